@@ -1,0 +1,143 @@
+//! The center of mass and its error, from the arc integrals of batches of several trajectories.
+
+use crate::control::Control;
+use crate::error::Result;
+use crate::gram::Gram;
+use crate::pass;
+
+/// The arc integral of a piece of path.
+#[derive(Clone, Debug)]
+pub(crate) struct Batch {
+    /// Dual coefficients of `∫ b dt`, shape (m,).
+    pub integral: Vec<f64>,
+    /// Radians.
+    pub length: f64,
+    /// Plane coordinates of the integral, shape (m,), once they were needed.
+    pub field: Option<Vec<f64>>,
+}
+
+impl Batch {
+    /// Joins two pieces of one trajectory.
+    fn join(mut self, other: &Self) -> Self {
+        let add = |a: &mut Vec<f64>, b: &[f64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        add(&mut self.integral, &other.integral);
+        self.length += other.length;
+        self.field = match (self.field, &other.field) {
+            (Some(mut a), Some(b)) => {
+                add(&mut a, b);
+                Some(a)
+            }
+            _ => None,
+        };
+        self
+    }
+}
+
+/// Joins neighboring pieces two by two.
+pub(crate) fn join_pairs(batches: &mut Vec<Batch>) {
+    let old = std::mem::take(batches);
+    let mut pieces = old.into_iter();
+    while let Some(first) = pieces.next() {
+        batches.push(match pieces.next() {
+            Some(second) => first.join(&second),
+            None => first,
+        });
+    }
+}
+
+/// Computes the plane coordinates of all batches that lack them, in one sweep through the matrix.
+pub(crate) fn fill_fields(gram: &Gram<'_>, batches: &mut [Batch], control: &Control) -> Result<()> {
+    let m = gram.len();
+    let missing: Vec<&mut Batch> = batches.iter_mut().filter(|b| b.field.is_none()).collect();
+    let mut fields = vec![vec![0.0; m]; missing.len()];
+    {
+        let duals: Vec<&[f64]> = missing.iter().map(|b| b.integral.as_slice()).collect();
+        let mut out: Vec<&mut [f64]> = fields.iter_mut().map(Vec::as_mut_slice).collect();
+        gram.multiply(&duals, &mut out, control)?;
+    }
+    for (batch, field) in missing.into_iter().zip(fields) {
+        batch.field = Some(field);
+    }
+    Ok(())
+}
+
+/// The mean of unit weight vectors along the path of all trajectories.
+#[derive(Clone, Debug)]
+pub(crate) struct Center {
+    /// Dual coefficients of the unit vector, shape (m,).
+    pub dual: Vec<f64>,
+    /// Length of the mean, in (0, 1].
+    pub norm: f64,
+    /// Standard error of the direction, radians.
+    pub error: f64,
+}
+
+/// Sums of pieces.
+struct Sum {
+    integral: Vec<f64>,
+    field: Vec<f64>,
+    length: f64,
+}
+
+impl Sum {
+    fn of<'b>(m: usize, batches: impl Iterator<Item = &'b Batch>) -> Self {
+        let mut sum = Self { integral: vec![0.0; m], field: vec![0.0; m], length: 0.0 };
+        for batch in batches {
+            let field = batch.field.as_ref().expect("fields are filled before sums are formed");
+            sum.length += batch.length;
+            for i in 0..m {
+                sum.integral[i] += batch.integral[i];
+                sum.field[i] += field[i];
+            }
+        }
+        sum
+    }
+}
+
+/// The center of all batches (one list per trajectory, fields filled) and the standard error of its direction.
+///
+/// The error is `√(n/(n-1) Σ |r_k|²) / (L |mean|)` with the residuals `r_k = S_k - L_k mean` of the n pieces, less
+/// their parts along the mean, which do not turn it. The pieces are once the trajectories and once all batches, and the
+/// larger value counts: batches see too little where a trajectory remembers longer than a batch, few
+/// trajectories in few dimensions are a noisy sample.
+pub(crate) fn center(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> Center {
+    let m = gram.len();
+    let arch = gram.arch();
+    let sums: Vec<Sum> = trajectories.iter().map(|list| Sum::of(m, list.iter())).collect();
+    let mut total = Sum { integral: vec![0.0; m], field: vec![0.0; m], length: 0.0 };
+    for sum in &sums {
+        total.length += sum.length;
+        for i in 0..m {
+            total.integral[i] += sum.integral[i];
+            total.field[i] += sum.field[i];
+        }
+    }
+    let square = pass::dot(arch, &total.integral, &total.field);
+    let length = total.length;
+    let norm = square.max(0.0).sqrt() / length;
+    // Squared length of a piece's residual across the mean.
+    let across = |integral: &[f64], field: &[f64], part: f64| {
+        let own = pass::dot(arch, integral, field);
+        let along = pass::dot(arch, integral, &total.field) / length;
+        let residual = own - 2.0 * part * along + part * part * norm * norm;
+        let radial = if norm > 0.0 { (along - part * norm * norm) / norm } else { 0.0 };
+        (residual - radial * radial).max(0.0)
+    };
+    let spread = |pieces: &mut dyn Iterator<Item = f64>| {
+        let (mut n, mut sum) = (0.0, 0.0);
+        for piece in pieces {
+            n += 1.0;
+            sum += piece;
+        }
+        if n > 1.0 { (n / (n - 1.0) * sum).sqrt() / (length * norm) } else { f64::NAN }
+    };
+    let between = spread(&mut sums.iter().map(|sum| across(&sum.integral, &sum.field, sum.length)));
+    let pooled = spread(&mut trajectories.iter().flatten().map(|batch| {
+        let field = batch.field.as_ref().expect("fields are filled before the center is formed");
+        across(&batch.integral, field, batch.length)
+    }));
+    let scale = if square > 0.0 { square.sqrt().recip() } else { 0.0 };
+    let dual = total.integral.iter().map(|x| x * scale).collect();
+    // NaN loses against a number.
+    Center { dual, norm, error: between.max(pooled) }
+}

@@ -1,0 +1,38 @@
+//! Great circles and mirror reflections: exactly measure preserving.
+
+use rand::Rng;
+
+use super::{Arrival, Dynamics};
+use crate::ball::Ball;
+use crate::mirror::{Encounter, Mirror};
+use crate::version_space::VersionSpace;
+
+/// Flight along great circles, which meet every plane within π and never escape, and reflection in the walls.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Geodesic;
+
+impl Dynamics for Geodesic {
+    #[inline]
+    fn flight(&self, ball: &Ball) -> f64 {
+        ball.next_wall().angle()
+    }
+
+    #[inline]
+    fn arrive(
+        &self,
+        ball: &mut Ball,
+        space: &VersionSpace<'_>,
+        mirror: Mirror,
+        rng: &mut impl Rng,
+    ) -> Arrival {
+        let plane = ball.next_wall().plane;
+        let satisfied = space.satisfied(plane, ball.f()[plane]);
+        match mirror.meet(space.labels()[plane], satisfied, rng) {
+            Encounter::Reflects => {
+                let hit = ball.reflect(space.gram());
+                Arrival::Bounce { plane: hit.plane, impulse: hit.impulse }
+            }
+            Encounter::Passes => Arrival::Crossing { plane: ball.cross(space.gram()) },
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Pivoted Cholesky factor of the Gram matrix: isotropic Gaussian vectors of the span.
+
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::gram::Gram;
+use crate::pass;
+
+/// `K = L Lᵀ` with the rows of L in the order of the examples and its columns in the order of the pivots.
+///
+/// L has as many columns as K has numerical rank r, so singular matrices are welcome.
+#[derive(Clone, Debug)]
+pub struct Factor {
+    /// Row-major (m, rank).
+    rows: Vec<f64>,
+    /// The example of each column, length rank.
+    pivots: Vec<usize>,
+    arch: pulp::Arch,
+}
+
+/// An isotropic Gaussian vector of the span.
+#[derive(Clone, Debug)]
+pub struct Draw {
+    /// Dual coefficients c = L^-T ξ, shape (m,).
+    pub dual: Vec<f64>,
+    /// Plane coordinates L ξ, shape (m,).
+    pub field: Vec<f64>,
+    /// Squared length |ξ|².
+    pub square: f64,
+}
+
+impl Factor {
+    /// Factors K with complete pivoting, panel by panel, O(m² rank) operations and m x (m + rank) numbers.
+    ///
+    /// Columns are added until the largest remaining diagonal entry is below `m ε` of the largest one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Breakdown`] when a remaining diagonal entry is clearly negative (K is not positive semi-definite);
+    /// [`Error::Interrupted`].
+    pub fn new(gram: &Gram<'_>, control: &Control) -> Result<Self> {
+        const PANEL: usize = 32;
+        let m = gram.len();
+        let arch = gram.arch();
+        // What remains of K after the panels done so far.
+        let mut rest: Vec<f64> = Vec::with_capacity(m * m);
+        for i in 0..m {
+            rest.extend(gram.row(i).iter().map(|x| x + gram.offset()));
+            rest[i * m + i] += gram.softness()[i];
+        }
+        let mut diagonal: Vec<f64> = (0..m).map(|i| gram.diagonal(i)).collect();
+        let largest = diagonal.iter().copied().fold(0.0, f64::max);
+        let tiny = m as f64 * f64::EPSILON * largest;
+        let mut taken = vec![false; m];
+        let mut pivots: Vec<usize> = Vec::with_capacity(m);
+        let mut rows = vec![0.0; m * m];
+        'panels: while pivots.len() < m {
+            let start = pivots.len();
+            let stop = (start + PANEL).min(m);
+            let mut exhausted = false;
+            for column in start..stop {
+                control.check()?;
+                let free = (0..m).filter(|&i| !taken[i]);
+                let pivot = free.max_by(|&a, &b| diagonal[a].total_cmp(&diagonal[b]));
+                let Some(pivot) = pivot.filter(|&i| diagonal[i] > tiny) else {
+                    exhausted = true;
+                    break;
+                };
+                taken[pivot] = true;
+                pivots.push(pivot);
+                let root = diagonal[pivot].sqrt();
+                let head: Vec<f64> = rows[pivot * m + start..pivot * m + column].to_vec();
+                for i in 0..m {
+                    if taken[i] && i != pivot {
+                        continue;
+                    }
+                    let done: f64 = rows[i * m + start..i * m + column]
+                        .iter()
+                        .zip(&head)
+                        .map(|(a, b)| a * b)
+                        .sum();
+                    let entry = (rest[pivot * m + i] - done) / root;
+                    rows[i * m + column] = entry;
+                    if i != pivot {
+                        diagonal[i] -= entry * entry;
+                    }
+                }
+            }
+            if exhausted {
+                break 'panels;
+            }
+            Self::subtract_panel(arch, &mut rest, &rows, &taken, m, start..stop, control)?;
+        }
+        let left = (0..m).filter(|&i| !taken[i]).map(|i| diagonal[i]).fold(0.0, f64::min);
+        if left < -1e3 * tiny {
+            return Err(Error::Breakdown {
+                what: "smallest pivot of the Gram matrix",
+                value: left,
+            });
+        }
+        let rank = pivots.len();
+        if rank < m {
+            for i in 0..m {
+                rows.copy_within(i * m..i * m + rank, i * rank);
+            }
+            rows.truncate(m * rank);
+            rows.shrink_to_fit();
+        }
+        Ok(Self { rows, pivots, arch })
+    }
+
+    fn subtract_panel(
+        arch: pulp::Arch,
+        rest: &mut [f64],
+        rows: &[f64],
+        taken: &[bool],
+        m: usize,
+        panel: std::ops::Range<usize>,
+        control: &Control,
+    ) -> Result<()> {
+        // The panel, transposed, so that the update runs along the rows of `rest`.
+        let width = panel.len();
+        let mut columns = vec![0.0; width * m];
+        for i in 0..m {
+            for (r, at) in panel.clone().enumerate() {
+                columns[r * m + i] = rows[i * m + at];
+            }
+        }
+        for i in (0..m).filter(|&i| !taken[i]) {
+            if i % 64 == 0 {
+                control.check()?;
+            }
+            let scales = &rows[i * m + panel.start..i * m + panel.end];
+            for (r, &scale) in scales.iter().enumerate() {
+                pass::axpy(
+                    arch,
+                    -scale,
+                    &columns[r * m..(r + 1) * m],
+                    &mut rest[i * m..(i + 1) * m],
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Numerical rank: the dimension of the span.
+    pub fn rank(&self) -> usize {
+        self.pivots.len()
+    }
+
+    /// Draws an isotropic Gaussian vector of the span: f = L ξ, c = L^-T ξ.
+    pub fn draw(&self, rng: &mut impl Rng) -> Draw {
+        let (m, rank) = (self.rows.len() / self.rank(), self.rank());
+        let mut xi: Vec<f64> =
+            std::iter::repeat_with(|| StandardNormal.sample(rng)).take(rank).collect();
+        let square = xi.iter().map(|x| x * x).sum();
+        let field = (0..m)
+            .map(|i| pass::dot(self.arch, &self.rows[i * rank..(i + 1) * rank], &xi))
+            .collect();
+        let dual = self.solve_upper(&mut xi, m);
+        Draw { dual, field, square }
+    }
+
+    /// Solves `K c = f` for the full rank.
+    pub(crate) fn solve(&self, f: &[f64]) -> Vec<f64> {
+        let rank = self.rank();
+        debug_assert_eq!(rank, f.len());
+        let mut xi: Vec<f64> = Vec::with_capacity(rank);
+        for (column, &pivot) in self.pivots.iter().enumerate() {
+            let row = &self.rows[pivot * rank..(pivot + 1) * rank];
+            let done = pass::dot(self.arch, &row[..column], &xi);
+            xi.push((f[pivot] - done) / row[column]);
+        }
+        self.solve_upper(&mut xi, f.len())
+    }
+
+    /// The dual coefficients c, shape (m,) and zero but for the pivots, with `Lᵀ c = ξ`. Spends ξ.
+    fn solve_upper(&self, xi: &mut [f64], m: usize) -> Vec<f64> {
+        let rank = self.rank();
+        let mut dual = vec![0.0; m];
+        for column in (0..rank).rev() {
+            let pivot = self.pivots[column];
+            let row = &self.rows[pivot * rank..=pivot * rank + column];
+            let c = xi[column] / row[column];
+            dual[pivot] = c;
+            pass::axpy(self.arch, -c, &row[..column], &mut xi[..column]);
+        }
+        dual
+    }
+}

@@ -1,0 +1,64 @@
+//! Bayes-optimal kernel classification by billiards in version space.
+//!
+//! Weight vectors `w = Σ c_i φ_i` of a kernel classifier that agree with all m labeled examples form the *version
+//! space* `{w : |w| = 1, y_i <w, φ_i> > 0}`, a polytope on a sphere. A ball that flies along great circles and
+//! bounces off its walls covers it uniformly; the mean of its path is the *Bayes point*, the best single classifier.
+//! All is done with one borrowed Gram matrix `K_ij = <φ_i, φ_j>`; a bounce costs O(m).
+//!
+//! ```
+//! use bayespoint::{Control, Gram, Settings, VersionSpace, run};
+//!
+//! // Three orthogonal planes: version space is the octant of the sphere with signs (+, -, +).
+//! let identity = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+//! let gram = Gram::new(&identity, 0.0, vec![0.0; 3])?;
+//! let space = VersionSpace::new(gram, vec![1, -1, 1])?;
+//! let settings = Settings { tol: Some(0.01), ..Settings::default() };
+//! let outcome = run(&space, &settings, &Control::new())?;
+//! let third = 3f64.sqrt().recip();
+//! for (center, exact) in outcome.center.iter().zip([third, -third, third]) {
+//!     assert!((center - exact).abs() < 0.05);
+//! }
+//! # Ok::<(), bayespoint::Error>(())
+//! ```
+//!
+//! References: P. Ruján, M. Marchand, "Computing the Bayes kernel classifier" (2000); R. Herbrich, T. Graepel,
+//! C. Campbell, "Bayesian learning in reproducing kernel Hilbert spaces" (1999).
+
+mod average;
+mod ball;
+mod center;
+mod control;
+pub mod dynamics;
+mod error;
+mod factor;
+mod gas;
+mod gram;
+mod light_trap;
+mod max_margin;
+mod mirror;
+pub mod pass;
+mod perceptron;
+mod pilot;
+mod point_space;
+mod recorder;
+mod refresh;
+mod trajectory;
+mod version_space;
+
+#[cfg(feature = "python")]
+mod python;
+
+pub use ball::{Ball, Reflection};
+pub use control::Control;
+pub use error::{Error, Result};
+pub use factor::{Draw, Factor};
+pub use gas::{Outcome, RefreshChoice, Settings, StopReason, run};
+pub use gram::Gram;
+pub use light_trap::{Start, feasible_point};
+pub use max_margin::{MaxMargin, max_margin};
+pub use mirror::{Encounter, Mirror};
+pub use perceptron::perceptron_point;
+pub use recorder::Recorder;
+pub use refresh::Refresh;
+pub use trajectory::{Goal, Tally, Trajectory, Until};
+pub use version_space::VersionSpace;

@@ -1,0 +1,497 @@
+//! The one O(m) loop of the engine: rotate the plane coordinates, add Gram rows, find the next wall.
+//!
+//! Every event of a trajectory (bounce, crossing, refresh, plain flight) is one call of [`advance`].
+//! The loop compares flight times without a division: with `cot t = n/d` and `d ≥ 0`, the earlier of
+//! two zeros is the one with the larger cotangent, and `n₁/d₁ > n₂/d₂` is `n₁ d₂ > n₂ d₁`. It runs over
+//! vectors of planes without branch or allocation; [`pulp`] chooses the instruction set at run time.
+//! [`advance_plain`] is its twin for tests.
+//!
+//! # Sides live in the sign bit
+//!
+//! On which side of plane `i` the ball is, is the sign bit of `f_i`, signed zeros included. Only an
+//! event at plane `i` may change it. A rotation that would carry `f_i` past zero does so by rounding
+//! alone (the earliest zero is where the flight ends), so the pass holds it at zero on its own side: a
+//! hard wall is never crossed by accident, and the plane, if still approached, is the next wall at `t = 0`.
+
+use pulp::{Arch, Simd, WithSimd};
+
+/// Independent searches of the vector loop.
+const SEARCHES: usize = 4;
+
+const SIGN: u64 = 1 << 63;
+
+/// The wall that the ball meets next: the earliest zero of `f_i cos t + g_i sin t`, as a cotangent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NextWall {
+    /// Index of the plane.
+    pub plane: usize,
+    /// Numerator of `cot t`: `-g_i · side`.
+    pub n: f64,
+    /// Denominator of `cot t`: `|f_i| ≥ 0`.
+    pub d: f64,
+}
+
+impl NextWall {
+    /// The start of a search: loses against every plane that has a zero before `t = π`.
+    /// `d` is a hair above zero, so that a plane at `d = 0` that is being approached wins against it.
+    pub const NONE: Self = Self { plane: usize::MAX, n: -1.0, d: f64::MIN_POSITIVE };
+
+    /// The candidate of one plane from its coordinates.
+    #[inline]
+    pub fn of(plane: usize, f: f64, g: f64) -> Self {
+        let sign = f.to_bits() & SIGN;
+        Self { plane, n: f64::from_bits(g.to_bits() ^ sign ^ SIGN), d: f.abs() }
+    }
+
+    /// True when `self` comes strictly before `other`. False when a coordinate is NaN.
+    #[inline]
+    pub fn before(&self, other: &Self) -> bool {
+        self.n * other.d > other.n * self.d
+    }
+
+    /// The earlier of the two, `self` on ties.
+    #[inline]
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        if other.before(&self) { other } else { self }
+    }
+
+    /// Flight time to the wall, radians in [0, π].
+    #[inline]
+    pub fn angle(&self) -> f64 {
+        self.d.atan2(self.n)
+    }
+
+    /// `(cos t, sin t)` of the flight and the speed `|(f, g)|` of the coordinate, without trigonometry.
+    #[inline]
+    pub fn rotation(&self) -> (f64, f64, f64) {
+        let h = self.n.hypot(self.d);
+        if h > 0.0 { (self.n / h, self.d / h, h) } else { (1.0, 0.0, 0.0) }
+    }
+}
+
+/// A multiple of a Gram row that a jump of the direction adds to `g`.
+#[derive(Clone, Copy, Debug)]
+pub struct Kick<'a> {
+    /// The multiple.
+    pub scale: f64,
+    /// The Gram row, length m, without shifts.
+    pub row: &'a [f64],
+}
+
+/// Rotates all plane coordinates by the angle with cosine `c` and sine `s`, adds the kicks to `g` and
+/// returns the next wall.
+///
+/// `f ← f c + g s`, `g ← g c - f s + Σ scale · row + lift`, where `lift` is the constant that a shift of
+/// the whole Gram matrix contributes. Planes whose `g` comes in as NaN are left out of the search, and
+/// their coordinates are undefined afterwards: the caller sets those itself.
+#[inline]
+pub fn advance(
+    arch: Arch,
+    f: &mut [f64],
+    g: &mut [f64],
+    rotation: (f64, f64),
+    kicks: &[Kick<'_>],
+    lift: f64,
+) -> NextWall {
+    match *kicks {
+        [] => arch.dispatch(Fused { f, g, rotation, kicks: [], lift }),
+        [a] => arch.dispatch(Fused { f, g, rotation, kicks: [a], lift }),
+        [a, b] => arch.dispatch(Fused { f, g, rotation, kicks: [a, b], lift }),
+        _ => unreachable!("an event changes the direction along two planes at most"),
+    }
+}
+
+/// One fused pass, generic over the instruction set.
+struct Fused<'a, const KICKS: usize> {
+    f: &'a mut [f64],
+    g: &'a mut [f64],
+    rotation: (f64, f64),
+    kicks: [Kick<'a>; KICKS],
+    lift: f64,
+}
+
+/// The numbers of a pass, one copy a lane.
+struct Constants<S: Simd, const KICKS: usize> {
+    c: S::f64s,
+    s: S::f64s,
+    minus_s: S::f64s,
+    lift: S::f64s,
+    scales: [S::f64s; KICKS],
+    sign: S::f64s,
+    zero: S::f64s,
+}
+
+/// The earliest zero of each lane so far.
+#[derive(Clone, Copy)]
+struct Lanes<S: Simd> {
+    n: S::f64s,
+    d: S::f64s,
+    group: S::u64s,
+}
+
+impl<S: Simd> Lanes<S> {
+    #[inline(always)]
+    fn new(simd: S) -> Self {
+        Self {
+            n: simd.splat_f64s(NextWall::NONE.n),
+            d: simd.splat_f64s(NextWall::NONE.d),
+            group: simd.splat_u64s(u64::MAX),
+        }
+    }
+
+    /// One vector of planes: rotates and kicks them in place and keeps those that come earlier.
+    #[inline(always)]
+    fn step<const KICKS: usize>(
+        &mut self,
+        simd: S,
+        k: &Constants<S, KICKS>,
+        f: &mut S::f64s,
+        g: &mut S::f64s,
+        rows: [S::f64s; KICKS],
+        group: S::u64s,
+    ) {
+        let sign = simd.and_f64s(*f, k.sign);
+        let turned = simd.mul_add_e_f64s(*f, k.c, simd.mul_f64s(*g, k.s));
+        let d = simd.max_f64s(simd.xor_f64s(turned, sign), k.zero);
+        let mut speed = simd.mul_add_e_f64s(*f, k.minus_s, k.lift);
+        for r in 0..KICKS {
+            speed = simd.mul_add_e_f64s(k.scales[r], rows[r], speed);
+        }
+        speed = simd.mul_add_e_f64s(*g, k.c, speed);
+        *f = simd.or_f64s(d, sign);
+        *g = speed;
+        let n = simd.xor_f64s(speed, simd.xor_f64s(sign, k.sign));
+        *self = self.or(simd, Self { n, d, group });
+    }
+
+    /// The earlier of two searches, lane by lane.
+    #[inline(always)]
+    fn or(self, simd: S, other: Self) -> Self {
+        let earlier =
+            simd.greater_than_f64s(simd.mul_f64s(other.n, self.d), simd.mul_f64s(self.n, other.d));
+        Self {
+            n: simd.select_f64s(earlier, other.n, self.n),
+            d: simd.select_f64s(earlier, other.d, self.d),
+            group: simd.select_u64s(earlier, other.group, self.group),
+        }
+    }
+
+    /// The earliest over all lanes.
+    #[inline(always)]
+    fn earliest(&self) -> NextWall {
+        let n: &[f64] = pulp::bytemuck::cast_slice(std::slice::from_ref(&self.n));
+        let d: &[f64] = pulp::bytemuck::cast_slice(std::slice::from_ref(&self.d));
+        let group: &[u64] = pulp::bytemuck::cast_slice(std::slice::from_ref(&self.group));
+        let mut best = NextWall::NONE;
+        for lane in 0..S::F64_LANES {
+            if group[lane] != u64::MAX {
+                #[allow(clippy::cast_possible_truncation, reason = "below the length of a slice")]
+                let plane = group[lane] as usize * S::F64_LANES + lane;
+                best = best.or(NextWall { plane, n: n[lane], d: d[lane] });
+            }
+        }
+        best
+    }
+}
+
+impl<const KICKS: usize> WithSimd for Fused<'_, KICKS> {
+    type Output = NextWall;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> NextWall {
+        let Self { f, g, rotation, kicks, lift } = self;
+        let m = f.len();
+        assert_eq!(g.len(), m);
+        let rows = kicks.map(|kick| &kick.row[..m]);
+        let scales = kicks.map(|kick| kick.scale);
+        let constants = Constants {
+            c: simd.splat_f64s(rotation.0),
+            s: simd.splat_f64s(rotation.1),
+            minus_s: simd.splat_f64s(-rotation.1),
+            lift: simd.splat_f64s(lift),
+            scales: scales.map(|scale| simd.splat_f64s(scale)),
+            sign: simd.splat_f64s(-0.0),
+            zero: simd.splat_f64s(0.0),
+        };
+        let (f_vectors, f_rest) = S::as_mut_simd_f64s(f);
+        let (g_vectors, g_rest) = S::as_mut_simd_f64s(g);
+        let row_vectors = rows.map(|row| S::as_simd_f64s(row).0);
+        let vectors = f_vectors.len();
+        // Independent searches hide the latency of compare and select.
+        let mut searches = [Lanes::new(simd); SEARCHES];
+        let mut groups: [S::u64s; SEARCHES] =
+            std::array::from_fn(|search| simd.splat_u64s(search as u64));
+        let stride = simd.splat_u64s(SEARCHES as u64);
+        let (f_blocks, f_single) = f_vectors.as_chunks_mut::<SEARCHES>();
+        let (g_blocks, g_single) = g_vectors.as_chunks_mut::<SEARCHES>();
+        let row_blocks = row_vectors.map(|row| row.as_chunks::<SEARCHES>());
+        for (block, (fs, gs)) in f_blocks.iter_mut().zip(g_blocks).enumerate() {
+            let ks = row_blocks.map(|(blocks, _)| &blocks[block]);
+            for search in 0..SEARCHES {
+                searches[search].step(
+                    simd,
+                    &constants,
+                    &mut fs[search],
+                    &mut gs[search],
+                    ks.map(|k| k[search]),
+                    groups[search],
+                );
+                groups[search] = simd.add_u64s(groups[search], stride);
+            }
+        }
+        for (search, (f, g)) in f_single.iter_mut().zip(g_single).enumerate() {
+            let ks = row_blocks.map(|(_, single)| single[search]);
+            searches[search].step(simd, &constants, f, g, ks, groups[search]);
+        }
+        let [first, rest @ ..] = searches;
+        let mut wall = rest.into_iter().fold(first, |a, b| a.or(simd, b)).earliest();
+        let done = vectors * S::F64_LANES;
+        for (i, (f, g)) in f_rest.iter_mut().zip(g_rest).enumerate() {
+            let plane = done + i;
+            let mut kick = lift;
+            for r in 0..KICKS {
+                kick += scales[r] * rows[r][plane];
+            }
+            let side = *f;
+            let turned = f64::from_bits(
+                (*f * rotation.0 + *g * rotation.1).to_bits() ^ (side.to_bits() & SIGN),
+            );
+            let speed = *g * rotation.0 - *f * rotation.1 + kick;
+            *f = turned.max(0.0).copysign(side);
+            *g = speed;
+            wall = wall.or(NextWall::of(plane, *f, speed));
+        }
+        wall
+    }
+}
+
+/// The plain twin of [`advance`]: one plane after the other, flight times by the arctangent.
+///
+/// For tests and for reading; it must agree with [`advance`] up to rounding and ties.
+pub fn advance_plain(
+    f: &mut [f64],
+    g: &mut [f64],
+    (c, s): (f64, f64),
+    kicks: &[Kick<'_>],
+    lift: f64,
+) -> NextWall {
+    let mut best = NextWall::NONE;
+    let mut earliest = std::f64::consts::PI;
+    for i in 0..f.len() {
+        let side = 1f64.copysign(f[i]);
+        let turned = (side * (f[i] * c + g[i] * s)).max(0.0);
+        let kick = lift + kicks.iter().map(|kick| kick.scale * kick.row[i]).sum::<f64>();
+        let speed = g[i] * c - f[i] * s + kick;
+        let left_out = g[i].is_nan();
+        f[i] = turned.copysign(side);
+        g[i] = speed;
+        let angle = turned.atan2(-side * speed);
+        if !left_out && angle < earliest {
+            earliest = angle;
+            best = NextWall { plane: i, n: -side * speed, d: turned };
+        }
+    }
+    best
+}
+
+/// An inner product, plain or as if in twice the working precision.
+struct Dot<'a, const COMPENSATED: bool>(&'a [f64], &'a [f64]);
+
+/// Running sums of products, one a lane, with their rounding errors.
+#[derive(Clone, Copy)]
+struct Sum<S: Simd> {
+    high: S::f64s,
+    low: S::f64s,
+}
+
+impl<S: Simd> Sum<S> {
+    #[inline(always)]
+    fn add_product<const COMPENSATED: bool>(&mut self, simd: S, a: S::f64s, b: S::f64s) {
+        if COMPENSATED {
+            let product = simd.mul_f64s(a, b);
+            let error = simd.mul_add_f64s(a, b, simd.neg_f64s(product));
+            self.low = simd.add_f64s(self.low, error);
+            self.add(simd, product);
+        } else {
+            self.high = simd.mul_add_e_f64s(a, b, self.high);
+        }
+    }
+
+    /// Knuth's sum with its error.
+    #[inline(always)]
+    fn add(&mut self, simd: S, x: S::f64s) {
+        let sum = simd.add_f64s(self.high, x);
+        let part = simd.sub_f64s(sum, self.high);
+        let lost = simd
+            .add_f64s(simd.sub_f64s(self.high, simd.sub_f64s(sum, part)), simd.sub_f64s(x, part));
+        self.high = sum;
+        self.low = simd.add_f64s(self.low, lost);
+    }
+}
+
+impl<const COMPENSATED: bool> WithSimd for Dot<'_, COMPENSATED> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let (a_vectors, a_rest) = S::as_simd_f64s(self.0);
+        let (b_vectors, b_rest) = S::as_simd_f64s(self.1);
+        let zero = simd.splat_f64s(0.0);
+        let mut sums = [Sum::<S> { high: zero, low: zero }; SEARCHES];
+        let (a_blocks, a_single) = a_vectors.as_chunks::<SEARCHES>();
+        let (b_blocks, b_single) = b_vectors.as_chunks::<SEARCHES>();
+        for (a, b) in a_blocks.iter().zip(b_blocks) {
+            for k in 0..SEARCHES {
+                sums[k].add_product::<COMPENSATED>(simd, a[k], b[k]);
+            }
+        }
+        for (k, (a, b)) in a_single.iter().zip(b_single).enumerate() {
+            sums[k].add_product::<COMPENSATED>(simd, *a, *b);
+        }
+        if !a_rest.is_empty() {
+            let (a, b) = (simd.partial_load_f64s(a_rest), simd.partial_load_f64s(b_rest));
+            sums[0].add_product::<COMPENSATED>(simd, a, b);
+        }
+        let [mut total, others @ ..] = sums;
+        for other in others {
+            if COMPENSATED {
+                total.add(simd, other.high);
+                total.low = simd.add_f64s(total.low, other.low);
+            } else {
+                total.high = simd.add_f64s(total.high, other.high);
+            }
+        }
+        if !COMPENSATED {
+            return simd.reduce_sum_f64s(total.high);
+        }
+        let (mut high, mut low) = (0.0, simd.reduce_sum_f64s(total.low));
+        for x in pulp::bytemuck::cast_slice::<_, f64>(std::slice::from_ref(&total.high)) {
+            let sum = high + x;
+            let part = sum - high;
+            low += (high - (sum - part)) + (x - part);
+            high = sum;
+        }
+        high + low
+    }
+}
+
+/// The inner product of two vectors of one length.
+pub fn dot(arch: Arch, a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    arch.dispatch(Dot::<false>(a, b))
+}
+
+/// The inner product as if summed in twice the working precision and then rounded (Ogita, Rump and Oishi, 2005).
+///
+/// For plane coordinates `K c` of ill-conditioned matrices: there c is large, `K c` small, and the rounding of a
+/// plain sum, times c again, would show in `|w|² = cᵀ K c`.
+pub fn dot_compensated(arch: Arch, a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    arch.dispatch(Dot::<true>(a, b))
+}
+
+/// `y ← y + a x`.
+pub fn axpy(arch: Arch, a: f64, x: &[f64], y: &mut [f64]) {
+    assert_eq!(x.len(), y.len());
+    arch.dispatch(
+        #[inline(always)]
+        || {
+            for (y, x) in y.iter_mut().zip(x) {
+                *y += a * x;
+            }
+        },
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Coordinates with the hostile values among them: zeros of either sign, ties, subnormals.
+    fn coordinate() -> impl Strategy<Value = f64> {
+        prop_oneof![
+            8 => -1.0..1.0f64,
+            1 => Just(0.0),
+            1 => Just(-0.0),
+            1 => Just(0.5),
+            1 => Just(5e-310),
+            1 => -1e-200..1e-200f64,
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+        #[test]
+        fn advance_agrees_with_its_plain_twin(
+            planes in prop::collection::vec((coordinate(), coordinate(), coordinate(), coordinate()), 1..150),
+            angle in 0.0..3.0f64,
+            kicks in 0usize..3,
+            lift in -0.5..0.5f64,
+            left_out in prop::option::of(0usize..150),
+        ) {
+            let mut f: Vec<f64> = planes.iter().map(|p| p.0).collect();
+            let mut g: Vec<f64> = planes.iter().map(|p| p.1).collect();
+            let rows: [Vec<f64>; 2] =
+                [planes.iter().map(|p| p.2).collect(), planes.iter().map(|p| p.3).collect()];
+            if let Some(i) = left_out.filter(|&i| i < g.len()) {
+                g[i] = f64::NAN;
+            }
+            let kicks: Vec<Kick<'_>> =
+                rows.iter().take(kicks).zip([0.7, -1.3]).map(|(row, scale)| Kick { scale, row }).collect();
+            let (mut f2, mut g2) = (f.clone(), g.clone());
+            let rotation = (angle.cos(), angle.sin());
+            let fast = advance(Arch::new(), &mut f, &mut g, rotation, &kicks, lift);
+            let plain = advance_plain(&mut f2, &mut g2, rotation, &kicks, lift);
+            for i in 0..f.len() {
+                if left_out == Some(i) { continue; }
+                prop_assert!((f[i] - f2[i]).abs() <= 1e-15 && f[i].is_sign_negative() == f2[i].is_sign_negative());
+                prop_assert!((g[i] - g2[i]).abs() <= 1e-14);
+            }
+            prop_assert!(left_out.is_none() || Some(fast.plane) != left_out);
+            // The cotangents decide between walls that the arctangent of the twin cannot tell apart.
+            prop_assert!((fast.angle() - plain.angle()).abs() <= 1e-7, "{fast:?} {plain:?}");
+            if fast.plane != usize::MAX {
+                let own = NextWall::of(fast.plane, f[fast.plane], g[fast.plane]);
+                prop_assert_eq!(own, fast);
+            }
+        }
+
+        #[test]
+        fn dot_agrees_with_the_plain_sum(pairs in prop::collection::vec((-1.0..1.0f64, -1.0..1.0f64), 0..300)) {
+            let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+            let plain: f64 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
+            prop_assert!((dot(Arch::new(), &a, &b) - plain).abs() < 1e-12);
+            prop_assert!((dot_compensated(Arch::new(), &a, &b) - plain).abs() < 1e-12);
+        }
+
+        /// Products that cancel to their last bits: the sum is known, a plain sum misses it.
+        #[test]
+        fn compensated_dot_survives_cancellation(
+            pairs in prop::collection::vec((1e3..1e8f64, 1e3..1e8f64), 1..100), last in -1.0..1.0f64
+        ) {
+            let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+            let minus: Vec<f64> = b.iter().rev().map(|x| -x).collect();
+            let a: Vec<f64> = a.iter().chain(a.iter().rev()).copied().chain([last]).collect();
+            let b: Vec<f64> = b.iter().chain(&minus).copied().chain([1.0]).collect();
+            let sum = dot_compensated(Arch::new(), &a, &b);
+            prop_assert!((sum - last).abs() <= 1e-12, "{sum} {last}");
+        }
+    }
+
+    #[test]
+    fn rounding_does_not_change_sides() {
+        let (mut f, mut g) = (vec![1e-17, -1e-17, 0.3], vec![-1.0, 1.0, 0.1]);
+        let wall = advance(Arch::new(), &mut f, &mut g, (1.0, 1e-16), &[], 0.0);
+        assert!(f[0] == 0.0 && f[0].is_sign_positive() && f[1] == 0.0 && f[1].is_sign_negative());
+        assert!(wall.plane < 2 && wall.angle() == 0.0);
+    }
+
+    #[test]
+    fn a_plane_just_left_is_half_a_turn_away() {
+        let (mut f, mut g) = (vec![0.0], vec![1.0]);
+        let wall = advance(Arch::new(), &mut f, &mut g, (1.0, 0.0), &[], 0.0);
+        assert_eq!(wall, NextWall::NONE);
+    }
+}

@@ -1,0 +1,102 @@
+//! The one-dimensional span: version space is a point, and there is nothing to fly through.
+
+use rand::RngExt;
+
+use crate::error::{Error, Result};
+use crate::gas::{Outcome, Settings, StopReason};
+use crate::gram::Gram;
+use crate::light_trap::{self, Start};
+use crate::version_space::VersionSpace;
+
+/// True when all feature vectors are parallel (m = 1 included): the sphere of the span is two points.
+pub(crate) fn is_one_dimensional(gram: &Gram<'_>) -> bool {
+    let first = gram.diagonal(0);
+    (1..gram.len()).all(|i| {
+        let (cross, product) = (gram.entry(0, i).powi(2), first * gram.diagonal(i));
+        (product - cross).abs() <= 8.0 * f64::EPSILON * product
+    })
+}
+
+/// The exact posterior on the two points ±φ_0/|φ_0|: weights κ^violations, independent draws.
+pub(crate) fn outcome(
+    space: &VersionSpace<'_>,
+    settings: &Settings,
+    watched: Vec<usize>,
+) -> Result<Outcome> {
+    let gram = space.gram();
+    let m = space.len();
+    let length = gram.diagonal(0).sqrt();
+    // The plane coordinates of +φ_0/|φ_0|; those of the other point have the opposite signs.
+    let field: Vec<f64> = (0..m).map(|i| gram.entry(0, i) / length).collect();
+    let mut log_weight = [0.0; 2];
+    let mut violations = [0usize; 2];
+    for (i, f) in field.iter().enumerate() {
+        let against = usize::from(space.sign(i) * f > 0.0);
+        let kappa =
+            if space.sign(i) > 0.0 { settings.mirror.positive } else { settings.mirror.negative };
+        violations[against] += 1;
+        log_weight[against] += kappa.ln();
+    }
+    let largest = log_weight[0].max(log_weight[1]);
+    if largest == f64::NEG_INFINITY {
+        return Err(Error::Infeasible {
+            examples: m,
+            violations: violations[0].min(violations[1]),
+            margin_bound: 0.0,
+            certificate: certificate(space, &field),
+        });
+    }
+    let weights = log_weight.map(|w| (w - largest).exp());
+    let plus = weights[0] / (weights[0] + weights[1]);
+    let (t, n) = (settings.n_trajectories, settings.n_draws);
+    let sign_of_center = if plus >= 0.5 { 1.0 } else { -1.0 };
+    let point = |sign: f64| {
+        let mut dual = vec![0.0; m];
+        dual[0] = sign / length;
+        dual
+    };
+    let (mut draws, mut functionals) = (Vec::new(), Vec::new());
+    for trajectory in 0..t {
+        let mut rng = light_trap::stream(settings.seed, trajectory);
+        for _ in 0..n {
+            let sign = if rng.random::<f64>() < plus { 1.0 } else { -1.0 };
+            draws.extend(point(sign));
+            functionals.extend(watched.iter().map(|&i| sign * field[i] / gram.diagonal(i).sqrt()));
+        }
+    }
+    Ok(Outcome {
+        center: point(sign_of_center),
+        center_norm: (2.0 * plus - 1.0).abs(),
+        impulse_center: vec![0.0; m],
+        center_error: 0.0,
+        draws,
+        n_draws: n,
+        watched,
+        functionals,
+        bounces: vec![0; t],
+        crossings: vec![0; t],
+        refreshes: vec![0; t],
+        lengths: vec![0.0; t],
+        settled: 0.0,
+        hits: vec![0; m],
+        mean_violations: plus * violations[0] as f64 + (1.0 - plus) * violations[1] as f64,
+        stop_reason: if settings.tol.is_some() { StopReason::Tol } else { StopReason::Length },
+        refresh: "none",
+        refresh_rate: 0.0,
+        drift: 0.0,
+        start: vec![if settings.start.is_some() { Start::Given } else { Start::LightTrap }; t],
+    })
+}
+
+/// Two examples that pull the only axis both ways, in the proportion that cancels.
+fn certificate(space: &VersionSpace<'_>, field: &[f64]) -> Vec<f64> {
+    let mut a = vec![0.0; field.len()];
+    let towards =
+        |positive: bool| (0..field.len()).find(|&i| (space.sign(i) * field[i] > 0.0) == positive);
+    if let (Some(i), Some(j)) = (towards(true), towards(false)) {
+        let (x, y) = (field[i].abs(), field[j].abs());
+        a[i] = y / (x + y);
+        a[j] = x / (x + y);
+    }
+    a
+}

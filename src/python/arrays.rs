@@ -1,0 +1,42 @@
+//! Arrays at the door: checked and borrowed on the way in, handed over on the way out.
+
+use numpy::{Element, IntoPyArray, PyArray, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+
+use crate::error::Error;
+
+/// Borrows a square, C-contiguous matrix.
+pub(super) fn matrix<'a>(
+    name: &'static str,
+    array: &'a PyReadonlyArray2<'_, f64>,
+) -> PyResult<&'a [f64]> {
+    let view = array.as_array();
+    if view.nrows() != view.ncols() {
+        let got = format!("shape ({}, {})", view.nrows(), view.ncols());
+        return Err(Error::invalid(name, got, "a square matrix").into());
+    }
+    array
+        .as_slice()
+        .map_err(|_| Error::invalid(name, "another memory layout", "C-contiguous").into())
+}
+
+/// Borrows a contiguous vector.
+pub(super) fn vector<'a, T: Element>(
+    name: &'static str,
+    array: &'a PyReadonlyArray1<'_, T>,
+) -> PyResult<&'a [T]> {
+    array.as_slice().map_err(|_| Error::invalid(name, "another memory layout", "contiguous").into())
+}
+
+/// Hands a vector over to Python as an array of the given shape, without a copy.
+pub(super) fn to_array<'py, T: Element, const N: usize>(
+    py: Python<'py>,
+    values: Vec<T>,
+    shape: [usize; N],
+) -> PyResult<Bound<'py, PyArray<T, numpy::ndarray::Dim<[usize; N]>>>>
+where
+    numpy::ndarray::Dim<[usize; N]>: numpy::ndarray::Dimension,
+    [usize; N]: numpy::ndarray::IntoDimension<Dim = numpy::ndarray::Dim<[usize; N]>>,
+{
+    values.into_pyarray(py).reshape(shape)
+}

@@ -1,0 +1,41 @@
+//! Errors of the engine as Python exceptions.
+
+use numpy::IntoPyArray;
+use pyo3::exceptions::{PyFloatingPointError, PyKeyboardInterrupt, PyValueError};
+use pyo3::prelude::*;
+
+use crate::error::Error;
+
+pyo3::create_exception!(
+    bayespoint._core,
+    InfeasibleError,
+    PyValueError,
+    "No weight vector satisfies all examples, or none was found.\n\n\
+     Attributes\n----------\n\
+     violations : int\n    Fewest violated examples of all weight vectors tried.\n\
+     margin_bound : float\n    Upper bound of the margin by weak duality, relative to the longest feature vector.\n\
+     certificate : ndarray of shape (m,)\n    Weights a >= 0 of sum 1 whose combination sum a_i y_i phi_i is as short as the bound."
+);
+
+impl From<Error> for PyErr {
+    fn from(error: Error) -> Self {
+        let text = error.to_string();
+        match error {
+            Error::Invalid { .. } => PyValueError::new_err(text),
+            Error::Breakdown { .. } => PyFloatingPointError::new_err(text),
+            // Only a signal or a callback raises the flag, and both bring their own exception.
+            Error::Interrupted => PyKeyboardInterrupt::new_err(text),
+            Error::Infeasible { violations, margin_bound, certificate, .. } => {
+                Python::attach(|py| {
+                    let error = InfeasibleError::new_err(text);
+                    let value = error.value(py);
+                    let filled = value
+                        .setattr("violations", violations)
+                        .and_then(|()| value.setattr("margin_bound", margin_bound))
+                        .and_then(|()| value.setattr("certificate", certificate.into_pyarray(py)));
+                    filled.err().unwrap_or(error)
+                })
+            }
+        }
+    }
+}

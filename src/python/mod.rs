@@ -1,0 +1,203 @@
+//! The Python door: few flat functions over arrays, numbers and a seed.
+
+mod arrays;
+mod call;
+mod errors;
+
+use numpy::PyReadonlyArray1;
+use numpy::PyReadonlyArray2;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::gas::{self, Outcome, RefreshChoice, Settings};
+use crate::gram::Gram;
+use crate::mirror::Mirror;
+use crate::version_space::VersionSpace;
+use crate::{light_trap, max_margin, perceptron};
+
+use arrays::{matrix, vector};
+
+/// Updates of the kernel perceptron before the maximal-margin search takes over.
+const PERCEPTRON_UPDATES: usize = 100_000;
+
+#[pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use super::errors::InfeasibleError;
+    #[pymodule_export]
+    use super::{feasible_point, max_margin_point, run};
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "a Python name")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}
+
+/// The arrays that every function of the door takes.
+struct Space<'py> {
+    gram: PyReadonlyArray2<'py, f64>,
+    labels: PyReadonlyArray1<'py, i8>,
+    offset: f64,
+    softness: PyReadonlyArray1<'py, f64>,
+}
+
+impl Space<'_> {
+    /// Runs `work` on the version space, detached from the interpreter and open to interrupts.
+    fn call<R: Send>(
+        &self,
+        py: Python<'_>,
+        callback: Option<&Bound<'_, PyAny>>,
+        work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
+    ) -> PyResult<R> {
+        let values = matrix("gram", &self.gram)?;
+        let labels = vector("labels", &self.labels)?.to_vec();
+        let softness = vector("softness", &self.softness)?.to_vec();
+        let offset = self.offset;
+        call::interruptible(py, callback, move |control| {
+            let space = VersionSpace::new(Gram::new(values, offset, softness)?, labels)?;
+            work(&space, control)
+        })
+    }
+}
+
+/// Samples version space; see `VersionSpace.sample`.
+#[pyfunction]
+#[pyo3(signature = (gram, labels, *, offset, softness, transparency, n_trajectories, n_draws, length, tol,
+    max_bounces, refresh, refresh_rate, start, n_threads, seed, callback))]
+#[allow(clippy::too_many_arguments, reason = "one flat call")]
+fn run<'py>(
+    py: Python<'py>,
+    gram: PyReadonlyArray2<'py, f64>,
+    labels: PyReadonlyArray1<'py, i8>,
+    offset: f64,
+    softness: PyReadonlyArray1<'py, f64>,
+    transparency: (f64, f64),
+    n_trajectories: usize,
+    n_draws: usize,
+    length: Option<f64>,
+    tol: Option<f64>,
+    max_bounces: Option<u64>,
+    refresh: &str,
+    refresh_rate: Option<f64>,
+    start: Option<PyReadonlyArray1<'py, f64>>,
+    n_threads: usize,
+    seed: u64,
+    callback: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let refresh = match refresh {
+        "auto" => RefreshChoice::Auto,
+        "none" => RefreshChoice::None,
+        "pair" => RefreshChoice::Pair(refresh_rate),
+        "full" => RefreshChoice::Full(refresh_rate),
+        other => {
+            return Err(Error::invalid("refresh", other, "'auto', 'pair', 'full' or 'none'").into());
+        }
+    };
+    let start = match &start {
+        Some(start) => Some(vector("start", start)?.to_vec()),
+        None => None,
+    };
+    let settings = Settings {
+        n_trajectories,
+        n_draws,
+        length,
+        max_bounces,
+        tol,
+        settle: None,
+        mirror: Mirror::new(transparency.0, transparency.1)?,
+        refresh,
+        start,
+        n_threads,
+        seed,
+    };
+    let space = Space { gram, labels, offset, softness };
+    let outcome = space.call(py, callback, |space, control| gas::run(space, &settings, control))?;
+    to_dict(py, outcome, n_trajectories)
+}
+
+fn to_dict<'py>(py: Python<'py>, outcome: Outcome, t: usize) -> PyResult<Bound<'py, PyDict>> {
+    let (m, n, q) = (outcome.center.len(), outcome.n_draws, outcome.watched.len());
+    let length = outcome.lengths.iter().sum::<f64>() / t as f64;
+    let watched: Vec<i64> = outcome.watched.iter().map(|&i| i as i64).collect();
+    let start: Vec<&str> = outcome.start.iter().map(|start| start.name()).collect();
+    let dict = PyDict::new(py);
+    dict.set_item("center", arrays::to_array(py, outcome.center, [m])?)?;
+    dict.set_item("center_norm", outcome.center_norm)?;
+    dict.set_item("impulse_center", arrays::to_array(py, outcome.impulse_center, [m])?)?;
+    dict.set_item("center_error", outcome.center_error)?;
+    dict.set_item("draws", arrays::to_array(py, outcome.draws, [t, n, m])?)?;
+    dict.set_item("watched", arrays::to_array(py, watched, [q])?)?;
+    dict.set_item("functionals", arrays::to_array(py, outcome.functionals, [t, n, q])?)?;
+    dict.set_item("bounces", arrays::to_array(py, outcome.bounces, [t])?)?;
+    dict.set_item("crossings", arrays::to_array(py, outcome.crossings, [t])?)?;
+    dict.set_item("refreshes", arrays::to_array(py, outcome.refreshes, [t])?)?;
+    dict.set_item("length", length)?;
+    dict.set_item("settled", outcome.settled)?;
+    dict.set_item("hits", arrays::to_array(py, outcome.hits, [m])?)?;
+    dict.set_item("mean_violations", outcome.mean_violations)?;
+    dict.set_item("stop_reason", outcome.stop_reason.name())?;
+    dict.set_item("refresh", outcome.refresh)?;
+    dict.set_item("refresh_rate", outcome.refresh_rate)?;
+    dict.set_item("drift", outcome.drift)?;
+    dict.set_item("start", start)?;
+    Ok(dict)
+}
+
+/// A point inside version space; see `VersionSpace.feasible_point`.
+#[pyfunction]
+#[pyo3(signature = (gram, labels, *, offset, softness, method, seed, callback))]
+#[allow(clippy::too_many_arguments, reason = "one flat call")]
+fn feasible_point<'py>(
+    py: Python<'py>,
+    gram: PyReadonlyArray2<'py, f64>,
+    labels: PyReadonlyArray1<'py, i8>,
+    offset: f64,
+    softness: PyReadonlyArray1<'py, f64>,
+    method: &str,
+    seed: u64,
+    callback: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let space = Space { gram, labels, offset, softness };
+    let (dual, used) = space.call(py, callback, |space, control| match method {
+        "light_trap" => light_trap::feasible_point(space, seed, control)
+            .map(|(dual, start)| (dual, start.name())),
+        "perceptron" => perceptron::perceptron_point(space, PERCEPTRON_UPDATES, control)
+            .map(|dual| (dual, "perceptron")),
+        "max_margin" => max_margin::interior_point(space, control).map(|dual| (dual, "max_margin")),
+        other => Err(Error::invalid("method", other, "'light_trap', 'perceptron' or 'max_margin'")),
+    })?;
+    let dict = PyDict::new(py);
+    let m = dual.len();
+    dict.set_item("dual_coef", arrays::to_array(py, dual, [m])?)?;
+    dict.set_item("method", used)?;
+    Ok(dict)
+}
+
+/// The maximal margin; see `VersionSpace.max_margin`.
+#[pyfunction]
+#[pyo3(name = "max_margin", signature = (gram, labels, *, offset, softness, tol, max_iter, callback))]
+#[allow(clippy::too_many_arguments, reason = "one flat call")]
+fn max_margin_point<'py>(
+    py: Python<'py>,
+    gram: PyReadonlyArray2<'py, f64>,
+    labels: PyReadonlyArray1<'py, i8>,
+    offset: f64,
+    softness: PyReadonlyArray1<'py, f64>,
+    tol: f64,
+    max_iter: usize,
+    callback: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let space = Space { gram, labels, offset, softness };
+    let found = space.call(py, callback, |space, control| {
+        max_margin::max_margin(space, tol, max_iter, control)
+    })?;
+    let dict = PyDict::new(py);
+    let m = found.dual.len();
+    dict.set_item("dual_coef", arrays::to_array(py, found.dual, [m])?)?;
+    dict.set_item("margin", found.margin)?;
+    dict.set_item("gap", found.gap)?;
+    dict.set_item("iterations", found.iterations)?;
+    dict.set_item("converged", found.converged)?;
+    Ok(dict)
+}

@@ -1,0 +1,74 @@
+//! Draws: positions at equal spacing along the path.
+
+use crate::ball::Ball;
+use crate::gram::Gram;
+
+/// Keeps dual coefficients, and plane coordinates at a few watched planes, at equal spacing along the path.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    spacing: f64,
+    next_at: f64,
+    watched: Vec<usize>,
+    /// Row-major (kept, m).
+    draws: Vec<f64>,
+    /// Row-major (kept, watched): plane coordinates relative to the length of the feature vector.
+    functionals: Vec<f64>,
+}
+
+impl Recorder {
+    /// Starts a record with positions at `spacing`, 2 `spacing`, ... radians.
+    pub fn new(spacing: f64, watched: Vec<usize>) -> Self {
+        Self { spacing, next_at: spacing, watched, draws: Vec::new(), functionals: Vec::new() }
+    }
+
+    /// Number of positions kept, of m coefficients each.
+    pub fn kept(&self, m: usize) -> usize {
+        self.draws.len() / m
+    }
+
+    /// The last `n` positions, row-major (n, m), and their watched plane coordinates, row-major (n, watched).
+    pub fn last(&self, n: usize, m: usize) -> (&[f64], &[f64]) {
+        let skip = self.kept(m) - n;
+        (&self.draws[skip * m..], &self.functionals[skip * self.watched.len()..])
+    }
+
+    /// Records all positions due on a flight of `flight` radians that starts at `path`.
+    #[inline]
+    pub(crate) fn observe(&mut self, ball: &Ball, gram: &Gram<'_>, path: f64, flight: f64) {
+        // The sum of many flights may miss the last position by its rounding.
+        while self.next_at <= (path + flight) * (1.0 + 1e-12) {
+            let ahead = (self.next_at - path).clamp(0.0, flight);
+            self.record(ball, gram, ahead);
+            self.next_at += self.spacing;
+        }
+    }
+
+    fn record(&mut self, ball: &Ball, gram: &Gram<'_>, ahead: f64) {
+        let (sin, cos) = ahead.sin_cos();
+        self.draws.extend(ball.position(ahead));
+        self.functionals.extend(
+            self.watched
+                .iter()
+                .map(|&i| (ball.f()[i] * cos + ball.g()[i] * sin) / gram.diagonal(i).sqrt()),
+        );
+    }
+
+    /// Records the present position out of turn.
+    pub(crate) fn record_here(&mut self, ball: &Ball, gram: &Gram<'_>) {
+        self.record(ball, gram, 0.0);
+    }
+
+    /// Keeps every second position and doubles the spacing. The number kept must be even.
+    pub(crate) fn coarsen(&mut self, m: usize) {
+        debug_assert_eq!(self.kept(m) % 2, 0);
+        let (q, kept) = (self.watched.len(), self.kept(m) / 2);
+        for k in 0..kept {
+            self.draws.copy_within((2 * k + 1) * m..(2 * k + 2) * m, k * m);
+            self.functionals.copy_within((2 * k + 1) * q..(2 * k + 2) * q, k * q);
+        }
+        self.draws.truncate(kept * m);
+        self.functionals.truncate(kept * q);
+        self.spacing *= 2.0;
+        self.next_at = (kept + 1) as f64 * self.spacing;
+    }
+}

@@ -1,0 +1,166 @@
+//! Simulation-based calibration: a teacher drawn from the prior has a uniform rank among the draws of the posterior.
+
+mod common;
+
+use bayespoint::dynamics::{Arrival, Dynamics, Geodesic};
+use bayespoint::{
+    Ball, Control, Factor, Goal, Mirror, Recorder, Refresh, RefreshChoice, Settings, Trajectory,
+    VersionSpace,
+};
+use common::{Problem, chi_square_tail, dot, normals, rng, seed, size};
+use rand::Rng;
+use std::sync::Arc;
+
+const DRAWS: usize = 63;
+const BINS: usize = 8;
+
+/// A test quantity of a weight vector on a problem.
+type Quantity = fn(&Problem, &[f64]) -> f64;
+const QUANTITIES: [(&str, Quantity); 3] = [
+    ("first coordinate", |_, w| w[0]),
+    ("margin of the first example", |p, w| dot(w, &p.x[0]) * f64::from(p.labels[0])),
+    ("smallest squared margin", |p, w| {
+        p.x.iter().map(|x| dot(w, x).powi(2)).fold(f64::INFINITY, f64::min)
+    }),
+];
+
+/// Probability of ranks as uneven as these, for each quantity.
+fn calibrate(
+    data_sets: u64,
+    (r, m): (usize, usize),
+    noise: f64,
+    sample: impl Fn(&Problem, u64) -> Vec<Vec<f64>>,
+) -> Vec<f64> {
+    let mut counts = vec![[0usize; BINS]; QUANTITIES.len()];
+    for data_set in 0..data_sets {
+        let mut rng = rng(10_000 * r as u64 + data_set);
+        let teacher = common::unit(normals(r, &mut rng));
+        let problem = Problem::taught(m, &teacher, noise, &mut rng);
+        let draws: Vec<Vec<f64>> =
+            sample(&problem, seed(data_set)).iter().map(|dual| problem.weight(dual)).collect();
+        assert_eq!(draws.len(), DRAWS);
+        for ((_, quantity), counts) in QUANTITIES.iter().zip(&mut counts) {
+            let own = quantity(&problem, &teacher);
+            let rank = draws.iter().filter(|w| quantity(&problem, w) < own).count();
+            counts[rank * BINS / (DRAWS + 1)] += 1;
+        }
+    }
+    let expected = data_sets as f64 / BINS as f64;
+    counts
+        .iter()
+        .map(|counts| {
+            let square = counts.iter().map(|&n| (n as f64 - expected).powi(2) / expected).sum();
+            chi_square_tail(square, BINS as f64 - 1.0)
+        })
+        .collect()
+}
+
+/// The product's sampler, thinned until draws are independent.
+fn engine(refresh: RefreshChoice, noise: f64) -> impl Fn(&Problem, u64) -> Vec<Vec<f64>> {
+    move |problem, seed| {
+        let kappa = noise / (1.0 - noise);
+        let settings = Settings {
+            n_trajectories: 1,
+            n_draws: DRAWS,
+            length: Some(6.0 * DRAWS as f64),
+            settle: Some(30.0),
+            tol: None,
+            mirror: Mirror::new(kappa, kappa).expect("a transparency"),
+            refresh,
+            seed,
+            ..Settings::default()
+        };
+        let outcome = common::run(&problem.space(), &settings);
+        outcome.draws.chunks(problem.x.len()).map(<[f64]>::to_vec).collect()
+    }
+}
+
+fn data_sets() -> u64 {
+    size(200, 1000)
+}
+
+fn judge(name: &str, tails: &[f64]) {
+    for ((quantity, _), p) in QUANTITIES.iter().zip(tails) {
+        // Fifteen comparisons in this file: one false alarm in 1300 seeds.
+        assert!(*p > 5e-5, "{name}, {quantity}: ranks as uneven have probability {p:e}");
+    }
+}
+
+#[test]
+fn hard_walls_with_pairs() {
+    let pairs = RefreshChoice::Pair(Some(20.0));
+    judge("r = 5", &calibrate(data_sets(), (5, 15), 0.0, engine(pairs, 0.0)));
+    judge("r = 20", &calibrate(data_sets(), (20, 50), 0.0, engine(pairs, 0.0)));
+}
+
+#[test]
+fn hard_walls_with_full_refresh() {
+    let full = RefreshChoice::Full(Some(0.5));
+    judge("r = 20", &calibrate(data_sets(), (20, 50), 0.0, engine(full, 0.0)));
+}
+
+#[test]
+fn label_noise() {
+    let full = RefreshChoice::Full(Some(0.5));
+    judge("r = 5", &calibrate(data_sets(), (5, 15), 0.1, engine(full, 0.1)));
+    judge("r = 20", &calibrate(data_sets(), (20, 50), 0.1, engine(full, 0.1)));
+}
+
+/// The wrong noise level must be noticed.
+#[test]
+fn a_wrong_transparency_fails() {
+    let full = RefreshChoice::Full(Some(0.5));
+    let tails = calibrate(200, (5, 15), 0.1, engine(full, 0.0001));
+    assert!(tails.iter().any(|p| *p < 1e-8), "{tails:?}");
+}
+
+/// A deliberately wrong dynamics: turns round short of the wall.
+#[derive(Clone)]
+struct Timid;
+
+impl Dynamics for Timid {
+    fn flight(&self, ball: &Ball) -> f64 {
+        0.6 * Geodesic.flight(ball)
+    }
+
+    fn arrive(
+        &self,
+        ball: &mut Ball,
+        space: &VersionSpace<'_>,
+        _mirror: Mirror,
+        _rng: &mut impl Rng,
+    ) -> Arrival {
+        ball.fly(space.gram(), self.flight(ball));
+        ball.reverse(space.gram());
+        Arrival::Turn
+    }
+}
+
+/// One trajectory of any dynamics, driven by hand: the wrong one differs in nothing else from the right one.
+fn by_hand<D: Dynamics>(dynamics: D) -> impl Fn(&Problem, u64) -> Vec<Vec<f64>> {
+    move |problem, seed| {
+        use rand::SeedableRng;
+        let (space, control) = (problem.space(), Control::new());
+        let (start, _) =
+            bayespoint::feasible_point(&space, seed, &control).expect("separable by the teacher");
+        let mut rng = rand::rngs::ChaCha8Rng::seed_from_u64(seed);
+        let direction = normals(start.len(), &mut rng);
+        let ball = Ball::new(space.gram(), &start, &direction, &control).expect("a direction");
+        let factor = Arc::new(Factor::new(space.gram(), &control).expect("positive semi-definite"));
+        let mut trajectory = Trajectory::new(&space, dynamics.clone(), ball, rng);
+        trajectory.set_refresh(Refresh::Full { rate: 2.0, factor });
+        trajectory.run(Goal::path(20.0), &control).expect("runs");
+        trajectory.reset(Some(Recorder::new(3.0, vec![0])));
+        trajectory.run(Goal::path(3.0 * DRAWS as f64), &control).expect("runs");
+        let recorder = trajectory.recorder().expect("was set");
+        let (draws, _) = recorder.last(DRAWS, start.len());
+        draws.chunks(start.len()).map(<[f64]>::to_vec).collect()
+    }
+}
+
+#[test]
+fn a_wrong_dynamics_fails_where_the_right_one_passes() {
+    judge("right dynamics by hand", &calibrate(200, (5, 15), 0.0, by_hand(Geodesic)));
+    let tails = calibrate(200, (5, 15), 0.0, by_hand(Timid));
+    assert!(tails.iter().any(|p| *p < 1e-8), "{tails:?}");
+}

@@ -1,0 +1,198 @@
+//! Problems with known answers and the statistics that the tests judge by.
+//!
+//! All seeds come from [`seed`], which the environment variable `BAYESPOINT_SEED` shifts: the suite has to pass for
+//! any value. `BAYESPOINT_SLOW=1` selects the long form of the statistical tests.
+#![allow(dead_code, reason = "every test file uses its own part")]
+
+use bayespoint::{Control, Gram, Outcome, Settings, VersionSpace};
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
+
+/// The seed of a test's `index`-th random object.
+pub fn seed(index: u64) -> u64 {
+    let shift: u64 = std::env::var("BAYESPOINT_SEED")
+        .map_or(0, |text| text.parse().expect("BAYESPOINT_SEED must be a whole number"));
+    index.wrapping_add(shift.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+/// `long` under `BAYESPOINT_SLOW=1`, else `short`.
+pub fn size<T>(short: T, long: T) -> T {
+    if std::env::var("BAYESPOINT_SLOW").is_ok_and(|x| x == "1") { long } else { short }
+}
+
+pub fn rng(index: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed(index))
+}
+
+pub fn normals(n: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    StandardNormal.sample_iter(rng).take(n).collect()
+}
+
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+pub fn unit(mut x: Vec<f64>) -> Vec<f64> {
+    let length = dot(&x, &x).sqrt();
+    x.iter_mut().for_each(|x| *x /= length);
+    x
+}
+
+/// Angle between two vectors, accurate for small ones.
+pub fn angle(a: &[f64], b: &[f64]) -> f64 {
+    let (a, b) = (unit(a.to_vec()), unit(b.to_vec()));
+    let chord: f64 = a.iter().zip(&b).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt();
+    2.0 * (chord / 2.0).min(1.0).asin()
+}
+
+/// A linear classification problem in `r` dimensions with explicit feature vectors.
+pub struct Problem {
+    pub x: Vec<Vec<f64>>,
+    pub labels: Vec<i8>,
+    pub gram: Vec<f64>,
+}
+
+impl Problem {
+    pub fn new(x: Vec<Vec<f64>>, labels: Vec<i8>) -> Self {
+        let gram = x.iter().flat_map(|a| x.iter().map(|b| dot(a, b))).collect();
+        Self { x, labels, gram }
+    }
+
+    /// Normal examples in `r` dimensions, labeled by the plane of `teacher`, each label flipped with probability `noise`.
+    pub fn taught(m: usize, teacher: &[f64], noise: f64, rng: &mut ChaCha8Rng) -> Self {
+        let x: Vec<Vec<f64>> = (0..m).map(|_| normals(teacher.len(), rng)).collect();
+        let labels = x
+            .iter()
+            .map(|x| {
+                let flip = noise > 0.0 && rng.random::<f64>() < noise;
+                if (dot(x, teacher) > 0.0) == flip { -1 } else { 1 }
+            })
+            .collect();
+        Self::new(x, labels)
+    }
+
+    pub fn space(&self) -> VersionSpace<'_> {
+        space(&self.gram, &self.labels, 0.0)
+    }
+
+    /// The weight vector of dual coefficients.
+    pub fn weight(&self, dual: &[f64]) -> Vec<f64> {
+        let mut w = vec![0.0; self.x[0].len()];
+        for (c, x) in dual.iter().zip(&self.x) {
+            for (w, x) in w.iter_mut().zip(x) {
+                *w += c * x;
+            }
+        }
+        w
+    }
+
+    /// The exact centroid of a spherical polygon (r = 3): ½ Σ (edge length) · (unit inward normal), as a unit vector.
+    pub fn polygon_centroid(&self) -> Vec<f64> {
+        let normals: Vec<Vec<f64>> = self
+            .x
+            .iter()
+            .zip(&self.labels)
+            .map(|(x, y)| unit(x.iter().map(|x| x * f64::from(*y)).collect()))
+            .collect();
+        let mut centroid = vec![0.0; 3];
+        for (i, n) in normals.iter().enumerate() {
+            // The two corners on this side of the polygon, if it has one.
+            let mut corners: Vec<Vec<f64>> = Vec::new();
+            for (j, other) in normals.iter().enumerate() {
+                for sign in [1.0, -1.0] {
+                    let corner = unit(cross(n, other).iter().map(|x| x * sign).collect());
+                    let inside =
+                        |(k, n): (usize, &Vec<f64>)| k == i || k == j || dot(n, &corner) > 0.0;
+                    if i != j && normals.iter().enumerate().all(inside) {
+                        corners.push(corner);
+                    }
+                }
+            }
+            if let [a, b] = corners.as_slice() {
+                let length = angle(a, b);
+                for k in 0..3 {
+                    centroid[k] += 0.5 * length * n[k];
+                }
+            }
+        }
+        unit(centroid)
+    }
+}
+
+pub fn cross(a: &[f64], b: &[f64]) -> Vec<f64> {
+    vec![a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+pub fn space<'a>(gram: &'a [f64], labels: &[i8], softness: f64) -> VersionSpace<'a> {
+    Gram::new(gram, 0.0, vec![softness; labels.len()])
+        .and_then(|gram| VersionSpace::new(gram, labels.to_vec()))
+        .expect("a valid problem")
+}
+
+/// An RBF problem of normal points in ten dimensions with a curved boundary.
+pub fn rbf(m: usize, sigma: f64, seed: u64) -> (Vec<f64>, Vec<i8>) {
+    let mut rng = rng(seed);
+    let x: Vec<Vec<f64>> = (0..m).map(|_| normals(10, &mut rng)).collect();
+    let labels =
+        x.iter().map(|x| if x[0] + (2.0 * x[1]).sin() / 2.0 > 0.0 { 1 } else { -1 }).collect();
+    let gram = x
+        .iter()
+        .flat_map(|a| x.iter().map(move |b| (a, b)))
+        .map(|(a, b)| {
+            let square: f64 = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum();
+            (-square / (2.0 * sigma * sigma)).exp()
+        })
+        .collect();
+    (gram, labels)
+}
+
+pub fn run(space: &VersionSpace<'_>, settings: &Settings) -> Outcome {
+    bayespoint::run(space, settings, &Control::new()).expect("a good run")
+}
+
+/// Angle between the unit vectors of two dual coefficients, by the Gram matrix.
+pub fn dual_angle(space: &VersionSpace<'_>, a: &[f64], b: &[f64]) -> f64 {
+    let difference: Vec<f64> = a.iter().zip(b).map(|(x, y)| x - y).collect();
+    let m = a.len();
+    let square: f64 = (0..m)
+        .map(|i| {
+            difference[i] * (0..m).map(|j| space.gram().entry(i, j) * difference[j]).sum::<f64>()
+        })
+        .sum();
+    2.0 * (square.max(0.0).sqrt() / 2.0).min(1.0).asin()
+}
+
+pub fn mean(x: &[f64]) -> f64 {
+    x.iter().sum::<f64>() / x.len() as f64
+}
+
+/// Mean and its standard error over independent values.
+pub fn mean_and_error(x: &[f64]) -> (f64, f64) {
+    let (n, center) = (x.len() as f64, mean(x));
+    let variance = x.iter().map(|x| (x - center).powi(2)).sum::<f64>() / (n - 1.0);
+    (center, (variance / n).sqrt())
+}
+
+pub fn rms(x: &[f64]) -> f64 {
+    (x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64).sqrt()
+}
+
+/// Upper tail of the chi-square distribution by the Wilson-Hilferty cube root, good to a few percent.
+pub fn chi_square_tail(value: f64, degrees: f64) -> f64 {
+    let scale = 2.0 / (9.0 * degrees);
+    normal_tail(((value / degrees).cbrt() - (1.0 - scale)) / scale.sqrt())
+}
+
+/// Upper tail of the standard normal distribution (Abramowitz and Stegun 26.2.17, and its mirror image).
+pub fn normal_tail(x: f64) -> f64 {
+    if x < 0.0 {
+        return 1.0 - normal_tail(-x);
+    }
+    let t = 1.0 / (1.0 + 0.231_641_9 * x);
+    let poly = t
+        * (0.319_381_530
+            + t * (-0.356_563_782
+                + t * (1.781_477_937 + t * (-1.821_255_978 + t * 1.330_274_429))));
+    poly * (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt()
+}

@@ -1,0 +1,219 @@
+//! Reversal, symmetries and the size of the rounding.
+
+mod common;
+
+use bayespoint::dynamics::Geodesic;
+use bayespoint::{Ball, Control, Factor, Goal, Refresh, Trajectory, VersionSpace};
+use common::{Problem, normals, rng, space};
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+use std::sync::Arc;
+
+fn problem(index: u64, m: usize, r: usize) -> Problem {
+    let mut rng = rng(index);
+    let teacher = normals(r, &mut rng);
+    Problem::taught(m, &teacher, 0.0, &mut rng)
+}
+
+/// A point inside, and a direction, as dual coefficients.
+fn start(space: &VersionSpace<'_>, index: u64) -> (Vec<f64>, Vec<f64>) {
+    let (position, _) =
+        bayespoint::feasible_point(space, index, &Control::new()).expect("separable");
+    (position, normals(space.len(), &mut rng(index + 1)))
+}
+
+fn ball(space: &VersionSpace<'_>, (position, direction): &(Vec<f64>, Vec<f64>)) -> Ball {
+    Ball::new(space.gram(), position, direction, &Control::new()).expect("a good start")
+}
+
+#[test]
+fn a_thousand_bounces_and_back() {
+    for index in 0..5 {
+        let problem = problem(index, 60, 12);
+        let space = problem.space();
+        let mut ball = ball(&space, &start(&space, index));
+        let (f, g) = (ball.f().to_vec(), ball.g().to_vec());
+        let first_flight = ball.next_wall().angle();
+        for _ in 0..1000 {
+            ball.reflect(space.gram());
+        }
+        ball.reverse(space.gram());
+        for _ in 0..1000 {
+            ball.reflect(space.gram());
+        }
+        ball.fly(space.gram(), first_flight);
+        for i in 0..f.len() {
+            let length = space.gram().diagonal(i).sqrt();
+            assert!((ball.f()[i] - f[i]).abs() < 1e-8 * length, "f[{i}]: {} {}", ball.f()[i], f[i]);
+            assert!((ball.g()[i] + g[i]).abs() < 1e-8 * length, "g[{i}]: {} {}", ball.g()[i], g[i]);
+        }
+        let (position, w) =
+            (problem.weight(&ball.position(0.0)), problem.weight(&start(&space, index).0));
+        assert!(common::angle(&position, &w) < 1e-8);
+    }
+}
+
+/// The planes hit by 500 bounces from a start, and the arc integral.
+fn bounces(space: &VersionSpace<'_>, start: &(Vec<f64>, Vec<f64>)) -> (Vec<usize>, Vec<f64>) {
+    let mut ball = ball(space, start);
+    let planes = (0..500).map(|_| ball.reflect(space.gram()).plane).collect();
+    (planes, ball.take_arc_integral())
+}
+
+fn assert_close(a: &[f64], b: &[f64], tolerance: f64) {
+    let scale = a.iter().fold(0f64, |s, x| s.max(x.abs()));
+    for (a, b) in a.iter().zip(b) {
+        assert!((a - b).abs() <= tolerance * scale, "{a} {b} (scale {scale})");
+    }
+}
+
+#[test]
+fn scaling_a_normal_changes_nothing() {
+    let original = problem(11, 40, 8);
+    let scales: Vec<f64> = (0..40).map(|i| if i % 3 == 0 { 1e3 } else { 0.3 }).collect();
+    let scaled = Problem::new(
+        original.x.iter().zip(&scales).map(|(x, s)| x.iter().map(|x| x * s).collect()).collect(),
+        original.labels.clone(),
+    );
+    let (space, other) = (original.space(), scaled.space());
+    let from = start(&space, 11);
+    // The same weight vectors have dual coefficients that are shorter by the scale.
+    let shrink =
+        |dual: &[f64]| -> Vec<f64> { dual.iter().zip(&scales).map(|(c, s)| c / s).collect() };
+    let (planes, integral) = bounces(&space, &from);
+    let (other_planes, other_integral) = bounces(&other, &(shrink(&from.0), shrink(&from.1)));
+    assert_eq!(planes, other_planes);
+    assert_close(&shrink(&integral), &other_integral, 1e-8);
+}
+
+#[test]
+fn permuting_the_examples_permutes_the_result() {
+    let original = problem(12, 40, 8);
+    let order: Vec<usize> = (0..40).map(|i| (i * 17 + 3) % 40).collect();
+    let permuted = Problem::new(
+        order.iter().map(|&i| original.x[i].clone()).collect(),
+        order.iter().map(|&i| original.labels[i]).collect(),
+    );
+    let permute = |dual: &[f64]| -> Vec<f64> { order.iter().map(|&i| dual[i]).collect() };
+    let (space, other) = (original.space(), permuted.space());
+    let from = start(&space, 12);
+    let (planes, integral) = bounces(&space, &from);
+    let (other_planes, other_integral) = bounces(&other, &(permute(&from.0), permute(&from.1)));
+    assert_eq!(planes, other_planes.iter().map(|&k| order[k]).collect::<Vec<_>>());
+    assert_close(&permute(&integral), &other_integral, 1e-9);
+}
+
+#[test]
+fn flipping_all_labels_or_all_signs_mirrors_the_result() {
+    let original = problem(13, 40, 8);
+    let minus = |dual: &[f64]| -> Vec<f64> { dual.iter().map(|c| -c).collect() };
+    let space = original.space();
+    let from = start(&space, 13);
+    let (planes, integral) = bounces(&space, &from);
+    let flipped: Vec<i8> = original.labels.iter().map(|y| -y).collect();
+    let mirrored = common::space(&original.gram, &flipped, 0.0);
+    let (other, mirrored_integral) = bounces(&mirrored, &(minus(&from.0), minus(&from.1)));
+    assert_eq!(planes, other);
+    assert_eq!(minus(&integral), mirrored_integral);
+    // An example (x, y) and its mirror image (-x, -y) are the same plane and side.
+    let signs: Vec<f64> = (0..40).map(|i| if i % 2 == 0 { -1.0 } else { 1.0 }).collect();
+    let reflected = Problem::new(
+        original.x.iter().zip(&signs).map(|(x, s)| x.iter().map(|x| x * s).collect()).collect(),
+        original.labels.iter().zip(&signs).map(|(y, s)| if *s < 0.0 { -y } else { *y }).collect(),
+    );
+    let sign = |dual: &[f64]| -> Vec<f64> { dual.iter().zip(&signs).map(|(c, s)| c * s).collect() };
+    let (other, integral_2) = bounces(&reflected.space(), &(sign(&from.0), sign(&from.1)));
+    assert_eq!(planes, other);
+    assert_close(&sign(&integral), &integral_2, 1e-12);
+}
+
+/// The impulses, the jumps of refreshes and the ends of the path add up to the arc integral (momentum identity).
+#[test]
+fn impulses_and_ends_give_the_arc_integral() {
+    let problem = problem(14, 60, 10);
+    let space = problem.space();
+    let mut ball = ball(&space, &start(&space, 14));
+    let before = ball.direction();
+    let mut impulses = vec![0.0; 60];
+    for _ in 0..5000 {
+        let hit = ball.reflect(space.gram());
+        assert!(hit.impulse * f64::from(problem.labels[hit.plane]) > 0.0);
+        impulses[hit.plane] += hit.impulse;
+    }
+    let after = ball.direction();
+    let total: Vec<f64> = (0..60).map(|i| impulses[i] + before[i] - after[i]).collect();
+    assert_close(&problem.weight(&total), &problem.weight(&ball.take_arc_integral()), 1e-9);
+}
+
+/// |b|, |v| and <b, v> over many bounces, on a Gram matrix of condition 1e8.
+#[test]
+fn norms_hold_over_many_bounces_of_an_ill_conditioned_gram() {
+    for m in [30, 200] {
+        norms_hold(m);
+    }
+}
+
+fn norms_hold(m: usize) {
+    let mut rng = rng(15);
+    // K = Q diag(1 .. 1e-8) Qᵀ with Q from normal vectors, made orthonormal.
+    let mut basis: Vec<Vec<f64>> = Vec::new();
+    while basis.len() < m {
+        let mut vector = normals(m, &mut rng);
+        for _ in 0..2 {
+            for b in &basis {
+                let along = common::dot(&vector, b);
+                vector.iter_mut().zip(b).for_each(|(x, b)| *x -= along * b);
+            }
+        }
+        basis.push(common::unit(vector));
+    }
+    let mut gram = vec![0.0; m * m];
+    for (k, b) in basis.iter().enumerate() {
+        let eigenvalue = 10f64.powf(-8.0 * k as f64 / (m as f64 - 1.0));
+        for i in 0..m {
+            for j in 0..m {
+                gram[i * m + j] += eigenvalue * b[i] * b[j];
+            }
+        }
+    }
+    for i in 0..m {
+        for j in 0..i {
+            gram[i * m + j] = gram[j * m + i];
+        }
+    }
+    let labels: Vec<i8> = (0..m).map(|_| if rng.random::<bool>() { 1 } else { -1 }).collect();
+    let space = space(&gram, &labels, 0.0);
+    let control = Control::new();
+    let factor = Arc::new(Factor::new(space.gram(), &control).expect("positive definite"));
+    let from = start(&space, 15);
+    for (name, refresh) in
+        [("pair", Refresh::Pair { rate: 5.0 }), ("full", Refresh::Full { rate: 0.3, factor })]
+    {
+        let ball = ball(&space, &from);
+        let mut trajectory = Trajectory::new(&space, Geodesic, ball, ChaCha8Rng::seed_from_u64(1));
+        trajectory.set_refresh(refresh);
+        let norms = |ball: &Ball| {
+            let (position, direction) = (ball.position(0.0), ball.direction());
+            let (mut f, mut g) = (vec![0.0; m], vec![0.0; m]);
+            let (duals, mut out) = ([&position[..], &direction], [&mut f[..], &mut g]);
+            space.gram().multiply(&duals, &mut out, &control).expect("no interrupt");
+            let products = [
+                common::dot(&position, &f),
+                common::dot(&direction, &g),
+                common::dot(&position, &g),
+            ];
+            (products[0] - 1.0).abs().max((products[1] - 1.0).abs()).max(products[2].abs())
+        };
+        let mut worst = 0f64;
+        let bounces = common::size(1_000_000, 10_000_000) / (m as u64 / 30);
+        for k in 1..=20 {
+            let goal = Goal::either(f64::INFINITY, bounces / 20 * k);
+            trajectory.run(goal, &control).expect("no breakdown");
+            worst = worst.max(norms(trajectory.ball()));
+            assert_eq!(trajectory.violated(), 0);
+        }
+        println!("m = {m}, {name}: norms off by {worst:e}, drift {:e}", trajectory.tally().drift);
+        assert!(worst < 1e-10, "{name}: {worst:e}");
+        assert!(trajectory.tally().drift < 1e-10, "{name}: {:e}", trajectory.tally().drift);
+    }
+}

@@ -1,0 +1,291 @@
+//! Whole runs: determinism, ends, degenerate problems, errors and interruption.
+
+mod common;
+
+use bayespoint::{
+    Control, Error, Gram, Mirror, Outcome, RefreshChoice, Settings, Start, StopReason, VersionSpace,
+};
+use common::{Problem, normals, rng, run, seed, space};
+use std::time::{Duration, Instant};
+
+fn taught(index: u64, m: usize, r: usize, noise: f64) -> Problem {
+    let mut rng = rng(index);
+    let teacher = normals(r, &mut rng);
+    Problem::taught(m, &teacher, noise, &mut rng)
+}
+
+fn bits(outcome: &Outcome) -> Vec<u64> {
+    [
+        &outcome.center,
+        &outcome.impulse_center,
+        &outcome.draws,
+        &outcome.functionals,
+        &outcome.lengths,
+    ]
+    .into_iter()
+    .flatten()
+    .chain([&outcome.center_error, &outcome.center_norm, &outcome.refresh_rate, &outcome.settled])
+    .map(|x| x.to_bits())
+    .chain(outcome.hits.iter().copied())
+    .chain(outcome.bounces.iter().copied())
+    .collect()
+}
+
+#[test]
+fn same_seed_same_bits_for_any_number_of_threads() {
+    let problem = taught(1, 80, 15, 0.1);
+    let space = space(&problem.gram, &problem.labels, 0.5);
+    for kappa in [0.0, 0.1] {
+        let settings = |n_threads, seed| Settings {
+            n_trajectories: 5,
+            mirror: Mirror::new(kappa, kappa).expect("a transparency"),
+            n_threads,
+            seed,
+            tol: Some(0.05),
+            ..Settings::default()
+        };
+        let one = run(&space, &settings(1, 3));
+        for threads in [2, 8] {
+            assert_eq!(bits(&one), bits(&run(&space, &settings(threads, 3))), "{threads} threads");
+        }
+        assert_ne!(bits(&one), bits(&run(&space, &settings(1, 4))));
+    }
+}
+
+#[test]
+fn ends() {
+    let problem = taught(2, 60, 10, 0.0);
+    let space = problem.space();
+    let by_length = run(&space, &Settings { length: Some(30.0), tol: None, ..Settings::default() });
+    assert_eq!((by_length.stop_reason, by_length.n_draws), (StopReason::Length, 100));
+    assert!(by_length.lengths.iter().all(|x| *x == 30.0));
+    let by_bounces =
+        run(&space, &Settings { max_bounces: Some(777), tol: None, ..Settings::default() });
+    assert_eq!(by_bounces.stop_reason, StopReason::MaxBounces);
+    assert!(by_bounces.bounces.iter().all(|n| *n == 777), "{:?}", by_bounces.bounces);
+    let by_tol = run(&space, &Settings { tol: Some(0.02), ..Settings::default() });
+    assert_eq!((by_tol.stop_reason, by_tol.n_draws), (StopReason::Tol, 100));
+    assert!(by_tol.center_error <= 0.02);
+    let first = Settings { tol: Some(1e-9), max_bounces: Some(2000), ..Settings::default() };
+    assert_eq!(run(&space, &first).stop_reason, StopReason::MaxBounces);
+    // Stopped before the first draw was due: the end of the path stands in.
+    let short = Settings { max_bounces: Some(1), tol: None, ..Settings::default() };
+    let short = run(&space, &short);
+    assert_eq!((short.n_draws, short.draws.len()), (1, 4 * 60));
+}
+
+#[test]
+fn draws_are_unit_vectors_inside_at_equal_spacing() {
+    let problem = taught(3, 50, 8, 0.0);
+    let space = problem.space();
+    for settings in [
+        Settings { length: Some(40.0), tol: None, ..Settings::default() },
+        Settings { tol: Some(0.01), ..Settings::default() },
+    ] {
+        let outcome = run(&space, &settings);
+        assert_eq!(outcome.draws.len(), 4 * outcome.n_draws * 50);
+        for (k, dual) in outcome.draws.chunks(50).enumerate() {
+            let w = problem.weight(dual);
+            assert!((common::dot(&w, &w) - 1.0).abs() < 1e-9);
+            assert!(space.contains(dual).expect("shapes fit"));
+            for (q, &plane) in outcome.watched.iter().enumerate() {
+                let f = common::dot(&w, &problem.x[plane]) / space.gram().diagonal(plane).sqrt();
+                let kept = outcome.functionals[k * outcome.watched.len() + q];
+                assert!((kept - f).abs() < 1e-9, "{kept} {f}");
+            }
+        }
+        let support = outcome.hits.iter().zip(&outcome.impulse_center);
+        assert!(support.clone().all(|(hits, c)| (*hits == 0) == (*c == 0.0)));
+        assert!(support.zip(&problem.labels).all(|((_, c), y)| c * f64::from(*y) >= 0.0));
+    }
+}
+
+#[test]
+fn one_dimensional_spaces_are_points() {
+    let one = [4.0];
+    let outcome = run(&space(&one, &[-1], 0.0), &Settings::default());
+    assert_eq!((outcome.center[0], outcome.center_norm), (-0.5, 1.0));
+    // Three parallel vectors 1, 2, -1 with labels +, +, +: two against one.
+    let gram = [1.0, 2.0, -1.0, 2.0, 4.0, -2.0, -1.0, -2.0, 1.0];
+    let three = space(&gram, &[1, 1, 1], 0.0);
+    let control = Control::new();
+    let hard = bayespoint::run(&three, &Settings::default(), &control);
+    assert!(matches!(hard, Err(Error::Infeasible { violations: 1, .. })), "{hard:?}");
+    let kappa = 0.25;
+    let soft = Settings {
+        mirror: Mirror::new(kappa, kappa).expect("a transparency"),
+        n_draws: 5000,
+        ..Settings::default()
+    };
+    let outcome = run(&three, &soft);
+    // κ against κ²: the right side has weight 1 / (1 + κ).
+    assert!((outcome.center_norm - (1.0 - kappa) / (1.0 + kappa)).abs() < 1e-12);
+    assert!((outcome.mean_violations - (1.0 + 2.0 * kappa) / (1.0 + kappa)).abs() < 1e-12);
+    let right =
+        outcome.functionals.iter().step_by(3).filter(|f| **f > 0.0).count() as f64 / 20_000.0;
+    assert!((right - 0.8).abs() < 0.02, "{right}");
+}
+
+#[test]
+fn two_dimensional_spaces_are_arcs() {
+    // Normals at 0 and 60 degrees: the arc from 150 - 180 to 90 degrees has its middle at 30.
+    let (x, y) = (vec![1.0, 0.0], vec![0.5, 3f64.sqrt() / 2.0]);
+    let problem = Problem::new(vec![x, y], vec![1, 1]);
+    let settings = Settings { tol: Some(0.005), seed: seed(5), ..Settings::default() };
+    let outcome = run(&problem.space(), &settings);
+    let middle = [3f64.sqrt() / 2.0, 0.5];
+    let off = common::angle(&problem.weight(&outcome.center), &middle);
+    assert!(off < 0.02, "{off}");
+}
+
+#[test]
+fn infeasible_data_are_an_error_with_counts_and_a_certificate() {
+    let problem = taught(6, 100, 5, 0.3);
+    let space = problem.space();
+    let control = Control::new();
+    let error = bayespoint::run(&space, &Settings::default(), &control).expect_err("not separable");
+    let text = error.to_string();
+    let Error::Infeasible { examples: 100, violations, margin_bound, certificate } = error else {
+        panic!("{error}")
+    };
+    assert!((10..=40).contains(&violations), "{violations}");
+    assert!(
+        text.contains("softness")
+            && text.contains("label noise")
+            && text.contains(&violations.to_string())
+    );
+    // The certificate is what it says: weights whose combination is as short as the bound.
+    assert!(certificate.iter().all(|a| *a >= 0.0));
+    assert!((certificate.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+    let signed: Vec<f64> =
+        certificate.iter().zip(&problem.labels).map(|(a, y)| a * f64::from(*y)).collect();
+    let w = problem.weight(&signed);
+    let longest = (0..100).map(|i| space.gram().diagonal(i).sqrt()).fold(0.0, f64::max);
+    let length = common::dot(&w, &w).sqrt() / longest;
+    assert!(
+        (length - margin_bound).abs() < 1e-9 + 1e-3 * margin_bound && margin_bound < 0.01,
+        "{margin_bound}"
+    );
+    // Softness makes any labeling separable, and so does label noise.
+    run(&common::space(&problem.gram, &problem.labels, 0.1), &Settings::default());
+    let noisy = Settings { mirror: Mirror::new(0.4, 0.4).expect("ok"), ..Settings::default() };
+    assert!(run(&space, &noisy).mean_violations > 1.0);
+}
+
+#[test]
+fn bad_input_is_an_error_that_names_the_argument() {
+    let gram = [2.0, 0.5, 0.5, 2.0];
+    let name = |result: Result<Gram<'_>, Error>| match result {
+        Err(Error::Invalid { name, .. }) => name,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(name(Gram::new(&gram, 0.0, vec![])), "gram");
+    assert_eq!(name(Gram::new(&gram, 0.0, vec![0.0; 3])), "gram");
+    assert_eq!(name(Gram::new(&[1.0, f64::NAN, 0.0, 1.0], 0.0, vec![0.0; 2])), "gram");
+    assert_eq!(name(Gram::new(&[1.0, f64::INFINITY, 0.0, 1.0], 0.0, vec![0.0; 2])), "gram");
+    assert_eq!(name(Gram::new(&[1.0, 0.5, 0.4, 1.0], 0.0, vec![0.0; 2])), "gram");
+    assert_eq!(name(Gram::new(&[1.0, 0.0, 0.0, 0.0], 0.0, vec![0.0; 2])), "gram");
+    assert_eq!(name(Gram::new(&gram, -1.0, vec![0.0; 2])), "offset");
+    assert_eq!(name(Gram::new(&gram, 0.0, vec![0.0, -1.0])), "softness");
+    assert_eq!(name(Gram::new(&gram, 0.0, vec![0.0, f64::NAN])), "softness");
+    // A zero diagonal is made good by the intercept or the softness.
+    assert!(Gram::new(&[1.0, 0.0, 0.0, 0.0], 1.0, vec![0.0; 2]).is_ok());
+
+    let good = || Gram::new(&gram, 0.0, vec![0.0; 2]).expect("valid");
+    assert!(VersionSpace::new(good(), vec![1]).is_err());
+    assert!(VersionSpace::new(good(), vec![1, 0]).is_err());
+    let space = VersionSpace::new(good(), vec![1, -1]).expect("valid");
+    assert!(space.margins(&[1.0]).is_err());
+    assert!(Mirror::new(0.0, 1.5).is_err() && Mirror::new(f64::NAN, 0.0).is_err());
+
+    let default = Settings::default;
+    let bad = [
+        ("n_trajectories", Settings { n_trajectories: 0, ..default() }),
+        ("n_draws", Settings { n_draws: 0, ..default() }),
+        ("n_threads", Settings { n_threads: 0, ..default() }),
+        ("length", Settings { length: Some(-1.0), ..default() }),
+        ("tol", Settings { tol: Some(f64::NAN), ..default() }),
+        ("max_bounces", Settings { max_bounces: Some(0), ..default() }),
+        ("settle", Settings { settle: Some(-1.0), ..default() }),
+        ("refresh_rate", Settings { refresh: RefreshChoice::Pair(Some(0.0)), ..default() }),
+        ("length, max_bounces and tol", Settings { tol: None, ..default() }),
+        ("start", Settings { start: Some(vec![-1.0, 1.0]), ..default() }),
+        ("dual", Settings { start: Some(vec![1.0]), ..default() }),
+    ];
+    for (wanted, settings) in bad {
+        match bayespoint::run(&space, &settings, &Control::new()) {
+            Err(Error::Invalid { name, .. }) => assert_eq!(name, wanted),
+            other => panic!("{wanted}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_matrix_that_is_not_positive_is_a_breakdown_for_the_factor() {
+    let gram = [1.0, 2.0, 2.0, 1.0];
+    let gram = Gram::new(&gram, 0.0, vec![0.0; 2]).expect("symmetric with a positive diagonal");
+    let error = bayespoint::Factor::new(&gram, &Control::new()).expect_err("indefinite");
+    assert!(matches!(error, Error::Breakdown { .. }), "{error}");
+}
+
+#[test]
+fn a_given_start_is_used() {
+    let problem = taught(8, 40, 6, 0.0);
+    let space = problem.space();
+    let point = bayespoint::max_margin(&space, 1e-3, 100_000, &Control::new()).expect("separable");
+    let settings = Settings { start: Some(point.dual), ..Settings::default() };
+    assert!(run(&space, &settings).start.iter().all(|start| *start == Start::Given));
+}
+
+#[test]
+fn feasible_points_are_feasible() {
+    for index in 0..20 {
+        let problem = taught(20 + index, 100, 10 + index as usize, 0.0);
+        let space = problem.space();
+        let control = Control::new();
+        let (trapped, _) =
+            bayespoint::feasible_point(&space, seed(index), &control).expect("separable");
+        let perceptron =
+            bayespoint::perceptron_point(&space, 100_000, &control).expect("separable");
+        let margin = bayespoint::max_margin(&space, 1e-4, 1_000_000, &control).expect("separable");
+        assert!(margin.converged && margin.gap <= 1e-4);
+        for dual in [&trapped, &perceptron, &margin.dual] {
+            assert!(space.contains(dual).expect("shapes fit"));
+        }
+        // No other point has a larger margin (beyond the gap).
+        let smallest = |dual: &[f64]| {
+            let w = problem.weight(dual);
+            let length = common::dot(&w, &w).sqrt();
+            space.margins(dual).expect("shapes fit").iter().fold(f64::INFINITY, |a, b| a.min(*b))
+                / length
+        };
+        assert!(
+            (smallest(&margin.dual) - margin.margin).abs() < 1e-9 * margin.margin.abs().max(1e-3)
+        );
+        assert!(
+            smallest(&trapped) <= margin.margin * 1.001
+                && smallest(&perceptron) <= margin.margin * 1.001
+        );
+    }
+}
+
+#[test]
+fn an_interrupt_stops_all_workers_soon() {
+    let (gram, labels) = common::rbf(600, 2.0, 9);
+    let space = space(&gram, &labels, 0.1);
+    let control = Control::new();
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            let settings =
+                Settings { length: Some(1e9), tol: None, n_threads: 2, ..Settings::default() };
+            bayespoint::run(&space, &settings, &control)
+        });
+        std::thread::sleep(Duration::from_millis(300));
+        let asked = Instant::now();
+        control.interrupt();
+        let result = worker.join().expect("no panic");
+        println!("stopped after {:?}", asked.elapsed());
+        assert_eq!(result.expect_err("was interrupted"), Error::Interrupted);
+        assert!(control.bounces() > 0);
+    });
+}
