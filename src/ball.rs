@@ -4,9 +4,10 @@ use rand::Rng;
 
 use crate::average::ArcIntegral;
 use crate::control::Control;
+use crate::dot;
 use crate::error::{Error, Result};
 use crate::factor::Factor;
-use crate::gram::Gram;
+use crate::gram::{Gram, Precision};
 use crate::pass::{self, Kick, NextWall};
 
 /// Dual coefficients of position and direction in a frame that stands still between jumps:
@@ -65,6 +66,9 @@ impl Frame {
 
 /// |u|² relative to its terms below which a tangent pair is left alone: the rounding of f and g would show in |v|.
 const TINY: f64 = 1e-8;
+
+/// Draws of a direction before a refresh is given up.
+const DRAWS: usize = 64;
 
 /// `a b - c d` without cancellation of the rounding errors (Kahan).
 #[inline]
@@ -129,7 +133,12 @@ impl Ball {
             arc: ArcIntegral::new(m),
             wall: NextWall::NONE,
         };
-        gram.multiply(&[position, direction], &mut [&mut ball.f, &mut ball.g], control)?;
+        gram.multiply(
+            &[position, direction],
+            &mut [&mut ball.f, &mut ball.g],
+            Precision::Compensated,
+            control,
+        )?;
         ball.orthonormalize(gram, |name, value| {
             Error::invalid(
                 name,
@@ -258,22 +267,22 @@ impl Ball {
     ) {
         self.fly(gram, angle);
         let (position, _) = self.frame.unfold(0.0);
-        // In one dimension there is no tangent direction to choose; the loop redraws the rest of the
-        // time only where the draw is parallel to the position, which has probability zero.
-        let mut square = 0.0;
-        let mut normal = factor.draw(rng);
-        let mut along = 0.0;
-        for _ in 0..8 {
-            along = pass::dot(gram.arch(), &normal.dual, &self.f);
-            square = normal.square - along * along;
-            if square > 1e-12 * normal.square {
+        // The tangent part of a Gaussian vector is isotropic whatever its angle with the position, so draws at less than
+        // 45 degrees to the position may be rejected. They must be: the mismatch between f and the dual coefficients,
+        // which is of the order of the rounding, goes into the new direction times the cotangent of that angle, and
+        // in few dimensions it would grow from draw to draw.
+        let mut drawn = None;
+        for _ in 0..DRAWS {
+            let normal = factor.draw(rng);
+            let along = dot::dot(gram.arch(), &normal.dual, &self.f);
+            let square = normal.square - along * along;
+            if square > 0.5 * normal.square {
+                drawn = Some((normal, along, square));
                 break;
             }
-            normal = factor.draw(rng);
         }
-        if square <= 1e-12 * normal.square {
-            return;
-        }
+        // One dimension, or one chance in 2^DRAWS.
+        let Some((mut normal, along, square)) = drawn else { return };
         let scale = square.sqrt().recip();
         for (w, b) in normal.dual.iter_mut().zip(&position) {
             *w = (*w - along * b) * scale;
@@ -305,10 +314,15 @@ impl Ball {
     pub fn reproject(&mut self, gram: &Gram<'_>, control: &Control) -> Result<f64> {
         let (position, direction) = self.frame.unfold(0.0);
         let (old_f, old_g) = (self.f.clone(), self.g.clone());
-        gram.multiply(&[&position, &direction], &mut [&mut self.f, &mut self.g], control)?;
+        gram.multiply(
+            &[&position, &direction],
+            &mut [&mut self.f, &mut self.g],
+            Precision::Compensated,
+            control,
+        )?;
         self.lay_frame(position, direction);
-        let norm = pass::dot(gram.arch(), &self.frame.p, &self.f);
-        if !((norm - 1.0).abs() < 1e-3) {
+        let norm = dot::dot(gram.arch(), &self.frame.p, &self.f);
+        if norm.is_nan() || (norm - 1.0).abs() > 1e-3 {
             return Err(Error::Breakdown { what: "squared length of the position", value: norm });
         }
         self.orthonormalize(gram, |what, value| Error::Breakdown { what, value })?;
@@ -334,21 +348,21 @@ impl Ball {
         error: impl Fn(&'static str, f64) -> Error,
     ) -> Result<()> {
         let arch = gram.arch();
-        let square = pass::dot(arch, &self.frame.p, &self.f);
+        let square = dot::dot(arch, &self.frame.p, &self.f);
         if !(square > 0.0 && square.is_finite()) {
             return Err(error("position", square));
         }
         let scale = square.sqrt().recip();
         self.frame.p.iter_mut().for_each(|x| *x *= scale);
         self.f.iter_mut().for_each(|x| *x *= scale);
-        let whole = pass::dot(arch, &self.frame.q, &self.g);
+        let whole = dot::dot(arch, &self.frame.q, &self.g);
         // Twice: one projection leaves a part of the order of its own rounding.
         for _ in 0..2 {
-            let along = pass::dot(arch, &self.frame.q, &self.f);
-            pass::axpy(arch, -along, &self.frame.p, &mut self.frame.q);
-            pass::axpy(arch, -along, &self.f, &mut self.g);
+            let along = dot::dot(arch, &self.frame.q, &self.f);
+            dot::axpy(arch, -along, &self.frame.p, &mut self.frame.q);
+            dot::axpy(arch, -along, &self.f, &mut self.g);
         }
-        let square = pass::dot(arch, &self.frame.q, &self.g);
+        let square = dot::dot(arch, &self.frame.q, &self.g);
         if !(square > 1e-20 * whole && square.is_finite()) {
             return Err(error("direction", square));
         }

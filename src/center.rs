@@ -1,9 +1,9 @@
 //! The center of mass and its error, from the arc integrals of batches of several trajectories.
 
 use crate::control::Control;
+use crate::dot;
 use crate::error::Result;
-use crate::gram::Gram;
-use crate::pass;
+use crate::gram::{Gram, Precision};
 
 /// The arc integral of a piece of path.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ pub(crate) fn fill_fields(gram: &Gram<'_>, batches: &mut [Batch], control: &Cont
     {
         let duals: Vec<&[f64]> = missing.iter().map(|b| b.integral.as_slice()).collect();
         let mut out: Vec<&mut [f64]> = fields.iter_mut().map(Vec::as_mut_slice).collect();
-        gram.multiply(&duals, &mut out, control)?;
+        gram.multiply(&duals, &mut out, Precision::Plain, control)?;
     }
     for (batch, field) in missing.into_iter().zip(fields) {
         batch.field = Some(field);
@@ -112,13 +112,13 @@ pub(crate) fn center(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> Center {
             total.field[i] += sum.field[i];
         }
     }
-    let square = pass::dot(arch, &total.integral, &total.field);
+    let square = dot::dot(arch, &total.integral, &total.field);
     let length = total.length;
     let norm = square.max(0.0).sqrt() / length;
     // Squared length of a piece's residual across the mean.
     let across = |integral: &[f64], field: &[f64], part: f64| {
-        let own = pass::dot(arch, integral, field);
-        let along = pass::dot(arch, integral, &total.field) / length;
+        let own = dot::dot(arch, integral, field);
+        let along = dot::dot(arch, integral, &total.field) / length;
         let residual = own - 2.0 * part * along + part * part * norm * norm;
         let radial = if norm > 0.0 { (along - part * norm * norm) / norm } else { 0.0 };
         (residual - radial * radial).max(0.0)

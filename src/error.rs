@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::max_margin::SMALLEST_MARGIN;
+
 /// Errors of the engine. Each names the argument or the quantity and the offending value.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum Error {
@@ -17,10 +19,9 @@ pub enum Error {
     },
     /// No weight vector satisfies all examples, or none was found.
     #[error(
-        "no weight vector was found that satisfies all {examples} examples (the best one tried violates \
-         {violations}; the largest possible margin is at most {margin_bound:.2e} of the longest feature \
-         vector): the data are not separable with this kernel. Use softness > 0, or label noise \
-         (transparency > 0)"
+        "no weight vector was found that satisfies all {examples} examples (the best one tried violates {violations}): \
+         {}. Use softness > 0, or label noise (transparency > 0)",
+        verdict(*margin_bound)
     )]
     Infeasible {
         /// Number of examples.
@@ -46,6 +47,18 @@ pub enum Error {
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// What the bound of the margin says about a search without success.
+fn verdict(margin_bound: f64) -> String {
+    if margin_bound < SMALLEST_MARGIN {
+        "the data are not separable with this kernel".into()
+    } else {
+        format!(
+            "the data are not separable with this kernel, or only by a margin that the search did not reach (it \
+             is at most {margin_bound:.1e} of the longest feature vector)"
+        )
+    }
 }
 
 impl Error {

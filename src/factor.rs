@@ -4,9 +4,9 @@ use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::control::Control;
+use crate::dot;
 use crate::error::{Error, Result};
 use crate::gram::Gram;
-use crate::pass;
 
 /// `K = L Lᵀ` with the rows of L in the order of the examples and its columns in the order of the pivots.
 ///
@@ -17,6 +17,8 @@ pub struct Factor {
     rows: Vec<f64>,
     /// The example of each column, length rank.
     pivots: Vec<usize>,
+    /// Entries of each row up to its last that is not zero, length m: its column for a pivot, the rank for the others.
+    lengths: Vec<usize>,
     arch: pulp::Arch,
 }
 
@@ -108,7 +110,11 @@ impl Factor {
             rows.truncate(m * rank);
             rows.shrink_to_fit();
         }
-        Ok(Self { rows, pivots, arch })
+        let mut lengths = vec![rank; m];
+        for (column, &pivot) in pivots.iter().enumerate() {
+            lengths[pivot] = column + 1;
+        }
+        Ok(Self { rows, pivots, lengths, arch })
     }
 
     fn subtract_panel(
@@ -134,7 +140,7 @@ impl Factor {
             }
             let scales = &rows[i * m + panel.start..i * m + panel.end];
             for (r, &scale) in scales.iter().enumerate() {
-                pass::axpy(
+                dot::axpy(
                     arch,
                     -scale,
                     &columns[r * m..(r + 1) * m],
@@ -152,12 +158,15 @@ impl Factor {
 
     /// Draws an isotropic Gaussian vector of the span: f = L ξ, c = L^-T ξ.
     pub fn draw(&self, rng: &mut impl Rng) -> Draw {
-        let (m, rank) = (self.rows.len() / self.rank(), self.rank());
+        let (m, rank) = (self.lengths.len(), self.rank());
         let mut xi: Vec<f64> =
             std::iter::repeat_with(|| StandardNormal.sample(rng)).take(rank).collect();
         let square = xi.iter().map(|x| x * x).sum();
         let field = (0..m)
-            .map(|i| pass::dot(self.arch, &self.rows[i * rank..(i + 1) * rank], &xi))
+            .map(|i| {
+                let length = self.lengths[i];
+                dot::dot(self.arch, &self.rows[i * rank..i * rank + length], &xi[..length])
+            })
             .collect();
         let dual = self.solve_upper(&mut xi, m);
         Draw { dual, field, square }
@@ -170,7 +179,7 @@ impl Factor {
         let mut xi: Vec<f64> = Vec::with_capacity(rank);
         for (column, &pivot) in self.pivots.iter().enumerate() {
             let row = &self.rows[pivot * rank..(pivot + 1) * rank];
-            let done = pass::dot(self.arch, &row[..column], &xi);
+            let done = dot::dot(self.arch, &row[..column], &xi);
             xi.push((f[pivot] - done) / row[column]);
         }
         self.solve_upper(&mut xi, f.len())
@@ -185,7 +194,7 @@ impl Factor {
             let row = &self.rows[pivot * rank..=pivot * rank + column];
             let c = xi[column] / row[column];
             dual[pivot] = c;
-            pass::axpy(self.arch, -c, &row[..column], &mut xi[..column]);
+            dot::axpy(self.arch, -c, &row[..column], &mut xi[..column]);
         }
         dual
     }

@@ -7,13 +7,15 @@ use crate::center::{self, Batch, Center};
 use crate::control::Control;
 use crate::dynamics::Geodesic;
 use crate::error::{Error, Result};
+use crate::gram::Precision;
 use crate::light_trap::{self, Start, Trapped};
 use crate::max_margin;
-use crate::mirror::Mirror;
+use crate::outcome::{Outcome, StopReason};
 use crate::pilot;
 use crate::point_space;
 use crate::recorder::Recorder;
 use crate::refresh::Refresh;
+use crate::settings::Settings;
 use crate::trajectory::{Goal, Trajectory};
 use crate::version_space::VersionSpace;
 
@@ -26,175 +28,11 @@ const SETTLE_SHARE: f64 = 0.05;
 const SETTLE_ARRIVALS: u64 = 4_000;
 /// Arrivals after which the rate of bounces is known well enough to set the rate of refreshes.
 const GAUGE_ARRIVALS: u64 = 256;
+/// Pair refreshes per radian meanwhile.
+const GAUGE_REFRESH: f64 = 1.0;
 /// First piece of path of a run without a given length: radians, and arrivals where version space is small.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
 const PIECE_ARRIVALS: f64 = 1_000.0;
-
-/// Which refresh to use.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum RefreshChoice {
-    /// Kind and rate by a pilot.
-    Auto,
-    /// The bare billiard.
-    None,
-    /// Tangent pairs, at a rate in events per radian or by a pilot.
-    Pair(Option<f64>),
-    /// Fresh directions, at a rate in events per radian or by a pilot.
-    Full(Option<f64>),
-}
-
-/// Settings of a run. `Default` is four trajectories, 100 draws each, to 0.1 rad.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Number of trajectories, each with its own random stream.
-    pub n_trajectories: usize,
-    /// Draws kept per trajectory.
-    pub n_draws: usize,
-    /// Path per trajectory, radians.
-    pub length: Option<f64>,
-    /// Arrivals at walls per trajectory.
-    pub max_bounces: Option<u64>,
-    /// Standard error of the center, radians.
-    pub tol: Option<f64>,
-    /// Path per trajectory that is discarded first, radians; by default 2π or 5 % of `length` if that is more, and
-    /// less where 4000 arrivals at walls come earlier.
-    pub settle: Option<f64>,
-    /// The walls.
-    pub mirror: Mirror,
-    /// The refresh.
-    pub refresh: RefreshChoice,
-    /// Dual coefficients where all trajectories start; by default each is caught by its own light trap.
-    pub start: Option<Vec<f64>>,
-    /// Worker threads.
-    pub n_threads: usize,
-    /// Seed; trajectory i takes stream i + 1.
-    pub seed: u64,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            n_trajectories: 4,
-            n_draws: 100,
-            length: None,
-            max_bounces: None,
-            tol: Some(0.1),
-            settle: None,
-            mirror: Mirror::HARD,
-            refresh: RefreshChoice::Auto,
-            start: None,
-            n_threads: 1,
-            seed: 0,
-        }
-    }
-}
-
-impl Settings {
-    fn check(&self) -> Result<()> {
-        let positive = |name: &'static str, value: Option<f64>| match value {
-            Some(x) if !(x > 0.0 && x.is_finite()) => {
-                Err(Error::invalid(name, x, "positive and finite"))
-            }
-            _ => Ok(()),
-        };
-        for (name, count) in [
-            ("n_trajectories", self.n_trajectories),
-            ("n_draws", self.n_draws),
-            ("n_threads", self.n_threads),
-        ] {
-            if count == 0 {
-                return Err(Error::invalid(name, count, "at least 1"));
-            }
-        }
-        if self.max_bounces == Some(0) {
-            return Err(Error::invalid("max_bounces", 0, "at least 1"));
-        }
-        positive("length", self.length)?;
-        positive("tol", self.tol)?;
-        if let RefreshChoice::Pair(rate) | RefreshChoice::Full(rate) = self.refresh {
-            positive("refresh_rate", rate)?;
-        }
-        if let Some(settle) = self.settle.filter(|x| !(*x >= 0.0 && x.is_finite())) {
-            return Err(Error::invalid("settle", settle, ">= 0 and finite"));
-        }
-        if self.length.is_none() && self.max_bounces.is_none() && self.tol.is_none() {
-            return Err(Error::invalid(
-                "length, max_bounces and tol",
-                "none of them",
-                "given at least in part: a run needs an end",
-            ));
-        }
-        Mirror::new(self.mirror.negative, self.mirror.positive).map(|_| ())
-    }
-}
-
-/// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StopReason {
-    /// The path length was reached.
-    Length,
-    /// A trajectory reached the number of arrivals at walls.
-    MaxBounces,
-    /// The estimated error of the center fell to the tolerance.
-    Tol,
-}
-
-impl StopReason {
-    /// "length", "`max_bounces`" or "tol".
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Length => "length",
-            Self::MaxBounces => "max_bounces",
-            Self::Tol => "tol",
-        }
-    }
-}
-
-/// What a run found. Arrays are row-major; m examples, T trajectories.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Dual coefficients of the center of mass from the exact arc integral, unit length, shape (m,).
-    pub center: Vec<f64>,
-    /// Length of the mean of the unit weight vectors, in (0, 1].
-    pub center_norm: f64,
-    /// Dual coefficients of the center of mass from the impulses on the walls, unit length, shape (m,): signed like the
-    /// labels, zero for planes never hit; all zero when nothing was hit.
-    pub impulse_center: Vec<f64>,
-    /// Standard error of the direction of `center`, radians.
-    pub center_error: f64,
-    /// Dual coefficients of unit weight vectors at equal spacing along the path, shape (T, n, m).
-    pub draws: Vec<f64>,
-    /// Draws per trajectory n, at most the number asked for.
-    pub n_draws: usize,
-    /// Indices of the planes watched, shape (q,).
-    pub watched: Vec<usize>,
-    /// Plane coordinates of the draws at the watched planes, relative to the feature vector's length, shape (T, n, q).
-    pub functionals: Vec<f64>,
-    /// Bounces per trajectory, shape (T,).
-    pub bounces: Vec<u64>,
-    /// Walls passed through per trajectory, shape (T,).
-    pub crossings: Vec<u64>,
-    /// Refreshes per trajectory, shape (T,).
-    pub refreshes: Vec<u64>,
-    /// Path averaged over per trajectory, radians, shape (T,).
-    pub lengths: Vec<f64>,
-    /// Path discarded before, radians, mean over the trajectories.
-    pub settled: f64,
-    /// Bounces per plane, shape (m,).
-    pub hits: Vec<u64>,
-    /// Time average of the number of violated planes.
-    pub mean_violations: f64,
-    /// Why the run ended.
-    pub stop_reason: StopReason,
-    /// The refresh used.
-    pub refresh: &'static str,
-    /// Its rate, events per radian.
-    pub refresh_rate: f64,
-    /// Largest drift found at a re-projection, relative to the length of the feature vector.
-    pub drift: f64,
-    /// Where each trajectory started, shape (T,).
-    pub start: Vec<Start>,
-}
 
 /// A trajectory with the pieces of its path.
 pub(crate) struct Runner<'s> {
@@ -280,14 +118,12 @@ impl Crew {
 pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> Result<Outcome> {
     settings.check()?;
     let m = space.len();
-    if let Some(start) = &settings.start {
-        if settings.mirror.is_hard() && !space.contains(start)? {
-            return Err(Error::invalid(
-                "start",
-                "a point that violates an example",
-                "inside version space",
-            ));
-        }
+    if let Some(start) = &settings.start
+        && settings.mirror.is_hard()
+        && !space.contains(start)?
+    {
+        let got = "a point that violates an example";
+        return Err(Error::invalid("start", got, "inside version space"));
     }
     let watched: Vec<usize> = {
         let q = WATCHED.min(m);
@@ -369,9 +205,13 @@ fn settle(
         })?;
         let (path, arrivals) = totals(runners);
         settled += path / runners.len() as f64;
-        Ok(arrivals as f64 / path)
+        Ok(arrivals.max(1) as f64 / path)
     };
-    // A pilot needs the rate of arrivals to set the rates of its candidates by.
+    // A pilot needs the rate of arrivals to set the rates of its candidates by; the rate while hardly anything else
+    // happens.
+    for runner in runners.iter_mut() {
+        runner.trajectory.set_refresh(Refresh::Pair { rate: GAUGE_REFRESH });
+    }
     let rate = spend(runners, Goal::either(SETTLE_PATH, GAUGE_ARRIVALS))?;
     let first = pilot::default_refresh(space.gram(), settings.refresh, rate, control)?;
     crew.each(runners, |_, runner| {
@@ -544,7 +384,7 @@ fn merge(
 /// Scales dual coefficients to unit length; leaves zeros as they are.
 fn normalize(space: &VersionSpace<'_>, dual: &mut [f64], control: &Control) -> Result<()> {
     let mut field = vec![0.0; dual.len()];
-    space.gram().multiply(&[dual], &mut [&mut field], control)?;
+    space.gram().multiply(&[dual], &mut [&mut field], Precision::Plain, control)?;
     let square: f64 = dual.iter().zip(&field).map(|(c, f)| c * f).sum();
     if square > 0.0 {
         let scale = square.sqrt().recip();

@@ -3,8 +3,8 @@
 use pulp::Arch;
 
 use crate::control::Control;
+use crate::dot;
 use crate::error::{Error, Result};
-use crate::pass;
 
 /// A borrowed dense Gram matrix `K_ij + offset + λ_i δ_ij`, never copied and never signed.
 ///
@@ -18,6 +18,16 @@ pub struct Gram<'a> {
     offset: f64,
     softness: Vec<f64>,
     arch: Arch,
+}
+
+/// How carefully `K c` is summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// As floating point numbers are: for statistics.
+    Plain,
+    /// As if in twice the precision, several times the work: for the ball itself. On ill-conditioned matrices c is large
+    /// and `K c` small, and the rounding of a plain sum, times c again, would show in `|w|² = cᵀ K c`.
+    Compensated,
 }
 
 impl<'a> Gram<'a> {
@@ -127,7 +137,7 @@ impl<'a> Gram<'a> {
 
     /// Plane coordinates `K c` of several vectors at once: `out[k] = K duals[k]`, each of length m.
     ///
-    /// One sweep through the matrix serves all vectors, and the sums are compensated.
+    /// One sweep through the matrix serves all vectors.
     ///
     /// # Errors
     ///
@@ -140,8 +150,13 @@ impl<'a> Gram<'a> {
         &self,
         duals: &[&[f64]],
         out: &mut [&mut [f64]],
+        precision: Precision,
         control: &Control,
     ) -> Result<()> {
+        let product = match precision {
+            Precision::Plain => dot::dot,
+            Precision::Compensated => dot::dot_compensated,
+        };
         let lifts: Vec<f64> = duals.iter().map(|c| self.offset * c.iter().sum::<f64>()).collect();
         for i in 0..self.m {
             if i % 64 == 0 {
@@ -149,7 +164,7 @@ impl<'a> Gram<'a> {
             }
             let row = self.row(i);
             for ((c, f), lift) in duals.iter().zip(out.iter_mut()).zip(&lifts) {
-                f[i] = pass::dot_compensated(self.arch, row, c) + (lift + self.softness[i] * c[i]);
+                f[i] = product(self.arch, row, c) + (lift + self.softness[i] * c[i]);
             }
         }
         Ok(())

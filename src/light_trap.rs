@@ -55,6 +55,7 @@ impl Start {
 
 /// What became of a ball that was set free outside.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "one a trajectory")]
 pub(crate) enum Trapped<'s> {
     /// It is inside (or, with soft mirrors, cooled down).
     Caught(Trajectory<'s, Geodesic>),

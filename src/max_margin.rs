@@ -1,13 +1,13 @@
 //! The maximal margin by dual coordinate ascent, without bias.
 
 use crate::control::Control;
+use crate::dot;
 use crate::error::{Error, Result};
 use crate::factor::Factor;
-use crate::pass;
 use crate::version_space::VersionSpace;
 
 /// Below this bound of the margin, relative to the longest feature vector, rounding hides version space.
-const SMALLEST_MARGIN: f64 = 3e-8;
+pub(crate) const SMALLEST_MARGIN: f64 = 3e-8;
 
 /// The center of the largest ball inscribed in version space when all feature vectors are equally long.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ impl<'s> Ascent<'s> {
 
     /// `|w|²` and `Σ a`.
     fn norms(&self) -> (f64, f64) {
-        let square = pass::dot(self.space.gram().arch(), &self.a, &self.margins);
+        let square = dot::dot(self.space.gram().arch(), &self.a, &self.margins);
         (square, self.a.iter().sum())
     }
 
@@ -170,7 +170,7 @@ pub fn max_margin(
     Ok(MaxMargin { dual, margin, gap, iterations: ascent.iterations, converged: gap <= tol })
 }
 
-/// A point inside version space.
+/// A point inside version space, of unit length.
 ///
 /// Dual ascent until every example is satisfied; where its patience ends, as on ill-conditioned matrices, and
 /// K has full rank, the solution of `K c = y`, which satisfies every example by the same margin.
@@ -189,6 +189,9 @@ pub(crate) fn interior_point(space: &VersionSpace<'_>, control: &Control) -> Res
         return Err(error);
     }
     let labels: Vec<f64> = (0..space.len()).map(|i| space.sign(i)).collect();
-    let dual = factor.solve(&labels);
+    let mut dual = factor.solve(&labels);
+    // |c|² in the norm of K is cᵀ K c = cᵀ y.
+    let scale = dot::dot(space.gram().arch(), &dual, &labels).sqrt().recip();
+    dual.iter_mut().for_each(|c| *c *= scale);
     if space.contains(&dual)? { Ok(dual) } else { Err(error) }
 }

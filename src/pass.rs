@@ -13,6 +13,11 @@
 //! alone (the earliest zero is where the flight ends), so the pass holds it at zero on its own side: a
 //! hard wall is never crossed by accident, and the plane, if still approached, is the next wall at `t = 0`.
 
+#![allow(
+    clippy::inline_always,
+    reason = "vector code must end up in the function compiled for its instruction set"
+)]
+
 use pulp::{Arch, Simd, WithSimd};
 
 /// Independent searches of the vector loop.
@@ -295,115 +300,6 @@ pub fn advance_plain(
     best
 }
 
-/// An inner product, plain or as if in twice the working precision.
-struct Dot<'a, const COMPENSATED: bool>(&'a [f64], &'a [f64]);
-
-/// Running sums of products, one a lane, with their rounding errors.
-#[derive(Clone, Copy)]
-struct Sum<S: Simd> {
-    high: S::f64s,
-    low: S::f64s,
-}
-
-impl<S: Simd> Sum<S> {
-    #[inline(always)]
-    fn add_product<const COMPENSATED: bool>(&mut self, simd: S, a: S::f64s, b: S::f64s) {
-        if COMPENSATED {
-            let product = simd.mul_f64s(a, b);
-            let error = simd.mul_add_f64s(a, b, simd.neg_f64s(product));
-            self.low = simd.add_f64s(self.low, error);
-            self.add(simd, product);
-        } else {
-            self.high = simd.mul_add_e_f64s(a, b, self.high);
-        }
-    }
-
-    /// Knuth's sum with its error.
-    #[inline(always)]
-    fn add(&mut self, simd: S, x: S::f64s) {
-        let sum = simd.add_f64s(self.high, x);
-        let part = simd.sub_f64s(sum, self.high);
-        let lost = simd
-            .add_f64s(simd.sub_f64s(self.high, simd.sub_f64s(sum, part)), simd.sub_f64s(x, part));
-        self.high = sum;
-        self.low = simd.add_f64s(self.low, lost);
-    }
-}
-
-impl<const COMPENSATED: bool> WithSimd for Dot<'_, COMPENSATED> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let (a_vectors, a_rest) = S::as_simd_f64s(self.0);
-        let (b_vectors, b_rest) = S::as_simd_f64s(self.1);
-        let zero = simd.splat_f64s(0.0);
-        let mut sums = [Sum::<S> { high: zero, low: zero }; SEARCHES];
-        let (a_blocks, a_single) = a_vectors.as_chunks::<SEARCHES>();
-        let (b_blocks, b_single) = b_vectors.as_chunks::<SEARCHES>();
-        for (a, b) in a_blocks.iter().zip(b_blocks) {
-            for k in 0..SEARCHES {
-                sums[k].add_product::<COMPENSATED>(simd, a[k], b[k]);
-            }
-        }
-        for (k, (a, b)) in a_single.iter().zip(b_single).enumerate() {
-            sums[k].add_product::<COMPENSATED>(simd, *a, *b);
-        }
-        if !a_rest.is_empty() {
-            let (a, b) = (simd.partial_load_f64s(a_rest), simd.partial_load_f64s(b_rest));
-            sums[0].add_product::<COMPENSATED>(simd, a, b);
-        }
-        let [mut total, others @ ..] = sums;
-        for other in others {
-            if COMPENSATED {
-                total.add(simd, other.high);
-                total.low = simd.add_f64s(total.low, other.low);
-            } else {
-                total.high = simd.add_f64s(total.high, other.high);
-            }
-        }
-        if !COMPENSATED {
-            return simd.reduce_sum_f64s(total.high);
-        }
-        let (mut high, mut low) = (0.0, simd.reduce_sum_f64s(total.low));
-        for x in pulp::bytemuck::cast_slice::<_, f64>(std::slice::from_ref(&total.high)) {
-            let sum = high + x;
-            let part = sum - high;
-            low += (high - (sum - part)) + (x - part);
-            high = sum;
-        }
-        high + low
-    }
-}
-
-/// The inner product of two vectors of one length.
-pub fn dot(arch: Arch, a: &[f64], b: &[f64]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    arch.dispatch(Dot::<false>(a, b))
-}
-
-/// The inner product as if summed in twice the working precision and then rounded (Ogita, Rump and Oishi, 2005).
-///
-/// For plane coordinates `K c` of ill-conditioned matrices: there c is large, `K c` small, and the rounding of a
-/// plain sum, times c again, would show in `|w|² = cᵀ K c`.
-pub fn dot_compensated(arch: Arch, a: &[f64], b: &[f64]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    arch.dispatch(Dot::<true>(a, b))
-}
-
-/// `y ← y + a x`.
-pub fn axpy(arch: Arch, a: f64, x: &[f64], y: &mut [f64]) {
-    assert_eq!(x.len(), y.len());
-    arch.dispatch(
-        #[inline(always)]
-        || {
-            for (y, x) in y.iter_mut().zip(x) {
-                *y += a * x;
-            }
-        },
-    );
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -456,27 +352,6 @@ mod tests {
                 let own = NextWall::of(fast.plane, f[fast.plane], g[fast.plane]);
                 prop_assert_eq!(own, fast);
             }
-        }
-
-        #[test]
-        fn dot_agrees_with_the_plain_sum(pairs in prop::collection::vec((-1.0..1.0f64, -1.0..1.0f64), 0..300)) {
-            let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-            let plain: f64 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
-            prop_assert!((dot(Arch::new(), &a, &b) - plain).abs() < 1e-12);
-            prop_assert!((dot_compensated(Arch::new(), &a, &b) - plain).abs() < 1e-12);
-        }
-
-        /// Products that cancel to their last bits: the sum is known, a plain sum misses it.
-        #[test]
-        fn compensated_dot_survives_cancellation(
-            pairs in prop::collection::vec((1e3..1e8f64, 1e3..1e8f64), 1..100), last in -1.0..1.0f64
-        ) {
-            let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-            let minus: Vec<f64> = b.iter().rev().map(|x| -x).collect();
-            let a: Vec<f64> = a.iter().chain(a.iter().rev()).copied().chain([last]).collect();
-            let b: Vec<f64> = b.iter().chain(&minus).copied().chain([1.0]).collect();
-            let sum = dot_compensated(Arch::new(), &a, &b);
-            prop_assert!((sum - last).abs() <= 1e-12, "{sum} {last}");
         }
     }
 

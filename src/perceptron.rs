@@ -1,11 +1,12 @@
 //! The kernel perceptron, which corrects the worst example first.
 
 use crate::control::Control;
+use crate::dot;
 use crate::error::{Error, Result};
 use crate::max_margin;
 use crate::version_space::VersionSpace;
 
-/// Finds a point inside version space by perceptron updates `c_i ← c_i + y_i / K_ii` at the example whose
+/// Finds a point inside version space, of unit length, by perceptron updates `c_i ← c_i + y_i / K_ii` at the example whose
 /// normalized margin is smallest. Starts at w = 0, where every margin counts as violated.
 ///
 /// By Novikoff's theorem at most `1/Γ²` updates are needed, Γ the largest normalized margin.
@@ -33,6 +34,8 @@ pub fn perceptron_point(
             .min_by(|a, b| a.1.total_cmp(&b.1))
             .ok_or_else(|| Error::invalid("labels", "none", "at least one"))?;
         if margin > 0.0 {
+            let scale = dot::dot(gram.arch(), &dual, &f).sqrt().recip();
+            dual.iter_mut().for_each(|c| *c *= scale);
             return Ok(dual);
         }
         let step = space.sign(worst) / gram.diagonal(worst);

@@ -5,20 +5,28 @@ use std::sync::Arc;
 use crate::control::Control;
 use crate::error::Result;
 use crate::factor::Factor;
-use crate::gas::{Crew, RefreshChoice, Runner, Settings, estimate};
+use crate::gas::{Crew, Runner, estimate};
 use crate::gram::Gram;
 use crate::refresh::Refresh;
+use crate::settings::{RefreshChoice, Settings};
 use crate::trajectory::Goal;
 
 /// Pair refreshes per arrival at a wall: good everywhere, best or near best but for nearly orthogonal planes.
 const PAIRS_PER_ARRIVAL: f64 = 0.3;
-/// Candidates of the pilot.
 const PAIR_CANDIDATES: [f64; 3] = [0.1, 0.3, 1.5];
 /// Full refreshes per radian.
 const FULL_PER_RADIAN: f64 = 1.0;
 const FULL_CANDIDATES: [f64; 2] = [0.3, 1.0];
-/// Work of a trajectory under one candidate, in bounces.
+/// Path of a trajectory under one candidate: the work in bounces, and where full refreshes are tried, the radians that
+/// show what they do; and the radians that are always enough.
 const PILOT_WORK: f64 = 1_500.0;
+const PILOT_PATH: f64 = 12.0;
+const LONGEST_PILOT_PATH: f64 = 300.0;
+/// Sum of the squared cosines between a feature vector and all others, on average over the feature vectors, below which
+/// planes count as nearly orthogonal: the billiard alone is then close to integrable, and full refreshes may win.
+const NEARLY_ORTHOGONAL: f64 = 3.0;
+/// Examples up to which full refreshes cost so little that they are always tried.
+const SMALL: usize = 100;
 
 /// True when the choice leaves something to a pilot.
 pub(crate) fn is_needed(choice: RefreshChoice) -> bool {
@@ -45,6 +53,21 @@ pub(crate) fn default_refresh(
     })
 }
 
+/// Whether full refreshes are worth a trial.
+fn full_may_win(gram: &Gram<'_>) -> bool {
+    let m = gram.len();
+    // The offset is one direction that all feature vectors share; the rest decides.
+    let own: Vec<f64> = (0..m).map(|i| gram.diagonal(i) - gram.offset()).collect();
+    let cosines: f64 = (0..m)
+        .map(|i| {
+            let row = gram.row(i).iter().zip(&own);
+            let all: f64 = row.map(|(k, d)| if *d > 0.0 { k * k / d } else { 0.0 }).sum();
+            if own[i] > 0.0 { all / own[i] - gram.row(i)[i].powi(2) / own[i].powi(2) } else { 0.0 }
+        })
+        .sum();
+    m <= SMALL || cosines < NEARLY_ORTHOGONAL * m as f64
+}
+
 /// Tries the candidates one after the other on the same balls and keeps the best. Returns it, set in all
 /// trajectories, and the path that each has flown meanwhile (which is further settling).
 pub(crate) fn choose(
@@ -56,11 +79,14 @@ pub(crate) fn choose(
     runners: &mut [Runner<'_>],
     control: &Control,
 ) -> Result<(Refresh, f64)> {
+    let only_full = matches!(settings.refresh, RefreshChoice::Full(_));
+    let with_full =
+        only_full || (!matches!(settings.refresh, RefreshChoice::Pair(_)) && full_may_win(gram));
     let mut candidates: Vec<Refresh> = Vec::new();
-    if !matches!(settings.refresh, RefreshChoice::Full(_)) {
+    if !only_full {
         candidates.extend(PAIR_CANDIDATES.map(|share| Refresh::Pair { rate: share * rate }));
     }
-    if !matches!(settings.refresh, RefreshChoice::Pair(_)) {
+    if with_full {
         let factor = match first {
             Refresh::Full { factor, .. } => Arc::clone(factor),
             _ => Arc::new(Factor::new(gram, control)?),
@@ -69,12 +95,17 @@ pub(crate) fn choose(
             FULL_CANDIDATES.map(|rate| Refresh::Full { rate, factor: Arc::clone(&factor) }),
         );
     }
-    let pieces = (32 / runners.len()).max(2);
+    // In many dimensions few pieces tell the spread well, and each costs O(m²).
+    let total = if gram.len() < 300 { 32 } else { 8 };
+    let pieces = (total / runners.len()).max(if runners.len() == 1 { total } else { 1 });
     let mut flown = 0.0;
     let mut best: Option<(f64, Refresh)> = None;
     for candidate in candidates {
         let per_radian = rate + candidate.rate() * candidate.cost(gram);
-        let unit = PILOT_WORK / per_radian / pieces as f64;
+        let path = (PILOT_WORK / per_radian).min(LONGEST_PILOT_PATH);
+        // Where bounces are so dense that the path would never end, the work decides.
+        let path = if with_full { path.max(PILOT_PATH.min(20.0 * path)) } else { path };
+        let unit = path / pieces as f64;
         crew.each(runners, |_, runner| {
             runner.trajectory.set_refresh(candidate.clone());
             runner.reset(None);

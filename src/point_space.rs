@@ -3,9 +3,10 @@
 use rand::RngExt;
 
 use crate::error::{Error, Result};
-use crate::gas::{Outcome, Settings, StopReason};
 use crate::gram::Gram;
 use crate::light_trap::{self, Start};
+use crate::outcome::{Outcome, StopReason};
+use crate::settings::Settings;
 use crate::version_space::VersionSpace;
 
 /// True when all feature vectors are parallel (m = 1 included): the sphere of the span is two points.

@@ -53,9 +53,9 @@ impl Refresh {
         match self {
             Self::None => 0.0,
             Self::Pair { .. } => 1.3,
-            // A triangular product and a triangular solution of m²/2 terms each, read only, against
-            // a pass of 5 m numbers; and the laying of a new frame.
-            Self::Full { .. } => 3.0 + gram.len() as f64 / 5.0,
+            // A triangular product and a triangular solution of m²/2 terms each against a pass over 5 m
+            // numbers, and the laying of a new frame; measured at m = 400 and 1000.
+            Self::Full { .. } => 3.0 + 0.3 * gram.len() as f64,
         }
     }
 

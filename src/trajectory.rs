@@ -5,7 +5,7 @@ use rand::rngs::ChaCha8Rng;
 use crate::ball::Ball;
 use crate::control::Control;
 use crate::dynamics::{Arrival, Dynamics};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::mirror::Mirror;
 use crate::recorder::Recorder;
 use crate::refresh::Refresh;
@@ -15,6 +15,10 @@ use crate::version_space::VersionSpace;
 /// matrix of condition 1e8 the norms still hold to 1e-10.
 const REPROJECT_EVERY: usize = 256;
 const REPROJECT_EVERY_PER_PLANE: usize = 10;
+
+/// Looks at the stop flag in a row without any gain of path after which the ball counts as stuck. A wedge as narrow as
+/// 1e-6 takes three million bounces to get out of.
+const STUCK: usize = 200_000;
 
 /// Events between two looks at the stop flag.
 const CHECK_EVERY: usize = 32;
@@ -221,6 +225,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         let reproject_every =
             REPROJECT_EVERY.max(REPROJECT_EVERY_PER_PLANE.saturating_mul(gram.len()));
         let mut since_check = 0;
+        let (mut path_seen, mut stuck) = (self.tally.path, 0);
         let mut reported = self.tally.bounces;
         while self.tally.path < goal.path
             && self.tally.arrivals() < goal.arrivals
@@ -228,6 +233,12 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         {
             if since_check == CHECK_EVERY {
                 control.check()?;
+                stuck = if self.tally.path > path_seen { 0 } else { stuck + 1 };
+                path_seen = self.tally.path;
+                if stuck >= STUCK {
+                    let value = self.ball.next_wall().angle();
+                    return Err(Error::Breakdown { what: "flight of a ball that is stuck", value });
+                }
                 control.count_bounces(self.tally.bounces - reported);
                 (since_check, reported) = (0, self.tally.bounces);
             }

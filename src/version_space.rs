@@ -2,7 +2,7 @@
 
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::gram::Gram;
+use crate::gram::{Gram, Precision};
 
 /// The set of unit weight vectors `w = Σ c_i φ_i` with `y_i <w, φ_i> > 0` for all examples.
 ///
@@ -88,7 +88,7 @@ impl<'a> VersionSpace<'a> {
             ));
         }
         let mut f = vec![0.0; self.len()];
-        self.gram.multiply(&[dual], &mut [&mut f], &Control::new())?;
+        self.gram.multiply(&[dual], &mut [&mut f], Precision::Compensated, &Control::new())?;
         for (f, y) in f.iter_mut().zip(&self.labels) {
             *f *= f64::from(*y);
         }

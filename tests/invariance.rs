@@ -3,7 +3,7 @@
 mod common;
 
 use bayespoint::dynamics::Geodesic;
-use bayespoint::{Ball, Control, Factor, Goal, Refresh, Trajectory, VersionSpace};
+use bayespoint::{Ball, Control, Factor, Goal, Precision, Refresh, Trajectory, VersionSpace};
 use common::{Problem, normals, rng, space};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -196,7 +196,10 @@ fn norms_hold(m: usize) {
             let (position, direction) = (ball.position(0.0), ball.direction());
             let (mut f, mut g) = (vec![0.0; m], vec![0.0; m]);
             let (duals, mut out) = ([&position[..], &direction], [&mut f[..], &mut g]);
-            space.gram().multiply(&duals, &mut out, &control).expect("no interrupt");
+            space
+                .gram()
+                .multiply(&duals, &mut out, Precision::Compensated, &control)
+                .expect("no interrupt");
             let products = [
                 common::dot(&position, &f),
                 common::dot(&direction, &g),

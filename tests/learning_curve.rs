@@ -23,7 +23,7 @@ fn bayes_error(alpha: f64) -> f64 {
     };
     let (mut low, mut high) = (0.0, 1.0 - 1e-9);
     for _ in 0..60 {
-        let middle = (low + high) / 2.0;
+        let middle = f64::midpoint(low, high);
         if excess(middle) < 0.0 { low = middle } else { high = middle }
     }
     low.sqrt().acos() / std::f64::consts::PI
@@ -39,13 +39,13 @@ fn theory_gives_the_published_values() {
 #[test]
 fn center_of_mass_has_the_error_of_theory() {
     const DIMENSION: usize = 100;
-    for (k, alpha) in [1.0f64, 2.0, 5.0].into_iter().enumerate() {
+    for (k, ratio) in [1, 2, 5].into_iter().enumerate() {
         let errors: Vec<f64> = (0..size(24, 100))
             .map(|repeat| {
                 let index = 1000 * k as u64 + repeat;
                 let mut rng = rng(index);
                 let teacher = unit(normals(DIMENSION, &mut rng));
-                let m = (alpha * DIMENSION as f64) as usize;
+                let m = ratio * DIMENSION;
                 let problem = Problem::taught(m, &teacher, 0.0, &mut rng);
                 let settings = Settings {
                     tol: Some(0.05),
@@ -59,6 +59,7 @@ fn center_of_mass_has_the_error_of_theory() {
             })
             .collect();
         let (mean, error) = mean_and_error(&errors);
+        let alpha = ratio as f64;
         let theory = bayes_error(alpha);
         assert!(
             (mean - theory).abs() <= 3.0 * error && error < 0.04 * theory,

@@ -58,7 +58,7 @@ fn ends() {
     let space = problem.space();
     let by_length = run(&space, &Settings { length: Some(30.0), tol: None, ..Settings::default() });
     assert_eq!((by_length.stop_reason, by_length.n_draws), (StopReason::Length, 100));
-    assert!(by_length.lengths.iter().all(|x| *x == 30.0));
+    assert!(by_length.lengths.iter().all(|x| x.to_bits() == 30f64.to_bits()));
     let by_bounces =
         run(&space, &Settings { max_bounces: Some(777), tol: None, ..Settings::default() });
     assert_eq!(by_bounces.stop_reason, StopReason::MaxBounces);
@@ -239,8 +239,9 @@ fn a_given_start_is_used() {
 
 #[test]
 fn feasible_points_are_feasible() {
-    for index in 0..20 {
-        let problem = taught(20 + index, 100, 10 + index as usize, 0.0);
+    for (index, r) in (10..30).enumerate() {
+        let index = index as u64;
+        let problem = taught(20 + index, 100, r, 0.0);
         let space = problem.space();
         let control = Control::new();
         let (trapped, _) =

@@ -29,11 +29,11 @@ pub(super) fn vector<'a, T: Element>(
 }
 
 /// Hands a vector over to Python as an array of the given shape, without a copy.
-pub(super) fn to_array<'py, T: Element, const N: usize>(
-    py: Python<'py>,
+pub(super) fn to_array<T: Element, const N: usize>(
+    py: Python<'_>,
     values: Vec<T>,
     shape: [usize; N],
-) -> PyResult<Bound<'py, PyArray<T, numpy::ndarray::Dim<[usize; N]>>>>
+) -> PyResult<Bound<'_, PyArray<T, numpy::ndarray::Dim<[usize; N]>>>>
 where
     numpy::ndarray::Dim<[usize; N]>: numpy::ndarray::Dimension,
     [usize; N]: numpy::ndarray::IntoDimension<Dim = numpy::ndarray::Dim<[usize; N]>>,

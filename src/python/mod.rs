@@ -11,9 +11,11 @@ use pyo3::types::PyDict;
 
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::gas::{self, Outcome, RefreshChoice, Settings};
+use crate::gas;
 use crate::gram::Gram;
 use crate::mirror::Mirror;
+use crate::outcome::Outcome;
+use crate::settings::{RefreshChoice, Settings};
 use crate::version_space::VersionSpace;
 use crate::{light_trap, max_margin, perceptron};
 
@@ -65,7 +67,7 @@ impl Space<'_> {
 #[pyfunction]
 #[pyo3(signature = (gram, labels, *, offset, softness, transparency, n_trajectories, n_draws, length, tol,
     max_bounces, refresh, refresh_rate, start, n_threads, seed, callback))]
-#[allow(clippy::too_many_arguments, reason = "one flat call")]
+#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
 fn run<'py>(
     py: Python<'py>,
     gram: PyReadonlyArray2<'py, f64>,
@@ -116,10 +118,11 @@ fn run<'py>(
     to_dict(py, outcome, n_trajectories)
 }
 
-fn to_dict<'py>(py: Python<'py>, outcome: Outcome, t: usize) -> PyResult<Bound<'py, PyDict>> {
+fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyDict>> {
     let (m, n, q) = (outcome.center.len(), outcome.n_draws, outcome.watched.len());
     let length = outcome.lengths.iter().sum::<f64>() / t as f64;
-    let watched: Vec<i64> = outcome.watched.iter().map(|&i| i as i64).collect();
+    let watched: Vec<i64> =
+        outcome.watched.iter().map(|&i| i64::try_from(i)).collect::<std::result::Result<_, _>>()?;
     let start: Vec<&str> = outcome.start.iter().map(|start| start.name()).collect();
     let dict = PyDict::new(py);
     dict.set_item("center", arrays::to_array(py, outcome.center, [m])?)?;

@@ -1,0 +1,139 @@
+# One entry for people and for CI. `make` alone lists the targets.
+#
+#   PYTHON   interpreter for the virtual environment (3.10 or newer)     make PYTHON=python3.13 VENV=.venv-3.13 test
+#   VENV     where the environment is made, inside the repository
+#   CARGO    the cargo to call; CARGO_TARGET_DIR is honored as always
+
+PYTHON ?= python3
+VENV   ?= .venv
+CARGO  ?= cargo
+
+# Extra arguments, e.g. make demo DEMO_ARGS="--seed 7", make test-python PYTEST_ARGS="-k sonar".
+DEMO_ARGS   ?=
+PYTEST_ARGS ?=
+CARGO_ARGS  ?=
+
+VENV_PYTHON := $(VENV)/bin/python
+# The version of maturin stands in pyproject.toml alone.
+MATURIN     := $(shell sed -n 's/^requires = \["\(maturin[^"]*\)"\]$$/\1/p' pyproject.toml)
+
+# Stamps: what has been done, and when. Work is skipped while its sources are older.
+VENV_STAMP    := $(VENV)/.stamp-venv
+WHEEL_STAMP   := dist/.stamp-wheel
+INSTALL_STAMP := $(VENV)/.stamp-install
+
+# Directories are listed too: a file taken away makes its directory newer.
+SOURCES := $(wildcard Cargo.toml Cargo.lock pyproject.toml README.md LICENSE-MIT LICENSE-APACHE) \
+           $(shell find src python/bayespoint ! -name '*.pyc' ! -name __pycache__ ! -name '*.so' 2>/dev/null)
+
+# The interpreter that pyo3's build script asks when the Python feature is compiled outside maturin.
+PYO3 := PYO3_PYTHON="$(CURDIR)/$(VENV_PYTHON)"
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: help venv build install demo test test-rust test-python test-slow bench lint lint-rust lint-python \
+        format docs-check clean distclean check-cargo check-python
+
+help: ## list the targets
+	@echo "usage: make TARGET [PYTHON=python3.x] [VENV=.venv]"
+	@echo
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+check-cargo:
+	@command -v $(CARGO) >/dev/null 2>&1 || { \
+	  echo "error: '$(CARGO)' not found. Install Rust $$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml) or newer" \
+	       "(https://rustup.rs) or name it: make CARGO=/path/to/cargo" >&2; exit 1; }
+
+check-python:
+	@command -v $(PYTHON) >/dev/null 2>&1 || { \
+	  echo "error: '$(PYTHON)' not found. Install Python 3.10 or newer, or name it: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || { \
+	  echo "error: '$(PYTHON)' is $$($(PYTHON) --version 2>&1 | head -n 1); Python 3.10 or newer is needed." \
+	       "Name one: make PYTHON=python3.12" >&2; exit 1; }
+ifneq ($(origin PYTHON),file)
+	@version='import sys; print("%d.%d" % sys.version_info[:2])'; \
+	if [ -x "$(VENV_PYTHON)" ] && [ "$$($(PYTHON) -c "$$version")" != "$$($(VENV_PYTHON) -c "$$version")" ]; then \
+	  echo "error: $(VENV) was made with Python $$($(VENV_PYTHON) -c "$$version"), PYTHON=$(PYTHON) is another." \
+	       "Keep both: make PYTHON=$(PYTHON) VENV=.venv-$$($(PYTHON) -c "$$version")" >&2; exit 1; \
+	fi
+endif
+
+$(VENV_STAMP): | check-python
+	@if $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null; then \
+	  $(PYTHON) -m venv "$(VENV)"; \
+	elif $(PYTHON) -c 'import pip, venv' 2>/dev/null; then \
+	  $(PYTHON) -m venv --without-pip "$(VENV)" && $(PYTHON) -m pip --python "$(VENV_PYTHON)" install --quiet pip; \
+	else \
+	  echo "error: '$(PYTHON)' can make no virtual environment: its standard module 'ensurepip' or 'venv' is missing." >&2; \
+	  echo "       On Debian and Ubuntu: apt-get install python3-venv. Or name another Python: make PYTHON=python3.12" >&2; \
+	  exit 1; \
+	fi
+	@touch $@
+
+venv: $(VENV_STAMP) ## make the virtual environment
+
+$(WHEEL_STAMP): $(SOURCES) $(VENV_STAMP) | check-cargo
+	@$(VENV_PYTHON) -m pip install --quiet "$(MATURIN)"
+	@rm -f dist/bayespoint-*.whl
+	$(VENV_PYTHON) -m maturin build --release --interpreter "$(VENV_PYTHON)" --out dist
+	@touch $@
+
+build: $(WHEEL_STAMP) ## build the release wheel into dist/
+
+# First our wheel alone, replaced whatever version is there, then what it and its extras need.
+$(INSTALL_STAMP): $(WHEEL_STAMP)
+	@$(VENV_PYTHON) -m pip install --quiet --force-reinstall --no-deps dist/bayespoint-*.whl
+	@$(VENV_PYTHON) -m pip install --quiet "$$(echo dist/bayespoint-*.whl)[plot,dev]"
+	@touch $@
+
+install: $(INSTALL_STAMP) ## install the wheel with extras plot and dev into the environment
+
+demo: install ## Bayes point against maximal margin on sonar, and a picture
+	@$(VENV_PYTHON) -m bayespoint.demo $(DEMO_ARGS)
+
+test: test-rust test-python ## all tests: engine, package, doctests
+
+test-rust: | check-cargo ## engine: unit, integration and doc tests, no Python needed
+	$(CARGO) test --no-fail-fast $(CARGO_ARGS)
+
+test-python: install ## package: pytest and doctests against the installed wheel
+	$(VENV_PYTHON) -m pytest tests/python README.md --pyargs bayespoint $(PYTEST_ARGS)
+
+test-slow: install | check-cargo ## the statistical tests at full length (minutes)
+	BAYESPOINT_SLOW=1 $(CARGO) test --no-fail-fast $(CARGO_ARGS)
+	BAYESPOINT_SLOW=1 $(VENV_PYTHON) -m pytest tests/python -m slow $(PYTEST_ARGS) \
+	  || [ $$? -eq 5 ] # 5: no test bears the mark
+
+bench: | check-cargo ## criterion benches of the engine
+	$(CARGO) bench $(CARGO_ARGS)
+
+lint: lint-rust lint-python ## every check of form and types
+
+lint-rust: $(VENV_STAMP) | check-cargo ## rustfmt, clippy without and with the Python feature
+	$(CARGO) fmt --check
+	$(CARGO) clippy --all-targets -- -D warnings
+	$(PYO3) $(CARGO) clippy --all-targets --features python -- -D warnings
+
+lint-python: install ## ruff, mypy, stubtest
+	$(VENV_PYTHON) -m ruff check .
+	$(VENV_PYTHON) -m ruff format --check .
+	$(VENV_PYTHON) -m mypy
+	$(VENV_PYTHON) -m mypy.stubtest bayespoint._core
+
+format: install | check-cargo ## rewrite the sources in the house's form
+	$(CARGO) fmt
+	$(VENV_PYTHON) -m ruff check --fix .
+	$(VENV_PYTHON) -m ruff format .
+
+docs-check: | check-cargo ## the crate's documentation, warnings are errors
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps
+
+clean: ## remove what was built, keep the environment
+	rm -rf dist demo_output .pytest_cache .mypy_cache .ruff_cache $(INSTALL_STAMP)
+	@if command -v $(CARGO) >/dev/null 2>&1; then $(CARGO) clean; fi
+
+distclean: clean ## remove the environment too
+	rm -rf "$(VENV)"

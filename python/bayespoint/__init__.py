@@ -1,0 +1,41 @@
+"""Bayes-optimal kernel classification by billiards in version space.
+
+The weight vectors that classify all training examples correctly form a polytope on a sphere. Its
+center of mass, the Bayes point, is the single classifier closest to the Bayes-optimal vote of all
+of them. This package finds it with a billiard whose flights are exact, and predicts with the
+posterior probabilities that the ball's path draws from.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from bayespoint import kernels
+from bayespoint.classifier import BayesPointClassifier
+from bayespoint.results import BilliardResult
+from bayespoint.version_space import InfeasibleError, VersionSpace, __version__
+
+__all__ = [
+    "BayesPointClassifier",
+    "BilliardResult",
+    "ConvergenceWarning",
+    "InfeasibleError",
+    "VersionSpace",
+    "__version__",
+    "datasets",
+    "kernels",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the parts that few programs need when they are first asked for."""
+    if name == "datasets":
+        return importlib.import_module("bayespoint.datasets")
+    raise AttributeError(f"module 'bayespoint' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

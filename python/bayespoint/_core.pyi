@@ -1,0 +1,107 @@
+"""Types of the compiled engine: flat calls on NumPy arrays.
+
+Everything here is checked a second time by the engine, but the package never calls it directly
+except from :mod:`bayespoint.version_space`.
+"""
+
+from collections.abc import Callable
+from typing import Literal, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+__version__: str
+
+class _Progress(TypedDict):
+    length: float
+    bounces: int
+    center_error: float
+
+class _Run(TypedDict):
+    center: NDArray[np.float64]
+    center_norm: float
+    impulse_center: NDArray[np.float64]
+    draws: NDArray[np.float64]
+    bounces: NDArray[np.uint64]
+    crossings: NDArray[np.uint64]
+    refreshes: NDArray[np.uint64]
+    length: float
+    settled: float
+    hits: NDArray[np.uint64]
+    stop_reason: Literal["length", "max_bounces", "tol"]
+    center_error: float
+    watched: NDArray[np.int64]
+    functionals: NDArray[np.float64]
+    mean_violations: float
+    refresh: Literal["pair", "full", "none"]
+    refresh_rate: float
+    drift: float
+    start: list[str]
+
+class _FeasiblePoint(TypedDict):
+    dual_coef: NDArray[np.float64]
+    method: str
+
+class _MaxMargin(TypedDict):
+    dual_coef: NDArray[np.float64]
+    margin: float
+    gap: float
+    iterations: int
+    converged: bool
+
+class InfeasibleError(ValueError):
+    """No unit vector satisfies every example.
+
+    Attributes
+    ----------
+    violations : int
+        Fewest violated examples of all weight vectors tried.
+    margin_bound : float
+        Upper bound of the margin by weak duality, relative to the longest feature vector.
+    certificate : ndarray of shape (m,)
+        Weights a >= 0 of sum 1 whose combination sum a_i y_i phi_i is as short as the bound.
+    """
+
+    violations: int
+    margin_bound: float
+    certificate: NDArray[np.float64]
+
+def run(
+    gram: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    *,
+    offset: float,
+    softness: NDArray[np.float64],
+    transparency: tuple[float, float],
+    n_trajectories: int,
+    n_draws: int,
+    length: float | None,
+    tol: float | None,
+    max_bounces: int | None,
+    refresh: str,
+    refresh_rate: float | None,
+    start: NDArray[np.float64] | None,
+    n_threads: int,
+    seed: int,
+    callback: Callable[[_Progress], object] | None,
+) -> _Run: ...
+def feasible_point(
+    gram: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    *,
+    offset: float,
+    softness: NDArray[np.float64],
+    method: str,
+    seed: int,
+    callback: Callable[[_Progress], object] | None,
+) -> _FeasiblePoint: ...
+def max_margin(
+    gram: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    *,
+    offset: float,
+    softness: NDArray[np.float64],
+    tol: float,
+    max_iter: int,
+    callback: Callable[[_Progress], object] | None,
+) -> _MaxMargin: ...

@@ -1,0 +1,468 @@
+"""Every check of what a caller passes in: arguments become checked values here.
+
+A message says three things: which argument, what is wanted, what came.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import joblib  # type: ignore[import-untyped]
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg, sparse
+from sklearn.utils import check_random_state
+
+from bayespoint import _memory
+
+Floats: TypeAlias = NDArray[np.float64]
+Labels: TypeAlias = NDArray[np.int8]
+RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+
+MAX_BOUNCES = 10_000_000
+"""Cap on the bounces of each trajectory when only an angular tolerance ends the run."""
+
+_SYMMETRY = 1e-8  # |K_ij - K_ji| <= this times sqrt(K_ii K_jj)
+_SYMMETRY_LOW = 1e-5  # the same for kernels computed in less than double precision
+_JITTER = 1e-8  # an eigenvalue of the unit-diagonal Gram matrix down to minus this is rounding
+_JITTER_LOW = 1e-4
+_RITZ = 1e-6
+_DIRECT = 2000  # up to this size a factorization decides, beyond it a few Lanczos steps
+_LANCZOS_STEPS = 40
+_BLOCK = 512
+_SAME_DIRECTION = 64 * np.finfo(np.float64).eps
+
+
+# --- numbers and choices ---------------------------------------------------------------------
+
+
+def real(
+    name: str,
+    value: object,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    low_open: bool = False,
+    high_open: bool = False,
+) -> float:
+    """Return `value` as a finite float between `low` and `high`."""
+    wanted = (
+        f"a finite number in {'(' if low_open or low == -math.inf else '['}{low:g}, "
+        f"{high:g}{')' if high_open or high == math.inf else ']'}"
+    )
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be {wanted}; got {value!r}")
+    number = float(value)
+    inside = (number > low if low_open else number >= low) and (
+        number < high if high_open else number <= high
+    )
+    if not math.isfinite(number) or not inside:
+        raise ValueError(f"{name} must be {wanted}; got {value!r}")
+    return number
+
+
+def integer(name: str, value: object, *, low: int) -> int:
+    """Return `value` as an int of at least `low`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be an integer of at least {low}; got {value!r}")
+    if value < low:
+        raise ValueError(f"{name} must be an integer of at least {low}; got {value!r}")
+    return int(value)
+
+
+def boolean(name: str, value: object) -> bool:
+    """Return `value` as a bool."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False; got {value!r}")
+    return bool(value)
+
+
+def choice(name: str, value: object, options: Sequence[str | None]) -> str:
+    """Return `value`, one of `options`; None is returned as ``"none"``."""
+    if not any(value is option or (value == option and option) for option in options):
+        listed = ", ".join(repr(option) for option in options)
+        raise ValueError(f"{name} must be one of {listed}; got {value!r}")
+    return "none" if value is None else str(value)
+
+
+def threads(n_jobs: object) -> int:
+    """Return the number of threads `n_jobs` means, counted as joblib counts them.
+
+    None is 1, -1 is every processor this process may use, -2 all but one, and so on.
+    """
+    if n_jobs is None:
+        return 1
+    jobs = integer("n_jobs", n_jobs, low=-(2**31))
+    if jobs == 0:
+        raise ValueError("n_jobs must be None or an integer other than 0; got 0")
+    return jobs if jobs > 0 else max(1, joblib.cpu_count() + 1 + jobs)
+
+
+def seed(random_state: RandomState) -> int:
+    """Return a seed of 64 bits: an int is its own seed, a generator is asked for one.
+
+    None asks NumPy's global generator, as scikit-learn does.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**64, dtype=np.uint64))
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**64, dtype=np.uint64))
+    try:
+        number = integer("random_state", random_state, low=0)
+    except (TypeError, ValueError):
+        number = 2**64
+    if number >= 2**64:
+        raise ValueError(
+            "random_state must be None, an integer in [0, 2**64), a numpy.random.Generator or a "
+            f"numpy.random.RandomState; got {random_state!r}"
+        )
+    return number
+
+
+def pair(name: str, value: object, *, high: float, high_open: bool) -> tuple[float, float]:
+    """Return a number in [0, `high`], or a pair of them, as a pair."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (tuple, list)):
+        if len(value) != 2:
+            raise ValueError(f"{name} must be one number or two; got {len(value)}: {value!r}")
+        first, second = value
+        return (
+            real(f"{name}[0]", first, low=0.0, high=high, high_open=high_open),
+            real(f"{name}[1]", second, low=0.0, high=high, high_open=high_open),
+        )
+    number = real(name, value, low=0.0, high=high, high_open=high_open)
+    return number, number
+
+
+@dataclass(frozen=True)
+class SampleSettings:
+    """The checked settings of one run, as the engine takes them."""
+
+    transparency: tuple[float, float]
+    n_trajectories: int
+    n_draws: int
+    length: float | None
+    tol: float | None
+    max_bounces: int | None
+    refresh: str
+    refresh_rate: float | None
+    average: str
+    n_threads: int
+
+
+def sample_settings(
+    *,
+    n_trajectories: object,
+    n_draws: object,
+    length: object,
+    tol: object,
+    max_bounces: object,
+    dynamics: object,
+    transparency: object,
+    refresh: object,
+    refresh_rate: object,
+    average: object,
+    n_jobs: object,
+) -> SampleSettings:
+    """Check the settings of a run and fill in what is left to choose."""
+    choice("dynamics", dynamics, ("geodesic",))
+    if length is None and tol is None and max_bounces is None:
+        tol = 0.1
+    if tol is not None and length is None and max_bounces is None:
+        max_bounces = MAX_BOUNCES
+    rate = None
+    if not (isinstance(refresh_rate, str) and refresh_rate == "auto"):
+        if isinstance(refresh_rate, str) or refresh_rate is None:
+            raise ValueError(
+                f"refresh_rate must be 'auto' or events per radian, above 0; got {refresh_rate!r}"
+            )
+        rate = real("refresh_rate", refresh_rate, low=0.0, low_open=True)
+        if refresh not in ("pair", "full"):
+            raise ValueError(
+                f"refresh_rate must be 'auto' with refresh={refresh!r}; got {refresh_rate!r} "
+                "(a rate needs refresh='pair' or 'full')"
+            )
+    return SampleSettings(
+        transparency=pair("transparency", transparency, high=1.0, high_open=False),
+        n_trajectories=integer("n_trajectories", n_trajectories, low=1),
+        n_draws=integer("n_draws", n_draws, low=1),
+        length=None if length is None else real("length", length, low=0.0, low_open=True),
+        tol=None if tol is None else real("tol", tol, low=0.0, low_open=True),
+        max_bounces=None if max_bounces is None else integer("max_bounces", max_bounces, low=1),
+        refresh=choice("refresh", refresh, ("auto", "pair", "full", None)),
+        refresh_rate=rate,
+        average=choice("average", average, ("arc", "impulse")),
+        n_threads=threads(n_jobs),
+    )
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """The checked settings of a classifier that the billiard does not check itself."""
+
+    offset: float
+    softness: float
+    label_noise: tuple[float, float]
+    seed: int
+    verbose: int
+
+
+def fit_settings(
+    *,
+    fit_intercept: object,
+    softness: object,
+    label_noise: object,
+    random_state: RandomState,
+    verbose: object,
+) -> FitSettings:
+    """Check the settings of a classifier."""
+    if isinstance(softness, str):
+        raise ValueError(  # noqa: TRY004
+            f"softness must be a number of at least 0; got {softness!r} (this version does not "
+            "choose it by itself)"
+        )
+    if isinstance(verbose, (bool, np.bool_)):
+        verbose = int(verbose)
+    return FitSettings(
+        offset=float(boolean("fit_intercept", fit_intercept)),
+        softness=real("softness", softness, low=0.0),
+        label_noise=pair("label_noise", label_noise, high=0.5, high_open=True),
+        seed=seed(random_state),
+        verbose=integer("verbose", verbose, low=0),
+    )
+
+
+# --- arrays ----------------------------------------------------------------------------------
+
+
+def dense(name: str, value: ArrayLike) -> NDArray[Any]:
+    """Return `value` as an array of real numbers, as it is in memory."""
+    if sparse.issparse(value):
+        raise TypeError(
+            f"{name} must be a dense array; got a sparse {type(value).__name__}: "
+            "convert it with .toarray()"
+        )
+    if np.ma.isMaskedArray(value):
+        raise TypeError(f"{name} must not be a masked array: fill or drop the masked entries")
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}") from error
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers; got an array of dtype {array.dtype}")
+    return array
+
+
+def dual_coef(name: str, value: ArrayLike, m: int, *, many: bool = False) -> Floats:
+    """Return finite dual coefficients of shape (m,), or (..., m) if `many`."""
+    array = dense(name, value)
+    if array.ndim == 0 or array.shape[-1] != m or (array.ndim > 1 and not many):
+        wanted = f"(..., {m})" if many else f"({m},)"
+        raise ValueError(f"{name} must have shape {wanted}; got shape {array.shape}")
+    array = np.ascontiguousarray(array, dtype=np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite; it holds NaN or infinity")
+    return array
+
+
+def softness(value: ArrayLike, m: int) -> Floats:
+    """Return the (m,) softness of each example, from one number or m of them."""
+    array = dense("softness", value)
+    if array.shape not in ((), (m,)):
+        raise ValueError(f"softness must be a number or have shape ({m},); got {array.shape}")
+    array = np.array(np.broadcast_to(array, (m,)), dtype=np.float64)
+    if not np.isfinite(array).all() or (array < 0).any():
+        worst = array[~(np.isfinite(array) & (array >= 0))][0]
+        raise ValueError(f"softness must be finite and at least 0; got {worst}")
+    return array
+
+
+def binary_labels(y: ArrayLike, m: int) -> tuple[Labels, NDArray[Any]]:
+    """Return labels as -1 and +1, and the two values they stand for, in sorted order.
+
+    Labels of a single class have a meaning only if they are -1 or +1 already.
+    """
+    if np.ma.isMaskedArray(y) or sparse.issparse(y):
+        raise TypeError(f"y must be a plain array of labels; got a {type(y).__name__}")
+    array = np.asarray(y)
+    if array.ndim != 1:
+        raise ValueError(f"y must have one dimension; got shape {array.shape}")
+    if len(array) != m:
+        raise ValueError(f"y must have as many labels as gram has rows, {m}; got {len(array)}")
+    if array.dtype.kind in "fc" and not np.isfinite(array).all():
+        raise ValueError("y must be finite; it holds NaN or infinity")
+    try:
+        classes, index = np.unique(array, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"y must hold labels that can be sorted: {error}") from error
+    if len(classes) == 1 and array.dtype.kind in "iuf" and abs(classes[0]) == 1:
+        return array.astype(np.int8), np.array([-1, 1])
+    if len(classes) != 2:
+        few = [value.item() if hasattr(value, "item") else value for value in classes[:5]]
+        raise ValueError(
+            f"y must hold labels -1 and +1, or exactly two classes; got {len(classes)} "
+            f"class{'es' if len(classes) > 1 else ''}: {few}{' ...' if len(classes) > 5 else ''}"
+        )
+    return np.where(index == 1, 1, -1).astype(np.int8), classes
+
+
+# --- the Gram matrix -------------------------------------------------------------------------
+
+
+def gram_matrix(value: ArrayLike, *, name: str = "gram") -> tuple[Floats, bool]:
+    """Return a square, finite, symmetric matrix in C order, and whether it was double precision.
+
+    A matrix of doubles in C order is returned as it is, one in Fortran order as its transpose:
+    neither is copied. Anything else is converted, after a look at the memory available.
+    """
+    array = dense(name, value)
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        raise ValueError(f"{name} must be a square matrix; got shape {array.shape}")
+    m = len(array)
+    if m == 0:
+        raise ValueError(f"{name} must have at least one row; got an empty matrix")
+    exact = not (array.dtype.kind == "f" and array.dtype.itemsize < 8)
+    ready = array.dtype == np.float64 and array.flags.aligned
+    if ready and array.flags.c_contiguous:
+        gram = array
+    elif ready and array.flags.f_contiguous:
+        gram = array.T
+    else:
+        _memory.require(8.0 * m * m, f"a copy of {name} ({m} x {m} doubles)")
+        gram = np.array(array, dtype=np.float64, order="C")
+    for rows in blocks(m):
+        if not np.isfinite(gram[rows]).all():
+            raise ValueError(f"{name} must be finite; it holds NaN or infinity")
+    _check_symmetric(gram, name, _SYMMETRY if exact else _SYMMETRY_LOW)
+    if not exact:  # the copy is ours: make it symmetric to the last bit
+        for rows, columns in _block_pairs(m):
+            upper = gram[rows, columns]
+            if rows == columns:
+                upper = np.triu(upper) + np.triu(upper, 1).T
+                gram[rows, columns] = upper
+            gram[columns, rows] = upper.T
+    return gram, exact
+
+
+def blocks(n: int, size: int = _BLOCK) -> Iterator[slice]:
+    """Yield the slices that cut ``range(n)`` into runs of at most `size`."""
+    for begin in range(0, n, size):
+        yield slice(begin, min(begin + size, n))
+
+
+def _block_pairs(m: int) -> Iterator[tuple[slice, slice]]:
+    for rows in blocks(m):
+        for columns in blocks(m):
+            if columns.start >= rows.start:
+                yield rows, columns
+
+
+def _check_symmetric(gram: Floats, name: str, tolerance: float) -> None:
+    scale = np.sqrt(np.abs(gram.diagonal()))
+    for rows, columns in _block_pairs(len(gram)):
+        upper, lower = gram[rows, columns], gram[columns, rows].T
+        allowed = np.outer(scale[rows], scale[columns])
+        np.maximum(allowed, np.abs(upper), out=allowed)
+        allowed *= tolerance
+        wrong = np.abs(upper - lower) > allowed
+        if wrong.any():
+            i, j = (int(k) for k in np.argwhere(wrong)[0])
+            raise ValueError(
+                f"{name} must be symmetric; got {upper[i, j]!r} at [{rows.start + i}, "
+                f"{columns.start + j}] and {lower[i, j]!r} across the diagonal"
+            )
+
+
+def positive_diagonal(gram: Floats, offset: float, softness: Floats, *, name: str = "gram") -> None:
+    """Raise unless every example has a normal of positive length."""
+    diagonal = gram.diagonal() + offset + softness
+    if not (diagonal > 0).all():
+        i = int(np.argmin(diagonal))
+        raise ValueError(
+            f"every diagonal entry of {name} plus offset and softness must be positive; "
+            f"got {diagonal[i]!r} at example {i}, whose plane has no direction"
+        )
+
+
+def positive_semidefinite(
+    gram: Floats, offset: float, softness: Floats, *, exact: bool = True, name: str = "gram"
+) -> None:
+    """Raise if the Gram matrix with offset and softness has an eigenvalue well below zero.
+
+    What is judged is the matrix scaled to a unit diagonal, which has the same inertia. Up to 2000
+    examples a Cholesky factorization decides. Beyond that, some Lanczos steps from a fixed start
+    give an upper bound of the smallest eigenvalue in O(m^2) without a copy of the matrix: a
+    clearly negative bound proves that the matrix is not positive semidefinite.
+    """
+    m = len(gram)
+    scale = 1.0 / np.sqrt(gram.diagonal() + offset + softness)
+    jitter = _JITTER if exact else _JITTER_LOW
+    if m > _DIRECT:
+        smallest = _lanczos_bound(gram, offset, softness, scale)
+        if smallest >= -max(_RITZ, jitter):
+            return
+    else:
+        unit = (gram + offset) * scale
+        unit *= scale[:, None]
+        unit.flat[:: m + 1] = 1.0 + jitter
+        _, info = linalg.lapack.dpotrf(unit.T, lower=1, clean=0, overwrite_a=0)
+        if info == 0:
+            return
+        unit.flat[:: m + 1] = 1.0
+        smallest = float(linalg.eigvalsh(unit, subset_by_index=[0, 0])[0])
+    raise ValueError(
+        f"{name} plus offset and softness must be positive semidefinite; scaled to a unit "
+        f"diagonal it has an eigenvalue of {smallest:.3g} or less: it is not a kernel matrix "
+        "(a larger softness can make it one)"
+    )
+
+
+def _lanczos_bound(gram: Floats, offset: float, softness: Floats, scale: Floats) -> float:
+    """Return the smallest Ritz value of the Gram matrix scaled to a unit diagonal."""
+    m = len(gram)
+    basis = np.zeros((min(_LANCZOS_STEPS, m), m))
+    alpha, beta = [], []
+    v = np.random.default_rng(0).standard_normal(m)
+    v /= np.linalg.norm(v)
+    for step in range(len(basis)):
+        basis[step] = v
+        u = scale * v
+        w = scale * (gram @ u + offset * u.sum() + softness * u)
+        alpha.append(float(v @ w))
+        for _ in range(2):  # twice is enough for full orthogonality
+            w -= basis[: step + 1].T @ (basis[: step + 1] @ w)
+        norm = float(np.linalg.norm(w))
+        if norm < 1e-10 * m or step + 1 == len(basis):
+            break
+        beta.append(norm)
+        v = w / norm
+    return float(linalg.eigvalsh_tridiagonal(np.array(alpha), np.array(beta[: len(alpha) - 1]))[0])
+
+
+def conflict(
+    gram: Floats, labels: Labels, offset: float, softness: Floats
+) -> tuple[int, int] | None:
+    """Return two examples on the same line through the origin that no vector can both satisfy.
+
+    The same direction with different labels, or opposite directions with the same label: no
+    weight vector satisfies both, without softness or transparent walls.
+    """
+    diagonal = gram.diagonal() + offset + softness
+    signs = labels.astype(np.float64)
+    for rows, columns in _block_pairs(len(gram)):
+        inner = gram[rows, columns] + offset
+        opposed = inner * np.outer(signs[rows], signs[columns]) < 0
+        inner *= inner
+        collinear = inner >= (1 - _SAME_DIRECTION) * np.outer(diagonal[rows], diagonal[columns])
+        clash = collinear & opposed
+        if rows == columns:
+            np.fill_diagonal(clash, False)
+        if clash.any():
+            i, j = (int(k) for k in np.argwhere(clash)[0])
+            return rows.start + i, columns.start + j
+    return None

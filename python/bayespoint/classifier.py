@@ -1,0 +1,480 @@
+"""The Bayes point classifier, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from bayespoint import _memory, _validation, kernels, predictive
+from bayespoint._validation import Floats, RandomState
+from bayespoint.version_space import VersionSpace
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["BayesPointClassifier"]
+
+
+class BayesPointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    r"""Bayes point classification by billiards in version space.
+
+    Among all weight vectors that label the training examples correctly, the Bayes point is the
+    center of mass. With `softness` the vectors are those of Gaussian-process classification with
+    probit noise, sampled exactly: no approximation of the posterior by a Gaussian is made.
+
+    Several classes are taken one against the rest, on one kernel matrix.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "poly", "precomputed"}, kernel object or callable, default="rbf"
+        "rbf" is :math:`\exp(-|x - x'|^2 / 2\sigma^2)` with
+        :math:`\sigma = \sqrt{d \operatorname{Var}(X) / 2}` for d features. "poly" is
+        :math:`(x \cdot x' + 1)^3`. "precomputed": `X` holds kernel values. Objects from
+        :mod:`bayespoint.kernels` have other parameters. A callable ``k(X, Y)`` returns the
+        (n, n') matrix of values.
+    fit_intercept : bool, default=True
+        Add 1 to all kernel values, which gives the weight vector an intercept.
+    softness : float, default=0.1
+        At least 0. Added to the diagonal of the training kernel matrix, in units of the kernel's
+        values: the variance of Gaussian noise in front of each label. For kernels with values
+        far from 1 ("linear", "poly") it should be chosen in proportion. With 0 the training
+        examples must be separable.
+    label_noise : float or pair of floats, default=0.0
+        Probability in [0, 0.5) that a label was flipped; for two classes also a pair: for
+        examples that truly are of the first class and for those of the second.
+    class_weight : dict, "balanced" or None, default=None
+        Positive weights of the classes, as elsewhere in scikit-learn. The softness of an example
+        is divided by the weight of its class: a heavier class is trusted more. Without softness
+        it has no effect.
+    n_trajectories : int, default=4
+        Independent billiard balls (per class, if there are more than two).
+    n_draws : int, default=100
+        Draws to keep of each trajectory, for decision values and probabilities.
+    tol : float, default=0.1
+        Estimated angular error of the Bayes point, in radians, at which to stop. Positive.
+    dynamics : {"geodesic"}, default="geodesic"
+        How the ball flies: see :meth:`VersionSpace.sample`.
+    refresh : {"auto", "pair", "full", None}, default="auto"
+        How its direction changes in mid-air: see :meth:`VersionSpace.sample`.
+    n_jobs : int, default=None
+        Threads, as joblib counts them: None is 1, -1 all processors. The result does not depend
+        on it.
+    random_state : None, int, Generator or RandomState, default=None
+        Seed. None asks NumPy's global generator.
+    verbose : int, default=0
+        1: a line on standard error for each billiard. 2: its progress too.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted. Of two, the second is the positive one.
+    dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
+        Signed dual coefficients of the unit Bayes point of each binary problem.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts: 0 without `fit_intercept`.
+    support_ : ndarray of shape (n_support,)
+        Indices of the examples whose planes were hit in any of the binary problems.
+    X_fit_ : ndarray of shape (n_samples, n_features) or None
+        Training inputs; None for kernel="precomputed".
+    kernel_ : kernel object, callable or "precomputed"
+        The kernel with its parameters.
+    softness_ : float
+        The softness used.
+    label_noise_ : tuple of two floats
+        Label noise of the first and of the second class, or of any class and the rest.
+    billiard_ : BilliardResult or list of BilliardResult
+        The billiard; one for each class if there are more than two.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if all are strings.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the billiard could not reach `tol` or its plane coordinates drifted.
+
+    See Also
+    --------
+    VersionSpace : The billiard itself, for a given kernel matrix.
+
+    Notes
+    -----
+    The kernel matrix of the training examples is held in memory: 8 bytes times the square of
+    their number. Its Cholesky factor takes the same space, during fit unless `refresh` is "pair"
+    or None and afterwards in place of the matrix.
+
+    References
+    ----------
+    R. Herbrich, T. Graepel and C. Campbell, "Bayes Point Machines", Journal of Machine Learning
+    Research 1, 2001.
+
+    P. Ruján and M. Marchand, "Computing the Bayes Kernel Classifier", in Advances in Large
+    Margin Classifiers, MIT Press, 2000.
+
+    C. E. Rasmussen and C. K. I. Williams, "Gaussian Processes for Machine Learning", MIT Press,
+    2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from bayespoint import BayesPointClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = BayesPointClassifier(random_state=0).fit(X[::2], y[::2])
+    >>> model.predict(X[[1, 51, 101]])
+    array([0, 1, 2])
+    >>> model.predict_proba(X[1::2]).shape
+    (75, 3)
+    """
+
+    # `method` and `diag` are choices of the caller, not metadata to be routed.
+    __metadata_request__predict = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
+    __metadata_request__decision_function = {"diag": UNUSED}  # noqa: RUF012
+    __metadata_request__predict_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
+    __metadata_request__predict_log_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
+
+    classes_: NDArray[Any]
+    dual_coef_: Floats
+    intercept_: Floats
+    support_: NDArray[np.intp]
+    X_fit_: Floats | None
+    kernel_: Any
+    softness_: float
+    label_noise_: tuple[float, float]
+    billiard_: Any
+    n_features_in_: int
+
+    def __init__(
+        self,
+        kernel: str | Callable[..., Any] = "rbf",
+        *,
+        fit_intercept: bool = True,
+        softness: float = 0.1,
+        label_noise: float | tuple[float, float] = 0.0,
+        class_weight: Mapping[Any, float] | str | None = None,
+        n_trajectories: int = 4,
+        n_draws: int = 100,
+        tol: float = 0.1,
+        dynamics: str = "geodesic",
+        refresh: str | None = "auto",
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.fit_intercept = fit_intercept
+        self.softness = softness
+        self.label_noise = label_noise
+        self.class_weight = class_weight
+        self.n_trajectories = n_trajectories
+        self.n_draws = n_draws
+        self.tol = tol
+        self.dynamics = dynamics
+        self.refresh = refresh
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags
+
+    # --- fit ---------------------------------------------------------------------------------
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Find the Bayes point of the training examples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs; with kernel="precomputed" the (n_samples, n_samples) kernel matrix.
+        y : array-like of shape (n_samples,)
+            Class labels of any type.
+
+        Returns
+        -------
+        BayesPointClassifier
+            The estimator itself.
+
+        Raises
+        ------
+        InfeasibleError
+            If `softness` and `label_noise` are 0 and the examples are not separable.
+        MemoryError
+            If the kernel matrix does not fit into the memory available.
+        ValueError
+            If a setting is out of range or the data are not fit for classification.
+        """
+        settings = _validation.fit_settings(
+            fit_intercept=self.fit_intercept,
+            softness=self.softness,
+            label_noise=self.label_noise,
+            random_state=self.random_state,
+            verbose=self.verbose,
+        )
+        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        inputs: NDArray[Any]
+        inputs, y = validate_data(
+            self,
+            X,
+            y,
+            dtype="numeric" if precomputed else np.float64,
+            order=None if precomputed else "C",
+        )
+        check_classification_targets(y)
+        self.classes_, index = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y must hold at least two classes; got one class: {self.classes_[0]}")
+        if len(self.classes_) > 2 and np.ndim(self.label_noise):
+            raise ValueError(
+                "label_noise must be one number for more than two classes; got "
+                f"{self.label_noise!r} for {len(self.classes_)} classes"
+            )
+        softness = self._softness_of_examples(settings.softness, y, index)
+        self.kernel_ = kernels.resolve(self.kernel, inputs)
+        self._require_memory(len(index))
+        gram, own = kernels.training_gram(self.kernel_, inputs, settings.offset, softness)
+        self.X_fit_ = None if precomputed else inputs.copy()
+        self.softness_ = settings.softness
+        self.label_noise_ = settings.label_noise
+        self._offset = settings.offset
+        self._set_constant_diagonal(gram)
+        self._play(gram, index, softness, settings)
+        self._factor = predictive.factorize(gram, settings.offset, softness, overwrite=own)
+        return self
+
+    def _softness_of_examples(self, softness: float, y: Any, index: NDArray[np.intp]) -> Floats:
+        """Return the softness over the weight of each example's class."""
+        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        if not (np.isfinite(weights).all() and (weights > 0).all()):
+            raise ValueError(
+                f"class_weight must give every class a positive weight; got {self.class_weight!r}"
+            )
+        return _validation.softness(softness / weights[index], len(index))
+
+    def _require_memory(self, m: int) -> None:
+        """Raise MemoryError if the matrix, factors beside it and the draws do not fit."""
+        problems = 1 if len(self.classes_) == 2 else len(self.classes_)
+        draws = 8.0 * m * (problems + 1) * int(self.n_trajectories) * int(self.n_draws)
+        # The last factor takes the place of a matrix that is ours. A borrowed one stays, but it
+        # is there already.
+        matrices = 1 + (self.refresh in ("auto", "full"))
+        _memory.require(
+            8.0 * matrices * m * m + draws,
+            f"fitting {m} examples ({matrices} x {_memory.readable(8.0 * m * m)} for the kernel "
+            f"matrix{' and a factor' * (matrices - 1)}, {_memory.readable(draws)} for the draws)",
+        )
+
+    def _set_constant_diagonal(self, gram: Floats) -> None:
+        """Keep k(x, x) if it is the same for all training examples."""
+        diagonal = gram.diagonal()
+        mean = float(diagonal.mean())
+        constant = np.abs(diagonal - mean).max() <= 1e-8 * abs(mean)
+        self._constant_diagonal = mean if constant else None
+
+    def _play(
+        self,
+        gram: Floats,
+        index: NDArray[np.intp],
+        softness: Floats,
+        settings: _validation.FitSettings,
+    ) -> None:
+        """Play the billiard of each binary problem and keep what it found."""
+        n_classes = len(self.classes_)
+        positives = [1] if n_classes == 2 else list(range(n_classes))
+        seeds = np.random.SeedSequence(settings.seed).generate_state(len(positives), np.uint64)
+        first, second = settings.label_noise
+        # P(label | the other class) over P(label | its own class), seen - and seen +.
+        transparency = (second / (1 - first), first / (1 - second))
+        results = []
+        for positive, seed in zip(positives, seeds.tolist(), strict=True):
+            labels = np.where(index == positive, 1, -1).astype(np.int8)
+            space = VersionSpace._over(gram, labels, softness=softness, offset=settings.offset)
+            name = f"class {self.classes_[positive]}"
+            result = space.sample(
+                n_trajectories=self.n_trajectories,
+                n_draws=self.n_draws,
+                tol=self.tol,
+                dynamics=self.dynamics,
+                transparency=transparency,
+                refresh=self.refresh,
+                n_jobs=self.n_jobs,
+                random_state=seed,
+                callback=_Progress(name) if settings.verbose > 1 else None,
+            )
+            if settings.verbose:
+                print(f"{name}: {result!r}", file=sys.stderr)
+            results.append(result)
+        self.dual_coef_ = np.stack([result.center for result in results])
+        self.intercept_ = settings.offset * self.dual_coef_.sum(axis=1)
+        hit = np.any([result.hits > 0 for result in results], axis=0)
+        self.support_ = np.flatnonzero(hit)
+        self.billiard_ = results[0] if n_classes == 2 else results
+
+    # --- predict -----------------------------------------------------------------------------
+
+    def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
+        r"""Return :math:`z(x)`, the predictive mean over its standard deviation.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs; with kernel="precomputed" the (n_samples, n_train) kernel values between them
+            and the training examples.
+        diag : array-like of shape (n_samples,), default=None
+            With kernel="precomputed": the values ``k(x, x)``. They may be left out if the
+            training matrix has a constant diagonal: then that value is assumed.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes, positive where the Bayes point predicts the second class; otherwise
+            one column for each class against the rest. :math:`\Phi(z)` is the probability
+            before label noise.
+
+        Raises
+        ------
+        ValueError
+            If `diag` is needed and missing.
+        """
+        posterior = self._posterior()
+        columns = posterior.evaluate(self._checked_inputs(X), diag)
+        return columns[:, 0] if len(self.classes_) == 2 else columns
+
+    def predict(
+        self, X: ArrayLike, *, method: str = "center", diag: ArrayLike | None = None
+    ) -> NDArray[Any]:
+        """Return the class the Bayes point predicts.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs; with kernel="precomputed" the (n_samples, n_train) kernel values between them
+            and the training examples.
+        method : {"center"}, default="center"
+            The Bayes point decides.
+        diag : array-like of shape (n_samples,), default=None
+            With kernel="precomputed" and more than two classes: the values ``k(x, x)``, as for
+            `decision_function`. Without them, and without a constant diagonal to take them from,
+            each point is compared as if it lay in the span of the training examples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels. A tie goes to the first class.
+        """
+        _validation.choice("method", method, ("center",))
+        posterior = self._posterior()
+        X = self._checked_inputs(X)
+        if len(self.classes_) == 2:
+            index = posterior.is_positive(X).astype(np.intp)
+        else:
+            index = posterior.evaluate(X, diag, strict=False).argmax(axis=1)
+        predicted: NDArray[Any] = self.classes_[index]
+        return predicted
+
+    def predict_proba(
+        self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
+    ) -> Floats:
+        r"""Return the probability of observing each class label.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs; with kernel="precomputed" the (n_samples, n_train) kernel values between them
+            and the training examples.
+        method : {"moments", "mixture"}, default="moments"
+            "moments": :math:`\Phi(z)` with z the decision function, so both rank points alike.
+            "mixture": the mean over draws of the exact probability given each draw.
+        diag : array-like of shape (n_samples,), default=None
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`. Label noise is included. With more than two classes the
+            probabilities of the binary problems are scaled to sum to 1.
+
+        Raises
+        ------
+        ValueError
+            If `diag` is needed and missing.
+        """
+        return np.asarray(np.exp(self.predict_log_proba(X, method=method, diag=diag)))
+
+    def predict_log_proba(
+        self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
+    ) -> Floats:
+        """Return the logarithm of `predict_proba`, accurate for tiny probabilities too.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As for `predict_proba`.
+        method : {"moments", "mixture"}, default="moments"
+            As for `predict_proba`.
+        diag : array-like of shape (n_samples,), default=None
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        method = _validation.choice("method", method, ("moments", "mixture"))
+        posterior = self._posterior()
+        X = self._checked_inputs(X)
+        value = posterior.evaluate(X, diag, mixture=method == "mixture")
+        if method == "moments":
+            negative, positive = special.log_ndtr(-value), special.log_ndtr(value)
+        else:
+            with np.errstate(divide="ignore"):
+                negative, positive = np.log1p(-value), np.log(value)
+        negative, positive = predictive.observed(negative, positive, self.label_noise_)
+        if len(self.classes_) == 2:
+            return np.concatenate([negative, positive], axis=1)
+        return predictive.share(positive)
+
+    def _posterior(self) -> predictive.Posterior:
+        check_is_fitted(self)
+        return predictive.Posterior(
+            kernel=self.kernel_,
+            inputs=self.X_fit_,
+            offset=self._offset,
+            softness=self.softness_,
+            constant_diagonal=self._constant_diagonal,
+            factor=self._factor,
+            results=self.billiard_ if isinstance(self.billiard_, list) else [self.billiard_],
+        )
+
+    def _checked_inputs(self, X: ArrayLike) -> Floats:
+        checked: Floats = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        return checked
+
+
+class _Progress:
+    """Print how far a billiard has come, at most once a second or so."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.calls = 0
+
+    def __call__(self, progress: Mapping[str, Any]) -> None:
+        self.calls += 1
+        if self.calls % 10 == 0:
+            print(
+                f"{self.name}: {progress['bounces']} bounces, {progress['length']:.4g} rad, "
+                f"center_error {progress['center_error']:.2g} rad",
+                file=sys.stderr,
+            )

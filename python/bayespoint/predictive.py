@@ -1,0 +1,314 @@
+r"""From draws of the weight vector to decision values and probabilities.
+
+A weight vector with an isotropic Gaussian law has plane coordinates
+:math:`f \sim N(0, A)` with :math:`A = K + \mathrm{offset} + \Lambda`. Only its direction
+decides which labels it gives, so a unit draw :math:`b` from version space with dual
+coefficients :math:`\gamma` is the direction of a draw from the posterior. Its length
+:math:`\rho` is independent of the direction and has the chi law with n degrees of freedom, n
+the dimension of the span (m for a positive definite A). At a new point, with
+:math:`k_* = k(X, x)`, :math:`h = k_*^\top\gamma` and
+
+.. math:: s_*^2 = k(x, x) + \lambda - k_*^\top A^{-1} k_*,
+
+the latent value is :math:`\rho h` plus Gaussian noise of variance :math:`s_*^2` (Rasmussen &
+Williams, *Gaussian Processes for Machine Learning*, 2006, Eq. 3.9 and Section 3.3). All
+functions take the mean over draws of what follows from that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg, special
+
+from bayespoint import _memory, _validation, kernels
+from bayespoint.results import BilliardResult
+
+__all__ = [
+    "Factor",
+    "Posterior",
+    "chi_mean",
+    "decision_values",
+    "factorize",
+    "mixture_probability",
+]
+
+Floats: TypeAlias = NDArray[np.float64]
+
+BLOCK_BYTES = 64 * 2**20
+"""About how much memory one block of test points may take."""
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A Cholesky factor of the training Gram matrix, pivoted where that is singular."""
+
+    lower: Floats
+    """(rank, rank) lower triangle L in Fortran order: L L^T is the Gram matrix of `pivots`."""
+
+    pivots: NDArray[np.intp] | None
+    """(rank,) examples whose feature vectors span all others, or None for every example in
+    order."""
+
+    @property
+    def rank(self) -> int:
+        """Dimension of the span of the feature vectors."""
+        return len(self.lower)
+
+    def explained(self, k_star: Floats) -> Floats:
+        """Return the (n,) values of ``k*^T A^-1 k*`` for rows ``k*`` of the (n, m) `k_star`."""
+        right = k_star if self.pivots is None else k_star[:, self.pivots]
+        # The transpose of a C-ordered copy is what BLAS overwrites without another copy.
+        solved = linalg.blas.dtrsm(
+            1.0, self.lower, np.array(right, order="C").T, lower=1, overwrite_b=1
+        )
+        values: Floats = np.einsum("ij,ij->j", solved, solved)
+        return values
+
+
+def factorize(gram: Floats, offset: float, softness: Floats, *, overwrite: bool = False) -> Factor:
+    """Return the factor of ``gram + offset + diag(softness)``.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (m, m)
+        Symmetric, in C order.
+    offset : float
+        Added to every entry.
+    softness : ndarray of shape (m,)
+        Added to the diagonal.
+    overwrite : bool, default=False
+        Let the factor take the place of `gram`, which is then lost.
+    """
+    m = len(gram)
+    if not overwrite:
+        _memory.require(8.0 * m * m, f"the factor of the Gram matrix ({m} x {m} doubles)")
+        gram = gram.copy()
+    if offset:
+        gram += offset
+    gram.flat[:: m + 1] += softness
+    diagonal = gram.diagonal().copy()
+    matrix = gram.T  # Fortran order, as LAPACK wants it; symmetric, so the same matrix
+    if softness.min() > 0:
+        matrix, info = linalg.lapack.dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
+        if info == 0:
+            _clear_above(matrix)
+            return Factor(matrix, None)
+        # Softness too small to be seen. The half not yet overwritten restores the other.
+        for rows in _validation.blocks(m):
+            matrix[rows.stop :, rows] = matrix[rows, rows.stop :].T
+            corner = np.triu(matrix[rows, rows], 1)
+            matrix[rows, rows] = corner + corner.T
+        matrix.flat[:: m + 1] = diagonal
+    matrix, pivots, rank, _ = linalg.lapack.dpstrf(matrix, lower=1, overwrite_a=1)
+    _clear_above(matrix)
+    if rank < m:
+        matrix = np.asfortranarray(matrix[:rank, :rank])
+    return Factor(matrix, pivots[:rank].astype(np.intp) - 1)
+
+
+def _clear_above(matrix: Floats) -> None:
+    """Put zeros above the diagonal."""
+    for rows in _validation.blocks(len(matrix)):
+        matrix[rows, rows.stop :] = 0.0
+        matrix[rows, rows] = np.tril(matrix[rows, rows])
+
+
+def chi_mean(n: int) -> float:
+    r"""Return the mean of the chi law, :math:`\sqrt 2\,\Gamma((n+1)/2) / \Gamma(n/2)`.
+
+    Examples
+    --------
+    >>> print(f"{chi_mean(1):.4f} {chi_mean(100):.4f}")
+    0.7979 9.9750
+    """
+    x = n / 2
+    if n <= 200:
+        return math.sqrt(2) * math.exp(special.gammaln(x + 0.5) - special.gammaln(x))
+    # Differences of log-gammas lose digits as n grows; the asymptotic series gains them.
+    y = 1 / (8 * x)
+    return math.sqrt(n) * (1 - y * (1 - y * (0.5 + y * (2.5 - y * 2.625))))
+
+
+def decision_values(
+    k_star: Floats, variance: Floats, draws: Floats, center: Floats, center_norm: float, n: int
+) -> Floats:
+    r"""Return the moment form of the predictive law: z with P(f > 0) close to Phi(z).
+
+    Parameters
+    ----------
+    k_star : ndarray of shape (n_points, m)
+        Kernel values between the points and the training examples, offset included.
+    variance : ndarray of shape (n_points,)
+        Predictive variance :math:`s_*^2`, at least 0.
+    draws : ndarray of shape (n_draws, m)
+        Dual coefficients of unit weight vectors.
+    center : ndarray of shape (m,)
+        Dual coefficients of the unit center of mass along the whole path. It is known better
+        than the mean of the draws and gives z its sign.
+    center_norm : float
+        Length of the mean along the path.
+    n : int
+        Dimension of the span.
+
+    Returns
+    -------
+    ndarray of shape (n_points,)
+        :math:`z = M / \sqrt{V + s_*^2}`. Here :math:`M = a_n |\bar b|\, k_*^\top c` for the
+        center c and its norm :math:`|\bar b|`, :math:`a_n = E\rho`, and
+        :math:`V = n\,\overline{h^2} - a_n^2\,\bar h^2`. Where V and :math:`s_*^2` are both
+        negligible beside M, z is limited to 1e8 in size; where M is zero too, z = 0.
+    """
+    a = chi_mean(n)
+    numerator = a * center_norm * (k_star @ center)
+    h = k_star @ draws.T
+    spread = n * np.einsum("ij,ij->i", h, h) / h.shape[1] - (a * h.mean(axis=1)) ** 2
+    scale = np.maximum(spread, 0.0) + variance
+    np.maximum(scale, 1e-16 * numerator**2, out=scale)
+    z: Floats = np.divide(numerator, np.sqrt(scale), out=np.zeros_like(numerator), where=scale > 0)
+    return z
+
+
+def mixture_probability(k_star: Floats, variance: Floats, draws: Floats, n: int) -> Floats:
+    r"""Return P(f > 0) with the exact law of the length in each draw's direction.
+
+    Parameters
+    ----------
+    k_star, variance, draws, n
+        As for `decision_values`.
+
+    Returns
+    -------
+    ndarray of shape (n_points,)
+        The mean over draws of :math:`F_{t,n}(\sqrt n\, h / s_*)`, the distribution function of
+        Student's t; where :math:`s_* = 0` the share of draws with h > 0, ties counted half.
+    """
+    h = k_star @ draws.T
+    certain = variance == 0
+    h[~certain] *= math.sqrt(n) / np.sqrt(variance[~certain, None])
+    h[~certain] = special.stdtr(n, h[~certain])
+    h[certain] = (1 + np.sign(h[certain])) / 2
+    probability: Floats = h.mean(axis=1)
+    return probability
+
+
+def observed(
+    log_first: Floats, log_second: Floats, noise: tuple[float, float]
+) -> tuple[Floats, Floats]:
+    """Return the log probabilities of observing the first and the second class.
+
+    `log_first` and `log_second` are those of the true class. `noise` is the probability of a
+    wrong label for examples of the first and of the second class:
+    p(second) = noise[0] + (1 - noise[0] - noise[1]) P(second).
+    """
+    if not any(noise):
+        return log_first, log_second
+    rest = math.log1p(-noise[0] - noise[1])
+    with np.errstate(divide="ignore"):
+        floor = np.log(noise)
+    return np.logaddexp(floor[1], rest + log_first), np.logaddexp(floor[0], rest + log_second)
+
+
+def share(log_probability: Floats) -> Floats:
+    """Scale the probabilities in each row to sum to 1, given and returned as logarithms."""
+    total = special.logsumexp(log_probability, axis=1, keepdims=True)
+    even = np.full_like(log_probability, -math.log(log_probability.shape[1]))
+    shared: Floats = np.subtract(log_probability, total, out=even, where=np.isfinite(total))
+    return shared
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What a fit knows about f at new points; binary problems share all but the results."""
+
+    kernel: Callable[..., Any] | str
+    """The kernel, or "precomputed": then inputs are kernel values with the examples."""
+
+    inputs: Floats | None
+    """(m, d) training inputs; None for "precomputed"."""
+
+    offset: float
+    softness: float
+    """Offset of all kernel values and softness of a new point."""
+
+    constant_diagonal: float | None
+    """k(x, x) if it is the same for all training examples."""
+
+    factor: Factor
+    """Of the training Gram matrix."""
+
+    results: list[BilliardResult]
+    """One for each binary problem."""
+
+    def blocks(self, X: Floats) -> Iterator[tuple[slice, Floats]]:
+        """Yield blocks of kernel values, offset included, between points and examples."""
+        n_trajectories, n_draws, m = self.results[0].draws.shape
+        size = int(BLOCK_BYTES / (8 * (3 * m + 2 * n_trajectories * n_draws)))
+        for rows in _validation.blocks(len(X), max(1, size)):
+            if isinstance(self.kernel, str):
+                k_star = X[rows]
+            else:
+                k_star = kernels.evaluate(self.kernel, X[rows], self.inputs)
+            yield rows, k_star + self.offset
+
+    def is_positive(self, X: Floats) -> NDArray[np.bool_]:
+        """Return where the center of the first problem predicts its positive class."""
+        positive = np.empty(len(X), dtype=np.bool_)
+        for rows, k_star in self.blocks(X):
+            positive[rows] = k_star @ self.results[0].arc_center > 0
+        return positive
+
+    def evaluate(
+        self, X: Floats, diag: ArrayLike | None, *, strict: bool = True, mixture: bool = False
+    ) -> Floats:
+        """Return z, or with `mixture` P(f > 0), for each point and binary problem.
+
+        Where k(x, x) cannot be known that is an error if `strict`. Otherwise the point is taken
+        to lie in the span of the training examples: its variance is then the softness.
+        """
+        own = self._own_variance(X, diag, strict=strict)
+        n = self.factor.rank
+        values = np.empty((len(X), len(self.results)))
+        for rows, k_star in self.blocks(X):
+            if own is None:
+                variance = np.full(len(k_star), self.softness)
+            else:
+                variance = np.maximum(own[rows] - self.factor.explained(k_star), 0.0)
+            for column, result in enumerate(self.results):
+                draws = result.draws.reshape(-1, k_star.shape[1])
+                values[rows, column] = (
+                    mixture_probability(k_star, variance, draws, n)
+                    if mixture
+                    else decision_values(
+                        k_star, variance, draws, result.arc_center, result.center_norm, n
+                    )
+                )
+        return values
+
+    def _own_variance(self, X: Floats, diag: ArrayLike | None, *, strict: bool) -> Floats | None:
+        """Return the prior variance of f at each point, or None if it cannot be known."""
+        extra = self.offset + self.softness
+        if diag is not None:
+            if not isinstance(self.kernel, str):
+                raise ValueError("diag must be None unless kernel='precomputed'")
+            values = _validation.dense("diag", diag)
+            if values.shape != (len(X),):
+                raise ValueError(f"diag must have shape ({len(X)},); got shape {values.shape}")
+            if not np.isfinite(values).all():
+                raise ValueError("diag must be finite; it holds NaN or infinity")
+            return np.asarray(values + extra, dtype=np.float64)
+        if not isinstance(self.kernel, str):
+            return kernels.diagonal(self.kernel, X) + extra
+        if self.constant_diagonal is not None:
+            return np.full(len(X), self.constant_diagonal + extra)
+        if strict:
+            raise ValueError(
+                "with kernel='precomputed' and a training matrix whose diagonal is not constant, "
+                "diag must hold the (n_samples,) values k(x, x); got None"
+            )
+        return None

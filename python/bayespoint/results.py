@@ -1,0 +1,235 @@
+"""What a run returns: arrays and plain values, with a summary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from bayespoint import diagnostics
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["BilliardResult", "MaxMargin"]
+
+MAX_DRIFT = 1e-6
+"""A larger relative drift of the plane coordinates is worth a warning."""
+
+MAX_R_HAT = 1.05
+"""A larger R-hat is worth a warning, unless the run met its tolerance or draws are few."""
+
+
+def allowed_r_hat(n_trajectories: int, n_draws: int) -> float:
+    """Return the R-hat beyond which a run that no tolerance ended is worth a warning.
+
+    1.05, or what one in ten thousand quantities exceeds by chance if all draws are independent:
+    then the variance between the halves of trajectories over that within them is close to
+    chi-square over its degrees of freedom.
+    """
+    freedom = 2 * n_trajectories - 1
+    ratio = float(stats.chi2.isf(1e-4, freedom)) / freedom
+    return max(MAX_R_HAT, math.sqrt(1 + (ratio - 1) / max(n_draws // 2, 1)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BilliardResult:
+    """The outcome of billiard trajectories in version space.
+
+    ``m`` is the number of examples. A weight vector is given by its signed dual coefficients
+    ``c``: ``w = sum(c_i phi_i)``. Angles and path lengths are radians on the unit sphere.
+    """
+
+    center: NDArray[np.float64]
+    """(m,) Dual coefficients of the center of mass, scaled to a unit vector: `arc_center` or
+    `impulse_center`, whichever the run was asked for."""
+
+    center_norm: float
+    """Length of the mean of the unit weight vectors, in (0, 1]: near 1 where version space is
+    small."""
+
+    arc_center: NDArray[np.float64]
+    """(m,) Unit center from the exact integral of the position along the path."""
+
+    impulse_center: NDArray[np.float64]
+    """(m,) Unit center from the impulses the walls received: never of the sign opposite to the
+    label, exactly zero for planes never hit. Zeros if no wall was hit."""
+
+    draws: NDArray[np.float64]
+    """(n_trajectories, n_draws, m) Unit weight vectors at equal spacing along the path."""
+
+    bounces: NDArray[np.uint64]
+    """(n_trajectories,) Reflections at walls."""
+
+    crossings: NDArray[np.uint64]
+    """(n_trajectories,) Walls passed through."""
+
+    refreshes: NDArray[np.uint64]
+    """(n_trajectories,) Changes of direction in mid-air that keep the uniform law."""
+
+    length: float
+    """Path that was averaged, in radians per trajectory."""
+
+    settled: float
+    """Path flown before it and left out, in radians per trajectory."""
+
+    hits: NDArray[np.uint64]
+    """(m,) Bounces at each plane."""
+
+    stop_reason: str
+    """``"length"``, ``"max_bounces"`` or ``"tol"``: what ended the run."""
+
+    escapes: NDArray[np.int64]
+    """(n_trajectories,) Flights that met no wall. Zeros: a great circle always meets one."""
+
+    ess: float
+    """The smallest bulk effective sample size of the draws, over the watched plane coordinates
+    and their squares. NaN for fewer than 4 draws per trajectory."""
+
+    r_hat: float
+    """The largest rank-normalized split R-hat over the same quantities."""
+
+    center_error: float
+    """Estimated angle between `arc_center` and the exact center of mass, in radians."""
+
+    mean_violations: float
+    """Time average of the number of violated examples (0 behind opaque walls)."""
+
+    refresh: str
+    """``"pair"``, ``"full"`` or ``"none"``: how directions were refreshed."""
+
+    refresh_rate: float
+    """Refreshes per radian."""
+
+    drift: float
+    """Largest relative difference between plane coordinates as carried along and recomputed."""
+
+    start: tuple[str, ...]
+    """Where each trajectory's starting point came from: ``"light_trap"``, ``"max_margin"`` or
+    ``"given"``."""
+
+    @classmethod
+    def from_run(cls, run: Mapping[str, Any], average: str) -> Self:
+        """Return the result of an engine's run with `average`, "arc" or "impulse", as center."""
+        functionals = run["functionals"]
+        both = np.concatenate([functionals, functionals**2], axis=2)
+        given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
+        return cls(
+            **given
+            | {
+                "center": run["center"] if average == "arc" else run["impulse_center"],
+                "arc_center": run["center"],
+                "escapes": np.zeros(len(run["bounces"]), dtype=np.int64),
+                "ess": float(np.fmin.reduce(diagnostics.ess_bulk(both), initial=np.nan)),
+                "r_hat": float(np.fmax.reduce(diagnostics.r_hat(both), initial=np.nan)),
+                "start": tuple(run["start"]),
+            }
+        )
+
+    def complaints(self, tol: float | None) -> list[str]:
+        """Return what went wrong with a run that was asked for the tolerance `tol`, if any."""
+        messages = []
+        if tol is not None and not self.center_error <= tol:
+            messages.append(
+                f"the billiard ended by {self.stop_reason} with an estimated center_error of "
+                f"{self.center_error:.3g} radians; tol={tol:g} was asked for "
+                f"({int(self.bounces.max())} bounces in {self.length:.4g} radians per trajectory)"
+            )
+        allowed = allowed_r_hat(*self.draws.shape[:2])
+        if self.stop_reason != "tol" and self.r_hat > allowed:
+            messages.append(
+                f"the trajectories disagree: R-hat is {self.r_hat:.3f} (above {allowed:.3f}) with "
+                f"{self.ess:.0f} effective draws after {self.length:.4g} radians per trajectory; "
+                "a longer run is needed"
+            )
+        if self.drift > MAX_DRIFT:
+            messages.append(
+                f"the plane coordinates drifted by {self.drift:.2g} (above {MAX_DRIFT:g}): the "
+                "Gram matrix is too ill-conditioned for exact walls; a larger softness helps"
+            )
+        if not self.center.any():
+            messages.append("no wall was hit: there is no impulse center")
+        return messages
+
+    @property
+    def support(self) -> NDArray[np.intp]:
+        """Indices of the planes that were hit: the examples that bound version space."""
+        return np.flatnonzero(self.hits)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        n_trajectories, n_draws, m = self.draws.shape
+        bounces = int(self.bounces.sum())
+        path = self.length * n_trajectories
+        rate = f", {bounces / path:.1f} per radian" if path > 0 else ""
+        return [
+            ("examples", f"{m}"),
+            ("trajectories", f"{n_trajectories}, {n_draws} draws each"),
+            (
+                "path",
+                f"{self.length:.4g} rad per trajectory after {self.settled:.4g} rad of settling",
+            ),
+            ("stopped by", self.stop_reason),
+            ("center error", f"{self.center_error:.2g} rad (estimated)"),
+            ("length of the mean", f"{self.center_norm:.4g}"),
+            ("bounces", f"{bounces}{rate}"),
+            ("walls passed", f"{int(self.crossings.sum())}"),
+            ("mean violations", f"{self.mean_violations:.4g}"),
+            ("planes hit", f"{len(self.support)} of {m}"),
+            ("effective draws", f"{self.ess:.4g} at least"),
+            ("R-hat", f"{self.r_hat:.4g} at most"),
+            ("refresh", f"{self.refresh}, {self.refresh_rate:.3g} per radian"),
+            ("drift", f"{self.drift:.1e}"),
+            ("started from", ", ".join(self.start)),
+        ]
+
+    def summary(self) -> str:
+        """Return the main figures as text, one to a line."""
+        rows = self._rows()
+        width = max(len(name) for name, _ in rows)
+        lines = [f"  {name:<{width}}  {value}" for name, value in rows]
+        return "\n".join(["Billiard in version space", *lines])
+
+    def __repr__(self) -> str:
+        n_trajectories, n_draws, m = self.draws.shape
+        return (
+            f"<BilliardResult: m={m}, {n_trajectories} x {n_draws} draws, "
+            f"{int(self.bounces.sum())} bounces, center_error={self.center_error:.2g} rad, "
+            f"stop_reason={self.stop_reason!r}>"
+        )
+
+    def _repr_html_(self) -> str:
+        body = "".join(
+            f'<tr><th style="text-align:left">{escape(name)}</th><td>{escape(value)}</td></tr>'
+            for name, value in self._rows()
+        )
+        return f"<table><caption>Billiard in version space</caption>{body}</table>"
+
+
+@dataclass(frozen=True, eq=False)
+class MaxMargin:
+    """The unit vector with the largest smallest distance to the planes.
+
+    Only where all feature vectors have the same length is that a distance on the sphere: then
+    it is the center of the largest ball inscribed in version space.
+    """
+
+    dual_coef: NDArray[np.float64]
+    """(m,) Dual coefficients of the unit vector."""
+
+    margin: float
+    """``min_i y_i <w, phi_i>``, positive inside version space."""
+
+    gap: float
+    """Relative duality gap that was reached."""
+
+    iterations: int
+    """Coordinate steps taken."""
+
+    converged: bool
+    """Whether the gap fell below the tolerance."""

@@ -1,0 +1,470 @@
+"""Version space: the unit weight vectors that give every example its label."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from bayespoint import _core, _memory, _validation
+from bayespoint._core import InfeasibleError, __version__
+from bayespoint._validation import Floats, Labels, RandomState
+from bayespoint.results import BilliardResult, MaxMargin
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["InfeasibleError", "VersionSpace", "__version__"]
+
+
+class VersionSpace:
+    """Version space of labeled examples, given by their Gram matrix.
+
+    A weight vector ``w = sum(c_i phi_i)`` in the span of the feature vectors ``phi_i`` has plane
+    coordinates ``f_i = <w, phi_i>``. Version space is the set of unit vectors with
+    ``y_i f_i > 0`` for every example: a convex polytope on the sphere. Its center of mass is the
+    Bayes point (Herbrich, Graepel and Campbell, 2001).
+
+    Parameters
+    ----------
+    gram : array-like of shape (m, m)
+        Kernel values between the examples: finite, symmetric, positive semidefinite with
+        `offset` and `softness` added. Doubles in C or Fortran order are borrowed, never copied or
+        written to: do not change them while a method runs. Anything else is converted to doubles.
+    y : array-like of shape (m,)
+        Labels: -1 and +1, or two classes of any type that sorts: the first in sorted order is
+        negative, the second positive.
+    softness : float or array-like of shape (m,), default=0.0
+        Added to the diagonal, at least 0: the variance of a Gaussian noise in front of each
+        label. Positive values make any labels feasible.
+    offset : float, default=0.0
+        Added to every kernel value, at least 0. With 1 each feature vector has one more
+        coordinate, 1: the intercept, ``sum(c_i)``.
+
+    Attributes
+    ----------
+    gram : ndarray of shape (m, m)
+        Kernel values, without offset and softness.
+    y : ndarray of shape (m,), int8
+        Labels as -1 and +1.
+    classes : ndarray of shape (2,)
+        What -1 and +1 stand for.
+    softness : ndarray of shape (m,)
+        Softness of each example.
+    offset : float
+        Offset of all kernel values.
+
+    Raises
+    ------
+    ValueError
+        If the Gram matrix is not square, finite, symmetric or positive semidefinite, if an
+        example's plane has no direction (its diagonal entry with offset and softness is not
+        positive), or if the labels are neither -1 and +1 nor of two classes.
+    TypeError
+        For sparse, masked, complex or object arrays.
+
+    See Also
+    --------
+    BayesPointClassifier : Fit and predict from inputs and a kernel.
+
+    Notes
+    -----
+    Positive semidefiniteness is decided by a factorization up to 2000 examples. Beyond that
+    about forty multiplications with the matrix may prove that it is violated.
+
+    References
+    ----------
+    R. Herbrich, T. Graepel and C. Campbell, "Bayes Point Machines", Journal of Machine Learning
+    Research 1, 2001.
+
+    P. Ruján and M. Marchand, "Computing the Bayes Kernel Classifier", in Advances in Large
+    Margin Classifiers, MIT Press, 2000.
+
+    Examples
+    --------
+    Two orthogonal examples leave a quarter of a circle. Its center of mass is the diagonal.
+
+    >>> import numpy as np
+    >>> from bayespoint import VersionSpace
+    >>> space = VersionSpace(np.eye(2), [1, -1])
+    >>> result = space.sample(length=2000.0, random_state=0)
+    >>> bool(np.abs(result.center - [0.7071, -0.7071]).max() < 0.01)
+    True
+    >>> space.contains(result.center)
+    True
+    """
+
+    gram: Floats
+    y: Labels
+    classes: NDArray[Any]
+    softness: Floats
+    offset: float
+
+    def __init__(
+        self, gram: ArrayLike, y: ArrayLike, *, softness: ArrayLike = 0.0, offset: float = 0.0
+    ) -> None:
+        self.gram, exact = _validation.gram_matrix(gram)
+        self.y, self.classes = _validation.binary_labels(y, len(self.gram))
+        self.softness = _validation.softness(softness, len(self.gram))
+        self.offset = _validation.real("offset", offset, low=0.0)
+        _validation.positive_diagonal(self.gram, self.offset, self.softness)
+        _validation.positive_semidefinite(self.gram, self.offset, self.softness, exact=exact)
+
+    @classmethod
+    def _over(cls, gram: Floats, y: Labels, *, softness: Floats, offset: float) -> Self:
+        """Return a version space over arrays that have been checked already."""
+        space = cls.__new__(cls)
+        space.gram, space.y, space.softness, space.offset = gram, y, softness, offset
+        space.classes = np.array([-1, 1])
+        return space
+
+    def __repr__(self) -> str:
+        negative = int((self.y < 0).sum())
+        return f"<VersionSpace: {negative} negative and {len(self.y) - negative} positive examples>"
+
+    def margins(self, dual_coef: ArrayLike) -> Floats:
+        """Return the margin ``y_i <w, phi_i>`` of every example.
+
+        Parameters
+        ----------
+        dual_coef : array-like of shape (m,) or (..., m)
+            Dual coefficients of one weight vector or of several.
+
+        Returns
+        -------
+        ndarray of the same shape
+            Positive where the vector gives the example its label. Divide by the square root of
+            ``gram[i, i] + offset + softness[i]`` and by the norm of w for distances to planes.
+        """
+        c = _validation.dual_coef("dual_coef", dual_coef, len(self.y), many=True)
+        f = c @ self.gram
+        if self.offset:
+            f += self.offset * c.sum(axis=-1, keepdims=True)
+        f += c * self.softness
+        f *= self.y
+        return np.asarray(f)
+
+    def contains(self, dual_coef: ArrayLike) -> bool:
+        """Return whether a weight vector gives every example its label.
+
+        Parameters
+        ----------
+        dual_coef : array-like of shape (m,)
+            Dual coefficients of the vector, of any length but zero.
+        """
+        c = _validation.dual_coef("dual_coef", dual_coef, len(self.y))
+        return bool((self.margins(c) > 0).all())
+
+    def feasible_point(
+        self,
+        method: str = "light_trap",
+        *,
+        random_state: RandomState = None,
+        callback: Callable[[Mapping[str, Any]], object] | None = None,
+    ) -> Floats:
+        """Return a unit vector in version space.
+
+        Parameters
+        ----------
+        method : {"light_trap", "perceptron", "max_margin"}, default="light_trap"
+            "light_trap": a billiard whose walls let the ball in but not out. "perceptron": the
+            kernel perceptron, on for as long as an example is violated. "max_margin": the vector
+            with the largest margin.
+        random_state : None, int, Generator or RandomState, default=None
+            Seed. None asks NumPy's global generator.
+        callback : callable, default=None
+            Called about ten times a second with a mapping. What it raises ends the search.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Dual coefficients.
+
+        Raises
+        ------
+        InfeasibleError
+            If there is none, or none was found.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> space = VersionSpace(np.eye(2), ["no", "yes"])
+        >>> space.contains(space.feasible_point("perceptron", random_state=0))
+        True
+        """
+        method = _validation.choice("method", method, ("light_trap", "perceptron", "max_margin"))
+        seed = _validation.seed(random_state)
+        self._refuse_conflicts()
+        found = _core.feasible_point(
+            self.gram,
+            self.y,
+            offset=self.offset,
+            softness=self.softness,
+            method=method,
+            seed=seed,
+            callback=callback,
+        )
+        return found["dual_coef"]
+
+    def max_margin(
+        self,
+        *,
+        tol: float = 1e-6,
+        max_iter: int = 10_000_000,
+        callback: Callable[[Mapping[str, Any]], object] | None = None,
+    ) -> MaxMargin:
+        """Return the unit vector with the largest ``min_i y_i <w, phi_i>``.
+
+        Parameters
+        ----------
+        tol : float, default=1e-6
+            Relative duality gap to reach, in (0, 1).
+        max_iter : int, default=10000000
+            Coordinate steps at most, at least 1. A step reads one row of the Gram matrix.
+        callback : callable, default=None
+            Called about ten times a second with a mapping. What it raises ends the search.
+
+        Returns
+        -------
+        MaxMargin
+            Dual coefficients, the margin, and how far the search went.
+
+        Raises
+        ------
+        InfeasibleError
+            If version space is empty, or `max_iter` steps did not lead into it.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If `max_iter` steps did not reach `tol`.
+
+        Notes
+        -----
+        There is no separate bias: an intercept takes part through `offset`, in the norm too.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> found = VersionSpace(np.eye(2), [1, -1]).max_margin()
+        >>> print(f"{found.margin:.3f}")
+        0.707
+        """
+        tol = _validation.real("tol", tol, low=0.0, low_open=True, high=1.0, high_open=True)
+        max_iter = _validation.integer("max_iter", max_iter, low=1)
+        self._refuse_conflicts()
+        found = _core.max_margin(
+            self.gram,
+            self.y,
+            offset=self.offset,
+            softness=self.softness,
+            tol=tol,
+            max_iter=max_iter,
+            callback=callback,
+        )
+        result = MaxMargin(**found)
+        if not result.converged:
+            warnings.warn(
+                f"max_margin reached a relative gap of {result.gap:.2g} in {result.iterations} "
+                f"steps; tol={tol:g} was asked for: raise max_iter",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return result
+
+    def sample(
+        self,
+        *,
+        n_trajectories: int = 4,
+        n_draws: int = 100,
+        length: float | None = None,
+        tol: float | None = None,
+        max_bounces: int | None = None,
+        dynamics: str = "geodesic",
+        transparency: float | tuple[float, float] = 0.0,
+        refresh: str | None = "auto",
+        refresh_rate: float | str = "auto",
+        start: ArrayLike | None = None,
+        average: str = "arc",
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        callback: Callable[[Mapping[str, Any]], object] | None = None,
+    ) -> BilliardResult:
+        r"""Play billiards in version space.
+
+        A ball flies along great circles and is reflected at the planes. Its path fills version
+        space uniformly: the mean position is the center of mass, and points at equal spacing
+        along the path are (correlated) draws from the uniform law.
+
+        Parameters
+        ----------
+        n_trajectories : int, default=4
+            Balls that play independently of one another.
+        n_draws : int, default=100
+            Draws to keep of each trajectory.
+        length : float, default=None
+            Path length at which to stop, in radians per trajectory.
+        tol : float, default=None
+            Estimated angular error of the center at which to stop, in radians. If `length`,
+            `tol` and `max_bounces` are all None, `tol` is 0.1.
+        max_bounces : int, default=None
+            Arrivals at walls, reflected or not, at which to stop, per trajectory. With `tol`
+            alone it is 10 000 000. The run ends at whichever limit is met first.
+        dynamics : {"geodesic"}, default="geodesic"
+            Great circles with exact reflections.
+        transparency : float or pair of floats, default=0.0
+            Probability in [0, 1] that a plane lets the ball through to its violated side; a pair
+            is for examples labeled -1 and for those labeled +1. Then the law is uniform times
+            the product of the transparencies of all violated planes: the posterior under label
+            noise of rate :math:`\epsilon` at :math:`\epsilon / (1 - \epsilon)`.
+        refresh : {"auto", "pair", "full", None}, default="auto"
+            How directions change in mid-air. A billiard alone can be caught in part of version
+            space. "pair": reflections in the plane of two examples, at two rows of the Gram
+            matrix each. "full": an independent direction, at the price of a factor of the Gram
+            matrix. "auto": whichever is better in a pilot run. None: never.
+        refresh_rate : float or "auto", default="auto"
+            Changes per radian, positive: a number only with "pair" or "full". "auto" is the
+        better of several rates in a pilot run.
+        start : array-like of shape (m,), default=None
+            Dual coefficients of the point all trajectories start from. Behind opaque walls it
+            must lie in version space. None looks for one.
+        average : {"arc", "impulse"}, default="arc"
+            Which estimate `center` holds: the integral over the path, more accurate, or the
+            accumulated impulses on the walls, zero for examples that do not bound version space.
+            The result has both.
+        n_jobs : int, default=None
+            Threads, as joblib counts them: None is 1, -1 all processors. It does not change the
+            result.
+        random_state : None, int, Generator or RandomState, default=None
+            Seed. None asks NumPy's global generator.
+        callback : callable, default=None
+            Called about ten times a second, on the calling thread, with a mapping of ``length``,
+            ``bounces`` and ``center_error`` so far. What it raises ends the run.
+
+        Returns
+        -------
+        BilliardResult
+            Centers, draws and diagnostics.
+
+        Raises
+        ------
+        InfeasibleError
+            If version space is empty, or no point of it was found.
+        ValueError
+            If a setting is out of range or `start` is outside version space.
+        MemoryError
+            If there is no room for the draws.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If a run with `tol` ended with a larger estimated error. If R-hat exceeds 1.05, or
+            what chance allows where draws are few, in a run that `tol` did not end: one that met
+            its tolerance needs few effective draws. If the plane coordinates drifted by more
+            than 1e-6: the Gram matrix is so ill-conditioned that softness is needed.
+
+        Notes
+        -----
+        The same seed gives the same bits for any number of threads on one machine.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> space = VersionSpace(np.eye(3), [1, 1, -1])
+        >>> result = space.sample(length=200.0, n_draws=50, random_state=1)
+        >>> result.draws.shape
+        (4, 50, 3)
+        >>> bool((space.margins(result.draws) > 0).all())
+        True
+        """
+        settings = _validation.sample_settings(
+            n_trajectories=n_trajectories,
+            n_draws=n_draws,
+            length=length,
+            tol=tol,
+            max_bounces=max_bounces,
+            dynamics=dynamics,
+            transparency=transparency,
+            refresh=refresh,
+            refresh_rate=refresh_rate,
+            average=average,
+            n_jobs=n_jobs,
+        )
+        seed = _validation.seed(random_state)
+        opaque = not any(settings.transparency)
+        if opaque:
+            self._refuse_conflicts()
+        if start is not None:
+            start = self._checked_start(start, opaque=opaque)
+        m = len(self.y)
+        draws = 2 * 8.0 * settings.n_trajectories * settings.n_draws * m
+        factor = 8.0 * m * m if settings.refresh in ("auto", "full") else 0.0
+        _memory.require(
+            draws + factor,
+            f"sampling with refresh={refresh!r} ({_memory.readable(factor)} for a factor of the "
+            f"Gram matrix, {_memory.readable(draws)} for {settings.n_trajectories} x "
+            f"{settings.n_draws} draws of {m} coefficients)",
+        )
+        run = _core.run(
+            self.gram,
+            self.y,
+            offset=self.offset,
+            softness=self.softness,
+            transparency=settings.transparency,
+            n_trajectories=settings.n_trajectories,
+            n_draws=settings.n_draws,
+            length=settings.length,
+            tol=settings.tol,
+            max_bounces=settings.max_bounces,
+            refresh=settings.refresh,
+            refresh_rate=settings.refresh_rate,
+            start=start,
+            n_threads=settings.n_threads,
+            seed=seed,
+            callback=callback,
+        )
+        result = BilliardResult.from_run(run, settings.average)
+        for message in result.complaints(settings.tol):
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        return result
+
+    def _checked_start(self, start: ArrayLike, *, opaque: bool) -> Floats:
+        c = _validation.dual_coef("start", start, len(self.y))
+        if not c.any():
+            raise ValueError("start must not be the zero vector")
+        margins = self.margins(c)
+        if opaque and not (margins > 0).all():
+            worst = int(np.argmin(margins))
+            raise ValueError(
+                "start must lie in version space, or the walls be transparent; got a point that "
+                f"violates {int((margins <= 0).sum())} of {len(margins)} examples, example "
+                f"{worst} with margin {margins[worst]:.3g}"
+            )
+        return c
+
+    def _refuse_conflicts(self) -> None:
+        """Raise InfeasibleError, with its proof, for two examples no vector can both satisfy."""
+        if self.softness.min() > 0:
+            return
+        found = _validation.conflict(self.gram, self.y, self.offset, self.softness)
+        if found is None:
+            return
+        i, j = found
+        kind = "the same" if self.y[i] != self.y[j] else "opposite"
+        labels = "different labels" if self.y[i] != self.y[j] else "the same label"
+        error = InfeasibleError(
+            f"examples {i} and {j} have feature vectors of {kind} direction and {labels}: no "
+            "weight vector satisfies both. Allow for noise: a positive softness, or label noise "
+            "(transparency)"
+        )
+        certificate = np.zeros(len(self.y))
+        for k in found:
+            length = self.gram[k, k] + self.offset + self.softness[k]
+            certificate[k] = 1 / np.sqrt(length)
+        error.violations, error.margin_bound = 1, 0.0
+        error.certificate = certificate / certificate.sum()
+        raise error

@@ -1,0 +1,71 @@
+//! What a run found.
+
+use crate::light_trap::Start;
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// The path length was reached.
+    Length,
+    /// A trajectory reached the number of arrivals at walls.
+    MaxBounces,
+    /// The estimated error of the center fell to the tolerance.
+    Tol,
+}
+
+impl StopReason {
+    /// "length", "`max_bounces`" or "tol".
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Length => "length",
+            Self::MaxBounces => "max_bounces",
+            Self::Tol => "tol",
+        }
+    }
+}
+
+/// What a run found. Arrays are row-major; m examples, T trajectories.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Dual coefficients of the center of mass from the exact arc integral, unit length, shape (m,).
+    pub center: Vec<f64>,
+    /// Length of the mean of the unit weight vectors, in (0, 1].
+    pub center_norm: f64,
+    /// Dual coefficients of the center of mass from the impulses on the walls, unit length, shape (m,): signed like the
+    /// labels, zero for planes never hit; all zero when nothing was hit.
+    pub impulse_center: Vec<f64>,
+    /// Standard error of the direction of `center`, radians.
+    pub center_error: f64,
+    /// Dual coefficients of unit weight vectors at equal spacing along the path, shape (T, n, m).
+    pub draws: Vec<f64>,
+    /// Draws per trajectory n, at most the number asked for.
+    pub n_draws: usize,
+    /// Indices of the planes watched, shape (q,).
+    pub watched: Vec<usize>,
+    /// Plane coordinates of the draws at the watched planes, relative to the feature vector's length, shape (T, n, q).
+    pub functionals: Vec<f64>,
+    /// Bounces per trajectory, shape (T,).
+    pub bounces: Vec<u64>,
+    /// Walls passed through per trajectory, shape (T,).
+    pub crossings: Vec<u64>,
+    /// Refreshes per trajectory, shape (T,).
+    pub refreshes: Vec<u64>,
+    /// Path averaged over per trajectory, radians, shape (T,).
+    pub lengths: Vec<f64>,
+    /// Path discarded before, radians, mean over the trajectories.
+    pub settled: f64,
+    /// Bounces per plane, shape (m,).
+    pub hits: Vec<u64>,
+    /// Time average of the number of violated planes.
+    pub mean_violations: f64,
+    /// Why the run ended.
+    pub stop_reason: StopReason,
+    /// The refresh used.
+    pub refresh: &'static str,
+    /// Its rate, events per radian.
+    pub refresh_rate: f64,
+    /// Largest drift found at a re-projection, relative to the length of the feature vector.
+    pub drift: f64,
+    /// Where each trajectory started, shape (T,).
+    pub start: Vec<Start>,
+}

@@ -1,0 +1,102 @@
+//! What a run is told: sizes, ends, walls, refresh, start, threads and seed.
+
+use crate::error::{Error, Result};
+use crate::mirror::Mirror;
+
+/// Which refresh to use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RefreshChoice {
+    /// Kind and rate by a pilot.
+    Auto,
+    /// The bare billiard.
+    None,
+    /// Tangent pairs, at a rate in events per radian or by a pilot.
+    Pair(Option<f64>),
+    /// Fresh directions, at a rate in events per radian or by a pilot.
+    Full(Option<f64>),
+}
+
+/// Settings of a run. `Default` is four trajectories, 100 draws each, to 0.1 rad.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Number of trajectories, each with its own random stream.
+    pub n_trajectories: usize,
+    /// Draws kept per trajectory.
+    pub n_draws: usize,
+    /// Path per trajectory, radians.
+    pub length: Option<f64>,
+    /// Arrivals at walls per trajectory.
+    pub max_bounces: Option<u64>,
+    /// Standard error of the center, radians.
+    pub tol: Option<f64>,
+    /// Path per trajectory that is discarded first, radians; by default 2π or 5 % of `length` if that is more, and
+    /// less where 4000 arrivals at walls come earlier.
+    pub settle: Option<f64>,
+    /// The walls.
+    pub mirror: Mirror,
+    /// The refresh.
+    pub refresh: RefreshChoice,
+    /// Dual coefficients where all trajectories start; by default each is caught by its own light trap.
+    pub start: Option<Vec<f64>>,
+    /// Worker threads.
+    pub n_threads: usize,
+    /// Seed; trajectory i takes stream i + 1.
+    pub seed: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            n_trajectories: 4,
+            n_draws: 100,
+            length: None,
+            max_bounces: None,
+            tol: Some(0.1),
+            settle: None,
+            mirror: Mirror::HARD,
+            refresh: RefreshChoice::Auto,
+            start: None,
+            n_threads: 1,
+            seed: 0,
+        }
+    }
+}
+
+impl Settings {
+    pub(crate) fn check(&self) -> Result<()> {
+        let positive = |name: &'static str, value: Option<f64>| match value {
+            Some(x) if !(x > 0.0 && x.is_finite()) => {
+                Err(Error::invalid(name, x, "positive and finite"))
+            }
+            _ => Ok(()),
+        };
+        for (name, count) in [
+            ("n_trajectories", self.n_trajectories),
+            ("n_draws", self.n_draws),
+            ("n_threads", self.n_threads),
+        ] {
+            if count == 0 {
+                return Err(Error::invalid(name, count, "at least 1"));
+            }
+        }
+        if self.max_bounces == Some(0) {
+            return Err(Error::invalid("max_bounces", 0, "at least 1"));
+        }
+        positive("length", self.length)?;
+        positive("tol", self.tol)?;
+        if let RefreshChoice::Pair(rate) | RefreshChoice::Full(rate) = self.refresh {
+            positive("refresh_rate", rate)?;
+        }
+        if let Some(settle) = self.settle.filter(|x| !(*x >= 0.0 && x.is_finite())) {
+            return Err(Error::invalid("settle", settle, ">= 0 and finite"));
+        }
+        if self.length.is_none() && self.max_bounces.is_none() && self.tol.is_none() {
+            return Err(Error::invalid(
+                "length, max_bounces and tol",
+                "none of them",
+                "given at least in part: a run needs an end",
+            ));
+        }
+        Mirror::new(self.mirror.negative, self.mirror.positive).map(|_| ())
+    }
+}

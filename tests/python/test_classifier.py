@@ -1,0 +1,380 @@
+"""The estimator: scikit-learn's conventions, kernels, classes, noise, reproducibility."""
+
+import io
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris, make_blobs
+from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process import kernels as gp
+from sklearn.metrics import log_loss
+from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import bayespoint
+from bayespoint import BayesPointClassifier, BilliardResult, InfeasibleError, kernels
+
+IRIS = load_iris(return_X_y=True)
+
+
+@parametrize_with_checks(
+    [
+        BayesPointClassifier(),
+        BayesPointClassifier(kernel="linear", softness=1.0),
+        BayesPointClassifier(kernel=kernels.RBF(2.0), label_noise=0.05, n_jobs=2),
+        BayesPointClassifier(kernel=gp.RBF(2.0), class_weight="balanced", refresh="pair"),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def blobs(n=120, seed=0):
+    x, y = make_blobs(n, centers=[[0, 0], [2, 2]], random_state=seed)
+    return x, y, x + np.random.default_rng(seed).standard_normal(x.shape)
+
+
+# --- what fit leaves behind ---
+
+
+def test_attributes():
+    x, y, _ = blobs()
+    model = BayesPointClassifier(random_state=0).fit(x, y)
+    assert model.classes_.tolist() == [0, 1]
+    assert model.dual_coef_.shape == (1, 120)
+    assert model.intercept_.shape == (1,)
+    assert model.intercept_[0] == pytest.approx(model.dual_coef_.sum())
+    assert model.n_features_in_ == 2
+    assert model.softness_ == 0.1
+    assert model.label_noise_ == (0.0, 0.0)
+    assert model.kernel_ == kernels.RBF(np.sqrt(x.var()))
+    assert isinstance(model.billiard_, BilliardResult)
+    np.testing.assert_array_equal(model.support_, model.billiard_.support)
+    np.testing.assert_array_equal(model.X_fit_, x)
+    assert not np.shares_memory(model.X_fit_, x)
+    assert not BayesPointClassifier(fit_intercept=False).fit(x, y).intercept_.any()
+
+
+def test_multiclass_attributes():
+    model = BayesPointClassifier(random_state=0).fit(*IRIS)
+    assert model.dual_coef_.shape == (3, 150)
+    assert model.intercept_.shape == (3,)
+    assert [type(result) for result in model.billiard_] == [BilliardResult] * 3
+    assert model.decision_function(IRIS[0]).shape == (150, 3)
+    probability = model.predict_proba(IRIS[0])
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(probability.argmax(axis=1), model.predict(IRIS[0]))
+    # The problems share a matrix, not a random stream.
+    assert not np.array_equal(model.billiard_[0].draws[0, 0], model.billiard_[1].draws[0, 0])
+
+
+def test_the_sign_of_z_is_that_of_the_bayes_point():
+    """And predict follows it; a tie goes to the first class."""
+    x, y, points = blobs()
+    model = BayesPointClassifier(random_state=0).fit(x, y)
+    z = model.decision_function(points)
+    expansion = model.kernel_(points, x) @ model.dual_coef_[0] + model.intercept_[0]
+    np.testing.assert_array_equal(z > 0, expansion > 0)
+    np.testing.assert_array_equal(model.predict(points), (z > 0).astype(int))
+    homogeneous = BayesPointClassifier(fit_intercept=False, random_state=0).fit(x, y + 5)
+    far = np.array([[1e3, 1e3]])
+    assert homogeneous.decision_function(far).tolist() == [0.0]
+    assert homogeneous.predict(far).tolist() == [5]
+    np.testing.assert_allclose(homogeneous.predict_proba(far), [[0.5, 0.5]])
+
+
+def test_probabilities_are_calibrated_better_than_the_base_rate():
+    x, y = load_breast_cancer(return_X_y=True)
+    x = StandardScaler().fit_transform(x)
+    model = BayesPointClassifier(random_state=0).fit(x[::2], y[::2])
+    base = log_loss(y[1::2], np.full(len(y[1::2]), y[::2].mean()))
+    for method in ("moments", "mixture"):
+        loss = log_loss(y[1::2], model.predict_proba(x[1::2], method=method))
+        assert loss < base / 3
+    moments = model.predict_proba(x[1::2])
+    np.testing.assert_allclose(moments, model.predict_proba(x[1::2], method="mixture"), atol=0.1)
+    np.testing.assert_allclose(np.log(moments), model.predict_log_proba(x[1::2]), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["no", "yes"], [False, True], [-1.0, 1.0], [10, 20], ["b", "a", "c"], [3, 1, 2]],
+)
+def test_labels_of_any_type(names):
+    y = np.asarray(names)[IRIS[1] % len(names)]
+    model = BayesPointClassifier(random_state=0).fit(IRIS[0], y)
+    np.testing.assert_array_equal(model.classes_, np.unique(names))
+    predicted = model.predict(IRIS[0])
+    assert predicted.dtype == y.dtype
+    assert set(predicted) <= set(y)
+    if y.dtype.kind == "U":
+        objects = BayesPointClassifier(random_state=0).fit(IRIS[0], y.astype(object))
+        np.testing.assert_array_equal(objects.predict(IRIS[0]), predicted)
+
+
+def test_one_class_is_refused():
+    with pytest.raises(ValueError, match="at least two classes; got one class: 3"):
+        BayesPointClassifier().fit(np.eye(4), [3, 3, 3, 3])
+
+
+# --- kernels ---
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_precomputed_equals_rbf(classes):
+    x, y = IRIS[0], np.minimum(IRIS[1], classes - 1)
+    points = x[::3] + 0.1
+    model = BayesPointClassifier(kernel=kernels.RBF(1.5), random_state=0).fit(x, y)
+    gram = kernels.RBF(1.5)(x)
+    before = gram.copy()
+    other = BayesPointClassifier(kernel="precomputed", random_state=0).fit(gram, y)
+    np.testing.assert_array_equal(gram, before)
+    np.testing.assert_array_equal(model.dual_coef_, other.dual_coef_)
+    k_star = kernels.RBF(1.5)(points, x)
+    np.testing.assert_allclose(
+        other.decision_function(k_star), model.decision_function(points), rtol=1e-9
+    )
+    np.testing.assert_array_equal(other.predict(k_star), model.predict(points))
+    np.testing.assert_allclose(
+        other.predict_proba(k_star, diag=np.ones(len(points))),
+        model.predict_proba(points),
+        rtol=1e-9,
+    )
+    assert other.X_fit_ is None
+    assert other.kernel_ == "precomputed"
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_precomputed_needs_the_values_on_the_diagonal(classes):
+    x, y = IRIS[0], np.minimum(IRIS[1], classes - 1)
+    points = x[::3] + 0.1
+    model = BayesPointClassifier(kernel="linear", random_state=0).fit(x, y)
+    other = BayesPointClassifier(kernel="precomputed", random_state=0).fit(linear_kernel(x), y)
+    k_star = linear_kernel(points, x)
+    diag = (points**2).sum(axis=1)
+    np.testing.assert_allclose(
+        other.decision_function(k_star, diag=diag), model.decision_function(points), rtol=1e-6
+    )
+    np.testing.assert_array_equal(other.predict(k_star, diag=diag), model.predict(points))
+    for method in (other.decision_function, other.predict_proba, other.predict_log_proba):
+        with pytest.raises(ValueError, match=r"diag must hold the \(n_samples,\) values"):
+            method(k_star)
+        with pytest.raises(ValueError, match=r"diag must have shape \(50,\); got shape \(49,\)"):
+            method(k_star, diag=diag[1:])
+    with pytest.raises(ValueError, match="diag must be finite"):
+        other.decision_function(k_star, diag=np.full(50, np.nan))
+    with pytest.raises(ValueError, match="diag must be None unless"):
+        model.decision_function(points, diag=diag)
+    # Predictions are always possible, and hardly depend on it.
+    assert np.mean(other.predict(k_star) == model.predict(points)) > 0.9
+    if classes == 2:
+        np.testing.assert_array_equal(other.predict(k_star), model.predict(points))
+
+
+def test_precomputed_is_checked():
+    y = np.resize([0, 1], 6)
+    with pytest.raises(ValueError, match="X must be a square matrix"):
+        BayesPointClassifier(kernel="precomputed").fit(np.ones((6, 5)), y)
+    with pytest.raises(ValueError, match="X must be symmetric"):
+        BayesPointClassifier(kernel="precomputed").fit(np.triu(np.ones((6, 6))), y)
+    with pytest.raises(ValueError, match="X plus offset and softness must be positive semidef"):
+        BayesPointClassifier(kernel="precomputed").fit(-3 * np.ones((6, 6)) + 6 * np.eye(6), y)
+
+
+def test_callables():
+    x, y, points = blobs()
+    runs = {"tol": 0.02, "n_draws": 1000, "random_state": 0}
+    named = BayesPointClassifier(kernel=kernels.RBF(1.3), **runs).fit(x, y)
+
+    def mine(a, b):
+        return rbf_kernel(a, b, gamma=1 / (2 * 1.3**2))
+
+    for kernel in (mine, gp.RBF(1.3)):
+        model = BayesPointClassifier(kernel=kernel, **runs).fit(x, y)
+        z = model.decision_function(points)
+        np.testing.assert_allclose(z, named.decision_function(points), atol=0.15)
+        assert np.mean((z > 0) == (named.decision_function(points) > 0)) > 0.95
+    with pytest.raises(ValueError, match=r"kernel\(X, Y\) must have shape \(120, 120\)"):
+        BayesPointClassifier(kernel=lambda a, b: mine(a, b)[:3]).fit(x, y)
+    with pytest.raises(ValueError, match=r"kernel\(X, X\) must be symmetric"):
+        BayesPointClassifier(kernel=lambda a, b: mine(a, b + 1)).fit(x, y)
+    with pytest.raises(ValueError, match=r"kernel\(X, X\) plus .* positive semidefinite"):
+        BayesPointClassifier(kernel=lambda a, b: 2 * mine(a, a).max() - mine(a, b)).fit(x, y)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+def test_named_kernels_learn(kernel):
+    x, y, _ = blobs()
+    model = BayesPointClassifier(kernel=kernel, random_state=0).fit(x[::2], y[::2])
+    assert model.score(x[1::2], y[1::2]) > 0.8
+
+
+# --- softness, noise, weights ---
+
+
+def test_hard_boundary_needs_separable_examples():
+    x, y, _ = blobs()
+    with pytest.raises(InfeasibleError, match=r"softness"):
+        BayesPointClassifier(kernel="linear", softness=0.0).fit(x, y)
+    twice = np.vstack([x[:20], x[:20]])
+    labels = np.append(y[:20], 1 - y[:20])
+    with pytest.raises(InfeasibleError, match="the same direction and different labels"):
+        BayesPointClassifier(softness=0.0).fit(twice, labels)
+    # Either kind of noise explains them.
+    for settings in ({"softness": 0.1}, {"softness": 0.0, "label_noise": 0.2}):
+        model = BayesPointClassifier(kernel=kernels.RBF(0.3), random_state=0, **settings)
+        model.fit(twice, labels)
+
+
+def test_hard_boundary_labels_the_training_examples():
+    x, y, _ = blobs()
+    model = BayesPointClassifier(kernel=kernels.RBF(0.3), softness=0.0, random_state=0)
+    assert model.fit(x, y).score(x, y) == 1.0
+
+
+def test_label_noise_bounds_the_probabilities():
+    x, y, points = blobs()
+    model = BayesPointClassifier(label_noise=(0.1, 0.3), random_state=0).fit(x, y)
+    assert model.label_noise_ == (0.1, 0.3)
+    for method in ("moments", "mixture"):
+        probability = model.predict_proba(points, method=method)[:, 1]
+        assert probability.min() >= 0.1
+        assert probability.max() <= 0.7
+    assert model.billiard_.mean_violations > 0
+    with pytest.raises(ValueError, match="label_noise must be one number for more than two"):
+        BayesPointClassifier(label_noise=(0.1, 0.3)).fit(*IRIS)
+    assert BayesPointClassifier(label_noise=0.1, random_state=0).fit(*IRIS).score(*IRIS) > 0.8
+
+
+def test_label_noise_of_a_class_changes_sides_with_the_labels():
+    """Noise (a, b) with labels y is noise (b, a) with the classes renamed."""
+    x, y, points = blobs(60)
+    runs = {"tol": 0.01, "n_draws": 1000, "random_state": 0}
+    one = BayesPointClassifier(label_noise=(0.0, 0.3), **runs).fit(x, y)
+    two = BayesPointClassifier(label_noise=(0.3, 0.0), **runs).fit(x, 1 - y)
+    wrong = BayesPointClassifier(label_noise=(0.3, 0.0), **runs).fit(x, y)
+    p = one.predict_proba(points)[:, 1]
+    np.testing.assert_allclose(two.predict_proba(points)[:, 0], p, atol=0.05)
+    assert np.abs(wrong.predict_proba(points)[:, 1] - p).max() > 0.1
+
+
+def test_class_weights_divide_the_softness():
+    x, y, _ = blobs()
+    model = BayesPointClassifier(class_weight={0: 4.0, 1: 0.5}, random_state=0)
+    heavy = model.fit(x, y)
+    reference = BayesPointClassifier(random_state=0).fit(x, y)
+    wrong = [np.mean(m.predict(x[y == 0]) != 0) for m in (heavy, reference)]
+    assert wrong[0] < wrong[1]
+    assert heavy.softness_ == 0.1
+    weights = np.where(y == 0, 4.0, 0.5)
+    space = bayespoint.VersionSpace(heavy.kernel_(x), y, softness=0.1 / weights, offset=1.0)
+    assert space.contains(heavy.dual_coef_[0])
+
+
+# --- reproducibility, storage, company ---
+
+
+@pytest.mark.parametrize("data", [blobs()[:2], IRIS], ids=["binary", "multiclass"])
+def test_same_seed_same_bits_for_any_number_of_threads(data):
+    reference = BayesPointClassifier(random_state=5).fit(*data)
+    for n_jobs in (1, 2, 8):
+        model = BayesPointClassifier(random_state=5, n_jobs=n_jobs).fit(*data)
+        np.testing.assert_array_equal(model.dual_coef_, reference.dual_coef_)
+        np.testing.assert_array_equal(
+            model.decision_function(data[0]), reference.decision_function(data[0])
+        )
+    other = BayesPointClassifier(random_state=6).fit(*data)
+    assert not np.array_equal(other.dual_coef_, reference.dual_coef_)
+
+
+@pytest.mark.parametrize(
+    "kernel", ["rbf", "linear", gp.RBF(2.0), kernels.Polynomial(2), "precomputed"]
+)
+def test_pickle_clone_and_joblib(kernel):
+    x = rbf_kernel(IRIS[0]) if kernel == "precomputed" else IRIS[0]
+    model = BayesPointClassifier(kernel=kernel, random_state=0).fit(x, IRIS[1])
+    expected = model.predict_proba(x)
+    stream = io.BytesIO()
+    joblib.dump(model, stream)
+    stream.seek(0)
+    for copy in (pickle.loads(pickle.dumps(model)), joblib.load(stream)):
+        np.testing.assert_array_equal(copy.predict_proba(x), expected)
+    fresh = clone(model)
+    assert fresh.get_params()["kernel"] == kernel
+    with pytest.raises(NotFittedError):
+        fresh.predict(x)
+    np.testing.assert_array_equal(fresh.fit(x, IRIS[1]).predict_proba(x), expected)
+
+
+def test_in_pipelines_and_searches():
+    x, y, _ = blobs()
+    model = make_pipeline(StandardScaler(), BayesPointClassifier(random_state=0))
+    assert cross_val_score(model, x, y, cv=3, scoring="roc_auc").mean() > 0.8
+    search = GridSearchCV(
+        BayesPointClassifier(random_state=0),
+        {"kernel": [kernels.RBF(0.1), kernels.RBF(2.0)]},
+        cv=3,
+        scoring="neg_log_loss",
+    ).fit(x, y)
+    assert search.best_params_ == {"kernel": kernels.RBF(2.0)}
+    gram = rbf_kernel(x)
+    model = BayesPointClassifier(kernel="precomputed", random_state=0)
+    assert cross_val_score(model, gram, y, cv=3, scoring="neg_log_loss").mean() > -0.6
+
+
+def test_in_parallel_workers():
+    x, y, _ = blobs()
+    model = BayesPointClassifier(random_state=0)
+    serial = cross_val_score(model, x, y, cv=3)
+    np.testing.assert_array_equal(cross_val_score(model, x, y, cv=3, n_jobs=2), serial)
+
+
+def test_the_inputs_are_not_kept_nor_changed():
+    x, y, points = blobs()
+    copies = x.copy(), y.copy()
+    model = BayesPointClassifier(random_state=0).fit(x, y)
+    np.testing.assert_array_equal(x, copies[0])
+    np.testing.assert_array_equal(y, copies[1])
+    before = model.decision_function(points)
+    x[:] = 0
+    np.testing.assert_array_equal(model.decision_function(points), before)
+
+
+def test_a_kernel_keeps_the_matrix_it_returned():
+    """A matrix that a callable holds on to is not overwritten by its factor."""
+    x, y, _ = blobs(40)
+    cache = {}
+
+    def caching(a, b):
+        key = a.tobytes() + b.tobytes()
+        return cache.setdefault(key, rbf_kernel(a, b))
+
+    one = BayesPointClassifier(kernel=caching, random_state=0).fit(x, y)
+    two = BayesPointClassifier(kernel=caching, random_state=0).fit(x, y)
+    np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
+    np.testing.assert_array_equal(cache[x.tobytes() + x.tobytes()], rbf_kernel(x, x))
+
+
+def test_verbose(capsys):
+    x, y, _ = blobs()
+    BayesPointClassifier(random_state=0, verbose=1).fit(x, y)
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("class 1: <BilliardResult: m=120")
+    assert len(output.err.splitlines()) == 1
+    BayesPointClassifier(random_state=0).fit(x, y)
+    assert capsys.readouterr().err == ""
+
+
+def test_the_package():
+    assert bayespoint.__version__.count(".") == 2
+    assert "datasets" in dir(bayespoint)
+    assert bayespoint.datasets.__name__ == "bayespoint.datasets"
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = bayespoint.nothing

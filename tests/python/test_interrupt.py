@@ -1,0 +1,131 @@
+"""Ctrl-C and exceptions of a callback end a long run at once and leave nothing behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import psutil
+import pytest
+
+from bayespoint import VersionSpace
+
+SLACK = 1.0  # seconds; the engine promises 0.2 on an idle machine
+
+
+def space(m=300):
+    x = np.random.default_rng(0).standard_normal((m, 40))
+    return VersionSpace(x @ x.T, np.where(x[:, 0] > 0, 1, -1), softness=1e-3)
+
+
+def endless(**settings):
+    return space().sample(length=1e15, random_state=0, **settings)
+
+
+def settled_threads(before):
+    """Return the number of threads, once those that are about to end have ended."""
+    deadline = time.monotonic() + SLACK
+    while psutil.Process().num_threads() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return psutil.Process().num_threads()
+
+
+def after(seconds, action):
+    timer = threading.Timer(seconds, action)
+    timer.start()
+    return timer
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 8])
+def test_an_exception_of_the_callback_propagates(n_jobs):
+    class StopNowError(Exception):
+        pass
+
+    times = []
+
+    def callback(progress):
+        times.append(time.monotonic())
+        if len(times) == 3:
+            raise StopNowError(progress["bounces"])
+
+    before = psutil.Process().num_threads()
+    with pytest.raises(StopNowError):
+        endless(n_jobs=n_jobs, callback=callback)
+    assert time.monotonic() - times[-1] < SLACK
+    assert len(times) == 3
+    assert settled_threads(before) <= before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
+@pytest.mark.skipif(
+    threading.current_thread() is not threading.main_thread(), reason="not the main thread"
+)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("opaque", [True, False])
+def test_sigint_ends_a_run(n_jobs, opaque, capsys):
+    before = psutil.Process().num_threads()
+    sent = []
+
+    def interrupt():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = after(0.7, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        endless(n_jobs=n_jobs, transparency=0.0 if opaque else 0.2)
+    waited = time.monotonic() - sent[0]
+    timer.join()
+    with capsys.disabled():
+        print(f" [control returned after {waited:.3f} s]", end="")
+    assert waited < SLACK
+    assert settled_threads(before) <= before
+    # And the engine is as good as new.
+    assert space(20).sample(length=500.0, random_state=0).length == pytest.approx(500.0)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
+def test_sigint_ends_a_search():
+    x = np.random.default_rng(0).standard_normal((1500, 1500))
+    labels = np.random.default_rng(1).permutation(np.resize([1, -1], 1500))
+    hard = VersionSpace(x @ x.T / 1500, labels)
+    timer = after(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        hard.max_margin(tol=1e-300, max_iter=10**12)
+    timer.join()
+    assert time.monotonic() - begin < 0.5 + SLACK
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
+def test_ctrl_c_ends_a_program(tmp_path):
+    """From outside, with default handlers: the exit status tells that it was SIGINT."""
+    script = tmp_path / "endless.py"
+    script.write_text(
+        textwrap.dedent("""
+            import numpy as np
+            from bayespoint import VersionSpace
+
+            def started(progress):
+                print("started", flush=True)
+
+            VersionSpace(np.eye(200), np.ones(200)).sample(
+                length=1e15, n_jobs=4, n_trajectories=4, random_state=0, callback=started
+            )
+        """)
+    )
+    with subprocess.Popen([sys.executable, str(script)], stdout=-1, stderr=-1, text=True) as child:
+        try:
+            assert child.stdout.readline() == "started\n"
+            child.send_signal(signal.SIGINT)
+            begin = time.monotonic()
+            _, errors = child.communicate(timeout=30)
+            waited = time.monotonic() - begin
+        finally:
+            child.kill()
+    assert "KeyboardInterrupt" in errors
+    assert child.returncode in (-signal.SIGINT, 130)
+    assert waited < 3 * SLACK, "interpreter shutdown included"
