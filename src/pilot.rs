@@ -27,6 +27,8 @@ const LONGEST_PILOT_PATH: f64 = 300.0;
 const NEARLY_ORTHOGONAL: f64 = 3.0;
 /// Examples up to which full refreshes cost so little that they are always tried.
 const SMALL: usize = 100;
+/// Examples beyond which their factor, at O(m³), costs more than they could gain.
+const LARGE: usize = 3_000;
 
 /// True when the choice leaves something to a pilot.
 pub(crate) fn is_needed(choice: RefreshChoice) -> bool {
@@ -56,6 +58,9 @@ pub(crate) fn default_refresh(
 /// Whether full refreshes are worth a trial.
 fn full_may_win(gram: &Gram<'_>) -> bool {
     let m = gram.len();
+    if m > LARGE {
+        return false;
+    }
     // The offset is one direction that all feature vectors share; the rest decides.
     let own: Vec<f64> = (0..m).map(|i| gram.diagonal(i) - gram.offset()).collect();
     let cosines: f64 = (0..m)

@@ -10,6 +10,8 @@ from typing import Literal, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = ["InfeasibleError", "__version__", "feasible_point", "max_margin", "run"]
+
 __version__: str
 
 class _Progress(TypedDict):

@@ -111,8 +111,8 @@ class BayesPointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     Notes
     -----
     The kernel matrix of the training examples is held in memory: 8 bytes times the square of
-    their number. Its Cholesky factor takes the same space, during fit unless `refresh` is "pair"
-    or None and afterwards in place of the matrix.
+    their number. Its Cholesky factor takes the place of the matrix after the billiard; during
+    the billiard it takes twice that beside it if `refresh` is "full".
 
     References
     ----------
@@ -269,11 +269,11 @@ class BayesPointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         draws = 8.0 * m * (problems + 1) * int(self.n_trajectories) * int(self.n_draws)
         # The last factor takes the place of a matrix that is ours. A borrowed one stays, but it
         # is there already.
-        matrices = 1 + (self.refresh in ("auto", "full"))
+        matrices = 3 if self.refresh == "full" else 1
         _memory.require(
             8.0 * matrices * m * m + draws,
             f"fitting {m} examples ({matrices} x {_memory.readable(8.0 * m * m)} for the kernel "
-            f"matrix{' and a factor' * (matrices - 1)}, {_memory.readable(draws)} for the draws)",
+            f"matrix{' and a factor' * (matrices > 1)}, {_memory.readable(draws)} for the draws)",
         )
 
     def _set_constant_diagonal(self, gram: Floats) -> None:

@@ -402,7 +402,9 @@ class VersionSpace:
             start = self._checked_start(start, opaque=opaque)
         m = len(self.y)
         draws = 2 * 8.0 * settings.n_trajectories * settings.n_draws * m
-        factor = 8.0 * m * m if settings.refresh in ("auto", "full") else 0.0
+        # Beside the factor, what remains of the matrix while it is made. "auto" makes it for
+        # few examples only.
+        factor = 2 * 8.0 * m * m if settings.refresh == "full" else 0.0
         _memory.require(
             draws + factor,
             f"sampling with refresh={refresh!r} ({_memory.readable(factor)} for a factor of the "
