@@ -1,10 +1,10 @@
 //! Many trajectories: started, settled, run in parallel and merged in the order of their index.
 
 use rand::rngs::ChaCha8Rng;
-use rayon::prelude::*;
 
 use crate::center::{self, Batch, Center};
 use crate::control::Control;
+use crate::crew::Crew;
 use crate::dynamics::Geodesic;
 use crate::error::{Error, Result};
 use crate::gram::Precision;
@@ -74,39 +74,6 @@ impl Runner<'_> {
     }
 }
 
-/// The workers of one call: a pool of its own, never the global one, which would hang in a forked child.
-pub(crate) struct Crew(Option<rayon::ThreadPool>);
-
-impl Crew {
-    pub(crate) fn new(n_threads: usize) -> Result<Self> {
-        if n_threads == 1 {
-            return Ok(Self(None));
-        }
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(n_threads)
-            .build()
-            .map(|pool| Self(Some(pool)))
-            .map_err(|error| {
-                Error::invalid("n_threads", error, "a number of threads that the system can start")
-            })
-    }
-
-    /// Applies `work` to every item; results, and the first error, in the order of the index.
-    pub(crate) fn each<T: Send, R: Send>(
-        &self,
-        items: &mut [T],
-        work: impl Fn(usize, &mut T) -> Result<R> + Sync,
-    ) -> Result<Vec<R>> {
-        let results: Vec<Result<R>> = match &self.0 {
-            None => items.iter_mut().enumerate().map(|(i, item)| work(i, item)).collect(),
-            Some(pool) => pool.install(|| {
-                items.par_iter_mut().enumerate().map(|(i, item)| work(i, item)).collect()
-            }),
-        };
-        results.into_iter().collect()
-    }
-}
-
 /// Samples version space with several trajectories.
 ///
 /// The same seed gives the same bits for every number of threads.
@@ -136,7 +103,7 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
     let mut runners = start(space, settings, &crew, control)?;
     let (refresh, settled) = settle(space, settings, &crew, &mut runners, control)?;
     let stop_reason = measure(settings, &watched, &crew, &mut runners, control)?;
-    merge(space, settings, watched, &mut runners, &refresh, settled, stop_reason, control)
+    merge(space, settings, watched, &crew, &mut runners, &refresh, settled, stop_reason, control)
 }
 
 /// One trajectory each at the given start, where its own light trap caught it, or at a point of the maximal-margin
@@ -319,6 +286,7 @@ fn merge(
     space: &VersionSpace<'_>,
     settings: &Settings,
     watched: Vec<usize>,
+    crew: &Crew,
     runners: &mut [Runner<'_>],
     refresh: &Refresh,
     settled: f64,
@@ -327,9 +295,8 @@ fn merge(
 ) -> Result<Outcome> {
     let m = space.len();
     // The last word on drift, also for runs too short for a re-projection.
-    Crew(None).each(runners, |_, runner| runner.trajectory.reproject(control))?;
-    let crew = Crew::new(settings.n_threads)?;
-    let center = estimate(&crew, runners, control)?;
+    crew.each(runners, |_, runner| runner.trajectory.reproject(control))?;
+    let center = estimate(crew, runners, control)?;
     let mut hits = vec![0; m];
     let mut impulses = vec![0.0; m];
     let (mut violations, mut drift) = (0.0, 0f64);

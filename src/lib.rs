@@ -24,13 +24,16 @@
 //! References: P. Ruján, M. Marchand, "Computing the Bayes kernel classifier" (2000); R. Herbrich, T. Graepel,
 //! C. Campbell, "Bayesian learning in reproducing kernel Hilbert spaces" (1999).
 
+mod annealing;
 mod average;
 mod ball;
 mod center;
 mod control;
+mod crew;
 mod dot;
 pub mod dynamics;
 mod error;
+mod evidence;
 mod factor;
 mod gas;
 mod gram;
@@ -44,6 +47,7 @@ mod pilot;
 mod point_space;
 mod recorder;
 mod refresh;
+mod reweight;
 mod settings;
 mod trajectory;
 mod version_space;
@@ -54,6 +58,7 @@ mod python;
 pub use ball::{Ball, Reflection};
 pub use control::Control;
 pub use error::{Error, Result};
+pub use evidence::{EvidenceOutcome, EvidenceSettings, Method, evidence};
 pub use factor::{Draw, Factor};
 pub use gas::run;
 pub use gram::{Gram, Precision};
@@ -65,5 +70,5 @@ pub use perceptron::perceptron_point;
 pub use recorder::Recorder;
 pub use refresh::Refresh;
 pub use settings::{RefreshChoice, Settings};
-pub use trajectory::{Goal, Tally, Trajectory, Until};
+pub use trajectory::{Goal, Layers, Tally, Trajectory, Until};
 pub use version_space::VersionSpace;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::control::Control;
+use crate::crew::Crew;
 use crate::error::Result;
 use crate::factor::Factor;
-use crate::gas::{Crew, Runner, estimate};
+use crate::gas::{Runner, estimate};
 use crate::gram::Gram;
 use crate::refresh::Refresh;
 use crate::settings::{RefreshChoice, Settings};

@@ -3,6 +3,7 @@
 use rand::RngExt;
 
 use crate::error::{Error, Result};
+use crate::evidence::EvidenceOutcome;
 use crate::gram::Gram;
 use crate::light_trap::{self, Start};
 use crate::outcome::{Outcome, StopReason};
@@ -29,20 +30,17 @@ pub(crate) fn outcome(
     let length = gram.diagonal(0).sqrt();
     // The plane coordinates of +φ_0/|φ_0|; those of the other point have the opposite signs.
     let field: Vec<f64> = (0..m).map(|i| gram.entry(0, i) / length).collect();
-    let mut log_weight = [0.0; 2];
-    let mut violations = [0usize; 2];
-    for (i, f) in field.iter().enumerate() {
-        let against = usize::from(space.sign(i) * f > 0.0);
-        let kappa =
-            if space.sign(i) > 0.0 { settings.mirror.positive } else { settings.mirror.negative };
-        violations[against] += 1;
-        log_weight[against] += kappa.ln();
-    }
+    let layers = violated(space, &field);
+    let violations = layers.map(|[negative, positive]| negative + positive);
+    let log_weight = layers.map(|[negative, positive]| {
+        log_power(settings.mirror.negative, negative)
+            + log_power(settings.mirror.positive, positive)
+    });
     let largest = log_weight[0].max(log_weight[1]);
     if largest == f64::NEG_INFINITY {
         return Err(Error::Infeasible {
             examples: m,
-            violations: violations[0].min(violations[1]),
+            violations: violations[0].min(violations[1]) as usize,
             margin_bound: 0.0,
             certificate: certificate(space, &field),
         });
@@ -80,7 +78,7 @@ pub(crate) fn outcome(
         lengths: vec![0.0; t],
         settled: 0.0,
         hits: vec![0; m],
-        mean_violations: plus * violations[0] as f64 + (1.0 - plus) * violations[1] as f64,
+        mean_violations: plus * f64::from(violations[0]) + (1.0 - plus) * f64::from(violations[1]),
         stop_reason: if settings.tol.is_some() { StopReason::Tol } else { StopReason::Length },
         refresh: "none",
         refresh_rate: 0.0,
@@ -100,4 +98,50 @@ fn certificate(space: &VersionSpace<'_>, field: &[f64]) -> Vec<f64> {
         a[j] = x / (x + y);
     }
     a
+}
+
+/// Examples of labels -1 and +1 that the points +φ_0 and -φ_0 violate.
+fn violated(space: &VersionSpace<'_>, field: &[f64]) -> [[u32; 2]; 2] {
+    let mut violated = [[0; 2]; 2];
+    for (i, f) in field.iter().enumerate() {
+        let against = usize::from(space.sign(i) * f > 0.0);
+        violated[against][usize::from(space.sign(i) > 0.0)] += 1;
+    }
+    violated
+}
+
+/// `n ln κ`, with κ⁰ = 1 for κ = 0 too.
+fn log_power(kappa: f64, n: u32) -> f64 {
+    if n == 0 { 0.0 } else { f64::from(n) * kappa.ln() }
+}
+
+/// ln Z at each target: half of the sphere is either point.
+pub(crate) fn evidence(space: &VersionSpace<'_>, targets: &[f64]) -> EvidenceOutcome {
+    let gram = space.gram();
+    let field: Vec<f64> = (0..space.len()).map(|i| gram.entry(0, i)).collect();
+    let layers = violated(space, &field);
+    let counts = layers.map(|[negative, positive]| negative + positive);
+    let mut shares = vec![0.0; space.len() + 1];
+    for n in counts {
+        shares[n as usize] += 0.5;
+    }
+    let log_z =
+        |s: f64| counts.map(|n| 0.5 * log_power((-s).exp(), n).exp()).iter().sum::<f64>().ln();
+    let distinct = if layers[0] == layers[1] { &layers[..1] } else { &layers[..] };
+    EvidenceOutcome {
+        values: targets.iter().map(|&s| log_z(s)).collect(),
+        errors: vec![0.0; targets.len()],
+        ladder: vec![0.0],
+        mean_violations: vec![0.5 * f64::from(counts[0] + counts[1])],
+        log_share: shares.iter().map(|share: &f64| share.ln()).collect(),
+        layers: distinct
+            .iter()
+            .map(|&[negative, positive]| {
+                let same = distinct.iter().filter(|l| l[0] + l[1] == negative + positive).count();
+                (negative, positive, 1.0 / same as f64)
+            })
+            .collect(),
+        length: 0.0,
+        converged: true,
+    }
 }

@@ -1,5 +1,7 @@
 //! One ball's life: the event loop and its tallies.
 
+use std::collections::HashMap;
+
 use rand::rngs::ChaCha8Rng;
 
 use crate::ball::Ball;
@@ -77,7 +79,12 @@ pub struct Tally {
     pub impulses: Vec<f64>,
     /// Largest drift found at a re-projection.
     pub drift: f64,
+    /// Path by the numbers of violated planes, radians; kept where [`Trajectory::reset_counting`] asked for it.
+    pub layers: Option<Layers>,
 }
+
+/// Path length by the numbers of violated planes of labels -1 and +1: the layers of the onion.
+pub type Layers = HashMap<[u32; 2], f64>;
 
 impl Tally {
     fn new(m: usize) -> Self {
@@ -90,6 +97,7 @@ impl Tally {
             hits: vec![0; m],
             impulses: vec![0.0; m],
             drift: 0.0,
+            layers: None,
         }
     }
 
@@ -111,7 +119,7 @@ pub struct Trajectory<'s, D> {
     /// Radians to the next refresh.
     clock: f64,
     /// Planes violated now, of labels -1 and +1.
-    violated: [usize; 2],
+    violated: [u32; 2],
     since_reprojection: usize,
     tally: Tally,
     recorder: Option<Recorder>,
@@ -173,7 +181,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     }
 
     /// Planes violated now.
-    pub fn violated(&self) -> usize {
+    pub fn violated(&self) -> u32 {
         self.violated[0] + self.violated[1]
     }
 
@@ -213,6 +221,17 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.tally = Tally::new(self.space.len());
         self.ball.take_arc_integral();
         self.recorder = recorder;
+    }
+
+    /// As [`Trajectory::reset`] without a record, and counts the path in every layer from here on.
+    pub fn reset_counting(&mut self) {
+        self.reset(None);
+        self.tally.layers = Some(Layers::new());
+    }
+
+    /// Takes out what [`Trajectory::reset_counting`] counted.
+    pub fn take_layers(&mut self) -> Option<Layers> {
+        self.tally.layers.take()
     }
 
     /// Runs events until a goal is reached.
@@ -275,7 +294,10 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         if let Some(recorder) = &mut self.recorder {
             recorder.observe(&self.ball, gram, self.tally.path, flight);
         }
-        self.tally.violations += self.violated() as f64 * flight;
+        self.tally.violations += f64::from(self.violated()) * flight;
+        if let Some(layers) = &mut self.tally.layers {
+            *layers.entry(self.violated).or_insert(0.0) += flight;
+        }
         if to_wall <= self.clock && to_wall <= to_end {
             self.tally.path += flight;
             self.clock -= flight;

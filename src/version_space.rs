@@ -66,10 +66,10 @@ impl<'a> VersionSpace<'a> {
     }
 
     /// Number of examples of labels -1 and +1 that plane coordinates `f` violate.
-    pub(crate) fn violations(&self, f: &[f64]) -> [usize; 2] {
+    pub(crate) fn violations(&self, f: &[f64]) -> [u32; 2] {
         let mut violated = [0; 2];
         for (i, &f) in f.iter().enumerate() {
-            violated[usize::from(self.labels[i] > 0)] += usize::from(!self.satisfied(i, f));
+            violated[usize::from(self.labels[i] > 0)] += u32::from(!self.satisfied(i, f));
         }
         violated
     }

@@ -78,7 +78,7 @@ fn orthants_have_the_exact_mean_violations_and_volumes() {
             "m = {m}: ln volume {log_volume} ± {}, exact {exact}",
             variance.sqrt()
         );
-        assert!(variance.sqrt() < 0.1);
+        assert!(variance.sqrt() < 0.2);
     }
 }
 

@@ -11,6 +11,7 @@ use pyo3::types::PyDict;
 
 use crate::control::Control;
 use crate::error::{Error, Result};
+use crate::evidence::{EvidenceSettings, Method};
 use crate::gas;
 use crate::gram::Gram;
 use crate::mirror::Mirror;
@@ -29,7 +30,7 @@ mod _core {
     #[pymodule_export]
     use super::errors::InfeasibleError;
     #[pymodule_export]
-    use super::{feasible_point, max_margin_point, run};
+    use super::{evidence, feasible_point, max_margin_point, run};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "a Python name")]
@@ -201,6 +202,59 @@ fn max_margin_point<'py>(
     dict.set_item("margin", found.margin)?;
     dict.set_item("gap", found.gap)?;
     dict.set_item("iterations", found.iterations)?;
+    dict.set_item("converged", found.converged)?;
+    Ok(dict)
+}
+
+/// ln Z of a transparency ladder; see `VersionSpace.log_volume`.
+#[pyfunction]
+#[pyo3(signature = (gram, labels, *, offset, softness, method, targets, tol, max_length, n_trajectories,
+    n_threads, seed, callback))]
+#[allow(clippy::too_many_arguments, reason = "one flat call")]
+fn evidence<'py>(
+    py: Python<'py>,
+    gram: PyReadonlyArray2<'py, f64>,
+    labels: PyReadonlyArray1<'py, i8>,
+    offset: f64,
+    softness: PyReadonlyArray1<'py, f64>,
+    method: &str,
+    targets: Vec<f64>,
+    tol: f64,
+    max_length: f64,
+    n_trajectories: usize,
+    n_threads: usize,
+    seed: u64,
+    callback: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let method = match method {
+        "integration" => Method::Integration,
+        "annealing" => Method::Annealing,
+        other => {
+            return Err(Error::invalid("method", other, "'integration' or 'annealing'").into());
+        }
+    };
+    let settings =
+        EvidenceSettings { n_trajectories, tol, max_length, targets, method, n_threads, seed };
+    let space = Space { gram, labels, offset, softness };
+    let found = space.call(py, callback, |space, control| {
+        crate::evidence::evidence(space, &settings, control)
+    })?;
+    let (n, k, v) = (found.values.len(), found.ladder.len(), found.log_share.len());
+    let layers = found.layers.len();
+    let (mut planes, mut shares) = (Vec::new(), Vec::new());
+    for (negative, positive, share) in found.layers {
+        planes.extend([i64::from(negative), i64::from(positive)]);
+        shares.push(share);
+    }
+    let dict = PyDict::new(py);
+    dict.set_item("values", arrays::to_array(py, found.values, [n])?)?;
+    dict.set_item("errors", arrays::to_array(py, found.errors, [n])?)?;
+    dict.set_item("ladder", arrays::to_array(py, found.ladder, [k])?)?;
+    dict.set_item("mean_violations", arrays::to_array(py, found.mean_violations, [k])?)?;
+    dict.set_item("log_share", arrays::to_array(py, found.log_share, [v])?)?;
+    dict.set_item("layers", arrays::to_array(py, planes, [layers, 2])?)?;
+    dict.set_item("layer_shares", arrays::to_array(py, shares, [layers])?)?;
+    dict.set_item("length", found.length)?;
     dict.set_item("converged", found.converged)?;
     Ok(dict)
 }

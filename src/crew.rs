@@ -1,0 +1,38 @@
+//! The workers of one call.
+
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+
+/// The workers of one call: a pool of its own, never the global one, which would hang in a forked child.
+pub(crate) struct Crew(Option<rayon::ThreadPool>);
+
+impl Crew {
+    pub(crate) fn new(n_threads: usize) -> Result<Self> {
+        if n_threads == 1 {
+            return Ok(Self(None));
+        }
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(n_threads)
+            .build()
+            .map(|pool| Self(Some(pool)))
+            .map_err(|error| {
+                Error::invalid("n_threads", error, "a number of threads that the system can start")
+            })
+    }
+
+    /// Applies `work` to every item; results, and the first error, in the order of the index.
+    pub(crate) fn each<T: Send, R: Send>(
+        &self,
+        items: &mut [T],
+        work: impl Fn(usize, &mut T) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
+        let results: Vec<Result<R>> = match &self.0 {
+            None => items.iter_mut().enumerate().map(|(i, item)| work(i, item)).collect(),
+            Some(pool) => pool.install(|| {
+                items.par_iter_mut().enumerate().map(|(i, item)| work(i, item)).collect()
+            }),
+        };
+        results.into_iter().collect()
+    }
+}

@@ -1,0 +1,304 @@
+//! The evidence: ln of the share of the sphere that version space takes, by a ladder of half-silvered mirrors.
+//!
+//! `Z(κ) = E_sphere[κ^violations]` goes from 1 at κ = 1 to the volume of version space at κ = 0. Trajectories start
+//! isotropically at κ = 1, go down a ladder of transparencies and up again, so that what lags behind on the way down
+//! lags the other way on the way up; [`crate::reweight`] combines what they saw.
+
+use std::sync::Arc;
+
+use rand::rngs::ChaCha8Rng;
+
+use crate::annealing;
+use crate::ball::Ball;
+use crate::control::Control;
+use crate::crew::Crew;
+use crate::dynamics::Geodesic;
+use crate::error::{Error, Result};
+use crate::factor::Factor;
+use crate::light_trap;
+use crate::mirror::Mirror;
+use crate::point_space;
+use crate::refresh::Refresh;
+use crate::reweight::{Histogram, Rung, Shares};
+use crate::trajectory::{Goal, Layers, Trajectory};
+use crate::version_space::VersionSpace;
+
+/// Full refreshes per radian: near κ = 1 hardly anything reflects, and the refresh alone must mix.
+const REFRESH_RATE: f64 = 0.5;
+/// Distance of neighboring rungs in standard deviations of the violations: their laws overlap well.
+const RUNG_STEP: f64 = 1.0;
+
+/// Largest distance of neighboring rungs in s = -ln κ.
+const LARGEST_STEP: f64 = 1.5;
+/// Mean violations at which the ladder ends: version space is then visited most of the time.
+const LAST_VIOLATIONS: f64 = 0.25;
+/// s at which it ends where that never happens.
+const LAST_S: f64 = 25.0;
+/// Path on a rung while the rungs are placed, and to settle on one, radians.
+const PLACING_PATH: f64 = 12.0;
+const SETTLE_PATH: f64 = 2.0;
+/// Pieces of path of a trajectory on a rung and direction.
+const PIECES: usize = 4;
+/// Path of a piece in the first round, radians; it grows from round to round.
+const PIECE_PATH: f64 = 2.0;
+const GROWTH: f64 = 1.5;
+
+/// How ln Z is estimated along the ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// By what trajectories in equilibrium see on every rung.
+    Integration,
+    /// By annealed importance sampling.
+    Annealing,
+}
+
+/// Settings of an evidence run.
+#[derive(Clone, Debug)]
+pub struct EvidenceSettings {
+    /// Number of trajectories, each down and up the ladder.
+    pub n_trajectories: usize,
+    /// Standard error of ln Z at κ = 0 (or at the lowest of `targets`) to be reached, nats.
+    pub tol: f64,
+    /// Path per trajectory at which to stop all the same, radians.
+    pub max_length: f64,
+    /// The values s = -ln κ at which ln Z is wanted; infinity is the volume of version space.
+    pub targets: Vec<f64>,
+    /// How.
+    pub method: Method,
+    /// Worker threads.
+    pub n_threads: usize,
+    /// Seed.
+    pub seed: u64,
+}
+
+impl Default for EvidenceSettings {
+    fn default() -> Self {
+        Self {
+            n_trajectories: 4,
+            tol: 0.1,
+            max_length: 1e5,
+            targets: vec![f64::INFINITY],
+            method: Method::Integration,
+            n_threads: 1,
+            seed: 0,
+        }
+    }
+}
+
+/// What an evidence run found.
+#[derive(Clone, Debug)]
+pub struct EvidenceOutcome {
+    /// ln Z at each target, nats; -∞ where version space was never entered.
+    pub values: Vec<f64>,
+    /// Standard errors, nats.
+    pub errors: Vec<f64>,
+    /// s = -ln κ of the rungs, rising from 0.
+    pub ladder: Vec<f64>,
+    /// Mean violations on the rungs.
+    pub mean_violations: Vec<f64>,
+    /// ln of the share of the sphere that violates v planes, shape (m + 1,); -∞ where none was seen.
+    pub log_share: Vec<f64>,
+    /// Shares of the layers (violated of label -1, of label +1) in the path that violates as many: rows of
+    /// (n_-, n_+, share).
+    pub layers: Vec<(u32, u32, f64)>,
+    /// Path per trajectory, radians.
+    pub length: f64,
+    /// Whether every error reached the tolerance.
+    pub converged: bool,
+}
+
+impl EvidenceSettings {
+    fn check(&self) -> Result<()> {
+        for (name, count) in
+            [("n_trajectories", self.n_trajectories), ("n_threads", self.n_threads)]
+        {
+            if count == 0 {
+                return Err(Error::invalid(name, count, "at least 1"));
+            }
+        }
+        for (name, x) in [("tol", self.tol), ("max_length", self.max_length)] {
+            if !(x > 0.0 && x.is_finite()) {
+                return Err(Error::invalid(name, x, "positive and finite"));
+            }
+        }
+        match self.targets.iter().find(|s| s.is_nan() || **s < 0.0) {
+            Some(s) => Err(Error::invalid("targets", s, ">= 0")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A trajectory on its way up and down.
+struct Climber<'s> {
+    trajectory: Trajectory<'s, Geodesic>,
+    /// What it saw on each rung, piece by piece.
+    seen: Vec<Vec<Layers>>,
+}
+
+/// A trajectory from an isotropic position and direction, with full refresh.
+pub(crate) fn isotropic<'s>(
+    space: &'s VersionSpace<'s>,
+    factor: &Arc<Factor>,
+    mut rng: ChaCha8Rng,
+    control: &Control,
+) -> Result<Trajectory<'s, Geodesic>> {
+    let (position, direction) = (factor.draw(&mut rng).dual, factor.draw(&mut rng).dual);
+    let ball = Ball::new(space.gram(), &position, &direction, control)?;
+    let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);
+    trajectory.set_refresh(Refresh::Full { rate: REFRESH_RATE, factor: Arc::clone(factor) });
+    Ok(trajectory)
+}
+
+pub(crate) fn mirror(s: f64) -> Mirror {
+    let kappa = (-s).exp();
+    Mirror { negative: kappa, positive: kappa }
+}
+
+/// Places the rungs with one trajectory on its way down: each a fixed number of standard deviations of the violations
+/// from the one before, down to s = `last` or to where hardly any plane is violated.
+pub(crate) fn place_rungs(
+    trajectory: &mut Trajectory<'_, Geodesic>,
+    last: f64,
+    control: &Control,
+) -> Result<Vec<f64>> {
+    let mut ladder = vec![0.0];
+    let mut s = 0.0;
+    loop {
+        trajectory.set_mirror(mirror(s));
+        trajectory.reset(None);
+        trajectory.run(Goal::path(SETTLE_PATH), control)?;
+        trajectory.reset_counting();
+        trajectory.run(Goal::path(PLACING_PATH), control)?;
+        let histogram = by_violations(trajectory.tally().layers.as_ref());
+        let total: f64 = histogram.iter().map(|seen| seen.1).sum();
+        let mean = histogram.iter().map(|&(v, path)| v as f64 * path).sum::<f64>() / total;
+        let square =
+            histogram.iter().map(|&(v, path)| (v as f64 - mean).powi(2) * path).sum::<f64>()
+                / total;
+        if (mean <= LAST_VIOLATIONS && s > 0.0) || s >= last {
+            return Ok(ladder);
+        }
+        // Few violations follow a law like Poisson's: a short path that saw hardly any still has that spread.
+        let deviation = square.max((0.5 * mean).min(1.0)).max(0.25).sqrt();
+        s = (s + (RUNG_STEP / deviation).min(LARGEST_STEP)).min(last);
+        ladder.push(s);
+    }
+}
+
+fn by_violations(layers: Option<&Layers>) -> Histogram {
+    let mut histogram = std::collections::BTreeMap::new();
+    for ([negative, positive], path) in layers.into_iter().flatten() {
+        *histogram.entry((negative + positive) as usize).or_insert(0.0) += path;
+    }
+    histogram.into_iter().collect()
+}
+
+impl Climber<'_> {
+    /// Once down and once up the ladder, with `PIECES` pieces of `unit` radians on each rung and way.
+    fn climb(&mut self, ladder: &[f64], unit: f64, control: &Control) -> Result<()> {
+        let down = 0..ladder.len();
+        let up = (0..ladder.len()).rev();
+        for k in down.chain(up) {
+            self.trajectory.set_mirror(mirror(ladder[k]));
+            self.trajectory.reset(None);
+            self.trajectory.run(Goal::path(SETTLE_PATH), control)?;
+            for _ in 0..PIECES {
+                self.trajectory.reset_counting();
+                self.trajectory.run(Goal::path(unit), control)?;
+                self.seen[k].extend(self.trajectory.take_layers());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// ln Z(κ) at the targets, with one ladder for all.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] for settings out of range, [`Error::Breakdown`] for a matrix that is not positive semi-definite,
+/// [`Error::Interrupted`].
+pub fn evidence(
+    space: &VersionSpace<'_>,
+    settings: &EvidenceSettings,
+    control: &Control,
+) -> Result<EvidenceOutcome> {
+    settings.check()?;
+    if point_space::is_one_dimensional(space.gram()) {
+        return Ok(point_space::evidence(space, &settings.targets));
+    }
+    let factor = Arc::new(Factor::new(space.gram(), control)?);
+    let ladder = {
+        let scout = light_trap::stream(settings.seed, settings.n_trajectories);
+        let last = settings.targets.iter().copied().fold(0.0, f64::max).min(LAST_S);
+        place_rungs(&mut isotropic(space, &factor, scout, control)?, last, control)?
+    };
+    let crew = Crew::new(settings.n_threads)?;
+    if settings.method == Method::Annealing {
+        return annealing::evidence(space, settings, &factor, ladder, &crew, control);
+    }
+    let mut climbers = crew.each(&mut vec![(); settings.n_trajectories], |i, ()| {
+        let rng = light_trap::stream(settings.seed, i);
+        let trajectory = isotropic(space, &factor, rng, control)?;
+        Ok(Climber { trajectory, seen: vec![Vec::new(); ladder.len()] })
+    })?;
+    let m = space.len();
+    let (mut unit, mut length) = (PIECE_PATH, 0.0);
+    loop {
+        let round = 2.0 * ladder.len() as f64 * (SETTLE_PATH + PIECES as f64 * unit);
+        crew.each(&mut climbers, |_, climber| climber.climb(&ladder, unit, control))?;
+        length += round;
+        let shares = combine(&ladder, &climbers, m);
+        let found: Vec<(f64, f64)> = settings.targets.iter().map(|&s| shares.log_z(s)).collect();
+        let worst = found.iter().map(|x| x.1).fold(0.0, f64::max);
+        control.report(length, worst);
+        let converged = worst <= settings.tol;
+        if converged || length + GROWTH * round > settings.max_length {
+            return Ok(EvidenceOutcome {
+                values: found.iter().map(|x| x.0).collect(),
+                errors: found.iter().map(|x| x.1).collect(),
+                mean_violations: shares.mean_violations(),
+                log_share: shares.log_share,
+                layers: layers(&climbers),
+                ladder,
+                length,
+                converged,
+            });
+        }
+        unit *= GROWTH;
+    }
+}
+
+fn combine(ladder: &[f64], climbers: &[Climber<'_>], m: usize) -> Shares {
+    let rungs = ladder
+        .iter()
+        .enumerate()
+        .map(|(k, &s)| Rung {
+            s,
+            pieces: climbers
+                .iter()
+                .flat_map(|climber| climber.seen[k].iter().map(|seen| by_violations(Some(seen))))
+                .collect(),
+        })
+        .collect();
+    Shares::new(rungs, m)
+}
+
+/// Given v violations the layers have the same law on every rung: their shares are path over path.
+fn layers(climbers: &[Climber<'_>]) -> Vec<(u32, u32, f64)> {
+    let mut table = std::collections::BTreeMap::new();
+    let mut totals = std::collections::BTreeMap::new();
+    for seen in climbers.iter().flat_map(|climber| climber.seen.iter().flatten()) {
+        for (&[negative, positive], path) in seen {
+            *table.entry((negative, positive)).or_insert(0.0) += path;
+            *totals.entry(negative + positive).or_insert(0.0) += path;
+        }
+    }
+    table
+        .into_iter()
+        .map(|((negative, positive), path): (_, f64)| {
+            let total: f64 = totals[&(negative + positive)];
+            (negative, positive, path / total)
+        })
+        .collect()
+}

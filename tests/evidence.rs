@@ -1,0 +1,192 @@
+//! ln volumes with closed forms, and the honesty of their errors.
+
+mod common;
+
+use bayespoint::{Control, EvidenceOutcome, EvidenceSettings, Method, VersionSpace};
+use common::{Problem, mean_and_error, normal_tail, normals, rms, rng, seed, size, space};
+
+fn evidence(space: &VersionSpace<'_>, settings: &EvidenceSettings) -> EvidenceOutcome {
+    bayespoint::evidence(space, settings, &Control::new()).expect("a good run")
+}
+
+/// Matrix with `diagonal` on and `rest` off the diagonal.
+fn uniform(m: usize, diagonal: f64, rest: f64) -> Vec<f64> {
+    (0..m * m).map(|k| if k / m == k % m { diagonal } else { rest }).collect()
+}
+
+/// Repeats an estimate: unbiased to half its error, and the reported error is the spread to a factor 1.5.
+fn check(name: &str, gram: &[f64], labels: &[i8], exact: f64, tol: f64) {
+    let space = space(gram, labels, 0.0);
+    let repetitions = size(30, 100);
+    let (mut values, mut errors) = (Vec::new(), Vec::new());
+    for k in 0..repetitions {
+        let settings = EvidenceSettings { tol, seed: seed(k), ..EvidenceSettings::default() };
+        let outcome = evidence(&space, &settings);
+        assert!(outcome.converged && outcome.errors[0] <= tol);
+        values.push(outcome.values[0]);
+        errors.push(outcome.errors[0]);
+    }
+    let (mean, error) = mean_and_error(&values);
+    let spread = error * (repetitions as f64).sqrt();
+    let reported = rms(&errors);
+    println!(
+        "{name}: {mean:.3} ± {error:.3}, exact {exact:.3}, spread {spread:.3}, reported {reported:.3}"
+    );
+    assert!(
+        (mean - exact).abs() <= 0.5 * reported + 3.0 * error,
+        "{name}: {mean} ± {error}, exact {exact}"
+    );
+    assert!(
+        (1.0 / 1.6..1.6).contains(&(spread / reported)),
+        "{name}: spread {spread}, reported {reported}"
+    );
+}
+
+#[test]
+fn orthants() {
+    for m in [5, 10, 20, 50] {
+        let labels: Vec<i8> = (0..m).map(|i| if i % 2 == 0 { 1 } else { -1 }).collect();
+        let exact = -(m as f64) * 2f64.ln();
+        check(&format!("orthant {m}"), &uniform(m, 1.0, 0.0), &labels, exact, 0.2);
+    }
+}
+
+/// Equicorrelated at ½: P(all positive) = E Φ(x)^m = 1/(m+1).
+#[test]
+fn equicorrelated_orthants() {
+    for m in [10, 50, 200] {
+        let exact = -((m + 1) as f64).ln();
+        check(&format!("equicorrelated {m}"), &uniform(m, 1.0, 0.5), &vec![1; m], exact, 0.2);
+    }
+    // By the one-dimensional integral, at another correlation.
+    let (m, rho) = (20, 0.2f64);
+    let steps = 20_000;
+    let integral: f64 = (0..steps)
+        .map(|k| {
+            let x = -10.0 + 20.0 * (f64::from(k) + 0.5) / f64::from(steps);
+            let density = (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
+            let below = 1.0 - normal_tail((rho / (1.0 - rho)).sqrt() * x);
+            density * below.powi(m) * 20.0 / f64::from(steps)
+        })
+        .sum();
+    check("correlation 0.2", &uniform(20, 1.0, rho), &[1; 20], integral.ln(), 0.2);
+}
+
+/// Girard: the area of a spherical triangle is its excess; the three angles are π minus those between the normals.
+#[test]
+fn spherical_triangles() {
+    for index in 0..3 {
+        let mut rng = rng(200 + index);
+        let normals: Vec<Vec<f64>> = (0..3).map(|_| normals(3, &mut rng)).collect();
+        let angle =
+            |a: usize, b: usize| std::f64::consts::PI - common::angle(&normals[a], &normals[b]);
+        let excess = angle(0, 1) + angle(1, 2) + angle(2, 0) - std::f64::consts::PI;
+        let exact = (excess / (4.0 * std::f64::consts::PI)).ln();
+        let problem = Problem::new(normals, vec![1; 3]);
+        check(&format!("triangle {index}"), &problem.gram, &problem.labels, exact, 0.1);
+    }
+}
+
+/// Z(κ) by integration, by annealing and by brute force, from version space to half-transparent walls.
+#[test]
+fn integration_annealing_and_brute_force_agree() {
+    let mut rng = rng(7);
+    let teacher = normals(4, &mut rng);
+    let problem = Problem::taught(12, &teacher, 0.1, &mut rng);
+    let targets = vec![4.0, 1.5, 0.7];
+    let draws = size(400_000, 4_000_000);
+    let mut sums = vec![0.0; targets.len()];
+    let mut violated_by = [0u32; 13];
+    for _ in 0..draws {
+        let w = normals(4, &mut rng);
+        let violated = problem
+            .x
+            .iter()
+            .zip(&problem.labels)
+            .filter(|(x, y)| common::dot(x, &w) * f64::from(**y) < 0.0)
+            .count();
+        violated_by[violated] += 1;
+        for (sum, s) in sums.iter_mut().zip(&targets) {
+            *sum += f64::exp(-s * violated as f64);
+        }
+    }
+    for method in [Method::Integration, Method::Annealing] {
+        let settings = EvidenceSettings {
+            tol: 0.02,
+            targets: targets.clone(),
+            method,
+            max_length: 1e6,
+            seed: seed(3),
+            n_threads: 2,
+            ..EvidenceSettings::default()
+        };
+        let outcome = evidence(&problem.space(), &settings);
+        for (k, sum) in sums.iter().enumerate() {
+            let (exact, found) = ((sum / f64::from(draws)).ln(), outcome.values[k]);
+            // The brute force at the smallest Z here is good to 0.01.
+            let allowed = 4.5 * outcome.errors[k] + 0.02;
+            assert!(
+                (found - exact).abs() < allowed,
+                "{method:?}, s = {}: {found} {exact}",
+                targets[k]
+            );
+            assert!(outcome.errors[k] < 0.05);
+        }
+        if method == Method::Integration {
+            for (v, &count) in violated_by.iter().enumerate().filter(|(_, n)| **n > 4000) {
+                let share = (f64::from(count) / f64::from(draws)).ln();
+                assert!((outcome.log_share[v] - share).abs() < 0.2, "share of {v} violations");
+            }
+        }
+    }
+}
+
+/// With label noise the evidence needs no feasible point: ln Z at κ > 0 of data that are not separable.
+#[test]
+fn inseparable_data_have_evidence_under_label_noise_but_no_volume() {
+    let mut rng = rng(8);
+    let teacher = normals(3, &mut rng);
+    let problem = Problem::taught(40, &teacher, 0.3, &mut rng);
+    let settings = EvidenceSettings {
+        targets: vec![(0.7f64 / 0.3).ln(), f64::INFINITY],
+        max_length: 5000.0,
+        ..EvidenceSettings::default()
+    };
+    let outcome = evidence(&problem.space(), &settings);
+    assert!(outcome.values[0].is_finite() && outcome.errors[0] < 0.15);
+    assert_eq!((outcome.values[1], outcome.errors[1]), (f64::NEG_INFINITY, f64::INFINITY));
+    assert!(!outcome.converged);
+}
+
+#[test]
+fn one_dimension_is_exact() {
+    let outcome = evidence(
+        &space(&[1.0, 2.0, 2.0, 4.0], &[1, 1], 0.0),
+        &EvidenceSettings { targets: vec![f64::INFINITY, 1.0], ..EvidenceSettings::default() },
+    );
+    assert!((outcome.values[0] - 0.5f64.ln()).abs() < 1e-12);
+    assert!((outcome.values[1] - (0.5 + 0.5 * (-2f64).exp()).ln()).abs() < 1e-12);
+}
+
+#[test]
+fn same_seed_same_bits_and_bad_settings() {
+    let gram = uniform(12, 1.0, 0.3);
+    let space = space(&gram, &[1; 12], 0.0);
+    let run = |n_threads, seed| {
+        let settings = EvidenceSettings { n_threads, seed, ..EvidenceSettings::default() };
+        evidence(&space, &settings).values[0].to_bits()
+    };
+    assert_eq!(run(1, 5), run(2, 5));
+    assert_eq!(run(1, 5), run(8, 5));
+    assert_ne!(run(1, 5), run(1, 6));
+    let default = EvidenceSettings::default;
+    for bad in [
+        EvidenceSettings { n_trajectories: 0, ..default() },
+        EvidenceSettings { tol: 0.0, ..default() },
+        EvidenceSettings { max_length: f64::NAN, ..default() },
+        EvidenceSettings { targets: vec![-1.0], ..default() },
+        EvidenceSettings { n_threads: 0, ..default() },
+    ] {
+        assert!(bayespoint::evidence(&space, &bad, &Control::new()).is_err());
+    }
+}
