@@ -131,8 +131,9 @@ impl EvidenceSettings {
 /// A trajectory on its way up and down.
 struct Climber<'s> {
     trajectory: Trajectory<'s, Geodesic>,
-    /// What it saw on each rung, piece by piece.
-    seen: Vec<Vec<Layers>>,
+    /// What it saw on each rung, piece by piece, with the number of the way.
+    seen: Vec<Vec<(usize, Layers)>>,
+    ways: usize,
 }
 
 /// A trajectory from an isotropic position and direction, with full refresh.
@@ -196,17 +197,21 @@ fn by_violations(layers: Option<&Layers>) -> Histogram {
 impl Climber<'_> {
     /// Once down and once up the ladder, with `PIECES` pieces of `unit` radians on each rung and way.
     fn climb(&mut self, ladder: &[f64], unit: f64, control: &Control) -> Result<()> {
-        let down = 0..ladder.len();
-        let up = (0..ladder.len()).rev();
-        for k in down.chain(up) {
-            self.trajectory.set_mirror(mirror(ladder[k]));
-            self.trajectory.reset(None);
-            self.trajectory.run(Goal::path(SETTLE_PATH), control)?;
-            for _ in 0..PIECES {
-                self.trajectory.reset_counting();
-                self.trajectory.run(Goal::path(unit), control)?;
-                self.seen[k].extend(self.trajectory.take_layers());
+        let down: Vec<usize> = (0..ladder.len()).collect();
+        let up: Vec<usize> = down.iter().rev().copied().collect();
+        for way in [down, up] {
+            for k in way {
+                self.trajectory.set_mirror(mirror(ladder[k]));
+                self.trajectory.reset(None);
+                self.trajectory.run(Goal::path(SETTLE_PATH), control)?;
+                for _ in 0..PIECES {
+                    self.trajectory.reset_counting();
+                    self.trajectory.run(Goal::path(unit), control)?;
+                    let seen = self.trajectory.take_layers().unwrap_or_default();
+                    self.seen[k].push((self.ways, seen));
+                }
             }
+            self.ways += 1;
         }
         Ok(())
     }
@@ -240,7 +245,7 @@ pub fn evidence(
     let mut climbers = crew.each(&mut vec![(); settings.n_trajectories], |i, ()| {
         let rng = light_trap::stream(settings.seed, i);
         let trajectory = isotropic(space, &factor, rng, control)?;
-        Ok(Climber { trajectory, seen: vec![Vec::new(); ladder.len()] })
+        Ok(Climber { trajectory, seen: vec![Vec::new(); ladder.len()], ways: 0 })
     })?;
     let m = space.len();
     let (mut unit, mut length) = (PIECE_PATH, 0.0);
@@ -277,7 +282,12 @@ fn combine(ladder: &[f64], climbers: &[Climber<'_>], m: usize) -> Shares {
             s,
             pieces: climbers
                 .iter()
-                .flat_map(|climber| climber.seen[k].iter().map(|seen| by_violations(Some(seen))))
+                .enumerate()
+                .flat_map(|(i, climber)| {
+                    let number = move |way: usize| way * climbers.len() + i;
+                    let pieces = climber.seen[k].iter();
+                    pieces.map(move |(way, seen)| (number(*way), by_violations(Some(seen))))
+                })
                 .collect(),
         })
         .collect();
@@ -288,7 +298,7 @@ fn combine(ladder: &[f64], climbers: &[Climber<'_>], m: usize) -> Shares {
 fn layers(climbers: &[Climber<'_>]) -> Vec<(u32, u32, f64)> {
     let mut table = std::collections::BTreeMap::new();
     let mut totals = std::collections::BTreeMap::new();
-    for seen in climbers.iter().flat_map(|climber| climber.seen.iter().flatten()) {
+    for (_, seen) in climbers.iter().flat_map(|climber| climber.seen.iter().flatten()) {
         for (&[negative, positive], path) in seen {
             *table.entry((negative, positive)).or_insert(0.0) += path;
             *totals.entry(negative + positive).or_insert(0.0) += path;

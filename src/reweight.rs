@@ -19,17 +19,21 @@ pub(crate) type Histogram = Vec<(usize, f64)>;
 pub(crate) struct Rung {
     /// s = -ln κ ≥ 0.
     pub s: f64,
-    /// One histogram for each piece of path, of nearly equal lengths.
-    pub pieces: Vec<Histogram>,
+    /// One histogram for each piece of path, of nearly equal lengths, with the way down or up the ladder it belongs to.
+    pub pieces: Vec<(usize, Histogram)>,
 }
 
 impl Rung {
     fn total(&self) -> f64 {
-        self.pieces.iter().flatten().map(|seen| seen.1).sum()
+        self.seen().map(|seen| seen.1).sum()
+    }
+
+    fn seen(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.pieces.iter().flat_map(|(_, histogram)| histogram.iter().copied())
     }
 
     fn mean_violations(&self) -> f64 {
-        self.pieces.iter().flatten().map(|&(v, path)| v as f64 * path).sum::<f64>() / self.total()
+        self.seen().map(|(v, path)| v as f64 * path).sum::<f64>() / self.total()
     }
 }
 
@@ -91,7 +95,7 @@ impl Shares {
         let mut before: Option<(f64, f64)> = None;
         for rung in &rungs {
             let mean = rung.mean_violations();
-            for &(v, path) in rung.pieces.iter().flatten() {
+            for (v, path) in rung.seen() {
                 all[v] += path;
             }
             if let Some((s, last)) = before {
@@ -182,7 +186,11 @@ impl Shares {
         }
     }
 
-    /// ln Z at κ = e^-s (s = ∞ for hard walls), and its standard error from the spread of the pieces on each rung.
+    /// ln Z at κ = e^-s (s = ∞ for hard walls), and its standard error.
+    ///
+    /// The error is the larger of two: from the spread of the pieces on each rung, and from the spread of whole ways
+    /// along the ladder. Where trajectories lag behind the ladder, all rungs of a way are off to the same side, and the ways
+    /// down and up to opposite ones: that is seen by the second alone.
     pub fn log_z(&self, s: f64) -> (f64, f64) {
         let n = self.rungs.len() - 1;
         let m = self.all.len() - 1;
@@ -211,26 +219,31 @@ impl Shares {
         let influence: Vec<f64> = (0..=m)
             .map(|v| omega[v] + (0..n).map(|k| a[k] * self.membership[v * n + k]).sum::<f64>())
             .collect();
-        let variance: f64 = self
-            .rungs
-            .iter()
-            .map(|rung| {
-                let parts: Vec<(f64, f64)> = rung
-                    .pieces
-                    .iter()
-                    .map(|piece| {
-                        let sum = piece.iter().map(|&(v, path)| path * influence[v]).sum();
-                        (sum, piece.iter().map(|seen| seen.1).sum())
-                    })
-                    .collect();
-                let count = parts.len() as f64;
-                let mean = parts.iter().map(|p| p.0).sum::<f64>() / rung.total();
-                let squares: f64 =
-                    parts.iter().map(|(sum, path)| (sum - mean * path).powi(2)).sum();
-                if count > 1.0 { count / (count - 1.0) * squares } else { f64::INFINITY }
-            })
-            .sum();
-        (value, variance.sqrt())
+        let mut by_rung = 0.0;
+        let mut by_way = std::collections::BTreeMap::new();
+        for rung in &self.rungs {
+            let parts: Vec<(usize, f64, f64)> = rung
+                .pieces
+                .iter()
+                .map(|(way, piece)| {
+                    let sum = piece.iter().map(|&(v, path)| path * influence[v]).sum();
+                    (*way, sum, piece.iter().map(|seen| seen.1).sum())
+                })
+                .collect();
+            let count = parts.len() as f64;
+            let mean = parts.iter().map(|part| part.1).sum::<f64>() / rung.total();
+            let mut squares = 0.0;
+            for (way, sum, path) in parts {
+                let off = sum - mean * path;
+                squares += off * off;
+                *by_way.entry(way).or_insert(0.0) += off;
+            }
+            by_rung += if count > 1.0 { count / (count - 1.0) * squares } else { f64::INFINITY };
+        }
+        let ways = by_way.len() as f64;
+        let squares: f64 = by_way.into_values().map(|off: f64| off * off).sum();
+        let by_way = if ways > 1.0 { ways / (ways - 1.0) * squares } else { f64::INFINITY };
+        (value, by_rung.max(by_way).sqrt())
     }
 
     /// Mean violations on each rung.
