@@ -11,6 +11,7 @@ CARGO  ?= cargo
 # Extra arguments, e.g. make demo DEMO_ARGS="--seed 7", make test-python PYTEST_ARGS="-k sonar".
 DEMO_ARGS   ?=
 PYTEST_ARGS ?=
+PEERS_ARGS  ?=
 CARGO_ARGS  ?=
 
 VENV_PYTHON := $(VENV)/bin/python
@@ -34,7 +35,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo test test-rust test-python test-slow bench lint lint-rust lint-python \
+.PHONY: help venv build install demo test test-rust test-python test-slow bench bench-peers lint lint-rust lint-python \
         format docs-check clean distclean check-cargo check-python
 
 help: ## list the targets
@@ -109,6 +110,9 @@ test-slow: install | check-cargo ## the statistical tests at full length (minute
 
 bench: | check-cargo ## criterion benches of the engine
 	$(CARGO) bench $(CARGO_ARGS)
+
+bench-peers: install ## the classifier against scikit-learn's: a table of error, calibration and time
+	@$(VENV_PYTHON) benches/peers/classifiers.py $(PEERS_ARGS)
 
 lint: lint-rust lint-python ## every check of form and types
 

@@ -1,4 +1,4 @@
-//! Inner products and multiples of vectors, vectorised at run time like the pass.
+//! Inner products and multiples of vectors, vectorized at run time like the pass.
 #![allow(
     clippy::inline_always,
     reason = "vector code must end up in the function compiled for its instruction set"

@@ -238,7 +238,7 @@ pub fn evidence(
         let last = settings.targets.iter().copied().fold(0.0, f64::max).min(LAST_S);
         place_rungs(&mut isotropic(space, &factor, scout, control)?, last, control)?
     };
-    let crew = Crew::new(settings.n_threads)?;
+    let crew = Crew::new(settings.n_threads.min(settings.n_trajectories))?;
     if settings.method == Method::Annealing {
         return annealing::evidence(space, settings, &factor, ladder, &crew, control);
     }

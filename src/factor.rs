@@ -36,7 +36,8 @@ pub struct Draw {
 impl Factor {
     /// Factors K with complete pivoting, panel by panel, O(m² rank) operations and m x (m + rank) numbers.
     ///
-    /// Columns are added until the largest remaining diagonal entry is below `m ε` of the largest one.
+    /// Every diagonal entry is judged against its own size, so that short feature vectors count as much as long ones:
+    /// columns are added until no more than `m ε` of any remains.
     ///
     /// # Errors
     ///
@@ -53,8 +54,8 @@ impl Factor {
             rest[i * m + i] += gram.softness()[i];
         }
         let mut diagonal: Vec<f64> = (0..m).map(|i| gram.diagonal(i)).collect();
-        let largest = diagonal.iter().copied().fold(0.0, f64::max);
-        let tiny = m as f64 * f64::EPSILON * largest;
+        let share = |diagonal: &[f64], i: usize| diagonal[i] / gram.diagonal(i);
+        let tiny = m as f64 * f64::EPSILON;
         let mut taken = vec![false; m];
         let mut pivots: Vec<usize> = Vec::with_capacity(m);
         let mut rows = vec![0.0; m * m];
@@ -65,8 +66,9 @@ impl Factor {
             for column in start..stop {
                 control.check()?;
                 let free = (0..m).filter(|&i| !taken[i]);
-                let pivot = free.max_by(|&a, &b| diagonal[a].total_cmp(&diagonal[b]));
-                let Some(pivot) = pivot.filter(|&i| diagonal[i] > tiny) else {
+                let pivot =
+                    free.max_by(|&a, &b| share(&diagonal, a).total_cmp(&share(&diagonal, b)));
+                let Some(pivot) = pivot.filter(|&i| share(&diagonal, i) > tiny) else {
                     exhausted = true;
                     break;
                 };
@@ -95,10 +97,10 @@ impl Factor {
             }
             Self::subtract_panel(arch, &mut rest, &rows, &taken, m, start..stop, control)?;
         }
-        let left = (0..m).filter(|&i| !taken[i]).map(|i| diagonal[i]).fold(0.0, f64::min);
+        let left = (0..m).filter(|&i| !taken[i]).map(|i| share(&diagonal, i)).fold(0.0, f64::min);
         if left < -1e3 * tiny {
             return Err(Error::Breakdown {
-                what: "smallest pivot of the Gram matrix",
+                what: "smallest pivot of the Gram matrix, relative to its diagonal entry",
                 value: left,
             });
         }

@@ -99,7 +99,7 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
     if point_space::is_one_dimensional(space.gram()) {
         return point_space::outcome(space, settings, watched);
     }
-    let crew = Crew::new(settings.n_threads)?;
+    let crew = Crew::new(settings.n_threads.min(settings.n_trajectories))?;
     let mut runners = start(space, settings, &crew, control)?;
     let (refresh, settled) = settle(space, settings, &crew, &mut runners, control)?;
     let stop_reason = measure(settings, &watched, &crew, &mut runners, control)?;

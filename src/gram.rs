@@ -6,6 +6,9 @@ use crate::control::Control;
 use crate::dot;
 use crate::error::{Error, Result};
 
+/// Squared lengths of feature vectors whose products, up to four at a time under a root, are in the range of doubles.
+const LENGTHS: std::ops::RangeInclusive<f64> = 1e-150..=1e150;
+
 /// A borrowed dense Gram matrix `K_ij + offset + λ_i δ_ij`, never copied and never signed.
 ///
 /// `offset = 1` is the intercept (each feature vector gets a constant coordinate 1); `λ` is the softness of
@@ -37,7 +40,7 @@ impl<'a> Gram<'a> {
     ///
     /// [`Error::Invalid`] when the matrix is empty or not square, holds NaN or infinity, is not symmetric to
     /// 1e-8 of its largest diagonal entry; when `offset` or a softness is negative or not finite, their number
-    /// is not m, or a diagonal entry is not positive with both added.
+    /// is not m, or a diagonal entry with both added is not between 1e-150 and 1e150.
     pub fn new(values: &'a [f64], offset: f64, softness: Vec<f64>) -> Result<Self> {
         let m = softness.len();
         if m == 0 {
@@ -82,9 +85,10 @@ impl<'a> Gram<'a> {
         }
         for i in 0..m {
             let d = self.diagonal(i);
-            if !(d > 0.0 && d.is_finite()) {
-                let got = format!("diagonal {d} at {i} (offset and softness added)");
-                return Err(Error::invalid("gram", got, "a matrix with a positive diagonal"));
+            if !LENGTHS.contains(&d) {
+                let got = format!("diagonal {d:e} at {i} (offset and softness added)");
+                let wanted = "a matrix with a diagonal between 1e-150 and 1e150";
+                return Err(Error::invalid("gram", got, wanted));
             }
         }
         Ok(())

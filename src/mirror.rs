@@ -47,12 +47,17 @@ impl Mirror {
         self.negative == 0.0 && self.positive == 0.0
     }
 
-    /// Decides on an arrival at a wall of an example with label `label` from its satisfied or violated side.
+    /// ln of the weight that violating `negative` planes of label -1 and `positive` of label +1 costs.
+    pub(crate) fn log_weight(&self, [negative, positive]: [u32; 2]) -> f64 {
+        let power = |kappa: f64, n: u32| if n == 0 { 0.0 } else { f64::from(n) * kappa.ln() };
+        power(self.negative, negative) + power(self.positive, positive)
+    }
+
+    /// Decides on an arrival at a wall that lets through with the given probability.
     #[inline]
-    pub fn meet(&self, label: i8, from_satisfied: bool, rng: &mut impl Rng) -> Encounter {
-        let kappa = if label > 0 { self.positive } else { self.negative };
+    pub(crate) fn meet(transparency: f64, rng: &mut impl Rng) -> Encounter {
         // No random number where nothing is left to chance: hard walls stay reversible and cheap.
-        if !from_satisfied || kappa >= 1.0 || (kappa > 0.0 && rng.random::<f64>() < kappa) {
+        if transparency >= 1.0 || (transparency > 0.0 && rng.random::<f64>() < transparency) {
             Encounter::Passes
         } else {
             Encounter::Reflects

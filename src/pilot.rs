@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::control::Control;
 use crate::crew::Crew;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::factor::Factor;
 use crate::gas::{Runner, estimate};
 use crate::gram::Gram;
@@ -94,12 +94,17 @@ pub(crate) fn choose(
     }
     if with_full {
         let factor = match first {
-            Refresh::Full { factor, .. } => Arc::clone(factor),
-            _ => Arc::new(Factor::new(gram, control)?),
+            Refresh::Full { factor, .. } => Ok(Arc::clone(factor)),
+            _ => Factor::new(gram, control).map(Arc::new),
         };
-        candidates.extend(
-            FULL_CANDIDATES.map(|rate| Refresh::Full { rate, factor: Arc::clone(&factor) }),
-        );
+        match factor {
+            Ok(factor) => candidates.extend(
+                FULL_CANDIDATES.map(|rate| Refresh::Full { rate, factor: Arc::clone(&factor) }),
+            ),
+            // Rounding of a singular matrix that was computed in low precision: pairs need no factor.
+            Err(Error::Breakdown { .. }) => {}
+            Err(error) => return Err(error),
+        }
     }
     // In many dimensions few pieces tell the spread well, and each costs O(m²).
     let total = if gram.len() < 300 { 32 } else { 8 };

@@ -67,7 +67,8 @@ pub(crate) fn outcome(
         center: point(sign_of_center),
         center_norm: (2.0 * plus - 1.0).abs(),
         impulse_center: vec![0.0; m],
-        center_error: 0.0,
+        // Two points that weigh the same have no center.
+        center_error: if (plus - 0.5).abs() < f64::EPSILON { f64::NAN } else { 0.0 },
         draws,
         n_draws: n,
         watched,
@@ -79,7 +80,11 @@ pub(crate) fn outcome(
         settled: 0.0,
         hits: vec![0; m],
         mean_violations: plus * f64::from(violations[0]) + (1.0 - plus) * f64::from(violations[1]),
-        stop_reason: if settings.tol.is_some() { StopReason::Tol } else { StopReason::Length },
+        stop_reason: match settings {
+            Settings { tol: Some(_), .. } => StopReason::Tol,
+            Settings { length: Some(_), .. } => StopReason::Length,
+            _ => StopReason::MaxBounces,
+        },
         refresh: "none",
         refresh_rate: 0.0,
         drift: 0.0,

@@ -7,7 +7,8 @@ use crate::gram::Gram;
 #[derive(Clone, Debug)]
 pub struct Recorder {
     spacing: f64,
-    next_at: f64,
+    /// Number of the next position: it is due at this many spacings.
+    next: u64,
     watched: Vec<usize>,
     /// Row-major (kept, m).
     draws: Vec<f64>,
@@ -18,7 +19,7 @@ pub struct Recorder {
 impl Recorder {
     /// Starts a record with positions at `spacing`, 2 `spacing`, ... radians.
     pub fn new(spacing: f64, watched: Vec<usize>) -> Self {
-        Self { spacing, next_at: spacing, watched, draws: Vec::new(), functionals: Vec::new() }
+        Self { spacing, next: 1, watched, draws: Vec::new(), functionals: Vec::new() }
     }
 
     /// Number of positions kept, of m coefficients each.
@@ -35,11 +36,14 @@ impl Recorder {
     /// Records all positions due on a flight of `flight` radians that starts at `path`.
     #[inline]
     pub(crate) fn observe(&mut self, ball: &Ball, gram: &Gram<'_>, path: f64, flight: f64) {
-        // The sum of many flights may miss the last position by its rounding.
-        while self.next_at <= (path + flight) * (1.0 + 1e-12) {
-            let ahead = (self.next_at - path).clamp(0.0, flight);
-            self.record(ball, gram, ahead);
-            self.next_at += self.spacing;
+        loop {
+            let due = self.next as f64 * self.spacing;
+            // The sum of many flights may miss the last position by its rounding.
+            if due > (path + flight) * (1.0 + 1e-12) {
+                break;
+            }
+            self.record(ball, gram, (due - path).clamp(0.0, flight));
+            self.next += 1;
         }
     }
 
@@ -69,6 +73,6 @@ impl Recorder {
         self.draws.truncate(kept * m);
         self.functionals.truncate(kept * q);
         self.spacing *= 2.0;
-        self.next_at = (kept + 1) as f64 * self.spacing;
+        self.next = kept as u64 + 1;
     }
 }

@@ -3,6 +3,9 @@
 use crate::error::{Error, Result};
 use crate::mirror::Mirror;
 
+/// Shortest path whose integral, a difference of sines, keeps ten digits.
+const SHORTEST_LENGTH: f64 = 1e-6;
+
 /// Which refresh to use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RefreshChoice {
@@ -23,7 +26,7 @@ pub struct Settings {
     pub n_trajectories: usize,
     /// Draws kept per trajectory.
     pub n_draws: usize,
-    /// Path per trajectory, radians.
+    /// Path per trajectory, radians; at least 1e-6.
     pub length: Option<f64>,
     /// Arrivals at walls per trajectory.
     pub max_bounces: Option<u64>,
@@ -83,6 +86,9 @@ impl Settings {
             return Err(Error::invalid("max_bounces", 0, "at least 1"));
         }
         positive("length", self.length)?;
+        if let Some(length) = self.length.filter(|x| *x < SHORTEST_LENGTH) {
+            return Err(Error::invalid("length", length, "at least 1e-6"));
+        }
         positive("tol", self.tol)?;
         if let RefreshChoice::Pair(rate) | RefreshChoice::Full(rate) = self.refresh {
             positive("refresh_rate", rate)?;

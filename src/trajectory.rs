@@ -1,6 +1,6 @@
 //! One ball's life: the event loop and its tallies.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use rand::rngs::ChaCha8Rng;
 
@@ -84,7 +84,9 @@ pub struct Tally {
 }
 
 /// Path length by the numbers of violated planes of labels -1 and +1: the layers of the onion.
-pub type Layers = HashMap<[u32; 2], f64>;
+///
+/// Ordered, so that sums over it have the same bits in every run.
+pub type Layers = BTreeMap<[u32; 2], f64>;
 
 impl Tally {
     fn new(m: usize) -> Self {
@@ -295,7 +297,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             recorder.observe(&self.ball, gram, self.tally.path, flight);
         }
         self.tally.violations += f64::from(self.violated()) * flight;
-        if let Some(layers) = &mut self.tally.layers {
+        if let Some(layers) = self.tally.layers.as_mut().filter(|_| flight > 0.0) {
             *layers.entry(self.violated).or_insert(0.0) += flight;
         }
         if to_wall <= self.clock && to_wall <= to_end {

@@ -3,6 +3,7 @@
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::gram::{Gram, Precision};
+use crate::mirror::Mirror;
 
 /// The set of unit weight vectors `w = Σ c_i φ_i` with `y_i <w, φ_i> > 0` for all examples.
 ///
@@ -11,6 +12,23 @@ use crate::gram::{Gram, Precision};
 pub struct VersionSpace<'a> {
     gram: Gram<'a>,
     labels: Vec<i8>,
+    /// Roles of planes that coincide and disagree; empty where none do.
+    roles: Vec<Role>,
+}
+
+/// What a plane does where several coincide and their labels ask for different sides.
+///
+/// A ball arrives at all of them at once. Taken one after the other, in an order left to rounding, they would let it
+/// through with other probabilities there than back. So the first of them decides for all, by the weight of
+/// all, and the others are transparent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// Coincides with none that disagrees.
+    Alone,
+    /// Another plane decides.
+    Follows,
+    /// Decides: planes of labels -1 and +1 that are satisfied where its own coordinate is positive, and where it is negative.
+    Decides { above: [u32; 2], below: [u32; 2] },
 }
 
 impl<'a> VersionSpace<'a> {
@@ -30,7 +48,8 @@ impl<'a> VersionSpace<'a> {
         if let Some(bad) = labels.iter().find(|y| ![-1, 1].contains(*y)) {
             return Err(Error::invalid("labels", bad, "-1 or +1"));
         }
-        Ok(Self { gram, labels })
+        let roles = roles(&gram, &labels);
+        Ok(Self { gram, labels, roles })
     }
 
     /// The Gram matrix.
@@ -63,6 +82,29 @@ impl<'a> VersionSpace<'a> {
     #[inline]
     pub(crate) fn satisfied(&self, i: usize, f: f64) -> bool {
         f.is_sign_positive() == (self.labels[i] > 0)
+    }
+
+    /// Probability that a ball which comes from the side of plane coordinate `f` passes plane i.
+    ///
+    /// 1 from the violated side, κ from the satisfied one: the ratio of the weights κ^violations there and here, or 1
+    /// if that is more.
+    #[inline]
+    pub(crate) fn transparency(&self, i: usize, f: f64, mirror: Mirror) -> f64 {
+        match self.roles.get(i) {
+            None | Some(Role::Alone) => match (self.satisfied(i, f), self.labels[i] > 0) {
+                (false, _) => 1.0,
+                (true, true) => mirror.positive,
+                (true, false) => mirror.negative,
+            },
+            Some(Role::Follows) => 1.0,
+            Some(&Role::Decides { above, below }) => {
+                let (here, there) =
+                    if f.is_sign_positive() { (below, above) } else { (above, below) };
+                let ratio = (mirror.log_weight(there) - mirror.log_weight(here)).exp();
+                // Hard on both sides: nothing passes.
+                if ratio.is_nan() { 0.0 } else { ratio.min(1.0) }
+            }
+        }
     }
 
     /// Number of examples of labels -1 and +1 that plane coordinates `f` violate.
@@ -103,4 +145,37 @@ impl<'a> VersionSpace<'a> {
     pub fn contains(&self, dual: &[f64]) -> Result<bool> {
         Ok(self.margins(dual)?.iter().all(|&margin| margin > 0.0))
     }
+}
+
+/// The roles of all planes, or none where no coinciding planes disagree.
+fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
+    let m = labels.len();
+    let mut roles = vec![Role::Alone; m];
+    // Softness gives a feature vector a coordinate of its own: it coincides with none.
+    let candidates: Vec<usize> = (0..m).filter(|&i| gram.softness()[i] == 0.0).collect();
+    for (k, &i) in candidates.iter().enumerate() {
+        if roles[i] != Role::Alone {
+            continue;
+        }
+        let (mut above, mut below) = ([0; 2], [0; 2]);
+        let mut group = Vec::new();
+        for &j in &candidates[k..] {
+            let product = gram.diagonal(i) * gram.diagonal(j);
+            let inner = gram.entry(i, j);
+            if inner * inner < product * (1.0 - 8.0 * f64::EPSILON) {
+                continue;
+            }
+            group.push(j);
+            let satisfied_above = (inner > 0.0) == (labels[j] > 0);
+            let side = if satisfied_above { &mut above } else { &mut below };
+            side[usize::from(labels[j] > 0)] += 1;
+        }
+        if above != [0; 2] && below != [0; 2] {
+            for j in group {
+                roles[j] = Role::Follows;
+            }
+            roles[i] = Role::Decides { above, below };
+        }
+    }
+    if roles.iter().all(|role| *role == Role::Alone) { Vec::new() } else { roles }
 }

@@ -190,3 +190,42 @@ fn same_seed_same_bits_and_bad_settings() {
         assert!(bayespoint::evidence(&space, &bad, &Control::new()).is_err());
     }
 }
+
+/// Planes that coincide and ask for different sides, as duplicate inputs with different labels do.
+#[test]
+fn coinciding_planes_that_disagree() {
+    let mut rng = rng(9);
+    for r in [2, 4] {
+        let mut x: Vec<Vec<f64>> = (0..6).map(|_| normals(r, &mut rng)).collect();
+        // Twice the first, opposite the second, and the third again; two against one, one against one, agreeing.
+        x.extend([x[0].clone(), x[0].clone()]);
+        x.push(x[1].iter().map(|v| -2.0 * v).collect());
+        x.push(x[2].clone());
+        let labels = vec![1, 1, -1, 1, -1, 1, -1, 1, 1, -1];
+        let problem = Problem::new(x, labels);
+        let draws = 1_000_000;
+        let s = (0.98f64 / 0.02).ln();
+        let mut sum = 0.0;
+        for _ in 0..draws {
+            let w = normals(r, &mut rng);
+            let examples = problem.x.iter().zip(&problem.labels);
+            let violated =
+                examples.filter(|(x, y)| common::dot(x, &w) * f64::from(**y) < 0.0).count();
+            sum += f64::exp(-s * violated as f64);
+        }
+        let exact = (sum / f64::from(draws)).ln();
+        let values: Vec<f64> = (0..8)
+            .map(|k| {
+                let settings = EvidenceSettings {
+                    tol: 0.03,
+                    targets: vec![s],
+                    seed: seed(k),
+                    ..EvidenceSettings::default()
+                };
+                evidence(&problem.space(), &settings).values[0]
+            })
+            .collect();
+        let (mean, error) = mean_and_error(&values);
+        assert!((mean - exact).abs() < 6.0 * error + 0.02, "r = {r}: {mean} ± {error}, {exact}");
+    }
+}

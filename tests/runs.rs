@@ -185,6 +185,8 @@ fn bad_input_is_an_error_that_names_the_argument() {
     assert_eq!(name(Gram::new(&[1.0, f64::INFINITY, 0.0, 1.0], 0.0, vec![0.0; 2])), "gram");
     assert_eq!(name(Gram::new(&[1.0, 0.5, 0.4, 1.0], 0.0, vec![0.0; 2])), "gram");
     assert_eq!(name(Gram::new(&[1.0, 0.0, 0.0, 0.0], 0.0, vec![0.0; 2])), "gram");
+    assert_eq!(name(Gram::new(&[1.0, 0.0, 0.0, 1e-151], 0.0, vec![0.0; 2])), "gram");
+    assert_eq!(name(Gram::new(&gram, 0.0, vec![0.0, 1e151])), "gram");
     assert_eq!(name(Gram::new(&gram, -1.0, vec![0.0; 2])), "offset");
     assert_eq!(name(Gram::new(&gram, 0.0, vec![0.0, -1.0])), "softness");
     assert_eq!(name(Gram::new(&gram, 0.0, vec![0.0, f64::NAN])), "softness");
@@ -204,6 +206,7 @@ fn bad_input_is_an_error_that_names_the_argument() {
         ("n_draws", Settings { n_draws: 0, ..default() }),
         ("n_threads", Settings { n_threads: 0, ..default() }),
         ("length", Settings { length: Some(-1.0), ..default() }),
+        ("length", Settings { length: Some(1e-7), ..default() }),
         ("tol", Settings { tol: Some(f64::NAN), ..default() }),
         ("max_bounces", Settings { max_bounces: Some(0), ..default() }),
         ("settle", Settings { settle: Some(-1.0), ..default() }),
@@ -226,6 +229,49 @@ fn a_matrix_that_is_not_positive_is_a_breakdown_for_the_factor() {
     let gram = Gram::new(&gram, 0.0, vec![0.0; 2]).expect("symmetric with a positive diagonal");
     let error = bayespoint::Factor::new(&gram, &Control::new()).expect_err("indefinite");
     assert!(matches!(error, Error::Breakdown { .. }), "{error}");
+}
+
+/// What is left of a pivot is judged by its own size: long vectors do not hide short ones.
+#[test]
+fn a_short_feature_vector_counts_as_much_as_a_long_one() {
+    let lengths = [1e-6f64, 1.0, 1e6, 1e-74, 1e74];
+    let m = lengths.len();
+    let mut gram = vec![0.0; m * m];
+    for (i, length) in lengths.iter().enumerate() {
+        gram[i * m + i] = length * length;
+    }
+    let labels = [1, -1, 1, 1, -1];
+    let space = space(&gram, &labels, 0.0);
+    let factor = bayespoint::Factor::new(space.gram(), &Control::new()).expect("positive definite");
+    assert_eq!(factor.rank(), m);
+    for refresh in [RefreshChoice::Auto, RefreshChoice::Pair(None), RefreshChoice::Full(None)] {
+        let settings = Settings { tol: Some(0.01), refresh, seed: seed(11), ..Settings::default() };
+        let outcome = run(&space, &settings);
+        for i in 0..m {
+            let coordinate = outcome.center[i] * lengths[i] * f64::from(labels[i]);
+            let exact = (m as f64).sqrt().recip();
+            assert!((coordinate - exact).abs() < 0.05, "{refresh:?}: {coordinate} at {i}");
+        }
+    }
+}
+
+#[test]
+fn auto_does_without_a_factor_where_there_is_none() {
+    // Rank two up to an error of 1e-6, as single precision leaves it: no factor, but a fine billiard.
+    let m = 12;
+    let mut gram: Vec<f64> =
+        (0..m * m).map(|at| (0.1 * (at / m) as f64 - 0.1 * (at % m) as f64).cos()).collect();
+    (gram[0], gram[m + 1]) = (gram[0] - 1e-6, gram[m + 1] - 1e-6);
+    let labels: Vec<i8> = (0..m).map(|i| if i < 6 { 1 } else { -1 }).collect();
+    let space = space(&gram, &labels, 0.0);
+    let control = Control::new();
+    let refused = bayespoint::Factor::new(space.gram(), &control).expect_err("indefinite");
+    assert!(matches!(refused, Error::Breakdown { .. }), "{refused}");
+    let full = Settings { refresh: RefreshChoice::Full(None), ..Settings::default() };
+    let refused = bayespoint::run(&space, &full, &control).expect_err("needs the factor");
+    assert!(matches!(refused, Error::Breakdown { .. }), "{refused}");
+    let auto = bayespoint::run(&space, &Settings::default(), &control).expect("pairs do");
+    assert_eq!(auto.refresh, "pair");
 }
 
 #[test]

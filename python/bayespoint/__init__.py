@@ -13,20 +13,22 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import kernels
+from bayespoint import kernels, rejection
 from bayespoint.classifier import BayesPointClassifier
-from bayespoint.results import BilliardResult
+from bayespoint.results import BilliardResult, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace, __version__
 
 __all__ = [
     "BayesPointClassifier",
     "BilliardResult",
     "ConvergenceWarning",
+    "Evidence",
     "InfeasibleError",
     "VersionSpace",
     "__version__",
     "datasets",
     "kernels",
+    "rejection",
 ]
 
 

@@ -10,7 +10,7 @@ from typing import Literal, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["InfeasibleError", "__version__", "feasible_point", "max_margin", "run"]
+__all__ = ["InfeasibleError", "__version__", "evidence", "feasible_point", "max_margin", "run"]
 
 __version__: str
 
@@ -49,6 +49,17 @@ class _MaxMargin(TypedDict):
     margin: float
     gap: float
     iterations: int
+    converged: bool
+
+class _Evidence(TypedDict):
+    values: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    ladder: NDArray[np.float64]
+    mean_violations: NDArray[np.float64]
+    log_share: NDArray[np.float64]
+    layers: NDArray[np.int64]
+    layer_shares: NDArray[np.float64]
+    length: float
     converged: bool
 
 class InfeasibleError(ValueError):
@@ -107,3 +118,18 @@ def max_margin(
     max_iter: int,
     callback: Callable[[_Progress], object] | None,
 ) -> _MaxMargin: ...
+def evidence(
+    gram: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    *,
+    offset: float,
+    softness: NDArray[np.float64],
+    method: str,
+    targets: list[float],
+    tol: float,
+    max_length: float,
+    n_trajectories: int,
+    n_threads: int,
+    seed: int,
+    callback: Callable[[_Progress], object] | None,
+) -> _Evidence: ...

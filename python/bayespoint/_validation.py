@@ -34,6 +34,8 @@ _RITZ = 1e-6
 _DIRECT = 2000  # up to this size a factorization decides, beyond it a few Lanczos steps
 _LANCZOS_STEPS = 40
 _BLOCK = 512
+_LENGTHS = (1e-150, 1e150)  # diagonal entries whose products are in the range of doubles
+_SHORTEST_LENGTH = 1e-6  # the integral of a shorter path drowns in rounding
 _SAME_DIRECTION = 64 * np.finfo(np.float64).eps
 
 
@@ -187,17 +189,18 @@ def sample_settings(
                 f"refresh_rate must be 'auto' with refresh={refresh!r}; got {refresh_rate!r} "
                 "(a rate needs refresh='pair' or 'full')"
             )
+    n_trajectories = integer("n_trajectories", n_trajectories, low=1)
     return SampleSettings(
         transparency=pair("transparency", transparency, high=1.0, high_open=False),
-        n_trajectories=integer("n_trajectories", n_trajectories, low=1),
+        n_trajectories=n_trajectories,
         n_draws=integer("n_draws", n_draws, low=1),
-        length=None if length is None else real("length", length, low=0.0, low_open=True),
+        length=None if length is None else real("length", length, low=_SHORTEST_LENGTH),
         tol=None if tol is None else real("tol", tol, low=0.0, low_open=True),
         max_bounces=None if max_bounces is None else integer("max_bounces", max_bounces, low=1),
         refresh=choice("refresh", refresh, ("auto", "pair", "full", None)),
         refresh_rate=rate,
         average=choice("average", average, ("arc", "impulse")),
-        n_threads=threads(n_jobs),
+        n_threads=min(threads(n_jobs), n_trajectories),  # the others would have no ball
     )
 
 
@@ -206,7 +209,9 @@ class FitSettings:
     """The checked settings of a classifier that the billiard does not check itself."""
 
     offset: float
-    softness: float
+    softness: float | None
+    """None where the evidence decides."""
+    optimizer: str | None
     label_noise: tuple[float, float]
     seed: int
     verbose: int
@@ -216,21 +221,25 @@ def fit_settings(
     *,
     fit_intercept: object,
     softness: object,
+    optimizer: object,
     label_noise: object,
     random_state: RandomState,
     verbose: object,
 ) -> FitSettings:
     """Check the settings of a classifier."""
-    if isinstance(softness, str):
-        raise ValueError(  # noqa: TRY004
-            f"softness must be a number of at least 0; got {softness!r} (this version does not "
-            "choose it by itself)"
-        )
+    if optimizer is not None:
+        optimizer = choice("optimizer", optimizer, ("evidence", None))
+    by_evidence = isinstance(softness, str) and softness == "evidence"
+    if by_evidence and optimizer is None:
+        raise ValueError('softness must be a number with optimizer=None; got "evidence"')
+    if isinstance(softness, str) and not by_evidence:
+        raise ValueError(f'softness must be a number of at least 0 or "evidence"; got {softness!r}')
     if isinstance(verbose, (bool, np.bool_)):
         verbose = int(verbose)
     return FitSettings(
         offset=float(boolean("fit_intercept", fit_intercept)),
-        softness=real("softness", softness, low=0.0),
+        softness=None if by_evidence else real("softness", softness, low=0.0),
+        optimizer=optimizer,
         label_noise=pair("label_noise", label_noise, high=0.5, high_open=True),
         seed=seed(random_state),
         verbose=integer("verbose", verbose, low=0),
@@ -379,13 +388,20 @@ def _check_symmetric(gram: Floats, name: str, tolerance: float) -> None:
 
 
 def positive_diagonal(gram: Floats, offset: float, softness: Floats, *, name: str = "gram") -> None:
-    """Raise unless every example has a normal of positive length."""
+    """Raise unless every example has a normal of positive length that doubles can square."""
     diagonal = gram.diagonal() + offset + softness
     if not (diagonal > 0).all():
         i = int(np.argmin(diagonal))
         raise ValueError(
             f"every diagonal entry of {name} plus offset and softness must be positive; "
-            f"got {diagonal[i]!r} at example {i}, whose plane has no direction"
+            f"got {float(diagonal[i])!r} at example {i}, whose plane has no direction"
+        )
+    low, high = _LENGTHS
+    if not ((diagonal >= low) & (diagonal <= high)).all():
+        i = int(np.argmax(np.abs(np.log10(diagonal))))
+        raise ValueError(
+            f"every diagonal entry of {name} plus offset and softness must be from {low:g} to "
+            f"{high:g}; got {diagonal[i]:.3g} at example {i}: scale the inputs or the kernel"
         )
 
 

@@ -15,8 +15,9 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayespoint import _memory, _validation, kernels, predictive
-from bayespoint._validation import Floats, RandomState
+from bayespoint import _memory, _validation, kernels, predictive, tuning
+from bayespoint._decisions import DecisionsMixin
+from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.version_space import VersionSpace
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["BayesPointClassifier"]
 
 
-class BayesPointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     r"""Bayes point classification by billiards in version space.
 
     Among all weight vectors that label the training examples correctly, the Bayes point is the
@@ -36,19 +37,26 @@ class BayesPointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
     Parameters
     ----------
-    kernel : {"rbf", "linear", "poly", "precomputed"}, kernel object or callable, default="rbf"
-        "rbf" is :math:`\exp(-|x - x'|^2 / 2\sigma^2)` with
-        :math:`\sigma = \sqrt{d \operatorname{Var}(X) / 2}` for d features. "poly" is
-        :math:`(x \cdot x' + 1)^3`. "precomputed": `X` holds kernel values. Objects from
-        :mod:`bayespoint.kernels` have other parameters. A callable ``k(X, Y)`` returns the
-        (n, n') matrix of values.
+    kernel : None, str, kernel object or callable, default=None
+        None is the RBF kernel with the length scale of the best evidence, or without an
+        `optimizer` the same as "rbf", which is
+        :math:`\exp(-|x - x'|^2 / 2\sigma^2)` with
+        :math:`\sigma = \sqrt{d \operatorname{Var}(X) / 2}` for d features, "linear"
+        :math:`x \cdot x'`, "poly" :math:`(x \cdot x' + 1)^3`. "precomputed": `X` holds kernel
+        values. Objects from :mod:`bayespoint.kernels` have other parameters, which the
+        `optimizer` searches. A callable ``k(X, Y)`` returns the (n, n') matrix of values.
     fit_intercept : bool, default=True
         Add 1 to all kernel values, which gives the weight vector an intercept.
-    softness : float, default=0.1
+    softness : float or "evidence", default=0.1
         At least 0. Added to the diagonal of the training kernel matrix, in units of the kernel's
         values: the variance of Gaussian noise in front of each label. For kernels with values
         far from 1 ("linear", "poly") it should be chosen in proportion. With 0 the training
-        examples must be separable.
+        examples must be separable. "evidence", with an optimizer: the value of the best evidence.
+    optimizer : {"evidence"} or None, default=None
+        "evidence": search the length scale for kernel=None, the parameters that a kernel object
+        declares, and the softness if it says so, for the largest probability of the labels: see
+        :func:`bayespoint.tuning.tune`. The search assumes no label noise, and looks at 1000
+        examples at most. None: use kernel and softness as given.
     label_noise : float or pair of floats, default=0.0
         Probability in [0, 0.5) that a label was flipped; for two classes also a pair: for
         examples that truly are of the first class and for those of the second.
@@ -90,6 +98,8 @@ class BayesPointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         The kernel with its parameters.
     softness_ : float
         The softness used.
+    tuning_ : Search or None
+        The search for hyper-parameters with all settings tried; None where all were given.
     label_noise_ : tuple of two floats
         Label noise of the first and of the second class, or of any class and the rest.
     billiard_ : BilliardResult or list of BilliardResult
@@ -150,16 +160,18 @@ class BayesPointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     X_fit_: Floats | None
     kernel_: Any
     softness_: float
+    tuning_: tuning.Search | None
     label_noise_: tuple[float, float]
     billiard_: Any
     n_features_in_: int
 
     def __init__(
         self,
-        kernel: str | Callable[..., Any] = "rbf",
+        kernel: str | Callable[..., Any] | None = None,
         *,
         fit_intercept: bool = True,
-        softness: float = 0.1,
+        softness: float | str = 0.1,
+        optimizer: str | None = None,
         label_noise: float | tuple[float, float] = 0.0,
         class_weight: Mapping[Any, float] | str | None = None,
         n_trajectories: int = 4,
@@ -174,6 +186,7 @@ class BayesPointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.kernel = kernel
         self.fit_intercept = fit_intercept
         self.softness = softness
+        self.optimizer = optimizer
         self.label_noise = label_noise
         self.class_weight = class_weight
         self.n_trajectories = n_trajectories
@@ -219,6 +232,7 @@ class BayesPointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         settings = _validation.fit_settings(
             fit_intercept=self.fit_intercept,
             softness=self.softness,
+            optimizer=self.optimizer,
             label_noise=self.label_noise,
             random_state=self.random_state,
             verbose=self.verbose,
@@ -241,27 +255,45 @@ class BayesPointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 "label_noise must be one number for more than two classes; got "
                 f"{self.label_noise!r} for {len(self.classes_)} classes"
             )
-        softness = self._softness_of_examples(settings.softness, y, index)
-        self.kernel_ = kernels.resolve(self.kernel, inputs)
+        weights = self._weights(y)[index]
         self._require_memory(len(index))
+        self.kernel_, self.softness_, self.tuning_ = tuning.settle(
+            self.kernel,
+            inputs,
+            self._labels(index).astype(np.float64),
+            offset=settings.offset,
+            softness=settings.softness,
+            weights=weights,
+            optimizer=settings.optimizer,
+            seed=settings.seed % 2**32,
+        )
+        if settings.verbose and self.tuning_ is not None:
+            print(f"{self.tuning_!r}", file=sys.stderr)
+        softness = _validation.softness(self.softness_ / weights, len(index))
         gram, own = kernels.training_gram(self.kernel_, inputs, settings.offset, softness)
         self.X_fit_ = None if precomputed else inputs.copy()
-        self.softness_ = settings.softness
         self.label_noise_ = settings.label_noise
         self._offset = settings.offset
+        self._index = index
+        self._softness = softness
         self._set_constant_diagonal(gram)
         self._play(gram, index, softness, settings)
         self._factor = predictive.factorize(gram, settings.offset, softness, overwrite=own)
         return self
 
-    def _softness_of_examples(self, softness: float, y: Any, index: NDArray[np.intp]) -> Floats:
-        """Return the softness over the weight of each example's class."""
-        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+    def _weights(self, y: Any) -> Floats:
+        """Return the weights of the classes."""
+        weights: Floats = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         if not (np.isfinite(weights).all() and (weights > 0).all()):
             raise ValueError(
                 f"class_weight must give every class a positive weight; got {self.class_weight!r}"
             )
-        return _validation.softness(softness / weights[index], len(index))
+        return weights
+
+    def _labels(self, index: NDArray[np.intp]) -> Labels:
+        """Return the labels -1 and +1 of each binary problem, shape (n_problems, m)."""
+        positives = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
+        return np.where(index == np.array(positives)[:, None], 1, -1).astype(np.int8)
 
     def _require_memory(self, m: int) -> None:
         """Raise MemoryError if the matrix, factors beside it and the draws do not fit."""
@@ -291,17 +323,17 @@ class BayesPointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         settings: _validation.FitSettings,
     ) -> None:
         """Play the billiard of each binary problem and keep what it found."""
-        n_classes = len(self.classes_)
-        positives = [1] if n_classes == 2 else list(range(n_classes))
-        seeds = np.random.SeedSequence(settings.seed).generate_state(len(positives), np.uint64)
+        problems = self._labels(index)
+        two = len(self.classes_) == 2
+        names = self.classes_[1:] if two else self.classes_
+        seeds = np.random.SeedSequence(settings.seed).generate_state(len(problems), np.uint64)
         first, second = settings.label_noise
         # P(label | the other class) over P(label | its own class), seen - and seen +.
         transparency = (second / (1 - first), first / (1 - second))
         results = []
-        for positive, seed in zip(positives, seeds.tolist(), strict=True):
-            labels = np.where(index == positive, 1, -1).astype(np.int8)
+        for labels, label, seed in zip(problems, names, seeds.tolist(), strict=True):
             space = VersionSpace._over(gram, labels, softness=softness, offset=settings.offset)
-            name = f"class {self.classes_[positive]}"
+            name = f"class {label}"
             result = space.sample(
                 n_trajectories=self.n_trajectories,
                 n_draws=self.n_draws,
@@ -320,7 +352,7 @@ class BayesPointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.intercept_ = settings.offset * self.dual_coef_.sum(axis=1)
         hit = np.any([result.hits > 0 for result in results], axis=0)
         self.support_ = np.flatnonzero(hit)
-        self.billiard_ = results[0] if n_classes == 2 else results
+        self.billiard_ = results[0] if two else results
 
     # --- predict -----------------------------------------------------------------------------
 
@@ -355,32 +387,46 @@ class BayesPointClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def predict(
         self, X: ArrayLike, *, method: str = "center", diag: ArrayLike | None = None
     ) -> NDArray[Any]:
-        """Return the class the Bayes point predicts.
+        """Return the class the Bayes point predicts, or the vote, or one random weight vector.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Inputs; with kernel="precomputed" the (n_samples, n_train) kernel values between them
             and the training examples.
-        method : {"center"}, default="center"
-            The Bayes point decides.
+        method : {"center", "vote", "gibbs"}, default="center"
+            "center": the Bayes point decides. "vote": the majority of the draws, the Bayes
+            classification strategy (Herbrich et al., Eq. 7). "gibbs": one draw for all of `X`,
+            chosen at random by `random_state` at each call: the same one every time if that is an
+            int, the next one if it is a generator.
         diag : array-like of shape (n_samples,), default=None
             With kernel="precomputed" and more than two classes: the values ``k(x, x)``, as for
             `decision_function`. Without them, and without a constant diagonal to take them from,
-            each point is compared as if it lay in the span of the training examples.
+            each point is compared as if it lay in the span of the training examples. A vote does
+            not need them.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels. A tie goes to the first class.
+            Labels. A tie goes to the first class. With more than two classes the largest of their
+            decision values wins, or with "vote" the largest share of votes, each class against
+            the rest.
         """
-        _validation.choice("method", method, ("center",))
+        method = _validation.choice("method", method, ("center", "vote", "gibbs"))
         posterior = self._posterior()
         X = self._checked_inputs(X)
-        if len(self.classes_) == 2:
+        two = len(self.classes_) == 2
+        if method == "center" and two:
             index = posterior.is_positive(X).astype(np.intp)
         else:
-            index = posterior.evaluate(X, diag, strict=False).argmax(axis=1)
+            if method == "center":
+                values = posterior.evaluate(X, diag, strict=False)
+            elif method == "vote":
+                values = posterior.votes(X)
+            else:
+                rng = np.random.default_rng(_validation.seed(self.random_state))
+                values = posterior.gibbs(X, diag, rng)
+            index = (values[:, 0] > 0).astype(np.intp) if two else values.argmax(axis=1)
         predicted: NDArray[Any] = self.classes_[index]
         return predicted
 

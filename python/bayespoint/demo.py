@@ -210,7 +210,7 @@ def _draw_plane(directory: Path, seed: int) -> Path:
     ax.set_title("Bayes point on two interlocked arcs")
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / "decision_function.png"
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=80)
     return path.resolve()
 
 

@@ -6,8 +6,9 @@ the result they need only blocks of a fixed size.
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from bayespoint import _validation
 
-__all__ = ["RBF", "Kernel", "Linear", "Polynomial"]
+__all__ = ["RBF", "Kernel", "Linear", "Parameter", "Polynomial"]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -146,6 +147,53 @@ class RBF:
         """Return the (n,) values ``k(x, x)``: ones."""
         return np.ones(len(X))
 
+    def parameters(self, X: Floats) -> tuple[Parameter, ...]:
+        """Return the length scale, to be searched around the scale of the data."""
+        scale = _scale(X)
+        return (Parameter("sigma", scale * math.exp(-4), scale * math.exp(5), scale),)
+
+    def derivatives(self, X: Floats, gram: Floats) -> dict[str, Floats]:
+        """Return dK / d ln(sigma) = -2 K ln K."""
+        slope = np.log(np.maximum(gram, 1e-300))
+        slope *= gram
+        slope *= -2.0
+        return {"sigma": slope}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A positive parameter of a kernel that can be tuned: bounds of the search, and its start."""
+
+    name: str
+    low: float
+    high: float
+    start: float
+
+
+def _scale(X: Floats) -> float:
+    """Return ``sqrt(d Var(X) / 2)``: the length scale of scikit-learn's gamma="scale"."""
+    # A power of two takes the size out of X first, or its squares could over- or underflow.
+    size = 2.0 ** (math.frexp(float(np.abs(X).max()))[1] - 1)
+    variance = float((X / size).var()) if size > 0 else 0.0
+    return size * math.sqrt(X.shape[1] * variance / 2) if variance > 0 else math.sqrt(0.5)
+
+
+def parameters(kernel: object, X: Floats) -> tuple[Parameter, ...]:
+    """Return what a kernel declares by a method ``parameters(X)``, if it has one."""
+    declare = getattr(kernel, "parameters", None)
+    return tuple(declare(X)) if callable(declare) else ()
+
+
+def replace(kernel: Any, values: Mapping[str, float]) -> Any:
+    """Return the kernel with other values of its parameters."""
+    return dataclasses.replace(kernel, **values) if values else kernel
+
+
+def derivatives(kernel: object, X: Floats, gram: Floats) -> dict[str, Floats]:
+    """Return the derivatives of `gram` by the logarithms of parameters, as far as known."""
+    known = getattr(kernel, "derivatives", None)
+    return dict(known(X, gram)) if callable(known) else {}
+
 
 def _inner(X: Floats, Y: Floats | None) -> Floats:
     """Return ``X @ Y.T``; BLAS computes only half of ``X @ X.T``, so it is exactly symmetric."""
@@ -174,8 +222,7 @@ def resolve(kernel: object, X: Floats) -> Callable[..., Any] | str:
             return Polynomial()
         if kernel == "rbf":
             # As scikit-learn's gamma="scale": gamma = 1 / (d Var(X)), or 1 for constant inputs.
-            variance = float(X.var())
-            return RBF(math.sqrt(X.shape[1] * variance / 2 if variance > 0 else 0.5))
+            return RBF(_scale(X))
         if kernel == "precomputed":
             return kernel
     elif callable(kernel) and not isinstance(kernel, type):

@@ -40,6 +40,8 @@ __all__ = [
 
 Floats: TypeAlias = NDArray[np.float64]
 
+_RIDGE = 1e-8  # in units of the mean eigenvalue
+
 BLOCK_BYTES = 64 * 2**20
 """About how much memory one block of test points may take."""
 
@@ -62,13 +64,27 @@ class Factor:
 
     def explained(self, k_star: Floats) -> Floats:
         """Return the (n,) values of ``k*^T A^-1 k*`` for rows ``k*`` of the (n, m) `k_star`."""
-        right = k_star if self.pivots is None else k_star[:, self.pivots]
-        # The transpose of a C-ordered copy is what BLAS overwrites without another copy.
-        solved = linalg.blas.dtrsm(
-            1.0, self.lower, np.array(right, order="C").T, lower=1, overwrite_b=1
-        )
+        solved = self.whitened(k_star)
         values: Floats = np.einsum("ij,ij->j", solved, solved)
         return values
+
+    def whitened(self, k_star: Floats) -> Floats:
+        """Return the (rank, n) ``L^-1 k*``: coordinates of the points in an orthonormal basis."""
+        right = k_star if self.pivots is None else k_star[:, self.pivots]
+        # The transpose of a C-ordered copy is what BLAS overwrites without another copy.
+        solved: Floats = linalg.blas.dtrsm(
+            1.0, self.lower, np.array(right, order="C").T, lower=1, overwrite_b=1
+        )
+        return solved
+
+    def dual_coef(self, coordinates: Floats, m: int) -> Floats:
+        """Return the (n, m) dual coefficients of vectors given by (rank, n) coordinates."""
+        solved = linalg.blas.dtrsm(1.0, self.lower, coordinates, lower=1, trans_a=1)
+        if self.pivots is None:
+            return np.ascontiguousarray(solved.T)
+        dual = np.zeros((solved.shape[1], m))
+        dual[:, self.pivots] = solved.T
+        return dual
 
 
 def factorize(gram: Floats, offset: float, softness: Floats, *, overwrite: bool = False) -> Factor:
@@ -105,11 +121,17 @@ def factorize(gram: Floats, offset: float, softness: Floats, *, overwrite: bool 
             corner = np.triu(matrix[rows, rows], 1)
             matrix[rows, rows] = corner + corner.T
         matrix.flat[:: m + 1] = diagonal
-    matrix, pivots, rank, _ = linalg.lapack.dpstrf(matrix, lower=1, overwrite_a=1)
+    # With a unit diagonal a short feature vector counts as much for the rank as a long one.
+    length = np.sqrt(diagonal)
+    matrix /= length
+    matrix /= length[:, None]
+    matrix, order, rank, _ = linalg.lapack.dpstrf(matrix, lower=1, overwrite_a=1)
     _clear_above(matrix)
     if rank < m:
         matrix = np.asfortranarray(matrix[:rank, :rank])
-    return Factor(matrix, pivots[:rank].astype(np.intp) - 1)
+    pivots = order[:rank].astype(np.intp) - 1
+    matrix *= length[pivots][:, None]
+    return Factor(matrix, pivots)
 
 
 def _clear_above(matrix: Floats) -> None:
@@ -222,6 +244,15 @@ def share(log_probability: Floats) -> Floats:
     return shared
 
 
+def _root(covariance: Floats) -> Floats:
+    """Return R with R R^T the covariance, whose eigenvalues may be slightly negative."""
+    lower, info = linalg.lapack.dpotrf(covariance, lower=1, clean=1)
+    if info == 0:
+        return np.asarray(lower)
+    values, vectors = linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
 @dataclass(frozen=True, eq=False)
 class Posterior:
     """What a fit knows about f at new points; binary problems share all but the results."""
@@ -260,7 +291,8 @@ class Posterior:
         """Return where the center of the first problem predicts its positive class."""
         positive = np.empty(len(X), dtype=np.bool_)
         for rows, k_star in self.blocks(X):
-            positive[rows] = k_star @ self.results[0].arc_center > 0
+            mean = self.results[0].center_norm * self.results[0].arc_center
+            positive[rows] = k_star @ mean > 0
         return positive
 
     def evaluate(
@@ -275,10 +307,7 @@ class Posterior:
         n = self.factor.rank
         values = np.empty((len(X), len(self.results)))
         for rows, k_star in self.blocks(X):
-            if own is None:
-                variance = np.full(len(k_star), self.softness)
-            else:
-                variance = np.maximum(own[rows] - self.factor.explained(k_star), 0.0)
+            variance = self._variance(own, rows, k_star)
             for column, result in enumerate(self.results):
                 draws = result.draws.reshape(-1, k_star.shape[1])
                 values[rows, column] = (
@@ -289,6 +318,88 @@ class Posterior:
                     )
                 )
         return values
+
+    def votes(self, X: Floats) -> Floats:
+        """Return the (n, n_problems) means over draws of the sign of <w, phi(x)>."""
+        votes = np.empty((len(X), len(self.results)))
+        for rows, k_star in self.blocks(X):
+            for column, result in enumerate(self.results):
+                h = k_star @ result.draws.reshape(-1, k_star.shape[1]).T
+                votes[rows, column] = np.sign(h).mean(axis=1)
+        return votes
+
+    def gibbs(self, X: Floats, diag: ArrayLike | None, rng: np.random.Generator) -> Floats:
+        """Return the (n, n_problems) decision values of one random draw for each problem.
+
+        For one problem only their signs matter: they are ``<w, phi(x)>``. For several they are
+        z given the draw, so that functions of different spread can be compared.
+        """
+        several = len(self.results) > 1
+        own = self._own_variance(X, diag, strict=False) if several else None
+        chosen = []
+        for result in self.results:
+            draws = result.draws.reshape(-1, result.draws.shape[-1])
+            chosen.append(draws[int(rng.integers(len(draws)))])
+        values = np.empty((len(X), len(self.results)))
+        for rows, k_star in self.blocks(X):
+            variance = self._variance(own, rows, k_star) if several else None
+            for column, draw in enumerate(chosen):
+                values[rows, column] = (
+                    k_star @ draw
+                    if variance is None
+                    else decision_values(
+                        k_star, variance, draw[None, :], draw, 1.0, self.factor.rank
+                    )
+                )
+        return values
+
+    def functions(self, X: Floats, between: Floats, rng: np.random.Generator) -> Floats:
+        """Return (n_problems, n_draws, n) joint draws of f; `between` is k between the points."""
+        n_trajectories, n_draws, _ = self.results[0].draws.shape
+        total, rank, n = n_trajectories * n_draws, self.factor.rank, len(X)
+        _memory.require(
+            8.0 * (2 * len(self.results) * total * n + 3 * n * n + rank * n),
+            f"{total} functions at {n} points and the covariance of these",
+        )
+        means = np.empty((len(self.results), total, n))
+        solved = np.empty((rank, n))
+        for rows, k_star in self.blocks(X):
+            solved[:, rows] = self.factor.whitened(k_star)
+            for problem, result in enumerate(self.results):
+                means[problem, :, rows] = result.draws.reshape(total, -1) @ k_star.T
+        covariance = between + self.offset
+        covariance.flat[:: n + 1] += self.softness
+        covariance -= solved.T @ solved
+        means *= np.sqrt(rng.chisquare(rank, size=(len(self.results), total, 1)))
+        means += rng.standard_normal(means.shape) @ _root(covariance).T
+        return means
+
+    def closest_to_vote(self, X: Floats) -> Floats:
+        """Return the (n_problems, m) dual coefficients of the function closest to the votes."""
+        rank, n, m = self.factor.rank, len(X), self.results[0].draws.shape[-1]
+        small = min(rank, n)
+        _memory.require(8.0 * (rank * n + 2 * small**2), f"a least-squares fit at {n} points")
+        points = np.empty((rank, n), order="F")
+        for rows, k_star in self.blocks(X):
+            points[:, rows] = self.factor.whitened(k_star)
+        votes = self.votes(X)
+        products = points @ points.T if rank <= n else points.T @ points
+        ridge = _RIDGE * float(products.trace()) / small
+        if ridge == 0.0:  # no tie between these points and any example
+            return np.zeros((len(self.results), m))
+        products.flat[:: small + 1] += ridge
+        if rank <= n:
+            solution = linalg.solve(products, points @ votes, assume_a="pos")
+        else:
+            solution = points @ linalg.solve(products, votes, assume_a="pos")
+        return self.factor.dual_coef(np.asfortranarray(solution), m)
+
+    def _variance(self, own: Floats | None, rows: slice, k_star: Floats) -> Floats:
+        """Return the predictive variance of the points in `rows`."""
+        if own is None:
+            return np.full(len(k_star), self.softness)
+        variance: Floats = np.maximum(own[rows] - self.factor.explained(k_star), 0.0)
+        return variance
 
     def _own_variance(self, X: Floats, diag: ArrayLike | None, *, strict: bool) -> Floats | None:
         """Return the prior variance of f at each point, or None if it cannot be known."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from bayespoint import diagnostics
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BilliardResult", "MaxMargin"]
+__all__ = ["BilliardResult", "Estimate", "Evidence", "MaxMargin"]
 
 MAX_DRIFT = 1e-6
 """A larger relative drift of the plane coordinates is worth a warning."""
@@ -36,6 +36,19 @@ def allowed_r_hat(n_trajectories: int, n_draws: int) -> float:
     freedom = 2 * n_trajectories - 1
     ratio = float(stats.chi2.isf(1e-4, freedom)) / freedom
     return max(MAX_R_HAT, math.sqrt(1 + (ratio - 1) / max(n_draws // 2, 1)))
+
+
+def _as_text(title: str, rows: list[tuple[str, str]]) -> str:
+    width = max(len(name) for name, _ in rows)
+    return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
+
+
+def _as_html(title: str, rows: list[tuple[str, str]]) -> str:
+    body = "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th><td>{escape(value)}</td></tr>'
+        for name, value in rows
+    )
+    return f"<table><caption>{title}</caption>{body}</table>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -190,10 +203,7 @@ class BilliardResult:
 
     def summary(self) -> str:
         """Return the main figures as text, one to a line."""
-        rows = self._rows()
-        width = max(len(name) for name, _ in rows)
-        lines = [f"  {name:<{width}}  {value}" for name, value in rows]
-        return "\n".join(["Billiard in version space", *lines])
+        return _as_text("Billiard in version space", self._rows())
 
     def __repr__(self) -> str:
         n_trajectories, n_draws, m = self.draws.shape
@@ -204,11 +214,7 @@ class BilliardResult:
         )
 
     def _repr_html_(self) -> str:
-        body = "".join(
-            f'<tr><th style="text-align:left">{escape(name)}</th><td>{escape(value)}</td></tr>'
-            for name, value in self._rows()
-        )
-        return f"<table><caption>Billiard in version space</caption>{body}</table>"
+        return _as_html("Billiard in version space", self._rows())
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,3 +239,98 @@ class MaxMargin:
 
     converged: bool
     """Whether the gap fell below the tolerance."""
+
+
+class Estimate(NamedTuple):
+    """A number known from a random run."""
+
+    value: float
+    """The estimate."""
+
+    error: float
+    """Its standard error."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evidence:
+    """The logarithm of the share of the sphere that gives the examples their labels.
+
+    The ladder of transparencies kappa goes from 1, where every weight vector counts, down to hard
+    walls. ``m`` is the number of examples, ``k`` that of the rungs.
+    """
+
+    value: Any
+    """Nats, at most 0: a float, or an array of shape (n,) if asked for n rates of label noise."""
+
+    error: Any
+    """One standard error of `value`, in nats and of the same shape."""
+
+    log_transparency: NDArray[np.float64]
+    """(k,) ln kappa of the rungs, falling from 0. Where there were several ladders, of the
+    first."""
+
+    mean_violations: NDArray[np.float64]
+    """(k,) Mean number of violated examples on each rung."""
+
+    log_share: NDArray[np.float64]
+    """(m + 1,) ln of the share of the sphere that violates exactly v examples, v = 0, ..., m;
+    -inf where none was seen. Empty for ``"annealing"``."""
+
+    layers: NDArray[np.int64]
+    """(l, 2) The layers seen: how many examples labeled -1 and how many labeled +1 are violated.
+    Empty for ``"annealing"``."""
+
+    layer_shares: NDArray[np.float64]
+    """(l,) Share of each layer in all layers with as many violations."""
+
+    length: float
+    """Path in radians per trajectory."""
+
+    method: str
+    """``"integration"`` or ``"annealing"``."""
+
+    converged: bool
+    """Whether every error reached the tolerance."""
+
+    @classmethod
+    def from_run(cls, run: Mapping[str, Any], method: str) -> Self:
+        """Return the result of an engine's run, with an array for `value` and `error`."""
+        given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
+        seen = run["layer_shares"] > 0  # some are passed through in no time
+        return cls(
+            **given | {name: given[name][seen] for name in ("layers", "layer_shares")},
+            value=run["values"],
+            error=run["errors"],
+            log_transparency=0.0 - run["ladder"],
+            method=method,
+        )
+
+    def _figures(self) -> str:
+        pairs = zip(np.atleast_1d(self.value), np.atleast_1d(self.error), strict=True)
+        shown = [f"{value:.6g} ± {error:.2g}" for value, error in pairs]
+        return ", ".join(shown if len(shown) <= 5 else [*shown[:2], "...", shown[-1]])
+
+    def _rows(self) -> list[tuple[str, str]]:
+        steps = len(self.log_transparency)
+        return [
+            ("value", f"{self._figures()} nats"),
+            ("method", self.method),
+            ("converged", "yes" if self.converged else "no"),
+            ("path", f"{self.length:.4g} rad per trajectory"),
+            ("ladder", f"{steps} rungs, ln kappa down to {self.log_transparency[-1]:.3g}"),
+            (
+                "mean violations",
+                f"{self.mean_violations[0]:.4g} at the top, {self.mean_violations[-1]:.3g} below",
+            ),
+        ]
+
+    def summary(self) -> str:
+        """Return the main figures as text, one to a line."""
+        return _as_text("Evidence", self._rows())
+
+    def __repr__(self) -> str:
+        end = "" if self.converged else ", not converged"
+        return f"<Evidence: {self._figures()} nats, {self.method}{end}>"
+
+    def _repr_html_(self) -> str:
+        return _as_html("Evidence", self._rows())

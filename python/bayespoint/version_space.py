@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _core, _memory, _validation
 from bayespoint._core import InfeasibleError, __version__
+from bayespoint._evidence import EvidenceMixin
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.results import BilliardResult, MaxMargin
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["InfeasibleError", "VersionSpace", "__version__"]
 
 
-class VersionSpace:
+class VersionSpace(EvidenceMixin):
     """Version space of labeled examples, given by their Gram matrix.
 
     A weight vector ``w = sum(c_i phi_i)`` in the span of the feature vectors ``phi_i`` has plane
@@ -172,8 +173,9 @@ class VersionSpace:
         ----------
         method : {"light_trap", "perceptron", "max_margin"}, default="light_trap"
             "light_trap": a billiard whose walls let the ball in but not out. "perceptron": the
-            kernel perceptron, on for as long as an example is violated. "max_margin": the vector
-            with the largest margin.
+            kernel perceptron, on for as long as an example is violated. "max_margin": the search
+            for the largest margin, up to where every example is satisfied (`max_margin` goes on
+            from there).
         random_state : None, int, Generator or RandomState, default=None
             Seed. None asks NumPy's global generator.
         callback : callable, default=None
@@ -307,7 +309,7 @@ class VersionSpace:
         n_draws : int, default=100
             Draws to keep of each trajectory.
         length : float, default=None
-            Path length at which to stop, in radians per trajectory.
+            Path length at which to stop, in radians per trajectory, at least 1e-6.
         tol : float, default=None
             Estimated angular error of the center at which to stop, in radians. If `length`,
             `tol` and `max_bounces` are all None, `tol` is 0.1.
@@ -328,7 +330,7 @@ class VersionSpace:
             matrix. "auto": whichever is better in a pilot run. None: never.
         refresh_rate : float or "auto", default="auto"
             Changes per radian, positive: a number only with "pair" or "full". "auto" is the
-        better of several rates in a pilot run.
+            best of several rates in a pilot run.
         start : array-like of shape (m,), default=None
             Dual coefficients of the point all trajectories start from. Behind opaque walls it
             must lie in version space. None looks for one.

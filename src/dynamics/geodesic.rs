@@ -26,8 +26,8 @@ impl Dynamics for Geodesic {
         rng: &mut impl Rng,
     ) -> Arrival {
         let plane = ball.next_wall().plane;
-        let satisfied = space.satisfied(plane, ball.f()[plane]);
-        match mirror.meet(space.labels()[plane], satisfied, rng) {
+        let transparency = space.transparency(plane, ball.f()[plane], mirror);
+        match Mirror::meet(transparency, rng) {
             Encounter::Reflects => {
                 let hit = ball.reflect(space.gram());
                 Arrival::Bounce { plane: hit.plane, impulse: hit.impulse }

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, make_blobs
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
@@ -87,6 +87,18 @@ def test_the_sign_of_z_is_that_of_the_bayes_point():
     assert homogeneous.decision_function(far).tolist() == [0.0]
     assert homogeneous.predict(far).tolist() == [5]
     np.testing.assert_allclose(homogeneous.predict_proba(far), [[0.5, 0.5]])
+
+
+def test_no_center_is_a_tie():
+    """Two points of the same posterior weight: z is 0 everywhere, and the run says so."""
+    model = BayesPointClassifier(
+        kernel="linear", fit_intercept=False, softness=0.0, label_noise=0.2
+    )
+    with pytest.warns(ConvergenceWarning, match="center_error of nan"):
+        model.fit([[1.0], [1.0]], [0, 1])
+    assert not model.decision_function([[1.0], [-1.0]]).any()
+    assert model.predict([[1.0], [-1.0]]).tolist() == [0, 0]
+    np.testing.assert_allclose(model.predict_proba([[1.0], [-1.0]]), 0.5)
 
 
 def test_probabilities_are_calibrated_better_than_the_base_rate():
@@ -226,10 +238,12 @@ def test_hard_boundary_needs_separable_examples():
     labels = np.append(y[:20], 1 - y[:20])
     with pytest.raises(InfeasibleError, match="the same direction and different labels"):
         BayesPointClassifier(softness=0.0).fit(twice, labels)
-    # Either kind of noise explains them.
+    # Either kind of noise explains them. A third vote for each point keeps the two labels from
+    # canceling, which would leave no center to find.
+    thrice, labels = np.vstack([twice, x[:20]]), np.append(labels, y[:20])
     for settings in ({"softness": 0.1}, {"softness": 0.0, "label_noise": 0.2}):
         model = BayesPointClassifier(kernel=kernels.RBF(0.3), random_state=0, **settings)
-        model.fit(twice, labels)
+        model.fit(thrice, labels)
 
 
 def test_hard_boundary_labels_the_training_examples():

@@ -55,6 +55,8 @@ def test_names():
     assert kernels.resolve("linear", X) == kernels.Linear()
     assert kernels.resolve("poly", X) == kernels.Polynomial(degree=3, coef0=1.0)
     assert kernels.resolve("precomputed", X) == "precomputed"
+    for scale in (2.0**-600, 2.0**-520, 1.0, 2.0**520, 2.0**1000):
+        assert kernels.resolve("rbf", scale * X).sigma == scale * np.sqrt(7 * X.var() / 2)
     scaled = kernels.resolve("rbf", X)
     gamma = 1 / (X.shape[1] * X.var())
     np.testing.assert_allclose(scaled(X, Y), pairwise.rbf_kernel(X, Y, gamma=gamma), rtol=1e-12)

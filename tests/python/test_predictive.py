@@ -128,6 +128,17 @@ def test_without_softness_the_span_may_be_smaller():
     assert predictive.factorize(inputs @ inputs.T, 1.0, np.zeros(40)).rank == 4
 
 
+def test_a_short_feature_vector_counts_for_the_rank():
+    lengths = np.array([1e-20, 1.0, 1e20])
+    gram = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.1], [0.2, 0.1, 1.0]])
+    scaled = gram * np.outer(lengths, lengths)
+    factor = predictive.factorize(scaled, 0.0, np.zeros(3))
+    assert factor.rank == 3
+    k_star = np.array([[0.3, -0.4, 0.5]])
+    expected = k_star @ np.linalg.solve(gram, k_star.T)
+    np.testing.assert_allclose(factor.explained(k_star * lengths), expected.ravel(), rtol=1e-10)
+
+
 @pytest.mark.parametrize("softness", [0.0, 0.3, 1e-14])
 @pytest.mark.parametrize("overwrite", [True, False])
 def test_factor(softness, overwrite):

@@ -151,6 +151,20 @@ def test_float32_is_converted_and_made_symmetric():
     np.testing.assert_allclose(space.gram, matrix, rtol=1e-6)
 
 
+def test_float32_of_low_rank_needs_no_factor():
+    """Its rounding leaves eigenvalues below zero, which the default refresh does without."""
+    points = np.random.default_rng(0).standard_normal((60, 5)).astype(np.float32)
+    labels = np.where(points[:, 0] > 0, 1, -1)
+    matrix = points @ points.T
+    assert np.linalg.eigvalsh(matrix.astype(float))[0] < -1e-8
+    result = VersionSpace(matrix, labels).sample(tol=0.01, random_state=0)
+    exact = VersionSpace((points.astype(float) @ points.T), labels)
+    expected = exact.sample(tol=0.01, random_state=0)
+    assert exact.contains(result.center)
+    found, wanted = points.T @ result.center, points.T @ expected.center
+    np.testing.assert_allclose(found, wanted, atol=0.05)
+
+
 def test_integers_are_converted():
     space = VersionSpace([[2, 1], [1, 2]], [1, -1])
     assert space.gram.dtype == np.float64
@@ -207,6 +221,55 @@ def test_one_class_of_signs_and_one_example():
     assert VersionSpace(np.eye(3), [1, 1, 1]).y.tolist() == [1, 1, 1]
     space = VersionSpace([[4.0]], [-1.0])
     np.testing.assert_allclose(space.sample(length=10.0, random_state=0).center, [-0.5])
+
+
+# --- scales ---
+
+
+@pytest.mark.parametrize("scale", [1e-149, 1.0, 1e149])
+def test_the_scale_of_the_matrix_does_not_matter(scale):
+    labels = np.resize([1, -1, -1], 5)
+    for refresh in ("pair", "full", "auto"):
+        space = VersionSpace(scale * np.eye(5), labels)
+        result = space.sample(length=3000.0, refresh=refresh, random_state=0)
+        exact = labels / np.sqrt(5 * scale)
+        np.testing.assert_allclose(result.center / exact, 1.0, atol=6 * result.center_error)
+        assert result.center_norm == pytest.approx(0.8385, abs=0.01)
+        assert space.max_margin().margin == pytest.approx(np.sqrt(scale / 5))
+        assert space.contains(space.feasible_point("perceptron"))
+
+
+@pytest.mark.parametrize("scale", [1e-151, 1e-300, 1e151, 1e300])
+def test_a_scale_that_cannot_be_squared_is_refused(scale):
+    for matrix, settings in [
+        (scale * gram(), {}),
+        (np.diag([1.0, scale, 1.0, 1.0]), {}),
+        (np.zeros((4, 4)), {"softness": scale}),
+    ]:
+        with pytest.raises(ValueError, match=r"diagonal entry of gram .* from 1e-150 to 1e\+150"):
+            VersionSpace(matrix, LABELS, **settings)
+    x = np.random.default_rng(0).standard_normal((10, 2))
+    with pytest.raises(ValueError, match=r"diagonal entry of .* from 1e-150 to"):
+        BayesPointClassifier(softness=1e200).fit(x, np.resize([0, 1], 10))
+
+
+def test_long_and_short_feature_vectors():
+    """Their lengths do not matter, however different: full refreshes reach all of the span."""
+    lengths, labels = np.array([1e-30, 1e-9, 1.0, 1e9, 1e30]), np.resize([1, -1, -1], 5)
+    for refresh in ("pair", "full", "auto"):
+        space = VersionSpace(np.diag(lengths**2), labels)
+        result = space.sample(length=3000.0, refresh=refresh, random_state=0)
+        exact = labels / (lengths * np.sqrt(5))
+        np.testing.assert_allclose(result.center / exact, 1.0, atol=6 * result.center_error)
+
+
+def test_a_path_too_short_to_integrate_is_refused():
+    space = VersionSpace(np.eye(4), LABELS)
+    with pytest.raises(ValueError, match=r"length must be .* in \[1e-06, inf\); got 1e-09"):
+        space.sample(length=1e-9)
+    result = space.sample(length=1e-6, n_trajectories=1, n_draws=1, random_state=0)
+    assert result.center_norm == pytest.approx(1.0, abs=1e-9)
+    assert space.contains(result.center)
 
 
 # --- examples that contradict one another ---
@@ -338,8 +401,13 @@ def test_choices_are_listed():
     ("settings", "text"),
     [
         ({"kernel": "laplace"}, "kernel must be one of 'linear', 'rbf', 'poly', 'precomputed'"),
-        ({"kernel": None}, "kernel must be one of"),
-        ({"softness": "evidence"}, "softness must be a number of at least 0; got 'evidence'"),
+        ({"kernel": 3}, "kernel must be one of"),
+        ({"softness": "evidence"}, "softness must be a number with optimizer=None"),
+        (
+            {"softness": "much"},
+            "softness must be a number of at least 0 or \"evidence\"; got 'much'",
+        ),
+        ({"optimizer": "grid"}, "optimizer must be one of 'evidence', None; got 'grid'"),
         ({"softness": -1.0}, "softness must be"),
         ({"label_noise": 0.5}, "label_noise must be"),
         ({"label_noise": (0.1, 0.7)}, r"label_noise\[1\] must be"),
@@ -370,6 +438,8 @@ def test_seeds():
 def test_threads(monkeypatch):
     monkeypatch.setattr(_validation.joblib, "cpu_count", lambda: 6)
     assert [_validation.threads(n) for n in (None, 1, 3, -1, -2, -6, -9)] == [1, 1, 3, 6, 5, 1, 1]
+    # No more than there are trajectories: 100 000 threads would take minutes to start.
+    VersionSpace(np.eye(4), LABELS).sample(n_jobs=100_000, length=100.0, random_state=0)
 
 
 # --- memory ---
@@ -421,9 +491,9 @@ def test_a_kernel_matrix_too_large_is_refused(monkeypatch):
         raise AssertionError("the kernel was evaluated")
 
     memory = namedtuple("memory", "available")
-    monkeypatch.setattr(_memory.psutil, "virtual_memory", lambda: memory(20 * 2**20))
+    monkeypatch.setattr(_memory.psutil, "virtual_memory", lambda: memory(12 * 2**20))
     x = np.random.default_rng(0).standard_normal((1000, 2))
-    with pytest.raises(MemoryError, match=r"needs 21\.4 MiB, but only 20\.0 MiB of memory is av"):
+    with pytest.raises(MemoryError, match=r"needs 13\.7 MiB, but only 12\.0 MiB of memory is av"):
         BayesPointClassifier(kernel=kernel).fit(x, np.resize([0, 1], 1000))
 
 

@@ -1,0 +1,351 @@
+"""What a fitted classifier can tell beyond predictions, as a mixin of its class."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayespoint import _memory, _validation, kernels, predictive
+from bayespoint._validation import Floats, RandomState
+from bayespoint.results import Estimate
+from bayespoint.version_space import InfeasibleError, VersionSpace
+
+
+class DecisionsMixin:
+    """Decisions and questions that need the whole posterior, not its center alone."""
+
+    classes_: NDArray[Any]
+    kernel_: Any
+    X_fit_: Floats | None
+    softness_: float
+    label_noise_: tuple[float, float]
+    n_jobs: int | None
+    random_state: RandomState
+    _offset: float
+    _index: NDArray[np.intp]
+    _softness: Floats
+
+    def _posterior(self) -> predictive.Posterior:
+        raise NotImplementedError
+
+    def _checked_inputs(self, X: ArrayLike) -> Floats:
+        raise NotImplementedError
+
+    def predict_proba(
+        self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
+    ) -> Floats:
+        raise NotImplementedError
+
+    def sample_functions(
+        self,
+        X: ArrayLike,
+        *,
+        gram: ArrayLike | None = None,
+        random_state: RandomState = None,
+    ) -> Floats:
+        r"""Draw latent functions from the posterior and evaluate them at points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs; with kernel="precomputed" the (n_samples, n_train) kernel values between them
+            and the training examples.
+        gram : array-like of shape (n_samples, n_samples), default=None
+            With kernel="precomputed", and only then: kernel values between the points.
+        random_state : None, int, Generator or RandomState, default=None
+            Seed of lengths and noise. None asks NumPy's global generator.
+
+        Returns
+        -------
+        ndarray of shape (n_draws_total, n_samples) or (n_classes, n_draws_total, n_samples)
+            One function for each draw of the billiard, trajectory by trajectory; with more than
+            two classes for each class against the rest. A positive value stands for the second
+            class, or for the class against the rest.
+
+        Raises
+        ------
+        ValueError
+            If `gram` is needed and missing, or is no symmetric positive semidefinite matrix.
+        MemoryError
+            If the functions or the covariance of the points do not fit into memory.
+
+        Notes
+        -----
+        Let :math:`A = K + \mathrm{offset} + \Lambda` for the training examples and
+        :math:`K_*` the kernel values, offset included, between the points and the examples. A draw
+        with dual coefficients :math:`\gamma` has values :math:`\rho K_* \gamma + \eta`: the
+        length :math:`\rho` has the chi law with n degrees of freedom, n the rank of A, and
+        :math:`\eta` is Gaussian with the covariance :math:`K_{**} + \mathrm{offset} + \lambda I -
+        K_* A^{-1} K_*^\top` of the points given the examples, all independent of one another.
+        That is the exact joint law of the values whose signs are the labels before label noise.
+        With `softness` each row of `X` has a noise of its own. Draws of one trajectory are
+        correlated as the billiard left them.
+        """
+        posterior = self._posterior()
+        inputs = self._checked_inputs(X)
+        if isinstance(self.kernel_, str):
+            if gram is None:
+                raise ValueError(
+                    "gram must hold the (n_samples, n_samples) kernel values between the points "
+                    "with kernel='precomputed'; got None"
+                )
+            between, _ = _validation.gram_matrix(gram, name="gram")
+            if between.shape != (len(inputs), len(inputs)):
+                raise ValueError(
+                    f"gram must have shape ({len(inputs)}, {len(inputs)}); got {between.shape}"
+                )
+        elif gram is not None:
+            raise ValueError("gram must be None unless kernel='precomputed'")
+        else:
+            between = kernels.evaluate(self.kernel_, inputs)
+        rng = np.random.default_rng(_validation.seed(random_state))
+        functions = posterior.functions(inputs, between, rng)
+        return functions[0] if len(self.classes_) == 2 else functions
+
+    def reject(
+        self,
+        X: ArrayLike,
+        cost: float,
+        *,
+        method: str = "moments",
+        diag: ArrayLike | None = None,
+    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return the most probable labels, and where to abstain from them.
+
+        An error costs 1 and abstention `cost`: abstention is better where the expected loss, 1
+        minus the largest probability, exceeds `cost`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As for `predict_proba`.
+        cost : float
+            Cost of abstention in [0, 1]. From 1 - 1 / n_classes on nothing is rejected.
+        method : {"moments", "mixture"}, default="moments"
+            Form of the probabilities, as for `predict_proba`.
+        diag : array-like of shape (n_samples,), default=None
+            As for `decision_function`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            The class whose label is most likely observed, label noise included: with noise that
+            differs between the classes that may be another than `predict` returns. A tie goes to
+            the first class.
+        rejected : ndarray of shape (n_samples,), bool
+            True where to abstain.
+
+        Raises
+        ------
+        ValueError
+            If `cost` is outside [0, 1], or `diag` is needed and missing.
+
+        See Also
+        --------
+        bayespoint.rejection.rejection_curve : Error and coverage at every cost.
+
+        References
+        ----------
+        C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
+        Information Theory 16, 1970.
+        """
+        cost = _validation.real("cost", cost, low=0.0, high=1.0)
+        probability = self.predict_proba(X, method=method, diag=diag)
+        labels: NDArray[Any] = self.classes_[probability.argmax(axis=1)]
+        # Sums of probabilities are 1 up to rounding: an even split is no loss above 1 - 1/n.
+        rejected = 1 - probability.max(axis=1) > cost + 1e-12
+        return labels, rejected
+
+    def bayes_point(self, X_unlabelled: ArrayLike) -> Floats:
+        r"""Return the function closest to the vote of the draws on given points.
+
+        Parameters
+        ----------
+        X_unlabelled : array-like of shape (n_samples, n_features)
+            Points where to be close, such as the test inputs; with kernel="precomputed" the
+            (n_samples, n_train) kernel values between them and the training examples.
+
+        Returns
+        -------
+        ndarray of shape (1, n_train) or (n_classes, n_train)
+            Dual coefficients c, one row for each binary problem as in `dual_coef_`, but not
+            scaled: the function is :math:`\sum_i c_i k(x_i, x)` plus the intercept
+            :math:`\sum_i c_i` with `fit_intercept`. It predicts by its sign.
+
+        Notes
+        -----
+        The vote is the mean over draws of the sign of :math:`\langle w, \phi(x)\rangle`. Among
+        functions f in the span of the training examples this one minimizes :math:`\sum_x
+        (f(x) - \mathrm{vote}(x))^2 + r |f|^2`. The ridge r, 1e-8 times the mean nonzero
+        eigenvalue of the points' matrix of inner products within that span, only decides what the
+        points leave open. That is the Bayes point as Herbrich et al. define it (after their Eq. 7),
+        with the given points in place of a density, and a function of any length. The center of
+        mass approximates it without points.
+
+        References
+        ----------
+        R. Herbrich, T. Graepel and C. Campbell, "Bayes Point Machines", Journal of Machine
+        Learning Research 1, 2001.
+        """
+        posterior = self._posterior()
+        return posterior.closest_to_vote(self._checked_inputs(X_unlabelled))
+
+    def log_labeling_probability(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        tol: float = 0.1,
+        max_length: float = 1e5,
+        random_state: RandomState = None,
+    ) -> Estimate:
+        """Return ln of the posterior probability that all points have the given labels.
+
+        The points are judged together: the value is not the sum of what `predict_log_proba`
+        says of each.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Points, at least one.
+        y : array-like of shape (n_samples,)
+            Their labels, from `classes_`.
+        tol : float, default=0.1
+            Standard error to reach, in nats. Positive.
+        max_length : float, default=1e5
+            Path in radians per trajectory at which to stop all the same, for each of two
+            evidences.
+        random_state : None, int, Generator or RandomState, default=None
+            Seed. None asks NumPy's global generator.
+
+        Returns
+        -------
+        Estimate
+            ``value`` and standard ``error`` in nats. Chance may put it slightly above 0. Minus
+            infinity, with an infinite error, if no weight vector was met that labels examples and
+            points alike.
+
+        Raises
+        ------
+        ValueError
+            With more than two classes, with kernel="precomputed", for unknown labels, or if a
+            setting is out of range.
+        MemoryError
+            If the kernel matrix of examples and points does not fit into memory.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If an evidence ended with too large an error.
+
+        Notes
+        -----
+        The value is the log evidence of examples and points less that of the examples, both by
+        :meth:`VersionSpace.evidence` with the label noise of the fit: labels are those that
+        would be observed. Each is given half of the tolerated variance. The points have the
+        softness of the fit, undivided by class weights.
+        """
+        posterior = self._posterior()
+        inputs = self._checked_inputs(X)
+        if len(self.classes_) > 2:
+            raise ValueError(
+                "log_labeling_probability needs two classes; the classifier was fitted to "
+                f"{len(self.classes_)}"
+            )
+        if isinstance(self.kernel_, str) or posterior.inputs is None:
+            raise ValueError(
+                "log_labeling_probability needs a kernel that can be evaluated; got "
+                "kernel='precomputed'"
+            )
+        positive = self._known_labels(y, len(inputs))
+        tol = _validation.real("tol", tol, low=0.0, low_open=True)
+        everything = np.concatenate([posterior.inputs, inputs])
+        m, total = len(posterior.inputs), len(everything)
+        _memory.require(8.0 * (total**2 + m**2), f"the kernel matrix of {total} points")
+        gram = kernels.evaluate(self.kernel_, everything)
+        softness = np.concatenate([self._softness, np.full(len(inputs), self.softness_)])
+        labels = np.concatenate([self._index, positive])
+        noise = self.label_noise_ if self.label_noise_[0] != self.label_noise_[1] else None
+        rng = np.random.default_rng(_validation.seed(random_state))
+        values, variance = [], 0.0
+        for n in (m, total):
+            space = VersionSpace(
+                np.ascontiguousarray(gram[:n, :n]),
+                np.where(labels[:n] > 0, 1, -1),
+                softness=softness[:n],
+                offset=self._offset,
+            )
+            try:
+                found = space.evidence(
+                    self.label_noise_[0] if noise is None else noise,
+                    tol=tol / math.sqrt(2),
+                    max_length=max_length,
+                    n_jobs=self.n_jobs,
+                    random_state=rng,
+                )
+            except InfeasibleError:
+                if n == m:  # the examples alone: nothing to compare with
+                    raise
+                return Estimate(-math.inf, math.inf)
+            values.append(found.value)
+            variance += found.error**2
+        return Estimate(values[1] - values[0], math.sqrt(variance))
+
+    def _known_labels(self, y: ArrayLike, n: int) -> NDArray[np.intp]:
+        """Return the indices in `classes_` of n labels."""
+        labels = np.asarray(y)
+        if labels.shape != (n,) or n == 0:
+            raise ValueError(f"y must have shape ({n},) and n > 0; got shape {labels.shape}")
+        known = labels[:, None] == self.classes_
+        if not known.any(axis=1).all():
+            strange = labels[~known.any(axis=1)].tolist()[0]
+            raise ValueError(f"y must hold labels among {self.classes_.tolist()}; got {strange!r}")
+        return np.asarray(known.argmax(axis=1))
+
+    def suggest_query(self, X: ArrayLike, n: int = 1) -> NDArray[np.intp]:
+        """Return the points whose labels would tell most: where the draws are most divided.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Candidates; with kernel="precomputed" the (n_samples, n_train) kernel values between
+            them and the training examples.
+        n : int, default=1
+            How many to choose, from 1 to n_samples.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Row numbers of `X`, the most evenly split vote first; ties in the order of `X`. With
+            more than two classes it is the two classes with the most votes that are compared.
+
+        Raises
+        ------
+        ValueError
+            If `n` is out of range.
+
+        Notes
+        -----
+        Each point is judged by itself: rows that are near each other may be chosen together. To
+        halve version space with each label, choose one, label it and fit again.
+
+        References
+        ----------
+        H. S. Seung, M. Opper and H. Sompolinsky, "Query by committee", Proceedings of the Fifth
+        Workshop on Computational Learning Theory, 1992.
+        """
+        posterior = self._posterior()
+        inputs = self._checked_inputs(X)
+        n = _validation.integer("n", n, low=1)
+        if n > len(inputs):
+            raise ValueError(f"n must be at most the number of points, {len(inputs)}; got {n}")
+        votes = posterior.votes(inputs)
+        if len(self.classes_) == 2:
+            lead = np.abs(votes[:, 0])
+        else:
+            ordered = np.sort(votes, axis=1)
+            lead = ordered[:, -1] - ordered[:, -2]
+        return np.argsort(lead, kind="stable")[:n]

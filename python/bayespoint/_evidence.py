@@ -1,0 +1,236 @@
+"""What :class:`VersionSpace` tells of its size, as a mixin of its own."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from bayespoint._core import InfeasibleError
+from bayespoint._ladder import Callback, Settings, complaint, log_evidence, noise_rates
+from bayespoint._validation import Floats, Labels, RandomState
+from bayespoint.results import Evidence
+
+
+class EvidenceMixin:
+    """The methods of a version space that weigh it."""
+
+    gram: Floats
+    y: Labels
+    softness: Floats
+    offset: float
+
+    def _refuse_conflicts(self) -> None:
+        raise NotImplementedError
+
+    def log_volume(
+        self,
+        *,
+        method: str = "integration",
+        tol: float = 0.1,
+        max_length: float = 1e5,
+        n_trajectories: int = 4,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        callback: Callback = None,
+    ) -> Evidence:
+        r"""Return ln of the share of the sphere that version space takes.
+
+        With `softness` that is the log marginal likelihood of Gaussian-process classification
+        with probit noise, exact but for the sampling error that is reported.
+
+        Parameters
+        ----------
+        method : {"integration", "annealing"}, default="integration"
+            "integration": trajectories in equilibrium on a ladder of transparencies, all rungs
+            combined by multi-histogram reweighting. "annealing": annealed importance sampling down
+            the same ladder, an independent check with a larger error for the same work.
+        tol : float, default=0.1
+            Standard error at which to stop, in nats. Positive.
+        max_length : float, default=1e5
+            Path in radians per trajectory at which to stop all the same. Positive. The first pass
+            of the ladder is made in full, however long.
+        n_trajectories : int, default=4
+            Independent trajectories, at least 1.
+        n_jobs : int, default=None
+            Threads, as joblib counts them: None is 1, -1 all processors. It does not change the
+            result.
+        random_state : None, int, Generator or RandomState, default=None
+            Seed. None asks NumPy's global generator.
+        callback : callable, default=None
+            Called about ten times a second, on the calling thread, with a mapping of ``length``
+            (radians per trajectory) and ``error`` (nats) so far. What it raises ends the run.
+
+        Returns
+        -------
+        Evidence
+            The value in nats, at most 0, with its standard error.
+
+        Raises
+        ------
+        InfeasibleError
+            If version space was never entered: it is empty, or the run was too short for its
+            size. ``violations`` is the smallest number of violated examples seen.
+        ValueError
+            If a setting is out of range.
+        MemoryError
+            If there is no room for a factor of the Gram matrix.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the run ended with a standard error above `tol`.
+
+        Notes
+        -----
+        With transparency :math:`\kappa` the share becomes
+        :math:`Z(\kappa) = E[\kappa^{\text{violations}}]` over the sphere. It is 1 at
+        :math:`\kappa = 1`, and the volume at :math:`\kappa = 0`.
+
+        References
+        ----------
+        M. R. Shirts and J. D. Chodera, "Statistically optimal analysis of samples from multiple
+        equilibrium states", Journal of Chemical Physics 129, 2008.
+
+        R. M. Neal, "Annealed importance sampling", Statistics and Computing 11, 2001.
+
+        Examples
+        --------
+        Ten orthogonal planes cut the sphere into 1024 equal pieces.
+
+        >>> import numpy as np
+        >>> from bayespoint import VersionSpace
+        >>> found = VersionSpace(np.eye(10), np.ones(10)).log_volume(random_state=0)
+        >>> bool(abs(found.value + 10 * np.log(2)) < 4 * found.error < 0.4)
+        True
+        """
+        settings = Settings.check(
+            method=method,
+            tol=tol,
+            max_length=max_length,
+            n_trajectories=n_trajectories,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            callback=callback,
+        )
+        self._refuse_conflicts()
+        found = log_evidence(self, 0.0, settings)
+        if (message := complaint(found, settings.tol)) is not None:
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        return found
+
+    def evidence(
+        self,
+        label_noise: float | tuple[float, float] | Sequence[float] | Floats = 0.0,
+        *,
+        method: str = "integration",
+        tol: float = 0.1,
+        max_length: float = 1e5,
+        n_trajectories: int = 4,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        callback: Callback = None,
+    ) -> Evidence:
+        r"""Return the log probability of the labels, given a rate of label noise.
+
+        Parameters
+        ----------
+        label_noise : float, tuple of two floats, or array-like of shape (n,), default=0.0
+            Probability in [0, 0.5) that a label was flipped. A tuple of two gives it for
+            examples that truly are negative and for those that truly are positive. A list or
+            array holds rates for both classes alike: one ladder serves them all.
+        method : {"integration", "annealing"}, default="integration"
+            As for `log_volume`. Rates that differ between the classes need "integration".
+        tol : float, default=0.1
+            Standard error at which to stop, in nats, for each of the rates. Positive.
+        max_length : float, default=1e5
+            As for `log_volume`.
+        n_trajectories : int, default=4
+            Independent trajectories, at least 1. For rates that differ between the classes half
+            as many, rounded up, on each of eight ladders.
+        n_jobs, random_state, callback
+            As for `log_volume`.
+
+        Returns
+        -------
+        Evidence
+            The value in nats with its standard error: floats, or arrays of shape (n,) for n
+            rates.
+
+        Raises
+        ------
+        InfeasibleError
+            If every value is minus infinity, which takes a rate of 0: see `log_volume`. In an
+            array with other rates such a value stays. Its error is infinite, or 0 where two
+            examples prove that no weight vector satisfies both.
+        ValueError
+            If a rate or a setting is out of range.
+        TypeError
+            If a rate is not a number.
+        MemoryError
+            If there is no room for a factor of the Gram matrix.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the run ended with a standard error above `tol`.
+
+        Notes
+        -----
+        For a rate :math:`\epsilon` of either class the value is
+        :math:`m \ln(1 - \epsilon) + \ln Z(\epsilon / (1 - \epsilon))`, with Z as in
+        `log_volume`. For :math:`\epsilon_-` and :math:`\epsilon_+` it is :math:`n_-
+        \ln(1 - \epsilon_-) + n_+ \ln(1 - \epsilon_+) + \ln Z(\kappa_-, \kappa_+)`. Here
+        :math:`n_\pm` examples are labeled :math:`\pm`, :math:`\kappa_- = \epsilon_+ / (1 -
+        \epsilon_-)` and :math:`\kappa_+ = \epsilon_- / (1 - \epsilon_+)`. That Z is a sum over
+        how many examples of either label are violated. Eight independent ladders down to the
+        smaller transparency tell their shares of the sphere, and their spread is the error
+        reported. Pairs far from equal call for layers that such ladders seldom see: expect a
+        larger error there.
+
+        Examples
+        --------
+        Orthogonal planes leave every label to chance, however noisy.
+
+        >>> import numpy as np
+        >>> from bayespoint import VersionSpace
+        >>> space = VersionSpace(np.eye(6), [1, -1, 1, 1, -1, 1])
+        >>> found = space.evidence([0.0, 0.1, 0.3], random_state=0)
+        >>> bool((abs(found.value + 6 * np.log(2)) < 4 * found.error).all())
+        True
+        """
+        settings = Settings.check(
+            method=method,
+            tol=tol,
+            max_length=max_length,
+            n_trajectories=n_trajectories,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            callback=callback,
+        )
+        rates = noise_rates(label_noise)
+        if not np.any(rates):
+            self._refuse_conflicts()
+        if isinstance(rates, np.ndarray) and 0 < np.count_nonzero(rates) < len(rates):
+            found = self._with_rates_of_zero(rates, settings)
+        else:
+            found = log_evidence(self, rates, settings)
+        if (message := complaint(found, settings.tol)) is not None:
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        return found
+
+    def _with_rates_of_zero(self, rates: Floats, settings: Settings) -> Evidence:
+        """Return the evidence for rates of which some are zero, of a provable value perhaps."""
+        try:
+            self._refuse_conflicts()
+        except InfeasibleError:
+            noisy = rates > 0
+            found = log_evidence(self, rates[noisy], settings)
+            value, error = np.full(len(rates), -math.inf), np.zeros(len(rates))
+            value[noisy], error[noisy] = found.value, found.error
+            return replace(found, value=value, error=error)
+        return log_evidence(self, rates, settings)

@@ -1,0 +1,375 @@
+"""Volumes and evidence against closed forms, brute force and repetition."""
+
+import dataclasses
+import math
+import pickle
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from bayespoint import ConvergenceWarning, Evidence, InfeasibleError, VersionSpace, kernels
+
+# The engine adds up what it saw in no fixed order: the last digits differ between runs.
+BITS = 1e-10
+RATES = np.array([0.0, 0.02, 0.1, 0.3])
+
+
+def gaussian_process(m, seed, softness=0.3):
+    """A few examples of a Gaussian process with probit noise."""
+    rng = np.random.default_rng(seed)
+    inputs = rng.standard_normal((m, 2))
+    labels = np.where(inputs[:, 0] + 0.5 * rng.standard_normal(m) > 0, 1, -1)
+    labels[:2] = 1, -1
+    return VersionSpace(kernels.RBF(1.0)(inputs), labels, softness=softness, offset=1.0)
+
+
+def brute_force(space, first, second, n=1_000_000, seed=99):
+    """Return ln p(y | noise of either class) and its error, over draws of f from the prior."""
+    matrix = space.gram + space.offset + np.diag(space.softness)
+    values, vectors = np.linalg.eigh(matrix)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    f = np.random.default_rng(seed).standard_normal((n, len(root))) @ root.T
+    observed = np.where(space.y > 0, 1 - second, 1 - first)
+    flipped = np.where(space.y > 0, first, second)
+    likelihood = np.where(f * space.y > 0, observed, flipped).prod(axis=1)
+    mean = likelihood.mean()
+    return math.log(mean), likelihood.std() / mean / math.sqrt(n)
+
+
+def random_labels(m=14, r=3, seed=4):
+    """Labels at random: infeasible, with the fewest violations of any direction."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((m, r))
+    labels = rng.choice([-1, 1], m)
+    w = rng.standard_normal((r, 200_000))
+    fewest = int(((x @ w) * labels[:, None] <= 0).sum(axis=0).min())
+    assert fewest >= 2
+    return VersionSpace(x @ x.T, labels), fewest
+
+
+# --- values ---
+
+
+@pytest.mark.parametrize(
+    ("method", "m"),
+    [
+        *(("integration", m) for m in (2, 5, 20, 50)),
+        *(("annealing", m) for m in (2, 5, 20)),
+    ],
+)
+def test_orthants(m, method):
+    """Orthogonal planes cut the sphere into 2^m equal pieces, however long the normals."""
+    labels = np.resize([1, -1, -1], m)
+    space = VersionSpace(np.diag(np.arange(1.0, m + 1)), labels)
+    found = space.log_volume(method=method, random_state=m)
+    assert isinstance(found, Evidence)
+    assert found.converged
+    assert found.method == method
+    assert 0 < found.error <= 0.1
+    assert abs(found.value + m * math.log(2)) < 4 * found.error
+    finer = space.log_volume(method=method, tol=0.05, random_state=m)
+    assert finer.error <= 0.05
+    assert finer.length > found.length
+    assert abs(finer.value + m * math.log(2)) < 4 * finer.error
+
+
+def test_angles():
+    """In the plane the share is the angle over the whole turn; in three dimensions Girard's."""
+    rng = np.random.default_rng(0)
+    for seed in range(3):
+        x = rng.standard_normal((2, 2))
+        x /= np.linalg.norm(x, axis=1, keepdims=True)
+        exact = math.log(0.5 - math.acos(x[0] @ x[1]) / (2 * math.pi))
+        found = VersionSpace(x @ x.T, [1, 1]).log_volume(tol=0.05, random_state=seed)
+        assert abs(found.value - exact) < 4 * found.error <= 0.2
+        x = rng.standard_normal((3, 3))
+        x /= np.linalg.norm(x, axis=1, keepdims=True)
+        corners = [math.pi - math.acos(x[i] @ x[j]) for i, j in ((0, 1), (1, 2), (0, 2))]
+        exact = math.log((sum(corners) - math.pi) / (4 * math.pi))
+        found = VersionSpace(x @ x.T, [1, 1, 1]).log_volume(tol=0.05, random_state=seed)
+        assert abs(found.value - exact) < 4 * found.error <= 0.2
+
+
+def test_one_direction():
+    """All examples on one line: half of the sphere, or none of it; no error either way."""
+    found = VersionSpace(np.ones((3, 3)), [1, 1, 1]).log_volume()
+    assert (found.value, found.error) == (pytest.approx(-math.log(2)), 0.0)
+    mixed = VersionSpace(np.ones((3, 3)), [1, -1, 1])
+    exact = math.log(0.5 * 0.2**2 * 0.8 + 0.5 * 0.2 * 0.8**2)
+    assert mixed.evidence(0.2).value == pytest.approx(exact)
+    with pytest.raises(InfeasibleError):
+        mixed.evidence(0.0)
+    # Observed +, -, +: right for f > 0 but for the second, and the other way around.
+    pair = 0.5 * 0.7**2 * 0.3 + 0.5 * 0.1**2 * 0.9
+    found = mixed.evidence((0.1, 0.3))
+    assert found.value == pytest.approx(math.log(pair))
+    assert found.error == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("m", [4, 6, 8])
+@pytest.mark.parametrize("method", ["integration", "annealing"])
+def test_a_gaussian_process_against_its_prior(m, method):
+    space = gaussian_process(m, seed=m)
+    found = space.evidence(RATES, method=method, tol=0.03, random_state=m)
+    assert found.value.shape == found.error.shape == RATES.shape
+    assert (found.error <= 0.03).all()
+    for i, rate in enumerate(RATES):
+        exact, error = brute_force(space, rate, rate)
+        assert error < 0.02
+        assert abs(found.value[i] - exact) < 4 * math.hypot(found.error[i], error)
+
+
+def test_one_ladder_serves_every_rate():
+    space = gaussian_process(30, seed=5)
+    together = space.evidence(RATES, tol=0.05, random_state=0)
+    for i, rate in enumerate(RATES.tolist()):
+        alone = space.evidence(rate, tol=0.05, random_state=10 + i)
+        assert isinstance(alone.value, float)
+        assert isinstance(alone.error, float)
+        error = math.hypot(alone.error, together.error[i])
+        assert abs(alone.value - together.value[i]) < 4 * error
+    as_list = space.evidence(RATES.tolist(), tol=0.05, random_state=0)
+    np.testing.assert_allclose(as_list.value, together.value, rtol=BITS)
+    assert space.evidence([0.1], random_state=0).value.shape == (1,)
+    volume, zero = space.log_volume(random_state=3), space.evidence(random_state=3)
+    np.testing.assert_allclose(volume.value, zero.value, rtol=BITS)
+
+
+@pytest.mark.parametrize("pair", [(0.05, 0.3), (0.3, 0.05), (0.0, 0.3), (0.2, 0.0), (0.45, 0.4)])
+@pytest.mark.parametrize("m", [3, 6])
+def test_a_rate_for_either_class(m, pair):
+    space = gaussian_process(m, seed=20 + m)
+    found = space.evidence(pair, tol=0.03, random_state=1)
+    assert found.converged
+    assert 0 < found.error <= 0.03
+    exact, error = brute_force(space, *pair)
+    assert abs(found.value - exact) < 4 * math.hypot(found.error, error)
+    wrong, _ = brute_force(space, *pair[::-1])
+    if abs(wrong - exact) > 0.3:
+        assert abs(found.value - wrong) > 4 * found.error
+    np.testing.assert_allclose(np.exp(found.log_share).sum(), 1.0, rtol=1e-6)
+
+
+def test_equal_rates_are_one_rate():
+    space = gaussian_process(10, seed=1)
+    one, two = (space.evidence(rate, random_state=0) for rate in (0.1, (0.1, 0.1)))
+    np.testing.assert_allclose((one.value, one.error), (two.value, two.error), rtol=BITS)
+    # And nearly equal ones nearly so, by the other road.
+    near = space.evidence((0.1, 0.1001), random_state=1)
+    assert abs(near.value - one.value) < 4 * math.hypot(near.error, one.error) + 0.01
+
+
+@pytest.mark.parametrize("what", ["volume", "rates", "pair", "far pair", "annealing"])
+def test_errors_are_honest(what):
+    """The spread of repeated runs is what they report; and the mean is right."""
+    space = gaussian_process(6, seed=7)
+    rates = {"pair": (0.05, 0.2), "far pair": (0.0, 0.4), "rates": [0.03]}.get(what, 0.0)
+    method = "annealing" if what == "annealing" else "integration"
+    runs = [space.evidence(rates, method=method, tol=0.1, random_state=seed) for seed in range(60)]
+    values = np.array([run.value for run in runs]).ravel()
+    reported = math.sqrt(np.mean([np.square(run.error) for run in runs]))
+    ratio = values.std(ddof=1) / reported
+    # The deviation of 60 has a relative error of 9 %.
+    assert 1 / 1.5 < ratio < 1.5
+    exact, error = brute_force(space, *np.broadcast_to(rates, 2).tolist())
+    bias = values.mean() - exact
+    allowed = 4 * math.hypot(error, values.std() / math.sqrt(60))
+    assert abs(bias) < allowed + reported**2 / 2  # of the logarithm of a mean
+
+
+# --- what comes with the value ---
+
+
+def test_fields():
+    space = gaussian_process(12, seed=2)
+    found = space.evidence(0.05, random_state=0)
+    k = len(found.log_transparency)
+    assert found.log_transparency[0] == 0
+    assert (np.diff(found.log_transparency) < 0).all()
+    assert found.log_transparency[-1] >= math.log(0.05 / 0.95) - 1e-9
+    assert found.mean_violations.shape == (k,)
+    assert found.mean_violations[0] == pytest.approx(6, abs=1.5)
+    assert found.mean_violations[-1] < found.mean_violations[0]
+    assert found.log_share.shape == (13,)
+    assert np.exp(found.log_share).sum() == pytest.approx(1.0)
+    assert found.layers.shape == (*found.layer_shares.shape, 2)
+    negative, positive = int((space.y < 0).sum()), int((space.y > 0).sum())
+    assert (found.layers <= [negative, positive]).all()
+    sums = np.bincount(found.layers.sum(axis=1), weights=found.layer_shares, minlength=13)
+    np.testing.assert_allclose(sums, np.isfinite(found.log_share), atol=1e-9)
+    # The value is a function of the shares.
+    powers = np.arange(13) * math.log(0.05 / 0.95)
+    z = special.logsumexp(found.log_share + powers) + 12 * math.log(0.95)
+    assert found.value == pytest.approx(z)
+    annealed = space.log_volume(method="annealing", tol=0.2, random_state=0)
+    assert annealed.log_share.shape == annealed.layer_shares.shape == (0,)
+    assert annealed.layers.shape == (0, 2)
+
+
+def test_shares_of_layers():
+    """Independent planes: v of m are violated with binomial odds, every subset alike."""
+    space = VersionSpace(np.eye(6), [1, 1, 1, 1, -1, -1])
+    for label_noise in (0.0, (0.1, 0.2)):
+        found = space.evidence(label_noise, tol=0.02, random_state=0)
+        shares = np.exp(found.log_share)
+        np.testing.assert_allclose(shares, stats.binom(6, 0.5).pmf(np.arange(7)), rtol=0.15)
+        for (negative, positive), share in zip(found.layers, found.layer_shares, strict=True):
+            exact = stats.hypergeom(6, 2, negative + positive).pmf(negative)
+            assert share == pytest.approx(exact, abs=0.05)
+
+
+def test_reports():
+    space = gaussian_process(6, seed=0)
+    found = space.evidence(0.1, random_state=0)
+    assert repr(found).startswith(f"<Evidence: {found.value:.6g} ± {found.error:.2g} nats")
+    assert "not converged" in repr(dataclasses.replace(found, converged=False))
+    text = found.summary()
+    assert text.startswith("Evidence\n")
+    assert f"{len(found.log_transparency)} rungs" in text
+    assert found._repr_html_().startswith("<table><caption>Evidence")
+    several = space.evidence(np.linspace(0, 0.4, 9), tol=0.5, random_state=0)
+    assert "..." in repr(several)
+    assert len(repr(several)) < 120
+    again = pickle.loads(pickle.dumps(several))
+    np.testing.assert_array_equal(again.value, several.value)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.value = 0.0
+
+
+def test_same_seed_same_result_for_any_number_of_threads():
+    space = gaussian_process(20, seed=3)
+    for label_noise in ([0.0, 0.1], (0.1, 0.2)):
+        one, two = (
+            space.evidence(label_noise, tol=0.2, random_state=5, n_jobs=jobs) for jobs in (1, 2)
+        )
+        for field in dataclasses.fields(one):
+            values = getattr(one, field.name), getattr(two, field.name)
+            if field.name == "method":
+                assert values[0] == values[1]
+            else:
+                np.testing.assert_allclose(*values, rtol=BITS, err_msg=field.name)
+        other = space.evidence(label_noise, tol=0.2, random_state=6)
+        assert not np.array_equal(other.value, one.value)
+
+
+def test_callback():
+    space = gaussian_process(60, seed=3)
+    seen = []
+    with pytest.warns(ConvergenceWarning):
+        space.log_volume(tol=1e-4, max_length=3e4, callback=seen.append, random_state=0)
+    assert seen, "the callback was called"
+    assert set(seen[-1]) == {"length", "error"}
+
+    def stop(progress):
+        raise RuntimeError("enough")
+
+    for label_noise in (0.1, (0.1, 0.2)):
+        with pytest.raises(RuntimeError, match="enough"):
+            space.evidence(label_noise, tol=1e-4, max_length=1e6, callback=stop, random_state=0)
+
+
+# --- what cannot be ---
+
+
+@pytest.mark.parametrize("method", ["integration", "annealing"])
+def test_infeasible(method):
+    space, fewest = random_labels()
+    with pytest.raises(InfeasibleError, match=r"softness, or label_noise") as caught:
+        space.log_volume(method=method, max_length=2000.0, random_state=0)
+    assert caught.value.violations == (fewest if method == "integration" else 1)
+    assert caught.value.margin_bound == 1.0
+    found = space.evidence(0.1, method=method, tol=0.03, random_state=0)
+    exact, error = brute_force(space, 0.1, 0.1)
+    assert abs(found.value - exact) < 4 * math.hypot(found.error, error)
+    with pytest.warns(ConvergenceWarning, match="standard error of inf nats"):
+        both = space.evidence([0.0, 0.1], method=method, max_length=2000.0, random_state=0)
+    assert (both.value[0], both.error[0]) == (-math.inf, math.inf)
+    assert not both.converged
+    assert abs(both.value[1] - exact) < 4 * math.hypot(both.error[1], error)
+
+
+def test_infeasible_with_noise_in_one_class():
+    """Noise in either class explains a contradiction, unless all its labels are of the other."""
+    x = np.random.default_rng(0).standard_normal((3, 3))
+    x = np.vstack([x, x.sum(axis=0)])
+    space = VersionSpace(x @ x.T, [1, 1, 1, -1])  # the sum of three positive values, negative
+    with pytest.raises(InfeasibleError, match="the fewest violated were 1 of 4"):
+        space.log_volume(max_length=2000.0, random_state=0)
+    for pair in ((0.0, 0.2), (0.2, 0.0)):
+        found = space.evidence(pair, tol=0.05, random_state=0)
+        exact, error = brute_force(space, *pair)
+        assert abs(found.value - exact) < 4 * math.hypot(found.error, error)
+    x[3] *= -1
+    opposite = VersionSpace(x @ x.T, [1, 1, 1, 1])
+    found = opposite.evidence((0.2, 0.0), tol=0.05, random_state=0)
+    exact, error = brute_force(opposite, 0.2, 0.0)
+    assert abs(found.value - exact) < 4 * math.hypot(found.error, error)
+    with pytest.raises(InfeasibleError, match="the fewest violated were 1 of 4") as caught:
+        opposite.evidence((0.0, 0.2), max_length=2000.0, random_state=0)
+    assert caught.value.violations == 1
+
+
+def test_proven_conflicts():
+    """Equal inputs of different labels: a rate of 0 has no evidence, and nothing is run for it."""
+    gram = np.array([[1.0, 1.0, 0.3], [1.0, 1.0, 0.3], [0.3, 0.3, 1.0]])
+    space = VersionSpace(gram, [1, -1, 1])
+    for run in (space.log_volume, space.evidence, lambda: space.evidence([0.0, 0.0])):
+        with pytest.raises(InfeasibleError, match="examples 0 and 1"):
+            run()
+    several = space.evidence([0.0, 0.1, 0.0], random_state=0)
+    assert several.value[[0, 2]].tolist() == [-math.inf] * 2
+    assert several.error[[0, 2]].tolist() == [0.0, 0.0]
+    assert several.converged
+    alone = space.evidence([0.1], random_state=0)
+    np.testing.assert_allclose(several.value[1], alone.value[0], rtol=BITS)
+
+
+def test_unfinished_runs_are_reported():
+    space = gaussian_process(30, seed=5)
+    for label_noise in (0.0, [0.0, 0.2], (0.1, 0.2)):
+        with pytest.warns(
+            ConvergenceWarning,
+            match=r"standard error of \S+ nats after \S+ radians per trajectory on \d+ rungs; "
+            r"tol=0.0001 was asked for: raise max_length",
+        ):
+            found = space.evidence(label_noise, tol=1e-4, max_length=100.0, random_state=0)
+        assert not found.converged
+        assert np.max(found.error) > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "text"),
+    [
+        ({"label_noise": 0.5}, ValueError, r"label_noise must be .* \[0, 0.5\); got 0.5"),
+        ({"label_noise": -0.1}, ValueError, "label_noise must be"),
+        ({"label_noise": math.nan}, ValueError, "label_noise must be"),
+        ({"label_noise": "0.1"}, TypeError, "label_noise must be"),
+        ({"label_noise": True}, TypeError, "label_noise must be"),
+        ({"label_noise": None}, TypeError, "label_noise must be"),
+        ({"label_noise": (0.1, 0.5)}, ValueError, r"label_noise\[1\] must be"),
+        ({"label_noise": (0.1, 0.2, 0.3)}, ValueError, "one number or two; got 3"),
+        ({"label_noise": [0.1, 0.7]}, ValueError, r"label_noise\[1\] must be .* got 0.7"),
+        ({"label_noise": [0.1, math.nan]}, ValueError, r"label_noise\[1\] must be"),
+        ({"label_noise": []}, ValueError, r"at least one rate; got an array of shape \(0,\)"),
+        ({"label_noise": np.zeros((2, 2))}, ValueError, r"got an array of shape \(2, 2\)"),
+        ({"label_noise": (0.1, 0.2), "method": "annealing"}, ValueError, "must be 'integration'"),
+        ({"method": "bridge"}, ValueError, "method must be one of 'integration', 'annealing'"),
+        ({"tol": 0.0}, ValueError, "tol must be"),
+        ({"tol": -1.0}, ValueError, "tol must be"),
+        ({"tol": None}, TypeError, "tol must be"),
+        ({"max_length": 0.0}, ValueError, "max_length must be"),
+        ({"max_length": math.inf}, ValueError, "max_length must be"),
+        ({"n_trajectories": 0}, ValueError, "n_trajectories must be"),
+        ({"n_trajectories": 2.0}, TypeError, "n_trajectories must be"),
+        ({"n_jobs": 0}, ValueError, "n_jobs must be"),
+        ({"random_state": -1}, ValueError, "random_state must be"),
+    ],
+)
+def test_bad_settings(settings, error, text):
+    space = VersionSpace(np.eye(3), [1, 1, -1])
+    with pytest.raises(error, match=text):
+        space.evidence(**settings)
+    if "label_noise" not in settings:
+        with pytest.raises(error, match=text):
+            space.log_volume(**settings)
