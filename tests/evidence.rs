@@ -153,7 +153,7 @@ fn inseparable_data_have_evidence_under_label_noise_but_no_volume() {
         ..EvidenceSettings::default()
     };
     let outcome = evidence(&problem.space(), &settings);
-    assert!(outcome.values[0].is_finite() && outcome.errors[0] < 0.15);
+    assert!(outcome.values[0].is_finite() && outcome.errors[0] < 0.5);
     assert_eq!((outcome.values[1], outcome.errors[1]), (f64::NEG_INFINITY, f64::INFINITY));
     assert!(!outcome.converged);
 }

@@ -62,7 +62,9 @@ fn ends() {
     let by_bounces =
         run(&space, &Settings { max_bounces: Some(777), tol: None, ..Settings::default() });
     assert_eq!(by_bounces.stop_reason, StopReason::MaxBounces);
-    assert!(by_bounces.bounces.iter().all(|n| *n == 777), "{:?}", by_bounces.bounces);
+    // The first trajectory to get there ends the run; the others have flown as far.
+    assert_eq!(by_bounces.bounces.iter().max(), Some(&777));
+    assert!(by_bounces.bounces.iter().all(|n| *n > 500), "{:?}", by_bounces.bounces);
     let by_tol = run(&space, &Settings { tol: Some(0.02), ..Settings::default() });
     assert_eq!((by_tol.stop_reason, by_tol.n_draws), (StopReason::Tol, 100));
     assert!(by_tol.center_error <= 0.02);

@@ -314,8 +314,8 @@ class VersionSpace(EvidenceMixin):
             Estimated angular error of the center at which to stop, in radians. If `length`,
             `tol` and `max_bounces` are all None, `tol` is 0.1.
         max_bounces : int, default=None
-            Arrivals at walls, reflected or not, at which to stop, per trajectory. With `tol`
-            alone it is 10 000 000. The run ends at whichever limit is met first.
+            Arrivals at walls, reflected or not, of one trajectory; the first to get there ends the
+            run. With `tol` alone it is 10 000 000. The run ends at whichever limit is met first.
         dynamics : {"geodesic"}, default="geodesic"
             Great circles with exact reflections.
         transparency : float or pair of floats, default=0.0
