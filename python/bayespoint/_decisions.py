@@ -19,7 +19,7 @@ class DecisionsMixin:
 
     classes_: NDArray[Any]
     kernel_: Any
-    X_fit_: Floats | None
+    X_fit_: NDArray[Any] | None
     softness_: float
     label_noise_: tuple[float, float]
     n_jobs: int | None
@@ -31,7 +31,7 @@ class DecisionsMixin:
     def _posterior(self) -> predictive.Posterior:
         raise NotImplementedError
 
-    def _checked_inputs(self, X: ArrayLike) -> Floats:
+    def _checked_inputs(self, X: ArrayLike) -> NDArray[Any]:
         raise NotImplementedError
 
     def predict_proba(

@@ -13,9 +13,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from bayespoint import _memory, _validation, kernels, predictive, tuning
+from bayespoint import _inputs, _memory, _validation, kernels, predictive, tuning
 from bayespoint._decisions import DecisionsMixin
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.version_space import VersionSpace
@@ -44,7 +44,8 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
         :math:`\sigma = \sqrt{d \operatorname{Var}(X) / 2}` for d features, "linear"
         :math:`x \cdot x'`, "poly" :math:`(x \cdot x' + 1)^3`. "precomputed": `X` holds kernel
         values. Objects from :mod:`bayespoint.kernels` have other parameters, which the
-        `optimizer` searches. A callable ``k(X, Y)`` returns the (n, n') matrix of values.
+        `optimizer` searches; some take sets or strings instead of vectors. A callable
+        ``k(X, Y)`` returns the (n, n') matrix of values.
     fit_intercept : bool, default=True
         Add 1 to all kernel values, which gives the weight vector an intercept.
     softness : float or "evidence", default=0.1
@@ -92,8 +93,9 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
         Intercepts: 0 without `fit_intercept`.
     support_ : ndarray of shape (n_support,)
         Indices of the examples whose planes were hit in any of the binary problems.
-    X_fit_ : ndarray of shape (n_samples, n_features) or None
-        Training inputs; None for kernel="precomputed".
+    X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), or None
+        Training inputs, objects such as sets or strings if the kernel takes these; None for
+        kernel="precomputed".
     kernel_ : kernel object, callable or "precomputed"
         The kernel with its parameters.
     softness_ : float
@@ -157,7 +159,7 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
     dual_coef_: Floats
     intercept_: Floats
     support_: NDArray[np.intp]
-    X_fit_: Floats | None
+    X_fit_: NDArray[Any] | None
     kernel_: Any
     softness_: float
     tuning_: tuning.Search | None
@@ -201,6 +203,7 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.two_d_array = kernels.requires_vectors(self.kernel) is not False
         return tags
 
     # --- fit ---------------------------------------------------------------------------------
@@ -211,7 +214,9 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs; with kernel="precomputed" the (n_samples, n_samples) kernel matrix.
+            Inputs; with kernel="precomputed" the (n_samples, n_samples) kernel matrix. For a
+            kernel that takes sets or strings a sequence of these, here and wherever the
+            estimator takes inputs.
         y : array-like of shape (n_samples,)
             Class labels of any type.
 
@@ -237,15 +242,7 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
             random_state=self.random_state,
             verbose=self.verbose,
         )
-        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        inputs: NDArray[Any]
-        inputs, y = validate_data(
-            self,
-            X,
-            y,
-            dtype="numeric" if precomputed else np.float64,
-            order=None if precomputed else "C",
-        )
+        inputs, y = _inputs.training(self, self.kernel, X, y)
         check_classification_targets(y)
         self.classes_, index = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -271,7 +268,7 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
             print(f"{self.tuning_!r}", file=sys.stderr)
         softness = _validation.softness(self.softness_ / weights, len(index))
         gram, own = kernels.training_gram(self.kernel_, inputs, settings.offset, softness)
-        self.X_fit_ = None if precomputed else inputs.copy()
+        self.X_fit_ = None if isinstance(self.kernel_, str) else inputs.copy()
         self.label_noise_ = settings.label_noise
         self._offset = settings.offset
         self._index = index
@@ -504,9 +501,8 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
             results=self.billiard_ if isinstance(self.billiard_, list) else [self.billiard_],
         )
 
-    def _checked_inputs(self, X: ArrayLike) -> Floats:
-        checked: Floats = validate_data(self, X, reset=False, dtype=np.float64, order="C")
-        return checked
+    def _checked_inputs(self, X: ArrayLike) -> NDArray[Any]:
+        return _inputs.new(self, self.kernel_, X)
 
 
 class _Progress:
