@@ -81,9 +81,12 @@ def resolve(kernel: object, X: Inputs) -> Callable[..., Any] | str:
     """Return the kernel a setting means for the training inputs `X`.
 
     A name stands for a kernel of this module: ``"rbf"`` has the length scale
-    ``sigma = sqrt(d Var(X) / 2)`` for d features, ``"poly"`` is ``(x . x' + 1) ** 3``.
-    ``"precomputed"`` stays a name. A callable is returned as it is.
+    ``sigma = sqrt(d Var(X) / 2)`` for d features, ``"poly"`` is ``(x . x' + 1) ** 3``; None is
+    once Matérn's of nu = 5/2 with the same length scale. ``"precomputed"`` stays a name. A
+    callable is returned as it is.
     """
+    if kernel is None:
+        return Scaled(Matern(scale_of(X), nu=2.5), 1.0)
     if isinstance(kernel, str):
         if kernel == "linear":
             return Linear()
