@@ -13,7 +13,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import kernels, rejection
+from bayespoint import bounds, kernels, learning_curves, rejection
 from bayespoint.classifier import BayesPointClassifier
 from bayespoint.results import BilliardResult, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace, __version__
@@ -26,8 +26,10 @@ __all__ = [
     "InfeasibleError",
     "VersionSpace",
     "__version__",
+    "bounds",
     "datasets",
     "kernels",
+    "learning_curves",
     "rejection",
 ]
 

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import _calibration, _inputs, _memory, _validation, kernels, predictive, tuning
 from bayespoint._decisions import DecisionsMixin
+from bayespoint._risk import RiskMixin
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["BayesPointClassifier"]
 
 
-class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BayesPointClassifier(DecisionsMixin, RiskMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     r"""Bayes point classification by billiards in version space.
 
     Among all weight vectors that label the training examples correctly, the Bayes point is the
