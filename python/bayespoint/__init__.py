@@ -30,14 +30,15 @@ __all__ = [
     "datasets",
     "kernels",
     "learning_curves",
+    "planar",
     "rejection",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Import the parts that few programs need when they are first asked for."""
-    if name == "datasets":
-        return importlib.import_module("bayespoint.datasets")
+    if name in ("datasets", "planar"):
+        return importlib.import_module(f"bayespoint.{name}")
     raise AttributeError(f"module 'bayespoint' has no attribute {name!r}")
 
 
