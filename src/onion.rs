@@ -4,7 +4,7 @@
 //! chosen such that the ball spends about the same path in every layer that is asked for ([`LayerWalls`]), with weights
 //! learned from a ladder of transparencies and from the path so far by [`crate::reweight`], which also tells the layers'
 //! shares of the sphere. From time to time every ball climbs the ladder up to κ = 1 and down again, which leaves hardly
-//! any memory, also where the layers fall apart into pieces.
+//! any memory.
 //!
 //! The rungs on which most of the path is in the layers already tell nothing that the layers do not tell better: where a
 //! tiny version space is hard to find, balls lag far behind them. They only show the way to its bottom. Half of the path
@@ -30,7 +30,7 @@ use crate::light_trap;
 use crate::point_space;
 use crate::reweight::{self, Histogram, Rung, Shares};
 use crate::settings::{SHORTEST_LENGTH, Settings};
-use crate::trajectory::{Goal, Layers, Trajectory, Until};
+use crate::trajectory::{Goal, Layers, Trajectory};
 use crate::version_space::VersionSpace;
 
 /// Path to settle on a rung of the ladder, radians: the memory of eight refreshes less.
@@ -47,15 +47,17 @@ const PIECES: usize = 3;
 /// Path for each layer in the first round, radians, and how everything grows from round to round.
 const LAYER_PATH: f64 = 2.0;
 const GROWTH: f64 = 1.5;
-/// Arrivals at walls, per plane, in which a ball has to find into the layers.
-const TRAP_ARRIVALS_PER_PLANE: u64 = 5;
-const LEAST_ARRIVALS: u64 = 64;
+/// Path beyond the layers, relative to that in them.
+const BEYOND: f64 = 1.0 / 3.0;
 /// Path that is credited to a layer before its weight is taken from what was seen: a layer that was never seen counts as
 /// one that would have been seen for so long.
 const PRIOR_PATH: f64 = 1.0;
 /// Events per radian, relative to the layer with the fewest, beyond which a layer gets less path: slivers between planes
 /// that nearly coincide would take all the time.
 const LARGEST_RATE: f64 = 10.0;
+/// Largest difference of ln weight between neighboring layers: a ball is then let out of one after some ten thousand events.
+/// Where one layer is smaller than the next by a larger factor it gets less path, rather than rare and endless visits.
+const LARGEST_STEP: f64 = 9.0;
 /// Pieces of path that are kept apart, and pieces in which a layer must have been seen before its error is told.
 const MOST_BATCHES: usize = 8;
 const LEAST_BATCHES: usize = 4;
@@ -410,12 +412,11 @@ impl Mountain {
     /// Combines what the climbers saw, but for one of them.
     fn combine(&self, climbers: &[Climber<'_>], skipped: Option<usize>) -> Shares {
         let violations = self.violations();
-        let n = self.range.len();
         let ladder = &self.ladder[..self.measured];
         let mirrors =
             ladder.iter().map(|s| -> Vec<f64> { violations.iter().map(|v| -s * v).collect() });
         let walls = self.walls.iter().map(|walls| -> Vec<f64> {
-            let beyond = std::iter::repeat_n(f64::NEG_INFINITY, self.m + 1);
+            let beyond = (0..=self.m).map(|v| walls.log_weight_beyond(v as f64));
             walls.log_weights.iter().copied().chain(beyond).collect()
         });
         let mut rungs: Vec<Rung> = Vec::new();
@@ -428,11 +429,7 @@ impl Mountain {
                     pieces.extend(seen.map(|(way, seen)| (number(*way), seen.clone())));
                 }
             }
-            // Nobody found into the layers.
-            if !pieces.is_empty() {
-                debug_assert_eq!(log_weights.len(), n + self.m + 1);
-                rungs.push(Rung { log_weights, theta: 0.0, pieces });
-            }
+            rungs.push(Rung { log_weights, theta: 0.0, pieces });
         }
         let means: Vec<f64> =
             rungs[..ladder.len()].iter().map(|rung| rung.mean(|v| violations[v])).collect();
@@ -459,14 +456,27 @@ impl Mountain {
         let fewest = rates.iter().copied().fold(f64::NAN, f64::min);
         let parts: Vec<f64> =
             rates.iter().map(|rate| (LARGEST_RATE * fewest / rate).min(1.0)).collect();
+        let slope = self.ladder[self.measured - 1];
+        let outside = (0..=self.m).map(|v| shares.log_share[n + v] - slope * v as f64);
+        let mass = reweight::log_sum_exp(outside);
+        // Where nothing beyond was seen, its weight does not matter.
+        let beyond = if mass > f64::NEG_INFINITY { BEYOND.ln() - mass } else { 0.0 };
+        let mut walls = LayerWalls { range: self.range, log_weights: Vec::new(), beyond, slope };
         let seen = |layer: usize| shares.all[layer] > 0.0;
         let total: f64 = (0..n).filter(|&layer| seen(layer)).map(|layer| parts[layer]).sum();
-        let known = (0..n).map(|layer| {
-            let path = shares.all[layer] + parts[layer] * PRIOR_PATH;
-            let log_share = path.ln() - shares.log_exposure[layer];
-            seen(layer).then(|| (parts[layer] / total).ln() - log_share)
-        });
-        LayerWalls { range: self.range, log_weights: self.range.spread(known.collect()) }
+        walls.log_weights = if total > 0.0 {
+            let known = (0..n).map(|layer| {
+                let path = shares.all[layer] + parts[layer] * PRIOR_PATH;
+                let log_share = path.ln() - shares.log_exposure[layer];
+                seen(layer).then(|| (parts[layer] / total).ln() - log_share)
+            });
+            self.range.spread(known.collect())
+        } else {
+            let violations = self.range.iter().map(|layer| f64::from(layer[0] + layer[1]));
+            violations.map(|v| walls.log_weight_beyond(v)).collect()
+        };
+        self.range.flatten(&mut walls.log_weights, LARGEST_STEP);
+        walls
     }
 
     fn histogram(&self, layers: &Layers) -> Histogram {
@@ -552,23 +562,18 @@ impl Climber<'_> {
         self.count(mountain, k, mountain.rung_path, control)
     }
 
-    /// A path between the newest walls, unless the ball does not find into the layers.
+    /// A path between the newest walls.
     fn stretch(&mut self, mountain: &Mountain, unit: f64, control: &Control) -> Result<()> {
         self.trajectory.set_walls(mountain.walls.last().cloned());
         self.trajectory.reset(None);
-        let arrivals = LEAST_ARRIVALS + TRAP_ARRIVALS_PER_PLANE * mountain.m as u64;
-        self.fly(Goal { path: f64::INFINITY, arrivals, until: Until::InLayers }, control)?;
-        if mountain.range.index(self.trajectory.layer()).is_some() {
-            self.trajectory.reset(None);
-            self.fly(Goal::path(unit), control)?;
-            self.trajectory.keep_layers(Some(mountain.range), false);
-            for _ in 0..PIECES {
-                let newest = mountain.measured + mountain.walls.len() - 1;
-                self.count(mountain, newest, unit, control)?;
-                self.pieces.take(&mut self.trajectory);
-            }
-            self.trajectory.keep_layers(None, false);
+        self.fly(Goal::path(unit), control)?;
+        self.trajectory.keep_layers(Some(mountain.range), false);
+        for _ in 0..PIECES {
+            let newest = mountain.measured + mountain.walls.len() - 1;
+            self.count(mountain, newest, unit, control)?;
+            self.pieces.take(&mut self.trajectory);
         }
+        self.trajectory.keep_layers(None, false);
         self.trajectory.set_walls(None);
         Ok(())
     }
@@ -605,7 +610,8 @@ fn exact(
     mountain.measured = mountain.rungs_outside(&climbers);
     climbers.iter_mut().for_each(Climber::forget);
     let stretches = 2.0 * (1 + PIECES) as f64;
-    let mut unit = mountain.ladder_path().max(LAYER_PATH * n as f64) / stretches;
+    let shortest = mountain.ladder_path().max(LAYER_PATH * n as f64) / stretches;
+    let mut unit = shortest;
     let mut watch = Watch { rounds: 0, seen: 0 };
     loop {
         mountain.walls.push(Arc::new(mountain.level(&shares, &climbers)));
@@ -619,12 +625,12 @@ fn exact(
             volumes.iter().all(|&(value, error)| value == f64::NEG_INFINITY || error <= tol)
         });
         let converged = watch.is_over(&centers, settings.tol) && known;
-        unit *= GROWTH;
         if !known {
             mountain.rung_path *= GROWTH;
         }
-        let next = mountain.ladder_path() + stretches * unit;
-        if converged || length + next > settings.max_length {
+        let room = (settings.max_length - length - mountain.ladder_path()) / stretches;
+        unit = (GROWTH * unit).min(room);
+        if converged || unit < shortest {
             let pieces = climbers.iter().map(|climber| &climber.pieces);
             let mut found = outcome(range, m, centers, pieces, length, converged);
             (found.log_volumes, found.log_volume_errors) = volumes.into_iter().unzip();
@@ -720,7 +726,8 @@ fn projected(
         (path + tally.path, arrivals + tally.arrivals())
     });
     let per_arrival = if arrivals > 0 { path / arrivals as f64 } else { f64::INFINITY };
-    let mut unit = PIECE_PATH.min(PIECE_ARRIVALS * per_arrival);
+    let shortest = PIECE_PATH.min(PIECE_ARRIVALS * per_arrival);
+    let mut unit = shortest;
     for prober in &mut probers {
         prober.trajectory.reset(None);
         prober.trajectory.keep_layers(Some(range), true);
@@ -740,8 +747,8 @@ fn projected(
         let centers = estimate(space, range, crew, &mut probers, |p| &mut p.pieces, control)?;
         control.report(length, worst(&centers).0);
         let converged = watch.is_over(&centers, settings.tol);
-        unit *= GROWTH;
-        if converged || length + unit * PIECES as f64 > settings.max_length {
+        unit = (GROWTH * unit).min((settings.max_length - length) / PIECES as f64);
+        if converged || unit < shortest {
             let pieces = probers.iter().map(|prober| &prober.pieces);
             return Ok(outcome(range, space.len(), centers, pieces, length, converged));
         }

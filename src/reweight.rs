@@ -75,7 +75,7 @@ pub(crate) struct Shares {
 }
 
 /// ln Σ e^x.
-fn log_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
+pub(crate) fn log_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
     let largest = terms.clone().fold(f64::NEG_INFINITY, f64::max);
     if largest == f64::NEG_INFINITY {
         return largest;

@@ -48,8 +48,6 @@ pub enum Until {
     Satisfied,
     /// No plane of a hard mirror is violated: the ball can no longer get out.
     Caught,
-    /// The ball is in one of the layers between whose walls it flies, and can no longer get out.
-    InLayers,
 }
 
 impl Goal {
@@ -204,11 +202,6 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.violated[0] + self.violated[1]
     }
 
-    /// Planes violated now, of labels -1 and +1, with planes that coincide on the same side.
-    pub(crate) fn layer(&self) -> [u32; 2] {
-        self.layer
-    }
-
     /// True when no plane of a hard mirror is violated: the ball can no longer get out.
     pub fn caught(&self) -> bool {
         (self.violated[0] == 0 || self.mirror.negative > 0.0)
@@ -221,9 +214,6 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             Until::Never => false,
             Until::Satisfied => self.violated() == 0,
             Until::Caught => self.caught(),
-            Until::InLayers => {
-                self.walls.as_ref().is_some_and(|walls| walls.range.index(self.layer).is_some())
-            }
         }
     }
 
@@ -326,6 +316,8 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     pub fn reproject(&mut self, control: &Control) -> Result<()> {
         let drift = self.ball.reproject(self.space.gram(), control)?;
         self.tally.drift = self.tally.drift.max(drift);
+        debug_assert_eq!(self.violated, self.space.violations(self.ball.f()));
+        debug_assert_eq!(self.layer, self.space.layer(self.ball.f()));
         self.since_reprojection = 0;
         Ok(())
     }
