@@ -2,7 +2,7 @@
 
 use rand::Rng;
 
-use crate::average::ArcIntegral;
+use crate::average::{ArcIntegral, LayerIntegral, LayerIntegrals};
 use crate::control::Control;
 use crate::dot;
 use crate::error::{Error, Result};
@@ -44,17 +44,29 @@ impl Frame {
     }
 
     #[inline]
+    pub(crate) fn angle_sin_cos(&self) -> (f64, f64, f64) {
+        (self.theta, self.sin, self.cos)
+    }
+
+    #[inline]
     fn turn(&mut self, angle: f64) {
         self.theta += angle;
         // From the angle itself, not by the addition theorem: no drift of sin² + cos².
         (self.sin, self.cos) = self.theta.sin_cos();
     }
 
+    /// What `v ← v + a φ_j` adds to `p_j` and `q_j`.
+    #[inline]
+    pub(crate) fn jump(&self, a: f64) -> (f64, f64) {
+        (-a * self.sin, a * self.cos)
+    }
+
     /// `v ← v + a φ_j`.
     #[inline]
     fn kick(&mut self, j: usize, a: f64) {
-        self.p[j] -= a * self.sin;
-        self.q[j] += a * self.cos;
+        let (dp, dq) = self.jump(a);
+        self.p[j] += dp;
+        self.q[j] += dq;
     }
 
     /// Position and direction at the present angle plus `ahead`.
@@ -99,6 +111,7 @@ pub struct Ball {
     g: Vec<f64>,
     frame: Frame,
     arc: ArcIntegral,
+    layers: Option<LayerIntegrals>,
     wall: NextWall,
 }
 
@@ -131,6 +144,7 @@ impl Ball {
             g: vec![0.0; m],
             frame: Frame::lay(position.to_vec(), direction.to_vec()),
             arc: ArcIntegral::new(m),
+            layers: None,
             wall: NextWall::NONE,
         };
         gram.multiply(
@@ -179,6 +193,35 @@ impl Ball {
     pub fn take_arc_integral(&mut self) -> Vec<f64> {
         self.arc.flush(&self.frame);
         self.arc.take()
+    }
+
+    /// Integrates the arc in each of `layers` layers from here on, the present one being `now`; in none for 0.
+    pub(crate) fn keep_layers(&mut self, layers: usize, now: Option<usize>) {
+        self.layers =
+            (layers > 0).then(|| LayerIntegrals::new(self.f.len(), layers, now, &self.frame));
+    }
+
+    /// Says that the ball is in another layer from here on; `None` beyond those kept.
+    #[inline]
+    pub(crate) fn enter_layer(&mut self, layer: Option<usize>) {
+        if let Some(layers) = &mut self.layers {
+            layers.enter(layer, &self.frame);
+        }
+    }
+
+    /// Adds to a layer the arc between two angles ahead that a flight without events would have in it.
+    #[inline]
+    pub(crate) fn add_beyond(&mut self, layer: usize, from: f64, to: f64) {
+        if let Some(layers) = &mut self.layers {
+            layers.add_beyond(layer, from, to, &self.frame);
+        }
+    }
+
+    /// Takes out what was integrated in each layer since the last call; empty where none is kept.
+    pub(crate) fn take_layers(&mut self) -> Vec<LayerIntegral> {
+        let Some(layers) = &mut self.layers else { return Vec::new() };
+        layers.flush(&self.frame);
+        layers.take()
     }
 
     /// Flies `angle` radians without an event. `angle` must not go past the next wall.
@@ -374,6 +417,10 @@ impl Ball {
 
     fn lay_frame(&mut self, position: Vec<f64>, direction: Vec<f64>) {
         self.arc.flush(&self.frame);
+        if let Some(layers) = &mut self.layers {
+            layers.flush(&self.frame);
+            layers.frame_laid();
+        }
         self.frame = Frame::lay(position, direction);
         self.arc.frame_laid();
     }
@@ -381,6 +428,9 @@ impl Ball {
     #[inline]
     fn kick(&mut self, plane: usize, a: f64) {
         self.arc.settle(plane, &self.frame);
+        if let Some(layers) = &mut self.layers {
+            layers.settle(plane, a, &self.frame);
+        }
         self.frame.kick(plane, a);
     }
 

@@ -94,7 +94,7 @@ impl Sum {
     }
 }
 
-/// The center of all batches (one list per trajectory, fields filled) and the standard error of its direction.
+/// The center of all batches (one list per trajectory, fields filled; empty lists do not count) and the standard error of its direction.
 ///
 /// The error is `√(n/(n-1) Σ |r_k|²) / (L |mean|)` with the residuals `r_k = S_k - L_k mean` of the n pieces, less
 /// their parts along the mean, which do not turn it. The pieces are once the trajectories and once all batches, and the
@@ -131,7 +131,8 @@ pub(crate) fn center(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> Center {
         }
         if n > 1.0 { (n / (n - 1.0) * sum).sqrt() / (length * norm) } else { f64::NAN }
     };
-    let between = spread(&mut sums.iter().map(|sum| across(&sum.integral, &sum.field, sum.length)));
+    let flown = sums.iter().filter(|sum| sum.length > 0.0);
+    let between = spread(&mut flown.map(|sum| across(&sum.integral, &sum.field, sum.length)));
     let pooled = spread(&mut trajectories.iter().flatten().map(|batch| {
         let field = batch.field.as_ref().expect("fields are filled before the center is formed");
         across(&batch.integral, field, batch.length)

@@ -19,7 +19,7 @@ use crate::light_trap;
 use crate::mirror::Mirror;
 use crate::point_space;
 use crate::refresh::Refresh;
-use crate::reweight::{Histogram, Rung, Shares};
+use crate::reweight::{self, Histogram, Rung, Shares};
 use crate::trajectory::{Goal, Layers, Trajectory};
 use crate::version_space::VersionSpace;
 
@@ -33,7 +33,7 @@ const LARGEST_STEP: f64 = 1.5;
 /// Mean violations at which the ladder ends: version space is then visited most of the time.
 const LAST_VIOLATIONS: f64 = 0.25;
 /// s at which it ends where that never happens.
-const LAST_S: f64 = 25.0;
+pub(crate) const LAST_S: f64 = 25.0;
 /// Path on a rung while the rungs are placed, and to settle on one, radians.
 const PLACING_PATH: f64 = 12.0;
 const SETTLE_PATH: f64 = 2.0;
@@ -170,7 +170,7 @@ pub(crate) fn place_rungs(
         trajectory.run(Goal::path(SETTLE_PATH), control)?;
         trajectory.reset_counting();
         trajectory.run(Goal::path(PLACING_PATH), control)?;
-        let histogram = by_violations(trajectory.tally().layers.as_ref());
+        let histogram = by_violations(&trajectory.take_layers().unwrap_or_default());
         let total: f64 = histogram.iter().map(|seen| seen.1).sum();
         let mean = histogram.iter().map(|&(v, path)| v as f64 * path).sum::<f64>() / total;
         let square =
@@ -186,9 +186,9 @@ pub(crate) fn place_rungs(
     }
 }
 
-fn by_violations(layers: Option<&Layers>) -> Histogram {
+fn by_violations(layers: &Layers) -> Histogram {
     let mut histogram = std::collections::BTreeMap::new();
-    for ([negative, positive], path) in layers.into_iter().flatten() {
+    for ([negative, positive], path) in layers {
         *histogram.entry((negative + positive) as usize).or_insert(0.0) += path;
     }
     histogram.into_iter().collect()
@@ -254,7 +254,8 @@ pub fn evidence(
         crew.each(&mut climbers, |_, climber| climber.climb(&ladder, unit, control))?;
         length += round;
         let shares = combine(&ladder, &climbers, m);
-        let found: Vec<(f64, f64)> = settings.targets.iter().map(|&s| shares.log_z(s)).collect();
+        let log_z = |s: f64| shares.log_z(|v| if v == 0 { 0.0 } else { -s * v as f64 });
+        let found: Vec<(f64, f64)> = settings.targets.iter().map(|&s| log_z(s)).collect();
         let worst = found.iter().map(|x| x.1).fold(0.0, f64::max);
         control.report(length, worst);
         let converged = worst <= settings.tol;
@@ -262,7 +263,7 @@ pub fn evidence(
             return Ok(EvidenceOutcome {
                 values: found.iter().map(|x| x.0).collect(),
                 errors: found.iter().map(|x| x.1).collect(),
-                mean_violations: shares.mean_violations(),
+                mean_violations: shares.means(|v| v as f64),
                 log_share: shares.log_share,
                 layers: layers(&climbers),
                 ladder,
@@ -275,23 +276,28 @@ pub fn evidence(
 }
 
 fn combine(ladder: &[f64], climbers: &[Climber<'_>], m: usize) -> Shares {
-    let rungs = ladder
+    let mut rungs: Vec<Rung> = ladder
         .iter()
         .enumerate()
         .map(|(k, &s)| Rung {
-            s,
+            log_weights: (0..=m).map(|v| -s * v as f64).collect(),
+            theta: 0.0,
             pieces: climbers
                 .iter()
                 .enumerate()
                 .flat_map(|(i, climber)| {
                     let number = move |way: usize| way * climbers.len() + i;
                     let pieces = climber.seen[k].iter();
-                    pieces.map(move |(way, seen)| (number(*way), by_violations(Some(seen))))
+                    pieces.map(move |(way, seen)| (number(*way), by_violations(seen)))
                 })
                 .collect(),
         })
         .collect();
-    Shares::new(rungs, m)
+    let means: Vec<f64> = rungs.iter().map(|rung| rung.mean(|v| v as f64)).collect();
+    for (rung, theta) in rungs.iter_mut().zip(reweight::integrate(ladder, &means)) {
+        rung.theta = theta;
+    }
+    Shares::new(rungs)
 }
 
 /// Given v violations the layers have the same law on every rung: their shares are path over path.

@@ -145,6 +145,18 @@ fn start<'s>(
         .collect()
 }
 
+/// Trajectories behind hard walls that have forgotten where they started, with the refresh chosen.
+pub(crate) fn settled<'s>(
+    space: &'s VersionSpace<'s>,
+    settings: &Settings,
+    crew: &Crew,
+    control: &Control,
+) -> Result<Vec<Trajectory<'s, Geodesic>>> {
+    let mut runners = start(space, settings, crew, control)?;
+    settle(space, settings, crew, &mut runners, control)?;
+    Ok(runners.into_iter().map(|runner| runner.trajectory).collect())
+}
+
 /// Total path and arrivals of the tallies.
 fn totals(runners: &[Runner<'_>]) -> (f64, u64) {
     runners.iter().fold((0.0, 0), |(path, arrivals), runner| {

@@ -1,24 +1,27 @@
-//! From the violations seen on the rungs of a transparency ladder to Z(κ) for every κ.
+//! From what was seen on the rungs of a transparency ladder to Z for every transparency.
 //!
-//! On a rung with transparency κ = e^-s the number of violated planes v has the law `G(v) e^(-s v) / Z(s)`, where
-//! `G(v)` is the share of the sphere that violates v planes. All rungs speak of the same `G`, and the statistically
-//! best way to combine them is the multi-histogram (or multistate Bennett) estimator (Shirts and Chodera, 2008):
+//! On a rung with weights `W_k(v)` the state v of the ball (how many planes it violates, or which layer it is in) has the
+//! law `G(v) W_k(v) / Z_k`, where `G(v)` is the share of the sphere in state v. A transparency κ = e^-s of all walls gives
+//! `W(v) = e^(-s v)`. All rungs speak of the same `G`, and the statistically best way to combine them is the
+//! multi-histogram (or multistate Bennett) estimator (Shirts and Chodera, 2008):
 //!
 //! ```text
-//! G(v) = H(v) / Σ_k N_k e^(θ_k - s_k v),     e^-θ_k = Z(s_k) = Σ_v G(v) e^(-s_k v)
+//! G(v) = H(v) / D(v),     D(v) = Σ_k N_k e^θ_k W_k(v),     e^-θ_k = Z_k = Σ_v G(v) W_k(v)
 //! ```
 //!
-//! with H(v) the path spent at v violations on all rungs and N_k the path on rung k. It has no error from the spacing of the
+//! with H(v) the path spent in state v on all rungs and N_k the path on rung k. It has no error from the spacing of the
 //! rungs, which only has to let neighboring laws overlap.
 
-/// Path at each number of violations that was seen, in rising order.
+/// Path in each state that was seen, in rising order.
 pub(crate) type Histogram = Vec<(usize, f64)>;
 
 /// A rung of the ladder with what was seen on it.
 #[derive(Clone, Debug)]
 pub(crate) struct Rung {
-    /// s = -ln κ ≥ 0.
-    pub s: f64,
+    /// ln W(v) for every state; -∞ where the rung does not go.
+    pub log_weights: Vec<f64>,
+    /// A first guess of θ = -ln Z.
+    pub theta: f64,
     /// One histogram for each piece of path, of nearly equal lengths, with the way down or up the ladder it belongs to.
     pub pieces: Vec<(usize, Histogram)>,
 }
@@ -32,19 +35,37 @@ impl Rung {
         self.pieces.iter().flat_map(|(_, histogram)| histogram.iter().copied())
     }
 
-    fn mean_violations(&self) -> f64 {
-        self.seen().map(|(v, path)| v as f64 * path).sum::<f64>() / self.total()
+    /// Time average of a quantity that depends on the state.
+    pub fn mean(&self, value: impl Fn(usize) -> f64) -> f64 {
+        self.seen().map(|(v, path)| value(v) * path).sum::<f64>() / self.total()
     }
 }
 
-/// The shares of the sphere by violations, with what the errors need.
+/// First guesses of θ for a ladder of transparencies e^-s with the given mean violations, by thermodynamic integration.
+pub(crate) fn integrate(ladder: &[f64], means: &[f64]) -> Vec<f64> {
+    let mut theta = vec![0.0];
+    for k in 1..ladder.len() {
+        let area = 0.5 * (means[k] + means[k - 1]) * (ladder[k] - ladder[k - 1]);
+        theta.push(theta[k - 1] + area);
+    }
+    theta
+}
+
+/// Largest change of θ in one step of the search.
+const LARGEST_STEP: f64 = 5.0;
+/// Halvings of a step of Newton's method before it is given up.
+const MOST_HALVINGS: usize = 10;
+
+/// The shares of the sphere by state, with what the errors need.
 #[derive(Clone, Debug)]
 pub(crate) struct Shares {
     rungs: Vec<Rung>,
-    /// θ_k = -ln Z(s_k); θ_0 = 0.
+    /// θ_k; θ_0 = 0.
     theta: Vec<f64>,
-    /// H(v), shape (m + 1,).
-    all: Vec<f64>,
+    /// H(v) for every state.
+    pub all: Vec<f64>,
+    /// ln D(v): path per share of the sphere that the rungs gave to v, seen or not.
+    pub log_exposure: Vec<f64>,
     /// ln G(v); -∞ where v was never seen.
     pub log_share: Vec<f64>,
     /// Membership p_k(v) of v in the rungs k ≥ 1, row-major (v, k).
@@ -54,7 +75,7 @@ pub(crate) struct Shares {
 }
 
 /// ln Σ e^x.
-fn log_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
+pub(crate) fn log_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
     let largest = terms.clone().fold(f64::NEG_INFINITY, f64::max);
     if largest == f64::NEG_INFINITY {
         return largest;
@@ -88,71 +109,65 @@ fn solve(factor: &[f64], n: usize, b: &mut [f64]) {
 }
 
 impl Shares {
-    /// Combines the rungs; the first must have s = 0. Starts from the thermodynamic integral of the mean violations.
-    pub fn new(rungs: Vec<Rung>, m: usize) -> Self {
-        let mut all = vec![0.0; m + 1];
-        let mut theta = vec![0.0];
-        let mut before: Option<(f64, f64)> = None;
-        for rung in &rungs {
-            let mean = rung.mean_violations();
-            for (v, path) in rung.seen() {
-                all[v] += path;
-            }
-            if let Some((s, last)) = before {
-                let theta_before = theta.last().copied().unwrap_or(0.0);
-                theta.push(theta_before + 0.5 * (mean + last) * (rung.s - s));
-            }
-            before = Some((rung.s, mean));
+    /// Combines the rungs; the first must have weight 1 in every state.
+    pub fn new(rungs: Vec<Rung>) -> Self {
+        let states = rungs[0].log_weights.len();
+        let mut all = vec![0.0; states];
+        for (v, path) in rungs.iter().flat_map(Rung::seen) {
+            all[v] += path;
         }
+        let theta = rungs.iter().map(|rung| rung.theta).collect();
         let n = rungs.len() - 1;
         let mut shares = Self {
             rungs,
             theta,
             all,
-            log_share: vec![f64::NEG_INFINITY; m + 1],
-            membership: vec![0.0; (m + 1) * n],
+            log_exposure: vec![0.0; states],
+            log_share: vec![f64::NEG_INFINITY; states],
+            membership: vec![0.0; states * n],
             hessian: vec![0.0; n * n],
         };
         shares.settle();
         shares
     }
 
-    /// `ln D(v)` and the memberships at the present θ.
-    fn memberships(&mut self) -> Vec<f64> {
+    /// Sets `ln D(v)` and the memberships at the present θ.
+    fn set_memberships(&mut self) {
         let n = self.rungs.len() - 1;
-        let mut log_d = vec![0.0; self.all.len()];
         let logs: Vec<f64> = self.rungs.iter().map(|rung| rung.total().ln()).collect();
         for v in 0..self.all.len() {
-            let term = |k: usize| logs[k] + self.theta[k] - self.rungs[k].s * v as f64;
-            log_d[v] = log_sum_exp((0..=n).map(term));
+            let term = |k: usize| logs[k] + self.theta[k] + self.rungs[k].log_weights[v];
+            let log_d = log_sum_exp((0..=n).map(term));
             for k in 0..n {
-                self.membership[v * n + k] = (term(k + 1) - log_d[v]).exp();
+                self.membership[v * n + k] = (term(k + 1) - log_d).exp();
             }
+            self.log_exposure[v] = log_d;
         }
-        log_d
     }
 
     /// The convex function whose minimum is sought, `Σ_v H(v) ln D(v) - Σ_k N_k θ_k`.
-    fn potential(&self, log_d: &[f64]) -> f64 {
-        let seen: f64 =
-            self.all.iter().zip(log_d).map(|(h, d)| if *h > 0.0 { h * d } else { 0.0 }).sum();
+    fn potential(&self) -> f64 {
+        let states = self.all.iter().zip(&self.log_exposure);
+        let seen: f64 = states.map(|(h, d)| if *h > 0.0 { h * d } else { 0.0 }).sum();
         let linear: f64 = self.rungs.iter().zip(&self.theta).map(|(r, t)| r.total() * t).sum();
         seen - linear
     }
 
-    /// Newton's method on a convex function, with halved steps where a full one goes too far.
+    /// Newton's method on a convex function, with halved steps where a full one goes too far. Where the laws of the
+    /// rungs hardly overlap at the first guess of θ, the function is close to linear and none of them may lead down; a step of
+    /// the self-consistent iteration `θ_k ← -ln Z_k(θ)` always does.
     fn settle(&mut self) {
         let n = self.rungs.len() - 1;
         let totals: Vec<f64> = self.rungs.iter().map(Rung::total).collect();
-        let mut log_d = self.memberships();
-        let mut value = self.potential(&log_d);
+        self.set_memberships();
+        let mut value = self.potential();
         for _ in 0..100 {
-            let mut gradient: Vec<f64> = totals[1..].iter().map(|x| -x).collect();
+            let mut seen = vec![0.0; n];
             self.hessian.fill(0.0);
             for (v, h) in self.all.iter().enumerate().filter(|(_, h)| **h > 0.0) {
                 let p = &self.membership[v * n..(v + 1) * n];
                 for k in 0..n {
-                    gradient[k] += h * p[k];
+                    seen[k] += h * p[k];
                     self.hessian[k * n + k] += h * p[k];
                     for l in 0..n {
                         self.hessian[k * n + l] -= h * p[k] * p[l];
@@ -160,47 +175,52 @@ impl Shares {
                 }
             }
             factor(&mut self.hessian, n);
-            let mut step = gradient;
+            let mut step: Vec<f64> = (0..n).map(|k| seen[k] - totals[k + 1]).collect();
             solve(&self.hessian, n, &mut step);
             let size = step.iter().fold(0.0, |s: f64, x| s.max(x.abs()));
             let old = self.theta.clone();
-            let mut length = 1.0;
+            let mut length = (LARGEST_STEP / size).min(1.0);
+            let mut halvings = 0;
             loop {
                 for k in 0..n {
-                    self.theta[k + 1] = old[k + 1] - length * step[k];
+                    self.theta[k + 1] = if halvings < MOST_HALVINGS {
+                        old[k + 1] - length * step[k]
+                    } else {
+                        old[k + 1] - (seen[k] / totals[k + 1]).ln().max(-LARGEST_STEP)
+                    };
                 }
-                log_d = self.memberships();
-                let new = self.potential(&log_d);
-                if new <= value + 1e-12 * value.abs() || length < 1e-6 {
+                self.set_memberships();
+                let new = self.potential();
+                if new <= value + 1e-12 * value.abs() || halvings == MOST_HALVINGS {
                     value = new;
                     break;
                 }
                 length *= 0.5;
+                halvings += 1;
             }
             if size < 1e-10 {
                 break;
             }
         }
         for v in 0..self.all.len() {
-            self.log_share[v] = self.all[v].ln() - log_d[v];
+            self.log_share[v] = self.all[v].ln() - self.log_exposure[v];
         }
     }
 
-    /// ln Z at κ = e^-s (s = ∞ for hard walls), and its standard error.
+    /// ln Z for weights given by their logarithm at each state, and its standard error.
     ///
     /// The error is the larger of two: from the spread of the pieces on each rung, and from the spread of whole ways
     /// along the ladder. Where trajectories lag behind the ladder, all rungs of a way are off to the same side, and the ways
     /// down and up to opposite ones: that is seen by the second alone.
-    pub fn log_z(&self, s: f64) -> (f64, f64) {
+    pub fn log_z(&self, log_weight: impl Fn(usize) -> f64) -> (f64, f64) {
         let n = self.rungs.len() - 1;
-        let m = self.all.len() - 1;
-        let log_weight = |v: usize| if v == 0 { 0.0 } else { -s * v as f64 };
-        let value = log_sum_exp((0..=m).map(|v| self.log_share[v] + log_weight(v)));
+        let states = self.all.len();
+        let value = log_sum_exp((0..states).map(|v| self.log_share[v] + log_weight(v)));
         if value == f64::NEG_INFINITY {
             return (value, f64::INFINITY);
         }
         // Direct influence of path at v, and through θ: ω(v) + aᵀ Hess⁻¹ p(v).
-        let omega: Vec<f64> = (0..=m)
+        let omega: Vec<f64> = (0..states)
             .map(|v| {
                 if self.all[v] > 0.0 {
                     (self.log_share[v] + log_weight(v) - value).exp() / self.all[v]
@@ -210,13 +230,13 @@ impl Shares {
             })
             .collect();
         let mut a = vec![0.0; n];
-        for v in 0..=m {
+        for v in 0..states {
             for k in 0..n {
                 a[k] += self.all[v] * omega[v] * self.membership[v * n + k];
             }
         }
         solve(&self.hessian, n, &mut a);
-        let influence: Vec<f64> = (0..=m)
+        let influence: Vec<f64> = (0..states)
             .map(|v| omega[v] + (0..n).map(|k| a[k] * self.membership[v * n + k]).sum::<f64>())
             .collect();
         let mut by_rung = 0.0;
@@ -246,8 +266,8 @@ impl Shares {
         (value, by_rung.max(by_way).sqrt())
     }
 
-    /// Mean violations on each rung.
-    pub fn mean_violations(&self) -> Vec<f64> {
-        self.rungs.iter().map(Rung::mean_violations).collect()
+    /// Time average on each rung of a quantity that depends on the state.
+    pub fn means(&self, value: impl Fn(usize) -> f64) -> Vec<f64> {
+        self.rungs.iter().map(|rung| rung.mean(&value)).collect()
     }
 }

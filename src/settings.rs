@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::mirror::Mirror;
 
 /// Shortest path whose integral, a difference of sines, keeps ten digits.
-const SHORTEST_LENGTH: f64 = 1e-6;
+pub(crate) const SHORTEST_LENGTH: f64 = 1e-6;
 
 /// Which refresh to use.
 #[derive(Clone, Copy, Debug, PartialEq)]

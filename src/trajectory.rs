@@ -1,13 +1,16 @@
 //! One ball's life: the event loop and its tallies.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 
+use crate::average::LayerIntegral;
 use crate::ball::Ball;
 use crate::control::Control;
 use crate::dynamics::{Arrival, Dynamics};
 use crate::error::{Error, Result};
+use crate::layers::{LayerRange, LayerWalls, RayBeyond};
 use crate::mirror::Mirror;
 use crate::recorder::Recorder;
 use crate::refresh::Refresh;
@@ -120,8 +123,16 @@ pub struct Trajectory<'s, D> {
     refresh: Refresh,
     /// Radians to the next refresh.
     clock: f64,
+    /// Walls that know the layers, in place of the mirror.
+    walls: Option<Arc<LayerWalls>>,
+    /// Layers whose arc integrals are kept.
+    kept: Option<LayerRange>,
+    /// Where the rays beyond the walls count too.
+    beyond: Option<RayBeyond>,
     /// Planes violated now, of labels -1 and +1.
     violated: [u32; 2],
+    /// The same, with planes that coincide on the same side.
+    layer: [u32; 2],
     since_reprojection: usize,
     tally: Tally,
     recorder: Option<Recorder>,
@@ -130,7 +141,7 @@ pub struct Trajectory<'s, D> {
 impl<'s, D: Dynamics> Trajectory<'s, D> {
     /// Starts a trajectory with hard walls and without refresh.
     pub fn new(space: &'s VersionSpace<'s>, dynamics: D, ball: Ball, rng: ChaCha8Rng) -> Self {
-        let violated = space.violations(ball.f());
+        let (violated, layer) = (space.violations(ball.f()), space.layer(ball.f()));
         Self {
             space,
             dynamics,
@@ -139,7 +150,11 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             mirror: Mirror::HARD,
             refresh: Refresh::None,
             clock: f64::INFINITY,
+            walls: None,
+            kept: None,
+            beyond: None,
             violated,
+            layer,
             since_reprojection: 0,
             tally: Tally::new(space.len()),
             recorder: None,
@@ -212,6 +227,25 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.mirror = mirror;
     }
 
+    /// Puts walls that know the layers in place of the mirror, or the mirror back.
+    pub(crate) fn set_walls(&mut self, walls: Option<Arc<LayerWalls>>) {
+        self.walls = walls;
+    }
+
+    /// Integrates the arc in every layer of a range from here on; `beyond` adds the rays beyond the walls hit, in place of
+    /// which the ball must be inside hard walls. `None` stops it.
+    pub(crate) fn keep_layers(&mut self, range: Option<LayerRange>, beyond: bool) {
+        let now = range.and_then(|range| range.index(self.layer));
+        self.ball.keep_layers(range.map_or(0, |range| range.len()), now);
+        self.kept = range;
+        self.beyond = beyond.then(RayBeyond::default);
+    }
+
+    /// Takes out what was integrated in each layer since the last call.
+    pub(crate) fn take_layer_integrals(&mut self) -> Vec<LayerIntegral> {
+        self.ball.take_layers()
+    }
+
     /// Changes the refresh and draws its clock anew (which a Poisson process allows at any time).
     pub fn set_refresh(&mut self, refresh: Refresh) {
         self.refresh = refresh;
@@ -282,6 +316,8 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     pub fn reproject(&mut self, control: &Control) -> Result<()> {
         let drift = self.ball.reproject(self.space.gram(), control)?;
         self.tally.drift = self.tally.drift.max(drift);
+        debug_assert_eq!(self.violated, self.space.violations(self.ball.f()));
+        debug_assert_eq!(self.layer, self.space.layer(self.ball.f()));
         self.since_reprojection = 0;
         Ok(())
     }
@@ -298,7 +334,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         }
         self.tally.violations += f64::from(self.violated()) * flight;
         if let Some(layers) = self.tally.layers.as_mut().filter(|_| flight > 0.0) {
-            *layers.entry(self.violated).or_insert(0.0) += flight;
+            *layers.entry(self.layer).or_insert(0.0) += flight;
         }
         if to_wall <= self.clock && to_wall <= to_end {
             self.tally.path += flight;
@@ -317,9 +353,36 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         }
     }
 
+    /// Probability that the wall which comes next lets the ball through.
+    #[inline]
+    fn transparency(&self) -> f64 {
+        let plane = self.ball.next_wall().plane;
+        let f = self.ball.f()[plane];
+        match &self.walls {
+            None => self.space.transparency(plane, f, self.mirror),
+            Some(walls) => {
+                walls.transparency(self.layer, self.space.layer_behind(plane, f, self.layer))
+            }
+        }
+    }
+
+    /// Adds the arcs of the present flight beyond the wall where it ends.
+    fn look_beyond(&mut self) {
+        let (Some(range), Some(mut ray)) = (self.kept, self.beyond.take()) else { return };
+        let coordinates = (self.ball.f(), self.ball.g());
+        for arc in ray.trace(coordinates, self.space.labels(), range) {
+            self.ball.add_beyond(arc.layer, arc.from, arc.to);
+        }
+        self.beyond = Some(ray);
+    }
+
     #[inline]
     fn arrive(&mut self) {
-        match self.dynamics.arrive(&mut self.ball, self.space, self.mirror, &mut self.rng) {
+        let transparency = self.transparency();
+        if self.beyond.is_some() {
+            self.look_beyond();
+        }
+        match self.dynamics.arrive(&mut self.ball, self.space, transparency, &mut self.rng) {
             Arrival::Bounce { plane, impulse } => {
                 self.tally.bounces += 1;
                 self.tally.hits[plane] += 1;
@@ -328,10 +391,18 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             Arrival::Crossing { plane } => {
                 self.tally.crossings += 1;
                 let class = usize::from(self.space.labels()[plane] > 0);
-                if self.space.satisfied(plane, self.ball.f()[plane]) {
+                let f = self.ball.f()[plane];
+                if self.space.satisfied(plane, f) {
                     self.violated[class] -= 1;
                 } else {
                     self.violated[class] += 1;
+                }
+                let layer = self.space.layer_behind(plane, -f, self.layer);
+                if layer != self.layer {
+                    self.layer = layer;
+                    if let Some(range) = self.kept {
+                        self.ball.enter_layer(range.index(layer));
+                    }
                 }
             }
             Arrival::Turn => {}

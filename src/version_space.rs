@@ -12,23 +12,35 @@ use crate::mirror::Mirror;
 pub struct VersionSpace<'a> {
     gram: Gram<'a>,
     labels: Vec<i8>,
-    /// Roles of planes that coincide and disagree; empty where none do.
+    /// Roles of planes that coincide; empty where none do.
     roles: Vec<Role>,
 }
 
-/// What a plane does where several coincide and their labels ask for different sides.
+/// What a plane does where several coincide.
 ///
-/// A ball arrives at all of them at once. Taken one after the other, in an order left to rounding, they would let it
-/// through with other probabilities there than back. So the first of them decides for all, by the weight of
-/// all, and the others are transparent.
+/// A ball arrives at all of them at once. Taken one after the other, in an order left to rounding, planes whose labels
+/// ask for different sides would let it through with other probabilities there than back, and so would any of them
+/// where the walls know the layers. So the first of them decides for all, by the weight of all, and the others are
+/// transparent. Mirrors of planes that ask for the same side need no such care, and each keeps its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// Coincides with none that disagrees.
+    /// Coincides with none.
     Alone,
-    /// Another plane decides.
-    Follows,
+    /// Another plane decides; `agrees` where all of them ask for the same side.
+    Follows { agrees: bool },
     /// Decides: planes of labels -1 and +1 that are satisfied where its own coordinate is positive, and where it is negative.
     Decides { above: [u32; 2], below: [u32; 2] },
+}
+
+impl Role {
+    /// True when a mirror may treat the plane as if it were alone.
+    fn is_simple(self) -> bool {
+        match self {
+            Self::Alone => true,
+            Self::Follows { agrees } => agrees,
+            Self::Decides { above, below } => above == [0; 2] || below == [0; 2],
+        }
+    }
 }
 
 impl<'a> VersionSpace<'a> {
@@ -90,28 +102,84 @@ impl<'a> VersionSpace<'a> {
     /// if that is more.
     #[inline]
     pub(crate) fn transparency(&self, i: usize, f: f64, mirror: Mirror) -> f64 {
-        match self.roles.get(i) {
-            None | Some(Role::Alone) => match (self.satisfied(i, f), self.labels[i] > 0) {
+        match self.role(i) {
+            role if role.is_simple() => match (self.satisfied(i, f), self.labels[i] > 0) {
                 (false, _) => 1.0,
                 (true, true) => mirror.positive,
                 (true, false) => mirror.negative,
             },
-            Some(Role::Follows) => 1.0,
-            Some(&Role::Decides { above, below }) => {
+            Role::Decides { above, below } => {
                 let (here, there) =
                     if f.is_sign_positive() { (below, above) } else { (above, below) };
                 let ratio = (mirror.log_weight(there) - mirror.log_weight(here)).exp();
                 // Hard on both sides: nothing passes.
                 if ratio.is_nan() { 0.0 } else { ratio.min(1.0) }
             }
+            _ => 1.0,
         }
+    }
+
+    #[inline]
+    fn role(&self, i: usize) -> Role {
+        self.roles.get(i).copied().unwrap_or(Role::Alone)
+    }
+
+    /// Planes of labels -1 and +1 that are violated at plane coordinates `f`. Planes that coincide are on the same side,
+    /// that of the one that decides.
+    pub(crate) fn layer(&self, f: &[f64]) -> [u32; 2] {
+        let mut layer = [0; 2];
+        for (i, &f) in f.iter().enumerate() {
+            match self.role(i) {
+                Role::Alone => layer[self.class(i)] += u32::from(!self.satisfied(i, f)),
+                Role::Follows { .. } => {}
+                Role::Decides { above, below } => {
+                    let violated = if f.is_sign_positive() { below } else { above };
+                    layer[0] += violated[0];
+                    layer[1] += violated[1];
+                }
+            }
+        }
+        layer
+    }
+
+    /// The layer behind plane i for a ball that is in `layer`, on the side of plane coordinate `f`.
+    #[inline]
+    pub(crate) fn layer_behind(&self, i: usize, f: f64, mut layer: [u32; 2]) -> [u32; 2] {
+        match self.role(i) {
+            Role::Alone => {
+                let count = &mut layer[self.class(i)];
+                *count = if self.satisfied(i, f) { *count + 1 } else { *count - 1 };
+            }
+            Role::Follows { .. } => {}
+            Role::Decides { above, below } => {
+                let (here, there) =
+                    if f.is_sign_positive() { (below, above) } else { (above, below) };
+                layer = [layer[0] + there[0] - here[0], layer[1] + there[1] - here[1]];
+            }
+        }
+        layer
+    }
+
+    /// 0 for label -1, 1 for label +1.
+    #[inline]
+    fn class(&self, i: usize) -> usize {
+        usize::from(self.labels[i] > 0)
+    }
+
+    /// Number of examples of labels -1 and +1.
+    pub(crate) fn class_counts(&self) -> [u32; 2] {
+        let mut counts = [0; 2];
+        for i in 0..self.len() {
+            counts[self.class(i)] += 1;
+        }
+        counts
     }
 
     /// Number of examples of labels -1 and +1 that plane coordinates `f` violate.
     pub(crate) fn violations(&self, f: &[f64]) -> [u32; 2] {
         let mut violated = [0; 2];
         for (i, &f) in f.iter().enumerate() {
-            violated[usize::from(self.labels[i] > 0)] += u32::from(!self.satisfied(i, f));
+            violated[self.class(i)] += u32::from(!self.satisfied(i, f));
         }
         violated
     }
@@ -147,7 +215,7 @@ impl<'a> VersionSpace<'a> {
     }
 }
 
-/// The roles of all planes, or none where no coinciding planes disagree.
+/// The roles of all planes, or none where no planes coincide.
 fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
     let m = labels.len();
     let mut roles = vec![Role::Alone; m];
@@ -170,9 +238,9 @@ fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
             let side = if satisfied_above { &mut above } else { &mut below };
             side[usize::from(labels[j] > 0)] += 1;
         }
-        if above != [0; 2] && below != [0; 2] {
+        if group.len() > 1 {
             for j in group {
-                roles[j] = Role::Follows;
+                roles[j] = Role::Follows { agrees: above == [0; 2] || below == [0; 2] };
             }
             roles[i] = Role::Decides { above, below };
         }

@@ -127,7 +127,7 @@ impl Dynamics for Timid {
         &self,
         ball: &mut Ball,
         space: &VersionSpace<'_>,
-        _mirror: Mirror,
+        _transparency: f64,
         _rng: &mut impl Rng,
     ) -> Arrival {
         ball.fly(space.gram(), self.flight(ball));

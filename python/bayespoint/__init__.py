@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import bounds, kernels, learning_curves, rejection
 from bayespoint.classifier import BayesPointClassifier
+from bayespoint.onion import LayerChoice, OnionTable
 from bayespoint.results import BilliardResult, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace, __version__
 
@@ -24,6 +25,8 @@ __all__ = [
     "ConvergenceWarning",
     "Evidence",
     "InfeasibleError",
+    "LayerChoice",
+    "OnionTable",
     "VersionSpace",
     "__version__",
     "bounds",

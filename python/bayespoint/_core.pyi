@@ -9,8 +9,17 @@ from typing import Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import NotRequired
 
-__all__ = ["InfeasibleError", "__version__", "evidence", "feasible_point", "max_margin", "run"]
+__all__ = [
+    "InfeasibleError",
+    "__version__",
+    "evidence",
+    "feasible_point",
+    "max_margin",
+    "onion",
+    "run",
+]
 
 __version__: str
 
@@ -59,6 +68,18 @@ class _Evidence(TypedDict):
     log_share: NDArray[np.float64]
     layers: NDArray[np.int64]
     layer_shares: NDArray[np.float64]
+    length: float
+    converged: bool
+
+class _Onion(TypedDict):
+    centers: NDArray[np.float64]
+    center_norm: NDArray[np.float64]
+    center_error: NDArray[np.float64]
+    path_length: NDArray[np.float64]
+    log_volume: NotRequired[NDArray[np.float64]]
+    log_volume_error: NotRequired[NDArray[np.float64]]
+    layers: NDArray[np.int64]
+    layer_log_shares: NDArray[np.float64]
     length: float
     converged: bool
 
@@ -133,3 +154,19 @@ def evidence(
     seed: int,
     callback: Callable[[_Progress], object] | None,
 ) -> _Evidence: ...
+def onion(
+    gram: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    *,
+    offset: float,
+    softness: NDArray[np.float64],
+    max_errors: tuple[int, int],
+    method: str,
+    tol: float,
+    volume_tol: float | None,
+    max_length: float,
+    n_trajectories: int,
+    n_threads: int,
+    seed: int,
+    callback: Callable[[_Progress], object] | None,
+) -> _Onion: ...

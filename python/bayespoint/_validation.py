@@ -141,6 +141,19 @@ def pair(name: str, value: object, *, high: float, high_open: bool) -> tuple[flo
     return number, number
 
 
+def counts(name: str, value: object) -> tuple[int, int]:
+    """Return an integer of at least 0, or a pair of them, as a pair."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (tuple, list)):
+        if len(value) != 2:
+            raise ValueError(f"{name} must be one integer or two; got {len(value)}: {value!r}")
+        first, second = value
+        return integer(f"{name}[0]", first, low=0), integer(f"{name}[1]", second, low=0)
+    number = integer(name, value, low=0)
+    return number, number
+
+
 @dataclass(frozen=True)
 class SampleSettings:
     """The checked settings of one run, as the engine takes them."""
@@ -201,6 +214,50 @@ def sample_settings(
         refresh_rate=rate,
         average=choice("average", average, ("arc", "impulse")),
         n_threads=min(threads(n_jobs), n_trajectories),  # the others would have no ball
+    )
+
+
+@dataclass(frozen=True)
+class OnionSettings:
+    """The checked settings of an onion run, as the engine takes them."""
+
+    max_errors: tuple[int, int]
+    method: str
+    tol: float
+    volume_tol: float | None
+    max_length: float
+    n_trajectories: int
+    n_threads: int
+
+
+def onion_settings(
+    *,
+    max_errors: object,
+    method: object,
+    tol: object,
+    volume_tol: object,
+    max_length: object,
+    n_trajectories: object,
+    n_jobs: object,
+) -> OnionSettings:
+    """Check the settings of an onion run."""
+    method = choice("method", method, ("exact", "projected"))
+    if volume_tol is not None:
+        volume_tol = real("volume_tol", volume_tol, low=0.0, low_open=True)
+        if method == "projected":
+            raise ValueError(
+                "volume_tol must be None with method='projected', which tells no volumes; got "
+                f"{volume_tol!r}"
+            )
+    n_trajectories = integer("n_trajectories", n_trajectories, low=1)
+    return OnionSettings(
+        max_errors=counts("max_errors", max_errors),
+        method=method,
+        tol=real("tol", tol, low=0.0, low_open=True),
+        volume_tol=volume_tol,
+        max_length=real("max_length", max_length, low=0.0, low_open=True),
+        n_trajectories=n_trajectories,
+        n_threads=min(threads(n_jobs), n_trajectories),
     )
 
 

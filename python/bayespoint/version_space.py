@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint import _core, _memory, _validation
 from bayespoint._core import InfeasibleError, __version__
 from bayespoint._evidence import EvidenceMixin
+from bayespoint._onion import OnionMixin
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.results import BilliardResult, MaxMargin
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["InfeasibleError", "VersionSpace", "__version__"]
 
 
-class VersionSpace(EvidenceMixin):
+class VersionSpace(EvidenceMixin, OnionMixin):
     """Version space of labeled examples, given by their Gram matrix.
 
     A weight vector ``w = sum(c_i phi_i)`` in the span of the feature vectors ``phi_i`` has plane

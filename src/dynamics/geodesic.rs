@@ -22,11 +22,9 @@ impl Dynamics for Geodesic {
         &self,
         ball: &mut Ball,
         space: &VersionSpace<'_>,
-        mirror: Mirror,
+        transparency: f64,
         rng: &mut impl Rng,
     ) -> Arrival {
-        let plane = ball.next_wall().plane;
-        let transparency = space.transparency(plane, ball.f()[plane], mirror);
         match Mirror::meet(transparency, rng) {
             Encounter::Reflects => {
                 let hit = ball.reflect(space.gram());

@@ -5,7 +5,6 @@ mod geodesic;
 use rand::Rng;
 
 use crate::ball::Ball;
-use crate::mirror::Mirror;
 use crate::version_space::VersionSpace;
 
 pub use geodesic::Geodesic;
@@ -37,12 +36,13 @@ pub trait Dynamics: Clone + Send + Sync {
     /// Radians to the end of the present flight, in [0, π].
     fn flight(&self, ball: &Ball) -> f64;
 
-    /// Flies to the end of the present flight and does what has to be done there.
+    /// Flies to the end of the present flight and does what has to be done there. `transparency` is the probability that
+    /// the wall which comes next lets the ball through.
     fn arrive(
         &self,
         ball: &mut Ball,
         space: &VersionSpace<'_>,
-        mirror: Mirror,
+        transparency: f64,
         rng: &mut impl Rng,
     ) -> Arrival;
 }

@@ -15,6 +15,7 @@ use crate::evidence::{EvidenceSettings, Method};
 use crate::gas;
 use crate::gram::Gram;
 use crate::mirror::Mirror;
+use crate::onion::{OnionMethod, OnionSettings};
 use crate::outcome::Outcome;
 use crate::settings::{RefreshChoice, Settings};
 use crate::version_space::VersionSpace;
@@ -30,7 +31,7 @@ mod _core {
     #[pymodule_export]
     use super::errors::InfeasibleError;
     #[pymodule_export]
-    use super::{evidence, feasible_point, max_margin_point, run};
+    use super::{evidence, feasible_point, max_margin_point, onion, run};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "a Python name")]
@@ -254,6 +255,66 @@ fn evidence<'py>(
     dict.set_item("log_share", arrays::to_array(py, found.log_share, [v])?)?;
     dict.set_item("layers", arrays::to_array(py, planes, [layers, 2])?)?;
     dict.set_item("layer_shares", arrays::to_array(py, shares, [layers])?)?;
+    dict.set_item("length", found.length)?;
+    dict.set_item("converged", found.converged)?;
+    Ok(dict)
+}
+
+/// The centers of the layers; see `VersionSpace.onion`.
+#[pyfunction]
+#[pyo3(signature = (gram, labels, *, offset, softness, max_errors, method, tol, volume_tol, max_length,
+    n_trajectories, n_threads, seed, callback))]
+#[allow(clippy::too_many_arguments, reason = "one flat call")]
+fn onion<'py>(
+    py: Python<'py>,
+    gram: PyReadonlyArray2<'py, f64>,
+    labels: PyReadonlyArray1<'py, i8>,
+    offset: f64,
+    softness: PyReadonlyArray1<'py, f64>,
+    max_errors: (u32, u32),
+    method: &str,
+    tol: f64,
+    volume_tol: Option<f64>,
+    max_length: f64,
+    n_trajectories: usize,
+    n_threads: usize,
+    seed: u64,
+    callback: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let method = match method {
+        "exact" => OnionMethod::Exact,
+        "projected" => OnionMethod::Projected,
+        other => return Err(Error::invalid("method", other, "'exact' or 'projected'").into()),
+    };
+    let max_errors = [max_errors.0, max_errors.1];
+    let settings = OnionSettings {
+        max_errors,
+        method,
+        n_trajectories,
+        tol,
+        volume_tol,
+        max_length,
+        n_threads,
+        seed,
+    };
+    let space = Space { gram, labels, offset, softness };
+    let found = space
+        .call(py, callback, |space, control| crate::onion::onion(space, &settings, control))?;
+    let [a, b] = found.range.most.map(|most| most as usize + 1);
+    let (m, l) = (found.centers.len() / (a * b), found.layers.len());
+    let replicates = found.log_shares.len().checked_div(l).unwrap_or(0);
+    let layers: Vec<i64> = found.layers.iter().flatten().map(|&n| i64::from(n)).collect();
+    let dict = PyDict::new(py);
+    dict.set_item("centers", arrays::to_array(py, found.centers, [a, b, m])?)?;
+    dict.set_item("center_norm", arrays::to_array(py, found.norms, [a, b])?)?;
+    dict.set_item("center_error", arrays::to_array(py, found.errors, [a, b])?)?;
+    dict.set_item("path_length", arrays::to_array(py, found.paths, [a, b])?)?;
+    if method == OnionMethod::Exact {
+        dict.set_item("log_volume", arrays::to_array(py, found.log_volumes, [a, b])?)?;
+        dict.set_item("log_volume_error", arrays::to_array(py, found.log_volume_errors, [a, b])?)?;
+    }
+    dict.set_item("layers", arrays::to_array(py, layers, [l, 2])?)?;
+    dict.set_item("layer_log_shares", arrays::to_array(py, found.log_shares, [replicates, l])?)?;
     dict.set_item("length", found.length)?;
     dict.set_item("converged", found.converged)?;
     Ok(dict)
