@@ -265,6 +265,12 @@ class Evidence:
     error: Any
     """One standard error of `value`, in nats and of the same shape."""
 
+    lag: Any
+    """Estimated bias, in nats and of the same shape: half of what the ways up the ladder say more
+    than the ways down. What exceeds two standard errors is lag of the trajectories behind the
+    ladder and counts in `error`. NaN if unknown: for ``"annealing"``, for rates that differ between
+    the classes, or if only one of the two ways entered version space."""
+
     log_transparency: NDArray[np.float64]
     """(k,) ln kappa of the rungs, falling from 0. Where there were several ladders, of the
     first."""
@@ -301,6 +307,7 @@ class Evidence:
             **given | {name: given[name][seen] for name in ("layers", "layer_shares")},
             value=run["values"],
             error=run["errors"],
+            lag=run["lags"],
             log_transparency=0.0 - run["ladder"],
             method=method,
         )
@@ -316,6 +323,10 @@ class Evidence:
             ("value", f"{self._figures()} nats"),
             ("method", self.method),
             ("converged", "yes" if self.converged else "no"),
+            (
+                "lag",
+                f"{np.nan_to_num(np.abs(self.lag)).max():.2g} nats between up and down, halved",
+            ),
             ("path", f"{self.length:.4g} rad per trajectory"),
             ("ladder", f"{steps} rungs, ln kappa down to {self.log_transparency[-1]:.3g}"),
             (
