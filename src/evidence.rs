@@ -1,8 +1,8 @@
 //! The evidence: ln of the share of the sphere that version space takes, by a ladder of half-silvered mirrors.
 //!
 //! `Z(κ) = E_sphere[κ^violations]` goes from 1 at κ = 1 to the volume of version space at κ = 0. Trajectories start
-//! isotropically at κ = 1, go down a ladder of transparencies and up again, so that what lags behind on the way down
-//! lags the other way on the way up; [`crate::reweight`] combines what they saw.
+//! isotropically at κ = 1 and go down a ladder of transparencies, others start in version space and go up, so that what lags
+//! behind on the way down lags the other way on the way up; [`crate::reweight`] combines what they saw.
 
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use crate::dynamics::Geodesic;
 use crate::error::{Error, Result};
 use crate::factor::Factor;
 use crate::light_trap;
+use crate::max_margin;
 use crate::mirror::Mirror;
 use crate::point_space;
 use crate::refresh::Refresh;
@@ -37,6 +38,10 @@ pub(crate) const LAST_S: f64 = 25.0;
 /// Path on a rung while the rungs are placed, and to settle on one, radians.
 const PLACING_PATH: f64 = 12.0;
 const SETTLE_PATH: f64 = 2.0;
+/// Path from the first point inside version space before it is a start, radians.
+const HOME_PATH: f64 = 20.0;
+/// Arrivals at walls, for each plane, at which a stretch of path in version space ends all the same.
+const HOME_ARRIVALS: u64 = 100;
 /// Pieces of path of a trajectory on a rung and direction.
 const PIECES: usize = 4;
 /// Path of a piece in the first round, radians; it grows from round to round.
@@ -134,9 +139,28 @@ impl EvidenceSettings {
     }
 }
 
+/// What all trajectories on the ladder share.
+struct Climb<'a> {
+    ladder: &'a [f64],
+    factor: &'a Arc<Factor>,
+    n_trajectories: usize,
+    seed: u64,
+}
+
+impl Climb<'_> {
+    /// The random stream of a climber's next way: the first ones are the climbers' and the scout's own.
+    fn stream(&self, climber: &Climber<'_>) -> ChaCha8Rng {
+        let n = self.n_trajectories;
+        light_trap::stream(self.seed, n * (2 + climber.ways) + 1 + climber.index)
+    }
+}
+
 /// A trajectory on its way up and down.
 struct Climber<'s> {
+    index: usize,
     trajectory: Trajectory<'s, Geodesic>,
+    /// A hard billiard in version space, where the ways up begin; none where no point of it is known or wanted.
+    home: Option<Trajectory<'s, Geodesic>>,
     /// What it saw on each rung, piece by piece, with the number of the way.
     seen: Vec<Vec<(usize, Layers)>>,
     ways: usize,
@@ -151,9 +175,35 @@ pub(crate) fn isotropic<'s>(
 ) -> Result<Trajectory<'s, Geodesic>> {
     let (position, direction) = (factor.draw(&mut rng).dual, factor.draw(&mut rng).dual);
     let ball = Ball::new(space.gram(), &position, &direction, control)?;
+    Ok(refreshed(space, ball, rng, factor))
+}
+
+/// A trajectory from a ball, with full refresh.
+fn refreshed<'s>(
+    space: &'s VersionSpace<'s>,
+    ball: Ball,
+    rng: ChaCha8Rng,
+    factor: &Arc<Factor>,
+) -> Trajectory<'s, Geodesic> {
     let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);
     trajectory.set_refresh(Refresh::Full { rate: REFRESH_RATE, factor: Arc::clone(factor) });
-    Ok(trajectory)
+    trajectory
+}
+
+/// A point of version space, if its volume is wanted and one is found.
+fn inside(
+    space: &VersionSpace<'_>,
+    targets: &[f64],
+    control: &Control,
+) -> Result<Option<Vec<f64>>> {
+    if !targets.contains(&f64::INFINITY) {
+        return Ok(None);
+    }
+    match max_margin::interior_point(space, control) {
+        Ok(point) => Ok(Some(point)),
+        Err(Error::Infeasible { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 pub(crate) fn mirror(s: f64) -> Mirror {
@@ -200,25 +250,45 @@ fn by_violations(layers: &Layers) -> Histogram {
     histogram.into_iter().collect()
 }
 
-impl Climber<'_> {
+/// Rungs in the order of a way down or up.
+fn order(ladder: &[f64], up: bool) -> Vec<usize> {
+    let down = 0..ladder.len();
+    if up { down.rev().collect() } else { down.collect() }
+}
+
+impl<'s> Climber<'s> {
     /// Once down and once up the ladder, with `PIECES` pieces of `unit` radians on each rung and way.
-    fn climb(&mut self, ladder: &[f64], unit: f64, control: &Control) -> Result<()> {
-        let down: Vec<usize> = (0..ladder.len()).collect();
-        let up: Vec<usize> = down.iter().rev().copied().collect();
-        for way in [down, up] {
-            for k in way {
-                self.trajectory.set_mirror(mirror(ladder[k]));
-                self.trajectory.reset(None);
-                self.trajectory.run(Goal::path(SETTLE_PATH), control)?;
-                for _ in 0..PIECES {
-                    self.trajectory.reset_counting();
-                    self.trajectory.run(Goal::path(unit), control)?;
-                    let seen = self.trajectory.take_layers().unwrap_or_default();
-                    self.seen[k].push((self.ways, seen));
-                }
+    fn climb(&mut self, climb: &Climb<'_>, unit: f64, control: &Control) -> Result<()> {
+        let Some(home) = &mut self.home else {
+            self.follow(climb.ladder, false, unit, control)?;
+            return self.follow(climb.ladder, true, unit, control);
+        };
+        // What the ball met on its way down is no start for a way up: where it did not find version space, neither would
+        // know of it. So every way begins in equilibrium at its own end.
+        home.reset(None);
+        let arrivals = HOME_ARRIVALS * home.space().len() as u64;
+        home.run(Goal::either(SETTLE_PATH + PIECES as f64 * unit, arrivals), control)?;
+        let inside = home.ball().clone();
+        let space = home.space();
+        self.trajectory = isotropic(space, climb.factor, climb.stream(self), control)?;
+        self.follow(climb.ladder, false, unit, control)?;
+        self.trajectory = refreshed(space, inside, climb.stream(self), climb.factor);
+        self.follow(climb.ladder, true, unit, control)
+    }
+
+    fn follow(&mut self, ladder: &[f64], up: bool, unit: f64, control: &Control) -> Result<()> {
+        for k in order(ladder, up) {
+            self.trajectory.set_mirror(mirror(ladder[k]));
+            self.trajectory.reset(None);
+            self.trajectory.run(Goal::path(SETTLE_PATH), control)?;
+            for _ in 0..PIECES {
+                self.trajectory.reset_counting();
+                self.trajectory.run(Goal::path(unit), control)?;
+                let seen = self.trajectory.take_layers().unwrap_or_default();
+                self.seen[k].push((self.ways, seen));
             }
-            self.ways += 1;
         }
+        self.ways += 1;
         Ok(())
     }
 }
@@ -248,16 +318,29 @@ pub fn evidence(
     if settings.method == Method::Annealing {
         return annealing::evidence(space, settings, &factor, ladder, &crew, control);
     }
-    let mut climbers = crew.each(&mut vec![(); settings.n_trajectories], |i, ()| {
+    let inside = inside(space, &settings.targets, control)?;
+    let n = settings.n_trajectories;
+    let mut climbers = crew.each(&mut vec![(); n], |i, ()| {
         let rng = light_trap::stream(settings.seed, i);
         let trajectory = isotropic(space, &factor, rng, control)?;
-        Ok(Climber { trajectory, seen: vec![Vec::new(); ladder.len()], ways: 0 })
+        let home = match &inside {
+            Some(point) => {
+                let mut rng = light_trap::stream(settings.seed, n + 1 + i);
+                let ball = light_trap::ball_at(space, point, &mut rng, control)?;
+                let mut home = refreshed(space, ball, rng, &factor);
+                home.run(Goal::either(HOME_PATH, HOME_ARRIVALS * space.len() as u64), control)?;
+                Some(home)
+            }
+            None => None,
+        };
+        Ok(Climber { index: i, trajectory, home, seen: vec![Vec::new(); ladder.len()], ways: 0 })
     })?;
+    let climb = Climb { ladder: &ladder, factor: &factor, n_trajectories: n, seed: settings.seed };
     let m = space.len();
     let (mut unit, mut length) = (PIECE_PATH, 0.0);
     loop {
         let round = 2.0 * ladder.len() as f64 * (SETTLE_PATH + PIECES as f64 * unit);
-        crew.each(&mut climbers, |_, climber| climber.climb(&ladder, unit, control))?;
+        crew.each(&mut climbers, |_, climber| climber.climb(&climb, unit, control))?;
         length += round;
         let shares = combine(&ladder, &climbers, m, |_| true);
         let lags = lags(&ladder, &climbers, m, &settings.targets);
