@@ -42,6 +42,8 @@ const PIECES: usize = 4;
 /// Path of a piece in the first round, radians; it grows from round to round.
 const PIECE_PATH: f64 = 2.0;
 const GROWTH: f64 = 1.5;
+/// Standard errors that a lag may have by chance.
+const CHANCE: f64 = 2.0;
 
 /// How ln Z is estimated along the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +94,10 @@ pub struct EvidenceOutcome {
     pub values: Vec<f64>,
     /// Standard errors, nats.
     pub errors: Vec<f64>,
+    /// Estimated bias, nats, which `errors` cover: half of what the ways up the ladder say more than the ways down. Trajectories that lag behind the
+    /// ladder put the first too high and the second too low. NaN where there are no ways up, or one entered version
+    /// space and the other did not.
+    pub lags: Vec<f64>,
     /// s = -ln κ of the rungs, rising from 0.
     pub ladder: Vec<f64>,
     /// Mean violations on the rungs.
@@ -253,16 +259,28 @@ pub fn evidence(
         let round = 2.0 * ladder.len() as f64 * (SETTLE_PATH + PIECES as f64 * unit);
         crew.each(&mut climbers, |_, climber| climber.climb(&ladder, unit, control))?;
         length += round;
-        let shares = combine(&ladder, &climbers, m);
-        let log_z = |s: f64| shares.log_z(|v| if v == 0 { 0.0 } else { -s * v as f64 });
-        let found: Vec<(f64, f64)> = settings.targets.iter().map(|&s| log_z(s)).collect();
+        let shares = combine(&ladder, &climbers, m, |_| true);
+        let lags = lags(&ladder, &climbers, m, &settings.targets);
+        let found: Vec<(f64, f64)> = settings
+            .targets
+            .iter()
+            .zip(&lags)
+            .map(|(&s, &lag)| {
+                let (value, error) = log_z(&shares, s);
+                (value, error.hypot(beyond_chance(lag, error)))
+            })
+            .collect();
         let worst = found.iter().map(|x| x.1).fold(0.0, f64::max);
         control.report(length, worst);
         let converged = worst <= settings.tol;
-        if converged || length + GROWTH * round > settings.max_length {
+        // The last round takes what is left, if that is worth while.
+        let rest = (settings.max_length - length) / (2.0 * ladder.len() as f64);
+        let next = (unit * GROWTH).min((rest - SETTLE_PATH) / PIECES as f64);
+        if converged || next < 0.5 * unit {
             return Ok(EvidenceOutcome {
                 values: found.iter().map(|x| x.0).collect(),
                 errors: found.iter().map(|x| x.1).collect(),
+                lags,
                 mean_violations: shares.means(|v| v as f64),
                 log_share: shares.log_share,
                 layers: layers(&climbers),
@@ -271,11 +289,33 @@ pub fn evidence(
                 converged,
             });
         }
-        unit *= GROWTH;
+        unit = next;
     }
 }
 
-fn combine(ladder: &[f64], climbers: &[Climber<'_>], m: usize) -> Shares {
+/// ln Z at κ = e^-s.
+fn log_z(shares: &Shares, s: f64) -> (f64, f64) {
+    shares.log_z(|v| if v == 0 { 0.0 } else { -s * v as f64 })
+}
+
+/// The part of a lag that its own standard error, about that of ln Z, does not explain.
+fn beyond_chance(lag: f64, error: f64) -> f64 {
+    if lag.is_nan() { f64::INFINITY } else { (lag.abs() - CHANCE * error).max(0.0) }
+}
+
+/// Half of what the ways up say of ln Z at the targets more than the ways down.
+fn lags(ladder: &[f64], climbers: &[Climber<'_>], m: usize, targets: &[f64]) -> Vec<f64> {
+    let [down, up] = [0, 1].map(|parity| combine(ladder, climbers, m, |way| way % 2 == parity));
+    targets.iter().map(|&s| 0.5 * (log_z(&up, s).0 - log_z(&down, s).0)).collect()
+}
+
+/// What was seen on the ways that are to be kept, in one law of the violations.
+fn combine(
+    ladder: &[f64],
+    climbers: &[Climber<'_>],
+    m: usize,
+    keep: impl Fn(usize) -> bool,
+) -> Shares {
     let mut rungs: Vec<Rung> = ladder
         .iter()
         .enumerate()
@@ -287,7 +327,7 @@ fn combine(ladder: &[f64], climbers: &[Climber<'_>], m: usize) -> Shares {
                 .enumerate()
                 .flat_map(|(i, climber)| {
                     let number = move |way: usize| way * climbers.len() + i;
-                    let pieces = climber.seen[k].iter();
+                    let pieces = climber.seen[k].iter().filter(|(way, _)| keep(*way));
                     pieces.map(move |(way, seen)| (number(*way), by_violations(seen)))
                 })
                 .collect(),

@@ -13,7 +13,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import kernels, rejection
+from bayespoint import bounds, kernels, learning_curves, rejection
 from bayespoint.classifier import BayesPointClassifier
 from bayespoint.onion import LayerChoice, OnionTable
 from bayespoint.results import BilliardResult, Evidence
@@ -29,16 +29,19 @@ __all__ = [
     "OnionTable",
     "VersionSpace",
     "__version__",
+    "bounds",
     "datasets",
     "kernels",
+    "learning_curves",
+    "planar",
     "rejection",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Import the parts that few programs need when they are first asked for."""
-    if name == "datasets":
-        return importlib.import_module("bayespoint.datasets")
+    if name in ("datasets", "planar"):
+        return importlib.import_module(f"bayespoint.{name}")
     raise AttributeError(f"module 'bayespoint' has no attribute {name!r}")
 
 

@@ -68,6 +68,7 @@ class _Evidence(TypedDict):
     log_share: NDArray[np.float64]
     layers: NDArray[np.int64]
     layer_shares: NDArray[np.float64]
+    lags: NDArray[np.float64]
     length: float
     converged: bool
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +17,7 @@ from bayespoint import diagnostics
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BilliardResult", "Estimate", "Evidence", "MaxMargin"]
+__all__ = ["BilliardResult", "Estimate", "Evidence", "MaxMargin", "Search"]
 
 MAX_DRIFT = 1e-6
 """A larger relative drift of the plane coordinates is worth a warning."""
@@ -265,6 +265,12 @@ class Evidence:
     error: Any
     """One standard error of `value`, in nats and of the same shape."""
 
+    lag: Any
+    """Estimated bias, in nats and of the same shape: half of what the ways up the ladder say more
+    than the ways down. What exceeds two standard errors is lag of the trajectories behind the
+    ladder and counts in `error`. NaN if unknown: for ``"annealing"``, for rates that differ between
+    the classes, or if only one of the two ways entered version space."""
+
     log_transparency: NDArray[np.float64]
     """(k,) ln kappa of the rungs, falling from 0. Where there were several ladders, of the
     first."""
@@ -301,6 +307,7 @@ class Evidence:
             **given | {name: given[name][seen] for name in ("layers", "layer_shares")},
             value=run["values"],
             error=run["errors"],
+            lag=run["lags"],
             log_transparency=0.0 - run["ladder"],
             method=method,
         )
@@ -316,6 +323,10 @@ class Evidence:
             ("value", f"{self._figures()} nats"),
             ("method", self.method),
             ("converged", "yes" if self.converged else "no"),
+            (
+                "lag",
+                f"{np.nan_to_num(np.abs(self.lag)).max():.2g} nats between up and down, halved",
+            ),
             ("path", f"{self.length:.4g} rad per trajectory"),
             ("ladder", f"{steps} rungs, ln kappa down to {self.log_transparency[-1]:.3g}"),
             (
@@ -334,3 +345,75 @@ class Evidence:
 
     def _repr_html_(self) -> str:
         return _as_html("Evidence", self._rows())
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What a search found and what it tried."""
+
+    kernel: Callable[..., Any] | str
+    """The kernel with the parameters of the best evidence."""
+
+    softness: float
+    """The softness of the best evidence, or the one given."""
+
+    label_noise: tuple[float, float]
+    """Label noise of the negative and of the positive class: of the best evidence, or given."""
+
+    log_evidence: float
+    """The best approximate evidence, nats: the sum over the binary problems, of the examples looked
+    at."""
+
+    n_examples: int
+    """Examples looked at."""
+
+    names: tuple[str, ...]
+    """Names of the columns of `tried`: the kernel's parameters searched, "softness",
+    "label_noise_negative", "label_noise_positive", "n_examples", "log_evidence"."""
+
+    tried: NDArray[np.float64] = field(repr=False)
+    """(n_tried, n_columns) All settings tried, in order, with the number of examples looked at and
+    their approximate evidence in nats."""
+
+    def __repr__(self) -> str:
+        noise = f"label_noise={_rates(self.label_noise)}, " if any(self.label_noise) else ""
+        return (
+            f"<Search: {self.kernel!r}, softness={self.softness:.4g}, {noise}"
+            f"log_evidence={self.log_evidence:.2f} nats, "
+            f"{len(self.tried)} settings tried on up to {self.n_examples} examples>"
+        )
+
+    def summary(self, n: int = 10) -> str:
+        """Return a table of the `n` best settings tried on the most examples, best first."""
+        rows = self._best(n)
+        cells = [
+            self.names,
+            *([f"{value:.4g}" for value in row[:-1]] + [f"{row[-1]:.2f}"] for row in rows),
+        ]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = (
+            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+            for line in cells
+        )
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.names)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{value:.6g}</td>" for value in row) + "</tr>"
+            for row in self._best(10)
+        )
+        return (
+            f"<p>{escape(repr(self))}</p><table><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table>"
+        )
+
+    def _best(self, n: int) -> NDArray[np.float64]:
+        full = self.tried[self.tried[:, -2] == self.n_examples]
+        best: NDArray[np.float64] = full[np.argsort(-full[:, -1], kind="stable")[:n]]
+        return best
+
+
+def _rates(noise: tuple[float, float]) -> str:
+    first, second = noise
+    return f"{first:.4g}" if first == second else f"({first:.4g}, {second:.4g})"

@@ -250,6 +250,7 @@ fn evidence<'py>(
     let dict = PyDict::new(py);
     dict.set_item("values", arrays::to_array(py, found.values, [n])?)?;
     dict.set_item("errors", arrays::to_array(py, found.errors, [n])?)?;
+    dict.set_item("lags", arrays::to_array(py, found.lags, [n])?)?;
     dict.set_item("ladder", arrays::to_array(py, found.ladder, [k])?)?;
     dict.set_item("mean_violations", arrays::to_array(py, found.mean_violations, [k])?)?;
     dict.set_item("log_share", arrays::to_array(py, found.log_share, [v])?)?;
