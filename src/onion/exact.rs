@@ -1,35 +1,27 @@
-//! The onion: centers of the layers of weight vectors that violate given numbers of examples of either label.
+//! The exact onion.
 //!
-//! *Exact*: within a layer the law of a half-silvered billiard is uniform whatever the transparencies are. So they are
-//! chosen such that the ball spends about the same path in every layer that is asked for ([`LayerWalls`]), with weights
-//! learned from a ladder of transparencies and from the path so far by [`crate::reweight`], which also tells the layers'
-//! shares of the sphere. From time to time every ball climbs the ladder up to κ = 1 and down again, which leaves hardly
-//! any memory.
+//! Within a layer the law of a half-silvered billiard is uniform whatever the transparencies are. So they are chosen such
+//! that the ball spends about the same path in every layer that is asked for ([`LayerWalls`]), with weights learned from a
+//! ladder of transparencies and from the path so far by [`crate::reweight`], which also tells the layers' shares of the
+//! sphere. From time to time every ball climbs the ladder up to κ = 1 and down again, which leaves hardly any memory.
 //!
 //! The rungs on which most of the path is in the layers already tell nothing that the layers do not tell better: where a
 //! tiny version space is hard to find, balls lag far behind them. They only show the way to its bottom. Half of the path
 //! among the layers begins there and half at the top, so that lags have opposite signs and show in the errors.
-//!
-//! *Projected* (Ruján and Marchand, sec. 18.5.3): the rays of a hard billiard in version space, each followed beyond the wall
-//! it hits. Cheap, but not uniform in any layer but version space itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::center::{self, Batch, Center};
+use super::{GROWTH, OnionOutcome, OnionSettings, Pieces, Watch, estimate, outcome, worst};
 use crate::control::Control;
 use crate::crew::Crew;
 use crate::dynamics::Geodesic;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::evidence::{LAST_S, isotropic, mirror, place_rungs};
 use crate::factor::Factor;
-use crate::gas;
-use crate::gram::Gram;
 use crate::layers::{LayerRange, LayerWalls};
 use crate::light_trap;
-use crate::point_space;
 use crate::reweight::{self, Histogram, Rung, Shares};
-use crate::settings::{SHORTEST_LENGTH, Settings};
 use crate::trajectory::{Goal, Layers, Trajectory};
 use crate::version_space::VersionSpace;
 
@@ -44,9 +36,8 @@ const ENOUGH_INSIDE: f64 = 0.5;
 /// Measured pieces of a stretch of path among the layers, of which there are two a round; one more, the first, is left
 /// out.
 const PIECES: usize = 3;
-/// Path for each layer in the first round, radians, and how everything grows from round to round.
+/// Path for each layer in the first round, radians.
 const LAYER_PATH: f64 = 2.0;
-const GROWTH: f64 = 1.5;
 /// Path beyond the layers, relative to that in them.
 const BEYOND: f64 = 1.0 / 3.0;
 /// Path that is credited to a layer before its weight is taken from what was seen: a layer that was never seen counts as
@@ -58,294 +49,6 @@ const LARGEST_RATE: f64 = 10.0;
 /// Largest difference of ln weight between neighboring layers: a ball is then let out of one after some ten thousand events.
 /// Where one layer is smaller than the next by a larger factor it gets less path, rather than rare and endless visits.
 const LARGEST_STEP: f64 = 9.0;
-/// Pieces of path that are kept apart, and pieces in which a layer must have been seen before its error is told.
-const MOST_BATCHES: usize = 8;
-const LEAST_BATCHES: usize = 4;
-/// Rounds before a layer that was not seen is taken for empty.
-const LEAST_ROUNDS: usize = 2;
-/// Path of a piece in the first round of the projected onion: radians, and arrivals where version space is small.
-const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
-const PIECE_ARRIVALS: f64 = 1_000.0;
-
-/// How the layers are sampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnionMethod {
-    /// By a half-silvered billiard: uniform in every layer.
-    Exact,
-    /// By the rays of a hard billiard, followed beyond its walls.
-    Projected,
-}
-
-/// Settings of an onion run.
-#[derive(Clone, Debug)]
-pub struct OnionSettings {
-    /// Most violated examples of labels -1 and +1.
-    pub max_errors: [u32; 2],
-    /// How.
-    pub method: OnionMethod,
-    /// Number of trajectories.
-    pub n_trajectories: usize,
-    /// Standard error to be reached by the center of every layer seen, radians.
-    pub tol: f64,
-    /// Standard error to be reached by ln of the volume of every layer seen, nats; the exact onion alone tells volumes.
-    pub volume_tol: Option<f64>,
-    /// Path per trajectory at which to stop all the same, radians.
-    pub max_length: f64,
-    /// Worker threads.
-    pub n_threads: usize,
-    /// Seed.
-    pub seed: u64,
-}
-
-impl Default for OnionSettings {
-    fn default() -> Self {
-        Self {
-            max_errors: [5, 5],
-            method: OnionMethod::Exact,
-            n_trajectories: 4,
-            tol: 0.1,
-            volume_tol: None,
-            max_length: 1e5,
-            n_threads: 1,
-            seed: 0,
-        }
-    }
-}
-
-/// What an onion run found. The n layers are those of `range`, in its order.
-#[derive(Clone, Debug)]
-pub struct OnionOutcome {
-    /// The layers: at most `max_errors`, and no more than there are examples of the label.
-    pub range: LayerRange,
-    /// Dual coefficients of the centers, unit length, shape (n, m); NaN where there is none.
-    pub centers: Vec<f64>,
-    /// Length of the mean of the unit weight vectors, shape (n,); NaN where there is none.
-    pub norms: Vec<f64>,
-    /// Standard errors of the directions of the centers, radians, shape (n,); NaN where unknown.
-    pub errors: Vec<f64>,
-    /// Path in each layer that was averaged over, all trajectories together, radians, shape (n,).
-    pub paths: Vec<f64>,
-    /// ln of each layer's share of the sphere, shape (n,), -∞ where it was not seen; empty for the projected onion.
-    pub log_volumes: Vec<f64>,
-    /// Standard errors thereof, nats.
-    pub log_volume_errors: Vec<f64>,
-    /// All layers that were seen, also beyond the range; empty for the projected onion.
-    pub layers: Vec<[u32; 2]>,
-    /// ln of the share of the sphere of each of `layers`, -∞ where it was not seen: first by all trajectories, then by
-    /// all but the first, all but the second and so on; shape (1 + T, l), T = 0 for a single trajectory.
-    pub log_shares: Vec<f64>,
-    /// Path flown per trajectory, radians.
-    pub length: f64,
-    /// Whether every layer seen reached the tolerances.
-    pub converged: bool,
-}
-
-impl OnionSettings {
-    fn check(&self) -> Result<()> {
-        for (name, count) in
-            [("n_trajectories", self.n_trajectories), ("n_threads", self.n_threads)]
-        {
-            if count == 0 {
-                return Err(Error::invalid(name, count, "at least 1"));
-            }
-        }
-        let numbers = [
-            ("tol", Some(self.tol)),
-            ("volume_tol", self.volume_tol),
-            ("max_length", Some(self.max_length)),
-        ];
-        for (name, x) in numbers {
-            if let Some(x) = x.filter(|x| !(*x > 0.0 && x.is_finite())) {
-                return Err(Error::invalid(name, x, "positive and finite"));
-            }
-        }
-        if self.volume_tol.is_some() && self.method == OnionMethod::Projected {
-            let got = "a number for the projected onion";
-            return Err(Error::invalid("volume_tol", got, "None: it tells no volumes"));
-        }
-        Ok(())
-    }
-}
-
-/// The centers of the layers of the onion.
-///
-/// The same seed gives the same bits for every number of threads.
-///
-/// # Errors
-///
-/// [`Error::Invalid`] for settings out of range, [`Error::Infeasible`] for the projected onion where version space seems
-/// empty, [`Error::Breakdown`] where the arithmetic fails, [`Error::Interrupted`].
-pub fn onion(
-    space: &VersionSpace<'_>,
-    settings: &OnionSettings,
-    control: &Control,
-) -> Result<OnionOutcome> {
-    settings.check()?;
-    let counts = space.class_counts();
-    let most = [0, 1].map(|class| settings.max_errors[class].min(counts[class]));
-    let range = LayerRange { most };
-    if point_space::is_one_dimensional(space.gram()) {
-        return point_space::onion(space, settings, range);
-    }
-    let crew = Crew::new(settings.n_threads.min(settings.n_trajectories))?;
-    match settings.method {
-        OnionMethod::Exact => exact(space, settings, range, &crew, control),
-        OnionMethod::Projected => projected(space, settings, range, &crew, control),
-    }
-}
-
-/// The pieces of a trajectory's path, layer by layer.
-struct Pieces {
-    batches: Vec<Vec<Batch>>,
-    paths: Vec<f64>,
-    events: Vec<u64>,
-}
-
-impl Pieces {
-    fn new(layers: usize) -> Self {
-        Self {
-            batches: vec![Vec::new(); layers],
-            paths: vec![0.0; layers],
-            events: vec![0; layers],
-        }
-    }
-
-    /// Takes over what a trajectory has integrated since the last time.
-    fn take(&mut self, trajectory: &mut Trajectory<'_, Geodesic>) {
-        for (layer, found) in trajectory.take_layer_integrals().into_iter().enumerate() {
-            self.paths[layer] += found.path;
-            self.events[layer] += found.events;
-            if found.path > 0.0 {
-                let (integral, length) = (found.integral, found.path);
-                self.batches[layer].push(Batch { integral, length, field: None });
-            }
-        }
-    }
-
-    /// Joins the pieces of layers that have too many.
-    fn join(&mut self) {
-        for batches in self.batches.iter_mut().filter(|batches| batches.len() > MOST_BATCHES) {
-            center::join_pairs(batches);
-        }
-    }
-}
-
-/// A layer's center, where it has one.
-type Found = Option<Center>;
-
-/// The centers by all pieces so far.
-fn estimate<T: Send>(
-    space: &VersionSpace<'_>,
-    range: LayerRange,
-    crew: &Crew,
-    walkers: &mut [T],
-    pieces: impl Fn(&mut T) -> &mut Pieces + Sync,
-    control: &Control,
-) -> Result<Vec<Found>> {
-    let gram = space.gram();
-    crew.each(walkers, |_, walker| {
-        let pieces = pieces(walker);
-        pieces.join();
-        for batches in pieces.batches.iter_mut().filter(|batches| !batches.is_empty()) {
-            center::fill_fields(gram, batches, control)?;
-        }
-        Ok(())
-    })?;
-    let counts = space.class_counts();
-    let centers = range.iter().enumerate().map(|(layer, violated)| {
-        // The layer of -w has the rest of the planes violated. One that is its own antipode has its center at the origin.
-        if (0..2).all(|class| 2 * violated[class] == counts[class]) {
-            return None;
-        }
-        let mut lists: Vec<Vec<Batch>> = walkers
-            .iter_mut()
-            .map(|walker| std::mem::take(&mut pieces(walker).batches[layer]))
-            .collect();
-        let center = layer_center(gram, &lists);
-        for (walker, list) in walkers.iter_mut().zip(&mut lists) {
-            pieces(walker).batches[layer] = std::mem::take(list);
-        }
-        center
-    });
-    Ok(centers.collect())
-}
-
-/// The center of one layer by the pieces of each trajectory.
-fn layer_center(gram: &Gram<'_>, lists: &[Vec<Batch>]) -> Found {
-    let (mut path, mut pieces) = (0.0, 0);
-    for batch in lists.iter().flatten() {
-        path += batch.length;
-        pieces += 1;
-    }
-    // Shorter paths drown in the rounding of their integral.
-    if path < SHORTEST_LENGTH {
-        return None;
-    }
-    let center = center::center(gram, lists);
-    let error = if pieces < LEAST_BATCHES { f64::NAN } else { center.error };
-    Some(Center { error, ..center })
-}
-
-/// Largest error of the centers, NaN where one is unknown, and the number of layers seen.
-fn worst(centers: &[Found]) -> (f64, usize) {
-    let seen = || centers.iter().flatten();
-    let largest = |a: f64, b: f64| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) };
-    (seen().map(|center| center.error).fold(0.0, largest), seen().count())
-}
-
-/// Stops when all layers seen are known well enough and no new ones turn up.
-struct Watch {
-    rounds: usize,
-    seen: usize,
-}
-
-impl Watch {
-    fn is_over(&mut self, centers: &[Found], tol: f64) -> bool {
-        let (error, seen) = worst(centers);
-        let old = seen == self.seen;
-        self.rounds += 1;
-        self.seen = seen;
-        old && self.rounds >= LEAST_ROUNDS && error <= tol
-    }
-}
-
-/// Puts the parts of an outcome together that both methods have.
-fn outcome<'p>(
-    range: LayerRange,
-    m: usize,
-    centers: Vec<Found>,
-    pieces: impl Iterator<Item = &'p Pieces>,
-    length: f64,
-    converged: bool,
-) -> OnionOutcome {
-    let mut paths = vec![0.0; range.len()];
-    for pieces in pieces {
-        for (sum, path) in paths.iter_mut().zip(&pieces.paths) {
-            *sum += path;
-        }
-    }
-    let of = |value: fn(&Center) -> f64| -> Vec<f64> {
-        centers.iter().map(|center| center.as_ref().map_or(f64::NAN, value)).collect()
-    };
-    let (norms, errors) = (of(|center| center.norm), of(|center| center.error));
-    let dual = |center: Found| center.map_or_else(|| vec![f64::NAN; m], |center| center.dual);
-    OnionOutcome {
-        range,
-        centers: centers.into_iter().flat_map(dual).collect(),
-        norms,
-        errors,
-        paths,
-        log_volumes: Vec::new(),
-        log_volume_errors: Vec::new(),
-        layers: Vec::new(),
-        log_shares: Vec::new(),
-        length,
-        converged,
-    }
-}
-
-// --- exact -------------------------------------------------------------------------------------
-
 /// A trajectory on its ways up and down the ladder, with the layers at the foot of it.
 struct Climber<'s> {
     trajectory: Trajectory<'s, Geodesic>,
@@ -579,7 +282,7 @@ impl Climber<'_> {
     }
 }
 
-fn exact(
+pub(super) fn onion(
     space: &VersionSpace<'_>,
     settings: &OnionSettings,
     range: LayerRange,
@@ -694,63 +397,4 @@ fn log_shares(
             }
         })
         .collect()
-}
-
-// --- projected ---------------------------------------------------------------------------------
-
-/// A trajectory inside version space.
-struct Prober<'s> {
-    trajectory: Trajectory<'s, Geodesic>,
-    pieces: Pieces,
-}
-
-fn projected(
-    space: &VersionSpace<'_>,
-    settings: &OnionSettings,
-    range: LayerRange,
-    crew: &Crew,
-    control: &Control,
-) -> Result<OnionOutcome> {
-    let billiard = Settings {
-        n_trajectories: settings.n_trajectories,
-        n_threads: settings.n_threads,
-        seed: settings.seed,
-        ..Settings::default()
-    };
-    let mut probers: Vec<Prober<'_>> = gas::settled(space, &billiard, crew, control)?
-        .into_iter()
-        .map(|trajectory| Prober { trajectory, pieces: Pieces::new(range.len()) })
-        .collect();
-    let (path, arrivals) = probers.iter().fold((0.0, 0), |(path, arrivals), prober| {
-        let tally = prober.trajectory.tally();
-        (path + tally.path, arrivals + tally.arrivals())
-    });
-    let per_arrival = if arrivals > 0 { path / arrivals as f64 } else { f64::INFINITY };
-    let shortest = PIECE_PATH.min(PIECE_ARRIVALS * per_arrival);
-    let mut unit = shortest;
-    for prober in &mut probers {
-        prober.trajectory.reset(None);
-        prober.trajectory.keep_layers(Some(range), true);
-    }
-    let mut watch = Watch { rounds: 0, seen: 0 };
-    let mut length = 0.0;
-    loop {
-        crew.each(&mut probers, |_, prober| {
-            for piece in 1..=PIECES {
-                let path = length + unit * piece as f64;
-                prober.trajectory.run(Goal::path(path), control)?;
-                prober.pieces.take(&mut prober.trajectory);
-            }
-            Ok(())
-        })?;
-        length += unit * PIECES as f64;
-        let centers = estimate(space, range, crew, &mut probers, |p| &mut p.pieces, control)?;
-        control.report(length, worst(&centers).0);
-        let converged = watch.is_over(&centers, settings.tol);
-        unit = (GROWTH * unit).min((settings.max_length - length) / PIECES as f64);
-        if converged || unit < shortest {
-            let pieces = probers.iter().map(|prober| &prober.pieces);
-            return Ok(outcome(range, space.len(), centers, pieces, length, converged));
-        }
-    }
 }
