@@ -267,9 +267,9 @@ class Evidence:
 
     lag: Any
     """Estimated bias, in nats and of the same shape: half of what the ways up the ladder say more
-    than the ways down. What exceeds two standard errors is lag of the trajectories behind the
-    ladder and counts in `error`. NaN if unknown: for ``"annealing"``, for rates that differ between
-    the classes, or if only one of the two ways entered version space."""
+    than the ways down. More than half of it cancels in `value`; what exceeds two standard errors
+    counts in `error`. NaN if unknown: for ``"annealing"``, for rates that differ between the
+    classes, or if only one of the two ways entered version space."""
 
     log_transparency: NDArray[np.float64]
     """(k,) ln kappa of the rungs, falling from 0. Where there were several ladders, of the
