@@ -197,16 +197,17 @@ impl<'s> ActiveSet<'s> {
         unreachable!("the loop has no end of its own")
     }
 
-    /// Corrects the free multipliers by their residuals, computed in twice the precision, and the margins with them.
+    /// Corrects the free multipliers by their residuals, computed in twice the precision, and the margins with them, until
+    /// the residuals are below `tol` or corrections are lost in rounding.
     ///
     /// # Errors
     ///
     /// [`crate::Error::Interrupted`].
-    pub(crate) fn polish(&mut self, control: &Control) -> Result<()> {
+    pub(crate) fn polish(&mut self, tol: f64, control: &Control) -> Result<()> {
         self.recompute(Precision::Compensated, control)?;
         let mut residual = self.free_residual();
         for _ in 0..POLISH {
-            if self.free.is_empty() || residual < f64::EPSILON {
+            if self.free.is_empty() || residual <= tol {
                 break;
             }
             let before = (self.a.clone(), self.bias, self.margins.clone());

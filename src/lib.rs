@@ -26,6 +26,7 @@
 
 mod active_set;
 mod annealing;
+mod ascent;
 mod average;
 mod ball;
 mod center;

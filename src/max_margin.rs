@@ -1,19 +1,21 @@
 //! The maximal margin: hard, or with multipliers bounded by C (hinge loss); without bias, or with a free one.
 
 use crate::active_set::{ActiveSet, Bounds, End};
+use crate::ascent::Ascent;
 use crate::control::Control;
 use crate::dot;
 use crate::error::{Error, Result};
-use crate::free_set;
 use crate::gram::Precision;
 use crate::version_space::VersionSpace;
 
 /// Below this bound of the margin, relative to the longest feature vector, rounding hides version space.
 pub(crate) const SMALLEST_MARGIN: f64 = 3e-8;
 /// Coordinate steps per example that suggest which examples matter.
-const ASCENT_STEPS: usize = 3;
+const ASCENT_STEPS: usize = 1;
 /// Times that the margins are recomputed in twice the precision and the search goes on from there.
 const ROUNDS: usize = 10;
+/// Share of the tolerance to which the margins of free examples are corrected.
+const POLISHED: f64 = 1e-3;
 /// Relative duality gap that is near enough for a point inside version space.
 const INSIDE: f64 = 0.9;
 
@@ -64,70 +66,6 @@ pub struct MaxMargin {
     pub iterations: usize,
     /// Whether the conditions hold to the tolerance, or to rounding.
     pub converged: bool,
-}
-
-/// Dual coordinate ascent, the best coordinate first: it soon knows which examples matter.
-struct Ascent<'s> {
-    space: &'s VersionSpace<'s>,
-    cost: f64,
-    /// Added to all kernel values.
-    shift: f64,
-    a: Vec<f64>,
-    /// y_i <w, φ_i>
-    margins: Vec<f64>,
-    /// |φ_i|², the shift included.
-    squares: Vec<f64>,
-    /// Fewest violated examples at the points looked at.
-    fewest_violations: usize,
-}
-
-impl<'s> Ascent<'s> {
-    fn new(space: &'s VersionSpace<'s>, bounds: Bounds) -> Self {
-        let m = space.len();
-        let shift = if bounds.free_bias { free_set::mean_diagonal(space) } else { 0.0 };
-        let squares = (0..m).map(|i| space.gram().diagonal(i) + shift).collect();
-        let (a, margins) = (vec![0.0; m], vec![0.0; m]);
-        Self { space, cost: bounds.cost, shift, a, margins, squares, fewest_violations: m }
-    }
-
-    /// The coordinate whose exact step raises the dual most, and the step.
-    fn best_step(&self) -> Option<(usize, f64)> {
-        let mut best = (usize::MAX, 0.0, 0.0);
-        for i in 0..self.a.len() {
-            let (slack, k) = (1.0 - self.margins[i], self.squares[i]);
-            let step = (slack / k).max(-self.a[i]).min(self.cost - self.a[i]);
-            let gain = step * (slack - 0.5 * k * step);
-            if gain > best.2 {
-                best = (i, step, gain);
-            }
-        }
-        (best.0 != usize::MAX).then_some((best.0, best.1))
-    }
-
-    fn step(&mut self, i: usize, step: f64) {
-        let gram = self.space.gram();
-        self.a[i] += step;
-        let signed = step * self.space.sign(i);
-        let lift = signed * (gram.offset() + self.shift);
-        for ((margin, k), y) in self.margins.iter_mut().zip(gram.row(i)).zip(self.space.labels()) {
-            *margin += f64::from(*y) * (signed * k + lift);
-        }
-        self.margins[i] += step * gram.softness()[i];
-    }
-
-    /// Takes `steps` steps, or as many as there are. Returns their number.
-    fn run(&mut self, steps: usize, control: &Control) -> Result<usize> {
-        for taken in 0..steps {
-            if taken % 16 == 0 {
-                control.check()?;
-                let violations = self.margins.iter().filter(|&&margin| margin <= 0.0).count();
-                self.fewest_violations = self.fewest_violations.min(violations);
-            }
-            let Some((i, step)) = self.best_step() else { return Ok(taken) };
-            self.step(i, step);
-        }
-        Ok(steps)
-    }
 }
 
 /// The square root of the longest diagonal entry.
@@ -216,7 +154,7 @@ fn search<'s>(
     let mut ascent = Ascent::new(space, bounds);
     let steps = ascent.run((ASCENT_STEPS * space.len()).min(settings.max_iter), control)?;
     let mut set = ActiveSet::new(space, bounds);
-    set.start_from(&ascent.a, control)?;
+    set.start_from(ascent.multipliers(), control)?;
     let limit = settings.max_iter - steps;
     let least = SMALLEST_MARGIN * longest(space);
     let enough = |set: &ActiveSet<'_>| {
@@ -226,10 +164,10 @@ fn search<'s>(
         let before = set.changes();
         let end = set.run(settings.tol, limit, enough, control)?;
         if let End::Unbounded(direction) = end {
-            let fewest = ascent.fewest_violations;
+            let fewest = ascent.fewest_violations();
             return Err(infeasible(&set, space, Some(&direction), fewest, control)?);
         }
-        set.polish(control)?;
+        set.polish(POLISHED * settings.tol, control)?;
         let (worst, rounding) = set.residual();
         let idle = set.changes() == before;
         if matches!(end, End::Stopped) || worst <= settings.tol.max(rounding) || idle {
@@ -238,7 +176,7 @@ fn search<'s>(
     }
     let smallest = smallest_margin(&set, space, settings.free_bias);
     if hard && (smallest <= 0.0 || smallest.is_nan() || bound(&set) < least) {
-        return Err(infeasible(&set, space, None, ascent.fewest_violations, control)?);
+        return Err(infeasible(&set, space, None, ascent.fewest_violations(), control)?);
     }
     let iterations = steps + set.changes();
     Ok((set, iterations))

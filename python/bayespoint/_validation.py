@@ -275,9 +275,13 @@ def margin_settings(
     *, C: object, free_bias: object, tol: object, max_iter: object
 ) -> MarginSettings:
     """Check the settings of a search for the largest margin."""
-    hard = isinstance(C, numbers.Real) and float(C) == math.inf
+    wanted = "a positive number, or inf for a hard margin"
+    if isinstance(C, (bool, np.bool_)) or not isinstance(C, numbers.Real):
+        raise TypeError(f"C must be {wanted}; got {C!r}")
+    if not float(C) > 0:
+        raise ValueError(f"C must be {wanted}; got {C!r}")
     return MarginSettings(
-        C=math.inf if hard else real("C", C, low=0.0, low_open=True),
+        C=float(C),
         free_bias=boolean("free_bias", free_bias),
         tol=real("tol", tol, low=0.0, low_open=True, high=1.0, high_open=True),
         max_iter=integer("max_iter", max_iter, low=1),
