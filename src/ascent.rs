@@ -108,7 +108,7 @@ impl<'s> Ascent<'s> {
                 lanes.iter().chain(rest).fold(0.0, |largest: f64, &gain| largest.max(gain))
             },
         );
-        if largest > 0.0 { self.gains.iter().position(|&gain| gain == largest) } else { None }
+        if largest > 0.0 { self.gains.iter().position(|&gain| gain >= largest) } else { None }
     }
 
     fn step(&mut self, i: usize) {

@@ -14,6 +14,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayespoint import _inputs, _memory, _validation, kernels
 from bayespoint._validation import Floats, Labels
 
+_BLOCK_BYTES = 64 * 2**20
+"""About how much memory one block of test points may take."""
+
+_LARGEST = 1e140
+"""Numbers in the inputs of linear machines: sums of their squares are in the range of doubles."""
+
 
 class Machine(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier by the sign of a weight vector, or by the largest of one for each class.
@@ -172,7 +178,10 @@ class PrimalMachine(Machine):
 
     def _checked(self, X: ArrayLike, y: ArrayLike) -> tuple[Floats, NDArray[np.intp]]:
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
-        return np.asarray(X), self._encode(np.asarray(y))
+        inputs = np.asarray(X)
+        if (largest := float(np.abs(inputs).max())) > _LARGEST:
+            raise ValueError(f"X must hold numbers up to {_LARGEST:g} in size; got {largest:g}")
+        return inputs, self._encode(np.asarray(y))
 
     def _new(self, X: ArrayLike) -> Floats:
         inputs: Floats = validate_data(self, X, reset=False, dtype=np.float64, order="C")
@@ -215,8 +224,9 @@ class KernelMachine(Machine):
         inputs, y = _inputs.training(self, self.kernel, X, y)
         index = self._encode(np.asarray(y))
         m = len(index)
-        _memory.require(8.0 * m * m, f"the kernel matrix of {m} examples")
         self.kernel_ = kernels.resolve(self.kernel, inputs)
+        if not isinstance(self.kernel_, str):
+            _memory.require(8.0 * m * m, f"the kernel matrix of {m} examples")
         if normalize:
             self.kernel_ = kernels.normalize(self.kernel_)
         soft = _validation.softness(softness, m)
@@ -246,7 +256,3 @@ class KernelMachine(Machine):
             values[rows] = k_star @ coef
         values += self.intercept_
         return values
-
-
-_BLOCK_BYTES = 64 * 2**20
-"""About how much memory one block of test points may take."""

@@ -19,7 +19,9 @@ from bayespoint import (
     HingeClassifier,
     InfeasibleError,
     MaxMarginClassifier,
+    Perceptron,
     VersionSpace,
+    _memory,
     kernels,
 )
 
@@ -384,6 +386,16 @@ def test_bad_questions():
         VersionSpace(np.eye(2), [1, 1]).max_margin(free_bias=True)
 
 
+def test_what_does_not_fit_is_refused(monkeypatch):
+    monkeypatch.setattr(_memory, "available", lambda: 3 * 2**20)
+    space = VersionSpace(np.eye(1000), np.resize([1, -1], 1000))
+    with pytest.raises(MemoryError, match=r"factor of at most 1000 examples .* needs 3\.8 MiB"):
+        space.max_margin()
+    x = np.random.default_rng(0).standard_normal((700, 2))
+    with pytest.raises(MemoryError, match=r"kernel matrix of 700 examples needs 3\.7 MiB"):
+        MaxMarginClassifier().fit(x, x[:, 0] > 0)
+
+
 def test_unfinished_fits_warn():
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         model = MaxMarginClassifier(max_iter=3).fit(*IRIS)
@@ -440,3 +452,9 @@ def test_gradient_descent_of_several_classes():
 def test_bad_descents(settings):
     with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
         HingeClassifier(**settings).fit(*IRIS)
+
+
+@pytest.mark.parametrize("model", [HingeClassifier(), Perceptron()])
+def test_numbers_that_cannot_be_squared_are_refused(model):
+    with pytest.raises(ValueError, match=r"X must hold numbers up to 1e\+140 in size; got 1e\+200"):
+        model.fit([[1e200], [0.0]], [0, 1])
