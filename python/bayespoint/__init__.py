@@ -15,7 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import bounds, kernels, learning_curves, rejection
 from bayespoint.classifier import BayesPointClassifier
+from bayespoint.max_margin import HingeClassifier, MaxMarginClassifier
 from bayespoint.onion import LayerChoice, OnionTable
+from bayespoint.perceptron import KernelPerceptron, Perceptron
 from bayespoint.results import BilliardResult, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace, __version__
 
@@ -24,9 +26,13 @@ __all__ = [
     "BilliardResult",
     "ConvergenceWarning",
     "Evidence",
+    "HingeClassifier",
     "InfeasibleError",
+    "KernelPerceptron",
     "LayerChoice",
+    "MaxMarginClassifier",
     "OnionTable",
+    "Perceptron",
     "VersionSpace",
     "__version__",
     "bounds",

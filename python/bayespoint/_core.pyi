@@ -18,6 +18,7 @@ __all__ = [
     "feasible_point",
     "max_margin",
     "onion",
+    "perceptron",
     "run",
 ]
 
@@ -55,9 +56,20 @@ class _FeasiblePoint(TypedDict):
 
 class _MaxMargin(TypedDict):
     dual_coef: NDArray[np.float64]
+    multipliers: NDArray[np.float64]
+    bias: float
+    norm: float
     margin: float
+    bound: float
     gap: float
+    kkt: float
     iterations: int
+    converged: bool
+
+class _Perceptron(TypedDict):
+    dual_coef: NDArray[np.float64]
+    mistakes: int
+    epochs: int
     converged: bool
 
 class _Evidence(TypedDict):
@@ -136,10 +148,23 @@ def max_margin(
     *,
     offset: float,
     softness: NDArray[np.float64],
+    cost: float,
+    free_bias: bool,
     tol: float,
     max_iter: int,
     callback: Callable[[_Progress], object] | None,
 ) -> _MaxMargin: ...
+def perceptron(
+    gram: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    *,
+    offset: float,
+    softness: NDArray[np.float64],
+    order: NDArray[np.int64],
+    rate: float,
+    max_epochs: int,
+    callback: Callable[[_Progress], object] | None,
+) -> _Perceptron: ...
 def evidence(
     gram: NDArray[np.float64],
     labels: NDArray[np.int8],

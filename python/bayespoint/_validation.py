@@ -262,6 +262,33 @@ def onion_settings(
 
 
 @dataclass(frozen=True)
+class MarginSettings:
+    """The checked settings of a search for the largest margin, as the engine takes them."""
+
+    C: float
+    free_bias: bool
+    tol: float
+    max_iter: int
+
+
+def margin_settings(
+    *, C: object, free_bias: object, tol: object, max_iter: object
+) -> MarginSettings:
+    """Check the settings of a search for the largest margin."""
+    wanted = "a positive number, or inf for a hard margin"
+    if isinstance(C, (bool, np.bool_)) or not isinstance(C, numbers.Real):
+        raise TypeError(f"C must be {wanted}; got {C!r}")
+    if not float(C) > 0:
+        raise ValueError(f"C must be {wanted}; got {C!r}")
+    return MarginSettings(
+        C=float(C),
+        free_bias=boolean("free_bias", free_bias),
+        tol=real("tol", tol, low=0.0, low_open=True, high=1.0, high_open=True),
+        max_iter=integer("max_iter", max_iter, low=1),
+    )
+
+
+@dataclass(frozen=True)
 class FitSettings:
     """The checked settings of a classifier that the billiard does not check itself."""
 

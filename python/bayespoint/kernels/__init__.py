@@ -114,13 +114,14 @@ def training_gram(
     tested. The second value tells whether the matrix is ours to overwrite: nobody else's, such
     as the user's or one that a callable keeps.
     """
-    own = is_semidefinite(kernel)
     if isinstance(kernel, str):
         name, value = "X", X
     else:
         name, value = "kernel(X, X)", evaluate(kernel, X)
+        if is_semidefinite(kernel):  # and symmetric, and ours
+            _validation.positive_diagonal(value, offset, softness, name=name)
+            return value, True
     gram, exact = _validation.gram_matrix(value, name=name)
     _validation.positive_diagonal(gram, offset, softness, name=name)
-    if not own:
-        _validation.positive_semidefinite(gram, offset, softness, exact=exact, name=name)
-    return gram, own or not np.may_share_memory(gram, value)
+    _validation.positive_semidefinite(gram, offset, softness, exact=exact, name=name)
+    return gram, not np.may_share_memory(gram, value)
