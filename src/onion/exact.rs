@@ -315,7 +315,7 @@ pub(super) fn onion(
     let stretches = 2.0 * (1 + PIECES) as f64;
     let shortest = mountain.ladder_path().max(LAYER_PATH * n as f64) / stretches;
     let mut unit = shortest;
-    let mut watch = Watch { rounds: 0, seen: 0 };
+    let mut watch = Watch::new(space, range);
     loop {
         mountain.walls.push(Arc::new(mountain.level(&shares, &climbers)));
         crew.each(&mut climbers, |_, climber| climber.climb(&mountain, unit, control))?;

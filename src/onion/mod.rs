@@ -20,8 +20,9 @@ const GROWTH: f64 = 1.5;
 /// Pieces of path that are kept apart, and pieces in which a layer must have been seen before its error is told.
 const MOST_BATCHES: usize = 8;
 const LEAST_BATCHES: usize = 4;
-/// Rounds before a layer that was not seen is taken for empty.
-const LEAST_ROUNDS: usize = 2;
+/// Rounds in a row without a new layer after which those that were not seen are taken for empty.
+const PATIENCE: usize = 5;
+
 /// How the layers are sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnionMethod {
@@ -206,10 +207,8 @@ fn estimate<T: Send>(
         }
         Ok(())
     })?;
-    let counts = space.class_counts();
     let centers = range.iter().enumerate().map(|(layer, violated)| {
-        // The layer of -w has the rest of the planes violated. One that is its own antipode has its center at the origin.
-        if (0..2).all(|class| 2 * violated[class] == counts[class]) {
+        if is_own_opposite(space, violated) {
             return None;
         }
         let mut lists: Vec<Vec<Batch>> = walkers
@@ -248,19 +247,33 @@ fn worst(centers: &[Found]) -> (f64, usize) {
     (seen().map(|center| center.error).fold(0.0, largest), seen().count())
 }
 
-/// Stops when all layers seen are known well enough and no new ones turn up.
+/// True for a layer that holds with every vector its opposite, which violates the rest of the planes: the mean is zero.
+fn is_own_opposite(space: &VersionSpace<'_>, violated: [u32; 2]) -> bool {
+    let counts = space.class_counts();
+    (0..2).all(|class| 2 * violated[class] == counts[class])
+}
+
+/// Ends a run when all layers seen are known well enough and no new ones turn up.
 struct Watch {
-    rounds: usize,
+    /// Layers that may have a center.
+    wanted: usize,
     seen: usize,
+    /// Rounds since the last new layer.
+    quiet: usize,
 }
 
 impl Watch {
+    fn new(space: &VersionSpace<'_>, range: LayerRange) -> Self {
+        let wanted = range.iter().filter(|&layer| !is_own_opposite(space, layer)).count();
+        Self { wanted, seen: 0, quiet: 0 }
+    }
+
     fn is_over(&mut self, centers: &[Found], tol: f64) -> bool {
         let (error, seen) = worst(centers);
-        let old = seen == self.seen;
-        self.rounds += 1;
+        self.quiet = if seen == self.seen { self.quiet + 1 } else { 0 };
         self.seen = seen;
-        old && self.rounds >= LEAST_ROUNDS && error <= tol
+        let patience = if seen == self.wanted { 1 } else { PATIENCE };
+        self.quiet >= patience && error <= tol
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) fn onion(
         prober.trajectory.reset(None);
         prober.trajectory.keep_layers(Some(range), true);
     }
-    let mut watch = Watch { rounds: 0, seen: 0 };
+    let mut watch = Watch::new(space, range);
     let mut length = 0.0;
     loop {
         crew.each(&mut probers, |_, prober| {
