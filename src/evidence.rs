@@ -256,7 +256,7 @@ fn order(ladder: &[f64], up: bool) -> Vec<usize> {
     if up { down.rev().collect() } else { down.collect() }
 }
 
-impl<'s> Climber<'s> {
+impl Climber<'_> {
     /// Once down and once up the ladder, with `PIECES` pieces of `unit` radians on each rung and way.
     fn climb(&mut self, climb: &Climb<'_>, unit: f64, control: &Control) -> Result<()> {
         let Some(home) = &mut self.home else {
