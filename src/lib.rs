@@ -57,6 +57,7 @@ mod version_space;
 #[cfg(feature = "python")]
 mod python;
 
+pub use average::{Addition, RunningCenter};
 pub use ball::{Ball, Reflection};
 pub use control::Control;
 pub use error::{Error, Result};

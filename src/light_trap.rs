@@ -3,14 +3,15 @@
 //! The walls are half-silvered mirrors whose transparency κ is annealed from 1 to 0. At κ = 0 they are one-way mirrors:
 //! what is inside stays inside.
 
-use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
+use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::ball::Ball;
 use crate::control::Control;
 use crate::dynamics::Geodesic;
 use crate::error::Result;
+use crate::gram::Gram;
 use crate::max_margin;
 use crate::mirror::Mirror;
 use crate::point_space;
@@ -126,14 +127,18 @@ pub(crate) fn ball_at(
     rng: &mut ChaCha8Rng,
     control: &Control,
 ) -> Result<Ball> {
-    let gram = space.gram();
-    let direction: Vec<f64> = (0..gram.len())
+    let direction = random_direction(space.gram(), rng);
+    Ball::new(space.gram(), position, &direction, control)
+}
+
+/// Dual coefficients of a random vector: a normal multiple of every unit feature vector. Symmetric, not isotropic.
+pub(crate) fn random_direction(gram: &Gram<'_>, rng: &mut impl Rng) -> Vec<f64> {
+    (0..gram.len())
         .map(|i| {
             let size: f64 = StandardNormal.sample(rng);
             size / gram.diagonal(i).sqrt()
         })
-        .collect();
-    Ball::new(gram, position, &direction, control)
+        .collect()
 }
 
 /// Dual coefficients, of unit length, of a point inside version space caught by the light trap.
