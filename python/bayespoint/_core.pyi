@@ -31,15 +31,17 @@ class _Progress(TypedDict):
 class _Run(TypedDict):
     center: NDArray[np.float64]
     center_norm: float
+    running_center: NotRequired[NDArray[np.float64]]
     impulse_center: NDArray[np.float64]
     draws: NDArray[np.float64]
     bounces: NDArray[np.uint64]
     crossings: NDArray[np.uint64]
     refreshes: NDArray[np.uint64]
+    escapes: NDArray[np.uint64]
     length: float
     settled: float
     hits: NDArray[np.uint64]
-    stop_reason: Literal["length", "max_bounces", "tol"]
+    stop_reason: Literal["length", "max_bounces", "tol", "weight_tol"]
     center_error: float
     watched: NDArray[np.int64]
     functionals: NDArray[np.float64]
@@ -112,6 +114,10 @@ def run(
     length: float | None,
     tol: float | None,
     max_bounces: int | None,
+    dynamics: str,
+    tau_max: float,
+    weight_tol: float | None,
+    bounce_points: bool,
     refresh: str,
     refresh_rate: float | None,
     start: NDArray[np.float64] | None,

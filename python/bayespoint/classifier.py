@@ -70,8 +70,9 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
         Draws to keep of each trajectory, for decision values and probabilities.
     tol : float, default=0.1
         Estimated angular error of the Bayes point, in radians, at which to stop. Positive.
-    dynamics : {"geodesic"}, default="geodesic"
-        How the ball flies: see :meth:`VersionSpace.sample`.
+    dynamics : {"geodesic", "chord", "flipper"}, default="geodesic"
+        How the ball flies: see :meth:`VersionSpace.sample`. Those of the papers are biased, and
+        have neither label noise nor refresh.
     refresh : {"auto", "pair", "full", None}, default="auto"
         How its direction changes in mid-air: see :meth:`VersionSpace.sample`.
     n_jobs : int, default=None
@@ -234,6 +235,7 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
             softness=self.softness,
             optimizer=self.optimizer,
             label_noise=self.label_noise,
+            dynamics=self.dynamics,
             random_state=self.random_state,
             verbose=self.verbose,
         )

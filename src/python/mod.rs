@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::control::Control;
+use crate::dynamics::{Motion, Points};
 use crate::error::{Error, Result};
 use crate::evidence::{EvidenceSettings, Method};
 use crate::gas;
@@ -68,7 +69,7 @@ impl Space<'_> {
 /// Samples version space; see `VersionSpace.sample`.
 #[pyfunction]
 #[pyo3(signature = (gram, labels, *, offset, softness, transparency, n_trajectories, n_draws, length, tol,
-    max_bounces, refresh, refresh_rate, start, n_threads, seed, callback))]
+    max_bounces, dynamics, tau_max, weight_tol, bounce_points, refresh, refresh_rate, start, n_threads, seed, callback))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
 fn run<'py>(
     py: Python<'py>,
@@ -82,6 +83,10 @@ fn run<'py>(
     length: Option<f64>,
     tol: Option<f64>,
     max_bounces: Option<u64>,
+    dynamics: &str,
+    tau_max: f64,
+    weight_tol: Option<f64>,
+    bounce_points: bool,
     refresh: &str,
     refresh_rate: Option<f64>,
     start: Option<PyReadonlyArray1<'py, f64>>,
@@ -98,6 +103,18 @@ fn run<'py>(
             return Err(Error::invalid("refresh", other, "'auto', 'pair', 'full' or 'none'").into());
         }
     };
+    let motion = match dynamics {
+        "geodesic" => Motion::Geodesic,
+        "chord" => Motion::Chord { tau_max, weight_tol },
+        "flipper" => {
+            let points = if bounce_points { Points::Bounces } else { Points::Midpoints };
+            Motion::Flipper { tau_max, points }
+        }
+        other => {
+            let wanted = "'geodesic', 'chord' or 'flipper'";
+            return Err(Error::invalid("dynamics", other, wanted).into());
+        }
+    };
     let start = match &start {
         Some(start) => Some(vector("start", start)?.to_vec()),
         None => None,
@@ -109,6 +126,7 @@ fn run<'py>(
         max_bounces,
         tol,
         settle: None,
+        motion,
         mirror: Mirror::new(transparency.0, transparency.1)?,
         refresh,
         start,
@@ -129,6 +147,9 @@ fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyD
     let dict = PyDict::new(py);
     dict.set_item("center", arrays::to_array(py, outcome.center, [m])?)?;
     dict.set_item("center_norm", outcome.center_norm)?;
+    if let Some(center) = outcome.running_center {
+        dict.set_item("running_center", arrays::to_array(py, center, [m])?)?;
+    }
     dict.set_item("impulse_center", arrays::to_array(py, outcome.impulse_center, [m])?)?;
     dict.set_item("center_error", outcome.center_error)?;
     dict.set_item("draws", arrays::to_array(py, outcome.draws, [t, n, m])?)?;
@@ -137,6 +158,7 @@ fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyD
     dict.set_item("bounces", arrays::to_array(py, outcome.bounces, [t])?)?;
     dict.set_item("crossings", arrays::to_array(py, outcome.crossings, [t])?)?;
     dict.set_item("refreshes", arrays::to_array(py, outcome.refreshes, [t])?)?;
+    dict.set_item("escapes", arrays::to_array(py, outcome.escapes, [t])?)?;
     dict.set_item("length", length)?;
     dict.set_item("settled", outcome.settled)?;
     dict.set_item("hits", arrays::to_array(py, outcome.hits, [m])?)?;
