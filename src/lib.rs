@@ -66,7 +66,7 @@ pub use factor::{Draw, Factor};
 pub use gas::run;
 pub use gram::{Gram, Precision};
 pub use layers::LayerRange;
-pub use light_trap::{Start, feasible_point};
+pub use light_trap::{OneWay, Start, feasible_point, one_way};
 pub use max_margin::{MaxMargin, max_margin};
 pub use mirror::{Encounter, Mirror};
 pub use onion::{OnionMethod, OnionOutcome, OnionSettings, onion};

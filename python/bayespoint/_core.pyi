@@ -16,6 +16,7 @@ __all__ = [
     "__version__",
     "evidence",
     "feasible_point",
+    "light_trap",
     "max_margin",
     "onion",
     "run",
@@ -54,6 +55,12 @@ class _Run(TypedDict):
 class _FeasiblePoint(TypedDict):
     dual_coef: NDArray[np.float64]
     method: str
+
+class _LightTrap(TypedDict):
+    dual_coef: NDArray[np.float64]
+    errors: NDArray[np.int64]
+    bounces: NDArray[np.uint64]
+    caught: bool
 
 class _MaxMargin(TypedDict):
     dual_coef: NDArray[np.float64]
@@ -135,6 +142,15 @@ def feasible_point(
     seed: int,
     callback: Callable[[_Progress], object] | None,
 ) -> _FeasiblePoint: ...
+def light_trap(
+    gram: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    *,
+    offset: float,
+    softness: NDArray[np.float64],
+    seed: int,
+    callback: Callable[[_Progress], object] | None,
+) -> _LightTrap: ...
 def max_margin(
     gram: NDArray[np.float64],
     labels: NDArray[np.int8],

@@ -17,7 +17,7 @@ from bayespoint import diagnostics
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BilliardResult", "Estimate", "Evidence", "MaxMargin"]
+__all__ = ["BilliardResult", "Estimate", "Evidence", "LightTrap", "MaxMargin"]
 
 MAX_DRIFT = 1e-6
 """A larger relative drift of the plane coordinates is worth a warning."""
@@ -255,6 +255,25 @@ class MaxMargin:
 
     converged: bool
     """Whether the gap fell below the tolerance."""
+
+
+@dataclass(frozen=True, eq=False)
+class LightTrap:
+    """The way of a ball into version space through one-way mirrors."""
+
+    dual_coef: NDArray[np.float64]
+    """(m,) Dual coefficients of a unit vector in version space."""
+
+    errors: NDArray[np.int64]
+    """(k,) Violated examples at the start, and whenever they became fewer. Empty where there was
+    nothing to fly through: all feature vectors parallel."""
+
+    bounces: NDArray[np.uint64]
+    """(k,) Bounces before each of them."""
+
+    caught: bool
+    """Whether the trap caught the ball. If not, `dual_coef` is from the search for the largest
+    margin."""
 
 
 class Estimate(NamedTuple):

@@ -15,7 +15,7 @@ from bayespoint._core import InfeasibleError, __version__
 from bayespoint._evidence import EvidenceMixin
 from bayespoint._onion import OnionMixin
 from bayespoint._validation import Floats, Labels, RandomState
-from bayespoint.results import BilliardResult, MaxMargin
+from bayespoint.results import BilliardResult, LightTrap, MaxMargin
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -172,8 +172,9 @@ class VersionSpace(EvidenceMixin, OnionMixin):
 
         Parameters
         ----------
-        method : {"light_trap", "perceptron", "max_margin"}, default="light_trap"
-            "light_trap": a billiard whose walls let the ball in but not out. "perceptron": the
+        method : {"light_trap", "one_way", "perceptron", "max_margin"}, default="light_trap"
+            "light_trap": a billiard whose walls become mirrors that let the ball in but not out.
+            "one_way": with such mirrors from the first, see `light_trap`. "perceptron": the
             kernel perceptron, on for as long as an example is violated. "max_margin": the search
             for the largest margin, up to where every example is satisfied (`max_margin` goes on
             from there).
@@ -199,7 +200,9 @@ class VersionSpace(EvidenceMixin, OnionMixin):
         >>> space.contains(space.feasible_point("perceptron", random_state=0))
         True
         """
-        method = _validation.choice("method", method, ("light_trap", "perceptron", "max_margin"))
+        method = _validation.choice(
+            "method", method, ("light_trap", "one_way", "perceptron", "max_margin")
+        )
         seed = _validation.seed(random_state)
         self._refuse_conflicts()
         found = _core.feasible_point(
@@ -212,6 +215,59 @@ class VersionSpace(EvidenceMixin, OnionMixin):
             callback=callback,
         )
         return found["dual_coef"]
+
+    def light_trap(
+        self,
+        *,
+        random_state: RandomState = None,
+        callback: Callable[[Mapping[str, Any]], object] | None = None,
+    ) -> LightTrap:
+        """Let a ball into version space through one-way mirrors, and count the errors on its way.
+
+        Parameters
+        ----------
+        random_state : None, int, Generator or RandomState, default=None
+            Seed. None asks NumPy's global generator.
+        callback : callable, default=None
+            Called about ten times a second with a mapping. What it raises ends the search.
+
+        Returns
+        -------
+        LightTrap
+            The point, and how many bounces each number of errors took.
+
+        Raises
+        ------
+        InfeasibleError
+            If version space is empty, or no point of it was found.
+
+        Notes
+        -----
+        As Ruján and Marchand (2000, section 18.5.2) have it, the ball starts at the difference of
+        the class means in feature space, the solution in the limit of an RBF kernel of no width,
+        and every wall it meets from the violated side lets it pass. The flight is along great
+        circles, with a refresh by pairs. After 1000 arrivals at walls per example the search for
+        the largest margin takes over.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> found = VersionSpace(np.eye(3), [1, -1, 1]).light_trap(random_state=0)
+        >>> found.caught, found.errors.tolist()
+        (True, [0])
+        """
+        seed = _validation.seed(random_state)
+        self._refuse_conflicts()
+        return LightTrap(
+            **_core.light_trap(
+                self.gram,
+                self.y,
+                offset=self.offset,
+                softness=self.softness,
+                seed=seed,
+                callback=callback,
+            )
+        )
 
     def max_margin(
         self,

@@ -32,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use super::errors::InfeasibleError;
     #[pymodule_export]
-    use super::{evidence, feasible_point, max_margin_point, onion, run};
+    use super::{evidence, feasible_point, light_trap_one_way, max_margin_point, onion, run};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "a Python name")]
@@ -189,15 +189,45 @@ fn feasible_point<'py>(
     let (dual, used) = space.call(py, callback, |space, control| match method {
         "light_trap" => light_trap::feasible_point(space, seed, control)
             .map(|(dual, start)| (dual, start.name())),
+        "one_way" => light_trap::one_way(space, seed, control)
+            .map(|found| (found.dual, if found.caught { "one_way" } else { "max_margin" })),
         "perceptron" => perceptron::perceptron_point(space, PERCEPTRON_UPDATES, control)
             .map(|dual| (dual, "perceptron")),
         "max_margin" => max_margin::interior_point(space, control).map(|dual| (dual, "max_margin")),
-        other => Err(Error::invalid("method", other, "'light_trap', 'perceptron' or 'max_margin'")),
+        other => {
+            let wanted = "'light_trap', 'one_way', 'perceptron' or 'max_margin'";
+            Err(Error::invalid("method", other, wanted))
+        }
     })?;
     let dict = PyDict::new(py);
     let m = dual.len();
     dict.set_item("dual_coef", arrays::to_array(py, dual, [m])?)?;
     dict.set_item("method", used)?;
+    Ok(dict)
+}
+
+/// The light trap of the paper; see `VersionSpace.light_trap`.
+#[pyfunction]
+#[pyo3(name = "light_trap", signature = (gram, labels, *, offset, softness, seed, callback))]
+fn light_trap_one_way<'py>(
+    py: Python<'py>,
+    gram: PyReadonlyArray2<'py, f64>,
+    labels: PyReadonlyArray1<'py, i8>,
+    offset: f64,
+    softness: PyReadonlyArray1<'py, f64>,
+    seed: u64,
+    callback: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let space = Space { gram, labels, offset, softness };
+    let found =
+        space.call(py, callback, |space, control| light_trap::one_way(space, seed, control))?;
+    let dict = PyDict::new(py);
+    let (m, n) = (found.dual.len(), found.errors.len());
+    dict.set_item("dual_coef", arrays::to_array(py, found.dual, [m])?)?;
+    let errors: Vec<i64> = found.errors.into_iter().map(i64::from).collect();
+    dict.set_item("errors", arrays::to_array(py, errors, [n])?)?;
+    dict.set_item("bounces", arrays::to_array(py, found.bounces, [n])?)?;
+    dict.set_item("caught", found.caught)?;
     Ok(dict)
 }
 

@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from bayespoint import BayesPointClassifier, VersionSpace
+from bayespoint import BayesPointClassifier, InfeasibleError, VersionSpace
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 STRAIGHT = ["chord", "flipper"]
@@ -215,3 +215,35 @@ def test_classifier(dynamics):
     probability, expected = other.predict_proba(grid)[:, 1], exact.predict_proba(grid)[:, 1]
     assert np.abs(probability - expected).max() < 0.2
     assert np.abs(probability - expected).mean() < 0.05
+
+
+# --- the light trap of the paper ---
+
+
+def test_one_way_light_trap():
+    caught = 0
+    for index in range(10):
+        x, y = cone(m=60, r=12, seed=40 + index)
+        space = space_of(x, y)
+        found = space.light_trap(random_state=index)
+        assert space.contains(found.dual_coef)
+        means = np.where(y > 0, 1 / (y > 0).sum(), -1 / (y < 0).sum())
+        assert found.errors[0] == (space.margins(means) <= 0).sum()
+        assert (np.diff(found.errors) == -1).all()  # a wall at a time, and none comes back
+        assert (np.diff(found.bounces.astype(int)) >= 0).all()
+        assert found.bounces[0] == 0
+        assert found.caught == (found.errors[-1] == 0)
+        caught += found.caught
+        again = space.feasible_point("one_way", random_state=index)
+        assert np.array_equal(again, found.dual_coef)
+    assert caught >= 8
+
+
+def test_one_way_light_trap_without_a_way():
+    xor = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
+    x, y = cone(m=60, r=5)
+    flipped = np.where(np.arange(60) < 20, -y, y)
+    for points, labels in [(xor, [1, 1, -1, -1]), (x, flipped)]:
+        with pytest.raises(InfeasibleError):
+            space_of(points, np.array(labels)).light_trap(random_state=SHIFT)
+    assert len(VersionSpace(np.ones((2, 2)), [1, 1]).light_trap(random_state=0).errors) == 0

@@ -392,7 +392,9 @@ def test_bad_settings_of_a_space(settings, error, text):
 def test_choices_are_listed():
     with pytest.raises(ValueError, match=r"one of 'geodesic', 'chord', 'flipper'; got 'pinball'"):
         VersionSpace(np.eye(4), LABELS).sample(dynamics="pinball")
-    with pytest.raises(ValueError, match=r"'light_trap', 'perceptron', 'max_margin'; got 'svm'"):
+    with pytest.raises(
+        ValueError, match=r"'light_trap', 'one_way', 'perceptron', 'max_margin'; got 'svm'"
+    ):
         VersionSpace(np.eye(4), LABELS).feasible_point("svm")
     for setting in ({"tol": 0.0}, {"tol": 1.0}, {"max_iter": 0}):
         with pytest.raises(ValueError, match="must be"):
