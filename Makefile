@@ -35,7 +35,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo test test-rust test-python test-slow bench bench-peers lint lint-rust lint-python \
+.PHONY: help venv build install demo test test-rust test-python test-slow bench bench-peers bench-margin lint lint-rust lint-python \
         format docs-check clean distclean check-cargo check-python
 
 help: ## list the targets
@@ -113,6 +113,9 @@ bench: | check-cargo ## criterion benches of the engine
 
 bench-peers: install ## the classifier against scikit-learn's: a table of error, calibration and time
 	@$(VENV_PYTHON) benches/peers/classifiers.py $(PEERS_ARGS)
+
+bench-margin: install ## hard margins against libsvm's: processor time and training errors (needs BAYESPOINT_DATA)
+	@$(VENV_PYTHON) benches/peers/margin.py $(PEERS_ARGS)
 
 lint: lint-rust lint-python ## every check of form and types
 

@@ -114,6 +114,7 @@ pub(crate) fn evidence(
                 particles.iter().map(|v| f64::from(v[k])).sum::<f64>() / particles.len() as f64
             };
             return Ok(EvidenceOutcome {
+                lags: vec![f64::NAN; settings.targets.len()],
                 values: found.iter().map(|x| x.0).collect(),
                 errors: found.iter().map(|x| x.1).collect(),
                 mean_violations: (0..ladder.len()).map(mean).collect(),

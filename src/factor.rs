@@ -174,19 +174,6 @@ impl Factor {
         Draw { dual, field, square }
     }
 
-    /// Solves `K c = f` for the full rank.
-    pub(crate) fn solve(&self, f: &[f64]) -> Vec<f64> {
-        let rank = self.rank();
-        debug_assert_eq!(rank, f.len());
-        let mut xi: Vec<f64> = Vec::with_capacity(rank);
-        for (column, &pivot) in self.pivots.iter().enumerate() {
-            let row = &self.rows[pivot * rank..(pivot + 1) * rank];
-            let done = dot::dot(self.arch, &row[..column], &xi);
-            xi.push((f[pivot] - done) / row[column]);
-        }
-        self.solve_upper(&mut xi, f.len())
-    }
-
     /// The dual coefficients c, shape (m,) and zero but for the pivots, with `Lᵀ c = ξ`. Spends ξ.
     fn solve_upper(&self, xi: &mut [f64], m: usize) -> Vec<f64> {
         let rank = self.rank();

@@ -24,10 +24,13 @@
 //! References: P. Ruján, M. Marchand, "Computing the Bayes kernel classifier" (2000); R. Herbrich, T. Graepel,
 //! C. Campbell, "Bayesian learning in reproducing kernel Hilbert spaces" (1999).
 
+mod active_set;
 mod annealing;
+mod ascent;
 mod average;
 mod ball;
 mod center;
+mod cholesky;
 mod control;
 mod crew;
 mod dot;
@@ -35,6 +38,7 @@ pub mod dynamics;
 mod error;
 mod evidence;
 mod factor;
+mod free_set;
 mod gas;
 mod gram;
 mod layers;
@@ -67,11 +71,11 @@ pub use gas::run;
 pub use gram::{Gram, Precision};
 pub use layers::LayerRange;
 pub use light_trap::{OneWay, Start, feasible_point, one_way};
-pub use max_margin::{MaxMargin, max_margin};
+pub use max_margin::{MarginSettings, MaxMargin, max_margin};
 pub use mirror::{Encounter, Mirror};
 pub use onion::{OnionMethod, OnionOutcome, OnionSettings, onion};
 pub use outcome::{Outcome, StopReason};
-pub use perceptron::perceptron_point;
+pub use perceptron::{Perceptron, perceptron, perceptron_point};
 pub use recorder::Recorder;
 pub use refresh::Refresh;
 pub use settings::{RefreshChoice, Settings};

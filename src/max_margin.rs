@@ -1,197 +1,247 @@
-//! The maximal margin by dual coordinate ascent, without bias.
+//! The maximal margin: hard, or with multipliers bounded by C (hinge loss); without bias, or with a free one.
 
+use crate::active_set::{ActiveSet, Bounds, End};
+use crate::ascent::Ascent;
 use crate::control::Control;
 use crate::dot;
 use crate::error::{Error, Result};
-use crate::factor::Factor;
+use crate::gram::Precision;
 use crate::version_space::VersionSpace;
 
 /// Below this bound of the margin, relative to the longest feature vector, rounding hides version space.
 pub(crate) const SMALLEST_MARGIN: f64 = 3e-8;
+/// Coordinate steps per example that suggest which examples matter.
+const ASCENT_STEPS: usize = 1;
+/// Times that the margins are recomputed in twice the precision and the search goes on from there.
+const ROUNDS: usize = 10;
+/// Share of the tolerance to which the margins of free examples are corrected.
+const POLISHED: f64 = 1e-3;
+/// Relative duality gap that is near enough for a point inside version space.
+const INSIDE: f64 = 0.9;
 
-/// The center of the largest ball inscribed in version space when all feature vectors are equally long.
+/// What margin to look for.
+#[derive(Clone, Copy, Debug)]
+pub struct MarginSettings {
+    /// C, the largest multiplier and the price of a unit of hinge loss; infinite for a hard margin.
+    pub cost: f64,
+    /// Whether there is a bias b with no price of its own, so that `Σ a_i y_i = 0`.
+    pub free_bias: bool,
+    /// Largest violation of a condition for the optimum, in units of the margin. What rounding of the multipliers explains is
+    /// no violation.
+    pub tol: f64,
+    /// Coordinate steps and changes of the active set at most.
+    pub max_iter: usize,
+}
+
+impl Default for MarginSettings {
+    fn default() -> Self {
+        Self { cost: f64::INFINITY, free_bias: false, tol: 1e-8, max_iter: 10_000_000 }
+    }
+}
+
+/// The weight vector of the largest margin: `min ½ |w|² + C Σ max(0, 1 - y_i (<w, φ_i> + b))`.
+///
+/// Hard and without bias, it is the center of the largest ball inscribed in version space when all feature vectors are
+/// equally long.
 #[derive(Clone, Debug)]
 pub struct MaxMargin {
-    /// Dual coefficients of unit length, `y_i c_i ≥ 0`, shape (m,).
+    /// Dual coefficients scaled to unit length, `y_i c_i ≥ 0`, shape (m,).
     pub dual: Vec<f64>,
-    /// `min_i y_i <w, φ_i>` of the unit weight vector.
+    /// Multipliers `a_i` in [0, C], shape (m,): `w = Σ a_i y_i φ_i`.
+    pub multipliers: Vec<f64>,
+    /// b beside the w of the multipliers; 0 without a free bias.
+    pub bias: f64,
+    /// |w|.
+    pub norm: f64,
+    /// `min_i y_i (<w, φ_i> + b) / |w|`.
     pub margin: f64,
-    /// Relative duality gap `(P - D) / P` reached.
+    /// `|w| / Σ a_i`: no hard margin is larger (weak duality). Twice that is the length of the minimal connector between the
+    /// convex hulls of the classes where the bias is free.
+    pub bound: f64,
+    /// Relative duality gap `(P - D) / P` reached; for a hard margin with P and D scaled to their best, `1 - (margin / bound)²`.
     pub gap: f64,
-    /// Coordinate steps taken.
+    /// Largest violation of a condition, in units of the margin.
+    pub kkt: f64,
+    /// Coordinate steps and changes of the active set.
     pub iterations: usize,
-    /// Whether the gap reached the tolerance.
+    /// Whether the conditions hold to the tolerance, or to rounding.
     pub converged: bool,
 }
 
-/// Dual ascent on `max Σ a_i - ½ |Σ a_i y_i φ_i|²`, `a ≥ 0`.
-struct Ascent<'s> {
-    space: &'s VersionSpace<'s>,
-    a: Vec<f64>,
-    /// y_i <w, φ_i>
-    margins: Vec<f64>,
-    iterations: usize,
+/// The square root of the longest diagonal entry.
+fn longest(space: &VersionSpace<'_>) -> f64 {
+    let gram = space.gram();
+    (0..gram.len()).map(|i| gram.diagonal(i)).fold(0.0, f64::max).sqrt()
 }
 
-impl<'s> Ascent<'s> {
-    fn new(space: &'s VersionSpace<'s>) -> Self {
-        let m = space.len();
-        Self { space, a: vec![0.0; m], margins: vec![0.0; m], iterations: 0 }
-    }
+/// `|w| / Σ a`; no hard margin exceeds it.
+fn bound(set: &ActiveSet<'_>) -> f64 {
+    let (square, total) = set.norms();
+    if total > 0.0 { square.sqrt() / total } else { f64::INFINITY }
+}
 
-    /// The coordinate whose exact step raises the dual most, and the step.
-    fn best_step(&self) -> Option<(usize, f64)> {
-        let gram = self.space.gram();
-        let mut best = (usize::MAX, 0.0, 0.0);
-        for i in 0..self.a.len() {
-            let (slack, k) = (1.0 - self.margins[i], gram.diagonal(i));
-            let step = (slack / k).max(-self.a[i]);
-            let gain = step * (slack - 0.5 * k * step);
-            if gain > best.2 {
-                best = (i, step, gain);
-            }
-        }
-        (best.0 != usize::MAX).then_some((best.0, best.1))
-    }
+/// `min_i y_i f_i + y_i b` of a hard margin, with the bias in the middle if it is free.
+fn smallest_margin(set: &ActiveSet<'_>, space: &VersionSpace<'_>, free_bias: bool) -> f64 {
+    let smallest = |label: i8| {
+        let pairs = set.margins().iter().zip(space.labels());
+        pairs.filter(|(_, y)| **y == label).map(|(m, _)| *m).fold(f64::INFINITY, f64::min)
+    };
+    let (negative, positive) = (smallest(-1), smallest(1));
+    if free_bias { 0.5 * (negative + positive) } else { negative.min(positive) }
+}
 
-    fn step(&mut self, i: usize, step: f64) {
-        let gram = self.space.gram();
-        self.iterations += 1;
-        self.a[i] += step;
-        let signed = step * self.space.sign(i);
-        let lift = signed * gram.offset();
-        for ((margin, k), y) in self.margins.iter_mut().zip(gram.row(i)).zip(self.space.labels()) {
-            *margin += f64::from(*y) * (signed * k + lift);
-        }
-        self.margins[i] += step * gram.softness()[i];
-    }
-
-    fn smallest_margin(&self) -> f64 {
-        self.margins.iter().copied().fold(f64::INFINITY, f64::min)
-    }
-
-    /// `|w|²` and `Σ a`.
-    fn norms(&self) -> (f64, f64) {
-        let square = dot::dot(self.space.gram().arch(), &self.a, &self.margins);
-        (square, self.a.iter().sum())
-    }
-
-    /// Relative duality gap at the dual point and at `w / (smallest margin)`; infinite while w is outside.
-    fn gap(&self) -> f64 {
-        let (square, total) = self.norms();
-        let smallest = self.smallest_margin();
+/// Relative duality gap; infinite while a hard margin has no point inside.
+fn gap(set: &ActiveSet<'_>, space: &VersionSpace<'_>, bounds: Bounds) -> f64 {
+    let (square, total) = set.norms();
+    if bounds.cost.is_infinite() {
+        let smallest = smallest_margin(set, space, bounds.free_bias);
         if smallest <= 0.0 {
             return f64::INFINITY;
         }
-        let primal = 0.5 * square / (smallest * smallest);
-        (primal - (total - 0.5 * square)) / primal
+        let share = total * smallest / square;
+        return (1.0 - share * share).max(0.0);
     }
-
-    /// By weak duality no margin exceeds `|w| / Σ a`; relative to the longest feature vector.
-    fn margin_bound(&self) -> f64 {
-        let gram = self.space.gram();
-        let longest = (0..gram.len()).map(|i| gram.diagonal(i)).fold(0.0, f64::max).sqrt();
-        let (square, total) = self.norms();
-        if total > 0.0 { square.max(0.0).sqrt() / (total * longest) } else { 1.0 }
-    }
-
-    fn infeasible(&self, best_violations: usize) -> Error {
-        let total: f64 = self.a.iter().sum();
-        Error::Infeasible {
-            examples: self.a.len(),
-            violations: best_violations,
-            margin_bound: self.margin_bound(),
-            certificate: self.a.iter().map(|a| a / total).collect(),
-        }
-    }
-
-    fn violations(&self) -> usize {
-        self.margins.iter().filter(|&&margin| margin <= 0.0).count()
-    }
-
-    /// Unit dual coefficients with the labels inside, and the smallest margin of the unit vector.
-    fn solution(&self) -> (Vec<f64>, f64) {
-        let length = self.norms().0.sqrt();
-        let dual = (0..self.a.len()).map(|i| self.space.sign(i) * self.a[i] / length).collect();
-        (dual, self.smallest_margin() / length)
-    }
+    let loss: f64 = set.margins().iter().map(|margin| (1.0 - margin).max(0.0)).sum();
+    let primal = 0.5 * square + bounds.cost * loss;
+    if primal > 0.0 { ((primal - (total - 0.5 * square)) / primal).max(0.0) } else { 0.0 }
 }
 
-/// How often, in steps, the ascent looks at its gap, at its bound and at the stop flag.
-fn look_every(m: usize) -> usize {
-    m.clamp(16, 256)
-}
-
-/// Steps that the search for a feasible point may take.
-fn feasible_budget(m: usize) -> usize {
-    20_000 + 200 * m
-}
-
-/// Maximizes the margin to a relative duality gap `tol`.
-///
-/// Stops at `max_iter` coordinate steps with `converged = false` and the gap reached.
-///
-/// # Errors
-///
-/// [`Error::Infeasible`] when the data are not separable, or no feasible point was found in `max_iter` steps;
-/// [`Error::Interrupted`].
-pub fn max_margin(
+/// The error for hard margins: the better of two certificates.
+fn infeasible(
+    set: &ActiveSet<'_>,
     space: &VersionSpace<'_>,
-    tol: f64,
-    max_iter: usize,
+    direction: Option<&[f64]>,
+    fewest_violations: usize,
     control: &Control,
-) -> Result<MaxMargin> {
-    if !(tol > 0.0 && tol < 1.0) {
-        return Err(Error::invalid("tol", tol, "in (0, 1)"));
+) -> Result<Error> {
+    let scaled = |a: &[f64]| -> Vec<f64> {
+        let total: f64 = a.iter().sum();
+        a.iter().map(|a| a / total).collect()
+    };
+    let mut best: Option<(f64, Vec<f64>)> = None;
+    for a in [Some(set.multipliers()), direction].into_iter().flatten() {
+        if a.iter().all(|&a| a == 0.0) {
+            continue;
+        }
+        let weights = scaled(a);
+        let dual: Vec<f64> =
+            weights.iter().zip(space.labels()).map(|(a, y)| a * f64::from(*y)).collect();
+        let mut f = vec![0.0; dual.len()];
+        let gram = space.gram();
+        gram.multiply(&[&dual], &mut [&mut f], Precision::Compensated, control)?;
+        let square = dot::dot_compensated(gram.arch(), &dual, &f);
+        let length = square.max(0.0).sqrt() / longest(space);
+        if best.as_ref().is_none_or(|(shortest, _)| length < *shortest) {
+            best = Some((length, weights));
+        }
     }
-    let mut ascent = Ascent::new(space);
-    let mut fewest = space.len();
-    let look = look_every(space.len());
-    let mut gap = f64::INFINITY;
-    while gap > tol && ascent.iterations < max_iter {
-        for _ in 0..look.min(max_iter - ascent.iterations) {
-            let Some((i, step)) = ascent.best_step() else { break };
-            ascent.step(i, step);
+    let m = space.len();
+    let (margin_bound, certificate) = best.unwrap_or((1.0, vec![1.0 / m as f64; m]));
+    let violations = set.fewest_violations().min(fewest_violations);
+    Ok(Error::Infeasible { examples: m, violations, margin_bound, certificate })
+}
+
+/// The search: an active set that starts where some steps of coordinate ascent have led. Stops early at a relative gap
+/// `near`, if positive. Returns the last state and the iterations.
+fn search<'s>(
+    space: &'s VersionSpace<'s>,
+    settings: &MarginSettings,
+    near: f64,
+    control: &Control,
+) -> Result<(ActiveSet<'s>, usize)> {
+    let bounds = Bounds { cost: settings.cost, free_bias: settings.free_bias };
+    let hard = settings.cost.is_infinite();
+    let mut ascent = Ascent::new(space, bounds);
+    let steps = ascent.run((ASCENT_STEPS * space.len()).min(settings.max_iter), control)?;
+    let mut set = ActiveSet::new(space, bounds);
+    set.start_from(ascent.multipliers(), control)?;
+    let limit = settings.max_iter - steps;
+    let least = SMALLEST_MARGIN * longest(space);
+    let enough = |set: &ActiveSet<'_>| {
+        hard && (bound(set) < least || near > 0.0 && gap(set, space, bounds) <= near)
+    };
+    for _ in 0..ROUNDS {
+        let before = set.changes();
+        let end = set.run(settings.tol, limit, enough, control)?;
+        if let End::Unbounded(direction) = end {
+            let fewest = ascent.fewest_violations();
+            return Err(infeasible(&set, space, Some(&direction), fewest, control)?);
         }
-        control.check()?;
-        fewest = fewest.min(ascent.violations());
-        gap = ascent.gap();
-        if gap.is_infinite() && ascent.margin_bound() < SMALLEST_MARGIN {
-            return Err(ascent.infeasible(fewest));
-        }
-        if ascent.best_step().is_none() {
+        set.polish(POLISHED * settings.tol, control)?;
+        let (worst, rounding) = set.residual();
+        let idle = set.changes() == before;
+        if matches!(end, End::Stopped) || worst <= settings.tol.max(rounding) || idle {
             break;
         }
     }
-    if gap.is_infinite() {
-        return Err(ascent.infeasible(fewest));
+    let smallest = smallest_margin(&set, space, settings.free_bias);
+    if hard && (smallest <= 0.0 || smallest.is_nan() || bound(&set) < least) {
+        return Err(infeasible(&set, space, None, ascent.fewest_violations(), control)?);
     }
-    let (dual, margin) = ascent.solution();
-    Ok(MaxMargin { dual, margin, gap, iterations: ascent.iterations, converged: gap <= tol })
+    let iterations = steps + set.changes();
+    Ok((set, iterations))
 }
 
-/// A point inside version space, of unit length.
-///
-/// Dual ascent until every example is satisfied; where its patience ends, as on ill-conditioned matrices, and
-/// K has full rank, the solution of `K c = y`, which satisfies every example by the same margin.
+/// Finds the largest margin.
 ///
 /// # Errors
 ///
-/// As [`max_margin`], and [`Error::Breakdown`] for a matrix that is not positive semi-definite.
-pub(crate) fn interior_point(space: &VersionSpace<'_>, control: &Control) -> Result<Vec<f64>> {
-    let error = match max_margin(space, 0.99, feasible_budget(space.len()), control) {
-        Ok(found) => return Ok(found.dual),
-        Err(error @ Error::Infeasible { .. }) => error,
-        Err(error) => return Err(error),
-    };
-    let factor = Factor::new(space.gram(), control)?;
-    if factor.rank() < space.len() {
-        return Err(error);
+/// [`Error::Invalid`] for settings out of range, or labels of one class with a free bias; [`Error::Infeasible`] when a hard
+/// margin is asked for and the data are not separable, or no feasible point was found in `max_iter` steps;
+/// [`Error::Interrupted`].
+pub fn max_margin(
+    space: &VersionSpace<'_>,
+    settings: &MarginSettings,
+    control: &Control,
+) -> Result<MaxMargin> {
+    let MarginSettings { cost, free_bias, tol, .. } = *settings;
+    if !(tol > 0.0 && tol < 1.0) {
+        return Err(Error::invalid("tol", tol, "in (0, 1)"));
     }
-    let labels: Vec<f64> = (0..space.len()).map(|i| space.sign(i)).collect();
-    let mut dual = factor.solve(&labels);
-    // |c|² in the norm of K is cᵀ K c = cᵀ y.
-    let scale = dot::dot(space.gram().arch(), &dual, &labels).sqrt().recip();
-    dual.iter_mut().for_each(|c| *c *= scale);
-    if space.contains(&dual)? { Ok(dual) } else { Err(error) }
+    if cost.is_nan() || cost <= 0.0 {
+        return Err(Error::invalid("cost", cost, "positive, or infinite"));
+    }
+    if free_bias && space.labels().iter().all(|y| *y == space.labels()[0]) {
+        return Err(Error::invalid("labels", "one class", "of both classes for a free bias"));
+    }
+    let (set, iterations) = search(space, settings, 0.0, control)?;
+    let bounds = Bounds { cost, free_bias };
+    let norm = set.norms().0.sqrt();
+    let scale = if norm > 0.0 { norm.recip() } else { 1.0 };
+    let smallest = if cost.is_infinite() {
+        smallest_margin(&set, space, free_bias)
+    } else {
+        set.margins().iter().copied().fold(f64::INFINITY, f64::min)
+    };
+    let (kkt, rounding) = set.residual();
+    Ok(MaxMargin {
+        dual: set.dual().iter().map(|c| c * scale).collect(),
+        multipliers: set.multipliers().to_vec(),
+        bias: set.bias(),
+        norm,
+        margin: smallest * scale,
+        bound: bound(&set),
+        gap: gap(&set, space, bounds),
+        kkt,
+        iterations,
+        converged: kkt <= tol.max(rounding),
+    })
+}
+
+/// A point inside version space, of unit length: on the way to the largest margin.
+///
+/// # Errors
+///
+/// As [`max_margin`].
+pub(crate) fn interior_point(space: &VersionSpace<'_>, control: &Control) -> Result<Vec<f64>> {
+    let settings = MarginSettings::default();
+    let unit = |set: &ActiveSet<'_>| -> Vec<f64> {
+        let scale = set.norms().0.sqrt().recip();
+        set.dual().iter().map(|c| c * scale).collect()
+    };
+    let dual = unit(&search(space, &settings, INSIDE, control)?.0);
+    if space.contains(&dual)? {
+        return Ok(dual);
+    }
+    Ok(unit(&search(space, &settings, 0.0, control)?.0))
 }

@@ -140,6 +140,7 @@ pub(crate) fn evidence(space: &VersionSpace<'_>, targets: &[f64]) -> EvidenceOut
         |s: f64| counts.map(|n| 0.5 * log_power((-s).exp(), n).exp()).iter().sum::<f64>().ln();
     let distinct = if layers[0] == layers[1] { &layers[..1] } else { &layers[..] };
     EvidenceOutcome {
+        lags: vec![0.0; targets.len()],
         values: targets.iter().map(|&s| log_z(s)).collect(),
         errors: vec![0.0; targets.len()],
         ladder: vec![0.0],

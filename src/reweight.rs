@@ -53,6 +53,8 @@ pub(crate) fn integrate(ladder: &[f64], means: &[f64]) -> Vec<f64> {
 
 /// Largest change of θ in one step of the search.
 const LARGEST_STEP: f64 = 5.0;
+/// Steps of the search; ten are the rule.
+const MOST_STEPS: usize = 300;
 /// Halvings of a step of Newton's method before it is given up.
 const MOST_HALVINGS: usize = 10;
 
@@ -75,7 +77,7 @@ pub(crate) struct Shares {
 }
 
 /// ln Σ e^x.
-fn log_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
+pub(crate) fn log_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
     let largest = terms.clone().fold(f64::NEG_INFINITY, f64::max);
     if largest == f64::NEG_INFINITY {
         return largest;
@@ -83,9 +85,8 @@ fn log_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
     largest + terms.map(|x| (x - largest).exp()).sum::<f64>().ln()
 }
 
-/// Cholesky factor in place of a small positive definite row-major matrix; a ridge of rounding size keeps pivots positive.
-fn factor(matrix: &mut [f64], n: usize) {
-    let ridge = 1e-14 * (0..n).map(|i| matrix[i * n + i]).fold(f64::MIN_POSITIVE, f64::max);
+/// Cholesky factor in place of a small positive definite row-major matrix; no pivot is smaller than `ridge`.
+fn factor(matrix: &mut [f64], n: usize, ridge: f64) {
     for i in 0..n {
         for j in 0..=i {
             let done: f64 = (0..j).map(|k| matrix[i * n + k] * matrix[j * n + k]).sum();
@@ -159,9 +160,10 @@ impl Shares {
     fn settle(&mut self) {
         let n = self.rungs.len() - 1;
         let totals: Vec<f64> = self.rungs.iter().map(Rung::total).collect();
+        let all: f64 = totals.iter().sum();
         self.set_memberships();
         let mut value = self.potential();
-        for _ in 0..100 {
+        for _ in 0..MOST_STEPS {
             let mut seen = vec![0.0; n];
             self.hessian.fill(0.0);
             for (v, h) in self.all.iter().enumerate().filter(|(_, h)| **h > 0.0) {
@@ -174,7 +176,8 @@ impl Shares {
                     }
                 }
             }
-            factor(&mut self.hessian, n);
+            // The entries are paths; what is lost to rounding is lost against all of it.
+            factor(&mut self.hessian, n, 1e-14 * all);
             let mut step: Vec<f64> = (0..n).map(|k| seen[k] - totals[k + 1]).collect();
             solve(&self.hessian, n, &mut step);
             let size = step.iter().fold(0.0, |s: f64, x| s.max(x.abs()));
@@ -269,5 +272,42 @@ impl Shares {
     /// Time average on each rung of a quantity that depends on the state.
     pub fn means(&self, value: impl Fn(usize) -> f64) -> Vec<f64> {
         self.rungs.iter().map(|rung| rung.mean(&value)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Weights that rise steeply, exact histograms and a first guess of θ that is far off: the search finds its way.
+    #[test]
+    fn the_search_survives_a_bad_guess() {
+        let states = 8usize;
+        let share = |v: usize| f64::exp(-6.0 * v as f64);
+        let all: f64 = (0..states).map(share).sum();
+        let level: Vec<f64> = (0..states).map(|v| 6.0 * v as f64).collect();
+        for theta in [0.0, 60.0, -60.0, 500.0] {
+            let rung = |log_weights: &[f64], theta| {
+                let law: Vec<f64> = (0..states).map(|v| share(v) * log_weights[v].exp()).collect();
+                let total: f64 = law.iter().sum();
+                let piece = || (0..states).map(|v| (v, 50.0 * law[v] / total)).collect();
+                Rung {
+                    log_weights: log_weights.to_vec(),
+                    theta,
+                    pieces: vec![(0, piece()), (1, piece())],
+                }
+            };
+            let shares = Shares::new(vec![rung(&vec![0.0; states], 0.0), rung(&level, theta)]);
+            for v in 0..states {
+                let exact = (share(v) / all).ln();
+                let found = shares.log_share[v];
+                assert!(
+                    (found - exact).abs() < 1e-6,
+                    "θ = {theta}, state {v}: {found}, exact {exact}"
+                );
+                let (value, error) = shares.log_z(|u| if u == v { 0.0 } else { f64::NEG_INFINITY });
+                assert!((value - exact).abs() < 1e-6 && error < 1e-6);
+            }
+        }
     }
 }

@@ -53,8 +53,6 @@ pub enum Until {
     Caught,
     /// The dynamics finds the next flight light enough.
     Light,
-    /// The ball is in one of the layers between whose walls it flies, and can no longer get out.
-    InLayers,
 }
 
 impl Goal {
@@ -237,11 +235,6 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.violated[0] + self.violated[1]
     }
 
-    /// Planes violated now, of labels -1 and +1, with planes that coincide on the same side.
-    pub(crate) fn layer(&self) -> [u32; 2] {
-        self.layer
-    }
-
     /// True when no plane of a hard mirror is violated: the ball can no longer get out.
     pub fn caught(&self) -> bool {
         (self.violated[0] == 0 || self.mirror.negative > 0.0)
@@ -255,9 +248,6 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             Until::Satisfied => self.violated() == 0,
             Until::Caught => self.caught(),
             Until::Light => self.dynamics.is_light(),
-            Until::InLayers => {
-                self.walls.as_ref().is_some_and(|walls| walls.range.index(self.layer).is_some())
-            }
         }
     }
 
@@ -362,6 +352,8 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     pub fn reproject(&mut self, control: &Control) -> Result<()> {
         let drift = self.ball.reproject(self.space.gram(), control)?;
         self.tally.drift = self.tally.drift.max(drift);
+        debug_assert_eq!(self.violated, self.space.violations(self.ball.f()));
+        debug_assert_eq!(self.layer, self.space.layer(self.ball.f()));
         self.since_reprojection = 0;
         Ok(())
     }

@@ -221,6 +221,7 @@ fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
     let mut roles = vec![Role::Alone; m];
     // Softness gives a feature vector a coordinate of its own: it coincides with none.
     let candidates: Vec<usize> = (0..m).filter(|&i| gram.softness()[i] == 0.0).collect();
+    let squares: Vec<f64> = (0..m).map(|i| gram.diagonal(i)).collect();
     for (k, &i) in candidates.iter().enumerate() {
         if roles[i] != Role::Alone {
             continue;
@@ -228,7 +229,7 @@ fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
         let (mut above, mut below) = ([0; 2], [0; 2]);
         let mut group = Vec::new();
         for &j in &candidates[k..] {
-            let product = gram.diagonal(i) * gram.diagonal(j);
+            let product = squares[i] * squares[j];
             let inner = gram.entry(i, j);
             if inner * inner < product * (1.0 - 8.0 * f64::EPSILON) {
                 continue;

@@ -17,7 +17,7 @@ fn uniform(m: usize, diagonal: f64, rest: f64) -> Vec<f64> {
 /// Repeats an estimate: unbiased to half its error, and the reported error is the spread to a factor 1.5.
 fn check(name: &str, gram: &[f64], labels: &[i8], exact: f64, tol: f64) {
     let space = space(gram, labels, 0.0);
-    let repetitions = size(30, 100);
+    let repetitions = size(60, 100);
     let (mut values, mut errors) = (Vec::new(), Vec::new());
     for k in 0..repetitions {
         let settings = EvidenceSettings { tol, seed: seed(k), ..EvidenceSettings::default() };

@@ -3,7 +3,8 @@
 mod common;
 
 use bayespoint::{
-    Control, Error, Gram, Mirror, Outcome, RefreshChoice, Settings, Start, StopReason, VersionSpace,
+    Control, Error, Gram, MarginSettings, Mirror, Outcome, RefreshChoice, Settings, Start,
+    StopReason, VersionSpace,
 };
 use common::{Problem, normals, rng, run, seed, space};
 use std::time::{Duration, Instant};
@@ -280,7 +281,8 @@ fn auto_does_without_a_factor_where_there_is_none() {
 fn a_given_start_is_used() {
     let problem = taught(8, 40, 6, 0.0);
     let space = problem.space();
-    let point = bayespoint::max_margin(&space, 1e-3, 100_000, &Control::new()).expect("separable");
+    let point = bayespoint::max_margin(&space, &MarginSettings::default(), &Control::new())
+        .expect("separable");
     let settings = Settings { start: Some(point.dual), ..Settings::default() };
     assert!(run(&space, &settings).start.iter().all(|start| *start == Start::Given));
 }
@@ -296,8 +298,9 @@ fn feasible_points_are_feasible() {
             bayespoint::feasible_point(&space, seed(index), &control).expect("separable");
         let perceptron =
             bayespoint::perceptron_point(&space, 100_000, &control).expect("separable");
-        let margin = bayespoint::max_margin(&space, 1e-4, 1_000_000, &control).expect("separable");
-        assert!(margin.converged && margin.gap <= 1e-4);
+        let margin = bayespoint::max_margin(&space, &MarginSettings::default(), &control)
+            .expect("separable");
+        assert!(margin.converged && margin.gap <= 1e-7);
         for dual in [&trapped, &perceptron, &margin.dual] {
             assert!(space.contains(dual).expect("shapes fit"));
         }

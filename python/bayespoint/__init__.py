@@ -13,9 +13,11 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import kernels, rejection
+from bayespoint import bounds, kernels, learning_curves, rejection
 from bayespoint.classifier import BayesPointClassifier
+from bayespoint.max_margin import HingeClassifier, MaxMarginClassifier
 from bayespoint.onion import LayerChoice, OnionTable
+from bayespoint.perceptron import KernelPerceptron, Perceptron
 from bayespoint.results import BilliardResult, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace, __version__
 
@@ -24,21 +26,28 @@ __all__ = [
     "BilliardResult",
     "ConvergenceWarning",
     "Evidence",
+    "HingeClassifier",
     "InfeasibleError",
+    "KernelPerceptron",
     "LayerChoice",
+    "MaxMarginClassifier",
     "OnionTable",
+    "Perceptron",
     "VersionSpace",
     "__version__",
+    "bounds",
     "datasets",
     "kernels",
+    "learning_curves",
+    "planar",
     "rejection",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Import the parts that few programs need when they are first asked for."""
-    if name == "datasets":
-        return importlib.import_module("bayespoint.datasets")
+    if name in ("datasets", "planar"):
+        return importlib.import_module(f"bayespoint.{name}")
     raise AttributeError(f"module 'bayespoint' has no attribute {name!r}")
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "light_trap",
     "max_margin",
     "onion",
+    "perceptron",
     "run",
 ]
 
@@ -64,9 +65,20 @@ class _LightTrap(TypedDict):
 
 class _MaxMargin(TypedDict):
     dual_coef: NDArray[np.float64]
+    multipliers: NDArray[np.float64]
+    bias: float
+    norm: float
     margin: float
+    bound: float
     gap: float
+    kkt: float
     iterations: int
+    converged: bool
+
+class _Perceptron(TypedDict):
+    dual_coef: NDArray[np.float64]
+    mistakes: int
+    epochs: int
     converged: bool
 
 class _Evidence(TypedDict):
@@ -77,6 +89,7 @@ class _Evidence(TypedDict):
     log_share: NDArray[np.float64]
     layers: NDArray[np.int64]
     layer_shares: NDArray[np.float64]
+    lags: NDArray[np.float64]
     length: float
     converged: bool
 
@@ -157,10 +170,23 @@ def max_margin(
     *,
     offset: float,
     softness: NDArray[np.float64],
+    cost: float,
+    free_bias: bool,
     tol: float,
     max_iter: int,
     callback: Callable[[_Progress], object] | None,
 ) -> _MaxMargin: ...
+def perceptron(
+    gram: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    *,
+    offset: float,
+    softness: NDArray[np.float64],
+    order: NDArray[np.int64],
+    rate: float,
+    max_epochs: int,
+    callback: Callable[[_Progress], object] | None,
+) -> _Perceptron: ...
 def evidence(
     gram: NDArray[np.float64],
     labels: NDArray[np.int8],

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import _memory, _validation, kernels, predictive
-from bayespoint._validation import Floats, RandomState
-from bayespoint.results import Estimate
+from bayespoint._validation import Floats, Labels, RandomState
+from bayespoint.results import Estimate, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace
 
 
@@ -19,7 +20,7 @@ class DecisionsMixin:
 
     classes_: NDArray[Any]
     kernel_: Any
-    X_fit_: Floats | None
+    X_fit_: NDArray[Any] | None
     softness_: float
     label_noise_: tuple[float, float]
     n_jobs: int | None
@@ -27,11 +28,16 @@ class DecisionsMixin:
     _offset: float
     _index: NDArray[np.intp]
     _softness: Floats
+    _evidence_seed: int
+    _log_evidence: Floats | None
 
     def _posterior(self) -> predictive.Posterior:
         raise NotImplementedError
 
-    def _checked_inputs(self, X: ArrayLike) -> Floats:
+    def _labels(self, index: NDArray[np.intp]) -> Labels:
+        raise NotImplementedError
+
+    def _checked_inputs(self, X: ArrayLike) -> NDArray[Any]:
         raise NotImplementedError
 
     def predict_proba(
@@ -192,6 +198,87 @@ class DecisionsMixin:
         """
         posterior = self._posterior()
         return posterior.closest_to_vote(self._checked_inputs(X_unlabelled))
+
+    def evidence(
+        self,
+        *,
+        tol: float = 0.3,
+        max_length: float = 1e5,
+        random_state: RandomState = None,
+    ) -> Evidence | list[Evidence]:
+        """Return the log probability of the training labels under the fitted model.
+
+        What the search for hyper-parameters approximates is computed here by billiards: with it
+        models that differ in anything but the labels can be compared.
+
+        Parameters
+        ----------
+        tol : float, default=0.3
+            Standard error to reach, in nats. Positive.
+        max_length : float, default=1e5
+            Path in radians per trajectory at which to stop all the same.
+        random_state : None, int, Generator or RandomState, default=None
+            Seed. None asks NumPy's global generator.
+
+        Returns
+        -------
+        Evidence or list of Evidence
+            In nats, with standard errors; one for each class if there are more than two.
+
+        Raises
+        ------
+        InfeasibleError
+            If no weight vector was met that explains all labels.
+        ValueError
+            If a setting is out of range, or with kernel="precomputed" and a matrix that is singular
+            even with the softness: it is not kept. Ask :meth:`VersionSpace.evidence`.
+        MemoryError
+            If there is no room for the kernel matrix and a factor of it.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the run ended with a standard error above `tol`.
+        """
+        posterior = self._posterior()
+        m = len(self._index)
+        if posterior.inputs is not None:
+            _memory.require(8.0 * m * m, f"the kernel matrix of {m} examples")
+            gram, softness, offset = (
+                kernels.evaluate(self.kernel_, posterior.inputs),
+                self._softness,
+                self._offset,
+            )
+        elif posterior.factor.pivots is None:
+            lower = posterior.factor.lower
+            gram, softness, offset = lower @ lower.T, np.zeros(m), 0.0
+        else:
+            raise ValueError(
+                "evidence needs the kernel matrix, and with kernel='precomputed' a singular one is "
+                "not kept: ask VersionSpace(gram, y).evidence"
+            )
+        noise: Any = self.label_noise_
+        if noise[0] == noise[1]:
+            noise = noise[0]
+        rng = np.random.default_rng(_validation.seed(random_state))
+        found = []
+        for labels in self._labels(self._index):
+            space = VersionSpace._over(gram, labels, softness=softness, offset=offset)
+            one = space.evidence(
+                noise, tol=tol, max_length=max_length, n_jobs=self.n_jobs, random_state=rng
+            )
+            found.append(one)
+        return found[0] if len(self.classes_) == 2 else found
+
+    @property
+    def log_evidence_(self) -> Floats:
+        """Log probability of the labels of each binary problem, nats, shape (n_problems,)."""
+        check_is_fitted(self)
+        if self._log_evidence is None:
+            found = self.evidence(random_state=self._evidence_seed)
+            several = found if isinstance(found, list) else [found]
+            self._log_evidence = np.array([one.value for one in several], dtype=np.float64)
+        return self._log_evidence
 
     def log_labeling_probability(
         self,

@@ -83,7 +83,8 @@ class EvidenceMixin:
         Warns
         -----
         ConvergenceWarning
-            If the run ended with a standard error above `tol`.
+            If the run ended with a standard error above `tol`. The text has the bias that the
+            difference between the ways up and down the ladder suggests.
 
         Notes
         -----
@@ -177,7 +178,8 @@ class EvidenceMixin:
         Warns
         -----
         ConvergenceWarning
-            If the run ended with a standard error above `tol`.
+            If the run ended with a standard error above `tol`. The text has the bias that the
+            difference between the ways up and down the ladder suggests.
 
         Notes
         -----
@@ -231,6 +233,7 @@ class EvidenceMixin:
             noisy = rates > 0
             found = log_evidence(self, rates[noisy], settings)
             value, error = np.full(len(rates), -math.inf), np.zeros(len(rates))
-            value[noisy], error[noisy] = found.value, found.error
-            return replace(found, value=value, error=error)
+            lag = np.zeros(len(rates))
+            value[noisy], error[noisy], lag[noisy] = found.value, found.error, found.lag
+            return replace(found, value=value, error=error, lag=lag)
         return log_evidence(self, rates, settings)

@@ -107,7 +107,12 @@ def log_evidence(
     found = replace(found, value=found.value + m * np.log1p(-several))
     if isinstance(rates, np.ndarray):
         return found
-    return replace(found, value=float(found.value[0]), error=float(found.error[0]))
+    return replace(
+        found,
+        value=float(found.value[0]),
+        error=float(found.error[0]),
+        lag=float(found.lag[0]),
+    )
 
 
 def complaint(found: Evidence, tol: float) -> str | None:
@@ -120,11 +125,15 @@ def complaint(found: Evidence, tol: float) -> str | None:
         if worst <= tol
         else ""
     )
-    return (
+    text = (
         f"the evidence has an estimated standard error of {worst:.3g} nats after "
         f"{found.length:.4g} radians per trajectory on {len(found.log_transparency)} rungs; "
         f"tol={tol:g} was asked for{spread}: raise max_length"
     )
+    if np.isfinite(found.lag).any():
+        lag = np.abs(np.nan_to_num(found.lag)).max()
+        text += f". Its ways up and down the ladder suggest a bias of {lag:.2g} nats"
+    return text
 
 
 def _ladder(space: Space, targets: list[float], settings: Settings) -> Evidence:
@@ -221,7 +230,7 @@ def _two_rates(space: Space, rates: tuple[float, float], settings: Settings) -> 
     if value == -math.inf:
         raise _infeasible(result)
     converged = error <= settings.tol
-    return replace(result, value=certain + value, error=error, converged=converged)
+    return replace(result, value=certain + value, error=error, lag=math.nan, converged=converged)
 
 
 def _replica(

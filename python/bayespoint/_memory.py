@@ -8,6 +8,9 @@ import psutil
 
 _CGROUP = Path("/sys/fs/cgroup")
 
+_LITTLE = 2 * 2**20
+"""Bytes that are granted without a look: to look takes as long as small problems do."""
+
 
 def readable(n_bytes: float) -> str:
     """Return a number of bytes as text, for instance ``'1.5 GiB'``."""
@@ -33,10 +36,12 @@ def available() -> int:
 
 
 def require(n_bytes: float, what: str) -> None:
-    """Raise MemoryError if `n_bytes` are more than the memory available.
+    """Raise MemoryError if `n_bytes` are more than the memory available, and not very few.
 
     Call it before allocating: `what` says in a few words what the memory is for.
     """
+    if n_bytes <= _LITTLE:
+        return
     free = available()
     if n_bytes > free:
         raise MemoryError(

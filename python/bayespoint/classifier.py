@@ -13,11 +13,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from bayespoint import _memory, _validation, kernels, predictive, tuning
+from bayespoint import _calibration, _inputs, _memory, _validation, kernels, predictive, tuning
 from bayespoint._decisions import DecisionsMixin
+from bayespoint._risk import RiskMixin
 from bayespoint._validation import Floats, Labels, RandomState
+from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["BayesPointClassifier"]
 
 
-class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BayesPointClassifier(DecisionsMixin, RiskMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     r"""Bayes point classification by billiards in version space.
 
     Among all weight vectors that label the training examples correctly, the Bayes point is the
@@ -38,38 +40,50 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
     Parameters
     ----------
     kernel : None, str, kernel object or callable, default=None
-        None is the RBF kernel with the length scale of the best evidence, or without an
-        `optimizer` the same as "rbf", which is
+        None is the Matérn kernel of smoothness 5/2 with the factor and the length scale of the
+        best evidence, or without an `optimizer` 1 and that of "rbf". The names are fixed: "rbf" is
         :math:`\exp(-|x - x'|^2 / 2\sigma^2)` with
         :math:`\sigma = \sqrt{d \operatorname{Var}(X) / 2}` for d features, "linear"
         :math:`x \cdot x'`, "poly" :math:`(x \cdot x' + 1)^3`. "precomputed": `X` holds kernel
-        values. Objects from :mod:`bayespoint.kernels` have other parameters, which the
-        `optimizer` searches. A callable ``k(X, Y)`` returns the (n, n') matrix of values.
+        values. Objects from :mod:`bayespoint.kernels` have parameters, which the `optimizer`
+        searches; some take sets or strings instead of vectors. A callable ``k(X, Y)`` returns
+        the (n, n') matrix of values.
     fit_intercept : bool, default=True
         Add 1 to all kernel values, which gives the weight vector an intercept.
-    softness : float or "evidence", default=0.1
+    softness : float or "evidence", default="evidence"
         At least 0. Added to the diagonal of the training kernel matrix, in units of the kernel's
         values: the variance of Gaussian noise in front of each label. For kernels with values
         far from 1 ("linear", "poly") it should be chosen in proportion. With 0 the training
         examples must be separable. "evidence", with an optimizer: the value of the best evidence.
-    optimizer : {"evidence"} or None, default=None
+    optimizer : {"evidence"} or None, default="evidence"
         "evidence": search the length scale for kernel=None, the parameters that a kernel object
-        declares, and the softness if it says so, for the largest probability of the labels: see
-        :func:`bayespoint.tuning.tune`. The search assumes no label noise, and looks at 1000
-        examples at most. None: use kernel and softness as given.
-    label_noise : float or pair of floats, default=0.0
+        declares, and softness and label noise if they say so, for the largest probability of the
+        labels: see :func:`bayespoint.tuning.tune`. The search looks at 500 examples at most.
+        None: use kernel, softness and label noise as given, which must be numbers then.
+    label_noise : float, "evidence" or a pair of either, default=0.0
         Probability in [0, 0.5) that a label was flipped; for two classes also a pair: for
-        examples that truly are of the first class and for those of the second.
+        examples that truly are of the first class and for those of the second. "evidence": the
+        rate of the best evidence, one for both classes; ``("evidence", "evidence")``: one for
+        each.
     class_weight : dict, "balanced" or None, default=None
         Positive weights of the classes, as elsewhere in scikit-learn. The softness of an example
         is divided by the weight of its class: a heavier class is trusted more. Without softness
         it has no effect.
+    calibration : {"auto", "leave-one-out"} or None, default="auto"
+        None: the probabilities are those of the model, exact if the data came from it.
+        "leave-one-out": the decision values are multiplied by the factor between 1/2 and 2 by
+        which the training examples predict each other best, each from all others. That takes a
+        positive softness and no further fit. "auto": the latter if anything was searched, and None
+        if the model was given.
     n_trajectories : int, default=4
         Independent billiard balls (per class, if there are more than two).
     n_draws : int, default=100
         Draws to keep of each trajectory, for decision values and probabilities.
-    tol : float, default=0.1
-        Estimated angular error of the Bayes point, in radians, at which to stop. Positive.
+    tol : float or "auto", default="auto"
+        Estimated angular error of the Bayes point, in radians, at which to stop. Positive. The
+        decision values have about that error relative to their spread, and the time goes with its
+        inverse square. "auto": 0.03 for up to 500 examples, growing with the square root of
+        their number to 0.1 at 5556 and beyond.
     dynamics : {"geodesic", "chord", "flipper"}, default="geodesic"
         How the ball flies: see :meth:`VersionSpace.sample`. Those of the papers are biased, and
         have neither label noise nor refresh.
@@ -93,8 +107,9 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
         Intercepts: 0 without `fit_intercept`.
     support_ : ndarray of shape (n_support,)
         Indices of the examples whose planes were hit in any of the binary problems.
-    X_fit_ : ndarray of shape (n_samples, n_features) or None
-        Training inputs; None for kernel="precomputed".
+    X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), or None
+        Training inputs, objects such as sets or strings if the kernel takes these; None for
+        kernel="precomputed".
     kernel_ : kernel object, callable or "precomputed"
         The kernel with its parameters.
     softness_ : float
@@ -103,6 +118,11 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
         The search for hyper-parameters with all settings tried; None where all were given.
     label_noise_ : tuple of two floats
         Label noise of the first and of the second class, or of any class and the rest.
+    calibration_ : ndarray of shape (1,) or (n_classes,)
+        Factors on the decision values; 1 without calibration. Above 1 the model was too cautious.
+    log_evidence_ : ndarray of shape (1,) or (n_classes,)
+        Log probability of the labels of each binary problem, in nats, by a billiard of its own at
+        the first time it is asked for: see `evidence`.
     billiard_ : BilliardResult or list of BilliardResult
         The billiard; one for each class if there are more than two.
     n_features_in_ : int
@@ -113,7 +133,8 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
     Warns
     -----
     ConvergenceWarning
-        If the billiard could not reach `tol` or its plane coordinates drifted.
+        If the billiard could not reach `tol` or its plane coordinates drifted, or if the search
+        for hyper-parameters found nothing to go by, which takes a softness of 0.
 
     See Also
     --------
@@ -158,10 +179,11 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
     dual_coef_: Floats
     intercept_: Floats
     support_: NDArray[np.intp]
-    X_fit_: Floats | None
+    X_fit_: NDArray[Any] | None
     kernel_: Any
     softness_: float
     tuning_: tuning.Search | None
+    calibration_: Floats
     label_noise_: tuple[float, float]
     billiard_: Any
     n_features_in_: int
@@ -171,13 +193,14 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
         kernel: str | Callable[..., Any] | None = None,
         *,
         fit_intercept: bool = True,
-        softness: float | str = 0.1,
-        optimizer: str | None = None,
-        label_noise: float | tuple[float, float] = 0.0,
+        softness: float | str = "evidence",
+        optimizer: str | None = "evidence",
+        label_noise: float | str | tuple[float, float] | tuple[str, str] = 0.0,
         class_weight: Mapping[Any, float] | str | None = None,
+        calibration: str | None = "auto",
         n_trajectories: int = 4,
         n_draws: int = 100,
-        tol: float = 0.1,
+        tol: float | str = "auto",
         dynamics: str = "geodesic",
         refresh: str | None = "auto",
         n_jobs: int | None = None,
@@ -190,6 +213,7 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
         self.optimizer = optimizer
         self.label_noise = label_noise
         self.class_weight = class_weight
+        self.calibration = calibration
         self.n_trajectories = n_trajectories
         self.n_draws = n_draws
         self.tol = tol
@@ -202,6 +226,7 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.two_d_array = kernels.requires_vectors(self.kernel) is not False
         return tags
 
     # --- fit ---------------------------------------------------------------------------------
@@ -212,7 +237,9 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Inputs; with kernel="precomputed" the (n_samples, n_samples) kernel matrix.
+            Inputs; with kernel="precomputed" the (n_samples, n_samples) kernel matrix. For a
+            kernel that takes sets or strings a sequence of these, here and wherever the
+            estimator takes inputs.
         y : array-like of shape (n_samples,)
             Class labels of any type.
 
@@ -236,51 +263,64 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
             optimizer=self.optimizer,
             label_noise=self.label_noise,
             dynamics=self.dynamics,
+            calibration=self.calibration,
             random_state=self.random_state,
             verbose=self.verbose,
         )
-        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        inputs: NDArray[Any]
-        inputs, y = validate_data(
-            self,
-            X,
-            y,
-            dtype="numeric" if precomputed else np.float64,
-            order=None if precomputed else "C",
-        )
+        inputs, y = _inputs.training(self, self.kernel, X, y)
         check_classification_targets(y)
         self.classes_, index = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y must hold at least two classes; got one class: {self.classes_[0]}")
         if len(self.classes_) > 2 and np.ndim(self.label_noise):
             raise ValueError(
-                "label_noise must be one number for more than two classes; got "
+                "label_noise must be one rate for more than two classes; got "
                 f"{self.label_noise!r} for {len(self.classes_)} classes"
             )
         weights = self._weights(y)[index]
         self._require_memory(len(index))
-        self.kernel_, self.softness_, self.tuning_ = tuning.settle(
+        labels = self._labels(index)
+        self.kernel_, self.softness_, self.label_noise_, self.tuning_ = tuning.settle(
             self.kernel,
             inputs,
-            self._labels(index).astype(np.float64),
+            labels.astype(np.float64),
             offset=settings.offset,
             softness=settings.softness,
+            label_noise=settings.label_noise,
+            rates=settings.rates,
             weights=weights,
             optimizer=settings.optimizer,
             seed=settings.seed % 2**32,
+            report=_tell if settings.verbose > 1 else None,
         )
         if settings.verbose and self.tuning_ is not None:
-            print(f"{self.tuning_!r}", file=sys.stderr)
+            _tell(repr(self.tuning_))
         softness = _validation.softness(self.softness_ / weights, len(index))
         gram, own = kernels.training_gram(self.kernel_, inputs, settings.offset, softness)
-        self.X_fit_ = None if precomputed else inputs.copy()
-        self.label_noise_ = settings.label_noise
-        self._offset = settings.offset
-        self._index = index
-        self._softness = softness
+        self.X_fit_ = None if isinstance(self.kernel_, str) else inputs.copy()
+        self._offset, self._index, self._softness = settings.offset, index, softness
+        self._evidence_seed = settings.seed % 2**32
+        self._log_evidence = None
         self._set_constant_diagonal(gram)
-        self._play(gram, index, softness, settings)
+        self._play(gram, labels, softness, settings)
+        calibrate = settings.calibrate
+        if calibrate is None:
+            calibrate = self.tuning_ is not None
+        watched = None
+        if calibrate:
+            watched = _calibration.Watched(
+                gram,
+                settings.offset,
+                softness,
+                self._results,
+                labels,
+                self.label_noise_,
+                settings.seed % 2**32,
+            )
         self._factor = predictive.factorize(gram, settings.offset, softness, overwrite=own)
+        self.calibration_ = (
+            np.ones(len(labels)) if watched is None else watched.factors(self._factor)
+        )
         return self
 
     def _weights(self, y: Any) -> Floats:
@@ -320,16 +360,15 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
     def _play(
         self,
         gram: Floats,
-        index: NDArray[np.intp],
+        problems: Labels,
         softness: Floats,
         settings: _validation.FitSettings,
     ) -> None:
         """Play the billiard of each binary problem and keep what it found."""
-        problems = self._labels(index)
         two = len(self.classes_) == 2
         names = self.classes_[1:] if two else self.classes_
         seeds = np.random.SeedSequence(settings.seed).generate_state(len(problems), np.uint64)
-        first, second = settings.label_noise
+        first, second = self.label_noise_
         # P(label | the other class) over P(label | its own class), seen - and seen +.
         transparency = (second / (1 - first), first / (1 - second))
         results = []
@@ -339,7 +378,7 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
             result = space.sample(
                 n_trajectories=self.n_trajectories,
                 n_draws=self.n_draws,
-                tol=self.tol,
+                tol=_validation.tolerance(self.tol, len(gram)),
                 dynamics=self.dynamics,
                 transparency=transparency,
                 refresh=self.refresh,
@@ -355,6 +394,10 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
         hit = np.any([result.hits > 0 for result in results], axis=0)
         self.support_ = np.flatnonzero(hit)
         self.billiard_ = results[0] if two else results
+
+    @property
+    def _results(self) -> list[BilliardResult]:
+        return self.billiard_ if isinstance(self.billiard_, list) else [self.billiard_]
 
     # --- predict -----------------------------------------------------------------------------
 
@@ -503,12 +546,16 @@ class BayesPointClassifier(DecisionsMixin, ClassifierMixin, BaseEstimator):  # t
             softness=self.softness_,
             constant_diagonal=self._constant_diagonal,
             factor=self._factor,
-            results=self.billiard_ if isinstance(self.billiard_, list) else [self.billiard_],
+            results=self._results,
+            calibration=self.calibration_,
         )
 
-    def _checked_inputs(self, X: ArrayLike) -> Floats:
-        checked: Floats = validate_data(self, X, reset=False, dtype=np.float64, order="C")
-        return checked
+    def _checked_inputs(self, X: ArrayLike) -> NDArray[Any]:
+        return _inputs.new(self, self.kernel_, X)
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 class _Progress:

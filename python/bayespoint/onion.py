@@ -303,9 +303,7 @@ class OnionTable:
         first, second = _validation.pair("label_noise", label_noise, high=0.5, high_open=True)
         negative, positive = self._counts()
         kappas = second / (1 - first), first / (1 - second)
-        with np.errstate(divide="ignore"):
-            logs = np.log(kappas)
-        powers = np.where(self.layers > 0, self.layers * logs, 0.0).sum(axis=1)
+        powers = special.xlogy(self.layers, kappas).sum(axis=1)
         values = special.logsumexp(self.layer_log_shares + powers, axis=1)
         certain = negative * math.log1p(-first) + positive * math.log1p(-second)
         value, others = float(values[0]), values[1:]

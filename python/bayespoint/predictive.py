@@ -244,6 +244,11 @@ def share(log_probability: Floats) -> Floats:
     return shared
 
 
+def _stretched(p: Floats, factor: float) -> Floats:
+    """Return the probabilities with their decision values multiplied by a factor."""
+    return np.asarray(special.ndtr(factor * special.ndtri(p)))
+
+
 def _root(covariance: Floats) -> Floats:
     """Return R with R R^T the covariance, whose eigenvalues may be slightly negative."""
     lower, info = linalg.lapack.dpotrf(covariance, lower=1, clean=1)
@@ -275,6 +280,9 @@ class Posterior:
 
     results: list[BilliardResult]
     """One for each binary problem."""
+
+    calibration: Floats
+    """(n_problems,) factors on the decision values."""
 
     def blocks(self, X: Floats) -> Iterator[tuple[slice, Floats]]:
         """Yield blocks of kernel values, offset included, between points and examples."""
@@ -310,13 +318,14 @@ class Posterior:
             variance = self._variance(own, rows, k_star)
             for column, result in enumerate(self.results):
                 draws = result.draws.reshape(-1, k_star.shape[1])
-                values[rows, column] = (
-                    mixture_probability(k_star, variance, draws, n)
-                    if mixture
-                    else decision_values(
+                factor = self.calibration[column]
+                if mixture:
+                    p = mixture_probability(k_star, variance, draws, n)
+                    values[rows, column] = p if factor == 1 else _stretched(p, factor)
+                else:
+                    values[rows, column] = factor * decision_values(
                         k_star, variance, draws, result.arc_center, result.center_norm, n
                     )
-                )
         return values
 
     def votes(self, X: Floats) -> Floats:

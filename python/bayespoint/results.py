@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +17,7 @@ from bayespoint import diagnostics
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BilliardResult", "Estimate", "Evidence", "LightTrap", "MaxMargin"]
+__all__ = ["BilliardResult", "Estimate", "Evidence", "LightTrap", "MaxMargin", "Search"]
 
 MAX_DRIFT = 1e-6
 """A larger relative drift of the plane coordinates is worth a warning."""
@@ -233,28 +233,78 @@ class BilliardResult:
         return _as_html("Billiard in version space", self._rows())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MaxMargin:
-    """The unit vector with the largest smallest distance to the planes.
+    """The weight vector with the largest smallest distance to the planes.
 
     Only where all feature vectors have the same length is that a distance on the sphere: then
-    it is the center of the largest ball inscribed in version space.
+    the hard margin is the center of the largest ball inscribed in version space.
     """
 
     dual_coef: NDArray[np.float64]
-    """(m,) Dual coefficients of the unit vector."""
+    """(m,) Dual coefficients of the unit vector, labels included."""
+
+    multipliers: NDArray[np.float64]
+    """(m,) Lagrange multipliers ``a_i``, from 0 to C: ``w = sum(a_i y_i phi_i)`` gives the
+    examples on the margin the value 1."""
+
+    bias: float
+    """b beside the w of the multipliers; 0 unless it is free."""
+
+    norm: float
+    """``|w|``."""
 
     margin: float
-    """``min_i y_i <w, phi_i>``, positive inside version space."""
+    """``min_i y_i (<w, phi_i> + b) / |w|``, positive inside version space."""
+
+    bound: float
+    """``|w| / sum(a_i)``: no margin is larger (weak duality). With a free bias twice that is the
+    length of the minimal connector between the convex hulls of the two classes."""
 
     gap: float
-    """Relative duality gap that was reached."""
+    """Relative duality gap that was reached: for a hard margin ``1 - (margin / bound)^2``."""
+
+    kkt: float
+    """Largest violation of a condition for the optimum, in units of the margin: how far margins
+    of examples with multiplier 0 are below 1, with multiplier C above 1, others off 1."""
 
     iterations: int
-    """Coordinate steps taken."""
+    """Coordinate steps and changes of the active set."""
 
     converged: bool
-    """Whether the gap fell below the tolerance."""
+    """Whether the violation is below the tolerance, or not above what rounding of the
+    multipliers explains."""
+
+    @property
+    def support(self) -> NDArray[np.intp]:
+        """Indices of the support vectors: the examples with positive multipliers."""
+        return np.flatnonzero(self.multipliers)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
+            ("examples", f"{len(self.multipliers)}"),
+            ("support vectors", f"{len(self.support)}"),
+            ("margin", f"{self.margin:.6g}, at most {self.bound:.6g}"),
+            ("bias", f"{self.bias:.6g}"),
+            ("relative duality gap", f"{self.gap:.1e}"),
+            ("violation", f"{self.kkt:.1e} margins"),
+            ("steps", f"{self.iterations}"),
+            ("converged", "yes" if self.converged else "no"),
+        ]
+
+    def summary(self) -> str:
+        """Return the main figures as text, one to a line."""
+        return _as_text("Maximal margin", self._rows())
+
+    def __repr__(self) -> str:
+        end = "" if self.converged else ", not converged"
+        return (
+            f"<MaxMargin: margin={self.margin:.4g}, {len(self.support)} support vectors of "
+            f"{len(self.multipliers)}{end}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return _as_html("Maximal margin", self._rows())
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,6 +350,12 @@ class Evidence:
     error: Any
     """One standard error of `value`, in nats and of the same shape."""
 
+    lag: Any
+    """Estimated bias, in nats and of the same shape: half of what the ways up the ladder say more
+    than the ways down. More than half of it cancels in `value`; what exceeds two standard errors
+    counts in `error`. NaN if unknown: for ``"annealing"``, for rates that differ between the
+    classes, or if only one of the two ways entered version space."""
+
     log_transparency: NDArray[np.float64]
     """(k,) ln kappa of the rungs, falling from 0. Where there were several ladders, of the
     first."""
@@ -336,6 +392,7 @@ class Evidence:
             **given | {name: given[name][seen] for name in ("layers", "layer_shares")},
             value=run["values"],
             error=run["errors"],
+            lag=run["lags"],
             log_transparency=0.0 - run["ladder"],
             method=method,
         )
@@ -351,6 +408,10 @@ class Evidence:
             ("value", f"{self._figures()} nats"),
             ("method", self.method),
             ("converged", "yes" if self.converged else "no"),
+            (
+                "lag",
+                f"{np.nan_to_num(np.abs(self.lag)).max():.2g} nats between up and down, halved",
+            ),
             ("path", f"{self.length:.4g} rad per trajectory"),
             ("ladder", f"{steps} rungs, ln kappa down to {self.log_transparency[-1]:.3g}"),
             (
@@ -369,3 +430,75 @@ class Evidence:
 
     def _repr_html_(self) -> str:
         return _as_html("Evidence", self._rows())
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What a search found and what it tried."""
+
+    kernel: Callable[..., Any] | str
+    """The kernel with the parameters of the best evidence."""
+
+    softness: float
+    """The softness of the best evidence, or the one given."""
+
+    label_noise: tuple[float, float]
+    """Label noise of the negative and of the positive class: of the best evidence, or given."""
+
+    log_evidence: float
+    """The best approximate evidence, nats: the sum over the binary problems, of the examples looked
+    at."""
+
+    n_examples: int
+    """Examples looked at."""
+
+    names: tuple[str, ...]
+    """Names of the columns of `tried`: the kernel's parameters searched, "softness",
+    "label_noise_negative", "label_noise_positive", "n_examples", "log_evidence"."""
+
+    tried: NDArray[np.float64] = field(repr=False)
+    """(n_tried, n_columns) All settings tried, in order, with the number of examples looked at and
+    their approximate evidence in nats."""
+
+    def __repr__(self) -> str:
+        noise = f"label_noise={_rates(self.label_noise)}, " if any(self.label_noise) else ""
+        return (
+            f"<Search: {self.kernel!r}, softness={self.softness:.4g}, {noise}"
+            f"log_evidence={self.log_evidence:.2f} nats, "
+            f"{len(self.tried)} settings tried on up to {self.n_examples} examples>"
+        )
+
+    def summary(self, n: int = 10) -> str:
+        """Return a table of the `n` best settings tried on the most examples, best first."""
+        rows = self._best(n)
+        cells = [
+            self.names,
+            *([f"{value:.4g}" for value in row[:-1]] + [f"{row[-1]:.2f}"] for row in rows),
+        ]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = (
+            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+            for line in cells
+        )
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.names)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{value:.6g}</td>" for value in row) + "</tr>"
+            for row in self._best(10)
+        )
+        return (
+            f"<p>{escape(repr(self))}</p><table><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table>"
+        )
+
+    def _best(self, n: int) -> NDArray[np.float64]:
+        full = self.tried[self.tried[:, -2] == self.n_examples]
+        best: NDArray[np.float64] = full[np.argsort(-full[:, -1], kind="stable")[:n]]
+        return best
+
+
+def _rates(noise: tuple[float, float]) -> str:
+    first, second = noise
+    return f"{first:.4g}" if first == second else f"({first:.4g}, {second:.4g})"

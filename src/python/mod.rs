@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::evidence::{EvidenceSettings, Method};
 use crate::gas;
 use crate::gram::Gram;
+use crate::max_margin::MarginSettings;
 use crate::mirror::Mirror;
 use crate::onion::{OnionMethod, OnionSettings};
 use crate::outcome::Outcome;
@@ -32,7 +33,9 @@ mod _core {
     #[pymodule_export]
     use super::errors::InfeasibleError;
     #[pymodule_export]
-    use super::{evidence, feasible_point, light_trap_one_way, max_margin_point, onion, run};
+    use super::{
+        evidence, feasible_point, light_trap_one_way, max_margin_point, onion, perceptron_path, run,
+    };
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "a Python name")]
@@ -233,7 +236,8 @@ fn light_trap_one_way<'py>(
 
 /// The maximal margin; see `VersionSpace.max_margin`.
 #[pyfunction]
-#[pyo3(name = "max_margin", signature = (gram, labels, *, offset, softness, tol, max_iter, callback))]
+#[pyo3(name = "max_margin", signature = (gram, labels, *, offset, softness, cost, free_bias, tol, max_iter,
+    callback))]
 #[allow(clippy::too_many_arguments, reason = "one flat call")]
 fn max_margin_point<'py>(
     py: Python<'py>,
@@ -241,20 +245,59 @@ fn max_margin_point<'py>(
     labels: PyReadonlyArray1<'py, i8>,
     offset: f64,
     softness: PyReadonlyArray1<'py, f64>,
+    cost: f64,
+    free_bias: bool,
     tol: f64,
     max_iter: usize,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let space = Space { gram, labels, offset, softness };
+    let settings = MarginSettings { cost, free_bias, tol, max_iter };
+    let found = space
+        .call(py, callback, |space, control| max_margin::max_margin(space, &settings, control))?;
+    let dict = PyDict::new(py);
+    let m = found.dual.len();
+    dict.set_item("dual_coef", arrays::to_array(py, found.dual, [m])?)?;
+    dict.set_item("multipliers", arrays::to_array(py, found.multipliers, [m])?)?;
+    dict.set_item("bias", found.bias)?;
+    dict.set_item("norm", found.norm)?;
+    dict.set_item("margin", found.margin)?;
+    dict.set_item("bound", found.bound)?;
+    dict.set_item("gap", found.gap)?;
+    dict.set_item("kkt", found.kkt)?;
+    dict.set_item("iterations", found.iterations)?;
+    dict.set_item("converged", found.converged)?;
+    Ok(dict)
+}
+
+/// The kernel perceptron in a given order; see `KernelPerceptron`.
+#[pyfunction]
+#[pyo3(name = "perceptron", signature = (gram, labels, *, offset, softness, order, rate, max_epochs, callback))]
+#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
+fn perceptron_path<'py>(
+    py: Python<'py>,
+    gram: PyReadonlyArray2<'py, f64>,
+    labels: PyReadonlyArray1<'py, i8>,
+    offset: f64,
+    softness: PyReadonlyArray1<'py, f64>,
+    order: PyReadonlyArray1<'py, i64>,
+    rate: f64,
+    max_epochs: usize,
+    callback: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let order: Vec<usize> = vector("order", &order)?
+        .iter()
+        .map(|&i| usize::try_from(i))
+        .collect::<std::result::Result<_, _>>()?;
+    let space = Space { gram, labels, offset, softness };
     let found = space.call(py, callback, |space, control| {
-        max_margin::max_margin(space, tol, max_iter, control)
+        perceptron::perceptron(space, &order, rate, max_epochs, control)
     })?;
     let dict = PyDict::new(py);
     let m = found.dual.len();
     dict.set_item("dual_coef", arrays::to_array(py, found.dual, [m])?)?;
-    dict.set_item("margin", found.margin)?;
-    dict.set_item("gap", found.gap)?;
-    dict.set_item("iterations", found.iterations)?;
+    dict.set_item("mistakes", found.mistakes)?;
+    dict.set_item("epochs", found.epochs)?;
     dict.set_item("converged", found.converged)?;
     Ok(dict)
 }
@@ -302,6 +345,7 @@ fn evidence<'py>(
     let dict = PyDict::new(py);
     dict.set_item("values", arrays::to_array(py, found.values, [n])?)?;
     dict.set_item("errors", arrays::to_array(py, found.errors, [n])?)?;
+    dict.set_item("lags", arrays::to_array(py, found.lags, [n])?)?;
     dict.set_item("ladder", arrays::to_array(py, found.ladder, [k])?)?;
     dict.set_item("mean_violations", arrays::to_array(py, found.mean_violations, [k])?)?;
     dict.set_item("log_share", arrays::to_array(py, found.log_share, [v])?)?;

@@ -41,7 +41,7 @@ class Problem:
         return np.where(f * labels > 0, right, wrong).prod(axis=1)
 
     def fit(self, **settings):
-        run = {"n_draws": 4000, "tol": 0.004, "random_state": 0} | settings
+        run = {"optimizer": None, "n_draws": 4000, "tol": 0.004, "random_state": 0} | settings
         model = BayesPointClassifier(
             kernel=self.kernel, softness=SOFTNESS, label_noise=self.noise, **run
         )
@@ -156,9 +156,10 @@ def test_functions_have_the_joint_law_of_the_posterior(fitted):
 
 def test_functions():
     x, y = IRIS
+    given = {"softness": 0.1, "optimizer": None, "n_draws": 10, "random_state": 0}
     for classes, shape in ((2, (40, 7)), (3, (3, 40, 7))):
         labels = np.minimum(y, classes - 1)
-        model = BayesPointClassifier(kernel=kernels.RBF(1.5), n_draws=10, random_state=0)
+        model = BayesPointClassifier(kernel=kernels.RBF(1.5), **given)
         model.fit(x, labels)
         points = x[:7] + 0.1
         one = model.sample_functions(points, random_state=1)
@@ -166,7 +167,7 @@ def test_functions():
         np.testing.assert_array_equal(one, model.sample_functions(points, random_state=1))
         assert (one != model.sample_functions(points, random_state=2)).all()
         gram = kernels.RBF(1.5)(x)
-        other = BayesPointClassifier(kernel="precomputed", n_draws=10, random_state=0)
+        other = BayesPointClassifier(kernel="precomputed", **given)
         other.fit(gram, labels)
         k_star, between = kernels.RBF(1.5)(points, x), kernels.RBF(1.5)(points)
         two = other.sample_functions(k_star, gram=between, random_state=1)
@@ -228,7 +229,7 @@ def test_bayes_point(points, classes):
     x, y = IRIS[0][::3], np.minimum(IRIS[1][::3], classes - 1)
     rng = np.random.default_rng(0)
     some = IRIS[0][rng.integers(0, 150, points)] + 0.2 * rng.standard_normal((points, 4))
-    model = BayesPointClassifier(random_state=0).fit(x, y)
+    model = BayesPointClassifier(softness=0.1, optimizer=None, random_state=0).fit(x, y)
     dual = model.bayes_point(some)
     assert dual.shape == model.dual_coef_.shape
     k_star = model.kernel_(some, x) + 1
@@ -296,13 +297,17 @@ def test_log_labeling_probability(fitted):
 def test_labels_of_any_type():
     problem = Problem(m=4, points=1)
     names = np.where(problem.labels > 0, "yes", "no")
-    model = BayesPointClassifier(problem.kernel, softness=SOFTNESS, random_state=0)
+    model = BayesPointClassifier(problem.kernel, softness=SOFTNESS, optimizer=None, random_state=0)
     model.fit(problem.inputs, names)
     exact = math.log((problem.f_star[:, 0] > 0).mean())
     found = model.log_labeling_probability(problem.points, ["yes"], random_state=0)
     assert abs(found.value - exact) < 4 * found.error + 0.01
     heavy = BayesPointClassifier(
-        problem.kernel, softness=SOFTNESS, class_weight={"yes": 5.0, "no": 1.0}, random_state=0
+        problem.kernel,
+        softness=SOFTNESS,
+        class_weight={"yes": 5.0, "no": 1.0},
+        optimizer=None,
+        random_state=0,
     ).fit(problem.inputs, names)
     one = heavy.log_labeling_probability(problem.points, ["yes"], tol=0.05, random_state=0)
     proba = heavy.predict_proba(problem.points, method="mixture")[0, 1]

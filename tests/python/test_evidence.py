@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from bayespoint import ConvergenceWarning, Evidence, InfeasibleError, VersionSpace, kernels
+from bayespoint import (
+    ConvergenceWarning,
+    Evidence,
+    InfeasibleError,
+    VersionSpace,
+    _ep,
+    kernels,
+)
 
 # The engine adds up what it saw in no fixed order: the last digits differ between runs.
 BITS = 1e-10
@@ -373,3 +380,40 @@ def test_bad_settings(settings, error, text):
     if "label_noise" not in settings:
         with pytest.raises(error, match=text):
             space.log_volume(**settings)
+
+
+@pytest.mark.parametrize("softness", [0.001, 0.01, 0.1])
+def test_what_lags_behind_the_ladder_shows_in_the_error(softness):
+    """One example on the wrong side: all but a sliver of the sphere near version space violates it.
+
+    A ball on its way down passes by version space, on its way up it stays there too long.
+    """
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(80, 2))
+    y = np.where(x[:, 0] > 0, 1, -1)
+    y[np.argsort(-x[:, 0])[3]] = -1
+    gram = kernels.RBF(2.0)(x)
+    known = _ep.approximate(gram + 1.0, y.astype(float), np.full(80, softness)).log_evidence
+    space = VersionSpace(gram, y, softness=softness, offset=1.0)
+    with pytest.warns(ConvergenceWarning, match=r"ways up and down .* suggest a bias of \d"):
+        found = space.log_volume(tol=0.1, max_length=2000.0, random_state=0)
+    assert found.lag > 2.0
+    assert abs(found.value - known) < 3.5 * found.error
+    assert not found.converged
+    longer = space.log_volume(tol=1.0, max_length=1e6, random_state=1)
+    assert longer.converged
+    assert abs(longer.value - known) < 3.5 * longer.error + 0.5
+
+
+def test_without_lag_there_is_no_bias():
+    ratios = []
+    for k in range(20):
+        rng = np.random.default_rng(k)
+        x = rng.normal(size=(40, 6))
+        y = np.where(x @ rng.normal(size=6) > 0, 1, -1)
+        found = VersionSpace(x @ x.T, y, softness=0.5).log_volume(tol=0.2, random_state=k)
+        ratios.append(found.lag / found.error)
+    assert np.abs(ratios).max() < 4.5
+    assert VersionSpace(np.eye(1), [1]).log_volume().lag == 0.0
+    annealed = VersionSpace(np.eye(4), [1, 1, -1, 1]).log_volume(method="annealing")
+    assert np.isnan(annealed.lag)

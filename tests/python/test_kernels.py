@@ -1,22 +1,58 @@
 """Kernels against direct formulas; what callables may and may not return."""
 
+import itertools
+import pickle
 import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.spatial import distance
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import pairwise
+from sklearn.model_selection import cross_val_score
 
-from bayespoint import kernels
+import bayespoint
+from bayespoint import kernels, tuning
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((300, 7)), RNG.standard_normal((41, 7))
+SCALES = RNG.uniform(1, 4, 7)
+
+
+def squares(a):
+    return (np.einsum("ij,ij->i", a, a) + 1) ** 3 + 1
+
+
+def cosine(gram, left, right):
+    return gram / np.sqrt(np.outer(left, right))
+
+
 PAIRS = [
     (kernels.Linear(), lambda a, b: a @ b.T),
     (kernels.Polynomial(), lambda a, b: (a @ b.T + 1) ** 3),
     (kernels.Polynomial(degree=2, coef0=0.5), lambda a, b: (a @ b.T + 0.5) ** 2),
     (kernels.Polynomial(degree=1, coef0=0.0), lambda a, b: a @ b.T),
     (kernels.RBF(1.7), lambda a, b: pairwise.rbf_kernel(a, b, gamma=1 / (2 * 1.7**2))),
+    (kernels.RBF(SCALES), lambda a, b: gp.RBF(SCALES)(a, b)),
+    (kernels.Laplacian(1.7), lambda a, b: pairwise.laplacian_kernel(a, b, gamma=1 / 1.7)),
+    (kernels.Laplacian(SCALES), lambda a, b: pairwise.laplacian_kernel(a / SCALES, b / SCALES, 1)),
+    *(
+        (kernels.Matern(sigma, nu), lambda a, b, s=sigma, n=nu: gp.Matern(s, nu=n)(a, b))
+        for sigma in (1.7, SCALES)
+        for nu in (0.5, 1.5, 2.5)
+    ),
+    (
+        kernels.RBF(2.0) + 0.5 * kernels.Linear() + 2,
+        lambda a, b: gp.RBF(2.0)(a, b) + 0.5 * a @ b.T + 2,
+    ),
+    (
+        (kernels.Linear() + 1) * kernels.RBF(2.0) * (kernels.RBF(3.0) * 2.0 * np.float64(1.5)),
+        lambda a, b: 3 * (a @ b.T + 1) * gp.RBF(2.0)(a, b) * gp.RBF(3.0)(a, b),
+    ),
+    (
+        2.0 * kernels.normalize(3.0 * (kernels.Polynomial() + kernels.RBF())),
+        lambda a, b: 2 * cosine((a @ b.T + 1) ** 3 + gp.RBF()(a, b), squares(a), squares(b)),
+    ),
 ]
 
 
@@ -41,7 +77,11 @@ def test_the_gaussian_kernel_does_not_depend_on_the_origin():
     assert kernel(X).max() == 1.0
 
 
-@pytest.mark.parametrize("kernel", [kernels.Linear(), kernels.Polynomial(), kernels.RBF()])
+@pytest.mark.parametrize(
+    "kernel",
+    [kernels.Linear(), kernels.Polynomial(), kernels.RBF(), kernels.Laplacian(), kernels.Matern()],
+    ids=repr,
+)
 def test_memory_beyond_the_matrix_is_small(kernel):
     points = np.random.default_rng(1).standard_normal((2500, 5))
     tracemalloc.start()
@@ -69,6 +109,23 @@ def test_names():
         lambda: kernels.RBF(0.0),
         lambda: kernels.RBF(np.nan),
         lambda: kernels.RBF("wide"),
+        lambda: kernels.RBF([]),
+        lambda: kernels.RBF(np.array(2.0)),
+        lambda: kernels.RBF([1.0, 0.0]),
+        lambda: kernels.RBF(np.ones((2, 2))),
+        lambda: kernels.RBF([1.0, 2.0])(X),
+        lambda: kernels.RBF([1.0, 2.0]).parameters(X),
+        lambda: kernels.Laplacian(-1.0),
+        lambda: kernels.Matern(nu=1.0),
+        lambda: kernels.Matern(nu=True),
+        lambda: kernels.Constant(0.0),
+        lambda: 0.0 * kernels.Linear(),
+        lambda: kernels.Sum((kernels.Linear(), 3)),
+        lambda: kernels.Product(()),
+        lambda: kernels.Linear() + kernels.Spectrum(),
+        lambda: kernels.normalize(kernels.Linear),
+        lambda: kernels.SetIntersection(base=1.0),
+        lambda: kernels.Spectrum(length=0),
         lambda: kernels.Polynomial(degree=0),
         lambda: kernels.Polynomial(degree=1.5),
         lambda: kernels.Polynomial(coef0=-1.0),
@@ -112,3 +169,303 @@ def test_diagonals_of_callables():
 
     with pytest.raises(ValueError, match=r"kernel.diag\(X\) must have shape \(300,\)"):
         kernels.diagonal(Wrong(), X)
+
+
+# --- the algebra ---
+
+
+def test_kernels_combine():
+    """Parts lie side by side, and a combination equals another of the same parts."""
+    a, b, c = kernels.RBF(2.0), kernels.Linear(), kernels.Matern(1.0)
+    assert (a + b) + c == a + (b + c) == kernels.Sum((a, b, c))
+    assert (a * b) * c == a * (b * c) == kernels.Product((a, b, c))
+    assert 2 * (3 * a) == a * 6.0 == kernels.Scaled(a, 6.0)
+    assert kernels.normalize(2 * kernels.normalize(a + b)) == kernels.Normalized(a + b)
+    assert a + b != b + a
+    assert len({a + b, a + b, a * b}) == 2
+    with pytest.raises(TypeError, match="added to kernels and positive numbers; got 'one'"):
+        a + "one"
+    with pytest.raises(TypeError, match="multiplied with kernels and positive numbers"):
+        [1.0, 2.0] * a
+    with pytest.raises(TypeError, match="multiplied with kernels and positive numbers"):
+        np.ones(2) * a
+
+
+def test_callables_are_parts_but_not_trusted():
+    """A matrix that a callable has a part in is tested for negative eigenvalues."""
+    labels = np.resize([-1, 1], len(X))
+    mixed = kernels.RBF(2.0) + gp.DotProduct(1.0)
+    np.testing.assert_allclose(mixed(X, Y), kernels.RBF(2.0)(X, Y) + X @ Y.T + 1)
+    np.testing.assert_allclose(mixed.diag(X), mixed(X).diagonal())
+    assert mixed.semidefinite is False
+    assert (kernels.RBF() * kernels.Linear()).semidefinite
+    bayespoint.BayesPointClassifier(kernel=mixed, random_state=0).fit(X, labels)
+    for kernel in (kernels.Linear() + wrong, 2.0 * (kernels.RBF() * wrong)):
+        with pytest.raises(ValueError, match="must be positive semidefinite"):
+            bayespoint.BayesPointClassifier(kernel=kernel, random_state=0).fit(X, labels)
+
+
+def wrong(a, b):
+    """Symmetric, and positive on the diagonal alone."""
+    return 100.0 * (2 * (a[:, None] == b).all(axis=2) - 1.0)
+
+
+def test_normalized_kernels():
+    gram = kernels.normalize(kernels.Linear())(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]))
+    np.testing.assert_allclose(gram, [[0, 0, 0], [0, 1, 1], [0, 1, 1]])
+    np.testing.assert_array_equal(
+        kernels.normalize(kernels.Linear()).diag(np.eye(2) - [1, 0])[0], 0
+    )
+    with pytest.raises(ValueError, match="at least 0 on the diagonal to be normalized; got -1"):
+        kernels.normalize(lambda a, b: -np.ones((len(a), len(b))))(X)
+
+
+# --- parameters to be tuned ---
+
+TUNED = [
+    kernels.RBF(1.7),
+    kernels.RBF(SCALES),
+    kernels.Laplacian(1.7),
+    kernels.Laplacian(SCALES),
+    *(kernels.Matern(sigma, nu) for sigma in (1.7, SCALES) for nu in (0.5, 1.5, 2.5)),
+    kernels.Polynomial(),
+    kernels.Polynomial(1, 2.0),
+    kernels.Constant(3.0),
+    0.7 * kernels.RBF(2.0) + kernels.Polynomial(2) + 3,
+    kernels.RBF(SCALES) * kernels.Polynomial(2) * (2 * kernels.Matern(1.3)),
+    kernels.normalize(kernels.Polynomial(2) + 0.5 * kernels.RBF(1.0)),
+    kernels.SetIntersection(1.5),
+    kernels.normalize(kernels.SetIntersection(1.5)) + 0.3,
+]
+
+
+@pytest.mark.parametrize("kernel", TUNED, ids=repr)
+def test_derivatives(kernel):
+    """Each against a central difference, and each for a parameter that is declared."""
+    points = X[:40] if kernels.requires_vectors(kernel) is not False else SETS
+    gram = kernel(points)
+    before = gram.copy()
+    slopes = kernels.derivatives(kernel, points, gram)
+    declared = kernels.parameters(kernel, points)
+    assert {p.name for p in declared} == set(slopes)
+    assert len(declared) == len(slopes) > 0
+    step = 1e-5
+    for parameter in declared:
+        assert 0 < parameter.low < parameter.start < parameter.high
+        value = value_of(kernel, parameter.name)
+        ends = [
+            kernels.replace(kernel, {parameter.name: value * np.exp(sign * step)})(points)
+            for sign in (1, -1)
+        ]
+        slope = (ends[0] - ends[1]) / (2 * step)
+        np.testing.assert_allclose(
+            slopes[parameter.name], slope, rtol=1e-6, atol=1e-8 * np.abs(slope).max()
+        )
+    np.testing.assert_array_equal(gram, before)
+
+
+def value_of(kernel, name):
+    """The present value of a parameter, by the path that its name is."""
+    if isinstance(kernel, kernels.Normalized):
+        return value_of(kernel.kernel, name)
+    head, _, rest = name.partition(".")
+    if rest:
+        return value_of(kernel.kernel if head == "kernel" else kernel.parts[int(head)], rest)
+    if "[" in head:
+        return kernel.sigma[int(head[6:-1])]
+    return getattr(kernel, head)
+
+
+def test_what_cannot_be_tuned_is_not_declared():
+    assert kernels.parameters(kernels.Linear(), X) == ()
+    assert kernels.parameters(kernels.Polynomial(coef0=0.0), X) == ()
+    assert not kernels.derivatives(kernels.Polynomial(coef0=0.0), X, kernels.Linear()(X))
+    assert kernels.parameters(kernels.Spectrum(), ["abc"]) == ()
+    assert kernels.parameters(lambda a, b: a @ b.T, X) == ()
+
+
+def test_relevance_is_found():
+    """One length scale a feature: the search for evidence makes that of noise the largest."""
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((120, 3))
+    y = np.where(np.sin(2 * points[:, 0]) + points[:, 1] > 0, 1.0, -1.0)
+    found = tuning.tune(kernels.RBF(np.ones(3)), points, y[None], offset=1.0)
+    assert found.names[:4] == ("sigma[0]", "sigma[1]", "sigma[2]", "softness")
+    assert found.kernel.sigma[2] > 3 * max(found.kernel.sigma[:2])
+    single = tuning.tune(kernels.RBF(), points, y[None], offset=1.0)
+    assert found.log_evidence > single.log_evidence + 3
+
+
+def test_class_distance():
+    assert kernels.class_distance(X, np.arange(len(X))) == pytest.approx(
+        np.min(distance.pdist(X)), rel=1e-12
+    )
+    labels = np.array(["a", "b", "c"])[np.arange(len(X)) % 3]
+    apart = distance.cdist(X, X)[labels[:, None] != labels]
+    assert kernels.class_distance(X, labels) == pytest.approx(apart.min(), rel=1e-12)
+    for bad, text in [
+        ((X, labels[1:]), "shapes"),
+        ((X, np.zeros(len(X))), "at least two classes; got 1"),
+        ((np.zeros((2, 2)), [0, 1]), "two of them coincide"),
+        ((X * np.nan, labels), "X must be finite"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            kernels.class_distance(*bad)
+
+
+# --- sets and strings ---
+
+WORDS = np.array(["to", "be", "or", "not", "that", "is", "the", "question", "whether", "tis"])
+SETS = [set(np.random.default_rng(k).choice(WORDS, 5)) for k in range(30)]
+
+
+def test_set_kernel_counts_common_subsets():
+    """2^|A n S| is the number of sets that are part of both, counted one by one."""
+    gram = kernels.SetIntersection()(SETS, SETS[:7])
+    for i, a in enumerate(SETS):
+        for j, s in enumerate(SETS[:7]):
+            subsets = itertools.chain.from_iterable(
+                itertools.combinations(sorted(a), n) for n in range(len(a) + 1)
+            )
+            assert gram[i, j] == sum(set(subset) <= s for subset in subsets)
+    kernel = kernels.SetIntersection()
+    np.testing.assert_array_equal(kernel(SETS).diagonal(), kernel.diag(SETS))
+    np.testing.assert_array_equal(kernel([list(s) * 2 for s in SETS]), kernel(SETS))
+    assert np.linalg.eigvalsh(kernel(SETS)).min() > -1e-9
+    assert kernel([set()], [set(), {1}]).tolist() == [[1.0, 1.0]]
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 6])
+def test_spectrum_kernel_counts_substrings(length):
+    kernel = kernels.Spectrum(length)
+    rng = np.random.default_rng(length)
+    strings = ["".join(rng.choice(list("ab"), n)) for n in (0, 1, 2, 3, 9, 14, 20)]
+    gram = kernel(strings, strings[3:])
+    for i, s in enumerate(strings):
+        for j, t in enumerate(strings[3:]):
+            pairs = itertools.product(range(len(s) - length + 1), range(len(t) - length + 1))
+            assert gram[i, j] == sum(s[a : a + length] == t[b : b + length] for a, b in pairs)
+    np.testing.assert_array_equal(kernel(strings).diagonal(), kernel.diag(strings))
+    lists = [list(s) for s in strings]
+    np.testing.assert_array_equal(kernel(lists, lists[3:]), gram)
+    np.testing.assert_array_equal(kernel([s.encode() for s in strings]), kernel(strings))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "inputs", "text"),
+    [
+        (kernels.SetIntersection(), [{1}, 2], "input 1 must be a set or another collection"),
+        (kernels.SetIntersection(), ["word"], "input 0 must be a set .* got 'word'"),
+        (kernels.SetIntersection(), [[{1}]], "input 0 must hold hashable elements"),
+        (kernels.Spectrum(), ["abc", 3], "input 1 must be a string or another sequence; got 3"),
+        (kernels.Spectrum(), [{1, 2}], "input 0 must be a string or another sequence"),
+        (kernels.Spectrum(1), [[[]]], "input 0 must hold hashable elements"),
+    ],
+)
+def test_bad_structures(kernel, inputs, text):
+    with pytest.raises(TypeError, match=text):
+        kernel(inputs)
+
+
+def sentences(n=60, seed=0):
+    """Strings over two letters; in one class runs are longer."""
+    rng = np.random.default_rng(seed)
+    y = np.resize([0, 1], n)
+    strings = []
+    for label in y:
+        turn = rng.random(25) < (0.7 if label else 0.2)
+        strings.append("".join(np.where(np.cumsum(turn) % 2, "a", "b")))
+    return strings, y
+
+
+STRUCTURED = [kernels.normalize(kernels.Spectrum(2)), kernels.Spectrum(3) * 0.1 + 1]
+
+
+@pytest.mark.parametrize("kernel", STRUCTURED, ids=repr)
+@pytest.mark.parametrize("container", ["list", "tuple", "array", "Series"])
+def test_classifier_of_strings(kernel, container):
+    """Fit, predict, cross-validate, clone and pickle as with vectors."""
+    strings, y = sentences()
+    if container == "Series":
+        container = pytest.importorskip("pandas").Series
+    else:
+        container = {"list": list, "tuple": tuple, "array": np.array}[container]
+    given = {"softness": 0.1, "optimizer": None, "random_state": 0}
+    model = bayespoint.BayesPointClassifier(kernel=kernel, **given)
+    model.fit(container(strings), y)
+    assert model.X_fit_.shape == (60,)
+    assert model.X_fit_.dtype == object
+    assert not hasattr(model, "n_features_in_")
+    new, truth = sentences(200, seed=1)
+    assert model.score(container(new), truth) > 0.8
+    np.testing.assert_allclose(model.predict_proba(new).sum(axis=1), 1.0)
+    gram = bayespoint.BayesPointClassifier(kernel="precomputed", **given)
+    gram.fit(kernel(strings), y)
+    np.testing.assert_array_equal(gram.dual_coef_, model.dual_coef_)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(new), model.predict_proba(new))
+
+
+def test_classifier_of_sets():
+    rng = np.random.default_rng(0)
+    words = np.arange(12)
+    y = np.resize(["x", "y", "z"], 90)
+    draw = {name: rng.dirichlet(np.full(12, 0.3)) for name in "xyz"}
+    sets = [set(rng.choice(words, 6, p=draw[name]).tolist()) for name in y]
+    kernel = kernels.normalize(kernels.SetIntersection())
+    model = bayespoint.BayesPointClassifier(kernel=kernel, optimizer="evidence", random_state=0)
+    model.fit(sets[:60], y[:60])
+    assert model.kernel_.kernel.base != 2.0
+    assert model.score(sets[60:], y[60:]) > 0.6
+    assert model.sample_functions(sets[60:]).shape == (3, 400, 30)
+    assert model.bayes_point(sets).shape == (3, 60)
+    scores = cross_val_score(
+        bayespoint.BayesPointClassifier(kernel=kernel, random_state=0), sets, y, cv=3
+    )
+    assert scores.mean() > 0.6
+    two = [i for i in range(90) if y[i] != "z"]
+    model.fit([sets[i] for i in two], y[two])
+    assert np.isfinite(model.log_labeling_probability(sets[:2], y[:2], random_state=0).value)
+    assert len(model.suggest_query(sets, 3)) == 3
+
+
+def test_structured_inputs_are_checked():
+    model = bayespoint.BayesPointClassifier(kernel=kernels.Spectrum(1))
+    for bad, error, text in [
+        ("abc", TypeError, "X must be a sequence of inputs for this kernel; got str"),
+        ({"a", "b"}, TypeError, "X must be a sequence .* got set"),
+        ({"a": 1, "b": 2}, TypeError, "X must be a sequence .* got dict"),
+        (np.array([["ab"], ["cd"]]), ValueError, "of one dimension; got 2"),
+        (["ab"], ValueError, "inconsistent numbers of samples"),
+        ([], ValueError, "Found array with 0 sample"),
+        (["ab", ""], ValueError, None),
+    ]:
+        if text is None:
+            without = bayespoint.BayesPointClassifier(
+                kernel=kernels.Spectrum(1), fit_intercept=False, softness=0.0
+            )
+            with pytest.raises(error, match=r"must be positive; got 0\.0 at example 1"):
+                without.fit(bad, [0, 1])
+        else:
+            with pytest.raises(error, match=text):
+                model.fit(bad, [0, 1])
+    model.set_params(kernel="linear").fit(X, np.resize([0, 1], len(X)))
+    assert model.n_features_in_ == 7
+    model.set_params(kernel=kernels.Spectrum(1), random_state=0).fit(["ab", "cd"], [0, 1])
+    assert not hasattr(model, "n_features_in_")
+    with pytest.raises(ValueError, match="X must hold at least one input"):
+        model.predict([])
+
+
+def test_structured_kernels_of_others():
+    """An object says by scikit-learn's ``requires_vector_input`` that it takes no vectors."""
+
+    class Lengths:
+        requires_vector_input = False
+
+        def __call__(self, a, b):
+            return np.outer([len(x) for x in a], [len(x) for x in b]).astype(float)
+
+    model = bayespoint.BayesPointClassifier(kernel=Lengths(), random_state=0)
+    model.fit(["a", "aaaa", "aaaaaaa", "aa"], [0, 1, 1, 0])
+    assert model.predict(["", "aaaaaaaa"]).tolist() == [0, 1]

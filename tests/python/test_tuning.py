@@ -6,6 +6,15 @@ import pytest
 from bayespoint import BayesPointClassifier, VersionSpace, _ep, kernels, tuning
 from bayespoint.datasets import load_sonar
 
+COLUMNS = (
+    "sigma",
+    "softness",
+    "label_noise_negative",
+    "label_noise_positive",
+    "n_examples",
+    "log_evidence",
+)
+
 
 def problem(m=60, d=3, seed=0):
     rng = np.random.default_rng(seed)
@@ -67,12 +76,17 @@ def test_search_finds_the_best_of_a_grid():
         for v in np.geomspace(1e-3, 30, 15)
     ]
     assert found.log_evidence >= max(grid) - 0.01
-    assert found.names == ("sigma", "softness", "log_evidence")
-    assert found.tried.shape[1] == 3
+    assert found.names == COLUMNS
+    assert found.tried.shape[1] == len(COLUMNS)
     best = found.tried[np.argmax(found.tried[:, -1])]
     assert found.kernel.sigma == pytest.approx(best[0])
     assert found.softness == pytest.approx(best[1])
     assert "settings tried" in repr(found)
+    table = found.summary(3).splitlines()
+    assert table[0].split() == list(COLUMNS)
+    assert len(table) == 4
+    assert table[1].split()[-1] == f"{found.log_evidence:.2f}"
+    assert found._repr_html_().count("<tr>") == 1 + min(10, len(found.tried))
 
 
 def test_fixed_settings_stay():
@@ -96,10 +110,10 @@ def test_kernel_without_derivatives():
 
 def test_large_problems_are_searched_on_a_stratified_part():
     labels = np.where(np.arange(3000) % 10 == 0, 1.0, -1.0)[None]
-    chosen = tuning._subset(labels, 0)
+    chosen = tuning._subset(labels, tuning.LARGEST, 0)
     assert len(chosen) == tuning.LARGEST
     assert len(np.unique(chosen)) == len(chosen)
-    assert (labels[0, chosen] > 0).sum() == 100
+    assert (labels[0, chosen] > 0).sum() == tuning.LARGEST // 10
 
 
 def test_the_approximation_is_near_the_exact_evidence():
@@ -109,6 +123,120 @@ def test_the_approximation_is_near_the_exact_evidence():
     space = VersionSpace(gram, y, softness=softness, offset=1.0)
     exact = space.log_volume(tol=0.1, random_state=0)
     assert abs(approximate - exact.value) < 4 * exact.error + 0.3
+
+
+@pytest.mark.parametrize("noise", [(0.05, 0.05), (0.02, 0.2)])
+@pytest.mark.parametrize("softness", [0.02, 0.5])
+def test_the_approximation_holds_with_label_noise(noise, softness):
+    # Labels flipped at random, and a softness too small to explain them: some sites must have a
+    # negative precision here.
+    X, y = problem()
+    y = np.where(np.arange(len(y)) % 9 == 0, -y, y)
+    gram = kernels.RBF(1.5)(X)
+    found = _ep.approximate(gram + 1.0, y, np.full(len(y), softness), noise=noise)
+    assert found.converged
+    if softness < 0.1:
+        assert found.sites.precision.min() < 0
+    space = VersionSpace(gram, y, softness=softness, offset=1.0)
+    rates = noise if noise[0] != noise[1] else noise[0]
+    exact = space.evidence(rates, tol=0.1, random_state=0)
+    assert abs(found.log_evidence - exact.value) < 4 * exact.error + 0.3
+
+
+def test_derivatives_with_label_noise():
+    X, y = problem()
+    y = np.where(np.arange(len(y)) % 9 == 0, -y, y)
+
+    def value(sigma=1.5, factor=1.0, first=0.05, second=0.1, derivatives=False):
+        gram = kernels.RBF(sigma)(X) + 1.0
+        softness = np.full(len(y), 0.05 * factor)
+        return _ep.approximate(gram, y, softness, noise=(first, second), derivatives=derivatives)
+
+    def slope(name, center, h=1e-2):
+        ahead = value(**{name: center * np.exp(h)}).log_evidence
+        return (ahead - value(**{name: center * np.exp(-h)}).log_evidence) / (2 * h)
+
+    at = value(derivatives=True)
+    by_sigma = kernels.RBF(1.5).derivatives(X, kernels.RBF(1.5)(X))["sigma"]
+    tolerance = {"rel": 0.02, "abs": 0.02}
+    assert np.vdot(at.by_gram, by_sigma) == pytest.approx(slope("sigma", 1.5), **tolerance)
+    assert at.by_softness.sum() * 0.05 == pytest.approx(slope("factor", 1.0), **tolerance)
+    assert at.by_noise[0] * 0.05 == pytest.approx(slope("first", 0.05), **tolerance)
+    assert at.by_noise[1] * 0.1 == pytest.approx(slope("second", 0.1), **tolerance)
+
+
+def flipped(m=240, first=0.2, second=0.0, seed=3):
+    """Return clearly separated classes of which a share has the wrong label."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, 2))
+    X = X[np.abs(X[:, 0]) > 0.3]
+    y = np.sign(X[:, 0])
+    rate = np.where(y < 0, first, second)
+    return X, np.where(rng.uniform(size=len(y)) < rate, -y, y)
+
+
+def test_label_noise_is_found_by_evidence():
+    X, y = flipped(first=0.15, second=0.15)
+    one = tuning.tune(kernels.RBF(), X, y[None], offset=1.0, rates=1)
+    assert one.label_noise[0] == one.label_noise[1]
+    assert 0.07 < one.label_noise[0] < 0.25
+    none = tuning.tune(kernels.RBF(), X, y[None], offset=1.0)
+    assert none.label_noise == (0.0, 0.0)
+    assert one.log_evidence > none.log_evidence + 1.0
+    assert "label_noise=" in repr(one)
+    assert "label_noise=" not in repr(none)
+
+
+def test_label_noise_of_each_class_is_found():
+    X, y = flipped(first=0.25, second=0.0)
+    two = tuning.tune(kernels.RBF(), X, y[None], offset=1.0, rates=2)
+    assert 0.12 < two.label_noise[0] < 0.4
+    assert two.label_noise[1] < 0.06
+    one = tuning.tune(kernels.RBF(), X, y[None], offset=1.0, rates=1)
+    assert two.log_evidence > one.log_evidence + 1.0
+    # Labels exchanged, so are the rates.
+    other = tuning.tune(kernels.RBF(), X, -y[None], offset=1.0, rates=2)
+    np.testing.assert_allclose(other.label_noise, two.label_noise[::-1], atol=0.01)
+
+
+def test_clean_labels_have_no_noise():
+    X, y = flipped(first=0.0, second=0.0)
+    found = tuning.tune(kernels.RBF(), X, y[None], offset=1.0, rates=2)
+    assert found.label_noise == (0.0, 0.0)
+
+
+def test_a_part_of_the_examples_leads_to_the_same_maximum():
+    X, y = problem(500, seed=5)
+    found = tuning.tune(kernels.RBF(), X, y[None], offset=1.0)
+    looked = found.tried[:, COLUMNS.index("n_examples")]
+    assert set(looked) == {tuning.COARSE, 500}
+    assert (looked == 500).sum() < (looked == tuning.COARSE).sum()
+    values = [
+        _ep.approximate(
+            kernels.RBF(found.kernel.sigma * s)(X) + 1.0, y, np.full(len(y), found.softness * v)
+        ).log_evidence
+        for s in (0.8, 1.0, 1.25)
+        for v in (0.7, 1.0, 1.4)
+    ]
+    assert found.log_evidence >= max(values) - 0.05
+
+
+def test_what_is_no_kernel_is_refused():
+    X, y = problem()
+    bad = -np.ones((len(X), len(X))) + np.eye(len(X))
+    places = np.arange(len(X), dtype=float)[:, None]
+    with pytest.raises(ValueError, match="kernel must be positive semidefinite and make"):
+        tuning.tune(tuning._Entries(bad * 100), places, y[None])
+
+
+def test_a_length_scale_for_each_feature():
+    X, y = problem(150, d=4)
+    found = tuning.tune(kernels.RBF(np.ones(4)), X, y[None], offset=1.0)
+    # The labels depend on the first feature, on the second faster, and not on the others.
+    sigma = np.array(found.kernel.sigma)
+    assert sigma[:2].max() < sigma[2:].min()
+    shared = tuning.tune(kernels.RBF(), X, y[None], offset=1.0)
+    assert found.log_evidence > shared.log_evidence + 1.0
 
 
 def test_sonar_is_tuned_better_than_by_the_default():
@@ -123,37 +251,65 @@ def test_sonar_is_tuned_better_than_by_the_default():
 @pytest.mark.parametrize("kernel", [None, kernels.RBF(0.01)])
 def test_a_classifier_tunes_itself(kernel):
     X, y = problem(120)
-    settings = {"softness": "evidence", "optimizer": "evidence", "random_state": 0}
-    model = BayesPointClassifier(kernel, **settings).fit(X, y)
+    model = BayesPointClassifier(kernel, random_state=0).fit(X, y)
     search = model.tuning_
     assert model.kernel_ == search.kernel
     assert model.softness_ == search.softness
     # The start of the search is the data's scale, whatever the kernel came with.
-    assert 0.3 < model.kernel_.sigma < 10
-    fixed = BayesPointClassifier(random_state=0).fit(X, y)
-    assert fixed.tuning_ is None
-    given = BayesPointClassifier(search.kernel, softness=search.softness, random_state=0).fit(X, y)
+    sigma = model.kernel_.sigma if kernel else model.kernel_.kernel.sigma
+    assert 0.3 < sigma < 10
+    fixed = {"optimizer": None, "random_state": 0, "calibration": "leave-one-out"}
+    given = BayesPointClassifier(search.kernel, softness=search.softness, **fixed).fit(X, y)
+    assert given.tuning_ is None
     np.testing.assert_array_equal(given.dual_coef_, model.dual_coef_)
+    np.testing.assert_array_equal(given.predict_proba(X), model.predict_proba(X))
 
 
 def test_only_the_softness_of_a_fixed_kernel_is_searched():
     X, y = problem(80)
-    settings = {"softness": "evidence", "optimizer": "evidence", "random_state": 0}
-    named = BayesPointClassifier("rbf", **settings).fit(X, y)
+    named = BayesPointClassifier("rbf", random_state=0).fit(X, y)
     assert named.kernel_ == kernels.resolve("rbf", X)
-    assert named.tuning_.names == ("softness", "log_evidence")
+    assert named.tuning_.names == COLUMNS[1:]
+    assert named.tuning_.kernel == named.kernel_
     gram = named.kernel_(X)
-    given = BayesPointClassifier("precomputed", **settings).fit(gram, y)
-    called = BayesPointClassifier(lambda a, b: named.kernel_(a, b), **settings).fit(X, y)
+    given = BayesPointClassifier("precomputed", random_state=0).fit(gram, y)
+    called = BayesPointClassifier(lambda a, b: named.kernel_(a, b), random_state=0).fit(X, y)
     assert given.softness_ == pytest.approx(named.softness_, rel=1e-3)
     assert called.softness_ == pytest.approx(named.softness_, rel=1e-3)
+
+
+@pytest.mark.parametrize("noise", ["evidence", ("evidence", "evidence")])
+def test_a_classifier_finds_its_label_noise(noise):
+    X, y = flipped(first=0.15, second=0.15)
+    model = BayesPointClassifier(label_noise=noise, random_state=0).fit(X, y)
+    assert model.label_noise_ == model.tuning_.label_noise
+    assert 0.05 < min(model.label_noise_) <= max(model.label_noise_) < 0.3
+    assert (model.label_noise_[0] == model.label_noise_[1]) == (noise == "evidence")
+    p = model.predict_proba(X)
+    assert p.min() > 0.9 * min(model.label_noise_)
+    fixed = BayesPointClassifier("rbf", softness=0.1, label_noise=noise, random_state=0).fit(X, y)
+    assert fixed.softness_ == 0.1
+    assert 0.05 < fixed.label_noise_[0] < 0.3
 
 
 def test_several_classes_share_their_parameters():
     X, y = problem(90)
     y = np.where(X[:, 2] > 0.5, 2.0, y)
-    settings = {"softness": "evidence", "optimizer": "evidence", "random_state": 0}
-    model = BayesPointClassifier(**settings).fit(X, y)
+    model = BayesPointClassifier(label_noise="evidence", random_state=0).fit(X, y)
     labels = np.where(y == model.classes_[:, None], 1.0, -1.0)
-    alone = tuning.tune(kernels.resolve("rbf", X), X, labels, offset=1.0)
+    alone = tuning.tune(kernels.resolve(None, X), X, labels, offset=1.0, rates=1)
     assert model.tuning_.log_evidence == pytest.approx(alone.log_evidence, abs=0.05)
+    assert model.label_noise_[0] == model.label_noise_[1]
+    assert model.calibration_.shape == model.log_evidence_.shape == (3,)
+    with pytest.raises(ValueError, match="label_noise must be one rate"):
+        BayesPointClassifier(label_noise=("evidence", "evidence")).fit(X, y)
+
+
+def test_verbose_tells_what_is_tried(capsys):
+    X, y = problem(40)
+    model = BayesPointClassifier(random_state=0, verbose=2).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    assert sum("softness=" in line and "n_examples=" in line for line in lines) == len(
+        model.tuning_.tried
+    )
+    assert repr(model.tuning_) in lines

@@ -406,7 +406,18 @@ def test_choices_are_listed():
     [
         ({"kernel": "laplace"}, "kernel must be one of 'linear', 'rbf', 'poly', 'precomputed'"),
         ({"kernel": 3}, "kernel must be one of"),
-        ({"softness": "evidence"}, "softness must be a number with optimizer=None"),
+        ({"optimizer": None}, "softness must be a number with optimizer=None"),
+        (
+            {"softness": 0.1, "optimizer": None, "label_noise": "evidence"},
+            "label_noise must be one rate or two with optimizer=None; got 'evidence'",
+        ),
+        ({"label_noise": "much"}, r"label_noise must be a rate in \[0, 0.5\), a pair"),
+        (
+            {"label_noise": ("evidence", 0.1)},
+            'label_noise must be two rates, or "evidence" for both',
+        ),
+        ({"calibration": "sigmoid"}, "calibration must be one of 'auto', 'leave-one-out', None"),
+        ({"tol": "small"}, "tol must be a positive number or \"auto\"; got 'small'"),
         (
             {"softness": "much"},
             "softness must be a number of at least 0 or \"evidence\"; got 'much'",

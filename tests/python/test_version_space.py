@@ -141,11 +141,13 @@ def test_largest_margin_is_optimal(settings):
     assert found.margin == pytest.approx(np.linalg.norm(root @ weights), rel=1e-4)
 
 
-def test_unfinished_search_is_reported():
+@pytest.mark.parametrize("settings", [{}, {"C": 1.0}, {"C": 1.0, "free_bias": True}])
+def test_unfinished_search_is_reported(settings):
     gram, labels = cone(m=40, r=8)
-    with pytest.warns(ConvergenceWarning, match=r"relative gap of .* in 2000 steps; tol=1e-12"):
-        found = VersionSpace(gram, labels).max_margin(tol=1e-12, max_iter=2000)
+    with pytest.warns(ConvergenceWarning, match=r"by .* margins after 25 steps; tol=1e-08"):
+        found = VersionSpace(gram, labels).max_margin(max_iter=25, **settings)
     assert not found.converged
+    assert "not converged" in repr(found)
 
 
 # --- the billiard ---

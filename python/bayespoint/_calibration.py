@@ -1,0 +1,170 @@
+r"""How far the decision values are to be stretched for calibrated probabilities.
+
+The probabilities of a Gaussian process are right if the data came from it. Where they did not,
+decision values rank points well all the same, but can be too cautious or too bold throughout. One
+factor for all of them, by which the training examples predict each other best, sets that right; and
+what the others say of an example is known without another fit.
+
+Let h be the function values at the examples with their noise, of covariance :math:`C = K + \lambda
+I`, and :math:`Q = C^{-1}`. Given all others, :math:`h_i` has the mean :math:`h_i - (Q h)_i /
+Q_{ii}` and the variance :math:`1 / Q_{ii}`, and a draw of the posterior has :math:`Q h =
+\rho\,\gamma`, its dual coefficients. The posterior without label i has the density of the posterior
+divided by :math:`P(y_i | h_{-i})`, so that :math:`P(y_i | y_{-i})` is the harmonic mean of these
+over the draws (Gelfand, Dey and Chang, 1992).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import optimize, special
+
+from bayespoint._validation import Floats, Labels
+from bayespoint.predictive import Factor
+from bayespoint.results import BilliardResult
+
+LARGEST = 1000
+"""Examples that predict each other, at most."""
+
+_LENGTHS = 8
+"""Lengths of the weight vector that stand for its chi law."""
+
+_SPREAD = 0.3
+"""Standard deviation of the normal prior of the factor's logarithm: a few dozen examples do not
+move it far."""
+
+_RANGE = 2.0
+_CERTAIN = 8.0
+"""Largest factor, and largest decision value that counts."""
+
+
+class Watched:
+    """What calibration needs of the examples that predict each other: all, or a random thousand.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (m, m)
+        Kernel matrix without offset and softness. It is not needed any more afterwards.
+    offset : float
+        Added to all entries.
+    softness : ndarray of shape (m,)
+        Added to the diagonal.
+    results : list of BilliardResult
+        The billiards of the binary problems.
+    labels : ndarray of shape (n_problems, m)
+        -1 or +1.
+    noise : tuple of two floats
+        Label noise of the negative and of the positive class.
+    seed : int
+        For the choice of examples.
+    """
+
+    def __init__(
+        self,
+        gram: Floats,
+        offset: float,
+        softness: Floats,
+        results: list[BilliardResult],
+        labels: Labels,
+        noise: tuple[float, float],
+        seed: int,
+    ) -> None:
+        m = len(gram)
+        self.examples = np.arange(m)
+        if m > LARGEST:
+            self.examples = np.sort(np.random.default_rng(seed).permutation(m)[:LARGEST])
+        self.labels, self.noise = labels[:, self.examples], noise
+        columns = gram if m <= LARGEST else gram[:, self.examples]
+        self.heights, self.draws = [], []
+        for result in results:
+            draws = result.draws.reshape(-1, m)
+            values = draws @ columns
+            values += offset * draws.sum(axis=1)[:, None]
+            values += softness[self.examples] * draws[:, self.examples]
+            self.heights.append(values)
+            self.draws.append(draws[:, self.examples])
+
+    def factors(self, factor: Factor) -> Floats:
+        """Return the (n_problems,) factors on decision values, from the matrix's own factor."""
+        found = np.ones(len(self.labels))
+        # In a singular matrix the others decide about an example: there is nothing to learn.
+        if factor.pivots is not None:
+            return found
+        units = np.zeros((len(self.examples), factor.rank))
+        units[np.arange(len(self.examples)), self.examples] = 1.0
+        precision = factor.explained(units)
+        for k, labels in enumerate(self.labels):
+            z = leave_one_out(
+                self.heights[k], self.draws[k], precision, labels, self.noise, factor.rank
+            )
+            found[k] = best_factor(z, labels, self.noise)
+        return found
+
+
+def leave_one_out(
+    heights: Floats,
+    draws: Floats,
+    precision: Floats,
+    labels: Labels,
+    noise: tuple[float, float],
+    n: int,
+) -> Floats:
+    r"""Return the decision values of examples from all others, times their label.
+
+    Parameters
+    ----------
+    heights : ndarray of shape (n_draws, n_examples)
+        Function values, noise included, of draws of unit length.
+    draws : ndarray of shape (n_draws, n_examples)
+        Dual coefficients of the same examples.
+    precision : ndarray of shape (n_examples,)
+        Diagonal entries of :math:`C^{-1}`.
+    labels : ndarray of shape (n_examples,)
+        -1 or +1.
+    noise : tuple of two floats
+        Label noise of the negative and of the positive class.
+    n : int
+        Dimension of the span.
+
+    Returns
+    -------
+    ndarray of shape (n_examples,)
+        z with :math:`\Phi(z)` the probability of the label before label noise, at most 8 in size.
+    """
+    z = labels * (heights - draws / precision) * np.sqrt(precision)
+    floor, log_span = _noise(labels, noise)
+    middles = (np.arange(_LENGTHS) + 0.5) / _LENGTHS
+    inverse = np.zeros(len(labels))
+    for length in np.sqrt(special.chdtri(n, 1.0 - middles)):
+        log_p = np.logaddexp(floor, log_span + special.log_ndtr(length * z))
+        inverse += np.exp(-log_p).mean(axis=0) / _LENGTHS
+    right = (1 / inverse - np.exp(floor)) / math.exp(log_span)
+    tail = special.ndtr(-_CERTAIN)
+    return np.asarray(special.ndtri(np.clip(right, tail, 1.0 - 1e-15)))
+
+
+def best_factor(z: Floats, labels: Labels, noise: tuple[float, float]) -> float:
+    """Return the factor on decision values that predicts best, between 1/2 and 2.
+
+    Parameters
+    ----------
+    z, labels, noise
+        As `leave_one_out` returns and takes them.
+    """
+    floor, log_span = _noise(labels, noise)
+
+    def loss(log_factor: float) -> float:
+        fit = np.logaddexp(floor, log_span + special.log_ndtr(math.exp(log_factor) * z)).sum()
+        return 0.5 * (log_factor / _SPREAD) ** 2 - float(fit)
+
+    limit = math.log(_RANGE)
+    found = optimize.minimize_scalar(loss, bounds=(-limit, limit), method="bounded")
+    return math.exp(found.x)
+
+
+def _noise(labels: Labels, noise: tuple[float, float]) -> tuple[Floats, float]:
+    """Return the logs of the chance of a label by error alone, and of what is left."""
+    with np.errstate(divide="ignore"):
+        floor = np.log(np.where(labels > 0, noise[0], noise[1]))
+    return floor, math.log1p(-noise[0] - noise[1])

@@ -1,0 +1,127 @@
+"""Kernels: functions ``k(X, Y)`` that return the matrix of inner products of feature vectors.
+
+Any callable ``k(X, Y) -> (n, n')`` will do. The kernels here can be added, multiplied with each
+other and with positive numbers, and normalized; they know which of their parameters can be tuned,
+and most know their derivatives. `SetIntersection` and `Spectrum` take lists of sets and of
+strings.
+
+>>> from bayespoint.kernels import RBF, Linear, normalize
+>>> RBF(sigma=2.0) + 0.5 * normalize(Linear())
+RBF(sigma=2.0) + 0.5 * normalize(Linear())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bayespoint import _validation
+from bayespoint.kernels._algebra import (
+    Base,
+    Constant,
+    Normalized,
+    Product,
+    Scaled,
+    Sum,
+    derivatives,
+    diagonal,
+    evaluate,
+    is_semidefinite,
+    normalize,
+    parameters,
+    replace,
+    requires_vectors,
+)
+from bayespoint.kernels._protocol import Floats, Inputs, Kernel, Parameter
+from bayespoint.kernels._structured import SetIntersection, Spectrum
+from bayespoint.kernels._vectors import (
+    RBF,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    class_distance,
+    scale_of,
+)
+
+__all__ = [
+    "RBF",
+    "Base",
+    "Constant",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Matern",
+    "Normalized",
+    "Parameter",
+    "Polynomial",
+    "Product",
+    "Scaled",
+    "SetIntersection",
+    "Spectrum",
+    "Sum",
+    "class_distance",
+    "derivatives",
+    "diagonal",
+    "evaluate",
+    "normalize",
+    "parameters",
+    "replace",
+    "requires_vectors",
+    "resolve",
+    "training_gram",
+]
+
+NAMES = ("linear", "rbf", "poly", "precomputed")
+
+
+def resolve(kernel: object, X: Inputs) -> Callable[..., Any] | str:
+    """Return the kernel a setting means for the training inputs `X`.
+
+    A name stands for a kernel of this module: ``"rbf"`` has the length scale
+    ``sigma = sqrt(d Var(X) / 2)`` for d features, ``"poly"`` is ``(x . x' + 1) ** 3``; None is
+    once Matérn's of nu = 5/2 with the same length scale. ``"precomputed"`` stays a name. A
+    callable is returned as it is.
+    """
+    if kernel is None:
+        return Scaled(Matern(scale_of(X), nu=2.5), 1.0)
+    if isinstance(kernel, str):
+        if kernel == "linear":
+            return Linear()
+        if kernel == "poly":
+            return Polynomial()
+        if kernel == "rbf":
+            # As scikit-learn's gamma="scale": gamma = 1 / (d Var(X)), or 1 for constant inputs.
+            return RBF(scale_of(X))
+        if kernel == "precomputed":
+            return kernel
+    elif callable(kernel) and not isinstance(kernel, type):
+        return kernel
+    raise ValueError(
+        f"kernel must be one of {', '.join(map(repr, NAMES))}, a kernel object or a callable "
+        f"k(X, Y); got {kernel!r}"
+    )
+
+
+def training_gram(
+    kernel: Callable[..., Any] | str, X: Inputs, offset: float, softness: Floats
+) -> tuple[Floats, bool]:
+    """Return the checked kernel matrix of the training inputs, without offset and softness.
+
+    The kernels of this module are positive semidefinite by construction, other matrices are
+    tested. The second value tells whether the matrix is ours to overwrite: nobody else's, such
+    as the user's or one that a callable keeps.
+    """
+    if isinstance(kernel, str):
+        name, value = "X", X
+    else:
+        name, value = "kernel(X, X)", evaluate(kernel, X)
+        if is_semidefinite(kernel):  # and symmetric, and ours
+            _validation.positive_diagonal(value, offset, softness, name=name)
+            return value, True
+    gram, exact = _validation.gram_matrix(value, name=name)
+    _validation.positive_diagonal(gram, offset, softness, name=name)
+    _validation.positive_semidefinite(gram, offset, softness, exact=exact, name=name)
+    return gram, not np.may_share_memory(gram, value)

@@ -1,0 +1,461 @@
+"""Kernels of vectors: the rows of an (n, d) array."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import distance
+
+from bayespoint import _validation
+from bayespoint.kernels._algebra import Base
+from bayespoint.kernels._protocol import ROWS, Floats, Parameter, Slopes
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+def inner(X: Floats, Y: Floats | None) -> Floats:
+    """Return ``X @ Y.T``; BLAS computes only half of ``X @ X.T``, so it is exactly symmetric."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        gram: Floats = X @ (X if Y is None else Y).T
+    return gram
+
+
+def squares(X: Floats) -> Floats:
+    """Return the squared lengths of the rows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        values: Floats = np.einsum("ij,ij->i", X, X)
+    return values
+
+
+def scale_of(X: Floats) -> float:
+    """Return ``sqrt(d Var(X) / 2)``: the length scale of scikit-learn's gamma="scale"."""
+    # A power of two takes the size out of X first, or its squares could over- or underflow.
+    size = 2.0 ** (math.frexp(float(np.abs(X).max()))[1] - 1)
+    variance = float((X / size).var()) if size > 0 else 0.0
+    return size * math.sqrt(X.shape[1] * variance / 2) if variance > 0 else math.sqrt(0.5)
+
+
+# --- dot products ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Linear(Base):
+    """The kernel ``k(x, x') = x . x'``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint.kernels import Linear
+    >>> Linear()(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[ 5., 11.],
+           [11., 25.]])
+    """
+
+    def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
+        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
+        return inner(X, Y)
+
+    def diag(self, X: Floats) -> Floats:
+        """Return the (n,) values ``k(x, x)``."""
+        return squares(X)
+
+
+@dataclass(frozen=True)
+class Polynomial(Base):
+    """The kernel ``k(x, x') = (x . x' + coef0) ** degree``.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        At least 1.
+    coef0 : float, default=1.0
+        At least 0. At 0 only products of exactly `degree` factors are features. A positive one
+        can be tuned.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint.kernels import Polynomial
+    >>> Polynomial(degree=2)(np.array([[1.0], [2.0]]))
+    array([[ 4.,  9.],
+           [ 9., 25.]])
+    """
+
+    degree: int = 3
+    coef0: float = 1.0
+
+    def __post_init__(self) -> None:
+        _validation.integer("degree", self.degree, low=1)
+        _validation.real("coef0", self.coef0, low=0.0)
+
+    def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
+        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
+        gram = inner(X, Y)
+        gram += self.coef0
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for infinities
+            for rows in _validation.blocks(len(gram), ROWS):
+                _raise_to(gram[rows], self.degree)
+        return gram
+
+    def diag(self, X: Floats) -> Floats:
+        """Return the (n,) values ``k(x, x)``."""
+        return _raise_to(squares(X) + self.coef0, self.degree)
+
+    def parameters(self, X: Floats) -> tuple[Parameter, ...]:
+        """Return a positive `coef0`, to be searched around the mean square of the inputs."""
+        if self.coef0 == 0:
+            return ()
+        mean = float(squares(X).mean())
+        start = mean if mean > 0 and math.isfinite(mean) else 1.0
+        return (Parameter("coef0", start * math.exp(-7), start * math.exp(7), start),)
+
+    def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
+        """Return dK / d ln(coef0) = degree coef0 (x . x' + coef0) ** (degree - 1)."""
+        if self.coef0 == 0:
+            return {}
+
+        def slope() -> Floats:
+            base = inner(X, None) + self.coef0
+            power = _raise_to(base, self.degree - 1) if self.degree > 1 else np.ones_like(base)
+            power *= self.degree * self.coef0
+            return power
+
+        return Slopes({"coef0": slope})
+
+
+def _raise_to(base: Floats, degree: int) -> Floats:
+    """Raise to a power of at least 1 in place."""
+    factor = base.copy()
+    for _ in range(degree - 1):
+        base *= factor
+    return base
+
+
+# --- distances -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Stationary(Base):
+    """A kernel of distances in units of a length scale: one for all features or one for each."""
+
+    sigma: float | tuple[float, ...] = 1.0
+
+    def __post_init__(self) -> None:
+        values = self.sigma
+        if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str):
+            flat = values.tolist() if isinstance(values, np.ndarray) else list(values)
+            if not isinstance(flat, list) or not flat:
+                raise ValueError(
+                    "sigma must be a positive number or one for each feature; got an array of "
+                    f"shape {np.shape(values)}"
+                )
+            sigma: Any = tuple(
+                _validation.real(f"sigma[{k}]", value, low=0.0, low_open=True)
+                for k, value in enumerate(flat)
+            )
+        else:
+            sigma = _validation.real("sigma", values, low=0.0, low_open=True)
+        object.__setattr__(self, "sigma", sigma)
+
+    def diag(self, X: Floats) -> Floats:
+        """Return the (n,) values ``k(x, x)``: ones."""
+        return np.ones(len(X))
+
+    def parameters(self, X: Floats) -> tuple[Parameter, ...]:
+        """Return the length scales, to be searched around the scale of the data.
+
+        They are called "sigma", or "sigma[0]", "sigma[1]" and so on if every feature has its own.
+        """
+        if not isinstance(self.sigma, tuple):
+            scales = {"sigma": scale_of(X)}
+        else:
+            self._units(X)
+            d = len(self.sigma)
+            scales = {f"sigma[{k}]": scale_of(X[:, [k]]) * math.sqrt(d) for k in range(d)}
+        return tuple(
+            Parameter(name, scale * math.exp(-4), scale * math.exp(5), scale)
+            for name, scale in scales.items()
+        )
+
+    def with_values(self, values: Mapping[str, float]) -> Self:
+        """Return the kernel with other values of declared parameters."""
+        if not isinstance(self.sigma, tuple):
+            return super().with_values(values)
+        sigma = tuple(values.get(f"sigma[{k}]", old) for k, old in enumerate(self.sigma))
+        return dataclasses.replace(self, sigma=sigma)
+
+    def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
+        """Return the derivatives by the logarithms of the length scales."""
+        if not isinstance(self.sigma, tuple):
+            return Slopes({"sigma": lambda: self._by_scale(X, gram)})
+        units = X / self._units(X)
+
+        def by_feature(k: int) -> Floats:
+            return self._by_feature(X, gram, np.subtract.outer(units[:, k], units[:, k]))
+
+        return Slopes({f"sigma[{k}]": partial(by_feature, k) for k in range(len(self.sigma))})
+
+    def _units(self, X: Floats) -> Floats:
+        """Return the length scales, one or (d,)."""
+        sigma = np.asarray(self.sigma)
+        if sigma.ndim and X.shape[1] != len(sigma):
+            raise ValueError(
+                f"sigma must be a number or hold one for each of {X.shape[1]} features; got "
+                f"{len(sigma)}"
+            )
+        return sigma
+
+    def _by_scale(self, X: Floats, gram: Floats) -> Floats:
+        """Return dK / d ln(sigma) for one length scale."""
+        raise NotImplementedError
+
+    def _by_feature(self, X: Floats, gram: Floats, steps: Floats) -> Floats:
+        """Return dK / d ln(sigma_k) from the (m, m) differences (x_k - x'_k) / sigma_k."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class RBF(_Stationary):
+    """The Gaussian kernel ``k(x, x') = exp(-|x - x'|^2 / (2 sigma^2))``.
+
+    Parameters
+    ----------
+    sigma : float or array-like of shape (n_features,), default=1.0
+        Length scale, positive; one for each feature makes automatic relevance determination of
+        the search for the best evidence: what is irrelevant gets a large one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint.kernels import RBF
+    >>> RBF(sigma=2.0)(np.array([[0.0], [2.0]])).round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 1.    ]])
+    >>> RBF(sigma=[2.0, 1000.0])(np.array([[0.0, 0.0], [2.0, 1.0]])).round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 1.    ]])
+    """
+
+    def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
+        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
+        units = self._units(X)
+        other = X if Y is None else Y
+        # Distances do not depend on the origin, rounding errors do: take it inside the data.
+        origin = other.mean(axis=0)
+        right = (other - origin) / units
+        left = right if Y is None else (X - origin) / units
+        gram = inner(left, None if Y is None else right)
+        half_left, half_right = squares(left) / 2, squares(right) / 2
+        for rows in _validation.blocks(len(gram), ROWS):
+            block = gram[rows]
+            block -= np.add.outer(half_left[rows], half_right)
+            np.minimum(block, 0.0, out=block)
+            np.exp(block, out=block)
+        if Y is None:
+            np.fill_diagonal(gram, 1.0)
+        return gram
+
+    def _by_scale(self, X: Floats, gram: Floats) -> Floats:
+        slope = np.log(np.maximum(gram, 1e-300))  # K ln K is 0 where K is
+        slope *= gram
+        slope *= -2.0
+        return slope
+
+    def _by_feature(self, X: Floats, gram: Floats, steps: Floats) -> Floats:
+        steps *= steps
+        steps *= gram
+        return steps
+
+
+@dataclass(frozen=True)
+class _Distances(_Stationary):
+    """A stationary kernel whose values are made of distances, computed pair by pair.
+
+    The square root of a difference of inner products would lose half of all digits where points
+    are close, and with them positive semidefiniteness.
+    """
+
+    _metric: ClassVar[str]
+
+    def _distances(self, X: Floats, Y: Floats | None = None) -> Floats:
+        units = self._units(X)
+        left = X / units
+        right = left if Y is None else Y / units
+        return np.asarray(distance.cdist(left, right, self._metric))
+
+    def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
+        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
+        gram = self._distances(X, Y)
+        for rows in _validation.blocks(len(gram), ROWS):
+            self._fill(gram[rows])
+        return gram
+
+    def _fill(self, distances: Floats) -> None:
+        """Put kernel values in the place of distances."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Laplacian(_Distances):
+    """The kernel ``k(x, x') = exp(-sum_k |x_k - x'_k| / sigma_k)``.
+
+    Parameters
+    ----------
+    sigma : float or array-like of shape (n_features,), default=1.0
+        Length scale, positive, or one for each feature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint.kernels import Laplacian
+    >>> Laplacian(sigma=2.0)(np.array([[0.0, 0.0], [1.0, 1.0]])).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ]])
+    """
+
+    _metric = "cityblock"
+
+    def _fill(self, distances: Floats) -> None:
+        np.negative(distances, out=distances)
+        np.exp(distances, out=distances)
+
+    def _by_scale(self, X: Floats, gram: Floats) -> Floats:
+        return gram * self._distances(X)
+
+    def _by_feature(self, X: Floats, gram: Floats, steps: Floats) -> Floats:
+        return gram * np.abs(steps)
+
+
+@dataclass(frozen=True)
+class Matern(_Distances):
+    """Matérn's kernel: functions that are smooth to a degree.
+
+    With ``r = |x - x'| / sigma``, differences divided feature by feature, it is ``exp(-r)`` for
+    nu = 1/2, ``(1 + s) exp(-s)`` with ``s = sqrt(3) r`` for nu = 3/2 and ``(1 + s + s^2 / 3)
+    exp(-s)`` with ``s = sqrt(5) r`` for nu = 5/2 (Rasmussen and Williams, 2006, Eq. 4.17).
+
+    Parameters
+    ----------
+    sigma : float or array-like of shape (n_features,), default=1.0
+        Length scale, positive, or one for each feature.
+    nu : {0.5, 1.5, 2.5}, default=1.5
+        Smoothness: how often the functions can be differentiated, rounded down.
+
+    References
+    ----------
+    C. E. Rasmussen and C. K. I. Williams, "Gaussian Processes for Machine Learning", MIT Press,
+    2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint.kernels import Matern
+    >>> Matern(sigma=2.0, nu=0.5)(np.array([[0.0], [2.0]])).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ]])
+    """
+
+    nu: float = 1.5
+
+    _metric = "euclidean"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.nu, bool) or self.nu not in (0.5, 1.5, 2.5):
+            raise ValueError(f"nu must be 0.5, 1.5 or 2.5; got {self.nu!r}")
+
+    def _fill(self, distances: Floats) -> None:
+        distances *= math.sqrt(2 * self.nu)
+        polynomial = 1.0 + distances if self.nu > 1 else None
+        if polynomial is not None and self.nu > 2:
+            polynomial += distances * distances / 3
+        np.negative(distances, out=distances)
+        np.exp(distances, out=distances)
+        if polynomial is not None:
+            distances *= polynomial
+
+    def _by_scale(self, X: Floats, gram: Floats) -> Floats:
+        distances = self._distances(X)
+        return self._slope(distances) * distances**2
+
+    def _by_feature(self, X: Floats, gram: Floats, steps: Floats) -> Floats:
+        return self._slope(self._distances(X)) * steps**2
+
+    def _slope(self, distances: Floats) -> Floats:
+        """Return ``-dk/dr / r``, or 0 at r = 0, where it stands beside a zero."""
+        decay = np.exp(-math.sqrt(2 * self.nu) * distances)
+        if self.nu < 1:
+            return np.divide(decay, distances, out=np.zeros_like(decay), where=distances > 0)
+        if self.nu < 2:
+            return 3.0 * decay
+        return 5.0 / 3.0 * (1.0 + math.sqrt(5.0) * distances) * decay
+
+
+# --- a rule of thumb -------------------------------------------------------------------------
+
+
+def class_distance(X: ArrayLike, y: ArrayLike) -> float:
+    """Return the distance between the closest two examples of different classes.
+
+    A good length scale is comparable to it (Crowley, 2018): far larger ones make the
+    discriminant surface overly flat, far smaller ones overfit the examples.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Inputs, finite.
+    y : array-like of shape (n_samples,)
+        Labels of at least two classes.
+
+    Returns
+    -------
+    float
+        Positive.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, if there is only one class, or if two examples of different
+        classes are at the same place.
+
+    References
+    ----------
+    J. L. Crowley, "Perceptrons and Support Vector Machines", Intelligent Systems: Reasoning and
+    Recognition, Lesson 6, 2018.
+
+    Examples
+    --------
+    >>> from bayespoint.kernels import RBF, class_distance
+    >>> RBF(sigma=class_distance([[0.0], [1.0], [4.0]], ["a", "a", "b"]))
+    RBF(sigma=3.0)
+    """
+    points = np.asarray(_validation.dense("X", X), dtype=np.float64)
+    labels: NDArray[Any] = np.asarray(y)
+    if points.ndim != 2 or labels.shape != (len(points),):
+        raise ValueError(
+            "X must have shape (n_samples, n_features) and y shape (n_samples,); got shapes "
+            f"{points.shape} and {labels.shape}"
+        )
+    if not np.isfinite(points).all():
+        raise ValueError("X must be finite; it holds NaN or infinity")
+    classes, index = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y must hold at least two classes; got {len(classes)}")
+    smallest = math.inf
+    for rows in _validation.blocks(len(points), ROWS):
+        apart = distance.cdist(points[rows], points)
+        apart[index[rows, None] == index] = math.inf
+        smallest = min(smallest, float(apart.min()))
+    if smallest == 0:
+        raise ValueError(
+            "examples of different classes must be at different places; two of them coincide"
+        )
+    return smallest

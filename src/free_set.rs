@@ -1,0 +1,183 @@
+//! The examples whose multipliers are strictly between their bounds, and the linear systems that they pose.
+
+use crate::cholesky::Cholesky;
+use crate::dot;
+use crate::version_space::VersionSpace;
+
+/// A pivot below this share of the diagonal is computed again with care.
+const CARE: f64 = 1e-8;
+
+/// The free examples F with a factor of `Q_FF`, `Q_ij = y_i y_j (K_ij + shift)`.
+pub(crate) struct FreeSet<'s> {
+    space: &'s VersionSpace<'s>,
+    free_bias: bool,
+    /// With a free bias Σ a_i y_i = 0, and the same added to all kernel values leaves the objective alone. It makes
+    /// `Q_FF` regular where only the system with the bias is.
+    shift: f64,
+    members: Vec<usize>,
+    factor: Cholesky,
+}
+
+/// A direction in which the free multipliers keep their margins while one more moves.
+pub(crate) struct Direction {
+    /// The entering column after the forward substitution, and its pivot.
+    forwarded: Vec<f64>,
+    pivot: f64,
+    /// Rates of the free multipliers.
+    pub rates: Vec<f64>,
+    /// Rate of the bias.
+    pub bias: f64,
+    /// Rate at which the entering example gains margin; zero where rounding hides it.
+    pub curvature: f64,
+}
+
+impl<'s> FreeSet<'s> {
+    /// No example is free.
+    pub(crate) fn new(space: &'s VersionSpace<'s>, free_bias: bool) -> Self {
+        let shift = if free_bias { mean_diagonal(space) } else { 0.0 };
+        let factor = Cholesky::new(space.gram().arch());
+        Self { space, free_bias, shift, members: Vec::new(), factor }
+    }
+
+    /// The free examples, in the order in which they came.
+    pub(crate) fn members(&self) -> &[usize] {
+        &self.members
+    }
+
+    /// True when no example is free.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Adds an example, unless its feature vector is almost in the span of the others'.
+    pub(crate) fn push_if_independent(&mut self, i: usize) -> bool {
+        let mut forwarded = self.column(i);
+        self.factor.forward(&mut forwarded);
+        let square = self.entry(i, i);
+        let pivot = square - self.dot(&forwarded, &forwarded);
+        let independent = pivot > CARE * square;
+        if independent {
+            self.factor.push(forwarded, pivot);
+            self.members.push(i);
+        }
+        independent
+    }
+
+    /// Adds an example to an empty set.
+    pub(crate) fn push_first(&mut self, i: usize) {
+        debug_assert!(self.is_empty());
+        self.factor.push(Vec::new(), self.entry(i, i));
+        self.members.push(i);
+    }
+
+    /// Adds an example that moved in a direction with curvature.
+    pub(crate) fn push(&mut self, i: usize, direction: Direction) {
+        self.factor.push(direction.forwarded, direction.pivot);
+        self.members.push(i);
+    }
+
+    /// Takes member number `k` out and returns it.
+    pub(crate) fn remove(&mut self, k: usize) -> usize {
+        self.factor.remove(k);
+        self.members.remove(k)
+    }
+
+    /// Rates of the free multipliers that keep their margins while multiplier `e` moves by `sign`.
+    pub(crate) fn direction(&self, e: usize, sign: f64) -> Direction {
+        let column = self.column(e);
+        let mut forwarded = column.clone();
+        self.factor.forward(&mut forwarded);
+        let square = self.entry(e, e);
+        let mut pivot = square - self.dot(&forwarded, &forwarded);
+        let mut q = forwarded.clone();
+        self.factor.backward(&mut q);
+        if pivot < CARE * square {
+            pivot = self.refine(e, &column, &mut q);
+        }
+        let mut curvature = pivot;
+        let mut bias = 0.0;
+        let mut rates: Vec<f64> = q.iter().map(|q| -sign * q).collect();
+        if self.free_bias {
+            let (signs, v) = self.balance();
+            let lack = self.space.sign(e) - self.dot(&signs, &q);
+            let weight = self.dot(&signs, &v);
+            bias = sign * lack / weight;
+            curvature += lack * lack / weight;
+            rates.iter_mut().zip(&v).for_each(|(rate, v)| *rate -= bias * v);
+        }
+        if pivot <= 0.0 {
+            curvature = 0.0;
+        }
+        Direction { forwarded, pivot, rates, bias, curvature }
+    }
+
+    /// Corrects `q = Q_FF⁻¹ Q_Fe` by its residual and returns `z Q z` for `z = (1, -q)`, in twice the precision; zero where
+    /// that is rounding of the kernel values themselves.
+    fn refine(&self, e: usize, column: &[f64], q: &mut [f64]) -> f64 {
+        let arch = self.space.gram().arch();
+        let mut row = Vec::with_capacity(q.len() + 1);
+        let mut lack = vec![0.0; q.len()];
+        for round in 0..3 {
+            let z: Vec<f64> = q.iter().map(|q| -q).chain([1.0]).collect();
+            for (j, &i) in self.members.iter().enumerate() {
+                row.clear();
+                row.extend(self.members.iter().map(|&k| self.entry(i, k)));
+                row.push(column[j]);
+                lack[j] = dot::dot_compensated(arch, &row, &z);
+            }
+            if round < 2 {
+                let mut step = lack.clone();
+                self.factor.solve(&mut step);
+                q.iter_mut().zip(&step).for_each(|(q, step)| *q += step);
+            }
+        }
+        let square = self.entry(e, e);
+        let top: Vec<f64> = column.iter().copied().chain([square]).collect();
+        let z: Vec<f64> = q.iter().map(|q| -q).chain([1.0]).collect();
+        let pivot = dot::dot_compensated(arch, &top, &z) - self.dot(q, &lack);
+        let terms = q.iter().zip(&self.members).map(|(q, &i)| q * q * self.entry(i, i));
+        if pivot > 2.0 * f64::EPSILON * (square + terms.sum::<f64>()) { pivot } else { 0.0 }
+    }
+
+    /// Solves `Q_FF x + y_F b = goal`, and `y_F · x = balance` with a free bias (b = 0 without).
+    pub(crate) fn solve(&self, goal: Vec<f64>, balance: f64) -> (Vec<f64>, f64) {
+        let mut x = goal;
+        self.factor.solve(&mut x);
+        if !self.free_bias {
+            return (x, 0.0);
+        }
+        let (signs, v) = self.balance();
+        let bias = (self.dot(&signs, &x) - balance) / self.dot(&signs, &v);
+        dot::axpy(self.space.gram().arch(), -bias, &v, &mut x);
+        (x, bias)
+    }
+
+    /// `y_F` and `Q_FF⁻¹ y_F`.
+    fn balance(&self) -> (Vec<f64>, Vec<f64>) {
+        let signs: Vec<f64> = self.members.iter().map(|&i| self.space.sign(i)).collect();
+        let mut v = signs.clone();
+        self.factor.solve(&mut v);
+        (signs, v)
+    }
+
+    /// `Q_ij = y_i y_j (K_ij + shift)`.
+    pub(crate) fn entry(&self, i: usize, j: usize) -> f64 {
+        let sign = self.space.sign(i) * self.space.sign(j);
+        sign * (self.space.gram().entry(i, j) + self.shift)
+    }
+
+    /// The entries of Q between the free examples and example `e`.
+    fn column(&self, e: usize) -> Vec<f64> {
+        self.members.iter().map(|&i| self.entry(e, i)).collect()
+    }
+
+    fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
+        dot::dot(self.space.gram().arch(), a, b)
+    }
+}
+
+/// The mean of the diagonal.
+pub(crate) fn mean_diagonal(space: &VersionSpace<'_>) -> f64 {
+    let gram = space.gram();
+    (0..gram.len()).map(|i| gram.diagonal(i)).sum::<f64>() / gram.len() as f64
+}

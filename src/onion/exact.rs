@@ -1,0 +1,400 @@
+//! The exact onion.
+//!
+//! Within a layer the law of a half-silvered billiard is uniform whatever the transparencies are. So they are chosen such
+//! that the ball spends about the same path in every layer that is asked for ([`LayerWalls`]), with weights learned from a
+//! ladder of transparencies and from the path so far by [`crate::reweight`], which also tells the layers' shares of the
+//! sphere. From time to time every ball climbs the ladder up to κ = 1 and down again, which leaves hardly any memory.
+//!
+//! The rungs on which most of the path is in the layers already tell nothing that the layers do not tell better: where a
+//! tiny version space is hard to find, balls lag far behind them. They only show the way to its bottom. Half of the path
+//! among the layers begins there and half at the top, so that lags have opposite signs and show in the errors.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::{GROWTH, OnionOutcome, OnionSettings, Pieces, Watch, estimate, outcome, worst};
+use crate::control::Control;
+use crate::crew::Crew;
+use crate::dynamics::Geodesic;
+use crate::error::Result;
+use crate::evidence::{LAST_S, isotropic, mirror, place_rungs};
+use crate::factor::Factor;
+use crate::layers::{LayerRange, LayerWalls};
+use crate::light_trap;
+use crate::reweight::{self, Histogram, Rung, Shares};
+use crate::trajectory::{Goal, Layers, Trajectory};
+use crate::version_space::VersionSpace;
+
+/// Path to settle on a rung of the ladder, radians: the memory of eight refreshes less.
+const SETTLE_PATH: f64 = 4.0;
+/// Path on a rung of the ladder, once down and once up, in the first round, radians.
+const RUNG_PATH: f64 = 4.0;
+/// Path on the lowest measured rung after the layers, before the way up.
+const RETURN_PATH: f64 = 8.0;
+/// Share of the path in the layers at which a rung is the last that is measured.
+const ENOUGH_INSIDE: f64 = 0.5;
+/// Measured pieces of a stretch of path among the layers, of which there are two a round; one more, the first, is left
+/// out.
+const PIECES: usize = 3;
+/// Path for each layer in the first round, radians.
+const LAYER_PATH: f64 = 2.0;
+/// Path beyond the layers, relative to that in them.
+const BEYOND: f64 = 1.0 / 3.0;
+/// Path that is credited to a layer before its weight is taken from what was seen: a layer that was never seen counts as
+/// one that would have been seen for so long.
+const PRIOR_PATH: f64 = 1.0;
+/// Events per radian, relative to the layer with the fewest, beyond which a layer gets less path: slivers between planes
+/// that nearly coincide would take all the time.
+const LARGEST_RATE: f64 = 10.0;
+/// Largest difference of ln weight between neighboring layers: a ball is then let out of one after some ten thousand events.
+/// Where one layer is smaller than the next by a larger factor it gets less path, rather than rare and endless visits.
+const LARGEST_STEP: f64 = 9.0;
+/// A trajectory on its ways up and down the ladder, with the layers at the foot of it.
+struct Climber<'s> {
+    trajectory: Trajectory<'s, Geodesic>,
+    pieces: Pieces,
+    /// What it saw on each rung, and between each set of walls, with the number of the way.
+    seen: Vec<Vec<(usize, Histogram)>>,
+    /// Path by layer, everywhere.
+    layers: Layers,
+    ways: usize,
+    /// Path flown, radians.
+    flown: f64,
+}
+
+/// What the climbers have in common.
+struct Mountain {
+    range: LayerRange,
+    m: usize,
+    /// s = -ln κ of the rungs.
+    ladder: Vec<f64>,
+    /// Rungs that are measured, from the top.
+    measured: usize,
+    /// Path on each of them, radians.
+    rung_path: f64,
+    /// The walls of every round.
+    walls: Vec<Arc<LayerWalls>>,
+}
+
+impl Mountain {
+    /// What the reweighting tells apart: the layers of the range, and beyond it the number of violated planes.
+    fn state(&self, layer: [u32; 2]) -> usize {
+        self.range.index(layer).unwrap_or(self.range.len() + (layer[0] + layer[1]) as usize)
+    }
+
+    fn n_states(&self) -> usize {
+        self.range.len() + self.m + 1
+    }
+
+    /// Number of violated planes in each state.
+    fn violations(&self) -> Vec<f64> {
+        let layers = self.range.iter().map(|layer| f64::from(layer[0] + layer[1]));
+        layers.chain((0..=self.m).map(|v| v as f64)).collect()
+    }
+
+    /// Path on the ladder in a round, radians.
+    fn ladder_path(&self) -> f64 {
+        let unmeasured = (self.ladder.len() - self.measured) as f64 * SETTLE_PATH;
+        2.0 * self.measured as f64 * (SETTLE_PATH + self.rung_path) + unmeasured + RETURN_PATH
+    }
+
+    /// Number of rungs down to the first that has most of its path in the layers, or all.
+    fn rungs_outside(&self, climbers: &[Climber<'_>]) -> usize {
+        let n = self.range.len();
+        let inside = |k: usize| {
+            let seen = climbers.iter().flat_map(|climber| &climber.seen[k]);
+            let states = seen.flat_map(|(_, histogram)| histogram);
+            let (part, all) = states.fold((0.0, 0.0), |(part, all), &(state, path)| {
+                (if state < n { part + path } else { part }, all + path)
+            });
+            part >= ENOUGH_INSIDE * all
+        };
+        (0..self.ladder.len()).find(|&k| inside(k)).map_or(self.ladder.len(), |k| k + 1)
+    }
+
+    /// Combines what the climbers saw, but for one of them.
+    fn combine(&self, climbers: &[Climber<'_>], skipped: Option<usize>) -> Shares {
+        let violations = self.violations();
+        let ladder = &self.ladder[..self.measured];
+        let mirrors =
+            ladder.iter().map(|s| -> Vec<f64> { violations.iter().map(|v| -s * v).collect() });
+        let walls = self.walls.iter().map(|walls| -> Vec<f64> {
+            let beyond = (0..=self.m).map(|v| walls.log_weight_beyond(v as f64));
+            walls.log_weights.iter().copied().chain(beyond).collect()
+        });
+        let mut rungs: Vec<Rung> = Vec::new();
+        for (k, log_weights) in mirrors.chain(walls).enumerate() {
+            let mut pieces = Vec::new();
+            for (i, climber) in climbers.iter().enumerate() {
+                if skipped != Some(i) {
+                    let number = |way: usize| way * climbers.len() + i;
+                    let seen = climber.seen[k].iter();
+                    pieces.extend(seen.map(|(way, seen)| (number(*way), seen.clone())));
+                }
+            }
+            rungs.push(Rung { log_weights, theta: 0.0, pieces });
+        }
+        let means: Vec<f64> =
+            rungs[..ladder.len()].iter().map(|rung| rung.mean(|v| violations[v])).collect();
+        for (rung, theta) in rungs.iter_mut().zip(reweight::integrate(ladder, &means)) {
+            rung.theta = theta;
+        }
+        Shares::new(rungs)
+    }
+
+    /// Walls between which a ball would spend the same path in every layer, by what is known so far.
+    fn level(&self, shares: &Shares, climbers: &[Climber<'_>]) -> LayerWalls {
+        let n = self.range.len();
+        let rates: Vec<f64> = (0..n)
+            .map(|layer| {
+                let pieces = climbers.iter().map(|climber| &climber.pieces);
+                let (events, path) = pieces.fold((0, 0.0), |(events, path), pieces| {
+                    (events + pieces.events[layer], path + pieces.paths[layer])
+                });
+                // One more than was seen: a path without any event tells a bound.
+                if path > 0.0 { (events + 1) as f64 / path } else { f64::NAN }
+            })
+            .collect();
+        // NaN loses against a number.
+        let fewest = rates.iter().copied().fold(f64::NAN, f64::min);
+        let parts: Vec<f64> =
+            rates.iter().map(|rate| (LARGEST_RATE * fewest / rate).min(1.0)).collect();
+        let slope = self.ladder[self.measured - 1];
+        let outside = (0..=self.m).map(|v| shares.log_share[n + v] - slope * v as f64);
+        let mass = reweight::log_sum_exp(outside);
+        // Where nothing beyond was seen, its weight does not matter.
+        let beyond = if mass > f64::NEG_INFINITY { BEYOND.ln() - mass } else { 0.0 };
+        let mut walls = LayerWalls { range: self.range, log_weights: Vec::new(), beyond, slope };
+        let seen = |layer: usize| shares.all[layer] > 0.0;
+        let total: f64 = (0..n).filter(|&layer| seen(layer)).map(|layer| parts[layer]).sum();
+        walls.log_weights = if total > 0.0 {
+            let known = (0..n).map(|layer| {
+                let path = shares.all[layer] + parts[layer] * PRIOR_PATH;
+                let log_share = path.ln() - shares.log_exposure[layer];
+                seen(layer).then(|| (parts[layer] / total).ln() - log_share)
+            });
+            self.range.spread(known.collect())
+        } else {
+            let violations = self.range.iter().map(|layer| f64::from(layer[0] + layer[1]));
+            violations.map(|v| walls.log_weight_beyond(v)).collect()
+        };
+        self.range.flatten(&mut walls.log_weights, LARGEST_STEP);
+        walls
+    }
+
+    fn histogram(&self, layers: &Layers) -> Histogram {
+        let mut histogram = BTreeMap::new();
+        for (&layer, path) in layers {
+            *histogram.entry(self.state(layer)).or_insert(0.0) += path;
+        }
+        histogram.into_iter().collect()
+    }
+}
+
+impl Climber<'_> {
+    /// Once down the whole ladder.
+    fn descend(&mut self, mountain: &Mountain, control: &Control) -> Result<()> {
+        self.seen.resize(mountain.ladder.len(), Vec::new());
+        for k in 0..mountain.ladder.len() {
+            self.rung(mountain, k, control)?;
+        }
+        Ok(())
+    }
+
+    /// Forgets what it saw.
+    fn forget(&mut self) {
+        self.seen.clear();
+        self.layers.clear();
+    }
+
+    /// Once down and once up the measured rungs, with a stretch of path between the newest walls at the end of either way:
+    /// the one is entered from above, the other from the foot of the ladder.
+    fn climb(&mut self, mountain: &Mountain, unit: f64, control: &Control) -> Result<()> {
+        let measured = mountain.measured;
+        self.seen.resize(measured + mountain.walls.len(), Vec::new());
+        for k in 0..measured {
+            self.rung(mountain, k, control)?;
+        }
+        self.stretch(mountain, unit, control)?;
+        self.ways += 1;
+        for &s in &mountain.ladder[measured..] {
+            self.settle(s, SETTLE_PATH, control)?;
+        }
+        self.stretch(mountain, unit, control)?;
+        self.settle(mountain.ladder[measured - 1], RETURN_PATH, control)?;
+        for k in (0..measured).rev() {
+            self.rung(mountain, k, control)?;
+        }
+        self.ways += 1;
+        Ok(())
+    }
+
+    fn fly(&mut self, goal: Goal, control: &Control) -> Result<()> {
+        self.trajectory.run(goal, control)?;
+        self.flown += self.trajectory.tally().path;
+        Ok(())
+    }
+
+    /// Flies on a rung without counting.
+    fn settle(&mut self, s: f64, path: f64, control: &Control) -> Result<()> {
+        self.trajectory.set_mirror(mirror(s));
+        self.trajectory.reset(None);
+        self.fly(Goal::path(path), control)
+    }
+
+    /// Counts a piece of path for a rung.
+    fn count(
+        &mut self,
+        mountain: &Mountain,
+        rung: usize,
+        path: f64,
+        control: &Control,
+    ) -> Result<()> {
+        self.trajectory.reset_counting();
+        self.fly(Goal::path(path), control)?;
+        let layers = self.trajectory.take_layers().unwrap_or_default();
+        self.seen[rung].push((self.ways, mountain.histogram(&layers)));
+        for (layer, path) in layers {
+            *self.layers.entry(layer).or_insert(0.0) += path;
+        }
+        Ok(())
+    }
+
+    fn rung(&mut self, mountain: &Mountain, k: usize, control: &Control) -> Result<()> {
+        self.settle(mountain.ladder[k], SETTLE_PATH, control)?;
+        self.count(mountain, k, mountain.rung_path, control)
+    }
+
+    /// A path between the newest walls.
+    fn stretch(&mut self, mountain: &Mountain, unit: f64, control: &Control) -> Result<()> {
+        self.trajectory.set_walls(mountain.walls.last().cloned());
+        self.trajectory.reset(None);
+        self.fly(Goal::path(unit), control)?;
+        self.trajectory.keep_layers(Some(mountain.range), false);
+        for _ in 0..PIECES {
+            let newest = mountain.measured + mountain.walls.len() - 1;
+            self.count(mountain, newest, unit, control)?;
+            self.pieces.take(&mut self.trajectory);
+        }
+        self.trajectory.keep_layers(None, false);
+        self.trajectory.set_walls(None);
+        Ok(())
+    }
+}
+
+pub(super) fn onion(
+    space: &VersionSpace<'_>,
+    settings: &OnionSettings,
+    range: LayerRange,
+    crew: &Crew,
+    control: &Control,
+) -> Result<OnionOutcome> {
+    let (n, m) = (range.len(), space.len());
+    let factor = Arc::new(Factor::new(space.gram(), control)?);
+    let ladder = {
+        let scout = light_trap::stream(settings.seed, settings.n_trajectories);
+        place_rungs(&mut isotropic(space, &factor, scout, control)?, LAST_S, control)?
+    };
+    let (measured, rung_path) = (ladder.len(), RUNG_PATH);
+    let mut mountain = Mountain { range, m, ladder, measured, rung_path, walls: Vec::new() };
+    let mut climbers = crew.each(&mut vec![(); settings.n_trajectories], |i, ()| {
+        let rng = light_trap::stream(settings.seed, i);
+        Ok(Climber {
+            trajectory: isotropic(space, &factor, rng, control)?,
+            pieces: Pieces::new(n),
+            seen: Vec::new(),
+            layers: Layers::new(),
+            ways: 0,
+            flown: 0.0,
+        })
+    })?;
+    crew.each(&mut climbers, |_, climber| climber.descend(&mountain, control))?;
+    let mut shares = mountain.combine(&climbers, None);
+    mountain.measured = mountain.rungs_outside(&climbers);
+    climbers.iter_mut().for_each(Climber::forget);
+    let stretches = 2.0 * (1 + PIECES) as f64;
+    let shortest = mountain.ladder_path().max(LAYER_PATH * n as f64) / stretches;
+    let mut unit = shortest;
+    let mut watch = Watch::new(space, range);
+    loop {
+        mountain.walls.push(Arc::new(mountain.level(&shares, &climbers)));
+        crew.each(&mut climbers, |_, climber| climber.climb(&mountain, unit, control))?;
+        shares = mountain.combine(&climbers, None);
+        let volumes: Vec<(f64, f64)> = (0..n).map(|layer| volume(&shares, layer)).collect();
+        let centers = estimate(space, range, crew, &mut climbers, |c| &mut c.pieces, control)?;
+        let length = climbers.iter().map(|c| c.flown).sum::<f64>() / climbers.len() as f64;
+        control.report(length, worst(&centers).0);
+        let known = settings.volume_tol.is_none_or(|tol| {
+            volumes.iter().all(|&(value, error)| value == f64::NEG_INFINITY || error <= tol)
+        });
+        let converged = watch.is_over(&centers, settings.tol) && known;
+        if !known {
+            mountain.rung_path *= GROWTH;
+        }
+        let room = (settings.max_length - length - mountain.ladder_path()) / stretches;
+        unit = (GROWTH * unit).min(room);
+        if converged || unit < shortest {
+            let pieces = climbers.iter().map(|climber| &climber.pieces);
+            let mut found = outcome(range, m, centers, pieces, length, converged);
+            (found.log_volumes, found.log_volume_errors) = volumes.into_iter().unzip();
+            return Ok(with_shares(found, &mountain, &shares, &climbers));
+        }
+    }
+}
+
+/// ln of the share of the sphere of a layer of the range, and its standard error.
+fn volume(shares: &Shares, layer: usize) -> (f64, f64) {
+    shares.log_z(|state| if state == layer { 0.0 } else { f64::NEG_INFINITY })
+}
+
+/// Adds the shares of the sphere of all layers that were seen.
+fn with_shares(
+    mut found: OnionOutcome,
+    mountain: &Mountain,
+    shares: &Shares,
+    climbers: &[Climber<'_>],
+) -> OnionOutcome {
+    let all = climbers.iter().flat_map(|climber| &climber.layers);
+    let seen: BTreeSet<[u32; 2]> =
+        all.filter(|(_, path)| **path > 0.0).map(|(layer, _)| *layer).collect();
+    found.layers = seen.into_iter().collect();
+    found.log_shares = log_shares(mountain, shares, climbers, None, &found.layers);
+    if climbers.len() > 1 {
+        for i in 0..climbers.len() {
+            let shares = mountain.combine(climbers, Some(i));
+            let replicate = log_shares(mountain, &shares, climbers, Some(i), &found.layers);
+            found.log_shares.extend(replicate);
+        }
+    }
+    found
+}
+
+/// ln of the share of the sphere of each layer. Layers of the same state have the same law on every rung: their shares
+/// therein are path over path.
+fn log_shares(
+    mountain: &Mountain,
+    shares: &Shares,
+    climbers: &[Climber<'_>],
+    skipped: Option<usize>,
+    layers: &[[u32; 2]],
+) -> Vec<f64> {
+    let path = |layer: &[u32; 2]| -> f64 {
+        let others = climbers.iter().enumerate().filter(|(i, _)| skipped != Some(*i));
+        others.filter_map(|(_, climber)| climber.layers.get(layer)).sum()
+    };
+    let mut totals = vec![0.0; mountain.n_states()];
+    for layer in layers {
+        totals[mountain.state(*layer)] += path(layer);
+    }
+    layers
+        .iter()
+        .map(|layer| {
+            let (state, path) = (mountain.state(*layer), path(layer));
+            if path > 0.0 {
+                shares.log_share[state] + (path / totals[state]).ln()
+            } else {
+                f64::NEG_INFINITY
+            }
+        })
+        .collect()
+}

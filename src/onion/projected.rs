@@ -1,0 +1,76 @@
+//! The projected onion (Ruján and Marchand, sec. 18.5.3): the rays of a hard billiard in version space, each followed beyond
+//! the wall it hits. Cheap, but not uniform in any layer but version space itself.
+
+use super::{GROWTH, OnionOutcome, OnionSettings, Pieces, Watch, estimate, outcome, worst};
+use crate::control::Control;
+use crate::crew::Crew;
+use crate::dynamics::Geodesic;
+use crate::error::Result;
+use crate::gas;
+use crate::layers::LayerRange;
+use crate::settings::Settings;
+use crate::trajectory::{Goal, Trajectory};
+use crate::version_space::VersionSpace;
+
+/// Measured pieces of path of a round.
+const PIECES: usize = 3;
+/// Path of a piece in the first round: radians, and arrivals where version space is small.
+const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
+const PIECE_ARRIVALS: f64 = 1_000.0;
+
+/// A trajectory inside version space.
+struct Prober<'s> {
+    trajectory: Trajectory<'s, Geodesic>,
+    pieces: Pieces,
+}
+
+pub(super) fn onion(
+    space: &VersionSpace<'_>,
+    settings: &OnionSettings,
+    range: LayerRange,
+    crew: &Crew,
+    control: &Control,
+) -> Result<OnionOutcome> {
+    let billiard = Settings {
+        n_trajectories: settings.n_trajectories,
+        n_threads: settings.n_threads,
+        seed: settings.seed,
+        ..Settings::default()
+    };
+    let mut probers: Vec<Prober<'_>> = gas::settled(space, &billiard, crew, control)?
+        .into_iter()
+        .map(|trajectory| Prober { trajectory, pieces: Pieces::new(range.len()) })
+        .collect();
+    let (path, arrivals) = probers.iter().fold((0.0, 0), |(path, arrivals), prober| {
+        let tally = prober.trajectory.tally();
+        (path + tally.path, arrivals + tally.arrivals())
+    });
+    let per_arrival = if arrivals > 0 { path / arrivals as f64 } else { f64::INFINITY };
+    let shortest = PIECE_PATH.min(PIECE_ARRIVALS * per_arrival);
+    let mut unit = shortest;
+    for prober in &mut probers {
+        prober.trajectory.reset(None);
+        prober.trajectory.keep_layers(Some(range), true);
+    }
+    let mut watch = Watch::new(space, range);
+    let mut length = 0.0;
+    loop {
+        crew.each(&mut probers, |_, prober| {
+            for piece in 1..=PIECES {
+                let path = length + unit * piece as f64;
+                prober.trajectory.run(Goal::path(path), control)?;
+                prober.pieces.take(&mut prober.trajectory);
+            }
+            Ok(())
+        })?;
+        length += unit * PIECES as f64;
+        let centers = estimate(space, range, crew, &mut probers, |p| &mut p.pieces, control)?;
+        control.report(length, worst(&centers).0);
+        let converged = watch.is_over(&centers, settings.tol);
+        unit = (GROWTH * unit).min((settings.max_length - length) / PIECES as f64);
+        if converged || unit < shortest {
+            let pieces = probers.iter().map(|prober| &prober.pieces);
+            return Ok(outcome(range, space.len(), centers, pieces, length, converged));
+        }
+    }
+}

@@ -1,0 +1,615 @@
+"""The bounds against printed numbers, exact values, brute force, and one another."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from bayespoint import VersionSpace, bounds, kernels
+
+SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
+SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
+
+
+def seed(index):
+    return index + 7919 * SHIFT
+
+
+def taught(m, r, index, *, softness=0.0, offset=0.0):
+    """Gaussian examples labeled by a teacher: their matrix and version space."""
+    rng = np.random.default_rng(seed(index))
+    x = rng.standard_normal((m, r)) * rng.uniform(0.5, 2, (m, 1))
+    y = np.where(x @ rng.standard_normal(r) > 0, 1, -1)
+    if y[0] == y[1]:  # there are to be two classes
+        x[0], y[0] = -x[0], -y[0]
+    return x, VersionSpace(x @ x.T, y, softness=softness, offset=offset)
+
+
+# --- printed numbers ---
+
+# Digit by digit: support vectors and bound in percent (Graepel et al., Table 1, m = 60 000).
+PERCEPTRON = {
+    740: 6.7,
+    643: 6.0,
+    1168: 9.8,
+    1512: 12.0,
+    1078: 9.2,
+    1277: 10.5,
+    823: 7.4,
+    1103: 9.4,
+    1856: 14.3,
+    1920: 14.6,
+}
+MACHINE = {
+    1379: 11.2,
+    989: 8.6,
+    1958: 14.9,
+    1900: 14.5,
+    1224: 10.2,
+    2024: 15.3,
+    1527: 12.2,
+    2064: 15.5,
+    2332: 17.1,
+    2765: 19.6,
+}
+
+
+def test_table_of_sparsity_bounds():
+    printed = {**PERCEPTRON, **MACHINE}
+    found = 100 * bounds.sparsity(60_000, list(printed))
+    off = {
+        d: value for d, value in zip(printed, found, strict=True) if round(value, 1) != printed[d]
+    }
+    assert len(printed) == 20
+    assert list(off) == [1512]
+    assert off[1512] == pytest.approx(12.084, abs=5e-4)
+
+
+@pytest.mark.parametrize("n", [4, 10, 99])
+def test_relaxed_margin_bound(n):
+    exact, relaxed = bounds.margin(60_000, 600), bounds.margin(60_000, 600, n=n)
+    expected = (600 * math.log(math.e * 60_000 / 600) + math.log(60_000) + math.log(20)) / 60_000
+    assert relaxed == pytest.approx(n / (n - 1) * expected, rel=1e-13)
+    assert exact < relaxed
+
+
+def test_relaxed_form_is_never_smaller():
+    rng = np.random.default_rng(seed(1))
+    m = np.floor(10 ** rng.uniform(1, 9, 1000))
+    n = rng.uniform(4, 50, 1000)
+    kappa = np.maximum(np.floor(m / n * rng.uniform(0, 1, 1000)), 1)
+    kappa, m, n = (a[kappa < m / n] for a in (kappa, m, n))
+    assert len(m) > 500
+    assert (bounds.margin(m, kappa, 0.01) <= bounds.margin(m, kappa, 0.01, n=n)).all()
+
+
+def test_pac_margin_of_the_astronomical_sample():
+    assert round(bounds.pac_margin(410_743_386, 600, 0.05), 4) == 0.1120
+    # The paper computes it for a kappa that gives the perceptron's bound of 0.067 at 740 / 60 000.
+    assert bounds.margin(410_743_386, 600) < 1e-4
+
+
+def test_volume_bound_that_is_trivial():
+    log_volume = math.log(100) - 100 * math.log(2)
+    assert math.exp(log_volume) == pytest.approx(7.8e-29, rel=0.02)
+    assert round(bounds.volume_bayes(100, log_volume), 3) == 1.558
+    assert round(bounds.volume_gibbs(100, log_volume), 3) == 0.779
+
+
+def test_luckiness_by_hand():
+    # kappa = ceil(577 * 4 / 0.25) = 9232
+    expected = (
+        9232 * math.log2(8 * math.e * 1e6 / 9232) * math.log2(32e6) + math.log2(8e6 / 0.1)
+    ) / 5e5
+    assert bounds.luckiness(10**6, 0.5, 0.1, radius=2.0) == pytest.approx(expected, rel=1e-13)
+
+
+def test_two_parallel_lines():
+    """The example of the paper's footnote: the perceptron never uses more than two points."""
+    assert bounds.mistakes(math.sqrt(2) / 2) == 2
+    along = np.linspace(-0.7, 0.7, 50)
+    x = np.stack([np.tile(along, 2), np.repeat([0.7071, -0.7071], 50)], axis=1)
+    c, updates = perceptron(x @ x.T, np.repeat([1, -1], 50))
+    assert updates <= 2
+    assert np.count_nonzero(c) <= 2
+
+
+# --- compression ---
+
+
+def perceptron(gram, y, order=None):
+    """The perceptron of the paper's Definition 1: dual coefficients and number of updates."""
+    c, updates = np.zeros(len(y)), 0
+    order = range(len(y)) if order is None else order
+    while True:
+        before = updates
+        for i in order:
+            if y[i] * (gram[i] @ c) <= 0:
+                c[i] += y[i]
+                updates += 1
+        if updates == before:
+            return c, updates
+
+
+def test_mistakes_bound_the_perceptron():
+    for k in range(60 if SLOW else 25):
+        _, space = taught(40, 4, 100 + k)
+        found = space.max_margin(tol=0.01)
+        radius = np.sqrt(space.gram.diagonal().max())
+        limit = bounds.mistakes(found.margin, radius)
+        order = np.random.default_rng(seed(k)).permutation(40)
+        c, updates = perceptron(space.gram, space.y, order)
+        assert np.count_nonzero(c) <= updates <= limit
+        # Normalizing never raises the bound.
+        lengths = np.sqrt(space.gram.diagonal())
+        normalized = VersionSpace(space.gram / np.outer(lengths, lengths), space.y)
+        best = bounds.normalized_margins(
+            normalized, normalized.max_margin(tol=0.01).dual_coef
+        ).min()
+        assert bounds.mistakes(best) <= bounds.mistakes(found.margin * (1 - 0.01), radius)
+
+
+def test_mistakes_rounds_up_but_not_by_rounding_errors():
+    squares = np.arange(1.0, 3000.0)
+    np.testing.assert_array_equal(bounds.mistakes(1 / np.sqrt(squares)), squares)
+    np.testing.assert_array_equal(bounds.mistakes(7 / np.sqrt(squares), 7.0), squares)
+    np.testing.assert_array_equal(bounds.mistakes(1 / np.sqrt(squares + 1e-6)), squares + 1)
+
+
+def test_number_of_subsets_for_few_and_many_examples():
+    for m, d in ((30, 4), (1000, 500), (10**6, 10), (10**9, 3), (10**15, 2)):
+        exact = (math.log(math.comb(m, d)) + math.log(m) + math.log(10)) / (m - d)
+        assert bounds.sparsity(m, d, 0.1) == pytest.approx(exact, rel=1e-11)
+    assert bounds.sparsity(50, 50) == math.inf
+    assert bounds.margin(50, 50) == bounds.margin(50, 10**6) == math.inf
+    assert bounds.sparsity(50, 49) < math.inf
+
+
+# --- caps ---
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 7, 50, 1001, 10**6])
+def test_caps_against_quadrature(n):
+    # Logarithm of the integral of sin^(n-2), scaled by its largest value in the range.
+    def log_integral(upper):
+        peak = min(upper, math.pi / 2)
+        width = min(
+            peak, 60 / math.sqrt(n) if upper > math.pi / 2 - 1e-9 else 60 / n * math.tan(peak)
+        )
+        low = max(peak - max(width, 1e-12), 0.0)
+        scale = (n - 2) * math.log(math.sin(peak))
+        value, _ = integrate.quad(
+            lambda t: math.exp((n - 2) * math.log(math.sin(t)) - scale) if t > 0 else float(n == 2),
+            low,
+            min(upper, peak + 60 / math.sqrt(n)),
+            epsabs=0,
+            epsrel=1e-11,
+            limit=400,
+            points=[peak] if low < peak < upper else None,
+        )
+        return scale + math.log(value)
+
+    for angle in (1e-3, 0.2, 0.7, 1.2, 1.5, math.pi / 2 - 1e-3):
+        exact = log_integral(angle) - log_integral(math.pi)
+        assert bounds.cap_log_fraction(n, angle) == pytest.approx(exact, rel=1e-8, abs=1e-9)
+
+
+def test_caps_of_low_dimension():
+    angles = np.array([1e-9, 1e-3, 0.3, 1.0, 1.5, np.pi / 2, 2.0, 3.0, np.pi])
+    np.testing.assert_allclose(
+        bounds.cap_log_fraction(2, angles), np.log(angles / np.pi), atol=1e-14
+    )
+    exact = 2 * np.log(np.sin(angles / 2))
+    np.testing.assert_allclose(bounds.cap_log_fraction(3, angles), exact, rtol=1e-13, atol=1e-14)
+    line = bounds.cap_log_fraction(1, angles)
+    np.testing.assert_allclose(line[:-1], -np.log(2))
+    assert line[-1] == 0
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 333, 10**6])
+def test_two_opposite_caps_make_a_sphere(n):
+    angles = np.linspace(0.01, np.pi / 2, 50)
+    inner, outer = bounds.cap_log_fraction(n, angles), bounds.cap_log_fraction(n, np.pi - angles)
+    np.testing.assert_allclose(np.exp(inner) + np.exp(outer), 1.0, rtol=1e-13)
+    assert bounds.cap_log_fraction(n, np.pi / 2) == pytest.approx(-math.log(2), abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [3, 20, 1000, 10**6])
+def test_caps_are_smooth_where_the_method_changes(n):
+    """From the incomplete beta function to its continued fraction, near 1e-280."""
+    low, high = 1e-200, math.pi / 2
+    for _ in range(80):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if bounds.cap_log_fraction(n, middle) < -644.7 else (low, middle)
+    angles = low * (1 + 1e-9 * np.arange(-200, 201))
+    values = bounds.cap_log_fraction(n, angles)
+    slopes = np.diff(values) / np.diff(angles)
+    assert values.min() < -644.7 < values.max()
+    np.testing.assert_allclose(slopes, slopes.mean(), rtol=2e-3)
+
+
+def test_lemma_1_against_points_on_the_sphere():
+    rng = np.random.default_rng(seed(2))
+    n_points = 400_000
+    for n, angle in ((3, 0.5), (5, 1.0), (10, 1.2), (30, 1.5), (10, 1.9)):
+        z = rng.standard_normal((n_points, n))
+        inside = z[:, 0] > math.cos(angle) * np.linalg.norm(z, axis=1)
+        exact = math.exp(bounds.cap_log_fraction(n, angle))
+        assert abs(inside.mean() - exact) < 4.5 * math.sqrt(exact * (1 - exact) / n_points)
+        # The chord of Lemma 1: a point is within the cap if it is nearer than gamma.
+        gamma = 2 * math.sin(angle / 2)
+        assert math.acos(1 - gamma**2 / 2) == pytest.approx(angle)
+
+
+def test_lemma_2():
+    x = np.concatenate([np.geomspace(1e-12, 0.4, 200), 0.5 - np.geomspace(1e-9, 0.1, 50)])
+    for k in range(1, 51):
+        cap = bounds.cap_log_fraction(2 * k + 3, np.arccos(1 - 2 * x))
+        assert (-cap <= -(2 * k + 1) * np.log(x)).all()
+    # Corollary 2 uses a weaker form of it, in every dimension.
+    gamma = np.geomspace(1e-6, 1.0, 100)
+    for n in (1, 2, 3, 4, 10, 101, 1000):
+        corollary = bounds.linear_svm(1000, n, gamma)
+        chord = bounds.volume_bayes(1000, bounds.cap_log_fraction(n, 2 * np.arcsin(gamma / 2)))
+        exact = bounds.volume_bayes(1000, bounds.cap_log_fraction(n, np.arcsin(gamma)))
+        assert (exact <= chord * (1 + 1e-12)).all()
+        assert (chord <= corollary).all()
+
+
+# --- relative entropy ---
+
+
+def test_inverted_relative_entropy():
+    m = 100
+    for error in (0.0, 1e-9, 0.01, 0.3, 0.5, 0.9, 1 - 1e-9):
+        for kl in (0.0, 0.1, 5.0, 80.0):
+            p = bounds.pac_bayes_kl(m, kl, 0.1, empirical_error=error)
+            budget = (kl + math.log(2 * math.sqrt(m) / 0.1)) / m
+            assert error <= p <= 1
+            if p < 1 - 1e-12:
+                back = stats.entropy([error, 1 - error], [p, 1 - p])
+                assert back == pytest.approx(budget, rel=1e-6)
+    assert bounds.pac_bayes_kl(m, 5.0, empirical_error=1.0) == 1
+    assert bounds.pac_bayes_kl(m, 5.0) == pytest.approx(1 - math.exp(-(5 + math.log(400)) / 100))
+
+
+def test_constant_of_maurer():
+    """The mean of exp(m kl(S/m || p)) over binomial S is at most 2 sqrt(m), for every m."""
+    for m in [*range(1, 60), 500, 5000]:
+        k = np.arange(m + 1)
+        worst = stats.binom.pmf(k, m, k / m).sum()  # the same for every p inside (0, 1)
+        assert math.sqrt(m) <= worst <= 2 * math.sqrt(m)
+
+
+def test_it_is_tighter_than_the_form_of_1998():
+    m = np.array([20.0, 100, 1000, 10**6])
+    kl = np.geomspace(0.7, 1e5, 40)[:, None]
+    assert (bounds.pac_bayes_kl(m, kl) <= bounds.volume_gibbs(m, -kl)).all()
+
+
+# --- properties of all ---
+
+M = np.floor(np.geomspace(10, 1e9, 60))
+DELTAS = np.array([1e-300, 1e-20, 1e-3, 0.05, 0.5, 1 - 1e-9])
+
+FORMS = {
+    "sparsity": lambda m, delta: bounds.sparsity(m, 7, delta),
+    "margin": lambda m, delta: bounds.margin(m, 7, delta),
+    "relaxed": lambda m, delta: bounds.margin(m, 2, delta, n=4.5),
+    "pac_margin": lambda m, delta: bounds.pac_margin(m, 1, delta),
+    "luckiness": lambda m, delta: bounds.luckiness(m, 0.9, delta),
+    "volume_gibbs": lambda m, delta: bounds.volume_gibbs(m, -12.0, delta),
+    "volume_bayes": lambda m, delta: bounds.volume_bayes(m, -12.0, delta),
+    "linear_svm": lambda m, delta: bounds.linear_svm(m, 5, 0.1, delta),
+    "pac_bayes_kl": lambda m, delta: bounds.pac_bayes_kl(m, 12.0, delta),
+    "with errors": lambda m, delta: bounds.pac_bayes_kl(m, 12.0, delta, empirical_error=0.2),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_more_examples_help_and_more_confidence_costs(form):
+    values = form(M, DELTAS[:, None])
+    assert values.shape == (6, 60)
+    assert np.isfinite(values).all()
+    assert (values > 0).all()
+    start = 5 if form is FORMS["relaxed"] else 0
+    # The two oldest forms grow first, where they are far above 1.
+    falls = np.diff(values, axis=1) <= 0
+    assert (falls | (values[:, 1:] > 1))[:, start:].all()
+    assert (np.diff(values, axis=0) < 0)[values[1:] < 1].all()
+    assert (np.diff(values, axis=0) <= 0).all()
+
+
+def test_monotone_in_sparsity_margin_and_volume():
+    m = np.array([50.0, 1000, 10**6])[:, None]
+    d = np.arange(1.0, 51)
+    assert (np.diff(bounds.sparsity(m, d), axis=1) > 0).all()
+    kappa = np.floor(np.geomspace(1, 1e12, 300))
+    assert (np.diff(bounds.pac_margin(m, kappa), axis=1) >= 0).all()
+    limited = bounds.margin(m, kappa)
+    assert (limited[:, 1:] >= limited[:, :-1]).all()
+    gamma = np.geomspace(1e-8, 1, 300)
+    assert (np.diff(bounds.luckiness(m, gamma), axis=1) <= 0).all()
+    assert (np.diff(bounds.linear_svm(m, 20, gamma), axis=1) < 0).all()
+    assert (np.diff(bounds.mistakes(gamma)) <= 0).all()
+    volume = -np.geomspace(1e6, 1e-3, 300)
+    assert (np.diff(bounds.volume_gibbs(m, volume), axis=1) < 0).all()
+    assert (np.diff(bounds.pac_bayes_kl(m, -volume), axis=1) <= 0).all()
+    angle = np.linspace(1e-3, np.pi, 300)
+    n = np.array([2.0, 3, 10, 1000, 10**6])[:, None]
+    caps = bounds.cap_log_fraction(n, angle)
+    assert (np.diff(caps, axis=1) >= 0).all()
+    below = angle < np.pi / 2
+    assert (np.diff(caps[:, below], axis=1) > 0).all()
+    assert (np.diff(caps[:, below], axis=0) < 0).all()
+    errors = np.linspace(0, 1, 101)
+    risks = bounds.pac_bayes_kl(m, 3.0, empirical_error=errors)
+    assert (risks >= errors).all()
+    assert (np.diff(risks, axis=1) >= 0).all()
+
+
+def test_extreme_arguments_give_finite_logs():
+    tiny = np.array([1e-300, 1e-100, 1e-8, np.pi / 2 - 1e-15, np.pi / 2, np.pi / 2 + 1e-15, np.pi])
+    for n in (1, 2, 3, 4, 5, 100, 99_999, 10**6):
+        values = bounds.cap_log_fraction(n, tiny)
+        assert np.isfinite(values).all()
+        assert (np.diff(values) >= 0).all()
+        assert values[-1] == pytest.approx(0, abs=1e-16)
+        near = values[3:6]
+        np.testing.assert_allclose(near, -math.log(2), atol=1e-11)
+    assert bounds.cap_log_fraction(10**6, 1e-300) == pytest.approx(
+        -999_999 * 300 * math.log(10), rel=1e-4
+    )
+    with np.errstate(all="raise"):
+        assert bounds.volume_gibbs(10**9, -1e6) == pytest.approx(1e-3, rel=1e-4)
+        assert bounds.pac_bayes_kl(10**9, 1e6) == pytest.approx(1e-3, rel=1e-3)
+        assert bounds.pac_bayes_kl(10, 1e300) == 1
+        assert bounds.linear_svm(10**9, 10**6, 1e-300) > 1
+        assert 0 < bounds.sparsity(10**9, 10**8, 1e-300) < 1
+        assert math.isfinite(bounds.pac_margin(10**9, 10**18))
+        assert math.isfinite(bounds.luckiness(10**9, 1e-150))
+        assert bounds.hoeffding_samples(10**9, 1e-9, 1e-300) > 1e27
+
+
+def test_arrays_broadcast_and_numbers_stay_numbers():
+    assert isinstance(bounds.sparsity(100, 5), float)
+    assert isinstance(bounds.cap_log_fraction(np.int64(3), 1), float)
+    assert bounds.sparsity([100, 200], [[5], [6], [7]]).shape == (3, 2)
+    grid = bounds.linear_svm([100, 200], 3, [[0.1], [0.2]], 0.01)
+    for i, gamma in enumerate((0.1, 0.2)):
+        for j, m in enumerate((100, 200)):
+            assert grid[i, j] == bounds.linear_svm(m, 3, gamma, 0.01)
+    assert bounds.volume_bayes(np.zeros(0) + 5, -1.0).shape == (0,)
+    assert bounds.cap_log_fraction([], 1.0).shape == (0,)
+
+
+def test_hoeffding_is_sufficient():
+    n, epsilon, eta = 5, 0.5, 0.1
+    k = bounds.hoeffding_samples(n, epsilon, eta)
+    exact = n * 4 / (2 * epsilon**2) * math.log(2 * n / eta)
+    assert k - 1 <= exact < k
+    # Components at the ends of the interval vary the most.
+    rng = np.random.default_rng(seed(3))
+    means = 2 * rng.binomial(int(k), 0.5, (20_000, n)) / k - 1
+    assert (np.linalg.norm(means, axis=1) >= epsilon).mean() <= eta
+    assert bounds.hoeffding_samples(n, epsilon, eta, low=0.0, high=0.2) < k / 50
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (
+            lambda: bounds.sparsity(0, 1),
+            ValueError,
+            "m must be a whole number of at least 1; got 0",
+        ),
+        (lambda: bounds.sparsity(10.5, 1), ValueError, "m must be a whole number .* got 10.5"),
+        (lambda: bounds.sparsity([10, np.nan], 1), ValueError, r"m must be .* got nan at \[1\]"),
+        (lambda: bounds.sparsity(10, 0), ValueError, "d must be .* at least 1; got 0"),
+        (lambda: bounds.sparsity(10, 11), ValueError, "d must be at most m; got 11 for m = 10"),
+        (lambda: bounds.sparsity(10, True), TypeError, "d must be .* got a boolean"),
+        (lambda: bounds.sparsity(10, "1"), TypeError, "d must hold real numbers"),
+        (lambda: bounds.sparsity(10, None), TypeError, "d must hold real numbers"),
+        (lambda: bounds.sparsity(10, 1, 0.0), ValueError, r"delta must be finite and in \(0, 1\)"),
+        (lambda: bounds.sparsity(10, 1, 1.0), ValueError, r"delta must be .* got 1"),
+        (
+            lambda: bounds.sparsity([10, 20], [1, 2, 3]),
+            ValueError,
+            r"broadcast .* m \(2,\), d \(3,\)",
+        ),
+        (lambda: bounds.margin(10, 0), ValueError, "kappa must be"),
+        (lambda: bounds.margin(100, 20, n=3), ValueError, r"n must be .* \[4, inf\); got 3"),
+        (
+            lambda: bounds.margin(100, 25, n=4),
+            ValueError,
+            "kappa must be below m / n = 25 .* got 25",
+        ),
+        (lambda: bounds.mistakes(0.0), ValueError, r"margin must be .* \(0, inf\); got 0"),
+        (lambda: bounds.mistakes(2.0), ValueError, "margin must be at most radius"),
+        (
+            lambda: bounds.mistakes(1e-200),
+            ValueError,
+            "margin must be at least 1e-154 times radius",
+        ),
+        (lambda: bounds.mistakes(0.5, np.inf), ValueError, "radius must be finite"),
+        (lambda: bounds.pac_margin(10, 1.5), ValueError, "kappa must be a whole number"),
+        (lambda: bounds.luckiness(10, -0.1), ValueError, "margin must be"),
+        (
+            lambda: bounds.luckiness(10, 0.2, radius=0.1),
+            ValueError,
+            "margin must be at most radius",
+        ),
+        (
+            lambda: bounds.volume_gibbs(10, 0.1),
+            ValueError,
+            r"log_volume must be .*\(-inf, 0\]; got 0.1",
+        ),
+        (lambda: bounds.volume_bayes(10, -np.inf), ValueError, "log_volume must be .* got -inf"),
+        (lambda: bounds.linear_svm(10, 0, 0.5), ValueError, "n must be a whole number"),
+        (lambda: bounds.linear_svm(10, 3, 1.1), ValueError, r"margin must be .* \(0, 1\]; got 1.1"),
+        (lambda: bounds.pac_bayes_kl(10, -1.0), ValueError, r"kl must be .* \[0, inf\)"),
+        (
+            lambda: bounds.pac_bayes_kl(10, 1.0, empirical_error=1.5),
+            ValueError,
+            "empirical_error must",
+        ),
+        (lambda: bounds.cap_log_fraction(3, 0.0), ValueError, "angle must be"),
+        (
+            lambda: bounds.cap_log_fraction(3, 3.2),
+            ValueError,
+            r"angle must be .* 3.14159\]; got 3.2",
+        ),
+        (lambda: bounds.cap_log_fraction(2.5, 1.0), ValueError, "n must be a whole number"),
+        (lambda: bounds.hoeffding_samples(3, 0.0), ValueError, "epsilon must be"),
+        (lambda: bounds.hoeffding_samples(3, 0.1, 1.0), ValueError, "eta must be"),
+        (lambda: bounds.hoeffding_samples(3, 0.1, low=1.0), ValueError, "low must be below high"),
+        (lambda: bounds.hoeffding_samples(3, 1e-200), ValueError, "epsilon must not be so small"),
+    ],
+)
+def test_bad_arguments_are_named(call, error, text):
+    with pytest.raises(error, match=text):
+        call()
+
+
+# --- mirrored version space ---
+
+
+@pytest.mark.parametrize(("softness", "offset"), [(0.0, 0.0), (0.3, 0.0), (0.2, 1.0)])
+def test_mirrored_planes(softness, offset):
+    """Against explicit feature vectors: a vector is inside if it and its image are in V."""
+    m, r = 12, 4
+    x, space = taught(m, r, 5, softness=softness, offset=offset)
+    phi = np.hstack([x, np.full((m, 1), math.sqrt(offset)), math.sqrt(softness) * np.eye(m)])
+    c = 3.7 * space.feasible_point(random_state=seed(1))
+    w = phi.T @ c
+    w /= np.linalg.norm(w)
+    mirrored = 2 * np.outer(phi @ w, w) - phi
+    planes = np.concatenate([phi, mirrored])
+    region = bounds.mirrored_space(space, c)
+    np.testing.assert_allclose(region.gram, planes @ planes.T, atol=1e-12)
+    np.testing.assert_array_equal(region.y, np.tile(space.y, 2))
+    # Near w, where some vectors are inside and some are not.
+    rng = np.random.default_rng(seed(4))
+    draws = space.sample(length=300.0, n_draws=200, random_state=seed(4)).draws.reshape(-1, m)
+    near = draws + 10 ** rng.uniform(-1, 2, (len(draws), 1)) * c / np.linalg.norm(phi.T @ c)
+    vectors = near @ phi
+    images = 2 * np.outer(vectors @ w, w) - vectors
+    inside = ((vectors @ phi.T) * space.y > 0).all(axis=1) & ((images @ phi.T) * space.y > 0).all(
+        axis=1
+    )
+    assert 0 < inside.mean() < 1
+    signed = np.concatenate([space.y, space.y]) * (vectors @ planes.T)
+    np.testing.assert_array_equal(inside, (signed > 0).all(axis=1))
+
+
+def test_volume_of_the_mirrored_space_is_the_share_of_draws_whose_image_is_inside():
+    for index, (m, r, softness) in enumerate(((30, 4, 0.0), (60, 6, 0.0), (15, 3, 0.5))):
+        _, space = taught(m, r, 20 + index, softness=softness)
+        result = space.sample(length=600.0, n_draws=500, random_state=seed(index))
+        c = result.center
+        gram = space.gram + np.diag(space.softness)
+        f = gram @ c
+        draws = result.draws
+        images = 2 * (draws @ f)[..., None] * c - draws
+        inside = (space.margins(images) > 0).all(axis=-1)
+        share = inside.mean()
+        # Trajectories are independent of one another: their spread tells the error.
+        error = inside.mean(axis=1).std(ddof=1) / math.sqrt(len(inside))
+        whole = space.log_volume(tol=0.05, random_state=seed(index))
+        part = bounds.mirrored_space(space, c).log_volume(tol=0.05, random_state=seed(index + 9))
+        spread = math.hypot(whole.error, part.error, error / share)
+        assert 0.02 < share < 1
+        # Four trajectories tell their spread to a factor of two or so.
+        assert abs(part.value - whole.value - math.log(share)) < 6 * spread < 1.0
+
+
+def test_a_symmetric_version_space_is_its_own_mirror_image():
+    """In the plane about the middle of the arc, whose length is known."""
+    angle = 0.7
+    normals = np.array([[math.sin(angle), -math.cos(angle)], [0.0, 1.0]])
+    space = VersionSpace(normals @ normals.T, [1, 1])
+    middle = np.linalg.solve(normals.T, [math.cos(angle / 2), math.sin(angle / 2)])
+    found = bounds.bayes_point(space, middle, 0.1, tol=0.05, random_state=seed(6))
+    exact = math.log(angle / (2 * math.pi))
+    known = found.quantities
+    assert known["m"] == 2
+    assert known["delta"] == 0.1
+    assert abs(known["log_volume"] - exact) < 4.5 * known["log_volume_error"] < 0.25
+    assert found.value == bounds.volume_bayes(2, known["log_volume"], 0.1)
+    assert found.standard_error == pytest.approx(known["log_volume_error"])  # 2 / m = 1
+    assert found.vacuous
+    assert not found.refused
+    assert "bayes_point: risk of weight vector <=" in found.summary()
+    assert "vacuous" in repr(found)
+
+
+def test_bad_points_are_refused():
+    _, space = taught(20, 3, 30)
+    inside = space.feasible_point(random_state=0)
+    for call in (bounds.mirrored_space, bounds.bayes_point):
+        with pytest.raises(ValueError, match="in version space; got one that violates 20 of 20"):
+            call(space, -inside)
+        with pytest.raises(ValueError, match="dual_coef must not be all zero"):
+            call(space, np.zeros(20))
+        with pytest.raises(ValueError, match=r"dual_coef must have shape \(20,\)"):
+            call(space, inside[:3])
+    with pytest.raises(ValueError, match="delta must be"):
+        bounds.bayes_point(space, inside, 0.0)
+    with pytest.raises(ValueError, match="tol must be"):
+        bounds.bayes_point(space, inside, tol=0.0)
+    with pytest.raises(ValueError, match="other than zero"):
+        bounds.normalized_margins(space, np.zeros(20))
+    with pytest.raises(ValueError, match="bins must be an integer of at least 1"):
+        bounds.margin_histogram(space, inside, bins=0)
+
+
+def test_normalized_margins():
+    x, space = taught(25, 3, 31, offset=1.0)
+    c = np.random.default_rng(seed(7)).standard_normal(25)
+    phi = np.hstack([x, np.ones((25, 1))])
+    w = phi.T @ c
+    exact = space.y * (phi @ w) / np.linalg.norm(w) / np.linalg.norm(phi, axis=1)
+    for scale in (1.0, 1e-140, 1e140):
+        np.testing.assert_allclose(bounds.normalized_margins(space, scale * c), exact, atol=1e-12)
+    counts, edges = bounds.margin_histogram(space, c, bins=7)
+    expected, expected_edges = np.histogram(exact, bins=7)
+    np.testing.assert_array_equal(counts, expected)
+    np.testing.assert_allclose(edges, expected_edges, atol=1e-12)
+
+
+def test_a_ball_is_a_part_of_what_is_symmetric_and_that_of_version_space():
+    """And the claim that the Bayes point has more room around it than the maximal margin."""
+    gains = []
+    for k in range(100 if SLOW else 20):
+        _, space = taught(40, 5, 200 + k)
+        center = space.sample(tol=0.05, random_state=seed(k)).center
+        widest = space.max_margin(tol=1e-3).dual_coef
+        whole = space.log_volume(random_state=seed(k))
+        values = []
+        for c in (center, widest):
+            found = bounds.bayes_point(space, c, tol=0.1, random_state=seed(k)).quantities
+            margin = bounds.normalized_margins(space, c).min()
+            ball = bounds.cap_log_fraction(5, math.asin(margin))
+            assert ball <= found["log_volume"] + 5 * found["log_volume_error"]
+            spread = math.hypot(whole.error, found["log_volume_error"])
+            assert found["log_volume"] <= whole.value + 5 * spread
+            values.append(found["log_volume"])
+        gains.append(values[0] - values[1])
+    gains = np.array(gains)
+    assert gains.mean() > 3 * gains.std(ddof=1) / math.sqrt(len(gains))
+    assert (gains > 0).mean() > 0.8
+
+
+def test_rank_decides_the_dimension_of_a_ball():
+    x, space = taught(60, 4, 40)
+    c = space.max_margin(tol=1e-2).dual_coef
+    found = bounds.table(space.gram, space.y, c, rule="max_margin", tol=1.0, random_state=0)
+    row = found.find("linear_svm")
+    assert row.quantities["n"] == 4
+    assert row.quantities["margin"] == bounds.normalized_margins(space, c).min()
+    wide = kernels.RBF(0.5)(x)
+    c = VersionSpace(wide, space.y).max_margin(tol=1e-2).dual_coef
+    found = bounds.table(wide, space.y, c, rule="max_margin", tol=1.0, random_state=0)
+    assert found.find("linear_svm").quantities["n"] == 60

@@ -1,0 +1,490 @@
+"""The table of bounds: what it holds, what it refuses, and whether the bounds hold."""
+
+import math
+import os
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.datasets import load_iris, make_moons
+
+from bayespoint import BayesPointClassifier, ConvergenceWarning, VersionSpace, bounds
+from bayespoint.kernels import RBF, Linear
+
+SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
+SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
+
+ZERO_ERROR = ("bayes_point", "linear_svm", "luckiness", "pac_margin")
+
+
+def seed(index):
+    return index + 7919 * SHIFT
+
+
+def taught(m, r, rng, *, noise=0.0):
+    """Gaussian examples, labels of a teacher with some of them flipped, and the teacher."""
+    x, teacher = rng.standard_normal((m, r)), rng.standard_normal(r)
+    y = np.where(x @ teacher > 0, 1, -1) * np.where(rng.uniform(size=m) < noise, -1, 1)
+    return x, y, teacher / np.linalg.norm(teacher)
+
+
+def perceptron(gram, y):
+    """Dual coefficients of the perceptron, examples in order until none is wrong."""
+    c, wrong = np.zeros(len(y)), True
+    while wrong:
+        wrong = False
+        for i in range(len(y)):
+            if y[i] * (gram[i] @ c) <= 0:
+                c[i] += y[i]
+                wrong = True
+    return c
+
+
+# --- what the table holds ---
+
+
+@pytest.fixture(scope="module")
+def example():
+    rng = np.random.default_rng(seed(0))
+    x, y, _ = taught(120, 4, rng)
+    space = VersionSpace(x @ x.T, y)
+    return x, y, space, space.sample(tol=0.05, random_state=seed(0))
+
+
+def test_rows_are_the_functions(example):
+    _, y, space, result = example
+    found = bounds.table(space.gram, y, 5 * result.center, delta=0.02, random_state=0)
+    m = len(y)
+    whole = found.find("volume_gibbs")
+    part = found.find("bayes_point")
+    log_volume = whole.quantities["log_volume"]
+    assert whole.value == bounds.volume_gibbs(m, log_volume, 0.02)
+    assert found.find("volume_bayes", of="vote").value == bounds.volume_bayes(m, log_volume, 0.02)
+    assert part.value == bounds.volume_bayes(m, part.quantities["log_volume"], 0.02)
+    for of, factor, region in (("one draw", 1, whole), ("vote", 2, whole), ("center", 2, part)):
+        row = found.find("pac_bayes_kl", of=of)
+        kl = -region.quantities["log_volume"]
+        assert row.value == pytest.approx(factor * bounds.pac_bayes_kl(m, kl, 0.02), rel=1e-13)
+        moved = kl + region.quantities["log_volume_error"]
+        expected = factor * bounds.pac_bayes_kl(m, moved, 0.02) - row.value
+        assert row.standard_error == pytest.approx(expected, rel=1e-6)
+        assert 0 < row.standard_error < 0.02
+    error = whole.quantities["log_volume_error"]
+    assert 0 < error <= 0.3
+    assert whole.standard_error == pytest.approx(error / m)
+    assert part.standard_error == pytest.approx(2 * part.quantities["log_volume_error"] / m)
+
+    margin = bounds.normalized_margins(space, result.center).min()
+    ball = found.find("volume_bayes", region="largest ball")
+    cap = bounds.cap_log_fraction(4, math.asin(margin))
+    assert ball.value == pytest.approx(bounds.volume_bayes(m, cap, 0.02), rel=1e-12)
+    assert ball.standard_error == 0
+    svm = found.find("linear_svm")
+    assert svm.value == pytest.approx(bounds.linear_svm(m, 4, margin, 0.02), rel=1e-12)
+    assert svm.quantities["n"] == 4
+    lucky = found.find("luckiness")
+    assert lucky.value == pytest.approx(bounds.luckiness(m, margin, 0.02), rel=1e-12)
+    kappa = bounds.mistakes(margin)
+    assert found.find("pac_margin").value == bounds.pac_margin(m, kappa, 0.02)
+    assert [row.name for row in found if row.refused] == ["sparsity", "margin"]
+    assert found.m == m
+    assert found.delta == 0.02
+    assert all(row.quantities["delta"] == 0.02 for row in found if not row.refused)
+
+
+def test_rows_of_other_rules(example):
+    _, y, space, _ = example
+    m = len(y)
+    widest = space.max_margin(tol=1e-3).dual_coef
+    found = bounds.table(space.gram, y, widest, rule="max_margin", tol=1.0, random_state=0)
+    d = np.count_nonzero(widest)
+    assert found.find("sparsity").value == bounds.sparsity(m, d)
+    assert found.find("margin").refused
+    assert {row.of for row in found} == {"weight vector"}
+    c = perceptron(space.gram, y)
+    found = bounds.table(space.gram, y, c, rule="perceptron", tol=1.0, random_state=0)
+    assert found.find("sparsity").quantities["d"] == np.count_nonzero(c)
+    row = found.find("margin")
+    w = math.sqrt(c @ space.gram @ c)
+    assert row.quantities["margin"] == pytest.approx((space.gram @ c * y).min() / w)
+    assert row.quantities["radius"] == pytest.approx(math.sqrt(space.gram.diagonal().max()))
+    kappa = bounds.mistakes(row.quantities["margin"], row.quantities["radius"])
+    assert row.value == bounds.margin(m, kappa)
+
+
+def test_candidates_cost_the_logarithm_of_their_number(example):
+    _, y, space, result = example
+    one = bounds.table(space.gram, y, result.center, tol=1.0, random_state=1)
+    many = bounds.table(space.gram, y, result.center, tol=1.0, random_state=1, candidates=50)
+    for name, factor in (("volume_gibbs", 1), ("bayes_point", 2), ("linear_svm", 2)):
+        difference = many.find(name).value - one.find(name).value
+        assert difference == pytest.approx(factor * math.log(50) / len(y), rel=1e-9)
+    assert many.delta == 0.05
+    assert many.find("luckiness").quantities["delta"] == pytest.approx(0.001)
+
+
+def test_table_as_text(example):
+    _, y, space, _ = example
+    center = VersionSpace(space.gram, y, softness=0.1).sample(random_state=0).center
+    found = bounds.table(space.gram, y, center, softness=0.1, tol=1.0, random_state=0)
+    text = found.summary()
+    assert len(found) == 12 == len(list(found))
+    assert found[0].name == "volume_gibbs"
+    for row in found:
+        assert row.name in text
+        assert row.name in found._repr_html_()
+    assert "[1] If inputs of new examples are never among those of the training examples" in text
+    assert "(vacuous)" in text
+    assert max(map(len, text.splitlines())) <= 100
+    assert repr(found) == "<RiskBounds: 10 bounds and 2 refused, m=120, delta=0.05>"
+    assert found[0].summary().startswith("volume_gibbs: risk of one draw <= ")
+    assert "If inputs" in found[0].summary()
+    assert repr(found[-1]) == "<RiskBound: margin of center: refused>"
+    assert found[-1].vacuous
+    assert math.isnan(found[-1].value)
+    with pytest.raises(
+        KeyError, match="name, of and region must be those of a row; got 'mistakes'"
+    ):
+        found.find("mistakes")
+    with pytest.raises(KeyError):
+        found.find("bayes_point", of="vote")
+
+
+# --- what it refuses ---
+
+
+def test_training_errors(example):
+    _, y, space, result = example
+    wrong = y.copy()
+    wrong[:3] *= -1
+    found = bounds.table(
+        space.gram, wrong, result.center, rule="max_margin", softness=0.0, random_state=0
+    )
+    for row in found:
+        if row.name in (*ZERO_ERROR, "pac_bayes_kl", "volume_bayes"):
+            assert row.refused
+            assert "violates 3 of 120 examples" in row.reason
+    # The center has a coefficient for every example: none is left out.
+    assert found.find("sparsity").value == math.inf
+    sparse = np.where(np.arange(120) < 60, result.center, 0.0)
+    left = bounds.table(space.gram, y, sparse, rule="perceptron", tol=1.0, random_state=0)
+    margins = space.margins(sparse)
+    if (margins[60:] <= 0).any():
+        assert f"violates {(margins[60:] <= 0).sum()} of the 60" in left.find("sparsity").reason
+    else:
+        assert not left.find("sparsity").refused
+
+
+def test_a_support_vector_may_be_wrong():
+    """Sparsity asks only that the examples left out are classified correctly."""
+    x = np.array([[1.0], [2.0], [-1.0], [-2.0], [0.5]])
+    y = np.array([1, 1, -1, -1, -1])
+    c = np.array([1.0, 0, -1, 0, -0.1])
+    found = bounds.table(x @ x.T, y, c, rule="max_margin")
+    assert found.find("sparsity").value == bounds.sparsity(5, 3)
+    assert found.find("linear_svm").refused
+
+
+def test_version_space_that_is_empty():
+    x = np.array([[1.0], [1.5], [-1.0]])
+    with np.errstate(all="raise"):
+        found = bounds.table(x @ x.T, [1, -1, -1], [1.0, 0.0, 0.0], random_state=0)
+    assert all(row.refused for row in found)
+    assert "different labels" in found.find("volume_gibbs").reason
+
+
+def test_label_noise_is_bounded_by_relative_entropy():
+    """Orthogonal planes: everything is known of each posterior."""
+    m = 40
+    y = np.resize([1, -1, 1], m)
+    space = VersionSpace(np.eye(m), y)
+    for noise in (0.1, (0.05, 0.2)):
+        first, second = noise if isinstance(noise, tuple) else (noise, noise)
+        # Odds of an observed label that its plane is violated, by Bayes' theorem.
+        odds = np.where(y > 0, first / (1 - second), second / (1 - first))
+        flipped = odds / (1 + odds)
+        entropy = flipped * np.log(flipped) + (1 - flipped) * np.log(1 - flipped)
+        exact = float((math.log(2) + entropy).sum())
+        kappa = tuple(float(odds[y == sign][0]) for sign in (-1, 1))
+        result = space.sample(length=2000.0, n_draws=500, transparency=kappa, random_state=seed(2))
+        found = bounds.table(
+            np.eye(m),
+            y,
+            result.center,
+            label_noise=noise,
+            draws=result.draws,
+            tol=0.1,
+            random_state=seed(3),
+        )
+        row = found.find("pac_bayes_kl", of="one draw")
+        known = row.quantities
+        assert abs(known["kl"] - exact) < 4.5 * known["kl_error"] < 2.0
+        wrong = flipped.mean()
+        assert abs(known["empirical_error"] - wrong) < 4.5 * known["empirical_error_error"] < 0.1
+        expected = bounds.pac_bayes_kl(m, known["kl"], empirical_error=known["empirical_error"])
+        assert row.value == pytest.approx(expected, rel=1e-12)
+        assert row.value > known["empirical_error"]
+        assert row.standard_error > 0
+        vote = found.find("pac_bayes_kl", of="vote")
+        assert vote.value == pytest.approx(2 * row.value)
+        assert row.region == vote.region == "posterior"
+        for other in found:
+            if other not in (row, vote):
+                assert other.refused
+
+
+GIVEN = {"softness": 0.1, "optimizer": None, "random_state": 0}
+
+
+def classifier(**settings):
+    X, y = make_moons(60, noise=0.1, random_state=0)
+    given = {"kernel": RBF(1.0), **GIVEN} | settings
+    return BayesPointClassifier(**given).fit(X, y), X, y
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"kernel": None}, "length scale was computed from the inputs"),
+        ({"kernel": "rbf"}, "length scale was computed from the inputs"),
+        ({"kernel": None, "optimizer": "evidence"}, "searched for the largest evidence"),
+        ({"softness": "evidence", "optimizer": "evidence"}, "searched for the largest evidence"),
+        ({"class_weight": "balanced"}, "class weights, and so the softness"),
+    ],
+)
+def test_a_prior_made_from_the_examples(settings, reason):
+    model, _, _ = classifier(**settings)
+    for candidates in (1, 10):
+        found = model.risk_bounds(candidates=candidates)
+        assert len(found) == 12
+        for row in found:
+            assert row.refused
+            assert reason in row.reason
+
+
+def test_a_prior_that_was_given():
+    for settings in (
+        {},
+        {"class_weight": {0: 1.0, 1: 2.0}},
+        {"kernel": "poly", "softness": 1.0},
+        {"kernel": "linear", "softness": 1.0},
+        {"label_noise": (0.1, 0.2)},
+        {"label_noise": 0.1, "class_weight": {0: 1.0, 1: 2.0}},
+    ):
+        model, _, _ = classifier(**settings)
+        found = model.risk_bounds(random_state=seed(4), tol=1.0)
+        held = [row for row in found if not row.refused]
+        assert len(held) == (2 if "label_noise" in settings else 10)
+        for row in held:
+            assert "with softness" in row.condition
+            assert row.value > 0
+
+
+def test_classifier_and_table_agree():
+    model, X, y = classifier(fit_intercept=True, class_weight={0: 1.0, 1: 2.0})
+    found = model.risk_bounds(0.1, random_state=5, candidates=3)
+    softness = np.where(y == 1, 0.05, 0.1)
+    expected = bounds.table(
+        RBF(1.0)(X),
+        y,
+        model.dual_coef_[0],
+        softness=softness,
+        offset=1.0,
+        delta=0.1,
+        candidates=3,
+        random_state=5,
+    )
+    for row, other in zip(found, expected, strict=True):
+        assert (row.name, row.of, row.region, row.refused) == (
+            other.name,
+            other.of,
+            other.region,
+            other.refused,
+        )
+        if not row.refused:
+            error = row.standard_error + other.standard_error
+            assert abs(row.value - other.value) <= 4 * error + 1e-9 * row.value
+
+
+def test_precomputed_kernel():
+    model, X, y = classifier()
+    gram = RBF(1.0)(X)
+    other = BayesPointClassifier("precomputed", **GIVEN).fit(gram, y)
+    found = other.risk_bounds(gram=gram, random_state=0, tol=1.0)
+    expected = model.risk_bounds(random_state=0, tol=1.0)
+    row, same = (table.find("linear_svm") for table in (found, expected))
+    assert row.value == pytest.approx(same.value, rel=1e-6)
+    with pytest.raises(ValueError, match=r"gram must be the .* matrix given to fit"):
+        other.risk_bounds()
+    with pytest.raises(ValueError, match=r"gram must have shape \(60, 60\); got shape \(3, 3\)"):
+        other.risk_bounds(gram=np.eye(3))
+    with pytest.raises(ValueError, match="gram must be None unless"):
+        model.risk_bounds(gram=gram)
+
+
+def test_several_classes():
+    X, y = load_iris(return_X_y=True)
+    model = BayesPointClassifier(RBF(1.0), **GIVEN).fit(X, y)
+    found = model.risk_bounds(tol=1.0, random_state=0)
+    assert len(found) == 3
+    setosa, versicolor, _ = (table.find("bayes_point").value for table in found)
+    assert setosa < versicolor  # the class that stands apart
+
+
+def test_a_volume_known_too_badly_is_said(example):
+    _, y, space, result = example
+    with pytest.warns(ConvergenceWarning, match="raise max_length"):
+        bounds.table(
+            space.gram,
+            y,
+            result.center,
+            rule="max_margin",
+            tol=1e-3,
+            max_length=1.0,
+            random_state=0,
+        )
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "text"),
+    [
+        ({"delta": 0.0}, ValueError, r"delta must be .* \(0, 1\); got 0.0"),
+        ({"delta": "0.05"}, TypeError, "delta must be"),
+        ({"rule": "bayes"}, ValueError, "rule must be one of 'bayes_point', 'max_margin'"),
+        ({"candidates": 0}, ValueError, "candidates must be an integer of at least 1; got 0"),
+        ({"candidates": 2.0}, TypeError, "candidates must be an integer"),
+        ({"tol": 0.0}, ValueError, "tol must be"),
+        ({"max_length": -1.0}, ValueError, "max_length must be"),
+        ({"random_state": -1}, ValueError, "random_state must be"),
+        ({"n_jobs": 0}, ValueError, "n_jobs must be"),
+        ({"label_noise": 0.6}, ValueError, "label_noise must be"),
+        ({"label_noise": 0.1}, ValueError, "draws must hold draws from the posterior"),
+        ({"label_noise": 0.1, "rule": "perceptron"}, ValueError, "label_noise must be 0 with rule"),
+        ({"label_noise": 0.1, "draws": np.ones((2, 3))}, ValueError, r"n_draws, m\); got shape"),
+        (
+            {"label_noise": 0.1, "draws": np.ones(7)},
+            ValueError,
+            r"draws must have shape \(..., 3\)",
+        ),
+        (
+            {"label_noise": (0.1, 0.0), "draws": np.ones((1, 4, 3))},
+            ValueError,
+            "draws must be from the posterior with this label_noise",
+        ),
+        ({"dual_coef": np.zeros(3)}, ValueError, "other than zero"),
+        ({"dual_coef": np.ones(4)}, ValueError, r"dual_coef must have shape \(3,\)"),
+        ({"y": [1, 2, 3]}, ValueError, "y must hold labels"),
+        ({"gram": np.ones((2, 3))}, ValueError, "gram must be a square matrix"),
+    ],
+)
+def test_bad_settings(settings, error, text):
+    given = {"gram": np.eye(3), "y": [1, 1, -1], "dual_coef": [1.0, 1.0, -1.0]} | settings
+    with pytest.raises(error, match=text):
+        bounds.table(**given)
+
+
+# --- whether the bounds hold ---
+
+
+def true_risks(x, teacher, center, draws, rng, noise=0.0):
+    """Risk of the center, of one draw on average, and of the vote of the draws."""
+
+    def angle(w):
+        cosine = w @ teacher / np.linalg.norm(w, axis=-1)
+        return np.arccos(np.clip(cosine, -1, 1)) / np.pi
+
+    weights = draws.reshape(-1, len(x)) @ x
+    tests = rng.standard_normal((4000, len(teacher)))
+    wrong = np.sign(tests @ weights.T).sum(axis=1) * (tests @ teacher) <= 0
+    risks = {"center": angle(center @ x), "one draw": angle(weights).mean(), "vote": wrong.mean()}
+    return {of: noise + (1 - 2 * noise) * risk for of, risk in risks.items()}
+
+
+def holds(failures, problems, delta):
+    """Whether so many failures are no proof against a probability of at most delta."""
+    return stats.binom.sf(failures - 1, problems, delta) > 1e-4
+
+
+@pytest.mark.slow
+def test_bounds_hold_for_teachers():
+    """In r = 10 dimensions; a bound that forgets the volume is caught."""
+    delta, problems = 0.05, 500 if SLOW else 60
+    largest = 500 if SLOW else 120
+    failures, values = defaultdict(int), defaultdict(list)
+    for k in range(problems):
+        rng = np.random.default_rng(seed(1000 + k))
+        m = round(50 * (largest / 50) ** rng.uniform())
+        x, y, teacher = taught(m, 10, rng)
+        softness = float(rng.choice([0.0, 0.0, 0.5]))
+        space = VersionSpace(x @ x.T, y, softness=softness)
+        result = space.sample(tol=0.1, n_draws=50, random_state=rng)
+        risks = true_risks(x, teacher, result.center, result.draws, rng)
+        weights = {
+            "bayes_point": result.center,
+            "max_margin": space.max_margin(tol=1e-3).dual_coef,
+            "perceptron": perceptron(space.gram, y),
+        }
+        for rule, c in weights.items():
+            # The perceptron was run without softness.
+            soft = 0.0 if rule == "perceptron" else softness
+            found = bounds.table(
+                space.gram, y, c, rule=rule, softness=soft, delta=delta, tol=1.0, random_state=rng
+            )
+            mine = true_risks(x, teacher, c, result.draws[:, :1], rng)["center"]
+            for row in found:
+                # With softness a draw's noise is fresh at a new input: only w is without it.
+                if row.refused or (softness and row.of in ("one draw", "vote")):
+                    continue
+                risk = mine if row.of in ("center", "weight vector") else risks[row.of]
+                key = rule, row.name, row.of, row.region
+                failures[key] += bool(risk > row.value)
+                values[key].append(row.value)
+        if not softness:
+            failures["wrong"] += bool(risks["one draw"] > bounds.pac_bayes_kl(m, 0.0, delta))
+            values["wrong"].append(0.0)
+    assert len(values) == 10 + 7 + 8 + 1
+    for key, found in values.items():
+        assert len(found) >= problems / 2
+        if key == "wrong":
+            assert not holds(failures[key], len(found), delta)
+        else:
+            assert holds(failures[key], len(found), delta), key
+    # What the bounds are worth: the modern form beats that of 1999, and both the margin's.
+    mean = {key: np.mean(row) for key, row in values.items()}
+    center = [
+        mean["bayes_point", name, "center", region]
+        for name, region in (
+            ("pac_bayes_kl", "symmetric part"),
+            ("bayes_point", "symmetric part"),
+            ("volume_bayes", "largest ball"),
+            ("linear_svm", ""),
+            ("luckiness", ""),
+        )
+    ]
+    assert center == sorted(center)
+    assert center[0] < 0.8
+
+
+@pytest.mark.slow
+def test_bounds_hold_with_label_noise():
+    delta, problems, noise = 0.05, 60 if SLOW else 12, 0.1
+    failures = defaultdict(int)
+    for k in range(problems):
+        rng = np.random.default_rng(seed(5000 + k))
+        x, y, teacher = taught(150, 5, rng, noise=noise)
+        model = BayesPointClassifier(
+            Linear(),
+            softness=0.0,
+            optimizer=None,
+            label_noise=noise,
+            fit_intercept=False,
+            random_state=k,
+        ).fit(x, y)
+        risks = true_risks(x, teacher, model.dual_coef_[0], model.billiard_.draws, rng, noise)
+        for row in model.risk_bounds(delta, tol=1.0, random_state=k):
+            if not row.refused:
+                assert noise < row.value < 1
+                failures[row.of] += bool(risks[row.of] > row.value)
+    for of in ("one draw", "vote"):
+        assert holds(failures[of], problems, delta)
