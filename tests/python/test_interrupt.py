@@ -88,6 +88,30 @@ def test_sigint_ends_a_run(n_jobs, opaque, capsys):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
+@pytest.mark.skipif(
+    threading.current_thread() is not threading.main_thread(), reason="not the main thread"
+)
+@pytest.mark.parametrize("method", ["exact", "projected"])
+def test_sigint_ends_an_onion(method, capsys):
+    before = psutil.Process().num_threads()
+    sent = []
+
+    def interrupt():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = after(0.7, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        space().onion(method=method, tol=1e-12, max_length=1e15, n_jobs=2, random_state=0)
+    waited = time.monotonic() - sent[0]
+    timer.join()
+    with capsys.disabled():
+        print(f" [control returned after {waited:.3f} s]", end="")
+    assert waited < SLACK
+    assert settled_threads(before) <= before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
 def test_sigint_ends_a_search():
     x = np.random.default_rng(0).standard_normal((2000, 4))
     labels = np.random.default_rng(1).permutation(np.resize([1, -1], 2000))

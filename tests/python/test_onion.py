@@ -514,7 +514,8 @@ def test_too_many_layers_for_the_memory(monkeypatch):
     with pytest.raises(MemoryError, match=r"the onion with max_errors=\(1000000, 1000000\)"):
         space.onion(1_000_000)
     monkeypatch.setattr(_memory, "available", lambda: 1000)
-    with pytest.raises(MemoryError, match=r"9 layers of 4 coefficients.*only 1000 B"):
+    space = VersionSpace(np.eye(400), np.resize([1, -1], 400))
+    with pytest.raises(MemoryError, match=r"9 layers of 400 coefficients.*only 1000 B"):
         space.onion(2)
 
 
