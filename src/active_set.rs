@@ -364,7 +364,8 @@ impl<'s> ActiveSet<'s> {
             break;
         }
         self.follow(&before, self.bias - bias_before);
-        if self.place[e] != Place::Free && self.a[e] > 0.0 && self.a[e] < self.bounds.cost {
+        let alone = self.bounds.free_bias && self.free.is_empty();
+        if alone && self.a[e] > 0.0 && self.a[e] < self.bounds.cost {
             // The last that kept the balance has gone: the bias is free to give e its margin.
             self.move_bias(self.space.sign(e) * (1.0 - self.margins[e]));
             self.free.push_first(e);
