@@ -102,7 +102,7 @@ pub struct Reflection {
 /// A ball on the unit sphere of the span of the feature vectors.
 ///
 /// The plane coordinates `f_i = <b, φ_i>` and `g_i = <v, φ_i>` rotate with the ball (one fused pass an event);
-/// the dual coefficients rest in a [`Frame`] (O(1) an event). A rotating `f, g` costs the pass nothing that a
+/// the dual coefficients rest in a frame (O(1) an event). A rotating `f, g` costs the pass nothing that a
 /// resting one would save, since both are read and written anyway, and keeps the coordinate of the wall just hit an
 /// exact signed zero.
 #[derive(Clone, Debug)]

@@ -72,5 +72,5 @@ impl Error {
     }
 }
 
-/// Result with the engine's [`Error`].
+/// Result with the engine's [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;

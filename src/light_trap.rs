@@ -140,7 +140,7 @@ pub(crate) fn ball_at(
 ///
 /// # Errors
 ///
-/// As [`trap`].
+/// [`crate::Error::Interrupted`], and as the search for the largest margin.
 pub fn feasible_point(
     space: &VersionSpace<'_>,
     seed: u64,
