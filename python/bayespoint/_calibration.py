@@ -39,6 +39,12 @@ _CERTAIN = 8.0
 """Largest factor, and largest decision value that counts."""
 
 
+def size(m: int, n_problems: int, n_draws: int) -> float:
+    """Return the bytes that `Watched` takes for m examples, with what its factors need."""
+    watched = min(m, LARGEST)
+    return 8.0 * (2 * n_problems * n_draws * watched + 3 * watched * m)
+
+
 class Watched:
     """What calibration needs of the examples that predict each other: all, or a random thousand.
 

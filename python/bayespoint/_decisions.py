@@ -243,32 +243,53 @@ class DecisionsMixin:
         posterior = self._posterior()
         m = len(self._index)
         if posterior.inputs is not None:
-            _memory.require(8.0 * m * m, f"the kernel matrix of {m} examples")
-            gram, softness, offset = (
-                kernels.evaluate(self.kernel_, posterior.inputs),
-                self._softness,
-                self._offset,
-            )
+            spaces = self._spaces(None)
         elif posterior.factor.pivots is None:
             lower = posterior.factor.lower
-            gram, softness, offset = lower @ lower.T, np.zeros(m), 0.0
+            spaces = [
+                VersionSpace._over(lower @ lower.T, labels, softness=np.zeros(m), offset=0.0)
+                for labels in self._labels(self._index)
+            ]
         else:
             raise ValueError(
                 "evidence needs the kernel matrix, and with kernel='precomputed' a singular one is "
                 "not kept: ask VersionSpace(gram, y).evidence"
             )
-        noise: Any = self.label_noise_
-        if noise[0] == noise[1]:
-            noise = noise[0]
         rng = np.random.default_rng(_validation.seed(random_state))
-        found = []
-        for labels in self._labels(self._index):
-            space = VersionSpace._over(gram, labels, softness=softness, offset=offset)
-            one = space.evidence(
-                noise, tol=tol, max_length=max_length, n_jobs=self.n_jobs, random_state=rng
+        found = [
+            space.evidence(
+                self.label_noise_,
+                tol=tol,
+                max_length=max_length,
+                n_jobs=self.n_jobs,
+                random_state=rng,
             )
-            found.append(one)
+            for space in spaces
+        ]
         return found[0] if len(self.classes_) == 2 else found
+
+    def _spaces(self, gram: ArrayLike | None) -> list[VersionSpace]:
+        """Return the version space of each binary problem, all on one matrix."""
+        m = len(self._index)
+        if isinstance(self.kernel_, str):
+            if gram is None:
+                raise ValueError(
+                    "gram must be the (n_samples, n_samples) matrix given to fit with "
+                    "kernel='precomputed'; got None"
+                )
+            inputs: Any = _validation.dense("gram", gram)
+            if inputs.shape != (m, m):
+                raise ValueError(f"gram must have shape ({m}, {m}); got shape {inputs.shape}")
+        elif gram is not None:
+            raise ValueError("gram must be None unless kernel='precomputed'")
+        else:
+            inputs = self.X_fit_
+            _memory.require(8.0 * m * m, f"the kernel matrix of {m} examples")
+        matrix, _ = kernels.training_gram(self.kernel_, inputs, self._offset, self._softness)
+        return [
+            VersionSpace._over(matrix, labels, softness=self._softness, offset=self._offset)
+            for labels in self._labels(self._index)
+        ]
 
     @property
     def log_evidence_(self) -> Floats:
@@ -355,7 +376,6 @@ class DecisionsMixin:
         gram = kernels.evaluate(self.kernel_, everything)
         softness = np.concatenate([self._softness, np.full(len(inputs), self.softness_)])
         labels = np.concatenate([self._index, positive])
-        noise = self.label_noise_ if self.label_noise_[0] != self.label_noise_[1] else None
         rng = np.random.default_rng(_validation.seed(random_state))
         values, variance = [], 0.0
         for n in (m, total):
@@ -367,7 +387,7 @@ class DecisionsMixin:
             )
             try:
                 found = space.evidence(
-                    self.label_noise_[0] if noise is None else noise,
+                    self.label_noise_,
                     tol=tol / math.sqrt(2),
                     max_length=max_length,
                     n_jobs=self.n_jobs,

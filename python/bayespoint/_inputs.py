@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from bayespoint import kernels
+from bayespoint._validation import Labels
 
 
 def training(
@@ -36,6 +38,27 @@ def training(
     # What an earlier fit on an array may have left.
     vars(estimator).pop("n_features_in_", None)
     return checked  # type: ignore[no-any-return]
+
+
+def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the sorted classes and the index of each label among them.
+
+    Raises ValueError for labels that are no classes, or for one class alone.
+    """
+    check_classification_targets(y)
+    classes, index = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y must hold at least two classes; got one class: {classes[0]}")
+    return classes, np.asarray(index, dtype=np.intp)
+
+
+def one_vs_rest(index: NDArray[np.intp], n_classes: int) -> Labels:
+    """Return the labels -1 and +1 of each binary problem, shape (n_problems, m).
+
+    One problem for two classes, with the second positive; otherwise each class against the rest.
+    """
+    positives = [1] if n_classes == 2 else list(range(n_classes))
+    return np.where(index == np.array(positives)[:, None], 1, -1).astype(np.int8)
 
 
 def new(estimator: Any, kernel: object, X: ArrayLike) -> NDArray[Any]:

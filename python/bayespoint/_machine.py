@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayespoint import _inputs, _memory, _validation, kernels
@@ -36,16 +35,11 @@ class Machine(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _encode(self, y: NDArray[Any]) -> NDArray[np.intp]:
         """Set the classes and return the index of each label among them."""
-        check_classification_targets(y)
-        self.classes_, index = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y must hold at least two classes; got one class: {self.classes_[0]}")
-        return np.asarray(index, dtype=np.intp)
+        self.classes_, index = _inputs.encode(y)
+        return index
 
     def _labels(self, index: NDArray[np.intp]) -> Labels:
-        """Return the labels -1 and +1 of each binary problem, shape (n_problems, m)."""
-        positives = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
-        return np.where(index == np.array(positives)[:, None], 1, -1).astype(np.int8)
+        return _inputs.one_vs_rest(index, len(self.classes_))
 
     def _scaled(self, values: Floats) -> Floats:
         """Return the values in the scale of the decision function."""

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bayespoint import _memory, _validation, kernels, tuning
-from bayespoint._validation import Floats, Labels, RandomState
+from bayespoint import _validation, tuning
+from bayespoint._validation import Floats, RandomState
 from bayespoint.bounds._result import RiskBounds
 from bayespoint.bounds._table import bounds_of
+from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
 
 _TUNED = (
@@ -36,17 +37,17 @@ class RiskMixin:
     n_jobs: int | None
     classes_: NDArray[Any]
     dual_coef_: Floats
-    kernel_: Any
-    X_fit_: Floats | None
     softness_: float
     tuning_: tuning.Search | None
     label_noise_: tuple[float, float]
     billiard_: Any
-    _offset: float
-    _index: NDArray[np.intp]
     _softness: Floats
 
-    def _labels(self, index: NDArray[np.intp]) -> Labels:
+    def _spaces(self, gram: ArrayLike | None) -> list[VersionSpace]:
+        raise NotImplementedError
+
+    @property
+    def _results(self) -> list[BilliardResult]:
         raise NotImplementedError
 
     def risk_bounds(
@@ -125,7 +126,6 @@ class RiskMixin:
         check_is_fitted(self)
         space_of = self._spaces(gram)
         rng = np.random.default_rng(_validation.seed(random_state))
-        results = self.billiard_ if isinstance(self.billiard_, list) else [self.billiard_]
         tables = [
             bounds_of(
                 space,
@@ -141,32 +141,9 @@ class RiskMixin:
                 n_jobs=self.n_jobs,
                 random_state=rng,
             )
-            for space, center, result in zip(space_of, self.dual_coef_, results, strict=True)
+            for space, center, result in zip(space_of, self.dual_coef_, self._results, strict=True)
         ]
         return tables[0] if len(self.classes_) == 2 else tables
-
-    def _spaces(self, gram: ArrayLike | None) -> list[VersionSpace]:
-        """Return the version space of each binary problem, all on one matrix."""
-        m = len(self._index)
-        if isinstance(self.kernel_, str):
-            if gram is None:
-                raise ValueError(
-                    "gram must be the (n_samples, n_samples) matrix given to fit with "
-                    "kernel='precomputed'; got None"
-                )
-            inputs: Any = _validation.dense("gram", gram)
-            if inputs.shape != (m, m):
-                raise ValueError(f"gram must have shape ({m}, {m}); got shape {inputs.shape}")
-        elif gram is not None:
-            raise ValueError("gram must be None unless kernel='precomputed'")
-        else:
-            inputs = self.X_fit_
-            _memory.require(8.0 * m * m, f"the kernel matrix of {m} examples")
-        matrix, _ = kernels.training_gram(self.kernel_, inputs, self._offset, self._softness)
-        return [
-            VersionSpace._over(matrix, labels, softness=self._softness, offset=self._offset)
-            for labels in self._labels(self._index)
-        ]
 
     def _refusal(self) -> str:
         """Return why no bound holds, if the prior was made from the examples."""

@@ -12,7 +12,6 @@ from scipy import special
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import _calibration, _inputs, _memory, _validation, kernels, predictive, tuning
@@ -266,10 +265,7 @@ class BayesPointClassifier(DecisionsMixin, RiskMixin, ClassifierMixin, BaseEstim
             verbose=self.verbose,
         )
         inputs, y = _inputs.training(self, self.kernel, X, y)
-        check_classification_targets(y)
-        self.classes_, index = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y must hold at least two classes; got one class: {self.classes_[0]}")
+        self.classes_, index = _inputs.encode(y)
         if len(self.classes_) > 2 and np.ndim(self.label_noise):
             raise ValueError(
                 "label_noise must be one rate for more than two classes; got "
@@ -331,9 +327,7 @@ class BayesPointClassifier(DecisionsMixin, RiskMixin, ClassifierMixin, BaseEstim
         return weights
 
     def _labels(self, index: NDArray[np.intp]) -> Labels:
-        """Return the labels -1 and +1 of each binary problem, shape (n_problems, m)."""
-        positives = [1] if len(self.classes_) == 2 else list(range(len(self.classes_)))
-        return np.where(index == np.array(positives)[:, None], 1, -1).astype(np.int8)
+        return _inputs.one_vs_rest(index, len(self.classes_))
 
     def _require_memory(self, m: int) -> None:
         """Raise MemoryError if the matrix, factors beside it and the draws do not fit."""
@@ -342,10 +336,13 @@ class BayesPointClassifier(DecisionsMixin, RiskMixin, ClassifierMixin, BaseEstim
         # The last factor takes the place of a matrix that is ours. A borrowed one stays, but it
         # is there already.
         matrices = 3 if self.refresh == "full" else 1
+        if self.calibration is not None:
+            draws += _calibration.size(m, problems, int(self.n_trajectories) * int(self.n_draws))
         _memory.require(
             8.0 * matrices * m * m + draws,
             f"fitting {m} examples ({matrices} x {_memory.readable(8.0 * m * m)} for the kernel "
-            f"matrix{' and a factor' * (matrices > 1)}, {_memory.readable(draws)} for the draws)",
+            f"matrix{' and a factor' * (matrices > 1)}, {_memory.readable(draws)} for the draws "
+            "and what calibration takes of them)",
         )
 
     def _set_constant_diagonal(self, gram: Floats) -> None:
