@@ -189,6 +189,15 @@ impl Ball {
         self.frame.unfold(0.0).1
     }
 
+    /// `dual ← old dual + new b`, with b the position `ahead` radians further on the great circle.
+    pub(crate) fn blend(&self, ahead: f64, (old, new): (f64, f64), dual: &mut [f64]) {
+        let (sin, cos) = (self.frame.theta + ahead).sin_cos();
+        let (cos, sin) = (new * cos, new * sin);
+        for ((c, p), q) in dual.iter_mut().zip(&self.frame.p).zip(&self.frame.q) {
+            *c = old * *c + (p * cos + q * sin);
+        }
+    }
+
     /// Takes out the dual coefficients of `∫ b dt` since the last call.
     pub fn take_arc_integral(&mut self) -> Vec<f64> {
         self.arc.flush(&self.frame);
@@ -357,6 +366,61 @@ impl Ball {
     pub fn reproject(&mut self, gram: &Gram<'_>, control: &Control) -> Result<f64> {
         let (position, direction) = self.frame.unfold(0.0);
         let (old_f, old_g) = (self.f.clone(), self.g.clone());
+        self.lay(gram, position, direction, control)?;
+        let mut drift = 0f64;
+        for i in 0..self.f.len() {
+            let length = gram.diagonal(i).sqrt();
+            drift = drift
+                .max((self.f[i] - old_f[i]).abs() / length)
+                .max((self.g[i] - old_g[i]).abs() / length);
+        }
+        self.keep_sides(&old_f, true);
+        self.look(gram);
+        Ok(drift)
+    }
+
+    /// Puts the ball at `position`, dual coefficients of a unit vector, or leaves it where it is, and lets it fly along the
+    /// tangent part of `direction`. Every plane keeps its side. Returns the angle between position and direction, and the drift
+    /// found in the position.
+    ///
+    /// The drift matters where launches are frequent and the Gram matrix is singular: a flight that uses up little of its
+    /// reach magnifies the part of the dual coefficients that the matrix does not see, until its rounding does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Breakdown`] when the position is not of unit length or the direction has no tangent part;
+    /// [`Error::Interrupted`].
+    pub fn launch(
+        &mut self,
+        gram: &Gram<'_>,
+        position: Option<Vec<f64>>,
+        direction: Vec<f64>,
+        control: &Control,
+    ) -> Result<(f64, f64)> {
+        let stays = position.is_none();
+        let position = position.unwrap_or_else(|| self.frame.unfold(0.0).0);
+        let old_f = self.f.clone();
+        let (angle, norm) = self.lay(gram, position, direction, control)?;
+        let mut drift = (norm - 1.0).abs();
+        if stays {
+            for i in 0..self.f.len() {
+                drift = drift.max((self.f[i] - old_f[i]).abs() / gram.diagonal(i).sqrt());
+            }
+        }
+        self.keep_sides(&old_f, stays);
+        self.look(gram);
+        Ok((angle, drift))
+    }
+
+    /// Lays the frame along a position of about unit length and a direction, with the plane coordinates of both. Returns
+    /// the angle between them and the squared length of the position as it came.
+    fn lay(
+        &mut self,
+        gram: &Gram<'_>,
+        position: Vec<f64>,
+        direction: Vec<f64>,
+        control: &Control,
+    ) -> Result<(f64, f64)> {
         gram.multiply(
             &[&position, &direction],
             &mut [&mut self.f, &mut self.g],
@@ -368,28 +432,27 @@ impl Ball {
         if norm.is_nan() || (norm - 1.0).abs() > 1e-3 {
             return Err(Error::Breakdown { what: "squared length of the position", value: norm });
         }
-        self.orthonormalize(gram, |what, value| Error::Breakdown { what, value })?;
-        let mut drift = 0f64;
-        for i in 0..self.f.len() {
-            let length = gram.diagonal(i).sqrt();
-            drift = drift
-                .max((self.f[i] - old_f[i]).abs() / length)
-                .max((self.g[i] - old_g[i]).abs() / length);
-            let side = 1f64.copysign(old_f[i]);
-            // A wall just hit stays an exact zero: its true coordinate is one.
-            let f = if old_f[i] == 0.0 { 0.0 } else { (side * self.f[i]).max(0.0) };
-            self.f[i] = f.copysign(side);
-        }
-        self.look(gram);
-        Ok(drift)
+        let angle = self.orthonormalize(gram, |what, value| Error::Breakdown { what, value })?;
+        Ok((angle, norm))
     }
 
-    /// Makes the laid frame (θ = 0) and the plane coordinates orthonormal.
+    /// Holds every plane coordinate on the side that it has in `old_f`; where the ball is still in its place, a wall just
+    /// hit stays an exact zero: its true coordinate is one.
+    fn keep_sides(&mut self, old_f: &[f64], stays: bool) {
+        for (f, old) in self.f.iter_mut().zip(old_f) {
+            let side = 1f64.copysign(*old);
+            let kept = if stays && *old == 0.0 { 0.0 } else { (side * *f).max(0.0) };
+            *f = kept.copysign(side);
+        }
+    }
+
+    /// Makes the laid frame (θ = 0) and the plane coordinates orthonormal. Returns the angle between position and
+    /// direction as they came.
     fn orthonormalize(
         &mut self,
         gram: &Gram<'_>,
         error: impl Fn(&'static str, f64) -> Error,
-    ) -> Result<()> {
+    ) -> Result<f64> {
         let arch = gram.arch();
         let square = dot::dot(arch, &self.frame.p, &self.f);
         if !(square > 0.0 && square.is_finite()) {
@@ -399,6 +462,7 @@ impl Ball {
         self.frame.p.iter_mut().for_each(|x| *x *= scale);
         self.f.iter_mut().for_each(|x| *x *= scale);
         let whole = dot::dot(arch, &self.frame.q, &self.g);
+        let radial = dot::dot(arch, &self.frame.q, &self.f);
         // Twice: one projection leaves a part of the order of its own rounding.
         for _ in 0..2 {
             let along = dot::dot(arch, &self.frame.q, &self.f);
@@ -409,10 +473,11 @@ impl Ball {
         if !(square > 1e-20 * whole && square.is_finite()) {
             return Err(error("direction", square));
         }
-        let scale = square.sqrt().recip();
+        let tangent = square.sqrt();
+        let scale = tangent.recip();
         self.frame.q.iter_mut().for_each(|x| *x *= scale);
         self.g.iter_mut().for_each(|x| *x *= scale);
-        Ok(())
+        Ok(tangent.atan2(radial))
     }
 
     fn lay_frame(&mut self, position: Vec<f64>, direction: Vec<f64>) {

@@ -5,7 +5,7 @@ use rand::rngs::ChaCha8Rng;
 use crate::center::{self, Batch, Center};
 use crate::control::Control;
 use crate::crew::Crew;
-use crate::dynamics::Geodesic;
+use crate::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion};
 use crate::error::{Error, Result};
 use crate::gram::Precision;
 use crate::light_trap::{self, Start, Trapped};
@@ -16,7 +16,7 @@ use crate::point_space;
 use crate::recorder::Recorder;
 use crate::refresh::Refresh;
 use crate::settings::Settings;
-use crate::trajectory::{Goal, Trajectory};
+use crate::trajectory::{Goal, Trajectory, Until};
 use crate::version_space::VersionSpace;
 
 /// Planes whose coordinates are kept with the draws, for the convergence diagnostics.
@@ -35,13 +35,13 @@ const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
 const PIECE_ARRIVALS: f64 = 1_000.0;
 
 /// A trajectory with the pieces of its path.
-pub(crate) struct Runner<'s> {
-    pub trajectory: Trajectory<'s, Geodesic>,
+pub(crate) struct Runner<'s, D = Geodesic> {
+    pub trajectory: Trajectory<'s, D>,
     pub batches: Vec<Batch>,
     start: Start,
 }
 
-impl Runner<'_> {
+impl<D: Dynamics> Runner<'_, D> {
     /// Forgets the pieces and starts a new path.
     pub(crate) fn reset(&mut self, recorder: Option<Recorder>) {
         self.trajectory.reset(recorder);
@@ -101,9 +101,67 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
     }
     let crew = Crew::new(settings.n_threads.min(settings.n_trajectories))?;
     let mut runners = start(space, settings, &crew, control)?;
-    let (refresh, settled) = settle(space, settings, &crew, &mut runners, control)?;
-    let stop_reason = measure(settings, &watched, &crew, &mut runners, control)?;
-    merge(space, settings, watched, &crew, &mut runners, &refresh, settled, stop_reason, control)
+    match settings.motion {
+        Motion::Geodesic => {
+            let (refresh, settled) = settle(space, settings, &crew, &mut runners, control)?;
+            finish(space, settings, watched, &crew, &mut runners, &refresh, settled, control)
+        }
+        Motion::Chord { tau_max, weight_tol } => {
+            let dynamics = Chord::new(m, tau_max, weight_tol);
+            launch(space, settings, watched, &crew, runners, &dynamics, control)
+        }
+        Motion::Flipper { tau_max, points } => {
+            let dynamics = Flipper::new(m, tau_max, points);
+            launch(space, settings, watched, &crew, runners, &dynamics, control)
+        }
+    }
+}
+
+/// Hands the balls over to another dynamics, settles, measures and merges.
+fn launch<'s, D: Dynamics>(
+    space: &'s VersionSpace<'s>,
+    settings: &Settings,
+    watched: Vec<usize>,
+    crew: &Crew,
+    runners: Vec<Runner<'s>>,
+    dynamics: &D,
+    control: &Control,
+) -> Result<Outcome> {
+    let mut runners = runners
+        .into_iter()
+        .map(|runner| {
+            let trajectory = runner.trajectory.launched_by(dynamics.clone(), control)?;
+            Ok(Runner { trajectory, batches: Vec::new(), start: runner.start })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let goal = settling(settings);
+    crew.each(&mut runners, |_, runner| runner.trajectory.run(goal, control))?;
+    let settled = totals(&runners).0 / runners.len() as f64;
+    let refresh = Refresh::None;
+    finish(space, settings, watched, crew, &mut runners, &refresh, settled, control)
+}
+
+#[allow(clippy::too_many_arguments, reason = "the last steps of two functions")]
+fn finish<D: Dynamics>(
+    space: &VersionSpace<'_>,
+    settings: &Settings,
+    watched: Vec<usize>,
+    crew: &Crew,
+    runners: &mut [Runner<'_, D>],
+    refresh: &Refresh,
+    settled: f64,
+    control: &Control,
+) -> Result<Outcome> {
+    let stop_reason = measure(settings, &watched, crew, runners, control)?;
+    merge(space, settings, watched, crew, runners, refresh, settled, stop_reason, control)
+}
+
+/// How far a ball flies before anything is measured.
+fn settling(settings: &Settings) -> Goal {
+    let share = SETTLE_SHARE * settings.length.unwrap_or(0.0);
+    let path = settings.settle.unwrap_or_else(|| SETTLE_PATH.max(share));
+    let arrivals = if settings.settle.is_some() { u64::MAX } else { SETTLE_ARRIVALS };
+    Goal::either(path, arrivals)
 }
 
 /// One trajectory each at the given start, where its own light trap caught it, or at a point of the maximal-margin
@@ -158,7 +216,7 @@ pub(crate) fn settled<'s>(
 }
 
 /// Total path and arrivals of the tallies.
-fn totals(runners: &[Runner<'_>]) -> (f64, u64) {
+fn totals<D: Dynamics>(runners: &[Runner<'_, D>]) -> (f64, u64) {
     runners.iter().fold((0.0, 0), |(path, arrivals), runner| {
         let tally = runner.trajectory.tally();
         (path + tally.path, arrivals + tally.arrivals())
@@ -173,9 +231,6 @@ fn settle(
     runners: &mut [Runner<'_>],
     control: &Control,
 ) -> Result<(Refresh, f64)> {
-    let path = settings
-        .settle
-        .unwrap_or_else(|| SETTLE_PATH.max(SETTLE_SHARE * settings.length.unwrap_or(0.0)));
     let mut settled = 0.0;
     let mut spend = |runners: &mut [Runner<'_>], goal: Goal| -> Result<f64> {
         crew.each(runners, |_, runner| {
@@ -197,9 +252,9 @@ fn settle(
         runner.trajectory.set_refresh(first.clone());
         Ok(())
     })?;
-    let arrivals = if settings.settle.is_some() { u64::MAX } else { SETTLE_ARRIVALS };
-    if path > 0.0 {
-        spend(runners, Goal::either(path, arrivals))?;
+    let goal = settling(settings);
+    if goal.path > 0.0 {
+        spend(runners, goal)?;
     }
     let refresh = if pilot::is_needed(settings.refresh) {
         let (refresh, path) =
@@ -214,16 +269,17 @@ fn settle(
 
 /// Runs the measured path. Where no length is given, or a tolerance is, the pieces of path are joined and their
 /// length doubles as the path grows.
-fn measure(
+fn measure<D: Dynamics>(
     settings: &Settings,
     watched: &[usize],
     crew: &Crew,
-    runners: &mut [Runner<'_>],
+    runners: &mut [Runner<'_, D>],
     control: &Control,
 ) -> Result<StopReason> {
     let pieces = if runners.len() == 1 { 16 } else { 8 };
     let length = settings.length.unwrap_or(f64::INFINITY);
-    let limit = Goal::either(length, settings.max_bounces.unwrap_or(u64::MAX));
+    let until = if settings.weight_tol().is_some() { Until::Light } else { Until::Never };
+    let limit = Goal { until, ..Goal::either(length, settings.max_bounces.unwrap_or(u64::MAX)) };
     let grows = settings.tol.is_some() || settings.length.is_none();
     let mut unit = if grows {
         let (path, arrivals) = totals(runners);
@@ -253,6 +309,9 @@ fn measure(
                 return Ok(StopReason::Tol);
             }
         }
+        if until == Until::Light && runners.iter().any(|r| r.trajectory.dynamics().is_light()) {
+            return Ok(StopReason::WeightTol);
+        }
         if at_end {
             return Ok(StopReason::Length);
         }
@@ -272,14 +331,14 @@ fn measure(
     }
 }
 
-fn watched_space<'s>(runners: &[Runner<'s>]) -> &'s VersionSpace<'s> {
+fn watched_space<'s, D: Dynamics>(runners: &[Runner<'s, D>]) -> &'s VersionSpace<'s> {
     runners[0].trajectory.space()
 }
 
 /// The center of all pieces so far.
-pub(crate) fn estimate(
+pub(crate) fn estimate<D: Dynamics>(
     crew: &Crew,
-    runners: &mut [Runner<'_>],
+    runners: &mut [Runner<'_, D>],
     control: &Control,
 ) -> Result<Center> {
     let gram = watched_space(runners).gram();
@@ -294,12 +353,12 @@ pub(crate) fn estimate(
 }
 
 #[allow(clippy::too_many_arguments, reason = "the last step of one function, split for reading")]
-fn merge(
+fn merge<D: Dynamics>(
     space: &VersionSpace<'_>,
     settings: &Settings,
     watched: Vec<usize>,
     crew: &Crew,
-    runners: &mut [Runner<'_>],
+    runners: &mut [Runner<'_, D>],
     refresh: &Refresh,
     settled: f64,
     stop_reason: StopReason,
@@ -322,7 +381,11 @@ fn merge(
         drift = drift.max(tally.drift);
     }
     normalize(space, &mut impulses, control)?;
-    let kept = |runner: &Runner<'_>| runner.trajectory.recorder().map_or(0, |r| r.kept(m));
+    let running_center = running_center(space, runners, control)?;
+    if running_center.is_some() {
+        impulses.fill(f64::NAN);
+    }
+    let kept = |runner: &Runner<'_, D>| runner.trajectory.recorder().map_or(0, |r| r.kept(m));
     if runners.iter().any(|runner| kept(runner) == 0) {
         for runner in runners.iter_mut() {
             runner.trajectory.record_here();
@@ -339,6 +402,7 @@ fn merge(
     Ok(Outcome {
         center: center.dual,
         center_norm: center.norm,
+        running_center,
         impulse_center: impulses,
         center_error: center.error,
         draws,
@@ -348,6 +412,7 @@ fn merge(
         bounces: tallies().map(|t| t.bounces).collect(),
         crossings: tallies().map(|t| t.crossings).collect(),
         refreshes: tallies().map(|t| t.refreshes).collect(),
+        escapes: tallies().map(|t| t.escapes).collect(),
         lengths: tallies().map(|t| t.path).collect(),
         settled,
         hits,
@@ -358,6 +423,23 @@ fn merge(
         drift,
         start: runners.iter().map(|runner| runner.start).collect(),
     })
+}
+
+/// The centers that the dynamics of all trajectories keep, added in the order of their index.
+fn running_center<D: Dynamics>(
+    space: &VersionSpace<'_>,
+    runners: &[Runner<'_, D>],
+    control: &Control,
+) -> Result<Option<Vec<f64>>> {
+    let mut centers =
+        runners.iter().filter_map(|runner| runner.trajectory.dynamics().running_center());
+    let Some(mut all) = centers.next().cloned() else { return Ok(None) };
+    for center in centers {
+        all.join(space.gram(), center, control)?;
+    }
+    let mut dual = all.dual().to_vec();
+    normalize(space, &mut dual, control)?;
+    Ok(Some(dual))
 }
 
 /// Scales dual coefficients to unit length; leaves zeros as they are.

@@ -61,6 +61,7 @@ mod version_space;
 #[cfg(feature = "python")]
 mod python;
 
+pub use average::{Addition, RunningCenter};
 pub use ball::{Ball, Reflection};
 pub use control::Control;
 pub use error::{Error, Result};
@@ -69,7 +70,7 @@ pub use factor::{Draw, Factor};
 pub use gas::run;
 pub use gram::{Gram, Precision};
 pub use layers::LayerRange;
-pub use light_trap::{Start, feasible_point};
+pub use light_trap::{OneWay, Start, feasible_point, one_way};
 pub use max_margin::{MarginSettings, MaxMargin, max_margin};
 pub use mirror::{Encounter, Mirror};
 pub use onion::{OnionMethod, OnionOutcome, OnionSettings, onion};

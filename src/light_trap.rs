@@ -3,14 +3,15 @@
 //! The walls are half-silvered mirrors whose transparency κ is annealed from 1 to 0. At κ = 0 they are one-way mirrors:
 //! what is inside stays inside.
 
-use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
+use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::ball::Ball;
 use crate::control::Control;
 use crate::dynamics::Geodesic;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::gram::Gram;
 use crate::max_margin;
 use crate::mirror::Mirror;
 use crate::point_space;
@@ -26,6 +27,8 @@ const COLDEST: f64 = 1e-6;
 const RUNG_ARRIVALS_PER_PLANE: u64 = 1;
 const LAST_ARRIVALS_PER_PLANE: u64 = 5;
 const LEAST_ARRIVALS: u64 = 64;
+/// The same with one-way mirrors from the first.
+const ONE_WAY_ARRIVALS_PER_PLANE: u64 = 1_000;
 /// Path of a rung, radians: the end where hardly any wall is met.
 const RUNG_PATH: f64 = 100.0;
 /// Pair refreshes per radian while the trap cools.
@@ -104,15 +107,80 @@ pub(crate) fn trap<'s>(
     trajectory.reset(None);
     let arrivals = arrivals(LAST_ARRIVALS_PER_PLANE);
     trajectory.run(Goal { path: f64::INFINITY, arrivals, until: Until::Caught }, control)?;
-    if trajectory.caught() {
-        // It was caught on the last wall it crossed. Half a flight on it is inside, also to rounding.
-        let half = 0.5 * trajectory.ball().next_wall().angle();
-        trajectory.ball_mut().fly(gram, half);
-    }
-    // The running coordinates decide in the loop; the recomputed ones have the last word.
-    let inside = trajectory.caught()
-        && (!mirror.is_hard() || space.contains(&trajectory.ball().position(0.0))?);
+    let inside = trajectory.caught() && (step_inside(space, &mut trajectory)? || !mirror.is_hard());
     Ok(if inside { Trapped::Caught(trajectory) } else { Trapped::Lost(trajectory.into_rng()) })
+}
+
+/// Takes a ball that was caught on the last wall it crossed half a flight on, where it is inside also to rounding. The
+/// running coordinates decided in the loop; the recomputed ones have the last word.
+fn step_inside(
+    space: &VersionSpace<'_>,
+    trajectory: &mut Trajectory<'_, Geodesic>,
+) -> Result<bool> {
+    let half = 0.5 * trajectory.ball().next_wall().angle();
+    trajectory.ball_mut().fly(space.gram(), half);
+    space.contains(&trajectory.ball().position(0.0))
+}
+
+/// What the light trap of the paper found.
+#[derive(Clone, Debug)]
+pub struct OneWay {
+    /// Dual coefficients, of unit length, of a point in version space.
+    pub dual: Vec<f64>,
+    /// Examples violated at the start and after every passage, falling one by one; of coinciding planes together.
+    pub errors: Vec<u32>,
+    /// Bounces before each of them.
+    pub bounces: Vec<u64>,
+    /// Whether the trap caught the ball; if not, the point is the maximal-margin search's.
+    pub caught: bool,
+}
+
+/// The light trap of Ruján and Marchand (section 18.5.2): one-way mirrors and a ball from the difference of the class means in
+/// feature space, the solution for σ → 0 of a Gaussian kernel.
+///
+/// Where the patience ends (1000 arrivals per example) the search for the maximal margin takes over.
+///
+/// # Errors
+///
+/// [`Error::Infeasible`] where none is found, [`Error::Interrupted`].
+pub fn one_way(space: &VersionSpace<'_>, seed: u64, control: &Control) -> Result<OneWay> {
+    let gram = space.gram();
+    let m = gram.len();
+    let (mut errors, mut bounces) = (Vec::new(), Vec::new());
+    let counts = space.class_counts().map(f64::from);
+    let means: Vec<f64> =
+        (0..m).map(|i| space.sign(i) / counts[usize::from(space.sign(i) > 0.0)]).collect();
+    let mut rng = stream(seed, 0);
+    // Class means that coincide leave no version space: the search for the margin says so with its proof.
+    if !point_space::is_one_dimensional(gram)
+        && let Some(ball) =
+            ball_at(space, &means, &mut rng, control).map(Some).or_else(|error| {
+                if matches!(error, Error::Invalid { .. }) { Ok(None) } else { Err(error) }
+            })?
+    {
+        let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);
+        trajectory.set_refresh(Refresh::Pair { rate: REFRESH_RATE });
+        let patience = LEAST_ARRIVALS + ONE_WAY_ARRIVALS_PER_PLANE * m as u64;
+        loop {
+            control.check()?;
+            let violated = trajectory.violated();
+            if errors.last().is_none_or(|&last| violated < last) {
+                errors.push(violated);
+                bounces.push(trajectory.tally().bounces);
+            }
+            let arrivals = trajectory.tally().arrivals();
+            if violated == 0 || arrivals >= patience {
+                break;
+            }
+            trajectory.run(Goal::either(f64::INFINITY, arrivals + 1), control)?;
+        }
+        if trajectory.violated() == 0 && step_inside(space, &mut trajectory)? {
+            let dual = trajectory.ball().position(0.0);
+            return Ok(OneWay { dual, errors, bounces, caught: true });
+        }
+    }
+    let dual = max_margin::interior_point(space, control)?;
+    Ok(OneWay { dual, errors, bounces, caught: false })
 }
 
 /// A ball at a given position with a random direction.
@@ -126,14 +194,18 @@ pub(crate) fn ball_at(
     rng: &mut ChaCha8Rng,
     control: &Control,
 ) -> Result<Ball> {
-    let gram = space.gram();
-    let direction: Vec<f64> = (0..gram.len())
+    let direction = random_direction(space.gram(), rng);
+    Ball::new(space.gram(), position, &direction, control)
+}
+
+/// Dual coefficients of a random vector: a normal multiple of every unit feature vector. Symmetric, not isotropic.
+pub(crate) fn random_direction(gram: &Gram<'_>, rng: &mut impl Rng) -> Vec<f64> {
+    (0..gram.len())
         .map(|i| {
             let size: f64 = StandardNormal.sample(rng);
             size / gram.diagonal(i).sqrt()
         })
-        .collect();
-    Ball::new(gram, position, &direction, control)
+        .collect()
 }
 
 /// Dual coefficients, of unit length, of a point inside version space caught by the light trap.

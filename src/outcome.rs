@@ -7,6 +7,8 @@ use crate::light_trap::Start;
 pub enum StopReason {
     /// The path length was reached.
     Length,
+    /// The share of the next flight in a running center fell to the tolerance.
+    WeightTol,
     /// A trajectory reached the number of arrivals at walls.
     MaxBounces,
     /// The estimated error of the center fell to the tolerance.
@@ -14,10 +16,11 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    /// "length", "`max_bounces`" or "tol".
+    /// "length", "`weight_tol`", "`max_bounces`" or "tol".
     pub fn name(self) -> &'static str {
         match self {
             Self::Length => "length",
+            Self::WeightTol => "weight_tol",
             Self::MaxBounces => "max_bounces",
             Self::Tol => "tol",
         }
@@ -31,8 +34,12 @@ pub struct Outcome {
     pub center: Vec<f64>,
     /// Length of the mean of the unit weight vectors, in (0, 1].
     pub center_norm: f64,
+    /// The center of mass as the dynamics keeps it in its own way, if it does: dual coefficients, unit length, shape (m,);
+    /// all zero when no flight ended.
+    pub running_center: Option<Vec<f64>>,
     /// Dual coefficients of the center of mass from the impulses on the walls, unit length, shape (m,): signed like the
-    /// labels, zero for planes never hit; all zero when nothing was hit.
+    /// labels, zero for planes never hit; all zero when nothing was hit. NaN where balls are launched anew, which breaks
+    /// the identity of momenta.
     pub impulse_center: Vec<f64>,
     /// Standard error of the direction of `center`, radians.
     pub center_error: f64,
@@ -50,6 +57,8 @@ pub struct Outcome {
     pub crossings: Vec<u64>,
     /// Refreshes per trajectory, shape (T,).
     pub refreshes: Vec<u64>,
+    /// Flights without an end per trajectory, shape (T,): each is followed by a new launch.
+    pub escapes: Vec<u64>,
     /// Path averaged over per trajectory, radians, shape (T,).
     pub lengths: Vec<f64>,
     /// Path discarded before, radians, mean over the trajectories.

@@ -2,6 +2,7 @@
 
 use rand::RngExt;
 
+use crate::dynamics::Motion;
 use crate::error::{Error, Result};
 use crate::evidence::EvidenceOutcome;
 use crate::gram::Gram;
@@ -68,6 +69,7 @@ pub(crate) fn outcome(
     Ok(Outcome {
         center: point(sign_of_center),
         center_norm: (2.0 * plus - 1.0).abs(),
+        running_center: (settings.motion != Motion::Geodesic).then(|| point(sign_of_center)),
         impulse_center: vec![0.0; m],
         // Two points that weigh the same have no center.
         center_error: if (plus - 0.5).abs() < f64::EPSILON { f64::NAN } else { 0.0 },
@@ -78,12 +80,14 @@ pub(crate) fn outcome(
         bounces: vec![0; t],
         crossings: vec![0; t],
         refreshes: vec![0; t],
+        escapes: vec![0; t],
         lengths: vec![0.0; t],
         settled: 0.0,
         hits: vec![0; m],
         mean_violations: plus * f64::from(violations[0]) + (1.0 - plus) * f64::from(violations[1]),
         stop_reason: match settings {
             Settings { tol: Some(_), .. } => StopReason::Tol,
+            _ if settings.weight_tol().is_some() => StopReason::WeightTol,
             Settings { length: Some(_), .. } => StopReason::Length,
             _ => StopReason::MaxBounces,
         },

@@ -1,5 +1,6 @@
 //! What a run is told: sizes, ends, walls, refresh, start, threads and seed.
 
+use crate::dynamics::Motion;
 use crate::error::{Error, Result};
 use crate::mirror::Mirror;
 
@@ -35,6 +36,8 @@ pub struct Settings {
     /// Path per trajectory that is discarded first, radians; by default 2π or 5 % of `length` if that is more, and
     /// less where 4000 arrivals at walls come earlier.
     pub settle: Option<f64>,
+    /// The dynamics; the papers' own have hard walls and no refresh.
+    pub motion: Motion,
     /// The walls.
     pub mirror: Mirror,
     /// The refresh.
@@ -56,6 +59,7 @@ impl Default for Settings {
             max_bounces: None,
             tol: Some(0.1),
             settle: None,
+            motion: Motion::Geodesic,
             mirror: Mirror::HARD,
             refresh: RefreshChoice::Auto,
             start: None,
@@ -96,7 +100,9 @@ impl Settings {
         if let Some(settle) = self.settle.filter(|x| !(*x >= 0.0 && x.is_finite())) {
             return Err(Error::invalid("settle", settle, ">= 0 and finite"));
         }
-        if self.length.is_none() && self.max_bounces.is_none() && self.tol.is_none() {
+        self.check_motion()?;
+        let ends = [self.length, self.tol, self.weight_tol()];
+        if self.max_bounces.is_none() && ends.iter().all(Option::is_none) {
             return Err(Error::invalid(
                 "length, max_bounces and tol",
                 "none of them",
@@ -104,5 +110,34 @@ impl Settings {
             ));
         }
         Mirror::new(self.mirror.negative, self.mirror.positive).map(|_| ())
+    }
+
+    /// The share of the next flight in the running center that ends a run.
+    pub(crate) fn weight_tol(&self) -> Option<f64> {
+        match self.motion {
+            Motion::Chord { weight_tol, .. } => weight_tol,
+            _ => None,
+        }
+    }
+
+    fn check_motion(&self) -> Result<()> {
+        let (Motion::Chord { tau_max, .. } | Motion::Flipper { tau_max, .. }) = self.motion else {
+            return Ok(());
+        };
+        if tau_max.is_nan() || tau_max <= 0.0 {
+            return Err(Error::invalid("tau_max", tau_max, "positive"));
+        }
+        if let Some(tol) = self.weight_tol().filter(|x| !(*x > 0.0 && *x < 1.0)) {
+            return Err(Error::invalid("weight_tol", tol, "in (0, 1)"));
+        }
+        if !self.mirror.is_hard() {
+            let got = format!("{} and {}", self.mirror.negative, self.mirror.positive);
+            return Err(Error::invalid("transparency", got, "0 for a straight flight"));
+        }
+        if !matches!(self.refresh, RefreshChoice::Auto | RefreshChoice::None) {
+            let got = "a refresh";
+            return Err(Error::invalid("refresh", got, "none for a straight flight"));
+        }
+        Ok(())
     }
 }

@@ -25,6 +25,9 @@ const REPROJECT_EVERY_PER_PLANE: usize = 10;
 /// 1e-6 takes three million bounces to get out of.
 const STUCK: usize = 200_000;
 
+/// Escapes in a row after which it is clear that no flight gets to a wall.
+const MOST_ESCAPES: u32 = 2_000;
+
 /// Events between two looks at the stop flag.
 const CHECK_EVERY: usize = 32;
 
@@ -48,6 +51,8 @@ pub enum Until {
     Satisfied,
     /// No plane of a hard mirror is violated: the ball can no longer get out.
     Caught,
+    /// The dynamics finds the next flight light enough.
+    Light,
 }
 
 impl Goal {
@@ -73,6 +78,8 @@ pub struct Tally {
     pub crossings: u64,
     /// Refreshes.
     pub refreshes: u64,
+    /// Flights that had no end.
+    pub escapes: u64,
     /// ∫ (number of violated planes) dt.
     pub violations: f64,
     /// Bounces per plane, shape (m,).
@@ -98,6 +105,7 @@ impl Tally {
             bounces: 0,
             crossings: 0,
             refreshes: 0,
+            escapes: 0,
             violations: 0.0,
             hits: vec![0; m],
             impulses: vec![0.0; m],
@@ -134,6 +142,8 @@ pub struct Trajectory<'s, D> {
     /// The same, with planes that coincide on the same side.
     layer: [u32; 2],
     since_reprojection: usize,
+    /// Escapes since the last arrival.
+    escapes_in_a_row: u32,
     tally: Tally,
     recorder: Option<Recorder>,
 }
@@ -156,9 +166,32 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             violated,
             layer,
             since_reprojection: 0,
+            escapes_in_a_row: 0,
             tally: Tally::new(space.len()),
             recorder: None,
         }
+    }
+
+    /// The same ball, about to be launched by another dynamics, with nothing tallied.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dynamics::launch`].
+    pub fn launched_by<E: Dynamics>(
+        self,
+        dynamics: E,
+        control: &Control,
+    ) -> Result<Trajectory<'s, E>> {
+        let mut other = Trajectory::new(self.space, dynamics, self.ball, self.rng);
+        other.set_mirror(self.mirror);
+        other.dynamics.launch(&mut other.ball, other.space, &mut other.rng, control)?;
+        other.reset(None);
+        Ok(other)
+    }
+
+    /// The dynamics.
+    pub fn dynamics(&self) -> &D {
+        &self.dynamics
     }
 
     /// The ball.
@@ -214,6 +247,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             Until::Never => false,
             Until::Satisfied => self.violated() == 0,
             Until::Caught => self.caught(),
+            Until::Light => self.dynamics.is_light(),
         }
     }
 
@@ -256,6 +290,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     pub fn reset(&mut self, recorder: Option<Recorder>) {
         self.tally = Tally::new(self.space.len());
         self.ball.take_arc_integral();
+        self.dynamics.reset();
         self.recorder = recorder;
     }
 
@@ -274,7 +309,8 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Interrupted`], or [`crate::Error::Breakdown`] found at a re-projection.
+    /// [`crate::Error::Interrupted`], [`crate::Error::Breakdown`] found at a re-projection, or what
+    /// [`Dynamics::launch`] returns.
     pub fn run(&mut self, goal: Goal, control: &Control) -> Result<()> {
         let gram = self.space.gram();
         let reproject_every =
@@ -302,7 +338,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             if self.since_reprojection >= reproject_every {
                 self.reproject(control)?;
             }
-            self.event(goal.path);
+            self.event(goal.path, control)?;
         }
         control.count_bounces(self.tally.bounces - reported);
         Ok(())
@@ -322,11 +358,29 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         Ok(())
     }
 
-    /// One flight, to the first of: the next arrival, the next refresh, the end of the path.
+    /// Launches the ball anew after an escape.
+    #[cold]
+    fn relaunch(&mut self, control: &Control) -> Result<()> {
+        if self.escapes_in_a_row == MOST_ESCAPES {
+            let got = "one that no flight reaches a wall in";
+            return Err(Error::invalid("tau_max", got, "longer"));
+        }
+        self.escapes_in_a_row += 1;
+        self.tally.escapes += 1;
+        let drift = self.dynamics.launch(&mut self.ball, self.space, &mut self.rng, control)?;
+        self.tally.drift = self.tally.drift.max(drift);
+        self.since_reprojection = 0;
+        Ok(())
+    }
+
+    /// One flight, to the first of: the next arrival, the next refresh, the end of the path; or a new launch, where there
+    /// is no such flight.
     #[inline]
-    fn event(&mut self, path_end: f64) {
+    fn event(&mut self, path_end: f64, control: &Control) -> Result<()> {
         let gram = self.space.gram();
-        let to_wall = self.dynamics.flight(&self.ball);
+        let Some(to_wall) = self.dynamics.flight(&self.ball) else {
+            return self.relaunch(control);
+        };
         let to_end = path_end - self.tally.path;
         let flight = to_wall.min(self.clock).min(to_end);
         if let Some(recorder) = &mut self.recorder {
@@ -339,10 +393,12 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         if to_wall <= self.clock && to_wall <= to_end {
             self.tally.path += flight;
             self.clock -= flight;
+            self.escapes_in_a_row = 0;
             self.arrive();
         } else if self.clock <= to_end {
             self.tally.path += flight;
             self.refresh.apply(&mut self.ball, gram, flight, &mut self.rng);
+            self.dynamics.flew(flight);
             self.tally.refreshes += 1;
             self.clock = self.refresh.draw_clock(&mut self.rng);
         } else {
@@ -350,7 +406,9 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             self.tally.path = path_end;
             self.clock -= flight;
             self.ball.fly(gram, flight);
+            self.dynamics.flew(flight);
         }
+        Ok(())
     }
 
     /// Probability that the wall which comes next lets the ball through.

@@ -119,18 +119,19 @@ fn a_wrong_transparency_fails() {
 struct Timid;
 
 impl Dynamics for Timid {
-    fn flight(&self, ball: &Ball) -> f64 {
-        0.6 * Geodesic.flight(ball)
+    fn flight(&self, ball: &Ball) -> Option<f64> {
+        Geodesic.flight(ball).map(|angle| 0.6 * angle)
     }
 
     fn arrive(
-        &self,
+        &mut self,
         ball: &mut Ball,
         space: &VersionSpace<'_>,
         _transparency: f64,
         _rng: &mut impl Rng,
     ) -> Arrival {
-        ball.fly(space.gram(), self.flight(ball));
+        let angle = self.flight(ball).expect("a great circle meets a wall");
+        ball.fly(space.gram(), angle);
         ball.reverse(space.gram());
         Arrival::Turn
     }

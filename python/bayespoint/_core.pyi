@@ -16,6 +16,7 @@ __all__ = [
     "__version__",
     "evidence",
     "feasible_point",
+    "light_trap",
     "max_margin",
     "onion",
     "perceptron",
@@ -32,15 +33,17 @@ class _Progress(TypedDict):
 class _Run(TypedDict):
     center: NDArray[np.float64]
     center_norm: float
+    running_center: NotRequired[NDArray[np.float64]]
     impulse_center: NDArray[np.float64]
     draws: NDArray[np.float64]
     bounces: NDArray[np.uint64]
     crossings: NDArray[np.uint64]
     refreshes: NDArray[np.uint64]
+    escapes: NDArray[np.uint64]
     length: float
     settled: float
     hits: NDArray[np.uint64]
-    stop_reason: Literal["length", "max_bounces", "tol"]
+    stop_reason: Literal["length", "max_bounces", "tol", "weight_tol"]
     center_error: float
     watched: NDArray[np.int64]
     functionals: NDArray[np.float64]
@@ -53,6 +56,12 @@ class _Run(TypedDict):
 class _FeasiblePoint(TypedDict):
     dual_coef: NDArray[np.float64]
     method: str
+
+class _LightTrap(TypedDict):
+    dual_coef: NDArray[np.float64]
+    errors: NDArray[np.int64]
+    bounces: NDArray[np.uint64]
+    caught: bool
 
 class _MaxMargin(TypedDict):
     dual_coef: NDArray[np.float64]
@@ -125,6 +134,10 @@ def run(
     length: float | None,
     tol: float | None,
     max_bounces: int | None,
+    dynamics: str,
+    tau_max: float,
+    weight_tol: float | None,
+    bounce_points: bool,
     refresh: str,
     refresh_rate: float | None,
     start: NDArray[np.float64] | None,
@@ -142,6 +155,15 @@ def feasible_point(
     seed: int,
     callback: Callable[[_Progress], object] | None,
 ) -> _FeasiblePoint: ...
+def light_trap(
+    gram: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    *,
+    offset: float,
+    softness: NDArray[np.float64],
+    seed: int,
+    callback: Callable[[_Progress], object] | None,
+) -> _LightTrap: ...
 def max_margin(
     gram: NDArray[np.float64],
     labels: NDArray[np.int8],

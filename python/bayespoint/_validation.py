@@ -164,10 +164,51 @@ class SampleSettings:
     length: float | None
     tol: float | None
     max_bounces: int | None
+    dynamics: str
+    tau_max: float
+    weight_tol: float | None
     refresh: str
     refresh_rate: float | None
     average: str
     n_threads: int
+
+
+AVERAGES = {
+    "geodesic": ("arc", "impulse"),
+    "chord": ("midpoints", "arc"),
+    "flipper": ("midpoints", "bounces", "arc"),
+}
+"""The centers that each dynamics can be asked for, its own first."""
+
+_CHORD_TAU_MAX = 1e6
+"""Flight times beyond which the chord billiard looks for another direction, if nothing is said."""
+
+
+def _refuse_for_straight_flight(dynamics: str, transparency: object, refresh: object) -> None:
+    """Raise ValueError for what the papers' own dynamics do not have."""
+    if any(pair("transparency", transparency, high=1.0, high_open=False)):
+        raise ValueError(
+            f"transparency must be 0 with dynamics={dynamics!r}, whose walls are hard; got "
+            f"{transparency!r}"
+        )
+    if choice("refresh", refresh, ("auto", "pair", "full", None)) in ("pair", "full"):
+        raise ValueError(
+            f"refresh must be 'auto' or None with dynamics={dynamics!r}, which has none; got "
+            f"{refresh!r}"
+        )
+
+
+def _tau_max(value: object, dynamics: str) -> float:
+    """Return the flight time that counts as infinite."""
+    if value is None:
+        return _CHORD_TAU_MAX if dynamics == "chord" else math.inf
+    if dynamics == "geodesic":
+        raise ValueError(
+            f"tau_max must be None with dynamics='geodesic', which never escapes; got {value!r}"
+        )
+    if isinstance(value, (float, np.floating)) and value == math.inf:
+        return math.inf
+    return real("tau_max", value, low=0.0, low_open=True)
 
 
 def sample_settings(
@@ -178,6 +219,8 @@ def sample_settings(
     tol: object,
     max_bounces: object,
     dynamics: object,
+    tau_max: object,
+    weight_tol: object,
     transparency: object,
     refresh: object,
     refresh_rate: object,
@@ -185,11 +228,31 @@ def sample_settings(
     n_jobs: object,
 ) -> SampleSettings:
     """Check the settings of a run and fill in what is left to choose."""
-    choice("dynamics", dynamics, ("geodesic",))
-    if length is None and tol is None and max_bounces is None:
+    dynamics = choice("dynamics", dynamics, tuple(AVERAGES))
+    if dynamics != "geodesic":
+        _refuse_for_straight_flight(dynamics, transparency, refresh)
+    checked_tau_max = _tau_max(tau_max, dynamics)
+    if weight_tol is not None:
+        weight_tol = real(
+            "weight_tol", weight_tol, low=0.0, low_open=True, high=1.0, high_open=True
+        )
+        if dynamics != "chord":
+            raise ValueError(
+                f"weight_tol must be None with dynamics={dynamics!r}; got {weight_tol!r} (it ends "
+                "runs of dynamics='chord')"
+            )
+    if length is None and tol is None and max_bounces is None and weight_tol is None:
         tol = 0.1
-    if tol is not None and length is None and max_bounces is None:
+    if length is None and max_bounces is None:
         max_bounces = MAX_BOUNCES
+    average = choice("average", average, ("auto", "arc", "impulse", "midpoints", "bounces"))
+    if average != "auto" and average not in AVERAGES[dynamics]:
+        listed = ", ".join(repr(option) for option in ("auto", *AVERAGES[dynamics]))
+        raise ValueError(
+            f"average must be one of {listed} with dynamics={dynamics!r}; got {average!r}"
+        )
+    if average == "auto":
+        average = AVERAGES[dynamics][0]
     rate = None
     if not (isinstance(refresh_rate, str) and refresh_rate == "auto"):
         if isinstance(refresh_rate, str) or refresh_rate is None:
@@ -210,9 +273,12 @@ def sample_settings(
         length=None if length is None else real("length", length, low=_SHORTEST_LENGTH),
         tol=None if tol is None else real("tol", tol, low=0.0, low_open=True),
         max_bounces=None if max_bounces is None else integer("max_bounces", max_bounces, low=1),
+        dynamics=dynamics,
+        tau_max=checked_tau_max,
+        weight_tol=weight_tol,
         refresh=choice("refresh", refresh, ("auto", "pair", "full", None)),
         refresh_rate=rate,
-        average=choice("average", average, ("arc", "impulse")),
+        average=average,
         n_threads=min(threads(n_jobs), n_trajectories),  # the others would have no ball
     )
 
@@ -311,6 +377,7 @@ def fit_settings(
     softness: object,
     optimizer: object,
     label_noise: object,
+    dynamics: object,
     calibration: object,
     random_state: RandomState,
     verbose: object,
@@ -348,13 +415,17 @@ def fit_settings(
         )
     if isinstance(verbose, (bool, np.bool_)):
         verbose = int(verbose)
+    noise = (0.0, 0.0) if rates else pair("label_noise", label_noise, high=0.5, high_open=True)
+    if choice("dynamics", dynamics, tuple(AVERAGES)) != "geodesic" and (rates or any(noise)):
+        raise ValueError(
+            f"label_noise must be 0 with dynamics={dynamics!r}, whose walls are hard; got "
+            f"{label_noise!r}"
+        )
     return FitSettings(
         offset=float(boolean("fit_intercept", fit_intercept)),
         softness=None if by_evidence else real("softness", softness, low=0.0),
         optimizer=optimizer,
-        label_noise=(
-            (0.0, 0.0) if rates else pair("label_noise", label_noise, high=0.5, high_open=True)
-        ),
+        label_noise=noise,
         rates=rates,
         calibrate=None if calibration == "auto" else calibration is not None,
         seed=seed(random_state),

@@ -83,8 +83,9 @@ class BayesPointClassifier(DecisionsMixin, RiskMixin, ClassifierMixin, BaseEstim
         decision values have about that error relative to their spread, and the time goes with its
         inverse square. "auto": 0.03 for up to 500 examples, growing with the square root of
         their number to 0.1 at 5556 and beyond.
-    dynamics : {"geodesic"}, default="geodesic"
-        How the ball flies: see :meth:`VersionSpace.sample`.
+    dynamics : {"geodesic", "chord", "flipper"}, default="geodesic"
+        How the ball flies: see :meth:`VersionSpace.sample`. Those of the papers are biased, and
+        have neither label noise nor refresh.
     refresh : {"auto", "pair", "full", None}, default="auto"
         How its direction changes in mid-air: see :meth:`VersionSpace.sample`.
     n_jobs : int, default=None
@@ -260,6 +261,7 @@ class BayesPointClassifier(DecisionsMixin, RiskMixin, ClassifierMixin, BaseEstim
             softness=self.softness,
             optimizer=self.optimizer,
             label_noise=self.label_noise,
+            dynamics=self.dynamics,
             calibration=self.calibration,
             random_state=self.random_state,
             verbose=self.verbose,

@@ -17,7 +17,7 @@ from bayespoint import diagnostics
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["BilliardResult", "Estimate", "Evidence", "MaxMargin", "Search"]
+__all__ = ["BilliardResult", "Estimate", "Evidence", "LightTrap", "MaxMargin", "Search"]
 
 MAX_DRIFT = 1e-6
 """A larger relative drift of the plane coordinates is worth a warning."""
@@ -60,8 +60,9 @@ class BilliardResult:
     """
 
     center: NDArray[np.float64]
-    """(m,) Dual coefficients of the center of mass, scaled to a unit vector: `arc_center` or
-    `impulse_center`, whichever the run was asked for."""
+    """(m,) Dual coefficients of the center of mass, scaled to a unit vector: `arc_center`,
+    `impulse_center`, or for "chord" and "flipper" the center of their own, whichever the run was
+    asked for."""
 
     center_norm: float
     """Length of the mean of the unit weight vectors, in (0, 1]: near 1 where version space is
@@ -72,7 +73,8 @@ class BilliardResult:
 
     impulse_center: NDArray[np.float64]
     """(m,) Unit center from the impulses the walls received: never of the sign opposite to the
-    label, exactly zero for planes never hit. Zeros if no wall was hit."""
+    label, exactly zero for planes never hit. Zeros if no wall was hit. NaN for "chord" and
+    "flipper", whose launches break the balance of momenta."""
 
     draws: NDArray[np.float64]
     """(n_trajectories, n_draws, m) Unit weight vectors at equal spacing along the path."""
@@ -96,10 +98,11 @@ class BilliardResult:
     """(m,) Bounces at each plane."""
 
     stop_reason: str
-    """``"length"``, ``"max_bounces"`` or ``"tol"``: what ended the run."""
+    """``"length"``, ``"max_bounces"``, ``"tol"`` or ``"weight_tol"``: what ended the run."""
 
-    escapes: NDArray[np.int64]
-    """(n_trajectories,) Flights that met no wall. Zeros: a great circle always meets one."""
+    escapes: NDArray[np.uint64]
+    """(n_trajectories,) Flights that met no wall, each followed by a new launch. Zeros for
+    "geodesic": a great circle always meets a wall."""
 
     ess: float
     """The smallest bulk effective sample size of the draws, over the watched plane coordinates
@@ -109,7 +112,8 @@ class BilliardResult:
     """The largest rank-normalized split R-hat over the same quantities."""
 
     center_error: float
-    """Estimated angle between `arc_center` and the exact center of mass, in radians."""
+    """Estimated angle between `arc_center` and the exact center of mass, in radians. For "chord"
+    and "flipper" the statistical error alone, without their bias."""
 
     mean_violations: float
     """Time average of the number of violated examples (0 behind opaque walls)."""
@@ -129,16 +133,16 @@ class BilliardResult:
 
     @classmethod
     def from_run(cls, run: Mapping[str, Any], average: str) -> Self:
-        """Return the result of an engine's run with `average`, "arc" or "impulse", as center."""
+        """Return the result of an engine's run with `average` as center."""
+        centers = {"arc": "center", "impulse": "impulse_center"}
         functionals = run["functionals"]
         both = np.concatenate([functionals, functionals**2], axis=2)
         given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
         return cls(
             **given
             | {
-                "center": run["center"] if average == "arc" else run["impulse_center"],
+                "center": run[centers.get(average, "running_center")],
                 "arc_center": run["center"],
-                "escapes": np.zeros(len(run["bounces"]), dtype=np.int64),
                 "ess": float(np.fmin.reduce(diagnostics.ess_bulk(both), initial=np.nan)),
                 "r_hat": float(np.fmax.reduce(diagnostics.r_hat(both), initial=np.nan)),
                 "start": tuple(run["start"]),
@@ -164,11 +168,22 @@ class BilliardResult:
         if self.drift > MAX_DRIFT:
             messages.append(
                 f"the plane coordinates drifted by {self.drift:.2g} (above {MAX_DRIFT:g}): the "
-                "Gram matrix is too ill-conditioned for exact walls; a larger softness helps"
+                "Gram matrix is too ill-conditioned for exact walls; a larger softness helps "
+                "(and a larger tau_max, if one was given)"
             )
         if not self.center.any():
-            messages.append("no wall was hit: there is no impulse center")
+            messages.append("no wall was hit: there is no such center")
         return messages
+
+    @property
+    def escape_fraction(self) -> float:
+        """Share of the flights that met no wall, in [0, 1]; NaN without any flight.
+
+        For "chord" and "flipper" it tells a closed billiard (near 0: version space is small) from
+        an open one. A straight flight gets less than pi radians far between two launches.
+        """
+        escapes, bounces = int(self.escapes.sum()), int(self.bounces.sum())
+        return escapes / (escapes + bounces) if escapes + bounces else math.nan
 
     @property
     def support(self) -> NDArray[np.intp]:
@@ -192,6 +207,7 @@ class BilliardResult:
             ("length of the mean", f"{self.center_norm:.4g}"),
             ("bounces", f"{bounces}{rate}"),
             ("walls passed", f"{int(self.crossings.sum())}"),
+            ("escapes", f"{int(self.escapes.sum())} ({self.escape_fraction:.3g} of the flights)"),
             ("mean violations", f"{self.mean_violations:.4g}"),
             ("planes hit", f"{len(self.support)} of {m}"),
             ("effective draws", f"{self.ess:.4g} at least"),
@@ -289,6 +305,25 @@ class MaxMargin:
 
     def _repr_html_(self) -> str:
         return _as_html("Maximal margin", self._rows())
+
+
+@dataclass(frozen=True, eq=False)
+class LightTrap:
+    """The way of a ball into version space through one-way mirrors."""
+
+    dual_coef: NDArray[np.float64]
+    """(m,) Dual coefficients of a unit vector in version space."""
+
+    errors: NDArray[np.int64]
+    """(k,) Violated examples at the start, and whenever they became fewer. Empty where there was
+    nothing to fly through: all feature vectors parallel."""
+
+    bounces: NDArray[np.uint64]
+    """(k,) Bounces before each of them."""
+
+    caught: bool
+    """Whether the trap caught the ball. If not, `dual_coef` is from the search for the largest
+    margin."""
 
 
 class Estimate(NamedTuple):

@@ -16,7 +16,7 @@ from bayespoint._core import InfeasibleError, __version__
 from bayespoint._evidence import EvidenceMixin
 from bayespoint._onion import OnionMixin
 from bayespoint._validation import Floats, Labels, RandomState
-from bayespoint.results import BilliardResult, MaxMargin
+from bayespoint.results import BilliardResult, LightTrap, MaxMargin
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -173,8 +173,9 @@ class VersionSpace(EvidenceMixin, OnionMixin):
 
         Parameters
         ----------
-        method : {"light_trap", "perceptron", "max_margin"}, default="light_trap"
-            "light_trap": a billiard whose walls let the ball in but not out. "perceptron": the
+        method : {"light_trap", "one_way", "perceptron", "max_margin"}, default="light_trap"
+            "light_trap": a billiard whose walls become mirrors that let the ball in but not out.
+            "one_way": with such mirrors from the first, see `light_trap`. "perceptron": the
             kernel perceptron, on for as long as an example is violated. "max_margin": the search
             for the largest margin, up to where every example is satisfied (`max_margin` goes on
             from there).
@@ -200,7 +201,9 @@ class VersionSpace(EvidenceMixin, OnionMixin):
         >>> space.contains(space.feasible_point("perceptron", random_state=0))
         True
         """
-        method = _validation.choice("method", method, ("light_trap", "perceptron", "max_margin"))
+        method = _validation.choice(
+            "method", method, ("light_trap", "one_way", "perceptron", "max_margin")
+        )
         seed = _validation.seed(random_state)
         self._refuse_conflicts()
         found = _core.feasible_point(
@@ -213,6 +216,59 @@ class VersionSpace(EvidenceMixin, OnionMixin):
             callback=callback,
         )
         return found["dual_coef"]
+
+    def light_trap(
+        self,
+        *,
+        random_state: RandomState = None,
+        callback: Callable[[Mapping[str, Any]], object] | None = None,
+    ) -> LightTrap:
+        """Let a ball into version space through one-way mirrors, and count the errors on its way.
+
+        Parameters
+        ----------
+        random_state : None, int, Generator or RandomState, default=None
+            Seed. None asks NumPy's global generator.
+        callback : callable, default=None
+            Called about ten times a second with a mapping. What it raises ends the search.
+
+        Returns
+        -------
+        LightTrap
+            The point, and how many bounces each number of errors took.
+
+        Raises
+        ------
+        InfeasibleError
+            If version space is empty, or no point of it was found.
+
+        Notes
+        -----
+        As Ruján and Marchand (2000, section 18.5.2) have it, the ball starts at the difference of
+        the class means in feature space, the solution in the limit of an RBF kernel of no width,
+        and every wall it meets from the violated side lets it pass. The flight is along great
+        circles, with a refresh by pairs. After 1000 arrivals at walls per example the search for
+        the largest margin takes over.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> found = VersionSpace(np.eye(3), [1, -1, 1]).light_trap(random_state=0)
+        >>> found.caught, found.errors.tolist()
+        (True, [0])
+        """
+        seed = _validation.seed(random_state)
+        self._refuse_conflicts()
+        return LightTrap(
+            **_core.light_trap(
+                self.gram,
+                self.y,
+                offset=self.offset,
+                softness=self.softness,
+                seed=seed,
+                callback=callback,
+            )
+        )
 
     def max_margin(
         self,
@@ -324,11 +380,13 @@ class VersionSpace(EvidenceMixin, OnionMixin):
         tol: float | None = None,
         max_bounces: int | None = None,
         dynamics: str = "geodesic",
+        tau_max: float | None = None,
+        weight_tol: float | None = None,
         transparency: float | tuple[float, float] = 0.0,
         refresh: str | None = "auto",
         refresh_rate: float | str = "auto",
         start: ArrayLike | None = None,
-        average: str = "arc",
+        average: str = "auto",
         n_jobs: int | None = None,
         random_state: RandomState = None,
         callback: Callable[[Mapping[str, Any]], object] | None = None,
@@ -349,12 +407,27 @@ class VersionSpace(EvidenceMixin, OnionMixin):
             Path length at which to stop, in radians per trajectory, at least 1e-6.
         tol : float, default=None
             Estimated angular error of the center at which to stop, in radians. If `length`,
-            `tol` and `max_bounces` are all None, `tol` is 0.1.
+            `tol`, `max_bounces` and `weight_tol` are all None, `tol` is 0.1.
         max_bounces : int, default=None
             Arrivals at walls, reflected or not, of one trajectory; the first to get there ends the
-            run. With `tol` alone it is 10 000 000. The run ends at whichever limit is met first.
-        dynamics : {"geodesic"}, default="geodesic"
-            Great circles with exact reflections.
+            run. With `tol` or `weight_tol` alone it is 10 000 000. The run ends at whichever limit
+            is met first.
+        dynamics : {"geodesic", "chord", "flipper"}, default="geodesic"
+            "geodesic": great circles with exact reflections. The other two are those of the
+            papers, for comparison: straight flights, which may escape and then are launched anew
+            in a random direction, at O(m^2). They visit the bounce points of a great circle until
+            they do, less than pi radians further, but do not fill version space uniformly: their
+            centers are biased (see Notes). "chord": Algorithm 1 of Herbrich, Graepel and
+            Campbell: back to the sphere at every wall, new directions on the spot. "flipper":
+            Algorithm 18.1 of Ruján and Marchand: on in the cone, restarts at the running center.
+        tau_max : float, default=None
+            Only with "chord" and "flipper": flight time, above 0, from which a flight counts as
+            escaped, where a time of 1 is as far as the unit direction is long. None is 1e6 for
+            "chord" and infinity for "flipper". Values near 1 or below magnify rounding if the Gram
+            matrix is singular: look at `drift`.
+        weight_tol : float, default=None
+            Only with "chord": TOL of its Algorithm 1, in (0, 1). The run ends once the share of
+            the next flight in the center of one trajectory can be no larger.
         transparency : float or pair of floats, default=0.0
             Probability in [0, 1] that a plane lets the ball through to its violated side; a pair
             is for examples labeled -1 and for those labeled +1. Then the law is uniform times
@@ -371,10 +444,14 @@ class VersionSpace(EvidenceMixin, OnionMixin):
         start : array-like of shape (m,), default=None
             Dual coefficients of the point all trajectories start from. Behind opaque walls it
             must lie in version space. None looks for one.
-        average : {"arc", "impulse"}, default="arc"
-            Which estimate `center` holds: the integral over the path, more accurate, or the
-            accumulated impulses on the walls, zero for examples that do not bound version space.
-            The result has both.
+        average : {"auto", "arc", "impulse", "midpoints", "bounces"}, default="auto"
+            Which estimate `center` holds. "arc": the integral over the path. "impulse", only with
+            "geodesic": the accumulated impulses on the walls, less accurate, zero for examples
+            that do not bound version space. "midpoints", only with "chord" and "flipper": those
+            of all flights, added on the sphere by the rule of the paper. "bounces", only with
+            "flipper": the bouncing points, of equal weight. "auto" is "arc" with "geodesic", else
+            "midpoints". The result has the "arc" center, and the "impulse" center if there is
+            one, in any case.
         n_jobs : int, default=None
             Threads, as joblib counts them: None is 1, -1 all processors. It does not change the
             result.
@@ -394,7 +471,8 @@ class VersionSpace(EvidenceMixin, OnionMixin):
         InfeasibleError
             If version space is empty, or no point of it was found.
         ValueError
-            If a setting is out of range or `start` is outside version space.
+            If a setting is out of range, does not belong to the `dynamics` ("chord" and "flipper"
+            have no transparency and no refresh), or `start` is outside version space.
         MemoryError
             If there is no room for the draws.
 
@@ -409,6 +487,12 @@ class VersionSpace(EvidenceMixin, OnionMixin):
         Notes
         -----
         The same seed gives the same bits for any number of threads on one machine.
+
+        On polygons (ten random planes in three dimensions), whose center of mass is known, "chord"
+        is off by 0.005 to 0.03 radians however long the run, "flipper" by 0.01 to 0.13, "geodesic"
+        by its statistical error. The exact integral over the same flights is off by as much: what
+        biases them are the flights that escape and the restarts, not the midpoints. The smaller
+        version space, the fewer flights escape.
 
         Examples
         --------
@@ -427,6 +511,8 @@ class VersionSpace(EvidenceMixin, OnionMixin):
             tol=tol,
             max_bounces=max_bounces,
             dynamics=dynamics,
+            tau_max=tau_max,
+            weight_tol=weight_tol,
             transparency=transparency,
             refresh=refresh,
             refresh_rate=refresh_rate,
@@ -461,6 +547,10 @@ class VersionSpace(EvidenceMixin, OnionMixin):
             length=settings.length,
             tol=settings.tol,
             max_bounces=settings.max_bounces,
+            dynamics=settings.dynamics,
+            tau_max=settings.tau_max,
+            weight_tol=settings.weight_tol,
+            bounce_points=settings.average == "bounces",
             refresh=settings.refresh,
             refresh_rate=settings.refresh_rate,
             start=start,

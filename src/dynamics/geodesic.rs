@@ -13,13 +13,13 @@ pub struct Geodesic;
 
 impl Dynamics for Geodesic {
     #[inline]
-    fn flight(&self, ball: &Ball) -> f64 {
-        ball.next_wall().angle()
+    fn flight(&self, ball: &Ball) -> Option<f64> {
+        Some(ball.next_wall().angle())
     }
 
     #[inline]
     fn arrive(
-        &self,
+        &mut self,
         ball: &mut Ball,
         space: &VersionSpace<'_>,
         transparency: f64,

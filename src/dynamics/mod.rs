@@ -1,13 +1,43 @@
 //! Dynamics: how the ball gets from one wall to the next.
 
+mod chord;
+mod flipper;
 mod geodesic;
+mod straight;
 
 use rand::Rng;
 
+use crate::average::RunningCenter;
 use crate::ball::Ball;
+use crate::control::Control;
+use crate::error::Result;
 use crate::version_space::VersionSpace;
 
+pub use chord::Chord;
+pub use flipper::{Flipper, Points};
 pub use geodesic::Geodesic;
+
+/// Which dynamics to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Motion {
+    /// Great circles: the exact billiard.
+    #[default]
+    Geodesic,
+    /// [`Chord`].
+    Chord {
+        /// Flight time, with position and direction of unit length, from which a new direction is drawn; above 0.
+        tau_max: f64,
+        /// Largest share of the next flight in the center at which a run ends, in (0, 1): the algorithm's TOL.
+        weight_tol: Option<f64>,
+    },
+    /// [`Flipper`].
+    Flipper {
+        /// Flight time, with position and direction of unit length at the launch, that counts as an escape; above 0.
+        tau_max: f64,
+        /// What the center is made of.
+        points: Points,
+    },
+}
 
 /// What happened where a flight ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,16 +63,49 @@ pub enum Arrival {
 /// A dynamics owns no ball. It may read all of it and may change it through the moves of [`Ball`] alone, which keep
 /// plane coordinates, dual coefficients and the arc integral consistent.
 pub trait Dynamics: Clone + Send + Sync {
-    /// Radians to the end of the present flight, in [0, π].
-    fn flight(&self, ball: &Ball) -> f64;
+    /// Radians to the end of the present flight, in [0, π]; `None` where it has none: the ball has escaped, and must be
+    /// launched anew.
+    fn flight(&self, ball: &Ball) -> Option<f64>;
+
+    /// Takes note of a flight of `angle` radians that did not get to its end.
+    fn flew(&mut self, _angle: f64) {}
 
     /// Flies to the end of the present flight and does what has to be done there. `transparency` is the probability that
     /// the wall which comes next lets the ball through.
     fn arrive(
-        &self,
+        &mut self,
         ball: &mut Ball,
         space: &VersionSpace<'_>,
         transparency: f64,
         rng: &mut impl Rng,
     ) -> Arrival;
+
+    /// Launches the ball: at the start, and after an escape. Nothing to be done where a ball never escapes. Returns the
+    /// drift found in the position.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ball::launch`].
+    fn launch(
+        &mut self,
+        _ball: &mut Ball,
+        _space: &VersionSpace<'_>,
+        _rng: &mut impl Rng,
+        _control: &Control,
+    ) -> Result<f64> {
+        Ok(0.0)
+    }
+
+    /// The center of mass that the dynamics keeps in its own way, if it does.
+    fn running_center(&self) -> Option<&RunningCenter> {
+        None
+    }
+
+    /// True when nothing that comes can change the running center by much.
+    fn is_light(&self) -> bool {
+        false
+    }
+
+    /// Forgets the running center.
+    fn reset(&mut self) {}
 }

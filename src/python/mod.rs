@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::control::Control;
+use crate::dynamics::{Motion, Points};
 use crate::error::{Error, Result};
 use crate::evidence::{EvidenceSettings, Method};
 use crate::gas;
@@ -32,7 +33,9 @@ mod _core {
     #[pymodule_export]
     use super::errors::InfeasibleError;
     #[pymodule_export]
-    use super::{evidence, feasible_point, max_margin_point, onion, perceptron_path, run};
+    use super::{
+        evidence, feasible_point, light_trap_one_way, max_margin_point, onion, perceptron_path, run,
+    };
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "a Python name")]
@@ -69,7 +72,7 @@ impl Space<'_> {
 /// Samples version space; see `VersionSpace.sample`.
 #[pyfunction]
 #[pyo3(signature = (gram, labels, *, offset, softness, transparency, n_trajectories, n_draws, length, tol,
-    max_bounces, refresh, refresh_rate, start, n_threads, seed, callback))]
+    max_bounces, dynamics, tau_max, weight_tol, bounce_points, refresh, refresh_rate, start, n_threads, seed, callback))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
 fn run<'py>(
     py: Python<'py>,
@@ -83,6 +86,10 @@ fn run<'py>(
     length: Option<f64>,
     tol: Option<f64>,
     max_bounces: Option<u64>,
+    dynamics: &str,
+    tau_max: f64,
+    weight_tol: Option<f64>,
+    bounce_points: bool,
     refresh: &str,
     refresh_rate: Option<f64>,
     start: Option<PyReadonlyArray1<'py, f64>>,
@@ -99,6 +106,18 @@ fn run<'py>(
             return Err(Error::invalid("refresh", other, "'auto', 'pair', 'full' or 'none'").into());
         }
     };
+    let motion = match dynamics {
+        "geodesic" => Motion::Geodesic,
+        "chord" => Motion::Chord { tau_max, weight_tol },
+        "flipper" => {
+            let points = if bounce_points { Points::Bounces } else { Points::Midpoints };
+            Motion::Flipper { tau_max, points }
+        }
+        other => {
+            let wanted = "'geodesic', 'chord' or 'flipper'";
+            return Err(Error::invalid("dynamics", other, wanted).into());
+        }
+    };
     let start = match &start {
         Some(start) => Some(vector("start", start)?.to_vec()),
         None => None,
@@ -110,6 +129,7 @@ fn run<'py>(
         max_bounces,
         tol,
         settle: None,
+        motion,
         mirror: Mirror::new(transparency.0, transparency.1)?,
         refresh,
         start,
@@ -130,6 +150,9 @@ fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyD
     let dict = PyDict::new(py);
     dict.set_item("center", arrays::to_array(py, outcome.center, [m])?)?;
     dict.set_item("center_norm", outcome.center_norm)?;
+    if let Some(center) = outcome.running_center {
+        dict.set_item("running_center", arrays::to_array(py, center, [m])?)?;
+    }
     dict.set_item("impulse_center", arrays::to_array(py, outcome.impulse_center, [m])?)?;
     dict.set_item("center_error", outcome.center_error)?;
     dict.set_item("draws", arrays::to_array(py, outcome.draws, [t, n, m])?)?;
@@ -138,6 +161,7 @@ fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyD
     dict.set_item("bounces", arrays::to_array(py, outcome.bounces, [t])?)?;
     dict.set_item("crossings", arrays::to_array(py, outcome.crossings, [t])?)?;
     dict.set_item("refreshes", arrays::to_array(py, outcome.refreshes, [t])?)?;
+    dict.set_item("escapes", arrays::to_array(py, outcome.escapes, [t])?)?;
     dict.set_item("length", length)?;
     dict.set_item("settled", outcome.settled)?;
     dict.set_item("hits", arrays::to_array(py, outcome.hits, [m])?)?;
@@ -168,15 +192,45 @@ fn feasible_point<'py>(
     let (dual, used) = space.call(py, callback, |space, control| match method {
         "light_trap" => light_trap::feasible_point(space, seed, control)
             .map(|(dual, start)| (dual, start.name())),
+        "one_way" => light_trap::one_way(space, seed, control)
+            .map(|found| (found.dual, if found.caught { "one_way" } else { "max_margin" })),
         "perceptron" => perceptron::perceptron_point(space, PERCEPTRON_UPDATES, control)
             .map(|dual| (dual, "perceptron")),
         "max_margin" => max_margin::interior_point(space, control).map(|dual| (dual, "max_margin")),
-        other => Err(Error::invalid("method", other, "'light_trap', 'perceptron' or 'max_margin'")),
+        other => {
+            let wanted = "'light_trap', 'one_way', 'perceptron' or 'max_margin'";
+            Err(Error::invalid("method", other, wanted))
+        }
     })?;
     let dict = PyDict::new(py);
     let m = dual.len();
     dict.set_item("dual_coef", arrays::to_array(py, dual, [m])?)?;
     dict.set_item("method", used)?;
+    Ok(dict)
+}
+
+/// The light trap of the paper; see `VersionSpace.light_trap`.
+#[pyfunction]
+#[pyo3(name = "light_trap", signature = (gram, labels, *, offset, softness, seed, callback))]
+fn light_trap_one_way<'py>(
+    py: Python<'py>,
+    gram: PyReadonlyArray2<'py, f64>,
+    labels: PyReadonlyArray1<'py, i8>,
+    offset: f64,
+    softness: PyReadonlyArray1<'py, f64>,
+    seed: u64,
+    callback: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let space = Space { gram, labels, offset, softness };
+    let found =
+        space.call(py, callback, |space, control| light_trap::one_way(space, seed, control))?;
+    let dict = PyDict::new(py);
+    let (m, n) = (found.dual.len(), found.errors.len());
+    dict.set_item("dual_coef", arrays::to_array(py, found.dual, [m])?)?;
+    let errors: Vec<i64> = found.errors.into_iter().map(i64::from).collect();
+    dict.set_item("errors", arrays::to_array(py, errors, [n])?)?;
+    dict.set_item("bounces", arrays::to_array(py, found.bounces, [n])?)?;
+    dict.set_item("caught", found.caught)?;
     Ok(dict)
 }
 

@@ -342,7 +342,9 @@ def test_conflict_far_from_the_diagonal():
         ("tol", np.nan, ValueError),
         ("max_bounces", 0, ValueError),
         ("max_bounces", 1e6, TypeError),
-        ("dynamics", "chord", ValueError),
+        ("dynamics", "straight", ValueError),
+        ("tau_max", 10.0, ValueError),  # a great circle does not escape
+        ("weight_tol", 0.1, ValueError),
         ("transparency", 1.5, ValueError),
         ("transparency", (0.1, -0.1), ValueError),
         ("transparency", (0.1, 0.2, 0.3), ValueError),
@@ -388,9 +390,11 @@ def test_bad_settings_of_a_space(settings, error, text):
 
 
 def test_choices_are_listed():
-    with pytest.raises(ValueError, match=r"dynamics must be one of 'geodesic'; got 'flipper'"):
-        VersionSpace(np.eye(4), LABELS).sample(dynamics="flipper")
-    with pytest.raises(ValueError, match=r"'light_trap', 'perceptron', 'max_margin'; got 'svm'"):
+    with pytest.raises(ValueError, match=r"one of 'geodesic', 'chord', 'flipper'; got 'pinball'"):
+        VersionSpace(np.eye(4), LABELS).sample(dynamics="pinball")
+    with pytest.raises(
+        ValueError, match=r"'light_trap', 'one_way', 'perceptron', 'max_margin'; got 'svm'"
+    ):
         VersionSpace(np.eye(4), LABELS).feasible_point("svm")
     for setting in ({"tol": 0.0}, {"tol": 1.0}, {"max_iter": 0}):
         with pytest.raises(ValueError, match="must be"):
@@ -427,7 +431,9 @@ def test_choices_are_listed():
         ({"fit_intercept": 1}, "fit_intercept must be True or False; got 1"),
         ({"verbose": -1}, "verbose must be"),
         ({"tol": 0.0}, "tol must be"),
-        ({"dynamics": "chord"}, "dynamics must be one of 'geodesic'"),
+        ({"dynamics": "straight"}, "dynamics must be one of 'geodesic', 'chord', 'flipper'"),
+        ({"dynamics": "chord", "label_noise": 0.1}, "label_noise must be 0 with dynamics='chord'"),
+        ({"dynamics": "flipper", "refresh": "pair"}, "refresh must be 'auto' or None with dynam"),
     ],
 )
 def test_bad_settings_of_a_classifier(settings, text):

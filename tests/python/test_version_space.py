@@ -61,7 +61,7 @@ def test_contains():
 # --- feasible points and the largest margin ---
 
 
-@pytest.mark.parametrize("method", ["light_trap", "perceptron", "max_margin"])
+@pytest.mark.parametrize("method", ["light_trap", "one_way", "perceptron", "max_margin"])
 @pytest.mark.parametrize("settings", [{}, {"softness": 0.3}, {"offset": 1.0}])
 def test_feasible_points(method, settings):
     gram, labels = cone(m=60, r=12)

@@ -1,0 +1,120 @@
+//! What the chord billiard and the flipper share: straight flight in the cone over version space.
+//!
+//! A straight line `b + τ v` and the origin span a plane, so the line projects onto a great circle of the sphere: with the
+//! angle ψ between b and v the ball is t radians further at
+//!
+//! ```text
+//! τ = |b| sin t / (|v| sin(ψ - t))          (law of sines)
+//! ```
+//!
+//! and the line has come to its end, at infinity, at t = ψ. A reflection at a wall leaves the angle between position and
+//! direction as it is. A straight flight is therefore a flight of the geodesic [`Ball`] with a reach ψ that every arc uses
+//! up, whether positions are normalized (chord) or not (flipper): between two launches the ball gets at most ψ < π
+//! radians far, and a bounce costs O(m).
+
+use rand::Rng;
+
+use super::{Arrival, Dynamics, Geodesic};
+use crate::average::{Addition, RunningCenter};
+use crate::ball::Ball;
+use crate::control::Control;
+use crate::error::Result;
+use crate::light_trap;
+use crate::version_space::VersionSpace;
+
+/// A straight flight, seen from the sphere.
+#[derive(Clone, Debug)]
+pub(super) struct Straight {
+    /// ψ: angle between position and direction where the present flight began; zero before the first launch.
+    reach: f64,
+    /// |b| / |v| where the present flight began.
+    length: f64,
+    /// Radians of the present flight that are behind the ball.
+    flown: f64,
+    /// Flight time that counts as infinite, in units of 1 / |v|.
+    tau_max: f64,
+    /// The plane of the last arrival.
+    left: Option<usize>,
+    /// The center of the flights that ended at a wall.
+    pub center: RunningCenter,
+}
+
+impl Straight {
+    pub fn new(m: usize, tau_max: f64, addition: Addition) -> Self {
+        let center = RunningCenter::new(m, addition);
+        Self { reach: 0.0, length: 1.0, flown: 0.0, tau_max, left: None, center }
+    }
+
+    /// Radians to the next wall, `None` where the flight time to it is infinite.
+    #[inline]
+    pub fn flight(&self, ball: &Ball) -> Option<f64> {
+        let ahead = ball.next_wall().angle();
+        let whole = self.flown + ahead;
+        let rest = self.reach - whole;
+        let arrives = rest > 0.0 && self.length * whole.sin() < self.tau_max * rest.sin();
+        arrives.then_some(ahead)
+    }
+
+    #[inline]
+    pub fn flew(&mut self, angle: f64) {
+        self.flown += angle;
+    }
+
+    /// Radians of the present flight as a whole, and those from the ball to its midpoint (negative behind the ball).
+    #[inline]
+    pub fn arc(&self, ball: &Ball) -> (f64, f64) {
+        let ahead = ball.next_wall().angle();
+        (self.flown + ahead, 0.5 * (ahead - self.flown))
+    }
+
+    /// Flies to the wall. `normalizes` sets the position to unit length there.
+    #[inline]
+    pub fn arrive(
+        &mut self,
+        ball: &mut Ball,
+        space: &VersionSpace<'_>,
+        transparency: f64,
+        rng: &mut impl Rng,
+        normalizes: bool,
+    ) -> Arrival {
+        let (whole, _) = self.arc(ball);
+        if !normalizes {
+            self.length *= self.reach.sin() / (self.reach - whole).sin();
+        }
+        self.reach -= whole;
+        self.flown = 0.0;
+        self.left = Some(ball.next_wall().plane);
+        Geodesic.arrive(ball, space, transparency, rng)
+    }
+
+    /// Launches the ball in a random direction: from `position`, dual coefficients of a point in version space, or
+    /// from where it is. At a wall the direction points away from it, into version space (Herbrich et al., Eq. 12).
+    ///
+    /// The dual coefficients of the direction are drawn, as in the papers, and the plane coordinates are products with the
+    /// Gram matrix: O(m²). Returns the drift found in the position.
+    pub fn launch(
+        &mut self,
+        ball: &mut Ball,
+        space: &VersionSpace<'_>,
+        position: Option<Vec<f64>>,
+        rng: &mut impl Rng,
+        control: &Control,
+    ) -> Result<f64> {
+        let gram = space.gram();
+        let direction = light_trap::random_direction(gram, rng);
+        let left = if position.is_some() { None } else { self.left };
+        let (reach, drift) = ball.launch(gram, position, direction, control)?;
+        self.reach = reach;
+        self.length = 1.0;
+        self.flown = 0.0;
+        self.left = left;
+        // A direction and its opposite are equally likely: to turn round is to draw again until it fits.
+        if let Some(plane) = left
+            && !space.satisfied(plane, ball.g()[plane])
+        {
+            ball.reverse(gram);
+            self.reach = std::f64::consts::PI - self.reach;
+        }
+        Ok(drift)
+    }
+}

@@ -1,0 +1,249 @@
+"""The papers' own dynamics: through the door, their options, their bias, the classifier."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+
+from bayespoint import BayesPointClassifier, InfeasibleError, VersionSpace
+
+SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
+STRAIGHT = ["chord", "flipper"]
+
+
+def cone(m=30, r=5, seed=0):
+    """Examples labeled by a teacher in r dimensions."""
+    rng = np.random.default_rng((SHIFT, seed))
+    x = rng.standard_normal((m, r))
+    return x, np.where(x @ rng.standard_normal(r) > 0, 1, -1)
+
+
+def space_of(x, y):
+    return VersionSpace(x @ x.T, y)
+
+
+def unit(vector):
+    return vector / np.linalg.norm(vector)
+
+
+def angle(a, b):
+    return 2 * math.asin(min(1.0, np.linalg.norm(unit(a) - unit(b)) / 2))
+
+
+def polygon_centroid(x, y):
+    """Half the sum over edges of length times unit inward normal, scaled to the sphere."""
+    normals = y[:, None] * x / np.linalg.norm(x, axis=1)[:, None]
+    total = np.zeros(3)
+    for i, n in enumerate(normals):
+        corners = []
+        for j, other in enumerate(normals):
+            if i == j:
+                continue
+            corner = unit(np.cross(n, other))
+            rest = [k for k in range(len(normals)) if k not in (i, j)]
+            corners += [s * corner for s in (1, -1) if (normals[rest] @ (s * corner) > 0).all()]
+        if len(corners) == 2:
+            total += 0.5 * angle(*corners) * n
+    return unit(total)
+
+
+@pytest.mark.parametrize("dynamics", STRAIGHT)
+def test_result(dynamics):
+    x, y = cone()
+    space = space_of(x, y)
+    result = space.sample(dynamics=dynamics, length=60.0, n_draws=50, random_state=SHIFT)
+    assert result.stop_reason == "length"
+    assert result.refresh == "none"
+    assert result.refreshes.sum() == result.crossings.sum() == 0
+    # Less than pi between two launches.
+    assert (result.escapes + 1 > 60.0 / math.pi).all()
+    flights = result.escapes.sum() + result.bounces.sum()
+    assert result.escape_fraction == result.escapes.sum() / flights
+    assert result.hits.sum() == result.bounces.sum()
+    assert np.isnan(result.impulse_center).all()
+    assert space.contains(result.center)
+    assert space.contains(result.arc_center)
+    assert (space.margins(result.draws) > -1e-9).all()
+    np.testing.assert_allclose(np.linalg.norm(result.draws @ x, axis=-1), 1.0, rtol=1e-8)
+    assert not np.array_equal(result.center, result.arc_center)
+    assert f"{result.escapes.sum()} (" in result.summary()
+    assert "escapes" in result._repr_html_()
+
+
+def test_geodesic_never_escapes():
+    x, y = cone()
+    result = space_of(x, y).sample(length=60.0, random_state=SHIFT)
+    assert result.escapes.tolist() == [0] * 4
+    assert result.escape_fraction == 0.0
+    assert np.isfinite(result.impulse_center).all()
+
+
+@pytest.mark.parametrize("dynamics", STRAIGHT)
+def test_averages(dynamics):
+    x, y = cone()
+    space = space_of(x, y)
+
+    def sample(average):
+        return space.sample(dynamics=dynamics, average=average, tol=0.02, random_state=SHIFT)
+
+    auto, midpoints, arc = sample("auto"), sample("midpoints"), sample("arc")
+    assert np.array_equal(auto.center, midpoints.center)
+    assert np.array_equal(arc.center, arc.arc_center)
+    assert np.array_equal(arc.arc_center, midpoints.arc_center)
+    if dynamics == "flipper":
+        bounces = sample("bounces")
+        assert 1e-6 < angle(bounces.center @ x, midpoints.center @ x) < 0.5
+
+
+@pytest.mark.filterwarnings(
+    "ignore:the trajectories disagree"
+)  # each restarts at a center of its own
+def test_off_the_exact_centroid():
+    offs = {"geodesic": [], "chord": [], "flipper": []}
+    errors = []
+    for index in range(6):
+        x, y = cone(m=10, r=3, seed=10 + index)
+        exact = polygon_centroid(x, y)
+        for dynamics, list_ in offs.items():
+            result = space_of(x, y).sample(
+                dynamics=dynamics, max_bounces=60_000, n_draws=10, random_state=index, n_jobs=2
+            )
+            list_.append(angle(exact, result.center @ x))
+            if dynamics == "geodesic":
+                errors.append(result.center_error)
+    rms = {name: math.sqrt(np.mean(np.square(off))) for name, off in offs.items()}
+    assert rms["geodesic"] < 4 * math.sqrt(np.mean(np.square(errors)))
+    for dynamics in STRAIGHT:  # small, and yet not statistics
+        assert 3 * rms["geodesic"] < rms[dynamics] < 0.3, rms
+
+
+def test_weight_tol_ends_a_run():
+    x, y = cone()
+    space = space_of(x, y)
+    runs = [
+        space.sample(dynamics="chord", weight_tol=tol, n_trajectories=1, random_state=SHIFT)
+        for tol in (1e-2, 1e-3)
+    ]
+    assert [run.stop_reason for run in runs] == ["weight_tol", "weight_tol"]
+    # The share of a flight falls like one over their number.
+    assert 5 < runs[1].bounces[0] / runs[0].bounces[0] < 20
+
+
+@pytest.mark.filterwarnings("ignore:the trajectories disagree")  # they may: flights are counted
+def test_tau_max():
+    x, y = cone()
+    # Regular: short flights magnify what a singular Gram matrix does not see.
+    space = VersionSpace(x @ x.T, y, softness=0.5)
+    for dynamics in STRAIGHT:
+
+        def escapes(tau_max, dynamics=dynamics):
+            return space.sample(
+                dynamics=dynamics, tau_max=tau_max, max_bounces=3000, random_state=SHIFT
+            ).escape_fraction
+
+        assert escapes(0.1) > 1.5 * escapes(None)
+        assert escapes(math.inf) == pytest.approx(escapes(1e9), rel=0.2)
+        with pytest.raises(ValueError, match="tau_max must be longer"):
+            space.sample(dynamics=dynamics, tau_max=1e-12, random_state=SHIFT)
+
+
+@pytest.mark.parametrize("dynamics", STRAIGHT)
+@pytest.mark.parametrize(
+    ("settings", "error", "text"),
+    [
+        ({"transparency": 0.1}, ValueError, "transparency must be 0 with dynamics="),
+        ({"transparency": (0.0, 0.1)}, ValueError, "transparency must be 0 with dynamics="),
+        ({"refresh": "pair"}, ValueError, "refresh must be 'auto' or None with dynamics="),
+        ({"refresh": "full"}, ValueError, "refresh must be 'auto' or None with dynamics="),
+        ({"refresh_rate": 3.0}, ValueError, "refresh_rate must be 'auto'"),
+        ({"average": "impulse"}, ValueError, "average must be one of 'auto', 'midpoints'"),
+        ({"tau_max": 0.0}, ValueError, "tau_max must be"),
+        ({"tau_max": math.nan}, ValueError, "tau_max must be"),
+        ({"tau_max": "long"}, TypeError, "tau_max must be"),
+        ({"weight_tol": 1.0}, ValueError, "weight_tol must be"),
+        ({"weight_tol": 0.0}, ValueError, "weight_tol must be"),
+    ],
+)
+def test_refused(dynamics, settings, error, text):
+    x, y = cone()
+    with pytest.raises(error, match=text):
+        space_of(x, y).sample(dynamics=dynamics, **settings)
+
+
+def test_refused_elsewhere():
+    x, y = cone()
+    space = space_of(x, y)
+    for settings, text in [
+        ({"dynamics": "flipper", "weight_tol": 0.1}, "weight_tol must be None with dynamics='flip"),
+        ({"dynamics": "chord", "average": "bounces"}, "average must be one of 'auto', 'midpoints'"),
+        ({"average": "midpoints"}, "average must be one of 'auto', 'arc', 'impulse' with dynamics"),
+        ({"tau_max": 5.0}, "tau_max must be None with dynamics='geodesic'"),
+        ({"weight_tol": 0.1}, "weight_tol must be None with dynamics='geodesic'"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            space.sample(**settings)
+
+
+@pytest.mark.parametrize("dynamics", STRAIGHT)
+def test_one_dimension(dynamics):
+    result = VersionSpace(np.ones((3, 3)), [1, 1, 1]).sample(dynamics=dynamics, random_state=0)
+    np.testing.assert_allclose(result.center, [1.0, 0.0, 0.0])
+    assert math.isnan(result.escape_fraction)
+
+
+@pytest.mark.parametrize("dynamics", STRAIGHT)
+def test_start_inside(dynamics):
+    x, y = cone()
+    space = space_of(x, y)
+    point = space.feasible_point(random_state=SHIFT)
+    result = space.sample(dynamics=dynamics, start=point, tol=0.05, random_state=SHIFT)
+    assert result.start == ("given",) * 4
+    with pytest.raises(ValueError, match="start must lie in version space"):
+        space.sample(dynamics=dynamics, start=-point)
+
+
+@pytest.mark.parametrize("dynamics", STRAIGHT)
+def test_classifier(dynamics):
+    rng = np.random.default_rng((SHIFT, 3))
+    x = rng.standard_normal((120, 2))
+    y = (x[:, 0] ** 2 + x[:, 1] > 0.5).astype(int)
+    exact = BayesPointClassifier(random_state=SHIFT, tol=0.05).fit(x, y)
+    other = BayesPointClassifier(random_state=SHIFT, tol=0.05, dynamics=dynamics).fit(x, y)
+    assert other.billiard_.escapes.sum() > 0
+    grid = rng.standard_normal((300, 2))
+    probability, expected = other.predict_proba(grid)[:, 1], exact.predict_proba(grid)[:, 1]
+    assert np.abs(probability - expected).max() < 0.2
+    assert np.abs(probability - expected).mean() < 0.05
+
+
+# --- the light trap of the paper ---
+
+
+def test_one_way_light_trap():
+    caught = 0
+    for index in range(10):
+        x, y = cone(m=60, r=12, seed=40 + index)
+        space = space_of(x, y)
+        found = space.light_trap(random_state=index)
+        assert space.contains(found.dual_coef)
+        means = np.where(y > 0, 1 / (y > 0).sum(), -1 / (y < 0).sum())
+        assert found.errors[0] == (space.margins(means) <= 0).sum()
+        assert (np.diff(found.errors) == -1).all()  # a wall at a time, and none comes back
+        assert (np.diff(found.bounces.astype(int)) >= 0).all()
+        assert found.bounces[0] == 0
+        assert found.caught == (found.errors[-1] == 0)
+        caught += found.caught
+        again = space.feasible_point("one_way", random_state=index)
+        assert np.array_equal(again, found.dual_coef)
+    assert caught >= 8
+
+
+def test_one_way_light_trap_without_a_way():
+    xor = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
+    x, y = cone(m=60, r=5)
+    flipped = np.where(np.arange(60) < 20, -y, y)
+    for points, labels in [(xor, [1, 1, -1, -1]), (x, flipped)]:
+        with pytest.raises(InfeasibleError):
+            space_of(points, np.array(labels)).light_trap(random_state=SHIFT)
+    assert len(VersionSpace(np.ones((2, 2)), [1, 1]).light_trap(random_state=0).errors) == 0
