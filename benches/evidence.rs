@@ -42,9 +42,7 @@ fn benches(criterion: &mut Criterion) {
         let (gram, labels) = teacher(m, r);
         let space = VersionSpace::new(Gram::new(&gram, 0.0, vec![0.0; m]).expect("finite"), labels)
             .expect("valid");
-        for (name, method) in
-            [("integration", Method::Integration), ("annealing", Method::Annealing)]
-        {
+        for (name, method) in [("bridge", Method::Bridge), ("integration", Method::Integration)] {
             let found: Vec<_> = (0..RUNS).map(|seed| run(&space, method, seed)).collect();
             let values: Vec<f64> = found.iter().map(|one| one.values[0]).collect();
             let mean = values.iter().sum::<f64>() / RUNS as f64;

@@ -93,6 +93,7 @@ pub(crate) fn evidence(
     let mut path = 0.0;
     let mut streams = settings.n_trajectories + 1;
     let mut wanted = PARTICLES * settings.n_trajectories;
+    let targets = settings.depths();
     loop {
         // Streams beyond those of the trajectories and of the ladder's scout.
         let first = streams;
@@ -104,7 +105,7 @@ pub(crate) fn evidence(
         path += places.len() as f64 * RUNG_PATH * (ladder.len() - 1) as f64;
         let length = path / settings.n_trajectories as f64;
         let found: Vec<(f64, f64, f64)> =
-            settings.targets.iter().map(|&s| log_mean_weight(s, &ladder, &particles)).collect();
+            targets.iter().map(|&s| log_mean_weight(s, &ladder, &particles)).collect();
         let worst = found.iter().map(|x| x.1).fold(0.0, f64::max);
         let trusted = found.iter().all(|x| x.2 <= LARGEST_SPREAD);
         control.report(length, worst);
@@ -114,7 +115,7 @@ pub(crate) fn evidence(
                 particles.iter().map(|v| f64::from(v[k])).sum::<f64>() / particles.len() as f64
             };
             return Ok(EvidenceOutcome {
-                lags: vec![f64::NAN; settings.targets.len()],
+                lags: vec![f64::NAN; targets.len()],
                 values: found.iter().map(|x| x.0).collect(),
                 errors: found.iter().map(|x| x.1).collect(),
                 mean_violations: (0..ladder.len()).map(mean).collect(),

@@ -325,9 +325,10 @@ mod tests {
         let control = Control::new();
         let factor = Arc::new(Factor::new(space.gram(), &control).expect("a factor"));
         let range = LayerRange { most: [2, 3] };
-        for refresh in
-            [Refresh::Pair { rate: 3.0 }, Refresh::Full { rate: 0.5, factor: Arc::clone(&factor) }]
-        {
+        for refresh in [
+            Refresh::Pair { rate: 3.0 },
+            Refresh::Full { rate: 0.5, source: Arc::clone(&factor) as _ },
+        ] {
             let start = || {
                 let rng = light_trap::stream(7, 0);
                 let mut trajectory = isotropic(&space, &factor, rng, &control).expect("a ball");

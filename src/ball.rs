@@ -1,12 +1,10 @@
 //! The ball: position and direction on the unit sphere, seen from the planes and as dual coefficients.
 
-use rand::Rng;
-
 use crate::average::{ArcIntegral, LayerIntegral, LayerIntegrals};
 use crate::control::Control;
 use crate::dot;
 use crate::error::{Error, Result};
-use crate::factor::Factor;
+use crate::factor::Draw;
 use crate::gram::{Gram, Precision};
 use crate::pass::{self, Kick, NextWall};
 
@@ -309,14 +307,9 @@ impl Ball {
         true
     }
 
-    /// Flies `angle` radians and draws a fresh isotropic direction of the span, tangent at the position.
-    pub fn refresh_full(
-        &mut self,
-        gram: &Gram<'_>,
-        angle: f64,
-        factor: &Factor,
-        rng: &mut impl Rng,
-    ) {
+    /// Flies `angle` radians and takes a fresh isotropic direction of the span, the part of a draw that is tangent at the
+    /// position.
+    pub fn refresh_full(&mut self, gram: &Gram<'_>, angle: f64, mut draw: impl FnMut() -> Draw) {
         self.fly(gram, angle);
         let (position, _) = self.frame.unfold(0.0);
         // The tangent part of a Gaussian vector is isotropic whatever its angle with the position, so draws at less than
@@ -325,7 +318,7 @@ impl Ball {
         // in few dimensions it would grow from draw to draw.
         let mut drawn = None;
         for _ in 0..DRAWS {
-            let normal = factor.draw(rng);
+            let normal = draw();
             let along = dot::dot(gram.arch(), &normal.dual, &self.f);
             let square = normal.square - along * along;
             if square > 0.5 * normal.square {

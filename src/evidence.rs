@@ -1,5 +1,6 @@
-//! The evidence: ln of the share of the sphere that version space takes, by a ladder of half-silvered mirrors.
+//! The evidence: ln of the share of the sphere that version space takes, or that soft walls leave.
 //!
+//! One value comes best by a [`crate::bridge`], a whole curve over κ from a ladder of half-silvered mirrors.
 //! `Z(κ) = E_sphere[κ^violations]` goes from 1 at κ = 1 to the volume of version space at κ = 0. Trajectories start
 //! isotropically at κ = 1 and go down a ladder of transparencies, others start in version space and go up, so that what lags
 //! behind on the way down lags the other way on the way up; [`crate::reweight`] combines what they saw.
@@ -10,6 +11,7 @@ use rand::rngs::ChaCha8Rng;
 
 use crate::annealing;
 use crate::ball::Ball;
+use crate::bridge;
 use crate::control::Control;
 use crate::crew::Crew;
 use crate::dynamics::Geodesic;
@@ -53,10 +55,13 @@ const CHANCE: f64 = 2.0;
 /// How ln Z is estimated along the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// By what trajectories in equilibrium see on every rung.
+    /// By what trajectories in equilibrium see on every rung of a ladder of transparencies.
     Integration,
-    /// By annealed importance sampling.
+    /// By annealed importance sampling along that ladder.
     Annealing,
+    /// By a bridge from a Gaussian law that was fitted to the posterior, for one target. Its rungs are not transparencies:
+    /// it tells nothing but the value.
+    Bridge,
 }
 
 /// Settings of an evidence run.
@@ -64,12 +69,13 @@ pub enum Method {
 pub struct EvidenceSettings {
     /// Number of trajectories, each down and up the ladder.
     pub n_trajectories: usize,
-    /// Standard error of ln Z at κ = 0 (or at the lowest of `targets`) to be reached, nats.
+    /// Standard error of every ln Z to be reached, nats.
     pub tol: f64,
     /// Path per trajectory at which to stop all the same, radians.
     pub max_length: f64,
-    /// The values s = -ln κ at which ln Z is wanted; infinity is the volume of version space.
-    pub targets: Vec<f64>,
+    /// The mirrors for which ln Z is wanted; hard ones for the volume of version space. A ladder takes mirrors that are alike for
+    /// both classes.
+    pub targets: Vec<Mirror>,
     /// How.
     pub method: Method,
     /// Worker threads.
@@ -84,8 +90,8 @@ impl Default for EvidenceSettings {
             n_trajectories: 4,
             tol: 0.1,
             max_length: 1e5,
-            targets: vec![f64::INFINITY],
-            method: Method::Integration,
+            targets: vec![Mirror::HARD],
+            method: Method::Bridge,
             n_threads: 1,
             seed: 0,
         }
@@ -103,7 +109,7 @@ pub struct EvidenceOutcome {
     /// first too high and the second too low. NaN where there are no ways up, or one entered version space and the
     /// other did not.
     pub lags: Vec<f64>,
-    /// s = -ln κ of the rungs, rising from 0.
+    /// s = -ln κ of the rungs, rising from 0; of a bridge, how far its rungs are from the prior, from 0 to 1.
     pub ladder: Vec<f64>,
     /// Mean violations on the rungs.
     pub mean_violations: Vec<f64>,
@@ -132,10 +138,27 @@ impl EvidenceSettings {
                 return Err(Error::invalid(name, x, "positive and finite"));
             }
         }
-        match self.targets.iter().find(|s| s.is_nan() || **s < 0.0) {
-            Some(s) => Err(Error::invalid("targets", s, ">= 0")),
-            None => Ok(()),
+        for target in &self.targets {
+            Mirror::new(target.negative, target.positive)?;
         }
+        if self.method == Method::Bridge && self.targets.len() != 1 {
+            let got = format!("{} of them", self.targets.len());
+            return Err(Error::invalid("targets", got, "one for a bridge"));
+        }
+        if self.method != Method::Bridge
+            && let Some(target) =
+                self.targets.iter().find(|t| (t.negative - t.positive).abs() > 0.0)
+        {
+            let got = format!("{} and {}", target.negative, target.positive);
+            return Err(Error::invalid("targets", got, "alike for both classes on a ladder"));
+        }
+        Ok(())
+    }
+
+    /// The targets as s = -ln κ; infinity for hard walls.
+    pub(crate) fn depths(&self) -> Vec<f64> {
+        // No negative zero.
+        self.targets.iter().map(|target| 0.0 - target.negative.ln()).collect()
     }
 }
 
@@ -186,7 +209,7 @@ fn refreshed<'s>(
     factor: &Arc<Factor>,
 ) -> Trajectory<'s, Geodesic> {
     let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);
-    trajectory.set_refresh(Refresh::Full { rate: REFRESH_RATE, factor: Arc::clone(factor) });
+    trajectory.set_refresh(Refresh::Full { rate: REFRESH_RATE, source: Arc::clone(factor) as _ });
     trajectory
 }
 
@@ -308,17 +331,21 @@ pub fn evidence(
     if point_space::is_one_dimensional(space.gram()) {
         return Ok(point_space::evidence(space, &settings.targets));
     }
+    let crew = Crew::new(settings.n_threads.min(settings.n_trajectories))?;
+    if settings.method == Method::Bridge {
+        return bridge::evidence(space, settings.targets[0], settings, &crew, control);
+    }
     let factor = Arc::new(Factor::new(space.gram(), control)?);
+    let targets = settings.depths();
     let ladder = {
         let scout = light_trap::stream(settings.seed, settings.n_trajectories);
-        let last = settings.targets.iter().copied().fold(0.0, f64::max).min(LAST_S);
+        let last = targets.iter().copied().fold(0.0, f64::max).min(LAST_S);
         place_rungs(&mut isotropic(space, &factor, scout, control)?, last, control)?
     };
-    let crew = Crew::new(settings.n_threads.min(settings.n_trajectories))?;
     if settings.method == Method::Annealing {
         return annealing::evidence(space, settings, &factor, ladder, &crew, control);
     }
-    let inside = inside(space, &settings.targets, control)?;
+    let inside = inside(space, &targets, control)?;
     let n = settings.n_trajectories;
     let mut climbers = crew.each(&mut vec![(); n], |i, ()| {
         let rng = light_trap::stream(settings.seed, i);
@@ -343,9 +370,8 @@ pub fn evidence(
         crew.each(&mut climbers, |_, climber| climber.climb(&climb, unit, control))?;
         length += round;
         let shares = combine(&ladder, &climbers, m, |_| true);
-        let lags = lags(&ladder, &climbers, m, &settings.targets);
-        let found: Vec<(f64, f64)> = settings
-            .targets
+        let lags = lags(&ladder, &climbers, m, &targets);
+        let found: Vec<(f64, f64)> = targets
             .iter()
             .zip(&lags)
             .map(|(&s, &lag)| {
@@ -386,7 +412,7 @@ fn log_z(shares: &Shares, s: f64) -> (f64, f64) {
 /// Lags of both ways cancel to first order. But the ways down are further off than those up, and more so the harder
 /// version space is to find: of the lag, a third was left on teacher problems and half where an example stood alone among
 /// the other class.
-fn beyond_chance(lag: f64, error: f64) -> f64 {
+pub(crate) fn beyond_chance(lag: f64, error: f64) -> f64 {
     if lag.is_nan() { f64::INFINITY } else { (lag.abs() - CHANCE * error).max(0.0) }
 }
 

@@ -22,6 +22,18 @@ pub struct Factor {
     arch: pulp::Arch,
 }
 
+/// A source of isotropic Gaussian vectors of the span.
+pub trait Isotropic: std::fmt::Debug + Send + Sync {
+    /// Draws one.
+    fn draw(&self, rng: &mut dyn Rng) -> Draw;
+}
+
+impl Isotropic for Factor {
+    fn draw(&self, rng: &mut dyn Rng) -> Draw {
+        Self::draw(self, rng)
+    }
+}
+
 /// An isotropic Gaussian vector of the span.
 #[derive(Clone, Debug)]
 pub struct Draw {
@@ -159,7 +171,7 @@ impl Factor {
     }
 
     /// Draws an isotropic Gaussian vector of the span: f = L ξ, c = L^-T ξ.
-    pub fn draw(&self, rng: &mut impl Rng) -> Draw {
+    pub fn draw(&self, rng: &mut (impl Rng + ?Sized)) -> Draw {
         let (m, rank) = (self.lengths.len(), self.rank());
         let mut xi: Vec<f64> =
             std::iter::repeat_with(|| StandardNormal.sample(rng)).take(rank).collect();

@@ -7,9 +7,10 @@ use crate::control::Control;
 use crate::crew::Crew;
 use crate::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion};
 use crate::error::{Error, Result};
-use crate::gram::Precision;
+use crate::gram::{Gram, Precision};
 use crate::light_trap::{self, Start, Trapped};
 use crate::max_margin;
+use crate::mirror::Mirror;
 use crate::outcome::{Outcome, StopReason};
 use crate::pilot;
 use crate::point_space;
@@ -184,7 +185,7 @@ fn start<'s>(
         }
     })?;
     let interior = if tried.iter().any(|trapped| matches!(trapped, Trapped::Lost(_))) {
-        Some(max_margin::interior_point(space, control)?)
+        Some(hard_point(space, settings.mirror, control)?)
     } else {
         None
     };
@@ -203,7 +204,28 @@ fn start<'s>(
         .collect()
 }
 
-/// Trajectories behind hard walls that have forgotten where they started, with the refresh chosen.
+/// A point that satisfies every example whose wall is hard.
+fn hard_point(space: &VersionSpace<'_>, mirror: Mirror, control: &Control) -> Result<Vec<f64>> {
+    if mirror.is_hard() {
+        return max_margin::interior_point(space, control);
+    }
+    // Walls of one class are hard, those of the other may be violated: version space of the first alone.
+    let gram = space.gram();
+    let hard: Vec<usize> =
+        (0..space.len()).filter(|&i| mirror.of(space.labels()[i]) == 0.0).collect();
+    let values: Vec<f64> =
+        hard.iter().flat_map(|&i| hard.iter().map(move |&j| gram.row(i)[j])).collect();
+    let softness = hard.iter().map(|&i| gram.softness()[i]).collect();
+    let labels = hard.iter().map(|&i| space.labels()[i]).collect();
+    let part = VersionSpace::new(Gram::new(&values, gram.offset(), softness)?, labels)?;
+    let mut position = vec![0.0; space.len()];
+    for (&i, c) in hard.iter().zip(max_margin::interior_point(&part, control)?) {
+        position[i] = c;
+    }
+    Ok(position)
+}
+
+/// Trajectories that have forgotten where they started, with the refresh chosen.
 pub(crate) fn settled<'s>(
     space: &'s VersionSpace<'s>,
     settings: &Settings,

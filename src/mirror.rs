@@ -47,6 +47,11 @@ impl Mirror {
         self.negative == 0.0 && self.positive == 0.0
     }
 
+    /// κ of the walls of examples with a label.
+    pub(crate) fn of(&self, label: i8) -> f64 {
+        if label > 0 { self.positive } else { self.negative }
+    }
+
     /// ln of the weight that violating `negative` planes of label -1 and `positive` of label +1 costs.
     pub(crate) fn log_weight(&self, [negative, positive]: [u32; 2]) -> f64 {
         let power = |kappa: f64, n: u32| if n == 0 { 0.0 } else { f64::from(n) * kappa.ln() };

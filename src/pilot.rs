@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::control::Control;
 use crate::crew::Crew;
 use crate::error::{Error, Result};
-use crate::factor::Factor;
+use crate::factor::{Factor, Isotropic};
 use crate::gas::{Runner, estimate};
 use crate::gram::Gram;
 use crate::refresh::Refresh;
@@ -51,7 +51,7 @@ pub(crate) fn default_refresh(
         }
         RefreshChoice::Full(given) => Refresh::Full {
             rate: given.unwrap_or(FULL_PER_RADIAN),
-            factor: Arc::new(Factor::new(gram, control)?),
+            source: Arc::new(Factor::new(gram, control)?),
         },
     })
 }
@@ -93,13 +93,13 @@ pub(crate) fn choose(
         candidates.extend(PAIR_CANDIDATES.map(|share| Refresh::Pair { rate: share * rate }));
     }
     if with_full {
-        let factor = match first {
-            Refresh::Full { factor, .. } => Ok(Arc::clone(factor)),
-            _ => Factor::new(gram, control).map(Arc::new),
+        let source: Result<Arc<dyn Isotropic>> = match first {
+            Refresh::Full { source, .. } => Ok(Arc::clone(source)),
+            _ => Factor::new(gram, control).map(|factor| Arc::new(factor) as _),
         };
-        match factor {
-            Ok(factor) => candidates.extend(
-                FULL_CANDIDATES.map(|rate| Refresh::Full { rate, factor: Arc::clone(&factor) }),
+        match source {
+            Ok(source) => candidates.extend(
+                FULL_CANDIDATES.map(|rate| Refresh::Full { rate, source: Arc::clone(&source) }),
             ),
             // Rounding of a singular matrix that was computed in low precision: pairs need no factor.
             Err(Error::Breakdown { .. }) => {}

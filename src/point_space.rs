@@ -8,6 +8,7 @@ use crate::evidence::EvidenceOutcome;
 use crate::gram::Gram;
 use crate::layers::LayerRange;
 use crate::light_trap::{self, Start};
+use crate::mirror::Mirror;
 use crate::onion::{OnionMethod, OnionOutcome, OnionSettings};
 use crate::outcome::{Outcome, StopReason};
 use crate::settings::Settings;
@@ -35,10 +36,7 @@ pub(crate) fn outcome(
     let field: Vec<f64> = (0..m).map(|i| gram.entry(0, i) / length).collect();
     let layers = violated(space, &field);
     let violations = layers.map(|[negative, positive]| negative + positive);
-    let log_weight = layers.map(|[negative, positive]| {
-        log_power(settings.mirror.negative, negative)
-            + log_power(settings.mirror.positive, positive)
-    });
+    let log_weight = layers.map(|layer| settings.mirror.log_weight(layer));
     let largest = log_weight[0].max(log_weight[1]);
     if largest == f64::NEG_INFINITY {
         return Err(Error::Infeasible {
@@ -121,13 +119,8 @@ fn violated(space: &VersionSpace<'_>, field: &[f64]) -> [[u32; 2]; 2] {
     violated
 }
 
-/// `n ln κ`, with κ⁰ = 1 for κ = 0 too.
-fn log_power(kappa: f64, n: u32) -> f64 {
-    if n == 0 { 0.0 } else { f64::from(n) * kappa.ln() }
-}
-
 /// ln Z at each target: half of the sphere is either point.
-pub(crate) fn evidence(space: &VersionSpace<'_>, targets: &[f64]) -> EvidenceOutcome {
+pub(crate) fn evidence(space: &VersionSpace<'_>, targets: &[Mirror]) -> EvidenceOutcome {
     let gram = space.gram();
     let field: Vec<f64> = (0..space.len()).map(|i| gram.entry(0, i)).collect();
     let layers = violated(space, &field);
@@ -136,12 +129,13 @@ pub(crate) fn evidence(space: &VersionSpace<'_>, targets: &[f64]) -> EvidenceOut
     for n in counts {
         shares[n as usize] += 0.5;
     }
-    let log_z =
-        |s: f64| counts.map(|n| 0.5 * log_power((-s).exp(), n).exp()).iter().sum::<f64>().ln();
+    let log_z = |target: &Mirror| {
+        layers.map(|layer| 0.5 * target.log_weight(layer).exp()).iter().sum::<f64>().ln()
+    };
     let distinct = if layers[0] == layers[1] { &layers[..1] } else { &layers[..] };
     EvidenceOutcome {
         lags: vec![0.0; targets.len()],
-        values: targets.iter().map(|&s| log_z(s)).collect(),
+        values: targets.iter().map(log_z).collect(),
         errors: vec![0.0; targets.len()],
         ladder: vec![0.0],
         mean_violations: vec![0.5 * f64::from(counts[0] + counts[1])],

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rand::{Rng, RngExt};
 
 use crate::ball::Ball;
-use crate::factor::Factor;
+use crate::factor::Isotropic;
 use crate::gram::Gram;
 
 /// Kind of refresh and its rate in events per radian of path.
@@ -25,8 +25,8 @@ pub enum Refresh {
     Full {
         /// Events per radian.
         rate: f64,
-        /// Factor of the Gram matrix, shared by the trajectories.
-        factor: Arc<Factor>,
+        /// Where directions come from, shared by the trajectories: a factor of the Gram matrix, as a rule.
+        source: Arc<dyn Isotropic>,
     },
 }
 
@@ -74,7 +74,7 @@ impl Refresh {
     pub(crate) fn apply(&self, ball: &mut Ball, gram: &Gram<'_>, angle: f64, rng: &mut impl Rng) {
         match self {
             Self::None => ball.fly(gram, angle),
-            Self::Full { factor, .. } => ball.refresh_full(gram, angle, factor, rng),
+            Self::Full { source, .. } => ball.refresh_full(gram, angle, || source.draw(rng)),
             Self::Pair { .. } => {
                 let m = gram.len();
                 if m < 2 {

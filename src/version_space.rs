@@ -64,6 +64,13 @@ impl<'a> VersionSpace<'a> {
         Ok(Self { gram, labels, roles })
     }
 
+    /// The same region seen through a linear map, with the Gram matrix of the mapped feature vectors. Planes that
+    /// coincide go on to coincide, whatever rounding says.
+    pub(crate) fn mapped<'b>(&self, gram: Gram<'b>) -> VersionSpace<'b> {
+        debug_assert_eq!(gram.len(), self.len());
+        VersionSpace { gram, labels: self.labels.clone(), roles: self.roles.clone() }
+    }
+
     /// The Gram matrix.
     pub fn gram(&self) -> &Gram<'a> {
         &self.gram

@@ -149,7 +149,7 @@ fn by_hand<D: Dynamics>(dynamics: D) -> impl Fn(&Problem, u64) -> Vec<Vec<f64>> 
         let ball = Ball::new(space.gram(), &start, &direction, &control).expect("a direction");
         let factor = Arc::new(Factor::new(space.gram(), &control).expect("positive semi-definite"));
         let mut trajectory = Trajectory::new(&space, dynamics.clone(), ball, rng);
-        trajectory.set_refresh(Refresh::Full { rate: 2.0, factor });
+        trajectory.set_refresh(Refresh::Full { rate: 2.0, source: factor });
         trajectory.run(Goal::path(20.0), &control).expect("runs");
         trajectory.reset(Some(Recorder::new(3.0, vec![0])));
         trajectory.run(Goal::path(3.0 * DRAWS as f64), &control).expect("runs");

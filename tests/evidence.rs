@@ -2,11 +2,17 @@
 
 mod common;
 
-use bayespoint::{Control, EvidenceOutcome, EvidenceSettings, Method, VersionSpace};
+use bayespoint::{Control, Error, EvidenceOutcome, EvidenceSettings, Method, Mirror, VersionSpace};
 use common::{Problem, mean_and_error, normal_tail, normals, rms, rng, seed, size, space};
 
 fn evidence(space: &VersionSpace<'_>, settings: &EvidenceSettings) -> EvidenceOutcome {
     bayespoint::evidence(space, settings, &Control::new()).expect("a good run")
+}
+
+/// Walls of transparency e^-s for both classes.
+fn alike(s: f64) -> Mirror {
+    let kappa = (-s).exp();
+    Mirror { negative: kappa, positive: kappa }
 }
 
 /// Matrix with `diagonal` on and `rest` off the diagonal.
@@ -16,11 +22,17 @@ fn uniform(m: usize, diagonal: f64, rest: f64) -> Vec<f64> {
 
 /// Repeats an estimate: unbiased to half its error, and the reported error is the spread to a factor 1.5.
 fn check(name: &str, gram: &[f64], labels: &[i8], exact: f64, tol: f64) {
+    check_by(Method::Bridge, name, gram, labels, exact, tol);
+    check_by(Method::Integration, name, gram, labels, exact, tol);
+}
+
+fn check_by(method: Method, name: &str, gram: &[f64], labels: &[i8], exact: f64, tol: f64) {
     let space = space(gram, labels, 0.0);
     let repetitions = size(60, 100);
     let (mut values, mut errors) = (Vec::new(), Vec::new());
     for k in 0..repetitions {
-        let settings = EvidenceSettings { tol, seed: seed(k), ..EvidenceSettings::default() };
+        let settings =
+            EvidenceSettings { tol, method, seed: seed(k), ..EvidenceSettings::default() };
         let outcome = evidence(&space, &settings);
         assert!(outcome.converged && outcome.errors[0] <= tol);
         values.push(outcome.values[0]);
@@ -30,15 +42,15 @@ fn check(name: &str, gram: &[f64], labels: &[i8], exact: f64, tol: f64) {
     let spread = error * (repetitions as f64).sqrt();
     let reported = rms(&errors);
     println!(
-        "{name}: {mean:.3} ± {error:.3}, exact {exact:.3}, spread {spread:.3}, reported {reported:.3}"
+        "{method:?}, {name}: {mean:.3} ± {error:.3}, exact {exact:.3}, spread {spread:.3}, reported {reported:.3}"
     );
     assert!(
         (mean - exact).abs() <= 0.5 * reported + 3.0 * error,
-        "{name}: {mean} ± {error}, exact {exact}"
+        "{method:?}, {name}: {mean} ± {error}, exact {exact}"
     );
     assert!(
         (1.0 / 1.6..1.6).contains(&(spread / reported)),
-        "{name}: spread {spread}, reported {reported}"
+        "{method:?}, {name}: spread {spread}, reported {reported}"
     );
 }
 
@@ -93,9 +105,9 @@ fn integration_annealing_and_brute_force_agree() {
     let mut rng = rng(7);
     let teacher = normals(4, &mut rng);
     let problem = Problem::taught(12, &teacher, 0.1, &mut rng);
-    let targets = vec![4.0, 1.5, 0.7];
+    let depths = [4.0, 1.5, 0.7];
     let draws = size(400_000, 4_000_000);
-    let mut sums = vec![0.0; targets.len()];
+    let mut sums = vec![0.0; depths.len()];
     let mut violated_by = [0u32; 13];
     for _ in 0..draws {
         let w = normals(4, &mut rng);
@@ -106,14 +118,25 @@ fn integration_annealing_and_brute_force_agree() {
             .filter(|(x, y)| common::dot(x, &w) * f64::from(**y) < 0.0)
             .count();
         violated_by[violated] += 1;
-        for (sum, s) in sums.iter_mut().zip(&targets) {
+        for (sum, s) in sums.iter_mut().zip(&depths) {
             *sum += f64::exp(-s * violated as f64);
         }
+    }
+    for (s, sum) in depths.iter().zip(&sums) {
+        let settings = EvidenceSettings {
+            tol: 0.02,
+            targets: vec![alike(*s)],
+            seed: seed(3),
+            ..EvidenceSettings::default()
+        };
+        let (exact, found) = ((sum / f64::from(draws)).ln(), evidence(&problem.space(), &settings));
+        let allowed = 4.5 * found.errors[0] + 0.02;
+        assert!((found.values[0] - exact).abs() < allowed, "s = {s}: {} {exact}", found.values[0]);
     }
     for method in [Method::Integration, Method::Annealing] {
         let settings = EvidenceSettings {
             tol: 0.02,
-            targets: targets.clone(),
+            targets: depths.iter().map(|&s| alike(s)).collect(),
             method,
             max_length: 1e6,
             seed: seed(3),
@@ -128,7 +151,7 @@ fn integration_annealing_and_brute_force_agree() {
             assert!(
                 (found - exact).abs() < allowed,
                 "{method:?}, s = {}: {found} {exact}",
-                targets[k]
+                depths[k]
             );
             assert!(outcome.errors[k] < 0.05);
         }
@@ -148,7 +171,8 @@ fn inseparable_data_have_evidence_under_label_noise_but_no_volume() {
     let teacher = normals(3, &mut rng);
     let problem = Problem::taught(40, &teacher, 0.3, &mut rng);
     let settings = EvidenceSettings {
-        targets: vec![(0.7f64 / 0.3).ln(), f64::INFINITY],
+        targets: vec![alike((0.7f64 / 0.3).ln()), Mirror::HARD],
+        method: Method::Integration,
         max_length: 20_000.0,
         ..EvidenceSettings::default()
     };
@@ -156,13 +180,75 @@ fn inseparable_data_have_evidence_under_label_noise_but_no_volume() {
     assert!(outcome.values[0].is_finite() && outcome.errors[0] < 0.15);
     assert_eq!((outcome.values[1], outcome.errors[1]), (f64::NEG_INFINITY, f64::INFINITY));
     assert!(!outcome.converged);
+    let bridge = |target| {
+        let settings = EvidenceSettings { targets: vec![target], ..EvidenceSettings::default() };
+        bayespoint::evidence(&problem.space(), &settings, &Control::new())
+    };
+    let soft = bridge(alike((0.7f64 / 0.3).ln())).expect("a start anywhere");
+    let error = soft.errors[0].hypot(outcome.errors[0]);
+    assert!((soft.values[0] - outcome.values[0]).abs() < 4.0 * error);
+    // The search for a start has the last word, with a certificate.
+    assert!(
+        matches!(bridge(Mirror::HARD), Err(Error::Infeasible { violations, .. }) if violations > 0)
+    );
+}
+
+/// Transparencies that differ between the classes, hard for one of them too, against brute force.
+#[test]
+fn a_bridge_takes_each_class_by_itself() {
+    let mut rng = rng(11);
+    let teacher = normals(3, &mut rng);
+    let problem = Problem::taught(14, &teacher, 0.2, &mut rng);
+    let targets = [(0.2, 0.02), (0.01, 0.4), (0.3, 0.0), (0.0, 0.3)]
+        .map(|(negative, positive)| Mirror { negative, positive });
+    let draws = size(400_000, 4_000_000);
+    let mut sums = [0.0; 4];
+    for _ in 0..draws {
+        let w = normals(3, &mut rng);
+        let mut weights = [1.0; 4];
+        for (x, y) in problem.x.iter().zip(&problem.labels) {
+            if common::dot(x, &w) * f64::from(*y) < 0.0 {
+                for (weight, target) in weights.iter_mut().zip(&targets) {
+                    *weight *= if *y > 0 { target.positive } else { target.negative };
+                }
+            }
+        }
+        sums.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight);
+    }
+    for (target, sum) in targets.into_iter().zip(sums) {
+        let exact = (sum / f64::from(draws)).ln();
+        let settings = EvidenceSettings {
+            tol: 0.03,
+            targets: vec![target],
+            seed: seed(4),
+            ..EvidenceSettings::default()
+        };
+        let found = evidence(&problem.space(), &settings);
+        // The brute force is good to 0.02.
+        let allowed = 4.5 * found.errors[0] + 0.03;
+        assert!(
+            (found.values[0] - exact).abs() < allowed,
+            "{target:?}: {} {exact}",
+            found.values[0]
+        );
+        assert!(found.converged);
+    }
+    for method in [Method::Integration, Method::Annealing] {
+        let settings =
+            EvidenceSettings { targets: targets.to_vec(), method, ..EvidenceSettings::default() };
+        assert!(bayespoint::evidence(&problem.space(), &settings, &Control::new()).is_err());
+    }
 }
 
 #[test]
 fn one_dimension_is_exact() {
     let outcome = evidence(
         &space(&[1.0, 2.0, 2.0, 4.0], &[1, 1], 0.0),
-        &EvidenceSettings { targets: vec![f64::INFINITY, 1.0], ..EvidenceSettings::default() },
+        &EvidenceSettings {
+            targets: vec![Mirror::HARD, alike(1.0)],
+            method: Method::Integration,
+            ..EvidenceSettings::default()
+        },
     );
     assert!((outcome.values[0] - 0.5f64.ln()).abs() < 1e-12);
     assert!((outcome.values[1] - (0.5 + 0.5 * (-2f64).exp()).ln()).abs() < 1e-12);
@@ -184,7 +270,9 @@ fn same_seed_same_bits_and_bad_settings() {
         EvidenceSettings { n_trajectories: 0, ..default() },
         EvidenceSettings { tol: 0.0, ..default() },
         EvidenceSettings { max_length: f64::NAN, ..default() },
-        EvidenceSettings { targets: vec![-1.0], ..default() },
+        EvidenceSettings { targets: vec![alike(-1.0)], ..default() },
+        EvidenceSettings { targets: vec![Mirror::HARD; 2], ..default() },
+        EvidenceSettings { targets: vec![], ..default() },
         EvidenceSettings { n_threads: 0, ..default() },
     ] {
         assert!(bayespoint::evidence(&space, &bad, &Control::new()).is_err());
@@ -218,7 +306,7 @@ fn coinciding_planes_that_disagree() {
             .map(|k| {
                 let settings = EvidenceSettings {
                     tol: 0.03,
-                    targets: vec![s],
+                    targets: vec![alike(s)],
                     seed: seed(k),
                     ..EvidenceSettings::default()
                 };

@@ -186,9 +186,10 @@ fn norms_hold(m: usize) {
     let control = Control::new();
     let factor = Arc::new(Factor::new(space.gram(), &control).expect("positive definite"));
     let from = start(&space, 15);
-    for (name, refresh) in
-        [("pair", Refresh::Pair { rate: 5.0 }), ("full", Refresh::Full { rate: 0.3, factor })]
-    {
+    for (name, refresh) in [
+        ("pair", Refresh::Pair { rate: 5.0 }),
+        ("full", Refresh::Full { rate: 0.3, source: factor }),
+    ] {
         let ball = ball(&space, &from);
         let mut trajectory = Trajectory::new(&space, Geodesic, ball, ChaCha8Rng::seed_from_u64(1));
         trajectory.set_refresh(refresh);

@@ -187,7 +187,7 @@ fn by_hand(problem: &Problem, index: u64, after: bool) -> BTreeMap<Layer, Seen> 
         let ball = Ball::new(space.gram(), &b, &v, &control).expect("a ball");
         let mut trajectory = Trajectory::new(&space, Geodesic, ball, rng);
         trajectory.set_mirror(Mirror::new(0.6, 0.4).expect("a mirror"));
-        trajectory.set_refresh(Refresh::Full { rate: 0.5, factor: factor.clone() });
+        trajectory.set_refresh(Refresh::Full { rate: 0.5, source: factor.clone() });
         trajectory.run(Goal::path(20.0), &control).expect("a run");
         trajectory.reset(None);
         let mut sums: BTreeMap<Layer, Vec<f64>> = BTreeMap::new();

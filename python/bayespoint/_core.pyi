@@ -194,7 +194,7 @@ def evidence(
     offset: float,
     softness: NDArray[np.float64],
     method: str,
-    targets: list[float],
+    transparencies: list[tuple[float, float]],
     tol: float,
     max_length: float,
     n_trajectories: int,

@@ -30,7 +30,7 @@ class EvidenceMixin:
     def log_volume(
         self,
         *,
-        method: str = "integration",
+        method: str = "auto",
         tol: float = 0.1,
         max_length: float = 1e5,
         n_trajectories: int = 4,
@@ -45,15 +45,18 @@ class EvidenceMixin:
 
         Parameters
         ----------
-        method : {"integration", "annealing"}, default="integration"
-            "integration": trajectories in equilibrium on a ladder of transparencies, all rungs
-            combined by multi-histogram reweighting. "annealing": annealed importance sampling down
-            the same ladder, an independent check with a larger error for the same work.
+        method : {"auto", "bridge", "integration", "annealing"}, default="auto"
+            "bridge", which "auto" is: billiards inside version space under Gaussian laws between
+            one fitted to it, whose share plain draws tell, and the isotropic one, combined by
+            multi-histogram reweighting. "integration": the same on a ladder of transparencies
+            from 1 to 0, often many times as long a path to the same error, but with what is
+            violated on the way. "annealing": annealed importance sampling down that ladder, an
+            independent check with a larger error still.
         tol : float, default=0.1
             Standard error at which to stop, in nats. Positive.
         max_length : float, default=1e5
-            Path in radians per trajectory at which to stop all the same. Positive. The first pass
-            of the ladder is made in full, however long.
+            Path in radians per trajectory at which to stop all the same. Positive. The first round
+            is made in full, however long.
         n_trajectories : int, default=4
             Independent trajectories, at least 1.
         n_jobs : int, default=None
@@ -73,27 +76,35 @@ class EvidenceMixin:
         Raises
         ------
         InfeasibleError
-            If version space was never entered: it is empty, or the run was too short for its
-            size. ``violations`` is the smallest number of violated examples seen.
+            If no point of version space was found: it is empty, or too small for the search, or
+            with the other methods for the run. ``violations`` is the smallest number of violated
+            examples seen.
         ValueError
             If a setting is out of range.
         MemoryError
-            If there is no room for a factor of the Gram matrix.
+            If there is no room for the matrices: about :math:`1.5 \sqrt m` of the size of the Gram
+            matrix for a bridge, two for the ladder.
 
         Warns
         -----
         ConvergenceWarning
             If the run ended with a standard error above `tol`. The text has the bias that the
-            difference between the ways up and down the ladder suggests.
+            difference between the ways to and fro suggests.
 
         Notes
         -----
         With transparency :math:`\kappa` the share becomes
         :math:`Z(\kappa) = E[\kappa^{\text{violations}}]` over the sphere. It is 1 at
-        :math:`\kappa = 1`, and the volume at :math:`\kappa = 0`.
+        :math:`\kappa = 1`, and the volume at :math:`\kappa = 0`. A bridge leaves the walls as they
+        are and changes the measure: the center, its distance from the walls and the spread of
+        the plane coordinates make a Gaussian law, of which a good part lies in version space;
+        seven to thirty laws lead from there to the isotropic one.
 
         References
         ----------
+        B. Cousins and S. Vempala, "Bypassing KLS: Gaussian cooling and an O*(n^3) volume
+        algorithm", STOC 2015.
+
         M. R. Shirts and J. D. Chodera, "Statistically optimal analysis of samples from multiple
         equilibrium states", Journal of Chemical Physics 129, 2008.
 
@@ -128,7 +139,7 @@ class EvidenceMixin:
         self,
         label_noise: float | tuple[float, float] | Sequence[float] | Floats = 0.0,
         *,
-        method: str = "integration",
+        method: str = "auto",
         tol: float = 0.1,
         max_length: float = 1e5,
         n_trajectories: int = 4,
@@ -144,15 +155,15 @@ class EvidenceMixin:
             Probability in [0, 0.5) that a label was flipped. A tuple of two gives it for
             examples that truly are negative and for those that truly are positive. A list or
             array holds rates for both classes alike: one ladder serves them all.
-        method : {"integration", "annealing"}, default="integration"
-            As for `log_volume`. Rates that differ between the classes need "integration".
+        method : {"auto", "bridge", "integration", "annealing"}, default="auto"
+            As for `log_volume`; "auto" is "bridge" for one rate or a tuple, and "integration" for
+            an array. Rates that differ between the classes need a bridge, arrays a ladder.
         tol : float, default=0.1
             Standard error at which to stop, in nats, for each of the rates. Positive.
         max_length : float, default=1e5
             As for `log_volume`.
         n_trajectories : int, default=4
-            Independent trajectories, at least 1. For rates that differ between the classes half
-            as many, rounded up, on each of eight ladders.
+            Independent trajectories, at least 1.
         n_jobs, random_state, callback
             As for `log_volume`.
 
@@ -169,17 +180,16 @@ class EvidenceMixin:
             array with other rates such a value stays. Its error is infinite, or 0 where two
             examples prove that no weight vector satisfies both.
         ValueError
-            If a rate or a setting is out of range.
+            If a rate or a setting is out of range, or the rates do not go with the method.
         TypeError
             If a rate is not a number.
         MemoryError
-            If there is no room for a factor of the Gram matrix.
+            As for `log_volume`.
 
         Warns
         -----
         ConvergenceWarning
-            If the run ended with a standard error above `tol`. The text has the bias that the
-            difference between the ways up and down the ladder suggests.
+            As for `log_volume`.
 
         Notes
         -----
@@ -188,11 +198,7 @@ class EvidenceMixin:
         `log_volume`. For :math:`\epsilon_-` and :math:`\epsilon_+` it is :math:`n_-
         \ln(1 - \epsilon_-) + n_+ \ln(1 - \epsilon_+) + \ln Z(\kappa_-, \kappa_+)`. Here
         :math:`n_\pm` examples are labeled :math:`\pm`, :math:`\kappa_- = \epsilon_+ / (1 -
-        \epsilon_-)` and :math:`\kappa_+ = \epsilon_- / (1 - \epsilon_+)`. That Z is a sum over
-        how many examples of either label are violated. Eight independent ladders down to the
-        smaller transparency tell their shares of the sphere, and their spread is the error
-        reported. Pairs far from equal call for layers that such ladders seldom see: expect a
-        larger error there.
+        \epsilon_-)` and :math:`\kappa_+ = \epsilon_- / (1 - \epsilon_+)`.
 
         Examples
         --------

@@ -340,8 +340,10 @@ class Estimate(NamedTuple):
 class Evidence:
     """The logarithm of the share of the sphere that gives the examples their labels.
 
-    The ladder of transparencies kappa goes from 1, where every weight vector counts, down to hard
-    walls. ``m`` is the number of examples, ``k`` that of the rungs.
+    ``m`` is the number of examples. The methods ``"integration"`` and ``"annealing"`` go along a
+    ladder of ``k`` transparencies kappa, from 1, where every weight vector counts, down to the
+    smallest asked for. ``"bridge"`` goes from a Gaussian law to the prior, and has no figures by
+    transparency: its arrays are empty.
     """
 
     value: Any
@@ -351,25 +353,27 @@ class Evidence:
     """One standard error of `value`, in nats and of the same shape."""
 
     lag: Any
-    """Estimated bias, in nats and of the same shape: half of what the ways up the ladder say more
-    than the ways down. More than half of it cancels in `value`; what exceeds two standard errors
-    counts in `error`. NaN if unknown: for ``"annealing"``, for rates that differ between the
-    classes, or if only one of the two ways entered version space."""
+    """Estimated bias, in nats and of the same shape: half of the difference between the ways to
+    and fro along the rungs. More than half of it cancels in `value`; what exceeds two standard
+    errors counts in `error`. NaN if unknown: for ``"annealing"``, or if only one of the two ways
+    entered version space."""
+
+    n_rungs: int
+    """Number of laws between the two ends, both included."""
 
     log_transparency: NDArray[np.float64]
-    """(k,) ln kappa of the rungs, falling from 0. Where there were several ladders, of the
-    first."""
+    """(k,) ln kappa of the rungs, falling from 0."""
 
     mean_violations: NDArray[np.float64]
     """(k,) Mean number of violated examples on each rung."""
 
     log_share: NDArray[np.float64]
     """(m + 1,) ln of the share of the sphere that violates exactly v examples, v = 0, ..., m;
-    -inf where none was seen. Empty for ``"annealing"``."""
+    -inf where none was seen. Known to ``"integration"`` alone; else empty."""
 
     layers: NDArray[np.int64]
     """(l, 2) The layers seen: how many examples labeled -1 and how many labeled +1 are violated.
-    Empty for ``"annealing"``."""
+    Known to ``"integration"`` alone; else empty."""
 
     layer_shares: NDArray[np.float64]
     """(l,) Share of each layer in all layers with as many violations."""
@@ -378,7 +382,7 @@ class Evidence:
     """Path in radians per trajectory."""
 
     method: str
-    """``"integration"`` or ``"annealing"``."""
+    """``"bridge"``, ``"integration"`` or ``"annealing"``."""
 
     converged: bool
     """Whether every error reached the tolerance."""
@@ -388,12 +392,14 @@ class Evidence:
         """Return the result of an engine's run, with an array for `value` and `error`."""
         given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
         seen = run["layer_shares"] > 0  # some are passed through in no time
+        by_transparency = method != "bridge"
         return cls(
             **given | {name: given[name][seen] for name in ("layers", "layer_shares")},
             value=run["values"],
             error=run["errors"],
             lag=run["lags"],
-            log_transparency=0.0 - run["ladder"],
+            n_rungs=len(run["ladder"]),
+            log_transparency=0.0 - run["ladder"] if by_transparency else np.empty(0),
             method=method,
         )
 
@@ -403,22 +409,24 @@ class Evidence:
         return ", ".join(shown if len(shown) <= 5 else [*shown[:2], "...", shown[-1]])
 
     def _rows(self) -> list[tuple[str, str]]:
-        steps = len(self.log_transparency)
-        return [
+        rows = [
             ("value", f"{self._figures()} nats"),
             ("method", self.method),
             ("converged", "yes" if self.converged else "no"),
             (
                 "lag",
-                f"{np.nan_to_num(np.abs(self.lag)).max():.2g} nats between up and down, halved",
+                f"{np.nan_to_num(np.abs(self.lag)).max():.2g} nats between to and fro, halved",
             ),
             ("path", f"{self.length:.4g} rad per trajectory"),
-            ("ladder", f"{steps} rungs, ln kappa down to {self.log_transparency[-1]:.3g}"),
-            (
-                "mean violations",
-                f"{self.mean_violations[0]:.4g} at the top, {self.mean_violations[-1]:.3g} below",
-            ),
+            ("rungs", str(self.n_rungs)),
         ]
+        if len(self.log_transparency):
+            first, last = self.mean_violations[[0, -1]]
+            rows += [
+                ("ln kappa", f"0 to {self.log_transparency[-1]:.3g}"),
+                ("mean violations", f"{first:.4g} at the top, {last:.3g} below"),
+            ]
+        return rows
 
     def summary(self) -> str:
         """Return the main figures as text, one to a line."""

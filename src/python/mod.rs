@@ -304,7 +304,7 @@ fn perceptron_path<'py>(
 
 /// ln Z of a transparency ladder; see `VersionSpace.log_volume`.
 #[pyfunction]
-#[pyo3(signature = (gram, labels, *, offset, softness, method, targets, tol, max_length, n_trajectories,
+#[pyo3(signature = (gram, labels, *, offset, softness, method, transparencies, tol, max_length, n_trajectories,
     n_threads, seed, callback))]
 #[allow(clippy::too_many_arguments, reason = "one flat call")]
 fn evidence<'py>(
@@ -314,7 +314,7 @@ fn evidence<'py>(
     offset: f64,
     softness: PyReadonlyArray1<'py, f64>,
     method: &str,
-    targets: Vec<f64>,
+    transparencies: Vec<(f64, f64)>,
     tol: f64,
     max_length: f64,
     n_trajectories: usize,
@@ -323,12 +323,19 @@ fn evidence<'py>(
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let method = match method {
+        "bridge" => Method::Bridge,
         "integration" => Method::Integration,
         "annealing" => Method::Annealing,
         other => {
-            return Err(Error::invalid("method", other, "'integration' or 'annealing'").into());
+            return Err(
+                Error::invalid("method", other, "'bridge', 'integration' or 'annealing'").into()
+            );
         }
     };
+    let targets = transparencies
+        .into_iter()
+        .map(|(negative, positive)| Mirror { negative, positive })
+        .collect();
     let settings =
         EvidenceSettings { n_trajectories, tol, max_length, targets, method, n_threads, seed };
     let space = Space { gram, labels, offset, softness };
@@ -336,6 +343,7 @@ fn evidence<'py>(
         crate::evidence::evidence(space, &settings, control)
     })?;
     let (n, k, v) = (found.values.len(), found.ladder.len(), found.log_share.len());
+    let means = found.mean_violations.len();
     let layers = found.layers.len();
     let (mut planes, mut shares) = (Vec::new(), Vec::new());
     for (negative, positive, share) in found.layers {
@@ -347,7 +355,7 @@ fn evidence<'py>(
     dict.set_item("errors", arrays::to_array(py, found.errors, [n])?)?;
     dict.set_item("lags", arrays::to_array(py, found.lags, [n])?)?;
     dict.set_item("ladder", arrays::to_array(py, found.ladder, [k])?)?;
-    dict.set_item("mean_violations", arrays::to_array(py, found.mean_violations, [k])?)?;
+    dict.set_item("mean_violations", arrays::to_array(py, found.mean_violations, [means])?)?;
     dict.set_item("log_share", arrays::to_array(py, found.log_share, [v])?)?;
     dict.set_item("layers", arrays::to_array(py, planes, [layers, 2])?)?;
     dict.set_item("layer_shares", arrays::to_array(py, shares, [layers])?)?;
