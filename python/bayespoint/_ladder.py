@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special
 
 from bayespoint import _core, _memory, _validation
 from bayespoint._core import InfeasibleError

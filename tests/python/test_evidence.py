@@ -417,9 +417,7 @@ def test_what_lags_behind_the_ladder_shows_in_the_error(softness):
     known = _ep.approximate(gram + 1.0, y.astype(float), np.full(80, softness)).log_evidence
     space = VersionSpace(gram, y, softness=softness, offset=1.0)
     with pytest.warns(ConvergenceWarning, match=r"ways to and fro .* suggest a bias of \d"):
-        found = space.log_volume(
-            method="integration", tol=0.1, max_length=2000.0, random_state=0
-        )
+        found = space.log_volume(method="integration", tol=0.1, max_length=2000.0, random_state=0)
     assert found.lag > 2.0
     assert abs(found.value - known) < 3.5 * found.error
     assert not found.converged
