@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import _core, _memory, _validation
-from bayespoint._validation import Floats, Labels, OnionSettings, RandomState
+from bayespoint import _core, _memory, _settings, _validation
+from bayespoint._settings import OnionSettings
+from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.onion import LayerChoice, OnionTable
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class OnionMixin:
         >>> bool(np.abs(table.center(1, 0) - [0.577, 0.577, 0.577]).max() < 0.1)
         True
         """
-        settings = _validation.onion_settings(
+        settings = _settings.onion_settings(
             max_errors=max_errors,
             method=method,
             tol=tol,
@@ -228,7 +229,7 @@ class OnionMixin:
         >>> bool(choice.errors[choice.layer] == choice.errors.min())
         True
         """
-        settings = _validation.onion_settings(
+        settings = _settings.onion_settings(
             max_errors=max_errors,
             method=method,
             tol=tol,

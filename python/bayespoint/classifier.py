@@ -14,7 +14,16 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from bayespoint import _calibration, _inputs, _memory, _validation, kernels, predictive, tuning
+from bayespoint import (
+    _calibration,
+    _inputs,
+    _memory,
+    _settings,
+    _validation,
+    kernels,
+    predictive,
+    tuning,
+)
 from bayespoint._decisions import DecisionsMixin
 from bayespoint._risk import RiskMixin
 from bayespoint._validation import Floats, Labels, RandomState
@@ -256,7 +265,7 @@ class BayesPointClassifier(DecisionsMixin, RiskMixin, ClassifierMixin, BaseEstim
         ValueError
             If a setting is out of range or the data are not fit for classification.
         """
-        settings = _validation.fit_settings(
+        settings = _settings.fit_settings(
             fit_intercept=self.fit_intercept,
             softness=self.softness,
             optimizer=self.optimizer,
@@ -359,7 +368,7 @@ class BayesPointClassifier(DecisionsMixin, RiskMixin, ClassifierMixin, BaseEstim
         gram: Floats,
         problems: Labels,
         softness: Floats,
-        settings: _validation.FitSettings,
+        settings: _settings.FitSettings,
     ) -> None:
         """Play the billiard of each binary problem and keep what it found."""
         two = len(self.classes_) == 2
@@ -375,7 +384,7 @@ class BayesPointClassifier(DecisionsMixin, RiskMixin, ClassifierMixin, BaseEstim
             result = space.sample(
                 n_trajectories=self.n_trajectories,
                 n_draws=self.n_draws,
-                tol=_validation.tolerance(self.tol, len(gram)),
+                tol=_settings.tolerance(self.tol, len(gram)),
                 dynamics=self.dynamics,
                 transparency=transparency,
                 refresh=self.refresh,

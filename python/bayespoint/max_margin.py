@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import _validation
+from bayespoint import _settings, _validation
 from bayespoint._machine import KernelMachine, PrimalMachine
 from bayespoint._validation import Floats
 from bayespoint.version_space import VersionSpace
@@ -184,7 +184,7 @@ class MaxMarginClassifier(KernelMachine):
         else:
             offset = float(_validation.boolean("fit_intercept", self.fit_intercept))
         softness = _validation.real("softness", self.softness, low=0.0)
-        settings = _validation.margin_settings(
+        settings = _settings.margin_settings(
             C=self.C, free_bias=free, tol=self.tol, max_iter=self.max_iter
         )
         gram, problems, offset, soft = self._problems(X, y, offset, softness)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import _core, _memory, _validation
+from bayespoint import _core, _memory, _settings, _validation
 from bayespoint._core import InfeasibleError, __version__
 from bayespoint._evidence import EvidenceMixin
 from bayespoint._onion import OnionMixin
@@ -340,7 +340,7 @@ class VersionSpace(EvidenceMixin, OnionMixin):
         >>> print(f"{found.margin:.3f}")
         0.707
         """
-        settings = _validation.margin_settings(C=C, free_bias=free_bias, tol=tol, max_iter=max_iter)
+        settings = _settings.margin_settings(C=C, free_bias=free_bias, tol=tol, max_iter=max_iter)
         if settings.free_bias and (self.y == self.y[0]).all():
             raise ValueError(f"y must hold both labels with a free bias; got only {int(self.y[0])}")
         m = len(self.y)
@@ -504,7 +504,7 @@ class VersionSpace(EvidenceMixin, OnionMixin):
         >>> bool((space.margins(result.draws) > 0).all())
         True
         """
-        settings = _validation.sample_settings(
+        settings = _settings.sample_settings(
             n_trajectories=n_trajectories,
             n_draws=n_draws,
             length=length,
