@@ -34,6 +34,7 @@ mod center;
 mod cholesky;
 mod control;
 mod crew;
+mod dense;
 mod dot;
 pub mod dynamics;
 mod error;
