@@ -40,6 +40,11 @@ impl Cholesky {
         self.backward(x);
     }
 
+    /// ln det Q.
+    pub(crate) fn log_determinant(&self) -> f64 {
+        2.0 * self.rows.iter().enumerate().map(|(i, row)| row[i].ln()).sum::<f64>()
+    }
+
     /// Adds a member: its column of Q after [`Self::forward`], and the pivot `Q_ee - |l|²`, positive.
     pub(crate) fn push(&mut self, mut forwarded: Vec<f64>, pivot: f64) {
         forwarded.push(pivot.sqrt());

@@ -34,7 +34,6 @@ mod center;
 mod cholesky;
 mod control;
 mod crew;
-mod dense;
 mod dot;
 pub mod dynamics;
 mod error;

@@ -6,9 +6,9 @@ use pulp::Arch;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+use crate::cholesky::Cholesky;
 use crate::control::Control;
 use crate::crew::Crew;
-use crate::dense::{self, Lower};
 use crate::dot;
 use crate::dynamics::Geodesic;
 use crate::error::Result;
@@ -25,8 +25,6 @@ const CENTER_PATH: f64 = 20.0;
 const SAMPLES: usize = 60;
 /// Steps of the fit of the precisions τ.
 const STEPS: usize = 4;
-/// Columns that are worked on together.
-const PANEL: usize = 128;
 
 /// The laws with inverse covariance `Q_t(w) = |w|² + t (Σ_i τ_i e_i² - γ b²)`; see [`super`] for b and e.
 #[derive(Debug)]
@@ -59,7 +57,7 @@ pub(super) struct Inner {
     active: Vec<usize>,
     /// √(t τ_i) of the active ones.
     root: Vec<f64>,
-    factor: Lower,
+    factor: Cholesky,
 }
 
 impl Law {
@@ -135,17 +133,9 @@ impl Law {
         }
         for _ in 0..STEPS {
             let inner = self.inner(1.0, control)?;
-            let mut done = Vec::with_capacity(m);
-            for panel in self.panels(&inner, crew, control)? {
-                let width = PANEL.min(m - done.len());
-                let mut squares = vec![0.0; width];
-                for row in panel.chunks_exact(width) {
-                    squares.iter_mut().zip(row).for_each(|(s, x)| *s += x * x);
-                }
-                done.extend(squares);
-            }
-            for (i, done) in done.into_iter().enumerate() {
-                let left = self.across[i * m + i] - done;
+            let columns = self.columns(&inner, crew, control)?;
+            for (i, column) in columns.iter().enumerate() {
+                let left = self.across[i * m + i] - column.iter().map(|x| x * x).sum::<f64>();
                 if spread[i] > 0.0 {
                     self.precision[i] *= (left / spread[i]).clamp(0.01, 100.0);
                 }
@@ -168,31 +158,31 @@ impl Law {
         let m = self.height.len();
         let active: Vec<usize> = (0..m).filter(|&i| t * self.precision[i] > 0.0).collect();
         let root: Vec<f64> = active.iter().map(|&i| (t * self.precision[i]).sqrt()).collect();
-        let a = active.len();
-        let mut matrix = Vec::with_capacity(a * a);
+        let mut factor = Cholesky::new(self.arch);
         for (k, &i) in active.iter().enumerate() {
+            if k % 16 == 0 {
+                control.check()?;
+            }
             let row = &self.across[i * m..(i + 1) * m];
-            matrix.extend(active.iter().zip(&root).map(|(&j, other)| root[k] * row[j] * other));
-            matrix[k * a + k] += 1.0;
+            let mut column: Vec<f64> = (0..k).map(|l| root[k] * row[active[l]] * root[l]).collect();
+            factor.forward(&mut column);
+            let square: f64 = column.iter().map(|x| x * x).sum();
+            // At least 1 but for rounding.
+            factor.push(column, (1.0 + root[k] * root[k] * row[i] - square).max(0.5));
         }
-        // All eigenvalues are at least 1 but for rounding.
-        let factor = Lower::new(matrix, a, 0.5, control)?;
         Ok(Inner { t, active, root, factor })
     }
 
-    /// `L⁻¹ D K'`, with L the inner factor, in panels of `PANEL` columns, each row-major.
-    fn panels(&self, inner: &Inner, crew: &Crew, control: &Control) -> Result<Vec<Vec<f64>>> {
+    /// `L⁻¹ D K' e_i` for every plane i, with L the inner factor.
+    fn columns(&self, inner: &Inner, crew: &Crew, control: &Control) -> Result<Vec<Vec<f64>>> {
         let m = self.height.len();
-        crew.each(&mut vec![(); m.div_ceil(PANEL)], |p, ()| {
+        crew.each(&mut vec![(); m], |i, ()| {
             control.check()?;
-            let columns = p * PANEL..((p + 1) * PANEL).min(m);
-            let mut panel = Vec::with_capacity(inner.active.len() * columns.len());
-            for (&i, root) in inner.active.iter().zip(&inner.root) {
-                let row = &self.across[i * m..(i + 1) * m];
-                panel.extend(row[columns.clone()].iter().map(|x| root * x));
-            }
-            inner.factor.forward(&mut panel, columns.len());
-            Ok(panel)
+            let row = &self.across[i * m..(i + 1) * m];
+            let mut column: Vec<f64> =
+                inner.active.iter().zip(&inner.root).map(|(&j, root)| root * row[j]).collect();
+            inner.factor.forward(&mut column);
+            Ok(column)
         })
     }
 
@@ -204,39 +194,23 @@ impl Law {
     /// The Gram matrix `Φ Σ_t Φᵀ`, row-major.
     pub fn covariance(&self, inner: &Inner, crew: &Crew, control: &Control) -> Result<Vec<f64>> {
         let m = self.height.len();
-        let panels = self.panels(inner, crew, control)?;
-        let a = inner.active.len();
-        let width = |p: usize| PANEL.min(m - p * PANEL);
-        // Rows of the lower triangle, up to the end of their own panel.
-        let strips: Vec<Vec<f64>> = crew.each(&mut vec![(); panels.len()], |p, ()| {
+        let columns = self.columns(inner, crew, control)?;
+        let mut rows: Vec<Vec<f64>> = crew.each(&mut vec![(); m], |i, ()| {
             control.check()?;
-            let length = p * PANEL + width(p);
-            let mut strip = Vec::with_capacity(width(p) * length);
-            for i in p * PANEL..length {
-                let along = self.height[i] / (1.0 - inner.t * self.pull);
-                let row = &self.across[i * m..i * m + length];
-                strip.extend(row.iter().zip(&self.height).map(|(x, h)| x + along * h));
-            }
-            let own = dense::block(&panels[p], (a, width(p)), width(p));
-            for (q, other) in panels[..=p].iter().enumerate() {
-                let other = dense::block(other, (a, width(q)), width(q));
-                let to = &mut strip[q * PANEL..];
-                let mut to = dense::block_mut(to, (width(p), width(q)), length);
-                dense::subtract_product(&own.t(), &other, &mut to);
-            }
-            Ok(strip)
+            let along = self.height[i] / (1.0 - inner.t * self.pull);
+            Ok((0..=i)
+                .map(|j| {
+                    let done = dot::dot(self.arch, &columns[i], &columns[j]);
+                    self.across[i * m + j] - done + along * self.height[j]
+                })
+                .collect())
         })?;
-        let mut matrix = vec![0.0; m * m];
-        for (p, strip) in strips.iter().enumerate() {
-            let length = p * PANEL + width(p);
-            for (i, row) in (p * PANEL..).zip(strip.chunks_exact(length)) {
-                for (j, &x) in row[..=i].iter().enumerate() {
-                    matrix[i * m + j] = x;
-                    matrix[j * m + i] = x;
-                }
-            }
+        for i in 0..m {
+            let (done, rest) = rows.split_at_mut(i + 1);
+            let below = rest.iter().map(|row| row[i]);
+            done[i].extend(below);
         }
-        Ok(matrix)
+        Ok(rows.concat())
     }
 
     /// The parts of a weight vector: b, and the vector `g = τ e` with its square `Σ τ e²`.
