@@ -20,6 +20,7 @@ from bayespoint.onion import LayerChoice, OnionTable
 from bayespoint.perceptron import KernelPerceptron, Perceptron
 from bayespoint.results import BilliardResult, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace, __version__
+from bayespoint.weighting import WeightedClassifier, WeightedResult
 
 __all__ = [
     "BayesPointClassifier",
@@ -34,6 +35,8 @@ __all__ = [
     "OnionTable",
     "Perceptron",
     "VersionSpace",
+    "WeightedClassifier",
+    "WeightedResult",
     "__version__",
     "bounds",
     "datasets",
