@@ -113,7 +113,7 @@ def test_the_bayes_point_is_better_on_average():
 
 def test_a_case_like_the_papers():
     """15.1 % against 8.0 %; the search is in benches/elongated.py."""
-    table = center_errors(1, first_seed=142)
+    table = center_errors(1, first_seed=209)
     assert table.max_margin[0] == pytest.approx(0.151, abs=0.01)
     assert table.bayes_point[0] == pytest.approx(0.080, abs=0.01)
     assert math.isnan(table.gap.error)
