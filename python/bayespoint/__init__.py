@@ -40,16 +40,19 @@ __all__ = [
     "__version__",
     "bounds",
     "datasets",
+    "elongated",
+    "gallery",
     "kernels",
     "learning_curves",
     "planar",
     "rejection",
+    "soft_boundary",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Import the parts that few programs need when they are first asked for."""
-    if name in ("datasets", "planar"):
+    if name in ("datasets", "elongated", "gallery", "planar", "soft_boundary"):
         return importlib.import_module(f"bayespoint.{name}")
     raise AttributeError(f"module 'bayespoint' has no attribute {name!r}")
 

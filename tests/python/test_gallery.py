@@ -257,24 +257,33 @@ def test_projected_flight(ax, path):
 # --- Herbrich, Graepel and Campbell ---
 
 
-def test_version_space(ax, path):
-    gallery.plot_version_space(path, ax=ax)
+def test_version_space(ax):
+    x, y = problem(0)
+    gallery.plot_version_space(x, y, n_balls=3, length=10.0, random_state=SEED, ax=ax)
     drawn = lines(ax)
     np.testing.assert_allclose(drawn["maximal margin"], [[0.0, 0.0]], atol=1e-12)  # the chart's
-    margin = path.space.max_margin().dual_coef @ path.X
+    space = VersionSpace(x @ x.T, y)
+    margin = space.max_margin().dual_coef @ x
     frame = np.stack(_flights.chart(margin))
-    signed = path.X * path.y[:, None]
-    bounces = drawn[f"{len(path.legs)} bounces"] @ frame + margin
+    signed = x * y[:, None]
+    [label] = [name for name in drawn if name.endswith(" bounces")]
+    bounces = drawn[label] @ frame + margin
+    assert len(bounces) == int(label.split()[0]) > 20
     heights = bounces @ signed.T
     np.testing.assert_allclose(heights.min(axis=1), 0.0, atol=1e-9)  # all on a wall
     center = drawn["Bayes point"][0] @ frame + margin
-    assert (signed @ center > 0).all()
-    assert np.linalg.norm(np.cross(center, path.center)) < 1e-9 * np.linalg.norm(center)
-    flat = gallery.fly(np.eye(2), [1, 1], random_state=SEED)
+    center /= np.linalg.norm(center)
+    other = space.sample(tol=0.01, random_state=SEED + 1).center @ x
+    assert np.linalg.norm(center - other) < 0.05
+    [outline] = ax.patches
+    corners = outline.get_xy()[:-1] @ frame + margin
+    np.testing.assert_allclose(np.sort(corners @ signed.T, axis=1)[:, :2], 0.0, atol=1e-9)
     with pytest.raises(ValueError, match="path must be in three dimensions; got 2"):
-        gallery.plot_version_space(flat, ax=ax)
+        gallery.plot_version_space(np.eye(2), [1, 1], n_balls=1, ax=ax)
+    with pytest.raises(ValueError, match="n_balls must be an integer of at least 1; got 0"):
+        gallery.plot_version_space(x, y, n_balls=0, ax=ax)
     with pytest.raises(TypeError, match="path must be a Path; got a ndarray"):
-        gallery.plot_version_space(np.eye(3), ax=ax)
+        gallery.plot_projected_flight(np.eye(3), ax=ax)
 
 
 def test_flight(ax, path):

@@ -78,11 +78,6 @@ class Path:
     legs: list[Leg]
     """Complete flights, one after the other."""
 
-    @property
-    def center(self) -> Floats:
-        """(d,) Unit vector to the center of mass of the run."""
-        return np.asarray(self.run.arc_center @ self.X)
-
 
 def fly(
     X: ArrayLike,
@@ -93,6 +88,8 @@ def fly(
     random_state: RandomState = None,
 ) -> Path:
     """Let the engine fly one ball, and recover its flights.
+
+    Nothing changes its direction but walls, so that it may keep to a part of version space.
 
     Parameters
     ----------
@@ -136,7 +133,7 @@ def fly(
     length = _validation.real("length", length, low=0.0, low_open=True)
     space = VersionSpace(points @ points.T, y)
     with warnings.catch_warnings():
-        # One ball for a short while: what its center is good for is not asked.
+        # One ball without refresh: its center is not asked for.
         warnings.filterwarnings("ignore", "the trajectories disagree", ConvergenceWarning)
         run = space.sample(
             n_trajectories=1,

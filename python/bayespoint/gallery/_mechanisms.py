@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from scipy import spatial
 
 from bayespoint import _validation
-from bayespoint._validation import Floats, Labels
+from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.gallery._appendix import _at_wall, _leg_of, arrow, begin, circle, finish, line, mark
-from bayespoint.gallery._flights import Path, chart
+from bayespoint.gallery._flights import Path, chart, fly
 from bayespoint.max_margin import MaxMarginClassifier
 from bayespoint.planar import Polygon, billiard
 from bayespoint.plotting import _COLORS, _MARKERS, _SHADES
@@ -164,13 +164,29 @@ def _flat(normals: Floats, center: Floats) -> tuple[Polygon, Floats]:
     return Polygon.from_halfplanes(-normals @ frame.T, normals @ center), frame
 
 
-def plot_version_space(path: Path, *, ax: Any = None) -> Any:
+def plot_version_space(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    n_balls: int = 20,
+    length: float = 6.0,
+    random_state: RandomState = None,
+    ax: Any = None,
+) -> Any:
     """Draw version space in three dimensions with its centers and the bounces (Figure 4).
 
     Parameters
     ----------
-    path : Path
-        A path of the engine in three dimensions behind opaque walls, from `fly`.
+    X : array-like of shape (m, 3)
+        Examples of a linear classifier without intercept.
+    y : array-like of shape (m,)
+        Labels of two classes, or -1 and +1.
+    n_balls : int, default=20
+        Balls whose bounces are drawn, at least 1. A single one may keep to a part of version space.
+    length : float, default=6.0
+        Path of each of them, in radians, above 0.
+    random_state : None, int, Generator or RandomState, default=None
+        Seed. None asks NumPy's global generator.
     ax : matplotlib.axes.Axes, default=None
         Where to draw; by default a new figure is made.
 
@@ -178,25 +194,32 @@ def plot_version_space(path: Path, *, ax: Any = None) -> Any:
     -------
     matplotlib.axes.Axes
         The axes drawn into, in a chart around the maximal margin where great circles are straight.
+        The Bayes point is of a run of its own, within 0.01 radians.
 
     Raises
     ------
     ImportError
         If matplotlib is not installed.
+    InfeasibleError
+        If the examples cannot be separated.
     ValueError, TypeError
-        If the path is of another dimension, or version space reaches a quarter of a turn from the
-        maximal margin.
+        If a setting is out of range, the examples are of another dimension, or version space
+        reaches a quarter of a turn from the maximal margin.
     """
+    n_balls = _validation.integer("n_balls", n_balls, low=1)
+    rng = np.random.default_rng(_validation.seed(random_state))
+    paths = [fly(X, y, length=length, random_state=rng) for _ in range(n_balls)]
+    path = paths[0]
     signed = _in_space(path)
-    best = path.space.max_margin()
-    margin = best.dual_coef @ path.X
+    margin = path.space.max_margin().dual_coef @ path.X
+    center = path.space.sample(tol=0.01, random_state=rng).center @ path.X
     polygon, frame = _flat(signed, margin)
     ax = begin(ax)
     ax.fill(*polygon.vertices.T, facecolor=_SHADES[1], edgecolor="black", label="_outline")
-    bounces = np.array([leg.end for leg in path.legs if not leg.passed])
+    bounces = np.array([leg.end for each in paths for leg in each.legs])
     for points, how in (
         (bounces, {"marker": ".", "color": _SHADES[0], "label": f"{len(bounces)} bounces"}),
-        (path.center[None], {"marker": "D", "color": _BLUE, "label": "Bayes point"}),
+        (center[None], {"marker": "D", "color": _BLUE, "label": "Bayes point"}),
         (margin[None], {"marker": "x", "color": _VERMILION, "label": "maximal margin"}),
     ):
         flat = points @ frame.T / (points @ margin)[:, None]

@@ -120,9 +120,9 @@ def projected_flight() -> Any:
     A flight in version space, continued through the planes beyond: the numbers count the
     violated examples.
     """
-    problem = make_elongated(random_state=38)
+    problem = make_elongated(random_state=12)
     path = gallery.fly(problem.data, problem.target, random_state=0)
-    return gallery.plot_projected_flight(path, 0).figure
+    return gallery.plot_projected_flight(path, 12).figure
 
 
 def parameter_space() -> Any:
@@ -142,12 +142,12 @@ def parameter_space() -> Any:
 def regular_space() -> Any:
     """Herbrich, Graepel and Campbell, Figure 4, left.
 
-    A version space of regular shape: the two centers agree. The dots are the bounces of one
-    ball.
+    A version space of regular shape: the two centers nearly agree. The dots are the bounces of 20
+    balls. Great circles are drawn as straight lines, so that what is far from the maximal margin
+    looks larger than it is.
     """
     problem = make_elongated(random_state=12)
-    path = gallery.fly(problem.data, problem.target, length=60.0, random_state=0)
-    return gallery.plot_version_space(path).figure
+    return gallery.plot_version_space(problem.data, problem.target, random_state=0).figure
 
 
 def elongated_space() -> Any:
@@ -157,8 +157,7 @@ def elongated_space() -> Any:
     has 15.5 % errors, the Bayes point about 8 %.
     """
     problem = make_elongated(random_state=209)
-    path = gallery.fly(problem.data, problem.target, length=60.0, random_state=0)
-    return gallery.plot_version_space(path).figure
+    return gallery.plot_version_space(problem.data, problem.target, random_state=0).figure
 
 
 def elongated_errors() -> Any:
