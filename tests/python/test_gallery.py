@@ -34,6 +34,12 @@ def problem(index, m=9):
     return x, np.where(x @ [1.0, 0.9, 1.1] > 0, 1, -1)
 
 
+def one_label(index, label):
+    """The same planes, with all examples of one label."""
+    x, y = problem(index)
+    return x * (label * y)[:, None], np.full(len(y), label)
+
+
 @pytest.fixture(scope="module")
 def path():
     return gallery.fly(*problem(0), random_state=SEED)
@@ -207,8 +213,9 @@ def test_bad_arc_sums():
         gallery.plot_arc_sum(1.0, (-1.0, 2.0))
 
 
-def test_half_mirror(ax):
-    mixed = gallery.fly(*problem(2), length=80.0, transparency=0.5, random_state=SEED)
+@pytest.mark.parametrize("label", [-1, 1])
+def test_half_mirror(ax, label):
+    mixed = gallery.fly(*one_label(2, label), length=80.0, transparency=0.5, random_state=SEED)
     gallery.plot_half_mirror(mixed, ax=ax)
     came, went, below, through = (tip - tail for tail, tip in arrows(ax))
     assert came[1] < 0 < went[1]  # from above, and up again
@@ -286,7 +293,9 @@ def test_version_space(ax):
         gallery.plot_projected_flight(np.eye(3), ax=ax)
 
 
-def test_flight(ax, path):
+@pytest.mark.parametrize("label", [-1, 1])
+def test_flight(ax, label):
+    path = gallery.fly(*one_label(0, label), random_state=SEED)
     number = next(k for k, leg in enumerate(path.legs) if 0.1 < leg.arc < 1.3)
     leg = path.legs[number]
     gallery.plot_flight(path, number, ax=ax)
@@ -326,7 +335,9 @@ def test_chord_and_arc(ax, path):
     assert (arc, chord) == (f"arc {path.legs[2].arc:.3f}", f"chord {across:.3f}")
 
 
-def test_reflection(path):
+@pytest.mark.parametrize("label", [-1, 1])
+def test_reflection(label):
+    path = gallery.fly(*one_label(0, label), random_state=SEED)
     number = next(
         k
         for k, leg in enumerate(path.legs)
