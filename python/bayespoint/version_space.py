@@ -17,6 +17,7 @@ from bayespoint._evidence import EvidenceMixin
 from bayespoint._onion import OnionMixin
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.results import BilliardResult, LightTrap, MaxMargin
+from bayespoint.weighting import WeightingMixin
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["InfeasibleError", "VersionSpace", "__version__"]
 
 
-class VersionSpace(EvidenceMixin, OnionMixin):
+class VersionSpace(EvidenceMixin, OnionMixin, WeightingMixin):
     """Version space of labeled examples, given by their Gram matrix.
 
     A weight vector ``w = sum(c_i phi_i)`` in the span of the feature vectors ``phi_i`` has plane
