@@ -1,12 +1,15 @@
 //! Many trajectories: started, settled, run in parallel and merged in the order of their index.
 
+use std::sync::Arc;
+
 use rand::rngs::ChaCha8Rng;
 
 use crate::center::{self, Batch, Center};
 use crate::control::Control;
 use crate::crew::Crew;
-use crate::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion};
+use crate::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Scattered};
 use crate::error::{Error, Result};
+use crate::factor::Factor;
 use crate::gram::{Gram, Precision};
 use crate::light_trap::{self, Start, Trapped};
 use crate::max_margin;
@@ -42,7 +45,13 @@ pub(crate) struct Runner<'s, D = Geodesic> {
     start: Start,
 }
 
-impl<D: Dynamics> Runner<'_, D> {
+impl<'s, D: Dynamics> Runner<'s, D> {
+    /// Hands the ball over to another dynamics.
+    fn under<E: Dynamics>(self, dynamics: E) -> Runner<'s, E> {
+        let trajectory = self.trajectory.under(dynamics);
+        Runner { trajectory, batches: Vec::new(), start: self.start }
+    }
+
     /// Forgets the pieces and starts a new path.
     pub(crate) fn reset(&mut self, recorder: Option<Recorder>) {
         self.trajectory.reset(recorder);
@@ -107,6 +116,19 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
             let (refresh, settled) = settle(space, settings, &crew, &mut runners, control)?;
             finish(space, settings, watched, &crew, &mut runners, &refresh, settled, control)
         }
+        Motion::Scattered { cosine, scatterer } => {
+            let (refresh, mut settled) = settle(space, settings, &crew, &mut runners, control)?;
+            let mut dynamics =
+                Scattered::new(Arc::new(Factor::new(space.gram(), control)?), cosine);
+            if let Some(radius) = scatterer {
+                let (center, path) = first_center(&crew, &mut runners, control)?;
+                settled += path;
+                dynamics = dynamics.with_sphere(space, &center, radius, control)?;
+            }
+            let mut runners: Vec<_> =
+                runners.into_iter().map(|runner| runner.under(dynamics.clone())).collect();
+            finish(space, settings, watched, &crew, &mut runners, &refresh, settled, control)
+        }
         Motion::Chord { tau_max, weight_tol } => {
             let dynamics = Chord::new(m, tau_max, weight_tol);
             launch(space, settings, watched, &crew, runners, &dynamics, control)
@@ -116,6 +138,21 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
             launch(space, settings, watched, &crew, runners, &dynamics, control)
         }
     }
+}
+
+/// The center of a piece of path, and the length of the piece.
+fn first_center(
+    crew: &Crew,
+    runners: &mut [Runner<'_>],
+    control: &Control,
+) -> Result<(Vec<f64>, f64)> {
+    crew.each(runners, |_, runner| {
+        runner.reset(None);
+        let limit = Goal::either(f64::INFINITY, SETTLE_ARRIVALS);
+        runner.extend(1, SETTLE_PATH, limit, control)
+    })?;
+    let path = totals(runners).0 / runners.len() as f64;
+    Ok((estimate(crew, runners, control)?.dual, path))
 }
 
 /// Hands the balls over to another dynamics, settles, measures and merges.
@@ -435,6 +472,8 @@ fn merge<D: Dynamics>(
         crossings: tallies().map(|t| t.crossings).collect(),
         refreshes: tallies().map(|t| t.refreshes).collect(),
         escapes: tallies().map(|t| t.escapes).collect(),
+        scatterings: tallies().map(|t| t.scatterings).collect(),
+        scatterer: runners[0].trajectory.dynamics().scatterer(),
         lengths: tallies().map(|t| t.path).collect(),
         settled,
         hits,

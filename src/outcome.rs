@@ -59,6 +59,10 @@ pub struct Outcome {
     pub refreshes: Vec<u64>,
     /// Flights without an end per trajectory, shape (T,): each is followed by a new launch.
     pub escapes: Vec<u64>,
+    /// Reflections off the scatterer in mid-air per trajectory, shape (T,).
+    pub scatterings: Vec<u64>,
+    /// Radius of the scatterer, radians, if there is one.
+    pub scatterer: Option<f64>,
     /// Path averaged over per trajectory, radians, shape (T,).
     pub lengths: Vec<f64>,
     /// Path discarded before, radians, mean over the trajectories.

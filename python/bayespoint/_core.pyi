@@ -40,6 +40,8 @@ class _Run(TypedDict):
     crossings: NDArray[np.uint64]
     refreshes: NDArray[np.uint64]
     escapes: NDArray[np.uint64]
+    scatterings: NDArray[np.uint64]
+    scatterer: float | None
     length: float
     settled: float
     hits: NDArray[np.uint64]
@@ -135,6 +137,9 @@ def run(
     tol: float | None,
     max_bounces: int | None,
     dynamics: str,
+    scattering: str,
+    scatterer: float | None,
+    fits_scatterer: bool,
     tau_max: float,
     weight_tol: float | None,
     bounce_points: bool,

@@ -104,6 +104,12 @@ class BilliardResult:
     """(n_trajectories,) Flights that met no wall, each followed by a new launch. Zeros for
     "geodesic": a great circle always meets a wall."""
 
+    scatterings: NDArray[np.uint64]
+    """(n_trajectories,) Reflections off the `scatterer`."""
+
+    scatterer: float | None
+    """Radius of the reflecting sphere around the center, in radians; None without one."""
+
     ess: float
     """The smallest bulk effective sample size of the draws, over the watched plane coordinates
     and their squares. NaN for fewer than 4 draws per trajectory."""
@@ -190,6 +196,12 @@ class BilliardResult:
         """Indices of the planes that were hit: the examples that bound version space."""
         return np.flatnonzero(self.hits)
 
+    def _scatterer_row(self) -> list[tuple[str, str]]:
+        if self.scatterer is None:
+            return []
+        hits = int(self.scatterings.sum())
+        return [("scatterer", f"radius {self.scatterer:.3g} rad, hit {hits} times")]
+
     def _rows(self) -> list[tuple[str, str]]:
         n_trajectories, n_draws, m = self.draws.shape
         bounces = int(self.bounces.sum())
@@ -208,6 +220,7 @@ class BilliardResult:
             ("bounces", f"{bounces}{rate}"),
             ("walls passed", f"{int(self.crossings.sum())}"),
             ("escapes", f"{int(self.escapes.sum())} ({self.escape_fraction:.3g} of the flights)"),
+            *self._scatterer_row(),
             ("mean violations", f"{self.mean_violations:.4g}"),
             ("planes hit", f"{len(self.support)} of {m}"),
             ("effective draws", f"{self.ess:.4g} at least"),

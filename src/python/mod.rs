@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::control::Control;
-use crate::dynamics::{Motion, Points};
+use crate::dynamics::{Motion, Points, Radius};
 use crate::error::{Error, Result};
 use crate::evidence::{EvidenceSettings, Method};
 use crate::gas;
@@ -72,7 +72,7 @@ impl Space<'_> {
 /// Samples version space; see `VersionSpace.sample`.
 #[pyfunction]
 #[pyo3(signature = (gram, labels, *, offset, softness, transparency, n_trajectories, n_draws, length, tol,
-    max_bounces, dynamics, tau_max, weight_tol, bounce_points, refresh, refresh_rate, start, n_threads, seed, callback))]
+    max_bounces, dynamics, scattering, scatterer, fits_scatterer, tau_max, weight_tol, bounce_points, refresh, refresh_rate, start, n_threads, seed, callback))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
 fn run<'py>(
     py: Python<'py>,
@@ -87,6 +87,9 @@ fn run<'py>(
     tol: Option<f64>,
     max_bounces: Option<u64>,
     dynamics: &str,
+    scattering: &str,
+    scatterer: Option<f64>,
+    fits_scatterer: bool,
     tau_max: f64,
     weight_tol: Option<f64>,
     bounce_points: bool,
@@ -106,7 +109,16 @@ fn run<'py>(
             return Err(Error::invalid("refresh", other, "'auto', 'pair', 'full' or 'none'").into());
         }
     };
+    let cosine = match scattering {
+        "specular" => false,
+        "cosine" => true,
+        other => {
+            return Err(Error::invalid("scattering", other, "'specular' or 'cosine'").into());
+        }
+    };
+    let scatterer = scatterer.map(Radius::Given).or(fits_scatterer.then_some(Radius::Fitted));
     let motion = match dynamics {
+        "geodesic" if cosine || scatterer.is_some() => Motion::Scattered { cosine, scatterer },
         "geodesic" => Motion::Geodesic,
         "chord" => Motion::Chord { tau_max, weight_tol },
         "flipper" => {
@@ -162,6 +174,8 @@ fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyD
     dict.set_item("crossings", arrays::to_array(py, outcome.crossings, [t])?)?;
     dict.set_item("refreshes", arrays::to_array(py, outcome.refreshes, [t])?)?;
     dict.set_item("escapes", arrays::to_array(py, outcome.escapes, [t])?)?;
+    dict.set_item("scatterings", arrays::to_array(py, outcome.scatterings, [t])?)?;
+    dict.set_item("scatterer", outcome.scatterer)?;
     dict.set_item("length", length)?;
     dict.set_item("settled", outcome.settled)?;
     dict.set_item("hits", arrays::to_array(py, outcome.hits, [m])?)?;
