@@ -384,6 +384,36 @@ impl Ball {
         mirrored
     }
 
+    /// A ball at the same position, its direction turned by `angle` towards the part of `direction` (dual coefficients) that
+    /// is across position and direction.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] where there is no such part; [`Error::Interrupted`].
+    pub(crate) fn tilted(
+        &self,
+        gram: &Gram<'_>,
+        angle: f64,
+        direction: &[f64],
+        control: &Control,
+    ) -> Result<Self> {
+        let (position, heading) = self.frame.unfold(0.0);
+        let tangent = Self::new(gram, &position, direction, control)?;
+        let along = dot::dot(gram.arch(), &tangent.frame.q, &self.g);
+        let across = (1.0 - along * along).max(0.0).sqrt();
+        if across < 1e-6 {
+            let got = "a vector along the ball's own";
+            return Err(Error::invalid("direction", got, "one across it"));
+        }
+        let share = angle.sin() / across;
+        let tilted: Vec<f64> = heading
+            .iter()
+            .zip(&tangent.frame.q)
+            .map(|(v, u)| (angle.cos() - share * along) * v + share * u)
+            .collect();
+        Self::new(gram, &position, &tilted, control)
+    }
+
     /// Puts the ball at a unit vector and lets it fly along a unit vector across it. No plane may change its side.
     pub(crate) fn place(&mut self, gram: &Gram<'_>, position: Draw, direction: Draw) {
         self.f = position.field;

@@ -14,6 +14,7 @@ from typing_extensions import NotRequired
 __all__ = [
     "InfeasibleError",
     "__version__",
+    "correlation",
     "evidence",
     "feasible_point",
     "light_trap",
@@ -54,6 +55,11 @@ class _Run(TypedDict):
     refresh_rate: float
     drift: float
     start: list[str]
+
+class _Correlation(TypedDict):
+    pair_bounces: NDArray[np.uint64]
+    pair_lengths: NDArray[np.float64]
+    parted: NDArray[np.bool_]
 
 class _FeasiblePoint(TypedDict):
     dual_coef: NDArray[np.float64]
@@ -150,6 +156,20 @@ def run(
     seed: int,
     callback: Callable[[_Progress], object] | None,
 ) -> _Run: ...
+def correlation(
+    gram: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    *,
+    offset: float,
+    softness: NDArray[np.float64],
+    angle: float,
+    n_trajectories: int,
+    n_pairs: int,
+    max_bounces: int,
+    n_threads: int,
+    seed: int,
+    callback: Callable[[_Progress], object] | None,
+) -> _Correlation: ...
 def feasible_point(
     gram: NDArray[np.float64],
     labels: NDArray[np.int8],

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _core, _memory, _settings, _validation
 from bayespoint._core import InfeasibleError, __version__
+from bayespoint._correlation import CorrelationMixin
 from bayespoint._evidence import EvidenceMixin
 from bayespoint._onion import OnionMixin
 from bayespoint._validation import Floats, Labels, RandomState
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["InfeasibleError", "VersionSpace", "__version__"]
 
 
-class VersionSpace(EvidenceMixin, OnionMixin):
+class VersionSpace(CorrelationMixin, EvidenceMixin, OnionMixin):
     """Version space of labeled examples, given by their Gram matrix.
 
     A weight vector ``w = sum(c_i phi_i)`` in the span of the feature vectors ``phi_i`` has plane

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::control::Control;
+use crate::correlation::{self, CorrelationSettings};
 use crate::dynamics::{Motion, Points, Radius};
 use crate::error::{Error, Result};
 use crate::evidence::{EvidenceSettings, Method};
@@ -34,7 +35,8 @@ mod _core {
     use super::errors::InfeasibleError;
     #[pymodule_export]
     use super::{
-        evidence, feasible_point, light_trap_one_way, max_margin_point, onion, perceptron_path, run,
+        correlation_pairs, evidence, feasible_point, light_trap_one_way, max_margin_point, onion,
+        perceptron_path, run,
     };
 
     #[pymodule_export]
@@ -185,6 +187,41 @@ fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyD
     dict.set_item("refresh_rate", outcome.refresh_rate)?;
     dict.set_item("drift", outcome.drift)?;
     dict.set_item("start", start)?;
+    Ok(dict)
+}
+
+/// Pairs of neighboring balls until they part; see `VersionSpace.correlation_length`.
+#[pyfunction]
+#[pyo3(name = "correlation", signature = (gram, labels, *, offset, softness, angle, n_trajectories, n_pairs, max_bounces, n_threads, seed,
+    callback))]
+#[allow(clippy::too_many_arguments, reason = "one flat call")]
+fn correlation_pairs<'py>(
+    py: Python<'py>,
+    gram: PyReadonlyArray2<'py, f64>,
+    labels: PyReadonlyArray1<'py, i8>,
+    offset: f64,
+    softness: PyReadonlyArray1<'py, f64>,
+    angle: f64,
+    n_trajectories: usize,
+    n_pairs: usize,
+    max_bounces: u64,
+    n_threads: usize,
+    seed: u64,
+    callback: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let settings =
+        CorrelationSettings { angle, n_trajectories, n_pairs, max_bounces, n_threads, seed };
+    let space = Space { gram, labels, offset, softness };
+    let pairs = space
+        .call(py, callback, |space, control| correlation::correlation(space, &settings, control))?;
+    let shape = [n_trajectories, n_pairs];
+    let dict = PyDict::new(py);
+    let bounces = pairs.iter().map(|pair| pair.bounces).collect();
+    dict.set_item("pair_bounces", arrays::to_array::<u64, 2>(py, bounces, shape)?)?;
+    let lengths = pairs.iter().map(|pair| pair.path).collect();
+    dict.set_item("pair_lengths", arrays::to_array::<f64, 2>(py, lengths, shape)?)?;
+    let parted = pairs.iter().map(|pair| pair.parted).collect();
+    dict.set_item("parted", arrays::to_array::<bool, 2>(py, parted, shape)?)?;
     Ok(dict)
 }
 
