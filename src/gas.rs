@@ -7,6 +7,7 @@ use rand::rngs::ChaCha8Rng;
 use crate::center::{self, Batch, Center};
 use crate::control::Control;
 use crate::crew::Crew;
+use crate::cycle;
 use crate::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Scattered};
 use crate::error::{Error, Result};
 use crate::factor::Factor;
@@ -114,7 +115,12 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
     match settings.motion {
         Motion::Geodesic => {
             let (refresh, settled) = settle(space, settings, &crew, &mut runners, control)?;
-            finish(space, settings, watched, &crew, &mut runners, &refresh, settled, control)
+            let mut outcome =
+                finish(space, settings, watched, &crew, &mut runners, &refresh, settled, control)?;
+            if matches!(refresh, Refresh::None) && settings.mirror.is_hard() {
+                outcome.cycles = cycles(space, &crew, &mut runners, control)?;
+            }
+            Ok(outcome)
         }
         Motion::Scattered { cosine, scatterer } => {
             let (refresh, mut settled) = settle(space, settings, &crew, &mut runners, control)?;
@@ -138,6 +144,35 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
             launch(space, settings, watched, &crew, runners, &dynamics, control)
         }
     }
+}
+
+/// The period of each trajectory that goes round a cycle, where a cycle is not all there is.
+fn cycles(
+    space: &VersionSpace<'_>,
+    crew: &Crew,
+    runners: &mut [Runner<'_>],
+    control: &Control,
+) -> Result<Vec<u64>> {
+    let gram = space.gram();
+    let cycles = crew.each(runners, |_, runner| {
+        cycle::period(runner.trajectory.ball().clone(), gram, control)
+    })?;
+    let found = cycles.iter().any(|&period| period > 0);
+    let harmless = found && cycle::is_all_there_is(gram, control)?;
+    Ok(if harmless { vec![0; cycles.len()] } else { cycles })
+}
+
+/// Share of the bounces of all other trajectories at planes that a trajectory did not hit.
+fn missed<D: Dynamics>(runners: &[Runner<'_, D>], hits: &[u64]) -> Vec<f64> {
+    let share = |runner: &Runner<'_, D>| {
+        let (mut missed, mut others) = (0, 0);
+        for (&own, all) in runner.trajectory.tally().hits.iter().zip(hits) {
+            others += all - own;
+            missed += if own == 0 { *all } else { 0 };
+        }
+        if others > 0 { missed as f64 / others as f64 } else { 0.0 }
+    };
+    runners.iter().map(share).collect()
 }
 
 /// The center of a piece of path, and the length of the piece.
@@ -476,6 +511,8 @@ fn merge<D: Dynamics>(
         scatterer: runners[0].trajectory.dynamics().scatterer(),
         lengths: tallies().map(|t| t.path).collect(),
         settled,
+        missed: missed(runners, &hits),
+        cycles: vec![0; runners.len()],
         hits,
         mean_violations: violations / totals(runners).0,
         stop_reason,

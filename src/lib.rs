@@ -35,6 +35,7 @@ mod cholesky;
 mod control;
 mod correlation;
 mod crew;
+mod cycle;
 mod dot;
 pub mod dynamics;
 mod error;

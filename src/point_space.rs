@@ -82,6 +82,8 @@ pub(crate) fn outcome(
         scatterer: None,
         lengths: vec![0.0; t],
         settled: 0.0,
+        cycles: vec![0; t],
+        missed: vec![0.0; t],
         hits: vec![0; m],
         mean_violations: plus * f64::from(violations[0]) + (1.0 - plus) * f64::from(violations[1]),
         stop_reason: match settings {

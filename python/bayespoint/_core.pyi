@@ -45,6 +45,8 @@ class _Run(TypedDict):
     scatterer: float | None
     length: float
     settled: float
+    cycles: NDArray[np.uint64]
+    missed: NDArray[np.float64]
     hits: NDArray[np.uint64]
     stop_reason: Literal["length", "max_bounces", "tol", "weight_tol"]
     center_error: float

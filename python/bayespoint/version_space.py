@@ -497,7 +497,9 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, OnionMixin):
             If a run with `tol` ended with a larger estimated error. If R-hat exceeds 1.05, or
             what chance allows where draws are few, in a run that `tol` did not end: one that met
             its tolerance needs few effective draws. If the plane coordinates drifted by more
-            than 1e-6: the Gram matrix is so ill-conditioned that softness is needed.
+            than 1e-6: the Gram matrix is so ill-conditioned that softness is needed. If a
+            trajectory goes round a short cycle, or after 20 bounces for each plane has never met
+            those that have a tenth of the bounces of the others.
 
         Notes
         -----

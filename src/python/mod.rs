@@ -180,6 +180,8 @@ fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyD
     dict.set_item("scatterer", outcome.scatterer)?;
     dict.set_item("length", length)?;
     dict.set_item("settled", outcome.settled)?;
+    dict.set_item("cycles", arrays::to_array(py, outcome.cycles, [t])?)?;
+    dict.set_item("missed", arrays::to_array(py, outcome.missed, [t])?)?;
     dict.set_item("hits", arrays::to_array(py, outcome.hits, [m])?)?;
     dict.set_item("mean_violations", outcome.mean_violations)?;
     dict.set_item("stop_reason", outcome.stop_reason.name())?;

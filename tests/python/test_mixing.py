@@ -2,6 +2,7 @@
 
 import math
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -207,3 +208,81 @@ def test_no_correlation_length_in_two_dimensions():
         space_of(x, y).correlation_length()
     with pytest.raises(InfeasibleError):
         space_of(np.vstack([x, x[:1]]), np.append(y, -y[0])).correlation_length()
+
+
+# --- short cycles ---
+
+
+@pytest.mark.parametrize("m", [3, 8, 40])
+def test_orthogonal_planes_have_cycles(m):
+    with pytest.warns(ConvergenceWarning) as warned:
+        result = VersionSpace(np.eye(m), np.ones(m)).sample(
+            refresh=None, length=50.0, random_state=SHIFT
+        )
+    assert any("4 of 4 trajectories go round a short cycle" in str(w.message) for w in warned)
+    # Every great circle closes: each plane is met twice, and half of it is the other half's image.
+    assert (result.cycles > 0).all()
+    assert (2 * m % result.cycles == 0).all()
+    assert "4 trajectories, not to be trusted" in result.summary()
+
+
+@pytest.mark.filterwarnings("ignore:the trajectories disagree")  # they are all integrable
+def test_cycles_in_triangles():
+    """With two right angles a triangle has cycles if the third angle is a part of pi."""
+
+    def triangle(corner):
+        x = np.array([[1.0, 0, 0], [-math.cos(corner), math.sin(corner), 0], [0, 0, 1.0]])
+        return VersionSpace(x @ x.T, [1, 1, 1])
+
+    settings = {"length": 200.0, "random_state": SHIFT}
+    with pytest.warns(ConvergenceWarning, match="4 of 4 trajectories go round a short cycle"):
+        result = triangle(math.pi / 4).sample(refresh=None, **settings)
+    # The mirrors are 5 great circles, and another crosses each of them twice.
+    assert set(result.cycles.tolist()) <= {5, 10}
+    assert not triangle(1.0).sample(refresh=None, **settings).cycles.any()
+    assert not triangle(math.pi / 4).sample(**settings).cycles.any()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"refresh": "pair"},
+        {"refresh": "full"},
+        {"scattering": "cosine", "refresh": None},
+        {"transparency": 0.1, "refresh": None},
+    ],
+)
+def test_ordinary_runs_have_no_cycles(settings):
+    for index in range(3):
+        x, y = cone(m=60, r=8, seed=30 + index)
+        result = space_of(x, y).sample(length=300.0, random_state=index, **settings)  # no warning
+        assert not result.cycles.any()
+        assert result.missed.max() < 0.05
+
+
+def test_a_bare_billiard_of_many_planes_has_no_short_cycle():
+    for index in range(3):
+        x, y = cone(m=100, r=20, seed=50 + index)
+        result = space_of(x, y).sample(refresh=None, tol=0.05, random_state=index)
+        assert not result.cycles.any()
+
+
+@pytest.mark.filterwarnings("ignore:the trajectories disagree")  # draws come round in step
+def test_to_and_fro_fills_two_dimensions():
+    x, y = cone(m=6, r=2)
+    result = space_of(x, y).sample(refresh=None, length=100.0, random_state=SHIFT)
+    assert not result.cycles.any()
+
+
+def test_a_trajectory_that_keeps_to_a_part_is_told():
+    x, y = cone(m=30, r=5)
+    result = space_of(x, y).sample(length=2000.0, random_state=SHIFT)
+    assert not any("keeps to a part" in text for text in result.complaints(None))
+    missed = np.array([0.0, 0.0, 0.3, 0.0])
+    (text,) = replace(result, missed=missed).complaints(None)
+    assert (
+        "trajectory 2 keeps to a part of version space: it never met planes that have 30 %" in text
+    )
+    short = replace(result, missed=missed, bounces=np.full(4, 10, np.uint64))
+    assert short.complaints(None) == []
