@@ -128,7 +128,7 @@ fn trajectory<'s, D: Dynamics>(
 fn centers<D: Dynamics>(
     problem: &Problem,
     dynamics: &D,
-    refresh: Refresh,
+    refresh: &Refresh,
     bounces: u64,
 ) -> Vec<Vec<f64>> {
     let space = problem.space();
@@ -182,8 +182,8 @@ fn another_law_of_the_angle_is_found_out() {
         let cosine = Law { factor: Arc::clone(&factor), sine: |u| (1.0 - u * u).sqrt() };
         // Most of them grazing, whatever the flux.
         let grazing = Law { factor, sine: |u| u.powi(3).max(1e-6) };
-        right = right.max(bias(&exact, &centers(&problem, &cosine, Refresh::None, 40_000)));
-        wrong = wrong.max(bias(&exact, &centers(&problem, &grazing, Refresh::None, 40_000)));
+        right = right.max(bias(&exact, &centers(&problem, &cosine, &Refresh::None, 40_000)));
+        wrong = wrong.max(bias(&exact, &centers(&problem, &grazing, &Refresh::None, 40_000)));
     }
     println!("cosine law {right:.1} errors, grazing {wrong:.1}");
     assert!(right < ALLOWED && wrong > 2.0 * ALLOWED, "{right} {wrong}");
@@ -359,8 +359,10 @@ fn the_cap_is_added_back() {
         let space = problem.space();
         let (center, scattered) = sphere(&problem);
         let exact = problem.polygon_centroid();
-        kept = kept
-            .max(bias(&exact, &centers(&problem, &scattered, Refresh::Pair { rate: 3.0 }, 20_000)));
+        kept = kept.max(bias(
+            &exact,
+            &centers(&problem, &scattered, &Refresh::Pair { rate: 3.0 }, 20_000),
+        ));
         let outside: Vec<Vec<f64>> = (0..12)
             .map(|k| {
                 let mut ball = trajectory(&space, scattered.clone(), 60 + k);

@@ -13,8 +13,9 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import bounds, kernels, learning_curves, rejection
+from bayespoint import bounds, kernels, learning_curves, openness, rejection
 from bayespoint.classifier import BayesPointClassifier
+from bayespoint.correlation import CorrelationLength
 from bayespoint.max_margin import HingeClassifier, MaxMarginClassifier
 from bayespoint.onion import LayerChoice, OnionTable
 from bayespoint.perceptron import KernelPerceptron, Perceptron
@@ -25,6 +26,7 @@ __all__ = [
     "BayesPointClassifier",
     "BilliardResult",
     "ConvergenceWarning",
+    "CorrelationLength",
     "Evidence",
     "HingeClassifier",
     "InfeasibleError",
@@ -39,6 +41,7 @@ __all__ = [
     "datasets",
     "kernels",
     "learning_curves",
+    "openness",
     "planar",
     "rejection",
 ]

@@ -97,6 +97,7 @@ class CorrelationMixin:
         Examples
         --------
         >>> import numpy as np
+        >>> from bayespoint import VersionSpace
         >>> x = np.random.default_rng(0).normal(size=(20, 5))
         >>> found = VersionSpace(x @ x.T, np.sign(x[:, 0])).correlation_length(random_state=0)
         >>> bool(found.parted.all())

@@ -29,8 +29,13 @@ def test_scattered_centers_are_those_of_polygons(average):
             result = space_of(x, y).sample(
                 max_bounces=40_000, average=average, random_state=index, n_jobs=2, **settings
             )
-            # The impulses are noisier than the arcs, whose error is estimated.
-            allowed = (5.0 if average == "arc" else 20.0) * result.center_error
+            error = result.center_error
+            if average == "impulse":
+                # Besides, the random jumps of the direction, about one long, against the path.
+                jumps = result.bounces + result.refreshes + result.scatterings
+                path = result.length * result.center_norm * len(jumps)
+                error = math.hypot(error, math.sqrt(jumps.sum()) / path)
+            allowed = 5.0 * error
             assert angle(exact, result.center @ x) < allowed, settings
 
 
