@@ -512,8 +512,8 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, OnionMixin):
         version space, the fewer flights escape.
 
         `scattering` and `scatterer` are the two ways to make a billiard mix that Ruján and
-        Marchand propose (section 18.4.2). In more than a few dimensions hardly a flight meets the
-        sphere, and `refresh` does more for less.
+        Marchand propose (section 18.4.2). Beyond a few dimensions hardly a flight meets the sphere,
+        and the cosine law, which forgets where the ball was going, is less accurate than `refresh`.
 
         Examples
         --------
