@@ -13,8 +13,9 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import bounds, kernels, learning_curves, rejection
+from bayespoint import bounds, kernels, learning_curves, openness, rejection
 from bayespoint.classifier import BayesPointClassifier
+from bayespoint.correlation import CorrelationLength
 from bayespoint.max_margin import HingeClassifier, MaxMarginClassifier
 from bayespoint.onion import LayerChoice, OnionTable
 from bayespoint.perceptron import KernelPerceptron, Perceptron
@@ -26,6 +27,7 @@ __all__ = [
     "BayesPointClassifier",
     "BilliardResult",
     "ConvergenceWarning",
+    "CorrelationLength",
     "Evidence",
     "HingeClassifier",
     "InfeasibleError",
@@ -44,6 +46,7 @@ __all__ = [
     "gallery",
     "kernels",
     "learning_curves",
+    "openness",
     "planar",
     "rejection",
     "soft_boundary",
