@@ -66,8 +66,9 @@ impl Cap {
         let (height, speed) =
             (dot::dot(self.arch, &self.dual, ball.f()), dot::dot(self.arch, &self.dual, ball.g()));
         let (rim, highest) = (self.radius.cos(), height.hypot(speed));
-        let inside = !self.just_left && height > rim;
-        let exit = if inside || (speed > 0.0 && highest > rim) {
+        // From the sphere outwards no great circle comes back before it meets a wall, whatever rounding says.
+        let through = height > rim || (speed > 0.0 && highest > rim);
+        let exit = if through && !self.just_left {
             // The highest point of the great circle, and half of its arc through the cap.
             speed.atan2(height) + (rim / highest).min(1.0).acos()
         } else {
