@@ -131,6 +131,8 @@ def test_weight_tol_ends_a_run():
 
 
 @pytest.mark.filterwarnings("ignore:the trajectories disagree")  # they may: flights are counted
+# Flights that escape after a tenth of a radian get nowhere, and the run says so.
+@pytest.mark.filterwarnings("ignore:trajectory .* keeps to a part of version space")
 def test_tau_max():
     x, y = cone()
     # Regular: short flights magnify what a singular Gram matrix does not see.
