@@ -1,9 +1,9 @@
 """Every table and figure of the papers, reproduced by one command each.
 
-``python -m bayespoint.experiments`` lists them; ``python -m bayespoint.experiments NAME`` runs one,
-prints what the paper has, what came out here and the difference, and writes a CSV file of all single
-runs, a picture and a JSON file with the tables, the seed, the version and the machine. A run that
-was interrupted goes on from what is on disk.
+``python -m bayespoint.experiments`` lists them; with a NAME it runs one, prints what the paper has,
+what came out here and the difference, and writes a CSV file of all single runs, a picture and a
+JSON file with the tables, the seed, the version and the machine. A run that was interrupted goes
+on from what is on disk.
 
 An experiment is one module with an `Experiment`: units of work that are independent of one another,
 a function that measures one, and two that make tables and a picture of all. Needs the extra

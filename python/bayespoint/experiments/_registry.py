@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
-from bayespoint.experiments import table_1
+from bayespoint.experiments import (
+    bound_figures,
+    convergence,
+    learning,
+    polygons,
+    soft,
+    sonar,
+    sparsity,
+    table_1,
+    toys,
+    wisconsin,
+)
 from bayespoint.experiments._framework import Experiment
 
-_MODULES = (table_1,)
+_MODULES = (
+    table_1,
+    bound_figures,
+    toys,
+    soft,
+    polygons,
+    learning,
+    sonar,
+    wisconsin,
+    sparsity,
+    convergence,
+)
 
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment for module in _MODULES for experiment in module.EXPERIMENTS

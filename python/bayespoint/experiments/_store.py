@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
@@ -77,9 +78,8 @@ def _complete(path: Path) -> list[dict[str, str]]:
 
 def _value(text: str) -> float | int | str:
     """Return the number that a text is, or the text."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
+    with contextlib.suppress(ValueError):
+        return int(text)
+    with contextlib.suppress(ValueError):
+        return float(text)
     return {"True": 1, "False": 0}.get(text, text)
