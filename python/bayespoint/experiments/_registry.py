@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bayespoint.experiments import (
     bound_figures,
+    comparison,
     convergence,
     learning,
     polygons,
@@ -27,6 +28,7 @@ _MODULES = (
     wisconsin,
     sparsity,
     convergence,
+    comparison,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {

@@ -172,10 +172,12 @@ def _table_draw(rows: list[Row], settings: Settings, figure: Any) -> None:
     axes = figure.subplots(1, len(grids))
     for ax, (title, grid) in zip(axes, grids.items(), strict=True):
         totals = grid.sum(axis=2)
-        image = ax.imshow(totals, cmap="viridis_r", vmin=5, vmax=22)
+        image = ax.imshow(totals, cmap="YlOrRd", vmin=5, vmax=22)
         for a in range(size):
             for b in range(size):
-                ax.text(b, a, f"{totals[a, b]:.3g}", ha="center", va="center", color="white")
+                ax.text(b, a, f"{totals[a, b]:.3g}", ha="center", va="center", color="black")
+        ax.set_xticks(range(size), [f"+{k}" for k in range(size)])
+        ax.set_yticks(range(size), [f"-{k}" for k in range(size)])
         ax.set(title=title, xlabel="violated mines", ylabel="violated rocks")
     figure.colorbar(image, ax=axes, label="test errors of 104", shrink=0.8)
 
