@@ -19,6 +19,7 @@ from bayespoint.experiments._pages import PAPERS, write_pages
 from bayespoint.experiments._registry import EXPERIMENTS
 from bayespoint.experiments.sparsity import PRINTED as SPARSITIES
 from bayespoint.experiments.table_1 import PRINTED as ERRORS
+from bayespoint.experiments.table_1 import _p_value
 from taught import seed
 
 NEED_DATA = {"table-1", "figure-6", "figure-18-13", "table-18-1"}
@@ -87,6 +88,19 @@ def test_table_1(quick):
             z.append((found.mean() - printed[2 * k]) / (spread / np.sqrt(len(found))))
         assert np.sum(np.square(z)) < stats.chi2.isf(1e-6, len(z))
     assert numbers(rows, "training_errors").sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("svm", "bpm", "p"),
+    [
+        ([3.0, 3.0 + 1e-13], [2.0, 2.0], 0.0),
+        ([2.0, 2.0], [3.0, 3.0], 1.0),
+        ([2.0, 5.0], [2.0, 5.0], 0.5),
+        ([4.0, 6.0], [3.0, 3.0], 0.1475836),  # t = 2 with one degree of freedom
+    ],
+)
+def test_p_value(svm, bpm, p):
+    assert _p_value(np.array(svm), np.array(bpm)) == pytest.approx(p, abs=1e-6)
 
 
 def test_learning_curves(quick):

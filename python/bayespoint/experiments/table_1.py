@@ -135,8 +135,8 @@ def _p_value(svm: Any, bpm: Any) -> float:
     if len(svm) < 2:
         return float("nan")
     difference = svm - bpm
-    if np.ptp(difference) == 0:  # no spread: the statistic is infinite or undefined
-        return 0.5 if difference[0] == 0 else float(difference[0] < 0)
+    if np.ptp(difference) < 1e-9:  # no spread but rounding: the statistic is infinite or undefined
+        return 0.5 if abs(difference[0]) < 1e-9 else float(difference[0] < 0)
     return float(stats.ttest_rel(bpm, svm, alternative="less").pvalue)
 
 
