@@ -25,7 +25,7 @@ from bayespoint.experiments._framework import (
 
 DIMENSION = 100
 ALPHAS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-QUICK_ALPHAS = (1.0, 3.0)
+QUICK_ALPHAS = (0.5, 3.0)
 TOLERANCE = 0.05
 """Error of the center, in units of its angle to the teacher in theory: it raises the error of
 generalization by a part in 800."""
@@ -58,7 +58,9 @@ def _measure(unit: Row, settings: Settings) -> Row:
     space = VersionSpace(X @ X.T, y)
     tol = TOLERANCE * np.pi * float(learning_curves.bayes_error(alpha))
     found = space.sample(tol=tol, n_draws=20, random_state=seed)
-    draws = found.draws.reshape(-1, len(y)) @ X
+    # Not the seed of the examples: their first numbers are the teacher.
+    rng = np.random.default_rng(settings.seed_of(int(100 * alpha), unit["run"], 1))
+    draws = _completed(found.draws.reshape(-1, len(y)) @ X, X, rng)
     return {
         "bayes": _error(found.center @ X, teacher),
         "max_margin": _error(space.max_margin().dual_coef @ X, teacher),
@@ -67,6 +69,21 @@ def _measure(unit: Row, settings: Settings) -> Row:
         "center_error": float(found.center_error),
         "bounces": int(found.bounces.sum()),
     }
+
+
+def _completed(draws: Any, X: Any, rng: np.random.Generator) -> Any:
+    """Return students of the whole space, from unit vectors of the examples' span.
+
+    With fewer examples than dimensions version space is the same wherever a student goes across
+    the span: that part is normal, and the length of the other has the chi distribution.
+    """
+    m, dimension = X.shape
+    if m >= dimension:
+        return draws
+    basis = np.linalg.qr(X.T)[0]
+    across = rng.standard_normal((len(draws), dimension))
+    across -= (across @ basis) @ basis.T
+    return np.sqrt(rng.chisquare(m, (len(draws), 1))) * draws + across
 
 
 def _error(w: Any, teacher: Any) -> float:

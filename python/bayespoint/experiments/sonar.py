@@ -256,9 +256,9 @@ def _sweep_report(rows: list[Row], settings: Settings) -> Report:
             bool((gains >= 0).all()),
         ),
         Claim(
-            f"the billiard closes as σ grows: escapes fall from {first:.2f} to {last:.2f} of the "
-            "flights",
-            last < first,
+            "the billiard closes as σ grows: at the largest σ the flipper escapes at most half as "
+            f"often as at the smallest ({last:.3f} and {first:.3f} of the flights)",
+            2 * last <= first,
         ),
     ]
     remarks = [
