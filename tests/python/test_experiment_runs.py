@@ -111,11 +111,21 @@ def test_processes_do_not_change_the_result(tmp_path):
     assert rows_of(tmp_path / "1" / name) == rows_of(tmp_path / "2" / name)
 
 
+def test_repetitions_of_nothing():
+    with pytest.raises(ValueError, match="splits must be None for figure-1"):
+        EXPERIMENTS["figure-1"].settings(splits=3)
+
+
+def test_splits_are_checked(tmp_path):
+    with pytest.raises(ValueError, match="splits must be an integer of at least 1; got 0"):
+        run(TOY, Settings(0), tmp_path, progress=False)
+
+
 def test_store_refuses_other_columns(tmp_path):
     store = Store(tmp_path / "x.csv", "1", 0)
     store.begin()
     store.add({"a": 1, "b": 2.5})
-    with pytest.raises(ValueError, match=r"rows must have the columns \['a', 'b'\]"):
+    with pytest.raises(ValueError, match=r"rows must have the columns of .*x\.csv, \['a', 'b'\]"):
         store.add({"a": 1})
     again = Store(tmp_path / "x.csv", "1", 0)
     assert again.rows == [{"a": 1, "b": 2.5}]
@@ -153,7 +163,8 @@ def test_command_lists_all(capsys):
     ("arguments", "text"),
     [
         (["nothing"], "invalid choice: 'nothing'"),
-        (["figure-1", "--splits", "0"], "--splits: must be at least 1, got 0"),
+        (["figure-4", "--splits", "0"], "--splits: must be at least 1, got 0"),
+        (["figure-1", "--splits", "2"], "--splits: figure-1 repeats nothing"),
         (["figure-1", "--n-jobs", "0"], "--n-jobs: must not be 0"),
         (["figure-1", "--seed", "-1"], "--seed: must be from 0"),
     ],

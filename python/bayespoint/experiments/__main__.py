@@ -26,7 +26,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="which one; 'all' of them; or 'pages': write a page per paper from what was run",
     )
     parser.add_argument("--quick", action="store_true", help="a reduced form, in seconds")
-    parser.add_argument("--splits", type=int, metavar="N", help="repetitions, at least 1")
+    parser.add_argument(
+        "--splits",
+        type=int,
+        metavar="N",
+        help="repetitions, at least 1; for 'all': where something is repeated",
+    )
     parser.add_argument(
         "--n-jobs", type=int, default=1, metavar="J", help="processes, -1: all processors"
     )
@@ -61,9 +66,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     for name in EXPERIMENTS if options.name == "all" else (options.name,):
         experiment = EXPERIMENTS[name]
-        settings = experiment.settings(
-            quick=options.quick, splits=options.splits, seed=options.seed
-        )
+        splits = options.splits if experiment.splits else None
+        if splits != options.splits and options.name != "all":
+            parser.error(f"argument --splits: {name} repeats nothing")
+        settings = experiment.settings(quick=options.quick, splits=splits, seed=options.seed)
         try:
             report = run(experiment, settings, options.out, n_jobs=options.n_jobs)
         except KeyboardInterrupt:

@@ -96,7 +96,7 @@ class Experiment:
     """The units of work, told apart by their values."""
 
     measure: Callable[[Row, Settings], Row]
-    """Measures a unit. Runs in a process of its own."""
+    """Measures a unit, maybe in another process."""
 
     report: Callable[[list[Row], Settings], Report]
     """Makes tables of all rows, in the order of the units."""
@@ -104,10 +104,10 @@ class Experiment:
     draw: Callable[[list[Row], Settings, Any], None]
     """Draws all rows into a matplotlib figure."""
 
-    splits: int = 1
-    """Repetitions by default."""
+    splits: int = 0
+    """Repetitions by default; 0 where there is nothing to repeat."""
 
-    quick_splits: int = 1
+    quick_splits: int = 0
     """Repetitions in the quick form."""
 
     rows: str = ""
@@ -120,7 +120,17 @@ class Experiment:
     def settings(
         self, *, quick: bool = False, splits: int | None = None, seed: int = 0
     ) -> Settings:
-        """Return settings, the repetitions by default if they are not given."""
+        """Return settings, the repetitions by default if they are not given.
+
+        Raises
+        ------
+        ValueError
+            If repetitions are given where there is nothing to repeat.
+        """
+        if splits is not None and not self.splits:
+            raise ValueError(
+                f"splits must be None for {self.name}, which repeats nothing; got {splits}"
+            )
         default = self.quick_splits if quick else self.splits
         return Settings(default if splits is None else splits, quick, seed)
 

@@ -96,10 +96,14 @@ def _section(record: dict[str, Any], picture: Path) -> list[str]:
     parts += record["remarks"]
     parts.append(f"![{record['title']}]({picture.as_posix()})")
     machine = record["machine"]
+    elapsed = ""
+    if record["units"] and record["measured"] == record["units"]:
+        elapsed = f", {record['elapsed']:.0f} s elapsed (--n-jobs {record['n_jobs']})"
     parts.append(
         f"`{_command(record['experiment'], record)}`: {record['units']} units, "
-        f"{record['seconds']:.0f} s of work, version {record['version']}, seed {record['seed']}, "
-        f"Python {machine['python']} on {machine['system']} {machine['processor']}."
+        f"{record['seconds']:.0f} s of work{elapsed}, version {record['version']}, "
+        f"seed {record['seed']}, Python {machine['python']} on {machine['system']} "
+        f"{machine['processor']}."
     )
     return parts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import platform
@@ -40,8 +41,9 @@ def run(
     settings : Settings
         How, as `Experiment.settings` gives them.
     out : path
-        Folder for the files, made if missing: ``NAME.csv`` of the units, ``NAME.md`` of the
-        tables, ``NAME.png`` and ``NAME.json``, with ``-quick`` in the name in the quick form. Units
+        Folder for the files, made if missing: ``NAME.csv`` of the units (of the tables, where
+        there are no units), ``NAME.md`` of the tables, ``NAME.png`` and ``NAME.json``, with
+        ``-quick`` in the name in the quick form. Units
         that the CSV file has, of the same version and seed, are not measured again.
     n_jobs : int, default=None
         Processes, as joblib counts them: None is 1, -1 all processors. It does not change the
@@ -62,17 +64,19 @@ def run(
         If `n_jobs` or the repetitions are out of range.
     """
     jobs = _validation.threads(n_jobs)
-    _validation.integer("splits", settings.splits, low=1)
+    _validation.integer("splits", settings.splits, low=1 if experiment.splits else 0)
     figure_class = _import_matplotlib("figure").Figure
     began = time.perf_counter()
     ending = "-quick" if settings.quick else ""
     folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
     store = Store(
         folder / f"{experiment.rows or experiment.name}{ending}.csv", __version__, settings.seed
     )
     units = list(experiment.units(settings))
     missing = [unit for unit in units if store.find(unit) is None]
-    store.begin()
+    if units:
+        store.begin()
     work = (delayed(_timed)(experiment.measure, unit, settings) for unit in missing)
     found = Parallel(n_jobs=jobs, return_as="generator")(work)
     with tqdm(
@@ -99,6 +103,7 @@ def run(
         "quick": settings.quick,
         "version": __version__,
         "machine": machine(),
+        "n_jobs": jobs,
         "units": len(units),
         "seconds": round(sum(float(row["seconds"]) for row in rows), 3),
         "measured": len(missing),
@@ -112,6 +117,11 @@ def run(
     }
     stem.with_suffix(".json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     stem.with_suffix(".md").write_text(laid_out(report) + "\n", encoding="utf-8")
+    if not units:
+        with stem.with_suffix(".csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            for table in report.tables:
+                writer.writerows([[table.title], table.columns, *table.rows])
     figure = figure_class(figsize=experiment.size, layout="constrained")
     experiment.draw(rows, settings, figure)
     figure.savefig(stem.with_suffix(".png"), dpi=100)

@@ -36,21 +36,35 @@ def _pair(name: str) -> tuple[Any, Any]:
     return pair
 
 
-def waveform() -> tuple[Any, Any]:
-    """Return Rätsch's 5000 if the folder of data has them, else as many of the generator's."""
+def _waveform_file() -> Path | None:
+    """Return Rätsch's file, if the folder of data has it."""
     folder = os.environ.get(_origin.VARIABLE)
-    if folder and (path := Path(folder) / "waveform.csv").exists():
-        table = np.loadtxt(path, delimiter=",", skiprows=1)
-        return table[:, :-1], table[:, -1].astype(np.int64)
-    X, y = datasets.make_waveform(5000, random_state=0)
-    return (X - X.mean(axis=0)) / X.std(axis=0), y
+    path = Path(folder or "") / "waveform.csv"
+    return path if folder and path.exists() else None
+
+
+def source(name: str) -> str:
+    """Return which data these are, where there are several of a name."""
+    if name != "waveform":
+        return "its origin's"
+    return "Rätsch's 5000" if _waveform_file() else "5000 of the generator's"
+
+
+def _waveform() -> tuple[Any, Any]:
+    """Return Rätsch's 5000 if they are there, else as many of the generator's."""
+    path = _waveform_file()
+    if path is None:
+        X, y = datasets.make_waveform(5000, random_state=0)
+        return (X - X.mean(axis=0)) / X.std(axis=0), y
+    table = np.loadtxt(path, delimiter=",", skiprows=1)
+    return table[:, :-1], table[:, -1].astype(np.int64)
 
 
 SETS = {
     "heart": DataSet(functools.partial(_pair, "heart"), 10.0, 162, True),
     "thyroid": DataSet(functools.partial(_pair, "thyroid"), 3.0, 129, True),
     "diabetes": DataSet(functools.partial(_pair, "diabetes"), 5.0, 461, True),
-    "waveform": DataSet(waveform, 20.0, 400, False),
+    "waveform": DataSet(_waveform, 20.0, 400, False),
     "banana": DataSet(functools.partial(_pair, "banana"), 0.5, 400, False),
     "sonar": DataSet(functools.partial(_pair, "sonar"), 1.0, 125, True),
     "ionosphere": DataSet(functools.partial(_pair, "ionosphere"), 1.5, 211, False),

@@ -38,7 +38,6 @@ class Store:
 
     def begin(self) -> None:
         """Write what is there, whole, so that rows can be added."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         text = self._lines(self.rows, header=True) if self.rows else ""
         handle, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
         with open(handle, "w", encoding="utf-8", newline="") as file:
@@ -51,7 +50,10 @@ class Store:
         if first:
             self.names = list(row)
         if list(row) != self.names:
-            raise ValueError(f"rows must have the columns {self.names}; got {list(row)}")
+            raise ValueError(
+                f"rows must have the columns of {self.path}, {self.names}; got {list(row)}. If the "
+                "experiment was changed, delete that file"
+            )
         self.rows.append({key: _value(str(value)) for key, value in row.items()})
         with self.path.open("a", encoding="utf-8", newline="") as file:
             file.write(self._lines([row], header=first))

@@ -96,7 +96,12 @@ def _units(settings: Settings) -> Iterator[Row]:
     for split in range(settings.splits):
         for name in QUICK_DATA if settings.quick else DATA:
             for peer in QUICK_PEERS if settings.quick else PEERS:
-                yield {"data": name, "split": split, "classifier": peer}
+                yield {
+                    "data": name,
+                    "source": _sets.source(name),
+                    "split": split,
+                    "classifier": peer,
+                }
 
 
 def _measure(unit: Row, settings: Settings) -> Row:

@@ -298,6 +298,7 @@ EXPERIMENTS = (
         report=_sweep_report,
         draw=_sweep_draw,
         splits=3,
+        quick_splits=1,
         size=(11.0, 4.8),
     ),
     Experiment(
@@ -312,6 +313,7 @@ EXPERIMENTS = (
         report=_table_report,
         draw=_table_draw,
         splits=4,
+        quick_splits=1,
         size=(12.0, 4.2),
     ),
 )

@@ -58,9 +58,10 @@ def _digits() -> tuple[Any, Any, str]:
 
 
 def _units(settings: Settings) -> Iterator[Row]:
+    _, _, source = _digits()
     for split in range(settings.splits):
         for digit in (3, 8) if settings.quick else range(10):
-            yield {"digit": digit, "split": split}
+            yield {"digit": digit, "source": source, "split": split}
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -125,7 +126,16 @@ def _report(rows: list[Row], settings: Settings) -> Report:
             for name in ("perceptron", "svm")
         ]
         means = {
-            key: float(column(of_digit, key).mean()) for key in rows[0] if key not in ("seconds",)
+            key: float(column(of_digit, key).mean())
+            for key in (
+                "perceptron_support",
+                "mistakes",
+                "mistake_bound",
+                "normalized_mistake_bound",
+                "perceptron_bound",
+                "svm_support",
+                "svm_bound",
+            )
         }
         measured.append(
             [f"{digit}", f"{PRINTED[digit][0]}", percent[0], f"{means['perceptron_support']:.0f}",

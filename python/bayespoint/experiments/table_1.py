@@ -41,7 +41,7 @@ BOUNCES, QUICK_BOUNCES = 400_000, 20_000
 def _units(settings: Settings) -> Iterator[Row]:
     for split in range(settings.splits):
         for name in PRINTED:
-            yield {"data": name, "split": split}
+            yield {"data": name, "source": _sets.source(name), "split": split}
 
 
 def _measure(unit: Row, settings: Settings) -> Row:
@@ -125,7 +125,8 @@ def _report(rows: list[Row], settings: Settings) -> Report:
         "Bayes point is better. Splits share examples, so that the test is too sure of itself, in "
         "the paper and here. A difference is followed by its size in combined standard errors. "
         f"The SVMs made {wrong} training errors in all. Center error: the median estimate, in "
-        "radians; on banana, whose matrix is singular to double precision, it is too low.",
+        "radians; on banana, whose matrix is singular to double precision, it is too low. "
+        f"Waveform: {_sets.source('waveform')}.",
     ]
     return Report([table], claims, remarks)
 
