@@ -81,7 +81,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{name}: {experiment.title}\n")
         print(laid_out(report))
         ending = "-quick" if options.quick else ""
-        print(f"\nwritten: {options.out / (name + ending)}.csv, .md, .png, .json\n")
+        rows = options.out / f"{experiment.rows or name}{ending}.csv"
+        print(f"\nwritten: {rows} and {options.out / (name + ending)}.md, .png, .json\n")
     return 0
 
 

@@ -84,7 +84,7 @@ def run(
         initial=len(units) - len(missing),
         desc=experiment.name,
         unit="unit",
-        disable=not progress,
+        disable=not progress or not units,
         file=sys.stderr,
     ) as bar:
         for row in found:

@@ -217,7 +217,7 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
     axes[1].set(xlabel="sparsity d", ylabel="test error, %")
     axes[1].set_title("ours", fontsize="medium")
     for ax in axes:
-        ax.legend(frameon=False)
+        ax.legend(frameon=False, loc="lower right")
 
 
 EXPERIMENTS = (

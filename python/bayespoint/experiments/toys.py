@@ -207,7 +207,7 @@ def _draw_version_spaces(rows: list[Row], settings: Settings, figure: Any) -> No
 # --- Figure 5 ---
 
 MARGINS = (0.036, 0.020)
-GRID = np.linspace(-3, 3, 61)
+GRID = np.linspace(-3.5, 3.5, 71)
 
 
 def _classes(seed: int) -> tuple[Any, Any]:
@@ -284,7 +284,11 @@ def _draw_decisions(rows: list[Row], settings: Settings, figure: Any) -> None:
         ax.contour(GRID, GRID, f, levels=[0.0], colors="black")
         for label, marker in ((1, "o"), (-1, "s")):
             ax.plot(*X[y == label].T, marker, color="black", markerfacecolor="white", markersize=5)
-        ax.set_title({"svm": "SVM", "bpm": "Bayes point"}[name])
+        ax.set(
+            title={"svm": "SVM", "bpm": "Bayes point"}[name],
+            xlim=(GRID[0], GRID[-1]),
+            ylim=(GRID[0], GRID[-1]),
+        )
         ax.set_aspect("equal")
 
 
