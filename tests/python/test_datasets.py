@@ -154,3 +154,11 @@ def test_sonar_as_a_frame_without_pandas_says_what_to_do(monkeypatch):
 def test_load_sonar_takes_keywords_only():
     with pytest.raises(TypeError):
         load_sonar(True)
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+@pytest.mark.parametrize("argument", ["return_X_y", "as_frame"])
+def test_switches_are_true_or_false(name, argument):
+    load = getattr(bayespoint.datasets, f"load_{name}")
+    with pytest.raises(TypeError, match=f"{argument} must be True or False; got 'yes'"):
+        load(**{argument: "yes"})

@@ -102,6 +102,7 @@ def load_sonar(
     array([0.02  , 0.0371, 0.0428])
     """
     _validation.choice("split", split, ("aspect", None))
+    return_X_y = _validation.boolean("return_X_y", return_X_y)
     if split is None and data_home is not None:
         raise ValueError("data_home must be None unless split='aspect': the data are bundled")
     more = {}
@@ -115,7 +116,7 @@ def load_sonar(
     found = _load(
         "sonar", "Sonar", ["rock", "mine"], return_X_y and split is None, as_frame, **more
     )
-    if split is None or not _validation.boolean("return_X_y", return_X_y):
+    if split is None or not return_X_y:
         return found
     train, test = more["train"], more["test"]
     if as_frame:
