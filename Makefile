@@ -35,7 +35,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo test test-rust test-python test-slow experiment bench bench-peers bench-margin lint lint-rust lint-python \
+.PHONY: help venv build install demo gallery test test-rust test-python test-slow experiment bench bench-peers bench-margin lint lint-rust lint-python \
         format docs-check clean distclean check-cargo check-python
 
 help: ## list the targets
@@ -94,6 +94,9 @@ install: $(INSTALL_STAMP) ## install the wheel with extras plot and dev into the
 
 demo: install ## Bayes point against maximal margin on sonar, and a picture
 	@$(VENV_PYTHON) -m bayespoint.demo $(DEMO_ARGS)
+
+gallery: install ## the papers' mechanisms as pictures of the running code: docs/gallery.md
+	@$(VENV_PYTHON) -m bayespoint.gallery --out docs
 
 test: test-rust test-python ## all tests: engine, package, doctests
 

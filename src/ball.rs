@@ -339,6 +339,89 @@ impl Ball {
         self.look(gram);
     }
 
+    /// Flies to the next wall and leaves it at `sine` = <v, n> with its unit normal n, the rest of the direction being
+    /// the part of an isotropic draw across position and normal: by the cosine law, where `sine` is drawn by its law.
+    ///
+    /// What the mismatch between f and the dual coefficients does to a direction laid anew is said in
+    /// [`Ball::refresh_full`]. Where no draw is far enough from the plane of position and normal (as in two dimensions,
+    /// where there is nothing else) the ball is reflected as in a mirror.
+    pub fn scatter(
+        &mut self,
+        gram: &Gram<'_>,
+        sine: f64,
+        mut draw: impl FnMut() -> Draw,
+    ) -> Reflection {
+        let mirrored = self.reflect(gram);
+        let Reflection { plane, impulse } = mirrored;
+        let length = gram.diagonal(plane).sqrt();
+        let side = 1f64.copysign(self.f[plane]);
+        let (position, _) = self.frame.unfold(0.0);
+        for _ in 0..DRAWS {
+            let mut across = draw();
+            let along = dot::dot(gram.arch(), &across.dual, &self.f);
+            let out = side * across.field[plane] / length;
+            let square = across.square - along * along - out * out;
+            if square <= 0.25 * across.square {
+                continue;
+            }
+            let scale = ((1.0 - sine * sine) / square).sqrt();
+            let normal = side * (sine - scale * out) / length;
+            for (w, b) in across.dual.iter_mut().zip(&position) {
+                *w = (*w - along * b) * scale;
+            }
+            across.dual[plane] += normal;
+            let lift = normal * gram.offset();
+            for (((g, w), f), k) in
+                self.g.iter_mut().zip(&across.field).zip(&self.f).zip(gram.row(plane))
+            {
+                *g = (w - along * f) * scale + (normal * k + lift);
+            }
+            self.g[plane] = side * sine * length;
+            self.lay_frame(position, across.dual);
+            self.look(gram);
+            return Reflection { plane, impulse: 0.5 * impulse + side * sine / length };
+        }
+        mirrored
+    }
+
+    /// A ball at the same position, its direction turned by `angle` towards the part of `direction` (dual coefficients) that
+    /// is across position and direction.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] where there is no such part; [`Error::Interrupted`].
+    pub(crate) fn tilted(
+        &self,
+        gram: &Gram<'_>,
+        angle: f64,
+        direction: &[f64],
+        control: &Control,
+    ) -> Result<Self> {
+        let (position, heading) = self.frame.unfold(0.0);
+        let tangent = Self::new(gram, &position, direction, control)?;
+        let along = dot::dot(gram.arch(), &tangent.frame.q, &self.g);
+        let across = (1.0 - along * along).max(0.0).sqrt();
+        if across < 1e-6 {
+            let got = "a vector along the ball's own";
+            return Err(Error::invalid("direction", got, "one across it"));
+        }
+        let share = angle.sin() / across;
+        let tilted: Vec<f64> = heading
+            .iter()
+            .zip(&tangent.frame.q)
+            .map(|(v, u)| (angle.cos() - share * along) * v + share * u)
+            .collect();
+        Self::new(gram, &position, &tilted, control)
+    }
+
+    /// Puts the ball at a unit vector and lets it fly along a unit vector across it. No plane may change its side.
+    pub(crate) fn place(&mut self, gram: &Gram<'_>, position: Draw, direction: Draw) {
+        self.f = position.field;
+        self.g = direction.field;
+        self.lay_frame(position.dual, direction.dual);
+        self.look(gram);
+    }
+
     /// Turns the direction round: the ball flies back the way it came.
     pub fn reverse(&mut self, gram: &Gram<'_>) {
         let (position, mut direction) = self.frame.unfold(0.0);

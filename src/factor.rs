@@ -172,9 +172,14 @@ impl Factor {
 
     /// Draws an isotropic Gaussian vector of the span: f = L ξ, c = L^-T ξ.
     pub fn draw(&self, rng: &mut (impl Rng + ?Sized)) -> Draw {
+        self.vector(
+            std::iter::repeat_with(|| StandardNormal.sample(rng)).take(self.rank()).collect(),
+        )
+    }
+
+    /// The vector of the span with orthonormal coordinates ξ, length rank: f = L ξ, c = L^-T ξ.
+    pub(crate) fn vector(&self, mut xi: Vec<f64>) -> Draw {
         let (m, rank) = (self.lengths.len(), self.rank());
-        let mut xi: Vec<f64> =
-            std::iter::repeat_with(|| StandardNormal.sample(rng)).take(rank).collect();
         let square = xi.iter().map(|x| x * x).sum();
         let field = (0..m)
             .map(|i| {
@@ -184,6 +189,17 @@ impl Factor {
             .collect();
         let dual = self.solve_upper(&mut xi, m);
         Draw { dual, field, square }
+    }
+
+    /// The orthonormal coordinates ξ of the vector with plane coordinates `field`: L ξ = f at the pivots.
+    pub(crate) fn coordinates(&self, field: &[f64]) -> Vec<f64> {
+        let rank = self.rank();
+        let mut xi = Vec::with_capacity(rank);
+        for (column, &pivot) in self.pivots.iter().enumerate() {
+            let row = &self.rows[pivot * rank..=pivot * rank + column];
+            xi.push((field[pivot] - dot::dot(self.arch, &row[..column], &xi)) / row[column]);
+        }
+        xi
     }
 
     /// The dual coefficients c, shape (m,) and zero but for the pivots, with `Lᵀ c = ξ`. Spends ξ.

@@ -1,12 +1,16 @@
 //! Many trajectories: started, settled, run in parallel and merged in the order of their index.
 
+use std::sync::Arc;
+
 use rand::rngs::ChaCha8Rng;
 
 use crate::center::{self, Batch, Center};
 use crate::control::Control;
 use crate::crew::Crew;
-use crate::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion};
+use crate::cycle;
+use crate::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Scattered};
 use crate::error::{Error, Result};
+use crate::factor::Factor;
 use crate::gram::{Gram, Precision};
 use crate::light_trap::{self, Start, Trapped};
 use crate::max_margin;
@@ -42,7 +46,13 @@ pub(crate) struct Runner<'s, D = Geodesic> {
     start: Start,
 }
 
-impl<D: Dynamics> Runner<'_, D> {
+impl<'s, D: Dynamics> Runner<'s, D> {
+    /// Hands the ball over to another dynamics.
+    fn under<E: Dynamics>(self, dynamics: E) -> Runner<'s, E> {
+        let trajectory = self.trajectory.under(dynamics);
+        Runner { trajectory, batches: Vec::new(), start: self.start }
+    }
+
     /// Forgets the pieces and starts a new path.
     pub(crate) fn reset(&mut self, recorder: Option<Recorder>) {
         self.trajectory.reset(recorder);
@@ -105,6 +115,24 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
     match settings.motion {
         Motion::Geodesic => {
             let (refresh, settled) = settle(space, settings, &crew, &mut runners, control)?;
+            let mut outcome =
+                finish(space, settings, watched, &crew, &mut runners, &refresh, settled, control)?;
+            if matches!(refresh, Refresh::None) && settings.mirror.is_hard() {
+                outcome.cycles = cycles(space, &crew, &mut runners, control)?;
+            }
+            Ok(outcome)
+        }
+        Motion::Scattered { cosine, scatterer } => {
+            let (refresh, mut settled) = settle(space, settings, &crew, &mut runners, control)?;
+            let mut dynamics =
+                Scattered::new(Arc::new(Factor::new(space.gram(), control)?), cosine);
+            if let Some(radius) = scatterer {
+                let (center, path) = first_center(&crew, &mut runners, control)?;
+                settled += path;
+                dynamics = dynamics.with_sphere(space, &center, radius, control)?;
+            }
+            let mut runners: Vec<_> =
+                runners.into_iter().map(|runner| runner.under(dynamics.clone())).collect();
             finish(space, settings, watched, &crew, &mut runners, &refresh, settled, control)
         }
         Motion::Chord { tau_max, weight_tol } => {
@@ -116,6 +144,50 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
             launch(space, settings, watched, &crew, runners, &dynamics, control)
         }
     }
+}
+
+/// The period of each trajectory that goes round a cycle, where a cycle is not all there is.
+fn cycles(
+    space: &VersionSpace<'_>,
+    crew: &Crew,
+    runners: &mut [Runner<'_>],
+    control: &Control,
+) -> Result<Vec<u64>> {
+    let gram = space.gram();
+    let cycles = crew.each(runners, |_, runner| {
+        cycle::period(runner.trajectory.ball().clone(), gram, control)
+    })?;
+    let found = cycles.iter().any(|&period| period > 0);
+    let harmless = found && cycle::is_all_there_is(gram, control)?;
+    Ok(if harmless { vec![0; cycles.len()] } else { cycles })
+}
+
+/// Share of the bounces of all other trajectories at planes that a trajectory did not hit.
+fn missed<D: Dynamics>(runners: &[Runner<'_, D>], hits: &[u64]) -> Vec<f64> {
+    let share = |runner: &Runner<'_, D>| {
+        let (mut missed, mut others) = (0, 0);
+        for (&own, all) in runner.trajectory.tally().hits.iter().zip(hits) {
+            others += all - own;
+            missed += if own == 0 { *all } else { 0 };
+        }
+        if others > 0 { missed as f64 / others as f64 } else { 0.0 }
+    };
+    runners.iter().map(share).collect()
+}
+
+/// The center of a piece of path, and the length of the piece.
+fn first_center(
+    crew: &Crew,
+    runners: &mut [Runner<'_>],
+    control: &Control,
+) -> Result<(Vec<f64>, f64)> {
+    crew.each(runners, |_, runner| {
+        runner.reset(None);
+        let limit = Goal::either(f64::INFINITY, SETTLE_ARRIVALS);
+        runner.extend(1, SETTLE_PATH, limit, control)
+    })?;
+    let path = totals(runners).0 / runners.len() as f64;
+    Ok((estimate(crew, runners, control)?.dual, path))
 }
 
 /// Hands the balls over to another dynamics, settles, measures and merges.
@@ -435,8 +507,12 @@ fn merge<D: Dynamics>(
         crossings: tallies().map(|t| t.crossings).collect(),
         refreshes: tallies().map(|t| t.refreshes).collect(),
         escapes: tallies().map(|t| t.escapes).collect(),
+        scatterings: tallies().map(|t| t.scatterings).collect(),
+        scatterer: runners[0].trajectory.dynamics().scatterer(),
         lengths: tallies().map(|t| t.path).collect(),
         settled,
+        missed: missed(runners, &hits),
+        cycles: vec![0; runners.len()],
         hits,
         mean_violations: violations / totals(runners).0,
         stop_reason,

@@ -59,10 +59,19 @@ pub struct Outcome {
     pub refreshes: Vec<u64>,
     /// Flights without an end per trajectory, shape (T,): each is followed by a new launch.
     pub escapes: Vec<u64>,
+    /// Reflections off the scatterer in mid-air per trajectory, shape (T,).
+    pub scatterings: Vec<u64>,
+    /// Radius of the scatterer, radians, if there is one.
+    pub scatterer: Option<f64>,
     /// Path averaged over per trajectory, radians, shape (T,).
     pub lengths: Vec<f64>,
     /// Path discarded before, radians, mean over the trajectories.
     pub settled: f64,
+    /// Bounces after which a trajectory without refresh meets the same planes in the same order, for ever as far as can be
+    /// seen, shape (T,); 0 where it does not, and in two dimensions, where this fills version space.
+    pub cycles: Vec<u64>,
+    /// Share of the bounces of the other trajectories at planes that this one never hit, shape (T,).
+    pub missed: Vec<f64>,
     /// Bounces per plane, shape (m,).
     pub hits: Vec<u64>,
     /// Time average of the number of violated planes.

@@ -2,7 +2,6 @@
 
 use rand::RngExt;
 
-use crate::dynamics::Motion;
 use crate::error::{Error, Result};
 use crate::evidence::EvidenceOutcome;
 use crate::gram::Gram;
@@ -67,7 +66,7 @@ pub(crate) fn outcome(
     Ok(Outcome {
         center: point(sign_of_center),
         center_norm: (2.0 * plus - 1.0).abs(),
-        running_center: (settings.motion != Motion::Geodesic).then(|| point(sign_of_center)),
+        running_center: settings.motion.is_straight().then(|| point(sign_of_center)),
         impulse_center: vec![0.0; m],
         // Two points that weigh the same have no center.
         center_error: if (plus - 0.5).abs() < f64::EPSILON { f64::NAN } else { 0.0 },
@@ -79,8 +78,12 @@ pub(crate) fn outcome(
         crossings: vec![0; t],
         refreshes: vec![0; t],
         escapes: vec![0; t],
+        scatterings: vec![0; t],
+        scatterer: None,
         lengths: vec![0.0; t],
         settled: 0.0,
+        cycles: vec![0; t],
+        missed: vec![0.0; t],
         hits: vec![0; m],
         mean_violations: plus * f64::from(violations[0]) + (1.0 - plus) * f64::from(violations[1]),
         stop_reason: match settings {

@@ -1,6 +1,6 @@
 //! What a run is told: sizes, ends, walls, refresh, start, threads and seed.
 
-use crate::dynamics::Motion;
+use crate::dynamics::{Motion, Radius};
 use crate::error::{Error, Result};
 use crate::mirror::Mirror;
 
@@ -121,6 +121,17 @@ impl Settings {
     }
 
     fn check_motion(&self) -> Result<()> {
+        if let Motion::Scattered { scatterer: Some(radius), .. } = self.motion {
+            if let Radius::Given(x) = radius
+                && !(x > 0.0 && x.is_finite())
+            {
+                return Err(Error::invalid("scatterer", x, "positive and finite"));
+            }
+            if !self.mirror.is_hard() {
+                let got = format!("{} and {}", self.mirror.negative, self.mirror.positive);
+                return Err(Error::invalid("transparency", got, "0 with a scatterer"));
+            }
+        }
         let (Motion::Chord { tau_max, .. } | Motion::Flipper { tau_max, .. }) = self.motion else {
             return Ok(());
         };

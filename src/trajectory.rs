@@ -80,6 +80,8 @@ pub struct Tally {
     pub refreshes: u64,
     /// Flights that had no end.
     pub escapes: u64,
+    /// Reflections in mid-air, off the scatterer.
+    pub scatterings: u64,
     /// ∫ (number of violated planes) dt.
     pub violations: f64,
     /// Bounces per plane, shape (m,).
@@ -106,6 +108,7 @@ impl Tally {
             crossings: 0,
             refreshes: 0,
             escapes: 0,
+            scatterings: 0,
             violations: 0.0,
             hits: vec![0; m],
             impulses: vec![0.0; m],
@@ -172,6 +175,15 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         }
     }
 
+    /// The same ball under another dynamics, with the same mirrors and refresh and nothing tallied.
+    pub(crate) fn under<E: Dynamics>(self, dynamics: E) -> Trajectory<'s, E> {
+        let mut other = Trajectory::new(self.space, dynamics, self.ball, self.rng);
+        other.set_mirror(self.mirror);
+        (other.refresh, other.clock) = (self.refresh, self.clock);
+        other.reset(None);
+        other
+    }
+
     /// The same ball, about to be launched by another dynamics, with nothing tallied.
     ///
     /// # Errors
@@ -182,8 +194,8 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         dynamics: E,
         control: &Control,
     ) -> Result<Trajectory<'s, E>> {
-        let mut other = Trajectory::new(self.space, dynamics, self.ball, self.rng);
-        other.set_mirror(self.mirror);
+        let mut other = self.under(dynamics);
+        other.set_refresh(Refresh::None);
         other.dynamics.launch(&mut other.ball, other.space, &mut other.rng, control)?;
         other.reset(None);
         Ok(other)
@@ -463,7 +475,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
                     }
                 }
             }
-            Arrival::Turn => {}
+            Arrival::Turn => self.tally.scatterings += 1,
         }
     }
 }

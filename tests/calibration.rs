@@ -119,7 +119,7 @@ fn a_wrong_transparency_fails() {
 struct Timid;
 
 impl Dynamics for Timid {
-    fn flight(&self, ball: &Ball) -> Option<f64> {
+    fn flight(&mut self, ball: &Ball) -> Option<f64> {
         Geodesic.flight(ball).map(|angle| 0.6 * angle)
     }
 

@@ -49,7 +49,7 @@ fn check_by(method: Method, name: &str, gram: &[f64], labels: &[i8], exact: f64,
         "{method:?}, {name}: {mean} ± {error}, exact {exact}"
     );
     assert!(
-        (1.0 / 1.6..1.6).contains(&(spread / reported)),
+        (1.0 / 1.5..1.5).contains(&(spread / reported)),
         "{method:?}, {name}: spread {spread}, reported {reported}"
     );
 }

@@ -13,18 +13,21 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import bounds, kernels, learning_curves, rejection
+from bayespoint import bounds, kernels, learning_curves, openness, rejection
 from bayespoint.classifier import BayesPointClassifier
+from bayespoint.correlation import CorrelationLength
 from bayespoint.max_margin import HingeClassifier, MaxMarginClassifier
 from bayespoint.onion import LayerChoice, OnionTable
 from bayespoint.perceptron import KernelPerceptron, Perceptron
 from bayespoint.results import BilliardResult, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace, __version__
+from bayespoint.weighting import WeightedClassifier, WeightedResult
 
 __all__ = [
     "BayesPointClassifier",
     "BilliardResult",
     "ConvergenceWarning",
+    "CorrelationLength",
     "Evidence",
     "HingeClassifier",
     "InfeasibleError",
@@ -34,19 +37,25 @@ __all__ = [
     "OnionTable",
     "Perceptron",
     "VersionSpace",
+    "WeightedClassifier",
+    "WeightedResult",
     "__version__",
     "bounds",
     "datasets",
+    "elongated",
+    "gallery",
     "kernels",
     "learning_curves",
+    "openness",
     "planar",
     "rejection",
+    "soft_boundary",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Import the parts that few programs need when they are first asked for."""
-    if name in ("datasets", "planar"):
+    if name in ("datasets", "elongated", "gallery", "planar", "soft_boundary"):
         return importlib.import_module(f"bayespoint.{name}")
     raise AttributeError(f"module 'bayespoint' has no attribute {name!r}")
 

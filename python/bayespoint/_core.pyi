@@ -14,6 +14,7 @@ from typing_extensions import NotRequired
 __all__ = [
     "InfeasibleError",
     "__version__",
+    "correlation",
     "evidence",
     "feasible_point",
     "light_trap",
@@ -40,8 +41,12 @@ class _Run(TypedDict):
     crossings: NDArray[np.uint64]
     refreshes: NDArray[np.uint64]
     escapes: NDArray[np.uint64]
+    scatterings: NDArray[np.uint64]
+    scatterer: float | None
     length: float
     settled: float
+    cycles: NDArray[np.uint64]
+    missed: NDArray[np.float64]
     hits: NDArray[np.uint64]
     stop_reason: Literal["length", "max_bounces", "tol", "weight_tol"]
     center_error: float
@@ -52,6 +57,11 @@ class _Run(TypedDict):
     refresh_rate: float
     drift: float
     start: list[str]
+
+class _Correlation(TypedDict):
+    pair_bounces: NDArray[np.uint64]
+    pair_lengths: NDArray[np.float64]
+    parted: NDArray[np.bool_]
 
 class _FeasiblePoint(TypedDict):
     dual_coef: NDArray[np.float64]
@@ -135,6 +145,9 @@ def run(
     tol: float | None,
     max_bounces: int | None,
     dynamics: str,
+    scattering: str,
+    scatterer: float | None,
+    fits_scatterer: bool,
     tau_max: float,
     weight_tol: float | None,
     bounce_points: bool,
@@ -145,6 +158,20 @@ def run(
     seed: int,
     callback: Callable[[_Progress], object] | None,
 ) -> _Run: ...
+def correlation(
+    gram: NDArray[np.float64],
+    labels: NDArray[np.int8],
+    *,
+    offset: float,
+    softness: NDArray[np.float64],
+    angle: float,
+    n_trajectories: int,
+    n_pairs: int,
+    max_bounces: int,
+    n_threads: int,
+    seed: int,
+    callback: Callable[[_Progress], object] | None,
+) -> _Correlation: ...
 def feasible_point(
     gram: NDArray[np.float64],
     labels: NDArray[np.int8],

@@ -240,21 +240,7 @@ class DecisionsMixin:
         ConvergenceWarning
             If the run ended with a standard error above `tol`.
         """
-        posterior = self._posterior()
-        m = len(self._index)
-        if posterior.inputs is not None:
-            spaces = self._spaces(None)
-        elif posterior.factor.pivots is None:
-            lower = posterior.factor.lower
-            spaces = [
-                VersionSpace._over(lower @ lower.T, labels, softness=np.zeros(m), offset=0.0)
-                for labels in self._labels(self._index)
-            ]
-        else:
-            raise ValueError(
-                "evidence needs the kernel matrix, and with kernel='precomputed' a singular one is "
-                "not kept: ask VersionSpace(gram, y).evidence"
-            )
+        spaces = self._fitted_spaces("evidence")
         rng = np.random.default_rng(_validation.seed(random_state))
         found = [
             space.evidence(
@@ -267,6 +253,22 @@ class DecisionsMixin:
             for space in spaces
         ]
         return found[0] if len(self.classes_) == 2 else found
+
+    def _fitted_spaces(self, question: str) -> list[VersionSpace]:
+        """Return the version space of each binary problem, from what the fit has kept."""
+        posterior = self._posterior()
+        if posterior.inputs is not None:
+            return self._spaces(None)
+        if posterior.factor.pivots is not None:
+            raise ValueError(
+                f"{question} needs the kernel matrix, and with kernel='precomputed' a singular one "
+                f"is not kept: ask VersionSpace(gram, y).{question}"
+            )
+        lower = posterior.factor.lower
+        return [
+            VersionSpace._over(lower @ lower.T, labels, softness=np.zeros(len(lower)), offset=0.0)
+            for labels in self._labels(self._index)
+        ]
 
     def _spaces(self, gram: ArrayLike | None) -> list[VersionSpace]:
         """Return the version space of each binary problem, all on one matrix."""

@@ -37,6 +37,9 @@ class SampleSettings:
     tol: float | None
     max_bounces: int | None
     dynamics: str
+    scattering: str
+    scatterer: float | None
+    fits_scatterer: bool
     tau_max: float
     weight_tol: float | None
     refresh: str
@@ -70,6 +73,25 @@ def _refuse_for_straight_flight(dynamics: str, transparency: object, refresh: ob
         )
 
 
+def _scatterer(value: object, dynamics: str, transparency: object) -> tuple[float | None, bool]:
+    """Return the radius of the reflecting sphere, and whether there is one of a fitted radius."""
+    if value is None:
+        return None, False
+    if dynamics != "geodesic":
+        raise ValueError(f"scatterer must be None with dynamics={dynamics!r}; got {value!r}")
+    if any(pair("transparency", transparency, high=1.0, high_open=False)):
+        raise ValueError(
+            f"transparency must be 0 with a scatterer, which needs hard walls; got {transparency!r}"
+        )
+    if isinstance(value, str):
+        if value != "auto":
+            raise ValueError(
+                f"scatterer must be None, 'auto' or a radius in radians, above 0; got {value!r}"
+            )
+        return None, True
+    return real("scatterer", value, low=0.0, low_open=True), False
+
+
 def _tau_max(value: object, dynamics: str) -> float:
     """Return the flight time that counts as infinite."""
     if value is None:
@@ -91,6 +113,8 @@ def sample_settings(
     tol: object,
     max_bounces: object,
     dynamics: object,
+    scattering: object,
+    scatterer: object,
     tau_max: object,
     weight_tol: object,
     transparency: object,
@@ -103,6 +127,12 @@ def sample_settings(
     dynamics = choice("dynamics", dynamics, tuple(AVERAGES))
     if dynamics != "geodesic":
         _refuse_for_straight_flight(dynamics, transparency, refresh)
+    scattering = choice("scattering", scattering, ("specular", "cosine"))
+    if scattering == "cosine" and dynamics != "geodesic":
+        raise ValueError(
+            f"scattering must be 'specular' with dynamics={dynamics!r}; got {scattering!r}"
+        )
+    radius, fits_scatterer = _scatterer(scatterer, dynamics, transparency)
     checked_tau_max = _tau_max(tau_max, dynamics)
     if weight_tol is not None:
         weight_tol = real(
@@ -146,6 +176,9 @@ def sample_settings(
         tol=None if tol is None else real("tol", tol, low=0.0, low_open=True),
         max_bounces=None if max_bounces is None else integer("max_bounces", max_bounces, low=1),
         dynamics=dynamics,
+        scattering=scattering,
+        scatterer=radius,
+        fits_scatterer=fits_scatterer,
         tau_max=checked_tau_max,
         weight_tol=weight_tol,
         refresh=choice("refresh", refresh, ("auto", "pair", "full", None)),

@@ -182,6 +182,24 @@ def dual_coef(name: str, value: ArrayLike, m: int, *, many: bool = False) -> Flo
     return array
 
 
+def weights(name: str, value: ArrayLike, n: int, *, log: bool) -> Floats:
+    """Return what a weight function returned: n weights, not all 0, or with `log` their logs."""
+    array = dense(f"what {name} returns", value)
+    if array.shape != (n,):
+        raise ValueError(f"{name} must return an array of shape ({n},); got shape {array.shape}")
+    array = array.astype(np.float64)
+    wanted = "logarithms below infinity" if log else "finite numbers of at least 0"
+    wrong = np.isnan(array) | (array == np.inf)
+    if not log:
+        wrong |= array < 0
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise ValueError(f"{name} must return {wanted}; got {array[i]} for draw {i}")
+    if (array == (-np.inf if log else 0.0)).all():
+        raise ValueError(f"{name} must be positive at some draw; got 0 at all {n}")
+    return array
+
+
 def softness(value: ArrayLike, m: int) -> Floats:
     """Return the (m,) softness of each example, from one number or m of them."""
     array = dense("softness", value)

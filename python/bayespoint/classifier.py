@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metadata_routing import UNUSED
@@ -29,6 +28,7 @@ from bayespoint._risk import RiskMixin
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
+from bayespoint.weighting import ClassifierWeightingMixin
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,7 +36,13 @@ if TYPE_CHECKING:
 __all__ = ["BayesPointClassifier"]
 
 
-class BayesPointClassifier(DecisionsMixin, RiskMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BayesPointClassifier(
+    DecisionsMixin,
+    RiskMixin,
+    ClassifierWeightingMixin,
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     r"""Bayes point classification by billiards in version space.
 
     Among all weight vectors that label the training examples correctly, the Bayes point is the
@@ -530,18 +536,9 @@ class BayesPointClassifier(DecisionsMixin, RiskMixin, ClassifierMixin, BaseEstim
             In the order of `classes_`.
         """
         method = _validation.choice("method", method, ("moments", "mixture"))
-        posterior = self._posterior()
-        X = self._checked_inputs(X)
-        value = posterior.evaluate(X, diag, mixture=method == "mixture")
-        if method == "moments":
-            negative, positive = special.log_ndtr(-value), special.log_ndtr(value)
-        else:
-            with np.errstate(divide="ignore"):
-                negative, positive = np.log1p(-value), np.log(value)
-        negative, positive = predictive.observed(negative, positive, self.label_noise_)
-        if len(self.classes_) == 2:
-            return np.concatenate([negative, positive], axis=1)
-        return predictive.share(positive)
+        return self._posterior().log_probabilities(
+            self._checked_inputs(X), diag, self.label_noise_, mixture=method == "mixture"
+        )
 
     def _posterior(self) -> predictive.Posterior:
         check_is_fitted(self)

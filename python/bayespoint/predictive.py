@@ -158,7 +158,13 @@ def chi_mean(n: int) -> float:
 
 
 def decision_values(
-    k_star: Floats, variance: Floats, draws: Floats, center: Floats, center_norm: float, n: int
+    k_star: Floats,
+    variance: Floats,
+    draws: Floats,
+    center: Floats,
+    center_norm: float,
+    n: int,
+    weights: Floats | None = None,
 ) -> Floats:
     r"""Return the moment form of the predictive law: z with P(f > 0) close to Phi(z).
 
@@ -177,6 +183,8 @@ def decision_values(
         Length of the mean along the path.
     n : int
         Dimension of the span.
+    weights : ndarray of shape (n_draws,), default=None
+        Weights of the draws, of sum 1. None: all are equal.
 
     Returns
     -------
@@ -189,19 +197,31 @@ def decision_values(
     a = chi_mean(n)
     numerator = a * center_norm * (k_star @ center)
     h = k_star @ draws.T
-    spread = n * np.einsum("ij,ij->i", h, h) / h.shape[1] - (a * h.mean(axis=1)) ** 2
+    if weights is None:
+        second = np.einsum("ij,ij->i", h, h) / h.shape[1]
+    else:
+        second = np.einsum("ij,ij,j->i", h, h, weights)
+    spread = n * second - (a * _mean(h, weights)) ** 2
     scale = np.maximum(spread, 0.0) + variance
     np.maximum(scale, 1e-16 * numerator**2, out=scale)
     z: Floats = np.divide(numerator, np.sqrt(scale), out=np.zeros_like(numerator), where=scale > 0)
     return z
 
 
-def mixture_probability(k_star: Floats, variance: Floats, draws: Floats, n: int) -> Floats:
+def _mean(values: Floats, weights: Floats | None) -> Floats:
+    """Return the mean of each row, weighted if there are weights."""
+    mean: Floats = values.mean(axis=1) if weights is None else values @ weights
+    return mean
+
+
+def mixture_probability(
+    k_star: Floats, variance: Floats, draws: Floats, n: int, weights: Floats | None = None
+) -> Floats:
     r"""Return P(f > 0) with the exact law of the length in each draw's direction.
 
     Parameters
     ----------
-    k_star, variance, draws, n
+    k_star, variance, draws, n, weights
         As for `decision_values`.
 
     Returns
@@ -215,8 +235,7 @@ def mixture_probability(k_star: Floats, variance: Floats, draws: Floats, n: int)
     h[~certain] *= math.sqrt(n) / np.sqrt(variance[~certain, None])
     h[~certain] = special.stdtr(n, h[~certain])
     h[certain] = (1 + np.sign(h[certain])) / 2
-    probability: Floats = h.mean(axis=1)
-    return probability
+    return _mean(h, weights)
 
 
 def observed(
@@ -284,6 +303,13 @@ class Posterior:
     calibration: Floats
     """(n_problems,) factors on the decision values."""
 
+    weights: list[Floats] | None = None
+    """(n_draws,) weights of the draws of each problem, of sum 1; None where all are equal. They
+    count in means over draws, so in `evaluate` and `votes`: `gibbs` and `functions` have none."""
+
+    def _weights(self, problem: int) -> Floats | None:
+        return None if self.weights is None else self.weights[problem]
+
     def blocks(self, X: Floats) -> Iterator[tuple[slice, Floats]]:
         """Yield blocks of kernel values, offset included, between points and examples."""
         n_trajectories, n_draws, m = self.results[0].draws.shape
@@ -318,15 +344,39 @@ class Posterior:
             variance = self._variance(own, rows, k_star)
             for column, result in enumerate(self.results):
                 draws = result.draws.reshape(-1, k_star.shape[1])
-                factor = self.calibration[column]
+                factor, weights = self.calibration[column], self._weights(column)
                 if mixture:
-                    p = mixture_probability(k_star, variance, draws, n)
+                    p = mixture_probability(k_star, variance, draws, n, weights)
                     values[rows, column] = p if factor == 1 else _stretched(p, factor)
                 else:
                     values[rows, column] = factor * decision_values(
-                        k_star, variance, draws, result.arc_center, result.center_norm, n
+                        k_star, variance, draws, result.arc_center, result.center_norm, n, weights
                     )
         return values
+
+    def log_probabilities(
+        self,
+        X: Floats,
+        diag: ArrayLike | None,
+        noise: tuple[float, float],
+        *,
+        mixture: bool,
+    ) -> Floats:
+        """Return the (n, n_classes) log probabilities of observing each label.
+
+        `noise` is the probability of a wrong label for examples of the first and of the second
+        class. Of several problems each column is a class against the rest, scaled to sum to 1.
+        """
+        value = self.evaluate(X, diag, mixture=mixture)
+        if mixture:
+            with np.errstate(divide="ignore"):
+                negative, positive = np.log1p(-value), np.log(value)
+        else:
+            negative, positive = special.log_ndtr(-value), special.log_ndtr(value)
+        negative, positive = observed(negative, positive, noise)
+        if len(self.results) == 1:
+            return np.concatenate([negative, positive], axis=1)
+        return share(positive)
 
     def votes(self, X: Floats) -> Floats:
         """Return the (n, n_problems) means over draws of the sign of <w, phi(x)>."""
@@ -334,7 +384,7 @@ class Posterior:
         for rows, k_star in self.blocks(X):
             for column, result in enumerate(self.results):
                 h = k_star @ result.draws.reshape(-1, k_star.shape[1]).T
-                votes[rows, column] = np.sign(h).mean(axis=1)
+                votes[rows, column] = _mean(np.sign(h), self._weights(column))
         return votes
 
     def gibbs(self, X: Floats, diag: ArrayLike | None, rng: np.random.Generator) -> Floats:

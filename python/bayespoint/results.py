@@ -25,6 +25,12 @@ MAX_DRIFT = 1e-6
 MAX_R_HAT = 1.05
 """A larger R-hat is worth a warning, unless the run met its tolerance or draws are few."""
 
+MAX_MISSED = 0.1
+"""A larger share of the others' bounces at planes that a trajectory never hit is worth a warning,
+once it has had `BOUNCES_PER_PLANE` bounces for each plane that any of them hit."""
+
+BOUNCES_PER_PLANE = 20
+
 
 def allowed_r_hat(n_trajectories: int, n_draws: int) -> float:
     """Return the R-hat beyond which a run that no tolerance ended is worth a warning.
@@ -97,12 +103,27 @@ class BilliardResult:
     hits: NDArray[np.uint64]
     """(m,) Bounces at each plane."""
 
+    cycles: NDArray[np.uint64]
+    """(n_trajectories,) For a run of opaque, specular walls without refresh: the number of bounces
+    after which a trajectory meets the same planes in the same order, over and over again. Such a
+    cycle does not fill version space. 0 if there is none of up to 4 m + 64 bounces."""
+
+    missed: NDArray[np.float64]
+    """(n_trajectories,) Share of the bounces of all the other trajectories at planes that this one
+    never hit: near 0 where all go everywhere."""
+
     stop_reason: str
     """``"length"``, ``"max_bounces"``, ``"tol"`` or ``"weight_tol"``: what ended the run."""
 
     escapes: NDArray[np.uint64]
     """(n_trajectories,) Flights that met no wall, each followed by a new launch. Zeros for
     "geodesic": a great circle always meets a wall."""
+
+    scatterings: NDArray[np.uint64]
+    """(n_trajectories,) Reflections off the `scatterer`."""
+
+    scatterer: float | None
+    """Radius of the reflecting sphere around the center, in radians; None without one."""
 
     ess: float
     """The smallest bulk effective sample size of the draws, over the watched plane coordinates
@@ -165,6 +186,22 @@ class BilliardResult:
                 f"{self.ess:.0f} effective draws after {self.length:.4g} radians per trajectory; "
                 "a longer run is needed"
             )
+        if self.cycles.any():
+            cycling = np.flatnonzero(self.cycles)
+            messages.append(
+                f"{len(cycling)} of {len(self.cycles)} trajectories go round a short cycle "
+                f"({int(self.cycles[cycling[0]])} bounces in trajectory {cycling[0]}): the center "
+                "and the draws are not those of version space; a refresh breaks cycles"
+            )
+        # By then each has had its chance of every plane that others meet more than now and then.
+        long = self.bounces >= BOUNCES_PER_PLANE * len(self.support)
+        if (long & (self.missed > MAX_MISSED)).any():
+            worst = int(np.argmax(np.where(long, self.missed, 0.0)))
+            messages.append(
+                f"trajectory {worst} keeps to a part of version space: it never met planes that "
+                f"have {100 * self.missed[worst]:.0f} % of the bounces of the others; a refresh, "
+                "or a longer run, leads out"
+            )
         if self.drift > MAX_DRIFT:
             messages.append(
                 f"the plane coordinates drifted by {self.drift:.2g} (above {MAX_DRIFT:g}): the "
@@ -190,6 +227,17 @@ class BilliardResult:
         """Indices of the planes that were hit: the examples that bound version space."""
         return np.flatnonzero(self.hits)
 
+    def _cycle_row(self) -> list[tuple[str, str]]:
+        if not self.cycles.any():
+            return []
+        return [("cycles", f"{np.count_nonzero(self.cycles)} trajectories, not to be trusted")]
+
+    def _scatterer_row(self) -> list[tuple[str, str]]:
+        if self.scatterer is None:
+            return []
+        hits = int(self.scatterings.sum())
+        return [("scatterer", f"radius {self.scatterer:.3g} rad, hit {hits} times")]
+
     def _rows(self) -> list[tuple[str, str]]:
         n_trajectories, n_draws, m = self.draws.shape
         bounces = int(self.bounces.sum())
@@ -208,8 +256,10 @@ class BilliardResult:
             ("bounces", f"{bounces}{rate}"),
             ("walls passed", f"{int(self.crossings.sum())}"),
             ("escapes", f"{int(self.escapes.sum())} ({self.escape_fraction:.3g} of the flights)"),
+            *self._scatterer_row(),
             ("mean violations", f"{self.mean_violations:.4g}"),
             ("planes hit", f"{len(self.support)} of {m}"),
+            *self._cycle_row(),
             ("effective draws", f"{self.ess:.4g} at least"),
             ("R-hat", f"{self.r_hat:.4g} at most"),
             ("refresh", f"{self.refresh}, {self.refresh_rate:.3g} per radian"),

@@ -13,10 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _core, _memory, _settings, _validation
 from bayespoint._core import InfeasibleError, __version__
+from bayespoint._correlation import CorrelationMixin
 from bayespoint._evidence import EvidenceMixin
 from bayespoint._onion import OnionMixin
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.results import BilliardResult, LightTrap, MaxMargin
+from bayespoint.weighting import WeightingMixin
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["InfeasibleError", "VersionSpace", "__version__"]
 
 
-class VersionSpace(EvidenceMixin, OnionMixin):
+class VersionSpace(CorrelationMixin, EvidenceMixin, OnionMixin, WeightingMixin):
     """Version space of labeled examples, given by their Gram matrix.
 
     A weight vector ``w = sum(c_i phi_i)`` in the span of the feature vectors ``phi_i`` has plane
@@ -380,6 +382,8 @@ class VersionSpace(EvidenceMixin, OnionMixin):
         tol: float | None = None,
         max_bounces: int | None = None,
         dynamics: str = "geodesic",
+        scattering: str = "specular",
+        scatterer: float | str | None = None,
         tau_max: float | None = None,
         weight_tol: float | None = None,
         transparency: float | tuple[float, float] = 0.0,
@@ -420,6 +424,18 @@ class VersionSpace(EvidenceMixin, OnionMixin):
             centers are biased (see Notes). "chord": Algorithm 1 of Herbrich, Graepel and
             Campbell: back to the sphere at every wall, new directions on the spot. "flipper":
             Algorithm 18.1 of Ruján and Marchand: on in the cone, restarts at the running center.
+        scattering : {"specular", "cosine"}, default="specular"
+            Only with "geodesic": how a wall throws the ball back. "specular": as a mirror does.
+            "cosine": in a random direction, by Lambert's law, wherever the ball came from, at
+            O(m^2) a bounce and for a factor of the Gram matrix. Both leave the uniform law as it
+            is.
+        scatterer : float or "auto", default=None
+            Only with "geodesic" and opaque walls: radius in radians, above 0, of a reflecting
+            sphere around the center, which is estimated first and then fixed. It must lie inside
+            version space. "auto" is half of the distance to the nearest wall. Whenever the ball
+            meets the sphere, its way straight through is counted too, so that center and draws
+            are those of version space with the sphere filled in. At O(m^2) each time, and for a
+            factor of the Gram matrix.
         tau_max : float, default=None
             Only with "chord" and "flipper": flight time, above 0, from which a flight counts as
             escaped, where a time of 1 is as far as the unit direction is long. None is 1e6 for
@@ -482,7 +498,9 @@ class VersionSpace(EvidenceMixin, OnionMixin):
             If a run with `tol` ended with a larger estimated error. If R-hat exceeds 1.05, or
             what chance allows where draws are few, in a run that `tol` did not end: one that met
             its tolerance needs few effective draws. If the plane coordinates drifted by more
-            than 1e-6: the Gram matrix is so ill-conditioned that softness is needed.
+            than 1e-6: the Gram matrix is so ill-conditioned that softness is needed. If a
+            trajectory goes round a short cycle, or after 20 bounces for each plane has never met
+            those that have a tenth of the bounces of the others.
 
         Notes
         -----
@@ -493,6 +511,10 @@ class VersionSpace(EvidenceMixin, OnionMixin):
         by its statistical error. The exact integral over the same flights is off by as much: what
         biases them are the flights that escape and the restarts, not the midpoints. The smaller
         version space, the fewer flights escape.
+
+        `scattering` and `scatterer` are the two ways to make a billiard mix that Ruján and
+        Marchand propose (section 18.4.2). Beyond a few dimensions hardly a flight meets the sphere,
+        and the cosine law, which forgets where the ball was going, is less accurate than `refresh`.
 
         Examples
         --------
@@ -511,6 +533,8 @@ class VersionSpace(EvidenceMixin, OnionMixin):
             tol=tol,
             max_bounces=max_bounces,
             dynamics=dynamics,
+            scattering=scattering,
+            scatterer=scatterer,
             tau_max=tau_max,
             weight_tol=weight_tol,
             transparency=transparency,
@@ -529,7 +553,8 @@ class VersionSpace(EvidenceMixin, OnionMixin):
         draws = 2 * 8.0 * settings.n_trajectories * settings.n_draws * m
         # Beside the factor, what remains of the matrix while it is made. "auto" makes it for
         # few examples only.
-        factor = 2 * 8.0 * m * m if settings.refresh == "full" else 0.0
+        scatters = settings.scattering != "specular" or scatterer is not None
+        factor = 2 * 8.0 * m * m * ((settings.refresh == "full") + scatters)
         _memory.require(
             draws + factor,
             f"sampling with refresh={refresh!r} ({_memory.readable(factor)} for a factor of the "
@@ -548,6 +573,9 @@ class VersionSpace(EvidenceMixin, OnionMixin):
             tol=settings.tol,
             max_bounces=settings.max_bounces,
             dynamics=settings.dynamics,
+            scattering=settings.scattering,
+            scatterer=settings.scatterer,
+            fits_scatterer=settings.fits_scatterer,
             tau_max=settings.tau_max,
             weight_tol=settings.weight_tol,
             bounce_points=settings.average == "bounces",

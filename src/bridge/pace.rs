@@ -13,7 +13,7 @@ use crate::trajectory::{Goal, Trajectory};
 const SAMPLE_ARRIVALS: f64 = 0.25;
 const SAMPLE_PATH: f64 = 0.5;
 /// Full refreshes between two samples, and the least for each radian.
-const REFRESHES: f64 = 0.3;
+const REFRESHES: f64 = 0.1;
 const LEAST_REFRESHES: f64 = 0.5;
 /// Path on which arrivals are counted: radians, and arrivals for each plane.
 const GAUGE_PATH: f64 = 10.0;

@@ -32,7 +32,7 @@ impl Chord {
 
 impl Dynamics for Chord {
     #[inline]
-    fn flight(&self, ball: &Ball) -> Option<f64> {
+    fn flight(&mut self, ball: &Ball) -> Option<f64> {
         self.straight.flight(ball)
     }
 

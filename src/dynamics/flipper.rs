@@ -39,7 +39,7 @@ impl Flipper {
 
 impl Dynamics for Flipper {
     #[inline]
-    fn flight(&self, ball: &Ball) -> Option<f64> {
+    fn flight(&mut self, ball: &Ball) -> Option<f64> {
         self.straight.flight(ball)
     }
 

@@ -13,7 +13,7 @@ pub struct Geodesic;
 
 impl Dynamics for Geodesic {
     #[inline]
-    fn flight(&self, ball: &Ball) -> Option<f64> {
+    fn flight(&mut self, ball: &Ball) -> Option<f64> {
         Some(ball.next_wall().angle())
     }
 

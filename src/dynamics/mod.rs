@@ -3,6 +3,7 @@
 mod chord;
 mod flipper;
 mod geodesic;
+mod scattered;
 mod straight;
 
 use rand::Rng;
@@ -16,6 +17,7 @@ use crate::version_space::VersionSpace;
 pub use chord::Chord;
 pub use flipper::{Flipper, Points};
 pub use geodesic::Geodesic;
+pub use scattered::Scattered;
 
 /// Which dynamics to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -23,6 +25,13 @@ pub enum Motion {
     /// Great circles: the exact billiard.
     #[default]
     Geodesic,
+    /// [`Scattered`]: great circles that mix faster, and stay exact.
+    Scattered {
+        /// Directions by the cosine law after a bounce, in place of the mirror image.
+        cosine: bool,
+        /// The reflecting sphere around the center.
+        scatterer: Option<Radius>,
+    },
     /// [`Chord`].
     Chord {
         /// Flight time, with position and direction of unit length, from which a new direction is drawn; above 0.
@@ -37,6 +46,22 @@ pub enum Motion {
         /// What the center is made of.
         points: Points,
     },
+}
+
+impl Motion {
+    /// True for the straight flights of the papers, which keep a center of their own.
+    pub fn is_straight(&self) -> bool {
+        matches!(self, Self::Chord { .. } | Self::Flipper { .. })
+    }
+}
+
+/// How large the reflecting sphere is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Radius {
+    /// Half of the distance between the center and the nearest wall.
+    Fitted,
+    /// Radians, above 0.
+    Given(f64),
 }
 
 /// What happened where a flight ended.
@@ -54,7 +79,7 @@ pub enum Arrival {
         /// The plane that was crossed.
         plane: usize,
     },
-    /// The direction changed in mid-air.
+    /// The ball was scattered in mid-air.
     Turn,
 }
 
@@ -65,7 +90,7 @@ pub enum Arrival {
 pub trait Dynamics: Clone + Send + Sync {
     /// Radians to the end of the present flight, in [0, π]; `None` where it has none: the ball has escaped, and must be
     /// launched anew.
-    fn flight(&self, ball: &Ball) -> Option<f64>;
+    fn flight(&mut self, ball: &Ball) -> Option<f64>;
 
     /// Takes note of a flight of `angle` radians that did not get to its end.
     fn flew(&mut self, _angle: f64) {}
@@ -98,6 +123,11 @@ pub trait Dynamics: Clone + Send + Sync {
 
     /// The center of mass that the dynamics keeps in its own way, if it does.
     fn running_center(&self) -> Option<&RunningCenter> {
+        None
+    }
+
+    /// Radius of the sphere that scatters in mid-air, radians, if there is one.
+    fn scatterer(&self) -> Option<f64> {
         None
     }
 

@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::control::Control;
-use crate::dynamics::{Motion, Points};
+use crate::correlation::{self, CorrelationSettings};
+use crate::dynamics::{Motion, Points, Radius};
 use crate::error::{Error, Result};
 use crate::evidence::{EvidenceSettings, Method};
 use crate::gas;
@@ -34,7 +35,8 @@ mod _core {
     use super::errors::InfeasibleError;
     #[pymodule_export]
     use super::{
-        evidence, feasible_point, light_trap_one_way, max_margin_point, onion, perceptron_path, run,
+        correlation_pairs, evidence, feasible_point, light_trap_one_way, max_margin_point, onion,
+        perceptron_path, run,
     };
 
     #[pymodule_export]
@@ -72,7 +74,7 @@ impl Space<'_> {
 /// Samples version space; see `VersionSpace.sample`.
 #[pyfunction]
 #[pyo3(signature = (gram, labels, *, offset, softness, transparency, n_trajectories, n_draws, length, tol,
-    max_bounces, dynamics, tau_max, weight_tol, bounce_points, refresh, refresh_rate, start, n_threads, seed, callback))]
+    max_bounces, dynamics, scattering, scatterer, fits_scatterer, tau_max, weight_tol, bounce_points, refresh, refresh_rate, start, n_threads, seed, callback))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
 fn run<'py>(
     py: Python<'py>,
@@ -87,6 +89,9 @@ fn run<'py>(
     tol: Option<f64>,
     max_bounces: Option<u64>,
     dynamics: &str,
+    scattering: &str,
+    scatterer: Option<f64>,
+    fits_scatterer: bool,
     tau_max: f64,
     weight_tol: Option<f64>,
     bounce_points: bool,
@@ -106,7 +111,16 @@ fn run<'py>(
             return Err(Error::invalid("refresh", other, "'auto', 'pair', 'full' or 'none'").into());
         }
     };
+    let cosine = match scattering {
+        "specular" => false,
+        "cosine" => true,
+        other => {
+            return Err(Error::invalid("scattering", other, "'specular' or 'cosine'").into());
+        }
+    };
+    let scatterer = scatterer.map(Radius::Given).or(fits_scatterer.then_some(Radius::Fitted));
     let motion = match dynamics {
+        "geodesic" if cosine || scatterer.is_some() => Motion::Scattered { cosine, scatterer },
         "geodesic" => Motion::Geodesic,
         "chord" => Motion::Chord { tau_max, weight_tol },
         "flipper" => {
@@ -162,8 +176,12 @@ fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyD
     dict.set_item("crossings", arrays::to_array(py, outcome.crossings, [t])?)?;
     dict.set_item("refreshes", arrays::to_array(py, outcome.refreshes, [t])?)?;
     dict.set_item("escapes", arrays::to_array(py, outcome.escapes, [t])?)?;
+    dict.set_item("scatterings", arrays::to_array(py, outcome.scatterings, [t])?)?;
+    dict.set_item("scatterer", outcome.scatterer)?;
     dict.set_item("length", length)?;
     dict.set_item("settled", outcome.settled)?;
+    dict.set_item("cycles", arrays::to_array(py, outcome.cycles, [t])?)?;
+    dict.set_item("missed", arrays::to_array(py, outcome.missed, [t])?)?;
     dict.set_item("hits", arrays::to_array(py, outcome.hits, [m])?)?;
     dict.set_item("mean_violations", outcome.mean_violations)?;
     dict.set_item("stop_reason", outcome.stop_reason.name())?;
@@ -171,6 +189,41 @@ fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyD
     dict.set_item("refresh_rate", outcome.refresh_rate)?;
     dict.set_item("drift", outcome.drift)?;
     dict.set_item("start", start)?;
+    Ok(dict)
+}
+
+/// Pairs of neighboring balls until they part; see `VersionSpace.correlation_length`.
+#[pyfunction]
+#[pyo3(name = "correlation", signature = (gram, labels, *, offset, softness, angle, n_trajectories, n_pairs, max_bounces, n_threads, seed,
+    callback))]
+#[allow(clippy::too_many_arguments, reason = "one flat call")]
+fn correlation_pairs<'py>(
+    py: Python<'py>,
+    gram: PyReadonlyArray2<'py, f64>,
+    labels: PyReadonlyArray1<'py, i8>,
+    offset: f64,
+    softness: PyReadonlyArray1<'py, f64>,
+    angle: f64,
+    n_trajectories: usize,
+    n_pairs: usize,
+    max_bounces: u64,
+    n_threads: usize,
+    seed: u64,
+    callback: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let settings =
+        CorrelationSettings { angle, n_trajectories, n_pairs, max_bounces, n_threads, seed };
+    let space = Space { gram, labels, offset, softness };
+    let pairs = space
+        .call(py, callback, |space, control| correlation::correlation(space, &settings, control))?;
+    let shape = [n_trajectories, n_pairs];
+    let dict = PyDict::new(py);
+    let bounces = pairs.iter().map(|pair| pair.bounces).collect();
+    dict.set_item("pair_bounces", arrays::to_array::<u64, 2>(py, bounces, shape)?)?;
+    let lengths = pairs.iter().map(|pair| pair.path).collect();
+    dict.set_item("pair_lengths", arrays::to_array::<f64, 2>(py, lengths, shape)?)?;
+    let parted = pairs.iter().map(|pair| pair.parted).collect();
+    dict.set_item("parted", arrays::to_array::<bool, 2>(py, parted, shape)?)?;
     Ok(dict)
 }
 

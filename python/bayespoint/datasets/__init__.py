@@ -10,6 +10,7 @@
 `load_thyroid`     the thyroid's function (fetched: not part of the package)
 `make_waveform`    Breiman's waveforms
 `make_teacher`     examples labeled by a perceptron
+`make_elongated`   few examples in a cube, labeled by a plane
 `make_words`       words, some with a motif, for string kernels
 `make_sets`        sets, for set kernels
 =================  ==================================================================
@@ -21,7 +22,13 @@ it, it is downloaded once, checked and kept.
 
 from __future__ import annotations
 
-from bayespoint.datasets._generators import make_sets, make_teacher, make_waveform, make_words
+from bayespoint.datasets._generators import (
+    make_elongated,
+    make_sets,
+    make_teacher,
+    make_waveform,
+    make_words,
+)
 from bayespoint.datasets._loaders import (
     load_banana,
     load_diabetes,
@@ -40,6 +47,7 @@ __all__ = [
     "load_sonar",
     "load_thyroid",
     "load_wisconsin",
+    "make_elongated",
     "make_sets",
     "make_teacher",
     "make_waveform",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import Bunch
 
 from bayespoint import _validation
 from bayespoint._validation import Floats, RandomState
@@ -126,6 +127,97 @@ def make_teacher(
     X = rng.standard_normal((m, r))
     y = _flipped(X @ teacher > 0, noise, rng)
     return (X, y, teacher) if _validation.boolean("return_teacher", return_teacher) else (X, y)
+
+
+def make_elongated(
+    n_train: int = 10,
+    n_test: int = 10_000,
+    *,
+    n_features: int = 3,
+    random_state: RandomState = None,
+) -> Any:
+    """Make a linear problem of few examples, whose version space may be long and thin.
+
+    =================   ==================================
+    Classes                                              2
+    Examples            10 for training, 10 000 for a test
+    Features                                             3
+    Values              real, from -1 to 1
+    =================   ==================================
+
+    The toy problem of Herbrich, Graepel and Campbell (their Figure 4): points uniform in the cube,
+    labeled by a random plane through the origin.
+
+    Parameters
+    ----------
+    n_train : int, default=10
+        Training examples, at least 1.
+    n_test : int, default=10000
+        Test examples, at least 1.
+    n_features : int, default=3
+        Dimensions, at least 1.
+    random_state : None, int, Generator or RandomState, default=None
+        Seed. None asks NumPy's global generator.
+
+    Returns
+    -------
+    problem : sklearn.utils.Bunch
+        A dictionary whose keys are also attributes:
+
+        data : ndarray of shape (n_train, n_features)
+            Training inputs.
+        target : ndarray of shape (n_train,)
+            -1 or +1, integers. With few examples all may be of one class.
+        test_data : ndarray of shape (n_test, n_features)
+            Test inputs.
+        test_target : ndarray of shape (n_test,)
+            Their labels.
+        teacher : ndarray of shape (n_features,)
+            Unit normal of the plane: +1 is where the product with it is positive.
+        DESCR : str
+            What the data are.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a number is too small or no integer, or `random_state` is no seed.
+
+    See Also
+    --------
+    bayespoint.elongated.center_errors : Maximal margin against Bayes point on many of these.
+
+    References
+    ----------
+    R. Herbrich, T. Graepel, C. Campbell, "Bayesian Learning in Reproducing Kernel Hilbert Spaces",
+    Technical Report 99-11, Technical University of Berlin, 1999, Section 6.
+
+    Examples
+    --------
+    >>> from bayespoint.datasets import make_elongated
+    >>> problem = make_elongated(random_state=0)
+    >>> problem.data.shape, problem.test_data.shape
+    ((10, 3), (10000, 3))
+    >>> bool((problem.target * (problem.data @ problem.teacher) > 0).all())
+    True
+    """
+    n_train = _validation.integer("n_train", n_train, low=1)
+    n_test = _validation.integer("n_test", n_test, low=1)
+    n_features = _validation.integer("n_features", n_features, low=1)
+    rng = np.random.default_rng(_validation.seed(random_state))
+    teacher = rng.standard_normal(n_features)
+    teacher /= np.linalg.norm(teacher)
+    data, test_data = (rng.uniform(-1, 1, size=(n, n_features)) for n in (n_train, n_test))
+    return Bunch(
+        data=data,
+        target=np.where(data @ teacher > 0, 1, -1),
+        test_data=test_data,
+        test_target=np.where(test_data @ teacher > 0, 1, -1),
+        teacher=teacher,
+        DESCR=(
+            "Uniform points of a cube, labeled by a random plane through the origin: the toy "
+            "problem of Herbrich, Graepel and Campbell (1999), Figure 4."
+        ),
+    )
 
 
 def make_words(

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from bayespoint.datasets import make_elongated
+
 TRAINING, TEST = 10, 10_000
 
 
@@ -24,8 +26,6 @@ def cube(seed: int) -> tuple[Any, Any, Any, Any]:
     """
     rng = np.random.default_rng(seed)
     while True:
-        teacher = rng.standard_normal(3)
-        X = rng.uniform(-1, 1, (TRAINING + TEST, 3))
-        y = np.where(X @ teacher > 0, 1, -1)
-        if abs(y[:TRAINING].sum()) < TRAINING:
-            return X[:TRAINING], y[:TRAINING], X[TRAINING:], y[TRAINING:]
+        found = make_elongated(TRAINING, TEST, random_state=rng)
+        if abs(found.target.sum()) < TRAINING:
+            return found.data, found.target, found.test_data, found.test_target

@@ -1,0 +1,43 @@
+"""Seconds of a fit with the default settings, and with kernel and softness given, on one thread.
+
+``python benches/fit_time.py`` where bayespoint is installed: examples of 20 normal features, of
+which two decide the label, three data sets of each size.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from bayespoint import BayesPointClassifier
+
+SIZES = (1000, 4000)
+SETTINGS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "given": {"kernel": "rbf", "softness": 0.1, "optimizer": None, "tol": 0.1},
+}
+
+
+def main() -> None:
+    """Print the table."""
+    print("| examples | settings | seconds |")
+    print("|---:|---|---|")
+    for m in SIZES:
+        for name, settings in SETTINGS.items():
+            seconds = []
+            for seed in range(3):
+                rng = np.random.default_rng(seed)
+                X = rng.normal(size=(m, 20))
+                y = X[:, 0] + np.sin(2 * X[:, 1]) / 2 > 0
+                start = time.perf_counter()
+                BayesPointClassifier(random_state=0, **settings).fit(X, y)
+                seconds.append(time.perf_counter() - start)
+            print(f"| {m} | {name} | {', '.join(f'{value:.2f}' for value in seconds)} |")
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):
+        main()

@@ -1,0 +1,138 @@
+"""What :class:`VersionSpace` tells of the memory of its billiard, as a mixin of its own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from bayespoint import _core, _memory, _validation
+from bayespoint._validation import Floats, Labels, RandomState
+from bayespoint.correlation import CorrelationLength
+
+
+class CorrelationMixin:
+    """The methods of a version space that measure how fast its billiard mixes."""
+
+    gram: Floats
+    y: Labels
+    softness: Floats
+    offset: float
+
+    def _refuse_conflicts(self) -> None:
+        raise NotImplementedError
+
+    def correlation_length(
+        self,
+        *,
+        angle: float = 1e-3,
+        n_pairs: int = 100,
+        n_trajectories: int = 4,
+        max_bounces: int = 100_000,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        callback: Callable[[Mapping[str, Any]], object] | None = None,
+    ) -> CorrelationLength:
+        r"""Return how long two neighboring balls meet the same planes.
+
+        Parameters
+        ----------
+        angle : float, default=1e-3
+            Angle in radians between the directions of the two balls of a pair at the start, in
+            (0, 1).
+        n_pairs : int, default=100
+            Pairs of each trajectory, at least 1.
+        n_trajectories : int, default=4
+            Independent trajectories, at least 1.
+        max_bounces : int, default=100000
+            Bounces after which a pair is given up, at least 1.
+        n_jobs : int, default=None
+            Threads, as joblib counts them: None is 1, -1 all processors. It does not change the
+            result.
+        random_state : None, int, Generator or RandomState, default=None
+            Seed. None asks NumPy's global generator.
+        callback : callable, default=None
+            Called about ten times a second, on the calling thread, with a mapping. What it raises
+            ends the run.
+
+        Returns
+        -------
+        CorrelationLength
+            Mean number of bounces and mean path, with their standard errors.
+
+        Raises
+        ------
+        InfeasibleError
+            If version space is empty, or no point of it was found.
+        ValueError
+            If a setting is out of range, or the feature vectors span fewer than three dimensions:
+            then there are no neighboring directions.
+        TypeError
+            If a setting is of the wrong type.
+        MemoryError
+            If there is no room for a factor of the Gram matrix.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If a pair was given up: the means are too small.
+
+        Notes
+        -----
+        Ruján and Marchand (2000, section 18.4.2) define the correlation length as the average
+        number of bounces after which two trajectories that were close in phase space meet
+        different planes. Here a pair starts at a point that is uniform on version space, one of
+        the directions is as random, the other `angle` off it, and both fly along great circles
+        without refresh.
+
+        Seen through the mirrors both are great circles through one point, and never further apart
+        than `angle`: nothing disperses them, and what parts them is an edge between two planes
+        that comes to lie between them. So the angle belongs to the figure: the length grows as one
+        over its square root where it is less than about a radian of path, and as one over the
+        angle beyond. In few dimensions, and on orthogonal planes in any, some pairs never part:
+        they go round the same cycle of planes for ever.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bayespoint import VersionSpace
+        >>> x = np.random.default_rng(0).normal(size=(20, 5))
+        >>> found = VersionSpace(x @ x.T, np.sign(x[:, 0])).correlation_length(random_state=0)
+        >>> bool(found.parted.all())
+        True
+        """
+        angle = _validation.real("angle", angle, low=0.0, low_open=True, high=1.0, high_open=True)
+        n_trajectories = _validation.integer("n_trajectories", n_trajectories, low=1)
+        n_pairs = _validation.integer("n_pairs", n_pairs, low=1)
+        max_bounces = _validation.integer("max_bounces", max_bounces, low=1)
+        n_threads = min(_validation.threads(n_jobs), n_trajectories)
+        seed = _validation.seed(random_state)
+        self._refuse_conflicts()
+        m = len(self.y)
+        _memory.require(2 * 8.0 * m * m, "a factor of the Gram matrix")
+        run = _core.correlation(
+            self.gram,
+            self.y,
+            offset=self.offset,
+            softness=self.softness,
+            angle=angle,
+            n_trajectories=n_trajectories,
+            n_pairs=n_pairs,
+            max_bounces=max_bounces,
+            n_threads=n_threads,
+            seed=seed,
+            callback=callback,
+        )
+        result = CorrelationLength.from_run(run, angle)
+        together = int((~result.parted).sum())
+        if together:
+            warnings.warn(
+                f"{together} of {result.parted.size} pairs met the same planes for all of "
+                f"max_bounces={max_bounces}: the correlation length is larger than the mean "
+                f"of {result.bounces:.4g} bounces",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return result

@@ -1,0 +1,421 @@
+"""Posteriors that are not uniform on version space: weighted draws.
+
+A billiard fills version space uniformly. Where the posterior has another density, draws of the
+billiard count with that density as their weight (Ruján and Marchand, Section 18.2): importance
+sampling, as good as the weights are even.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+from sklearn.exceptions import ConvergenceWarning
+
+from bayespoint import _validation, predictive
+from bayespoint._validation import Floats
+from bayespoint.results import BilliardResult, _as_html, _as_text
+
+__all__ = ["WeightedClassifier", "WeightedResult"]
+
+MIN_ESS = 50.0
+"""Weights worth fewer independent draws bring a warning, or fewer than half of few draws."""
+
+_BATCHES = 10  # of each trajectory at most, for the error of the center
+_IN_A_BATCH = 10  # draws at least
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WeightedResult:
+    """The center of mass of a density on version space, from weighted draws.
+
+    ``m`` is the number of examples. A weight vector is given by its signed dual coefficients.
+    """
+
+    center: Floats
+    """(m,) Dual coefficients of the center of mass, scaled to a unit vector."""
+
+    center_norm: float
+    """Length of the weighted mean of the unit weight vectors, in (0, 1]."""
+
+    center_error: float
+    """Estimated angle between `center` and the exact center of mass, in radians, from batches of
+    the trajectories. NaN for a single batch."""
+
+    weights: Floats
+    """(n_trajectories, n_draws) Weights of the draws, of sum 1."""
+
+    log_mean_weight: float
+    """ln of the mean weight as it was given: of the factor by which the density changes the
+    probability of the labels, if the run had that of the prior."""
+
+    ess: float
+    """Effective sample size of the weights, ``1 / sum(weights**2)``, from 1 to the number of
+    draws: that of the draws themselves, which are correlated, is `BilliardResult.ess`."""
+
+    max_share: float
+    """The largest of the `weights`."""
+
+    def complaints(self) -> list[str]:
+        """Return what makes the weighted draws a poor sample, if anything does."""
+        n = self.weights.size
+        if self.ess >= min(MIN_ESS, n / 2):
+            return []
+        return [
+            f"the weights are worth {self.ess:.3g} of {n} draws, the largest has a share of "
+            f"{self.max_share:.2g}: the density is too far from the one sampled; more draws help "
+            "if it is not far too far"
+        ]
+
+    def _rows(self) -> list[tuple[str, str]]:
+        n_trajectories, n_draws = self.weights.shape
+        return [
+            ("examples", f"{len(self.center)}"),
+            ("draws", f"{n_trajectories} x {n_draws}"),
+            ("effective draws", f"{self.ess:.4g}, by the weights alone"),
+            ("largest share", f"{self.max_share:.3g}"),
+            ("ln of the mean weight", f"{self.log_mean_weight:.6g}"),
+            ("center error", f"{self.center_error:.2g} rad (estimated)"),
+            ("length of the mean", f"{self.center_norm:.4g}"),
+        ]
+
+    def summary(self) -> str:
+        """Return the main figures as text, one to a line."""
+        return _as_text("Weighted draws", self._rows())
+
+    def __repr__(self) -> str:
+        return (
+            f"<WeightedResult: m={len(self.center)}, {self.ess:.4g} of {self.weights.size} draws, "
+            f"center_error={self.center_error:.2g} rad>"
+        )
+
+    def _repr_html_(self) -> str:
+        return _as_html("Weighted draws", self._rows())
+
+
+class WeightingMixin:
+    """The method of a version space that weights draws."""
+
+    y: NDArray[np.int8]
+
+    def margins(self, dual_coef: ArrayLike) -> Floats:
+        raise NotImplementedError
+
+    def reweight(
+        self, result: BilliardResult, weight: Callable[[Floats], ArrayLike], *, log: bool = False
+    ) -> WeightedResult:
+        r"""Return the center of mass of a density on version space, from a run's draws.
+
+        Parameters
+        ----------
+        result : BilliardResult
+            A run of `sample` in this version space.
+        weight : callable
+            The density, up to a factor, relative to the law of the run (uniform behind opaque
+            walls): called once with the margins :math:`y_i \langle w, \phi_i \rangle` of all
+            draws, unit vectors, as an array of shape (n, m), it returns n weights, finite and at
+            least 0, not all of them 0. `margins` says what the margins are.
+        log : bool, default=False
+            `weight` returns natural logarithms of the weights instead, -inf for 0: products over
+            many examples do not underflow.
+
+        Returns
+        -------
+        WeightedResult
+            The center, the weights and how much they are worth.
+
+        Raises
+        ------
+        TypeError
+            If `result` is no `BilliardResult`, `weight` cannot be called, or it returns anything
+            but real numbers.
+        ValueError
+            If `result` is of another number of examples, or if the weights have the wrong shape,
+            are negative, infinite or NaN, or all zero, or balance to a mean without direction.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the effective sample size of the weights is below 50, or below half of the draws.
+
+        Notes
+        -----
+        Ruján and Marchand (2000, Section 18.2) average the points of the trajectory with weights
+        in proportion to the posterior. The weights estimate a ratio of two means, whose bias falls
+        with the number of draws while they are not too uneven: that is what `ess` tells.
+
+        Examples
+        --------
+        Weights by the power of the first margin draw the center away from its plane:
+
+        >>> import numpy as np
+        >>> from bayespoint import VersionSpace
+        >>> space = VersionSpace(np.eye(2), [1, -1])
+        >>> run = space.sample(length=2000.0, n_draws=500, random_state=0)
+        >>> found = space.reweight(run, lambda margins: margins[:, 0] ** 4)
+        >>> found.center.round(1)
+        array([ 0.9, -0.4])
+        """
+        if not isinstance(result, BilliardResult):
+            raise TypeError(f"result must be a BilliardResult; got a {type(result).__name__}")
+        n_trajectories, n_draws, m = result.draws.shape
+        if m != len(self.y):
+            raise ValueError(f"result must be of {len(self.y)} examples; got one of {m}")
+        if not callable(weight):
+            raise TypeError(f"weight must be a callable; got {weight!r}")
+        log = _validation.boolean("log", log)
+        draws = result.draws.reshape(-1, m)
+        values = _validation.weights("weight", weight(self.margins(draws)), len(draws), log=log)
+        if not log:
+            with np.errstate(divide="ignore"):
+                values = np.log(values)
+        total = float(special.logsumexp(values))
+        shares = np.exp(values - total)
+        center, norm, error = self._weighted_center(
+            draws, shares, n_trajectories * min(_BATCHES, max(1, n_draws // _IN_A_BATCH))
+        )
+        found = WeightedResult(
+            center=center,
+            center_norm=norm,
+            center_error=error,
+            weights=shares.reshape(n_trajectories, n_draws),
+            log_mean_weight=total - math.log(len(draws)),
+            ess=float(1 / (shares @ shares)),
+            max_share=float(shares.max()),
+        )
+        for message in found.complaints():
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        return found
+
+    def _weighted_center(
+        self, draws: Floats, shares: Floats, n_batches: int
+    ) -> tuple[Floats, float, float]:
+        """Return the center, the length of the mean and the error of the direction."""
+        mean = shares @ draws
+        squared = float(mean @ (self.margins(mean) * self.y))
+        if not squared > 0:
+            raise ValueError("weight must leave a mean direction; the weighted draws balance to 0")
+        # The mean is a ratio of two sums over draws: this is what a batch adds to both, to first
+        # order, and as far as it turns the direction.
+        batches = np.array_split(np.arange(len(draws)), n_batches)
+        parts = np.stack([shares[rows] @ (draws[rows] - mean) for rows in batches])
+        images = self.margins(parts) * self.y
+        along = images @ mean
+        across = np.einsum("ij,ij->i", parts, images) - along**2 / squared
+        error = math.nan
+        if n_batches > 1:
+            variance = max(0.0, float(across.sum())) * n_batches / (n_batches - 1)
+            error = math.sqrt(variance / squared)
+        norm = math.sqrt(squared)
+        return mean / norm, norm, error
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WeightedClassifier:
+    """A fitted classifier under another density of the weight vectors' directions.
+
+    Made by :meth:`BayesPointClassifier.reweight`. The lengths of the weight vectors keep their
+    law, and there is no calibration: the decision values are those of the model.
+    """
+
+    classes_: NDArray[Any]
+    """(n_classes,) Class labels."""
+
+    dual_coef_: Floats
+    """(1, n_samples) or (n_classes, n_samples) Dual coefficients of the weighted centers."""
+
+    intercept_: Floats
+    """(1,) or (n_classes,) Their intercepts."""
+
+    weighted_: Any
+    """WeightedResult, or a list of one for each class if there are more than two."""
+
+    label_noise_: tuple[float, float]
+    """Label noise of the first and of the second class."""
+
+    _posterior: predictive.Posterior
+    _checked_inputs: Callable[[ArrayLike], NDArray[Any]]
+
+    def __repr__(self) -> str:
+        return f"<WeightedClassifier: {self.weighted_!r}>"
+
+    def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
+        r"""Return :math:`z(x)`, the weighted predictive mean over its standard deviation.
+
+        Parameters
+        ----------
+        X, diag
+            As for :meth:`BayesPointClassifier.decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Also as there.
+
+        Raises
+        ------
+        ValueError
+            If `diag` is needed and missing.
+        """
+        columns = self._posterior.evaluate(self._checked_inputs(X), diag)
+        return columns[:, 0] if len(self.classes_) == 2 else columns
+
+    def predict(
+        self, X: ArrayLike, *, method: str = "center", diag: ArrayLike | None = None
+    ) -> NDArray[Any]:
+        """Return the class the weighted center predicts, or the weighted vote.
+
+        Parameters
+        ----------
+        X, diag
+            As for :meth:`BayesPointClassifier.predict`.
+        method : {"center", "vote"}, default="center"
+            "center": the weighted center decides. "vote": the weighted majority of the draws.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels. A tie goes to the first class.
+        """
+        method = _validation.choice("method", method, ("center", "vote"))
+        inputs = self._checked_inputs(X)
+        two = len(self.classes_) == 2
+        if method == "center" and two:
+            index = self._posterior.is_positive(inputs).astype(np.intp)
+        else:
+            if method == "vote":
+                values = self._posterior.votes(inputs)
+            else:
+                values = self._posterior.evaluate(inputs, diag, strict=False)
+            index = (values[:, 0] > 0).astype(np.intp) if two else values.argmax(axis=1)
+        predicted: NDArray[Any] = self.classes_[index]
+        return predicted
+
+    def predict_proba(
+        self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
+    ) -> Floats:
+        """Return the probability of observing each class label.
+
+        Parameters
+        ----------
+        X, method, diag
+            As for :meth:`BayesPointClassifier.predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`. Label noise is included.
+
+        Raises
+        ------
+        ValueError
+            If `diag` is needed and missing.
+        """
+        method = _validation.choice("method", method, ("moments", "mixture"))
+        logs = self._posterior.log_probabilities(
+            self._checked_inputs(X), diag, self.label_noise_, mixture=method == "mixture"
+        )
+        return np.asarray(np.exp(logs))
+
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+        """Return the accuracy of `predict`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            True labels.
+        """
+        return float(np.mean(self.predict(X) == np.asarray(y)))
+
+
+class ClassifierWeightingMixin:
+    """The method of a classifier that weights draws."""
+
+    classes_: NDArray[Any]
+    label_noise_: tuple[float, float]
+    _offset: float
+
+    def _posterior(self) -> predictive.Posterior:
+        raise NotImplementedError
+
+    def _checked_inputs(self, X: ArrayLike) -> NDArray[Any]:
+        raise NotImplementedError
+
+    def _fitted_spaces(self, question: str) -> Sequence[WeightingMixin]:
+        raise NotImplementedError
+
+    def reweight(
+        self, weight: Callable[[Floats], ArrayLike], *, log: bool = False
+    ) -> WeightedClassifier:
+        """Return a classifier for another density of the weight vectors' directions.
+
+        Parameters
+        ----------
+        weight : callable
+            The density relative to the posterior of the fit, up to a factor, as for
+            :meth:`VersionSpace.reweight`: it gets the margins of all draws in an array of shape
+            (n, n_samples), in the order of the training examples and with offset and softness as
+            in `VersionSpace.margins`, and returns n weights. With more than two classes it is
+            called once for each class against the rest.
+        log : bool, default=False
+            `weight` returns natural logarithms of the weights instead.
+
+        Returns
+        -------
+        WeightedClassifier
+            Predictions from the weighted draws. The fitted classifier stays as it is.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :meth:`VersionSpace.reweight`, and with kernel="precomputed" and a matrix that is
+            singular even with the softness: it is not kept.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the effective sample size of the weights is below 50, or below half of the draws.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bayespoint import BayesPointClassifier
+        >>> X = np.random.default_rng(0).normal(size=(40, 2))
+        >>> model = BayesPointClassifier(random_state=0).fit(X, X[:, 0] > X[:, 1])
+        >>> cautious = model.reweight(lambda margins: np.log(margins).sum(axis=1) / 10, log=True)
+        >>> cautious.predict([[0.0, 1.0], [1.0, 0.0]])
+        array([False,  True])
+        """
+        posterior = self._posterior()
+        spaces = self._fitted_spaces("reweight")
+        found = [
+            space.reweight(result, weight, log=log)
+            for space, result in zip(spaces, posterior.results, strict=True)
+        ]
+        results = [
+            replace(result, center=one.center, arc_center=one.center, center_norm=one.center_norm)
+            for result, one in zip(posterior.results, found, strict=True)
+        ]
+        dual_coef = np.stack([one.center for one in found])
+        return WeightedClassifier(
+            classes_=self.classes_,
+            dual_coef_=dual_coef,
+            intercept_=self._offset * dual_coef.sum(axis=1),
+            weighted_=found[0] if len(self.classes_) == 2 else found,
+            label_noise_=self.label_noise_,
+            _posterior=replace(
+                posterior,
+                results=results,
+                weights=[one.weights.ravel() for one in found],
+                calibration=np.ones(len(found)),
+            ),
+            _checked_inputs=self._checked_inputs,
+        )

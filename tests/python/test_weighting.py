@@ -1,0 +1,356 @@
+"""Weighted draws against densities whose centers and predictions are known."""
+
+import copy
+import math
+import os
+import pickle
+
+import numpy as np
+import pytest
+from scipy import integrate, special, stats
+from sklearn.exceptions import ConvergenceWarning
+
+from bayespoint import BayesPointClassifier, VersionSpace, kernels
+
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+
+
+def angle(space, a, b):
+    """The angle between two unit vectors, by their difference: accurate for small ones."""
+    apart = np.subtract(a, b)
+    return 2 * math.asin(math.sqrt(max(0.0, apart @ (space.margins(apart) * space.y))) / 2)
+
+
+def power_center(powers):
+    """The mean of unit vectors of the positive orthant with the density prod(w_i**p_i).
+
+    The squares have a Dirichlet law of parameters (p_i + 1) / 2.
+    """
+    half = (np.asarray(powers) + 1) / 2
+    total = half.sum()
+    mean = np.exp(special.gammaln(half + 0.5) - special.gammaln(half))
+    return mean * math.exp(special.gammaln(total) - special.gammaln(total + 0.5))
+
+
+def log_power(powers):
+    return lambda margins: np.log(margins) @ np.asarray(powers)
+
+
+ORTHANT = VersionSpace(np.eye(3), [1, 1, -1])
+SIGNS = np.array([1.0, 1.0, -1.0])
+
+
+@pytest.fixture(scope="module")
+def octant():
+    return ORTHANT.sample(length=20_000.0, n_draws=5000, refresh="full", random_state=SEED)
+
+
+POWERS = [(2.0, 0.0, 0.0), (0.5, 3.0, 1.0), (-0.4, 0.3, 1.0)]
+
+
+@pytest.mark.parametrize("powers", POWERS)
+def test_center_of_a_power_of_the_margins(octant, powers):
+    found = ORTHANT.reweight(octant, log_power(powers), log=True)
+    exact = power_center(powers) * SIGNS
+    norm = math.sqrt(exact @ exact)
+    assert 1e-3 < found.center_error < 0.02
+    assert angle(ORTHANT, found.center, exact / norm) < 4 * found.center_error
+    assert found.center @ found.center == pytest.approx(1.0)
+    assert found.center_norm == pytest.approx(norm, abs=4 * found.center_error)
+    plain = ORTHANT.reweight(octant, lambda margins: np.exp(log_power(powers)(margins)))
+    np.testing.assert_allclose(plain.center, found.center, rtol=1e-10)
+    # The mean weight is a ratio of Beta functions.
+    half, even = (np.asarray(powers) + 1) / 2, np.full(3, 0.5)
+    ratio = special.gammaln(half).sum() - special.gammaln(half.sum())
+    ratio -= special.gammaln(even).sum() - special.gammaln(1.5)
+    spread = math.sqrt(found.weights.size / found.ess - 1) / math.sqrt(octant.ess)
+    assert found.log_mean_weight == pytest.approx(ratio, abs=5 * spread)
+    assert plain.log_mean_weight == pytest.approx(found.log_mean_weight)
+
+
+@pytest.mark.parametrize("powers", POWERS)
+def test_a_wrong_weighting_is_noticed(octant, powers):
+    """What the test above would say of the uniform law, and of weights in the wrong order."""
+    exact = power_center(powers) * SIGNS
+    exact /= math.sqrt(exact @ exact)
+    for wrong in (lambda margins: np.ones(len(margins)), _reversed(log_power(powers))):
+        found = ORTHANT.reweight(octant, wrong)
+        assert angle(ORTHANT, found.center, exact) > 8 * found.center_error
+
+
+def _reversed(log_weight):
+    return lambda margins: np.exp(log_weight(margins))[::-1]
+
+
+def test_the_error_of_the_center_is_as_large_as_it_says():
+    """Over many runs the true angles are as large as the estimates, in the mean of squares."""
+    exact = power_center((1.0, 0.0, 0.0)) * SIGNS
+    exact /= math.sqrt(exact @ exact)
+    true, estimated = [], []
+    for index in range(60):
+        run = ORTHANT.sample(
+            length=400.0, n_draws=100, refresh="full", random_state=1000 * SEED + index
+        )
+        found = ORTHANT.reweight(run, lambda margins: margins[:, 0])
+        true.append(angle(ORTHANT, found.center, exact) ** 2)
+        estimated.append(found.center_error**2)
+    # Two directions across, so 120 squares; the estimate itself has its own spread.
+    assert 0.6 < np.mean(true) / np.mean(estimated) < 1.6
+
+
+def test_a_wedge_by_quadrature():
+    """Two planes at an angle, with offset and softness: margins are what the docs say."""
+    gram = np.array([[1.0, 0.6], [0.6, 2.0]])
+    space = VersionSpace(gram, [1, -1], softness=[0.3, 0.1], offset=0.5)
+    full = gram + 0.5 + np.diag([0.3, 0.1])
+    root = np.linalg.cholesky(full)
+    signs = np.array([1.0, -1.0])
+
+    def margins_at(turn):
+        return signs * (root @ [math.cos(turn), math.sin(turn)])
+
+    def weight(margins):
+        return margins[:, 0] ** 2 + 3.0 * (margins[:, 1] > 1.0)
+
+    grid = np.linspace(-math.pi, math.pi, 400_001)
+    margins = signs * (np.stack([np.cos(grid), np.sin(grid)], axis=1) @ root.T)
+    density = np.where((margins > 0).all(axis=1), weight(margins), 0.0)
+    mean = integrate.trapezoid(density * np.array([np.cos(grid), np.sin(grid)]), grid)
+    exact = np.linalg.solve(root.T, mean / math.hypot(*mean))
+    # In two dimensions a ball goes to and fro at one speed.
+    run = space.sample(length=3000.0, n_draws=3000, random_state=SEED)
+    found = space.reweight(run, weight)
+    assert found.center_error < 0.01
+    assert angle(space, found.center, exact) < max(4 * found.center_error, 1e-3)
+    uniform = space.reweight(run, lambda margins: np.ones(len(margins)))
+    assert angle(space, uniform.center, exact) > 0.05
+
+
+def test_from_one_label_noise_to_another():
+    """Weights by the violated planes take the law of one transparency to that of another."""
+    m = 4
+    space = VersionSpace(np.eye(m), np.ones(m))
+    run = space.sample(
+        length=30_000.0, n_draws=8000, transparency=0.5, refresh="full", random_state=SEED
+    )
+    kappa = np.array([0.5, 0.5, 0.1, 0.1])  # of single examples: a billiard knows classes alone
+    found = space.reweight(run, lambda margins: ((kappa / 0.5) ** (margins < 0)).prod(axis=1))
+    drift = (1 - kappa) / (1 + kappa)
+    size = math.exp(special.gammaln(m / 2) - special.gammaln((m + 1) / 2)) / math.sqrt(math.pi)
+    assert angle(space, found.center, drift / math.hypot(*drift)) < 4 * found.center_error
+    assert found.center_norm == pytest.approx(size * math.hypot(*drift), rel=0.05)
+    assert found.log_mean_weight == pytest.approx(2 * math.log(1.1 / 1.5), abs=0.05)
+
+
+def test_equal_weights_are_the_plain_mean(octant):
+    found = ORTHANT.reweight(octant, lambda margins: np.full(len(margins), 7.0))
+    mean = octant.draws.mean(axis=(0, 1))
+    assert found.center_norm == pytest.approx(math.sqrt(mean @ mean))
+    np.testing.assert_allclose(found.center, mean / math.sqrt(mean @ mean))
+    assert found.ess == pytest.approx(20_000)
+    assert found.max_share == pytest.approx(1 / 20_000)
+    assert found.log_mean_weight == pytest.approx(math.log(7.0))
+
+
+def test_one_draw_may_be_all():
+    run = ORTHANT.sample(length=500.0, n_draws=50, refresh="full", random_state=SEED)
+
+    def first(margins):
+        weights = np.zeros(len(margins))
+        weights[3] = 5.0
+        return weights
+
+    with pytest.warns(ConvergenceWarning, match=r"worth 1 of 200 draws, the largest has a share"):
+        found = ORTHANT.reweight(run, first)
+    assert (found.ess, found.max_share) == (1.0, 1.0)
+    np.testing.assert_allclose(found.center, run.draws[0, 3])
+    assert found.weights.shape == (4, 50)
+    assert found.weights[0, 3] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("n", "equal", "warned"), [(100, 49, True), (100, 51, False), (20, 9, True), (20, 11, False)]
+)
+def test_few_effective_draws_warn(n, equal, warned, recwarn):
+    run = ORTHANT.sample(length=500.0, n_trajectories=1, n_draws=n, random_state=SEED)
+    recwarn.clear()
+    ORTHANT.reweight(run, lambda margins: (np.arange(len(margins)) < equal) * 1.0)
+    assert [w.category for w in recwarn] == [ConvergenceWarning] * warned
+
+
+def test_logarithms_do_not_underflow(octant):
+    plain = ORTHANT.reweight(octant, log_power((1.0, 0.0, 0.0)), log=True)
+    shifted = ORTHANT.reweight(octant, lambda margins: np.log(margins[:, 0]) - 5000.0, log=True)
+    np.testing.assert_allclose(shifted.weights, plain.weights)
+    assert shifted.log_mean_weight == pytest.approx(plain.log_mean_weight - 5000.0)
+    half = ORTHANT.reweight(
+        octant, lambda margins: np.where(margins[:, 0] > 0.5, 0.0, -np.inf), log=True
+    )
+    assert (half.weights > 0).mean() == pytest.approx(0.5, abs=0.05)  # Archimedes
+
+
+def test_bad_weights(octant):
+    def returning(value):
+        return lambda margins: value
+
+    n = 20_000
+    negative, infinite, missing = np.ones(n), np.ones(n), np.ones(n)
+    negative[7], infinite[8], missing[9] = -0.5, np.inf, np.nan
+    for value, text in [
+        (negative, r"weight must return finite numbers of at least 0; got -0\.5 for draw 7"),
+        (infinite, "finite numbers of at least 0; got inf for draw 8"),
+        (missing, "finite numbers of at least 0; got nan for draw 9"),
+        (np.ones(5), r"weight must return an array of shape \(20000,\); got shape \(5,\)"),
+        (np.ones((n, 1)), r"got shape \(20000, 1\)"),
+        (1.0, r"got shape \(\)"),
+        (np.zeros(n), "weight must be positive at some draw; got 0 at all 20000"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            ORTHANT.reweight(octant, returning(value))
+    with pytest.raises(ValueError, match="logarithms below infinity; got inf for draw 8"):
+        ORTHANT.reweight(octant, returning(infinite), log=True)
+    with pytest.raises(ValueError, match="logarithms below infinity; got nan for draw 9"):
+        ORTHANT.reweight(octant, returning(missing), log=True)
+    with pytest.raises(ValueError, match="weight must be positive at some draw"):
+        ORTHANT.reweight(octant, returning(np.full(n, -np.inf)), log=True)
+    with pytest.raises(TypeError, match="what weight returns must hold real numbers"):
+        ORTHANT.reweight(octant, returning(np.ones(n) * 1j))
+    with pytest.raises(TypeError, match=r"weight must be a callable; got 3\.0"):
+        ORTHANT.reweight(octant, 3.0)
+    with pytest.raises(TypeError, match="log must be True or False; got 1"):
+        ORTHANT.reweight(octant, returning(np.ones(n)), log=1)
+    with pytest.raises(TypeError, match="result must be a BilliardResult; got a ndarray"):
+        ORTHANT.reweight(octant.draws, returning(np.ones(n)))
+    with pytest.raises(ValueError, match="result must be of 2 examples; got one of 3"):
+        VersionSpace(np.eye(2), [1, -1]).reweight(octant, returning(np.ones(n)))
+    with pytest.raises(ZeroDivisionError):  # what the function raises is not swallowed
+        ORTHANT.reweight(octant, lambda margins: 1 / 0)
+
+
+def test_result_in_words(octant):
+    found = ORTHANT.reweight(octant, log_power((1.0, 0.0, 0.0)), log=True)
+    assert f"{found.ess:.4g}, by the weights alone" in found.summary()
+    assert repr(found).startswith("<WeightedResult: m=3, ")
+    assert found._repr_html_().startswith("<table>")
+
+
+# --- predictions ---
+
+
+def quarter(softness=0.0, n_draws=5000):
+    model = BayesPointClassifier(
+        kernels.Linear(),
+        fit_intercept=False,
+        softness=softness,
+        optimizer=None,
+        tol=0.005,
+        n_draws=n_draws,
+        refresh="full",
+        random_state=SEED,
+    )
+    return model.fit(np.eye(2), [True, False])
+
+
+def quarter_law(x, softness, power):
+    """Vote, mixture and decision value at x under the density margin**power of the first."""
+    scale = 1 + softness  # w = sqrt(scale) (cos t, -sin t) in the space of the dual coefficients
+    variance = x @ x + softness - x @ x / scale
+
+    def mean(value):
+        total = integrate.quad(lambda t: math.cos(t) ** power, 0, math.pi / 2)[0]
+
+        def integrand(t):
+            h = (x[0] * math.cos(t) - x[1] * math.sin(t)) / math.sqrt(scale)
+            return math.cos(t) ** power * value(h)
+
+        edge = math.atan2(x[0], x[1])
+        points = [edge] if 0 < edge < math.pi / 2 else None
+        return integrate.quad(integrand, 0, math.pi / 2, points=points, epsabs=1e-9)[0] / total
+
+    vote = mean(lambda h: math.copysign(1.0, h))
+    mixture = mean(lambda h: stats.t.cdf(math.sqrt(2) * h / math.sqrt(variance), 2))
+    first = math.sqrt(math.pi / 2) * mean(lambda h: h)
+    spread = 2 * mean(lambda h: h**2) - first**2
+    return vote, mixture, first / math.sqrt(spread + variance)
+
+
+@pytest.mark.parametrize("power", [0.0, 1.0, 4.0])
+def test_predictions_by_quadrature(power):
+    softness = 0.5
+    model = quarter(softness)
+    weighted = model.reweight(lambda margins: margins[:, 0] ** power)
+    points = np.array([[1.0, 0.8], [0.75, 1.0], [-0.2, 0.7], [2.0, -1.0]])
+    laws = np.array([quarter_law(x, softness, power) for x in points])
+    np.testing.assert_allclose(weighted._posterior.votes(points)[:, 0], laws[:, 0], atol=0.04)
+    probability = weighted.predict_proba(points, method="mixture")[:, 1]
+    np.testing.assert_allclose(probability, laws[:, 1], atol=0.01)
+    z = weighted.decision_function(points)
+    np.testing.assert_allclose(z, laws[:, 2], atol=0.05)
+    np.testing.assert_allclose(weighted.predict_proba(points)[:, 1], special.ndtr(z))
+    np.testing.assert_array_equal(weighted.predict(points), z > 0)
+    np.testing.assert_array_equal(weighted.predict(points, method="vote"), laws[:, 0] > 0)
+    assert weighted.score(points, z > 0) == 1.0
+    assert weighted.intercept_[0] == 0.0
+    if power == 4.0:  # and the weights matter
+        plain = model.reweight(lambda margins: np.ones(len(margins)))
+        assert np.abs(plain.decision_function(points) - laws[:, 2]).max() > 0.3
+        assert (plain.predict(points) != weighted.predict(points)).any()
+
+
+def test_equal_weights_predict_as_the_model_does():
+    rng = np.random.default_rng([SEED, 1])
+    X = rng.standard_normal((60, 2))
+    y = np.digitize(X[:, 0] + 0.3 * rng.standard_normal(60), [-0.5, 0.5])
+    for labels in (y, y > 0):
+        model = BayesPointClassifier(
+            kernels.RBF(1.0), softness=0.1, optimizer=None, label_noise=0.02, random_state=SEED
+        ).fit(X, labels)
+        weighted = model.reweight(lambda margins: np.ones(len(margins)))
+        new = rng.standard_normal((30, 2))
+        for method in ("moments", "mixture"):
+            np.testing.assert_allclose(
+                weighted.predict_proba(new, method=method),
+                model.predict_proba(new, method=method),
+                atol=0.03,  # the model's center is the mean along the path, not that of draws
+            )
+        vote = model.predict(new, method="vote")
+        np.testing.assert_array_equal(weighted.predict(new, method="vote"), vote)
+        assert (weighted.predict(new) == model.predict(new)).mean() > 0.9
+        assert weighted.dual_coef_.shape == model.dual_coef_.shape
+        np.testing.assert_allclose(weighted.intercept_, weighted.dual_coef_.sum(axis=1))
+        for again in (copy.deepcopy(weighted), pickle.loads(pickle.dumps(weighted))):
+            np.testing.assert_array_equal(again.predict(new), weighted.predict(new))
+    assert repr(weighted).startswith("<WeightedClassifier: <WeightedResult: m=60")
+
+
+def test_precomputed_kernels():
+    rng = np.random.default_rng([SEED, 2])
+    X, new = rng.standard_normal((30, 2)), rng.standard_normal((10, 2))
+    y = X[:, 0] > 0
+    settings = {"softness": 0.1, "optimizer": None, "random_state": SEED}
+    kernel = kernels.RBF(1.0)
+    ours = BayesPointClassifier(kernel, **settings).fit(X, y)
+    given = BayesPointClassifier("precomputed", **settings).fit(kernel(X), y)
+
+    def weight(margins):
+        return 1.0 * margins[:, 0]
+
+    np.testing.assert_allclose(
+        given.reweight(weight).decision_function(kernel(new, X)),
+        ours.reweight(weight).decision_function(new),
+        rtol=1e-6,
+    )
+    singular = BayesPointClassifier("precomputed", **settings | {"softness": 0.0})
+    singular.fit(X @ X.T, X @ [1.0, 2.0] > 0)
+    with pytest.raises(ValueError, match=r"reweight needs the kernel matrix.*VersionSpace"):
+        singular.reweight(weight)
+
+
+def test_refused_predictions():
+    weighted = quarter(n_draws=100).reweight(lambda margins: np.ones(len(margins)))
+    with pytest.raises(ValueError, match="method must be one of 'center', 'vote'; got 'gibbs'"):
+        weighted.predict([[0.0, 1.0]], method="gibbs")
+    with pytest.raises(ValueError, match="method must be one of 'moments', 'mixture'"):
+        weighted.predict_proba([[0.0, 1.0]], method="exact")
+    with pytest.raises(ValueError, match="3 features"):
+        weighted.predict([[0.0, 1.0, 2.0]])
