@@ -35,7 +35,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo gallery test test-rust test-python test-slow bench bench-peers bench-margin lint lint-rust lint-python \
+.PHONY: help venv build install demo gallery test test-rust test-python test-slow experiment bench bench-peers bench-margin lint lint-rust lint-python \
         format docs-check clean distclean check-cargo check-python
 
 help: ## list the targets
@@ -111,13 +111,17 @@ test-slow: install | check-cargo ## the statistical tests at full length (minute
 	BAYESPOINT_SLOW=1 $(VENV_PYTHON) -m pytest tests/python -m slow $(PYTEST_ARGS) \
 	  || [ $$? -eq 5 ] # 5: no test bears the mark
 
+EXPERIMENT ?=
+experiment: install ## a table or figure of the papers: make experiment EXPERIMENT="table-1 --quick"; alone: the list
+	@$(VENV_PYTHON) -m bayespoint.experiments $(EXPERIMENT)
+
 bench: | check-cargo ## criterion benches of the engine
 	$(CARGO) bench $(CARGO_ARGS)
 
 bench-peers: install ## the classifier against scikit-learn's: a table of error, calibration and time
-	@$(VENV_PYTHON) benches/peers/classifiers.py $(PEERS_ARGS)
+	@$(VENV_PYTHON) -m bayespoint.experiments comparison $(PEERS_ARGS)
 
-bench-margin: install ## hard margins against libsvm's: processor time and training errors (needs BAYESPOINT_DATA)
+bench-margin: install ## hard margins against libsvm's: processor time and training errors
 	@$(VENV_PYTHON) benches/peers/margin.py $(PEERS_ARGS)
 
 lint: lint-rust lint-python ## every check of form and types
@@ -142,7 +146,7 @@ docs-check: | check-cargo ## the crate's documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps
 
 clean: ## remove what was built, keep the environment
-	rm -rf dist demo_output .pytest_cache .mypy_cache .ruff_cache $(INSTALL_STAMP)
+	rm -rf dist demo_output experiments_output .pytest_cache .mypy_cache .ruff_cache $(INSTALL_STAMP)
 	@if command -v $(CARGO) >/dev/null 2>&1; then $(CARGO) clean; fi
 
 distclean: clean ## remove the environment too

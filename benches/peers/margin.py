@@ -1,7 +1,7 @@
 """Hard margins side by side: processor time of a fit and training errors, as a Markdown table.
 
 ``python benches/peers/margin.py`` where bayespoint is installed. The data are those of the
-papers' Table 1 (see `table1`), with the papers' length scales and up to 400 examples. libsvm has
+papers' Table 1, with the papers' length scales and up to 400 examples. libsvm has
 no hard margin: it gets C = 1e10, and 5 000 000 iterations at most. Its classifier has a free
 intercept; ours is timed with one and without. The time is that of the processor, all threads
 together and BLAS on one: what others do on the machine does not count.
@@ -10,10 +10,8 @@ together and BLAS on one: what others do on the machine does not count.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,9 +20,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from bayespoint import MaxMarginClassifier, kernels
-
-sys.path.insert(0, str(Path(__file__).parent))
-import table1
+from bayespoint.experiments import _sets
 
 EXAMPLES = 400
 
@@ -50,9 +46,9 @@ def main() -> None:
     ours = "{} intercept, ms | ratio | errors | violation"
     print(f"| data | m | SVC, ms | errors | {ours.format('free')} | {ours.format('no')} |")
     print(f"|---|{'---:|' * 11}", flush=True)
-    for name, used in table1.SETS.items():
-        n = min(EXAMPLES, len(np.concatenate(table1.split(name, 0)[2:])))
-        X, _, y, _ = table1.split(name, options.seed, n)
+    for name, used in _sets.SETS.items():
+        n = min(EXAMPLES, len(used.load()[1]))
+        X, _, y, _ = _sets.split(name, options.seed, n)
         rbf = kernels.RBF(used.sigma)
         rival = SVC(C=1e10, gamma=1 / (2 * used.sigma**2), max_iter=5_000_000)
         svc = timed(rival, X, y, options.repeats)

@@ -8,7 +8,69 @@ import sys
 import numpy as np
 import pytest
 
+import bayespoint.datasets
 from bayespoint.datasets import load_sonar
+
+BUNDLED = {
+    "heart": ((270, 13), {-1: 150, 1: 120}),
+    "diabetes": ((768, 8), {-1: 500, 1: 268}),
+    "banana": ((5300, 2), {-1: 2924, 1: 2376}),
+    "sonar": ((208, 60), {-1: 97, 1: 111}),
+    "ionosphere": ((351, 33), {-1: 126, 1: 225}),
+    "wisconsin": ((683, 9), {-1: 444, 1: 239}),
+}
+# Sums of all absolute values, computed from the published files.
+SUMS = {
+    "heart": 161586.5,
+    "diabetes": 276392.701,
+    "banana": 8962.030815211,
+    "sonar": 3510.8897,
+    "ionosphere": 5838.16895,
+    "wisconsin": 19353.0,
+}
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_bundled_data_have_the_published_shapes_and_classes(name):
+    load = getattr(bayespoint.datasets, f"load_{name}")
+    shape, counts = BUNDLED[name]
+    found = load()
+    X, y = load(return_X_y=True)
+
+    assert found.data.shape == X.shape == shape
+    assert found.data.flags.c_contiguous
+    assert np.abs(found.data).sum() == pytest.approx(SUMS[name], rel=1e-12)
+    labels, n = np.unique(y, return_counts=True)
+    assert dict(zip(labels.tolist(), n.tolist(), strict=True)) == counts
+    assert len(found.feature_names) == shape[1]
+    assert len(found.target_names) == 2
+    np.testing.assert_array_equal(found.data, X)
+    assert f"{shape[0]} examples" in found.DESCR
+    assert "Source: " in found.DESCR
+    assert "License: " in found.DESCR
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_bundled_data_hold_no_conflicting_duplicates(name):
+    X, y = getattr(bayespoint.datasets, f"load_{name}")(return_X_y=True)
+    labels = {}
+    for row, label in zip(map(tuple, X.tolist()), y.tolist(), strict=True):
+        assert labels.setdefault(row, label) == label
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_bundled_data_as_frames(name):
+    pytest.importorskip("pandas")
+    load = getattr(bayespoint.datasets, f"load_{name}")
+    frame = load(as_frame=True).frame
+    assert frame.shape == (BUNDLED[name][0][0], BUNDLED[name][0][1] + 1)
+    np.testing.assert_array_equal(frame.to_numpy()[:, :-1], load().data)
+
+
+def test_banana_is_standardized():
+    X, _ = bayespoint.datasets.load_banana(return_X_y=True)
+    np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-6)
+    np.testing.assert_allclose(X.std(axis=0), 1, atol=1e-3)
 
 
 def test_sonar_has_the_published_shape_and_classes():
@@ -92,3 +154,11 @@ def test_sonar_as_a_frame_without_pandas_says_what_to_do(monkeypatch):
 def test_load_sonar_takes_keywords_only():
     with pytest.raises(TypeError):
         load_sonar(True)
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+@pytest.mark.parametrize("argument", ["return_X_y", "as_frame"])
+def test_switches_are_true_or_false(name, argument):
+    load = getattr(bayespoint.datasets, f"load_{name}")
+    with pytest.raises(TypeError, match=f"{argument} must be True or False; got 'yes'"):
+        load(**{argument: "yes"})

@@ -1,0 +1,36 @@
+"""All experiments, by name, in the order of the papers."""
+
+from __future__ import annotations
+
+from bayespoint.experiments import (
+    bound_figures,
+    comparison,
+    convergence,
+    learning,
+    polygons,
+    soft,
+    sonar,
+    sparsity,
+    table_1,
+    toys,
+    wisconsin,
+)
+from bayespoint.experiments._framework import Experiment
+
+_MODULES = (
+    table_1,
+    bound_figures,
+    toys,
+    soft,
+    polygons,
+    learning,
+    sonar,
+    wisconsin,
+    sparsity,
+    convergence,
+    comparison,
+)
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment for module in _MODULES for experiment in module.EXPERIMENTS
+}

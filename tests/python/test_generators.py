@@ -1,0 +1,129 @@
+"""Generators of data follow the laws they state."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bayespoint import BayesPointClassifier, kernels
+from bayespoint.datasets import make_sets, make_teacher, make_waveform, make_words
+from taught import seed
+
+SHARED = os.environ.get("BAYESPOINT_DATA")
+
+
+def wave(peak):
+    return np.maximum(6 - abs(np.arange(1, 22) - peak), 0)
+
+
+def test_waveforms_have_breimans_moments():
+    """Mean and covariance of each class, in closed form: u uniform has mean 1/2, variance 1/12."""
+    n = 30_000
+    X, y = make_waveform(n, random_state=seed(1))
+    positive, negative = X[y == 1], X[y == -1]
+
+    assert abs(len(positive) / n - 1 / 3) < 5 * np.sqrt(2 / 9 / n)
+    mean = (wave(7) + wave(11)) / 2
+    cov = np.eye(21) + np.outer(wave(7) - wave(11), wave(7) - wave(11)) / 12
+    error = np.sqrt(np.diag(cov) / len(positive))
+    assert (abs(positive.mean(axis=0) - mean) < 5 * error).all()
+    spread = np.sqrt((np.outer(np.diag(cov), np.diag(cov)) + cov**2) / len(positive))
+    assert (abs(np.cov(positive.T) - cov) < 6 * spread).all()
+    # the others: peak 15 with 7 or with 11, half each
+    mean = (wave(15) + (wave(7) + wave(11)) / 2) / 2
+    assert (
+        abs(negative.mean(axis=0) - mean) < 5 * negative.std(axis=0) / np.sqrt(len(negative))
+    ).all()
+
+
+@pytest.mark.skipif(not SHARED, reason="BAYESPOINT_DATA is not set")
+def test_waveforms_are_those_of_the_benchmark():
+    """The class means of Rätsch's file and ours, standardized, agree."""
+    table = np.loadtxt(Path(SHARED, "waveform.csv"), delimiter=",", skiprows=1)
+    X, y = make_waveform(20_000, random_state=seed(2))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    for label in (-1, 1):
+        theirs, ours = table[table[:, -1] == label, :-1], X[y == label]
+        error = np.sqrt(theirs.var(axis=0) / len(theirs) + ours.var(axis=0) / len(ours))
+        assert (abs(theirs.mean(axis=0) - ours.mean(axis=0)) < 5 * error).all()
+
+
+def test_teacher_labels_its_examples():
+    X, y, w = make_teacher(5000, 7, return_teacher=True, random_state=seed(3))
+    assert np.linalg.norm(w) == pytest.approx(1)
+    assert (np.where(X @ w > 0, 1, -1) == y).all()
+    X, y, w = make_teacher(5000, 7, noise=0.2, return_teacher=True, random_state=seed(3))
+    flipped = np.mean(np.where(X @ w > 0, 1, -1) != y)
+    assert abs(flipped - 0.2) < 5 * np.sqrt(0.16 / 5000)
+    assert abs(X.mean()) < 5 / np.sqrt(X.size)
+    assert abs(X.var() - 1) < 5 * np.sqrt(2 / X.size)
+
+
+def test_words_hold_the_motif_where_the_label_says_so():
+    words, y = make_words(400, length=(4, 9), alphabet="xyz", motif="xyx", random_state=seed(4))
+    assert {len(word) for word in words} == set(range(4, 10))
+    assert set("".join(words)) == set("xyz")
+    assert [("xyx" in word) for word in words] == (y == 1).tolist()
+    assert 0.3 < (y == 1).mean() < 0.8
+
+
+def test_sets_are_labeled_by_the_majority():
+    sets, y = make_sets(2000, n_items=9, size=(1, 8), random_state=seed(5))
+    assert {len(one) for one in sets} == {1, 3, 5, 7}
+    assert set().union(*sets) == set(range(9))
+    single = {next(iter(one)): label for one, label in zip(sets, y, strict=True) if len(one) == 1}
+    teacher = {item for item, label in single.items() if label == 1}
+    assert len(teacher) == 4
+    most = [2 * len(one & teacher) > len(one) for one in sets]
+    assert most == (y == 1).tolist()
+
+
+@pytest.mark.parametrize(
+    ("draw", "kernel"),
+    [
+        (make_words, kernels.Spectrum(3)),
+        (make_sets, kernels.normalize(kernels.SetIntersection())),
+    ],
+)
+def test_symbolic_data_can_be_learned(draw, kernel):
+    X, y = draw(300, random_state=seed(6))
+    model = BayesPointClassifier(kernel, softness=0.1, optimizer=None, random_state=0)
+    model.fit(X[:200], y[:200])
+    errors = (model.predict(X[200:]) != y[200:]).sum()
+    assert errors < 25  # of 100, where guessing makes about 50
+
+
+@pytest.mark.parametrize("make", [make_waveform, make_teacher, make_words, make_sets])
+def test_seeds(make):
+    first, again, other = (make(20, random_state=s) for s in (1, 1, 2))
+    assert np.array_equal(first[1], again[1])
+    assert str(first[0]) == str(again[0])
+    assert str(first[0]) != str(other[0])
+    assert set(np.unique(first[1])) <= {-1, 1}
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (lambda: make_waveform(0), ValueError, "n_samples must be an integer of at least 1"),
+        (lambda: make_teacher(5, 0), ValueError, "n_features must be an integer of at least 1"),
+        (lambda: make_teacher(noise=0.5), ValueError, "noise must be"),
+        (lambda: make_teacher(return_teacher=1), TypeError, "return_teacher must be True or False"),
+        (lambda: make_words(alphabet="aa"), ValueError, "alphabet must have at least two"),
+        (lambda: make_words(alphabet=3), TypeError, "alphabet must be a string"),
+        (lambda: make_words(motif="xyz"), ValueError, "motif must not be empty and hold letters"),
+        (lambda: make_words(motif=""), ValueError, "motif must not be empty"),
+        (lambda: make_words(length=(3, 9)), ValueError, r"length\[0\] must be .* at least 4"),
+        (lambda: make_words(length=(9, 8)), ValueError, r"length\[1\] must be .* at least 9"),
+        (lambda: make_words(length=6), ValueError, "length must be a pair of integers"),
+        (lambda: make_sets(n_items=1), ValueError, "n_items must be an integer of at least 2"),
+        (lambda: make_sets(n_items=5), ValueError, r"size\[1\] must be at most n_items = 5; got 9"),
+        (lambda: make_sets(size=(4, 4)), ValueError, "size must be a range that holds an odd"),
+    ],
+)
+def test_bad_arguments(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call()
