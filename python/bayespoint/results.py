@@ -193,10 +193,11 @@ class BilliardResult:
                 f"({int(self.cycles[cycling[0]])} bounces in trajectory {cycling[0]}): the center "
                 "and the draws are not those of version space; a refresh breaks cycles"
             )
-        # A refresh leads everywhere in the end: then R-hat tells whether it has. And a run that met
-        # its tolerance may be too short to meet every plane.
+        # A refresh or a launch leads elsewhere in the end: then R-hat tells whether it has. And a run
+        # that met its tolerance may be too short to meet every plane.
         long = self.bounces >= BOUNCES_PER_PLANE * len(self.support)
-        long &= self.refresh == "none" and self.stop_reason != "tol"
+        bare = self.refresh == "none" and not self.escapes.any()
+        long &= bare and self.stop_reason != "tol"
         if (long & (self.missed > MAX_MISSED)).any():
             worst = int(np.argmax(np.where(long, self.missed, 0.0)))
             messages.append(

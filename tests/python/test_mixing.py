@@ -289,6 +289,7 @@ def test_a_trajectory_that_keeps_to_a_part_is_told():
     result = replace(run, refresh="none")
     assert result.complaints(None) == []
     assert replace(result, missed=missed, stop_reason="tol").complaints(None) == []
+    assert replace(result, missed=missed, escapes=result.bounces).complaints(None) == []
     (text,) = replace(result, missed=missed).complaints(None)
     assert (
         "trajectory 2 keeps to a part of version space: it never met planes that have 30 %" in text
