@@ -193,8 +193,8 @@ class BilliardResult:
                 f"({int(self.cycles[cycling[0]])} bounces in trajectory {cycling[0]}): the center "
                 "and the draws are not those of version space; a refresh breaks cycles"
             )
-        # A refresh or a launch leads elsewhere in the end: then R-hat tells whether it has. And a run
-        # that met its tolerance may be too short to meet every plane.
+        # A refresh or a launch leads elsewhere in the end: then R-hat tells whether it has. And a
+        # run that met its tolerance may be too short to meet every plane.
         long = self.bounces >= BOUNCES_PER_PLANE * len(self.support)
         bare = self.refresh == "none" and not self.escapes.any()
         long &= bare and self.stop_reason != "tol"
