@@ -499,8 +499,9 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, OnionMixin, WeightingMixin):
             what chance allows where draws are few, in a run that `tol` did not end: one that met
             its tolerance needs few effective draws. If the plane coordinates drifted by more
             than 1e-6: the Gram matrix is so ill-conditioned that softness is needed. If a
-            trajectory goes round a short cycle, or after 20 bounces for each plane has never met
-            those that have a tenth of the bounces of the others.
+            trajectory goes round a short cycle. If in a run without refresh that `tol` did not end
+            one has never met planes that have a tenth of the bounces of the others, though it had
+            100 bounces for each plane hit.
 
         Notes
         -----

@@ -282,9 +282,14 @@ def test_to_and_fro_fills_two_dimensions():
 
 def test_a_trajectory_that_keeps_to_a_part_is_told():
     x, y = cone(m=30, r=5)
-    result = space_of(x, y).sample(length=2000.0, random_state=SHIFT)
-    assert not any("keeps to a part" in text for text in result.complaints(None))
+    run = space_of(x, y).sample(length=3000.0, random_state=SHIFT)
+    assert (run.missed < 0.01).all()
     missed = np.array([0.0, 0.0, 0.3, 0.0])
+    assert replace(run, missed=missed).complaints(None) == []  # a refresh leads everywhere
+    result = replace(run, refresh="none")
+    assert result.complaints(None) == []
+    assert replace(result, missed=missed, stop_reason="tol").complaints(None) == []
+    assert replace(result, missed=missed, escapes=result.bounces).complaints(None) == []
     (text,) = replace(result, missed=missed).complaints(None)
     assert (
         "trajectory 2 keeps to a part of version space: it never met planes that have 30 %" in text
