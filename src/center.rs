@@ -70,6 +70,10 @@ pub(crate) struct Center {
     pub norm: f64,
     /// Standard error of the direction, radians.
     pub error: f64,
+    /// False where the trajectories differ more from each other than the pieces of each do: the path is then no longer than
+    /// a few times what it remembers, and no error made of it is to be trusted. It may have left the common start of all
+    /// trajectories by a small part of its way.
+    pub mixed: bool,
 }
 
 /// Sums of pieces.
@@ -132,13 +136,23 @@ pub(crate) fn center(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> Center {
         if n > 1.0 { (n / (n - 1.0) * sum).sqrt() / (length * norm) } else { f64::NAN }
     };
     let flown = sums.iter().filter(|sum| sum.length > 0.0);
+    let flown_count = flown.clone().count() as f64;
     let between = spread(&mut flown.map(|sum| across(&sum.integral, &sum.field, sum.length)));
     let pooled = spread(&mut trajectories.iter().flatten().map(|batch| {
         let field = batch.field.as_ref().expect("fields are filled before the center is formed");
         across(&batch.integral, field, batch.length)
     }));
+    // The variance of a trajectory's mean against that of a piece around it, both for one piece's length.
+    let (n, pieces) = (flown_count, trajectories.iter().map(Vec::len).sum::<usize>() as f64);
+    let mixed = n < 2.0 || pieces < 2.0 * n || {
+        let each = pieces / n;
+        let (apart, together) =
+            (between.powi(2) * (n - 1.0) / n, pooled.powi(2) * (pieces - 1.0) / pieces);
+        let within = (together - apart / each) / (n * (each - 1.0));
+        apart / each.powi(2) / (n - 1.0) <= within
+    };
     let scale = if square > 0.0 { square.sqrt().recip() } else { 0.0 };
     let dual = total.integral.iter().map(|x| x * scale).collect();
     // NaN loses against a number.
-    Center { dual, norm, error: between.max(pooled) }
+    Center { dual, norm, error: between.max(pooled), mixed }
 }

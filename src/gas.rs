@@ -397,9 +397,9 @@ fn measure<D: Dynamics>(
             runners.iter().any(|runner| runner.trajectory.tally().arrivals() >= limit.arrivals);
         let at_end = runners.iter().all(|runner| runner.trajectory.tally().path >= length);
         if let Some(tol) = settings.tol {
-            let error = estimate(crew, runners, control)?.error;
-            control.report(totals(runners).0 / runners.len() as f64, error);
-            if error <= tol {
+            let center = estimate(crew, runners, control)?;
+            control.report(totals(runners).0 / runners.len() as f64, center.error);
+            if center.error <= tol && center.mixed {
                 return Ok(StopReason::Tol);
             }
         }
