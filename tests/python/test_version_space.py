@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from bayespoint import BilliardResult, ConvergenceWarning, InfeasibleError, VersionSpace, results
+from bayespoint import (
+    BilliardResult,
+    ConvergenceWarning,
+    InfeasibleError,
+    VersionSpace,
+    kernels,
+    results,
+)
+from bayespoint.datasets import load_banana
 
 
 def cone(m=20, r=5, seed=0):
@@ -395,3 +403,18 @@ def test_few_draws_have_no_diagnostics():
     assert math.isnan(result.r_hat)
     assert math.isnan(result.ess)
     assert result.summary()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_corner_is_not_taken_for_the_whole(seed):
+    """All trajectories start in a corner of version space, which they take long to leave.
+
+    Meanwhile they agree on the center of the corner, closely.
+    """
+    X, y = load_banana(return_X_y=True)
+    some = np.random.default_rng(seed).permutation(len(X))[:400]
+    space = VersionSpace(kernels.RBF(0.5)(X[some]), y[some])
+    with pytest.warns(ConvergenceWarning):
+        result = space.sample(tol=0.05, max_bounces=30_000, random_state=seed)
+    assert result.stop_reason == "max_bounces"
+    assert result.r_hat > 1.5

@@ -133,8 +133,10 @@ def fly(
     length = _validation.real("length", length, low=0.0, low_open=True)
     space = VersionSpace(points @ points.T, y)
     with warnings.catch_warnings():
-        # One ball without refresh: its center is not asked for.
+        # One ball without refresh, which may go round a cycle: its flights are asked for, not its
+        # center.
         warnings.filterwarnings("ignore", "the trajectories disagree", ConvergenceWarning)
+        warnings.filterwarnings("ignore", ".*go round a short cycle", ConvergenceWarning)
         run = space.sample(
             n_trajectories=1,
             n_draws=max(4, math.ceil(length / SPACING)),
