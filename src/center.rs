@@ -61,6 +61,10 @@ pub(crate) fn fill_fields(gram: &Gram<'_>, batches: &mut [Batch], control: &Cont
     Ok(())
 }
 
+/// Largest variance of the means of halves, in variances of the pieces that they have four of: a quarter where pieces know
+/// nothing of each other, 1.5 where the path is five to six times as long as what is remembered, and 5 or more of a random walk.
+const MOST_APART: f64 = 1.5;
+
 /// The mean of unit weight vectors along the path of all trajectories.
 #[derive(Clone, Debug)]
 pub(crate) struct Center {
@@ -70,9 +74,9 @@ pub(crate) struct Center {
     pub norm: f64,
     /// Standard error of the direction, radians.
     pub error: f64,
-    /// False where the trajectories differ more from each other than the pieces of each do: the path is then no longer than
-    /// a few times what it remembers, and no error made of it is to be trusted. It may have left the common start of all
-    /// trajectories by a small part of its way.
+    /// False where the halves of the trajectories differ more from each other than the pieces of each do: the path is then
+    /// no longer than a few times what it remembers, and no error made of it is to be trusted. All trajectories may be on
+    /// their way from where they started together.
     pub mixed: bool,
 }
 
@@ -136,20 +140,34 @@ pub(crate) fn center(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> Center {
         if n > 1.0 { (n / (n - 1.0) * sum).sqrt() / (length * norm) } else { f64::NAN }
     };
     let flown = sums.iter().filter(|sum| sum.length > 0.0);
-    let flown_count = flown.clone().count() as f64;
     let between = spread(&mut flown.map(|sum| across(&sum.integral, &sum.field, sum.length)));
-    let pooled = spread(&mut trajectories.iter().flatten().map(|batch| {
-        let field = batch.field.as_ref().expect("fields are filled before the center is formed");
-        across(&batch.integral, field, batch.length)
-    }));
-    // The variance of a trajectory's mean against that of a piece around it, both for one piece's length.
-    let (n, pieces) = (flown_count, trajectories.iter().map(Vec::len).sum::<usize>() as f64);
-    let mixed = n < 2.0 || pieces < 2.0 * n || {
-        let each = pieces / n;
-        let (apart, together) =
-            (between.powi(2) * (n - 1.0) / n, pooled.powi(2) * (pieces - 1.0) / pieces);
-        let within = (together - apart / each) / (n * (each - 1.0));
-        apart / each.powi(2) / (n - 1.0) <= within
+    let residuals: Vec<f64> = trajectories
+        .iter()
+        .flatten()
+        .map(|batch| {
+            let field =
+                batch.field.as_ref().expect("fields are filled before the center is formed");
+            across(&batch.integral, field, batch.length)
+        })
+        .collect();
+    let pooled = spread(&mut residuals.iter().copied());
+    let (pieces, pieces_apart) = (residuals.len(), residuals.iter().sum::<f64>());
+    let mixed = {
+        let halves =
+            trajectories.iter().flat_map(|list| <[_; 2]>::from(list.split_at(list.len() / 2)));
+        let halves: Vec<&[Batch]> = halves.filter(|half| !half.is_empty()).collect();
+        // Of the mean of a half around the center, and of its pieces around it, for the length of one piece.
+        let (mut apart, mut within) = (0.0, 0.0);
+        for half in &halves {
+            let sum = Sum::of(m, half.iter());
+            let square = across(&sum.integral, &sum.field, sum.length);
+            let n = half.len() as f64;
+            apart += square / (n * n);
+            within -= square / n;
+        }
+        within += pieces_apart;
+        let (n, all) = (halves.len() as f64, pieces as f64);
+        all < 2.0 * n || apart / (n - 1.0) <= MOST_APART * within / (all - n)
     };
     let scale = if square > 0.0 { square.sqrt().recip() } else { 0.0 };
     let dual = total.integral.iter().map(|x| x * scale).collect();
