@@ -174,3 +174,50 @@ pub(crate) fn center(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> Center {
     // NaN loses against a number.
     Center { dual, norm, error: between.max(pooled), mixed }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand::rngs::ChaCha8Rng;
+    use rand_distr::{Distribution, StandardNormal};
+
+    /// Pieces of four paths across a fixed direction; on a path each step keeps `memory` of the last one and adds a drift.
+    fn mixed(memory: f64, drift: f64, seed: u64) -> bool {
+        const DIMENSIONS: usize = 6;
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let identity: Vec<f64> = (0..DIMENSIONS * DIMENSIONS)
+            .map(|k| if k / DIMENSIONS == k % DIMENSIONS { 1.0 } else { 0.0 })
+            .collect();
+        let gram = Gram::new(&identity, 0.0, vec![0.0; DIMENSIONS]).expect("valid");
+        let paths: Vec<Vec<Batch>> = (0..4)
+            .map(|_| {
+                let mut place = [0.0; DIMENSIONS];
+                (0..8)
+                    .map(|_| {
+                        for x in &mut place[1..] {
+                            let step: f64 = StandardNormal.sample(&mut rng);
+                            *x = memory * *x + 0.001 * (step + drift);
+                        }
+                        place[0] = 1.0;
+                        let integral = place.to_vec();
+                        Batch { field: Some(integral.clone()), integral, length: 1.0 }
+                    })
+                    .collect()
+            })
+            .collect();
+        center(&gram, &paths).mixed
+    }
+
+    /// Independent pieces are, walks away from a common start are not, on their own or all in one direction.
+    #[test]
+    fn walks_are_told_from_samples() {
+        let share = |memory: f64, drift: f64| {
+            (0..200).filter(|&seed| mixed(memory, drift, seed)).count() as f64 / 200.0
+        };
+        assert!(share(0.0, 0.0) > 0.99);
+        assert!(share(0.3, 0.0) > 0.9);
+        assert!(share(1.0, 0.0) < 0.02);
+        assert!(share(1.0, 2.0) < 0.01);
+    }
+}
