@@ -165,7 +165,7 @@ impl<'s> ActiveSet<'s> {
         &mut self,
         tol: f64,
         limit: usize,
-        enough: impl Fn(&Self) -> bool,
+        enough: impl Fn(&Self, (f64, f64)) -> bool,
         control: &Control,
     ) -> Result<End> {
         let patience = 100 + 2 * self.a.len();
@@ -174,11 +174,12 @@ impl<'s> ActiveSet<'s> {
             control.check()?;
             let violations = self.margins.iter().filter(|&&margin| margin <= 0.0).count();
             self.fewest_violations = self.fewest_violations.min(violations);
-            if self.changes >= limit || enough(self) {
+            let norms = self.norms();
+            if self.changes >= limit || enough(self, norms) {
                 return Ok(End::Stopped);
             }
-            // Where rounding decides, states could come again.
-            let value = self.objective();
+            // The objective, to be maximized. Where rounding decides, states could come again.
+            let value = norms.1 - 0.5 * norms.0;
             idle = if value > best { 0 } else { idle + 1 };
             best = best.max(value);
             if idle > patience {
@@ -268,22 +269,26 @@ impl<'s> ActiveSet<'s> {
         if self.bounds.free_bias && self.free.is_empty() {
             return self.choose_pair(tol);
         }
-        let mut misses: Vec<(f64, usize)> = (0..self.a.len())
-            .filter(|&i| self.place[i] != Place::Free)
-            .map(|i| (self.miss(i), i))
-            .filter(|(miss, _)| miss.abs() > tol)
-            .collect();
-        let relative = |&(miss, i): &(f64, usize)| miss.abs() / self.lengths[i];
-        while let Some(k) =
-            (0..misses.len()).max_by(|&a, &b| relative(&misses[a]).total_cmp(&relative(&misses[b])))
-        {
-            let (miss, i) = misses[k];
+        let mut hidden = vec![false; self.a.len()];
+        loop {
+            let mut best: Option<(f64, usize, f64)> = None;
+            for i in 0..self.a.len() {
+                let miss = self.miss(i);
+                let relative = miss.abs() / self.lengths[i];
+                if miss.abs() > tol
+                    && best.is_none_or(|(most, ..)| relative > most)
+                    && self.place[i] != Place::Free
+                    && !hidden[i]
+                {
+                    best = Some((relative, i, miss));
+                }
+            }
+            let (_, i, miss) = best?;
             if miss.abs() > self.rounding(i) {
                 return Some((i, miss.signum()));
             }
-            misses.swap_remove(k);
+            hidden[i] = true;
         }
-        None
     }
 
     /// Where no example is free nothing fixes the bias: the two examples that contradict each other most. One of them gets
@@ -364,12 +369,15 @@ impl<'s> ActiveSet<'s> {
             break;
         }
         self.follow(&before, self.bias - bias_before);
-        let alone = self.bounds.free_bias && self.free.is_empty();
-        if alone && self.a[e] > 0.0 && self.a[e] < self.bounds.cost {
-            // The last that kept the balance has gone: the bias is free to give e its margin.
-            self.move_bias(self.space.sign(e) * (1.0 - self.margins[e]));
-            self.free.push_first(e);
-            self.place[e] = Place::Free;
+        if self.bounds.free_bias && self.free.is_empty() {
+            // The last that kept the balance has gone. The bias is free to give e its margin, unless both arrived at a bound.
+            if self.a[e] > 0.0 && self.a[e] < self.bounds.cost {
+                self.move_bias(self.space.sign(e) * (1.0 - self.margins[e]));
+                self.free.push_first(e);
+                self.place[e] = Place::Free;
+            } else {
+                self.put(e, if self.a[e] > 0.0 { Place::Upper } else { Place::Lower });
+            }
         }
         Ok(endless)
     }
@@ -403,14 +411,16 @@ impl<'s> ActiveSet<'s> {
         let gram = self.space.gram();
         let mut change = vec![bias; self.a.len()];
         let mut total = 0.0;
+        let mut terms = Vec::with_capacity(before.len());
         for &(i, old) in before {
             let step = self.space.sign(i) * (self.a[i] - old);
             if step != 0.0 {
-                dot::axpy(gram.arch(), step, gram.row(i), &mut change);
+                terms.push((step, gram.row(i)));
                 change[i] += step * gram.softness()[i];
                 total += step;
             }
         }
+        dot::axpy_all(gram.arch(), &terms, &mut change);
         let lift = gram.offset() * total;
         for ((margin, y), change) in self.margins.iter_mut().zip(self.space.labels()).zip(&change) {
             *margin += f64::from(*y) * (change + lift);
@@ -445,12 +455,6 @@ impl<'s> ActiveSet<'s> {
         let weighted = self.dot(&self.a, &self.margins);
         let square = weighted - self.bias * self.balance(|_| true);
         (square.max(0.0), self.a.iter().sum())
-    }
-
-    /// The objective, to be maximized.
-    fn objective(&self) -> f64 {
-        let (square, total) = self.norms();
-        total - 0.5 * square
     }
 
     fn free_residual(&self) -> f64 {

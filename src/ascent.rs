@@ -4,6 +4,8 @@
     reason = "vector code must end up in the function compiled for its instruction set"
 )]
 
+use pulp::{Simd, WithSimd};
+
 use crate::active_set::Bounds;
 use crate::control::Control;
 use crate::error::Result;
@@ -26,8 +28,6 @@ pub(crate) struct Ascent<'s> {
     /// |φ_i|², the shift included, and its inverse.
     squares: Vec<f64>,
     inverse_squares: Vec<f64>,
-    /// What the exact step of each coordinate gains.
-    gains: Vec<f64>,
     fewest_violations: usize,
 }
 
@@ -46,7 +46,6 @@ impl<'s> Ascent<'s> {
             signs: (0..m).map(|i| space.sign(i)).collect(),
             inverse_squares: squares.iter().map(|square| square.recip()).collect(),
             squares,
-            gains: vec![0.0; m],
             fewest_violations: m,
         }
     }
@@ -67,14 +66,18 @@ impl<'s> Ascent<'s> {
     ///
     /// [`crate::Error::Interrupted`].
     pub(crate) fn run(&mut self, steps: usize, control: &Control) -> Result<usize> {
+        let mut best = self.follow(0, 0.0);
         for taken in 0..steps {
             if taken % 16 == 0 {
                 control.check()?;
                 let violations = self.margins.iter().filter(|&&margin| margin <= 0.0).count();
                 self.fewest_violations = self.fewest_violations.min(violations);
             }
-            let Some(i) = self.best() else { return Ok(taken) };
-            self.step(i);
+            let Some(i) = best else { return Ok(taken) };
+            let slack = 1.0 - self.margins[i];
+            let step = Self::best_step(slack, self.inverse_squares[i], self.a[i], self.cost);
+            self.a[i] += step;
+            best = self.follow(i, step);
         }
         Ok(steps)
     }
@@ -85,48 +88,69 @@ impl<'s> Ascent<'s> {
         (slack * inverse_square).max(-a).min(cost - a)
     }
 
-    /// The coordinate whose step raises the objective most, if any does.
-    fn best(&mut self) -> Option<usize> {
-        let Self { cost, a, margins, squares, inverse_squares, gains, .. } = self;
-        let largest = self.space.gram().arch().dispatch(
-            #[inline(always)]
-            || {
-                let sizes = squares.iter().zip(inverse_squares.iter());
-                let each = a.iter().zip(margins.iter()).zip(sizes);
-                for (gain, ((&a, &margin), (&square, &inverse))) in gains.iter_mut().zip(each) {
-                    let slack = 1.0 - margin;
-                    let step = Self::best_step(slack, inverse, a, *cost);
-                    *gain = step * (slack - 0.5 * square * step);
-                }
-                let mut lanes = [0.0; LANES];
-                let (chunks, rest) = gains.as_chunks::<LANES>();
-                for chunk in chunks {
-                    for (lane, &gain) in lanes.iter_mut().zip(chunk) {
-                        *lane = if gain > *lane { gain } else { *lane };
-                    }
-                }
-                lanes.iter().chain(rest).fold(0.0, |largest: f64, &gain| largest.max(gain))
-            },
-        );
-        if largest > 0.0 { self.gains.iter().position(|&gain| gain >= largest) } else { None }
+    /// What the exact step of a coordinate gains, by its squared length and the inverse of that.
+    #[inline(always)]
+    fn gain(margin: f64, a: f64, (square, inverse): (f64, f64), cost: f64) -> f64 {
+        let slack = 1.0 - margin;
+        let step = Self::best_step(slack, inverse, a, cost);
+        step * (slack - 0.5 * square * step)
     }
 
-    fn step(&mut self, i: usize) {
+    /// Moves the margins along with multiplier i. Returns the coordinate whose step would now raise the objective most, if
+    /// any would.
+    fn follow(&mut self, i: usize, step: f64) -> Option<usize> {
         let gram = self.space.gram();
-        let slack = 1.0 - self.margins[i];
-        let step = Self::best_step(slack, self.inverse_squares[i], self.a[i], self.cost);
-        self.a[i] += step;
+        self.margins[i] += step * gram.softness()[i];
         let signed = step * self.signs[i];
         let lift = signed * (gram.offset() + self.shift);
-        let (margins, signs, row) = (&mut self.margins, &self.signs, gram.row(i));
-        gram.arch().dispatch(
-            #[inline(always)]
-            || {
-                for ((margin, k), sign) in margins.iter_mut().zip(row).zip(signs) {
-                    *margin += sign * (signed * k + lift);
-                }
-            },
-        );
-        self.margins[i] += step * gram.softness()[i];
+        let row = gram.row(i);
+        gram.arch().dispatch(Follow { ascent: self, row, signed, lift })
+    }
+}
+
+/// [`Ascent::follow`], vectorized.
+struct Follow<'f, 's> {
+    ascent: &'f mut Ascent<'s>,
+    row: &'f [f64],
+    /// The change of the signed multiplier, and what it adds to all kernel values' share.
+    signed: f64,
+    lift: f64,
+}
+
+impl WithSimd for Follow<'_, '_> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Option<usize> {
+        let Self { ascent, row, signed, lift } = self;
+        let cost = ascent.cost;
+        let (signs, sign_rest) = ascent.signs.as_chunks::<LANES>();
+        let (row, row_rest) = row.as_chunks::<LANES>();
+        let (a, a_rest) = ascent.a.as_chunks::<LANES>();
+        let (squares, square_rest) = ascent.squares.as_chunks::<LANES>();
+        let (inverses, inverse_rest) = ascent.inverse_squares.as_chunks::<LANES>();
+        let (margins, margin_rest) = ascent.margins.as_chunks_mut::<LANES>();
+        let (mut most, mut which) = ([0.0; LANES], [0; LANES]);
+        let mut first = 0;
+        let blocks = margins.iter_mut().zip(signs).zip(row).zip(a).zip(squares).zip(inverses);
+        for (((((margins, signs), row), a), squares), inverses) in blocks {
+            for l in 0..LANES {
+                margins[l] += signs[l] * (signed * row[l] + lift);
+                let gain = Ascent::gain(margins[l], a[l], (squares[l], inverses[l]), cost);
+                let better = gain > most[l];
+                most[l] = if better { gain } else { most[l] };
+                which[l] = if better { first } else { which[l] };
+            }
+            first += LANES;
+        }
+        for (l, margin) in margin_rest.iter_mut().enumerate() {
+            *margin += sign_rest[l] * (signed * row_rest[l] + lift);
+            let gain = Ascent::gain(*margin, a_rest[l], (square_rest[l], inverse_rest[l]), cost);
+            if gain > most[l] {
+                (most[l], which[l]) = (gain, first);
+            }
+        }
+        let best = (0..LANES).fold(0, |best, l| if most[l] > most[best] { l } else { best });
+        (most[best] > 0.0).then(|| which[best] + best)
     }
 }

@@ -51,9 +51,11 @@ impl Cholesky {
         self.rows.push(forwarded);
     }
 
-    /// Takes member `k` out: plane rotations make the rows below triangular again.
-    pub(crate) fn remove(&mut self, k: usize) {
+    /// Takes member `k` out: plane rotations make the rows below triangular again. `carried = L⁻¹ b` goes along, to what
+    /// it is without the member.
+    pub(crate) fn remove(&mut self, k: usize, carried: &mut Vec<f64>) {
         self.rows.remove(k);
+        debug_assert_eq!(carried.len(), self.rows.len() + 1);
         let mut rotations: Vec<(f64, f64)> = Vec::with_capacity(self.rows.len() - k);
         for i in k..self.rows.len() {
             let row = &mut self.rows[i];
@@ -66,8 +68,13 @@ impl Cholesky {
             let r = x.hypot(y);
             row[i] = r;
             row.pop();
-            rotations.push((x / r, y / r));
+            let (cos, sin) = (x / r, y / r);
+            let (x, y) = (carried[i], carried[i + 1]);
+            carried[i] = cos * x + sin * y;
+            carried[i + 1] = cos * y - sin * x;
+            rotations.push((cos, sin));
         }
+        carried.pop();
     }
 }
 
@@ -83,7 +90,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes and goes, Q Q⁻¹ b = b for the members that are left.
+        /// Whatever comes and goes, Q Q⁻¹ b = b for the members that are left, and what is carried along is L⁻¹ b.
         #[test]
         fn solves_for_the_members(
             points in prop::collection::vec((-3.0..3.0f64, -3.0..3.0f64), 1..40),
@@ -91,17 +98,20 @@ mod tests {
         ) {
             let mut factor = Cholesky::new(Arch::new());
             let mut members: Vec<usize> = Vec::new();
+            let mut carried: Vec<f64> = Vec::new();
             let mut gone = leaving.iter();
             for i in 0..points.len() {
                 let mut column: Vec<f64> =
                     members.iter().map(|&j| entry(&points, j, i)).collect();
                 factor.forward(&mut column);
                 let pivot = entry(&points, i, i) - column.iter().map(|x| x * x).sum::<f64>();
+                let known: f64 = carried.iter().zip(&column).map(|(a, b)| a * b).sum();
+                carried.push(((i as f64).cos() - known) / pivot.sqrt());
                 factor.push(column, pivot);
                 members.push(i);
                 if i % 3 == 2 && let Some(number) = gone.next() {
                     let k = number % members.len();
-                    factor.remove(k);
+                    factor.remove(k, &mut carried);
                     members.remove(k);
                 }
             }
@@ -111,6 +121,11 @@ mod tests {
             for (k, &i) in members.iter().enumerate() {
                 let back: f64 = members.iter().zip(&x).map(|(&j, x)| entry(&points, i, j) * x).sum();
                 prop_assert!((back - b[k]).abs() < 1e-9, "{back} {}", b[k]);
+            }
+            let mut fresh: Vec<f64> = members.iter().map(|&i| (i as f64).cos()).collect();
+            factor.forward(&mut fresh);
+            for (old, new) in carried.iter().zip(&fresh) {
+                prop_assert!((old - new).abs() < 1e-9, "{old} {new}");
             }
         }
     }

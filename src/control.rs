@@ -1,6 +1,8 @@
 //! Stop flag and progress, shared between the caller and the workers.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
@@ -10,10 +12,39 @@ use crate::error::{Error, Result};
 /// few dozen O(m) steps and returns [`Error::Interrupted`].
 #[derive(Debug, Default)]
 pub struct Control {
+    listener: Option<Listener>,
     stop: AtomicBool,
     bounces: AtomicU64,
     length: AtomicU64,
     center_error: AtomicU64,
+}
+
+/// What the checks ask now and then.
+struct Listener {
+    ear: Box<dyn Fn() -> bool + Send + Sync>,
+    every: Duration,
+    began: Instant,
+    /// When to ask next, nanoseconds after the beginning.
+    next: AtomicU64,
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listener").field("every", &self.every).finish_non_exhaustive()
+    }
+}
+
+impl Listener {
+    /// Whether the time has come and `ear` says that all is to stop.
+    fn asks_to_stop(&self) -> bool {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let now = self.began.elapsed();
+        if nanos(now) < self.next.load(Ordering::Relaxed) {
+            return false;
+        }
+        self.next.store(nanos(now + self.every), Ordering::Relaxed);
+        (self.ear)()
+    }
 }
 
 impl Control {
@@ -22,6 +53,14 @@ impl Control {
         let control = Self::default();
         control.center_error.store(f64::NAN.to_bits(), Ordering::Relaxed);
         control
+    }
+
+    /// A flag that is raised when `ear` returns true. The checks themselves call it, on their thread, not more often than
+    /// `every` so many seconds: for work on one thread, where nobody else could listen.
+    pub fn listening(every: Duration, ear: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        let next = AtomicU64::new(u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
+        let listener = Listener { ear: Box::new(ear), every, began: Instant::now(), next };
+        Self { listener: Some(listener), ..Self::new() }
     }
 
     /// Asks all workers to stop.
@@ -34,7 +73,14 @@ impl Control {
     /// [`Error::Interrupted`] once the flag is raised.
     #[inline]
     pub fn check(&self) -> Result<()> {
-        if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        if self.listener.as_ref().is_some_and(Listener::asks_to_stop) {
+            self.interrupt();
+            return Err(Error::Interrupted);
+        }
+        Ok(())
     }
 
     /// Bounces of all trajectories so far.
@@ -59,5 +105,30 @@ impl Control {
     pub(crate) fn report(&self, length: f64, center_error: f64) {
         self.length.store(length.to_bits(), Ordering::Relaxed);
         self.center_error.store(center_error.to_bits(), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_ask_the_listener_now_and_then() {
+        use std::sync::Arc;
+        let asked = Arc::new(AtomicU64::new(0));
+        let counter = Arc::clone(&asked);
+        let control = Control::listening(Duration::from_millis(5), move || {
+            counter.fetch_add(1, Ordering::Relaxed) >= 1
+        });
+        assert!(control.check().is_ok());
+        let began = Instant::now();
+        let mut checks = 0u64;
+        while control.check().is_ok() {
+            checks += 1;
+            assert!(began.elapsed() < Duration::from_secs(10));
+        }
+        assert!(matches!(control.check(), Err(Error::Interrupted)));
+        assert!(began.elapsed() >= Duration::from_millis(5));
+        assert_eq!(asked.load(Ordering::Relaxed), 2, "after {checks} checks");
     }
 }

@@ -130,12 +130,57 @@ pub(crate) fn axpy(arch: Arch, a: f64, x: &[f64], y: &mut [f64]) {
     );
 }
 
+/// `y ← y + a p + b q + c r + d s`.
+struct AddFour<'a>(&'a [(f64, &'a [f64]); 4], &'a mut [f64]);
+
+impl WithSimd for AddFour<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let [(a, p), (b, q), (c, r), (d, s)] = *self.0;
+        for ((((y, p), q), r), s) in self.1.iter_mut().zip(p).zip(q).zip(r).zip(s) {
+            *y += (a * p + b * q) + (c * r + d * s);
+        }
+    }
+}
+
+/// `y ← y + Σ_k a_k x_k`: vectors four at a time, for y to be read and written a fourth as often.
+///
+/// # Panics
+///
+/// When the lengths differ.
+pub(crate) fn axpy_all(arch: Arch, terms: &[(f64, &[f64])], y: &mut [f64]) {
+    assert!(terms.iter().all(|(_, x)| x.len() == y.len()));
+    let (fours, rest) = terms.as_chunks::<4>();
+    for four in fours {
+        arch.dispatch(AddFour(four, y));
+    }
+    for (a, x) in rest {
+        axpy(arch, *a, x, y);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn axpy_all_agrees_with_the_plain_sum(
+            rows in prop::collection::vec(prop::collection::vec(-1.0..1.0f64, 37), 0..14),
+        ) {
+            let terms: Vec<(f64, &[f64])> =
+                rows.iter().map(|row| (row[0] - 0.3, row.as_slice())).collect();
+            let mut sum = vec![0.5; 37];
+            axpy_all(Arch::new(), &terms, &mut sum);
+            for (j, sum) in sum.iter().enumerate() {
+                let plain: f64 = terms.iter().map(|(a, row)| a * row[j]).sum();
+                prop_assert!((sum - 0.5 - plain).abs() < 1e-13);
+            }
+        }
+
         #[test]
         fn dot_agrees_with_the_plain_sum(pairs in prop::collection::vec((-1.0..1.0f64, -1.0..1.0f64), 0..300)) {
             let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();

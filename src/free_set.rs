@@ -16,6 +16,8 @@ pub(crate) struct FreeSet<'s> {
     shift: f64,
     members: Vec<usize>,
     factor: Cholesky,
+    /// `L⁻¹ y_F` with a free bias, zeros without: its square is `y_F Q_FF⁻¹ y_F`.
+    balance: Vec<f64>,
 }
 
 /// A direction in which the free multipliers keep their margins while one more moves.
@@ -36,7 +38,7 @@ impl<'s> FreeSet<'s> {
     pub(crate) fn new(space: &'s VersionSpace<'s>, free_bias: bool) -> Self {
         let shift = if free_bias { mean_diagonal(space) } else { 0.0 };
         let factor = Cholesky::new(space.gram().arch());
-        Self { space, free_bias, shift, members: Vec::new(), factor }
+        Self { space, free_bias, shift, members: Vec::new(), factor, balance: Vec::new() }
     }
 
     /// The free examples, in the order in which they came.
@@ -57,8 +59,7 @@ impl<'s> FreeSet<'s> {
         let pivot = square - self.dot(&forwarded, &forwarded);
         let independent = pivot > CARE * square;
         if independent {
-            self.factor.push(forwarded, pivot);
-            self.members.push(i);
+            self.append(i, forwarded, pivot);
         }
         independent
     }
@@ -66,19 +67,24 @@ impl<'s> FreeSet<'s> {
     /// Adds an example to an empty set.
     pub(crate) fn push_first(&mut self, i: usize) {
         debug_assert!(self.is_empty());
-        self.factor.push(Vec::new(), self.entry(i, i));
-        self.members.push(i);
+        self.append(i, Vec::new(), self.entry(i, i));
     }
 
     /// Adds an example that moved in a direction with curvature.
     pub(crate) fn push(&mut self, i: usize, direction: Direction) {
-        self.factor.push(direction.forwarded, direction.pivot);
+        self.append(i, direction.forwarded, direction.pivot);
+    }
+
+    fn append(&mut self, i: usize, forwarded: Vec<f64>, pivot: f64) {
+        let lack = self.sign(i) - self.dot(&self.balance, &forwarded);
+        self.balance.push(lack / pivot.sqrt());
+        self.factor.push(forwarded, pivot);
         self.members.push(i);
     }
 
     /// Takes member number `k` out and returns it.
     pub(crate) fn remove(&mut self, k: usize) -> usize {
-        self.factor.remove(k);
+        self.factor.remove(k, &mut self.balance);
         self.members.remove(k)
     }
 
@@ -89,25 +95,25 @@ impl<'s> FreeSet<'s> {
         self.factor.forward(&mut forwarded);
         let square = self.entry(e, e);
         let mut pivot = square - self.dot(&forwarded, &forwarded);
+        let mut lack = self.sign(e) - self.dot(&self.balance, &forwarded);
+        let care = pivot < CARE * square;
         let mut q = forwarded.clone();
-        self.factor.backward(&mut q);
-        if pivot < CARE * square {
+        if care {
+            self.factor.backward(&mut q);
             pivot = self.refine(e, &column, &mut q);
+            lack = self.sign(e) - self.dot(&self.signs(), &q);
         }
-        let mut curvature = pivot;
-        let mut bias = 0.0;
-        let mut rates: Vec<f64> = q.iter().map(|q| -sign * q).collect();
-        if self.free_bias {
-            let (signs, v) = self.balance();
-            let lack = self.space.sign(e) - self.dot(&signs, &q);
-            let weight = self.dot(&signs, &v);
-            bias = sign * lack / weight;
-            curvature += lack * lack / weight;
-            rates.iter_mut().zip(&v).for_each(|(rate, v)| *rate -= bias * v);
+        let weight = self.dot(&self.balance, &self.balance);
+        let bias = if self.free_bias { sign * lack / weight } else { 0.0 };
+        let mut rates = self.balance.clone();
+        if care {
+            self.factor.backward(&mut rates);
         }
-        if pivot <= 0.0 {
-            curvature = 0.0;
+        rates.iter_mut().zip(&q).for_each(|(rate, q)| *rate = -sign * q - bias * *rate);
+        if !care {
+            self.factor.backward(&mut rates);
         }
+        let curvature = if pivot > 0.0 { pivot + sign * lack * bias } else { 0.0 };
         Direction { forwarded, pivot, rates, bias, curvature }
     }
 
@@ -142,22 +148,25 @@ impl<'s> FreeSet<'s> {
     /// Solves `Q_FF x + y_F b = goal`, and `y_F · x = balance` with a free bias (b = 0 without).
     pub(crate) fn solve(&self, goal: Vec<f64>, balance: f64) -> (Vec<f64>, f64) {
         let mut x = goal;
-        self.factor.solve(&mut x);
-        if !self.free_bias {
-            return (x, 0.0);
+        self.factor.forward(&mut x);
+        let mut bias = 0.0;
+        if self.free_bias {
+            let weight = self.dot(&self.balance, &self.balance);
+            bias = (self.dot(&self.balance, &x) - balance) / weight;
+            dot::axpy(self.space.gram().arch(), -bias, &self.balance, &mut x);
         }
-        let (signs, v) = self.balance();
-        let bias = (self.dot(&signs, &x) - balance) / self.dot(&signs, &v);
-        dot::axpy(self.space.gram().arch(), -bias, &v, &mut x);
+        self.factor.backward(&mut x);
         (x, bias)
     }
 
-    /// `y_F` and `Q_FF⁻¹ y_F`.
-    fn balance(&self) -> (Vec<f64>, Vec<f64>) {
-        let signs: Vec<f64> = self.members.iter().map(|&i| self.space.sign(i)).collect();
-        let mut v = signs.clone();
-        self.factor.solve(&mut v);
-        (signs, v)
+    /// y_i with a free bias, zero without.
+    fn sign(&self, i: usize) -> f64 {
+        if self.free_bias { self.space.sign(i) } else { 0.0 }
+    }
+
+    /// y_F with a free bias, zeros without.
+    fn signs(&self) -> Vec<f64> {
+        self.members.iter().map(|&i| self.sign(i)).collect()
     }
 
     /// `Q_ij = y_i y_j (K_ij + shift)`.

@@ -74,9 +74,8 @@ fn longest(space: &VersionSpace<'_>) -> f64 {
     (0..gram.len()).map(|i| gram.diagonal(i)).fold(0.0, f64::max).sqrt()
 }
 
-/// `|w| / Σ a`; no hard margin exceeds it.
-fn bound(set: &ActiveSet<'_>) -> f64 {
-    let (square, total) = set.norms();
+/// `|w| / Σ a` from `|w|²` and `Σ a`; no hard margin exceeds it.
+fn bound((square, total): (f64, f64)) -> f64 {
     if total > 0.0 { square.sqrt() / total } else { f64::INFINITY }
 }
 
@@ -157,8 +156,8 @@ fn search<'s>(
     set.start_from(ascent.multipliers(), control)?;
     let limit = settings.max_iter - steps;
     let least = SMALLEST_MARGIN * longest(space);
-    let enough = |set: &ActiveSet<'_>| {
-        hard && (bound(set) < least || near > 0.0 && gap(set, space, bounds) <= near)
+    let enough = |set: &ActiveSet<'_>, norms: (f64, f64)| {
+        hard && (bound(norms) < least || near > 0.0 && gap(set, space, bounds) <= near)
     };
     for _ in 0..ROUNDS {
         let before = set.changes();
@@ -175,7 +174,7 @@ fn search<'s>(
         }
     }
     let smallest = smallest_margin(&set, space, settings.free_bias);
-    if hard && (smallest <= 0.0 || smallest.is_nan() || bound(&set) < least) {
+    if hard && (smallest <= 0.0 || smallest.is_nan() || bound(set.norms()) < least) {
         return Err(infeasible(&set, space, None, ascent.fewest_violations(), control)?);
     }
     let iterations = steps + set.changes();
@@ -220,7 +219,7 @@ pub fn max_margin(
         bias: set.bias(),
         norm,
         margin: smallest * scale,
-        bound: bound(&set),
+        bound: bound(set.norms()),
         gap: gap(&set, space, bounds),
         kkt,
         iterations,

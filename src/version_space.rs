@@ -233,6 +233,14 @@ fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
         if roles[i] != Role::Alone {
             continue;
         }
+        // Nearly always nobody coincides with i. Seen without branches, in vectors.
+        let (row, offset) = (&gram.row(i)[i + 1..], gram.offset());
+        let least = squares[i] * (1.0 - 8.0 * f64::EPSILON);
+        let close = |k: &f64, square: &f64| (k + offset).powi(2) >= least * square * 0.999;
+        let pairs = row.iter().zip(&squares[i + 1..]);
+        if !pairs.fold(false, |any, (k, square)| any | close(k, square)) {
+            continue;
+        }
         let (mut above, mut below) = ([0; 2], [0; 2]);
         let mut group = Vec::new();
         for &j in &candidates[k..] {

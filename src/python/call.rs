@@ -1,7 +1,8 @@
-//! One way for every long call: detach, run, listen for signals, convert the error.
+//! Every long call: detach, run, listen for signals, convert the error.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
@@ -51,21 +52,45 @@ pub(super) fn interruptible<R: Send>(
                     break;
                 }
             }
-            let result = worker.join().and_then(|result| result);
-            match (raised, result) {
-                (Some(error), _) => Err(error),
-                (None, Ok(result)) => Ok(result?),
-                (None, Err(panic)) => {
-                    let text = panic
-                        .downcast_ref::<String>()
-                        .cloned()
-                        .or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string))
-                        .unwrap_or_default();
-                    Err(PyRuntimeError::new_err(format!("a worker of the engine panicked: {text}")))
-                }
-            }
+            concluded(raised, worker.join().and_then(|result| result))
         })
     })
+}
+
+/// Runs `work` on the calling thread, detached from the interpreter; its checks listen for signals. For work on one thread
+/// that may be over sooner than another thread starts and has the matrix in its cache.
+pub(super) fn interruptible_here<R: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&Control) -> Result<R> + Send,
+) -> PyResult<R> {
+    py.detach(|| {
+        let raised = Arc::new(Mutex::new(None));
+        let heard = Arc::clone(&raised);
+        let control = Control::listening(TICK, move || {
+            let Err(error) = Python::attach(|py| py.check_signals()) else { return false };
+            *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            true
+        });
+        let result = catch_unwind(AssertUnwindSafe(|| work(&control)));
+        let raised = raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+        concluded(raised, result)
+    })
+}
+
+/// What was raised while the work was done, or its result.
+fn concluded<R>(raised: Option<PyErr>, result: std::thread::Result<Result<R>>) -> PyResult<R> {
+    match (raised, result) {
+        (Some(error), _) => Err(error),
+        (None, Ok(result)) => Ok(result?),
+        (None, Err(panic)) => {
+            let text = panic
+                .downcast_ref::<String>()
+                .cloned()
+                .or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string))
+                .unwrap_or_default();
+            Err(PyRuntimeError::new_err(format!("a worker of the engine panicked: {text}")))
+        }
+    }
 }
 
 fn report(py: Python<'_>, callback: &Py<PyAny>, control: &Control) -> PyResult<()> {

@@ -60,11 +60,32 @@ impl Space<'_> {
         callback: Option<&Bound<'_, PyAny>>,
         work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
     ) -> PyResult<R> {
+        call::interruptible(py, callback, self.on_space(work)?)
+    }
+
+    /// The same for work on one thread.
+    fn call_single<R: Send>(
+        &self,
+        py: Python<'_>,
+        callback: Option<&Bound<'_, PyAny>>,
+        work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
+    ) -> PyResult<R> {
+        let work = self.on_space(work)?;
+        match callback {
+            Some(_) => call::interruptible(py, callback, work),
+            None => call::interruptible_here(py, work),
+        }
+    }
+
+    fn on_space<R>(
+        &self,
+        work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
+    ) -> PyResult<impl FnOnce(&Control) -> Result<R> + Send> {
         let values = matrix("gram", &self.gram)?;
         let labels = vector("labels", &self.labels)?.to_vec();
         let softness = vector("softness", &self.softness)?.to_vec();
         let offset = self.offset;
-        call::interruptible(py, callback, move |control| {
+        Ok(move |control: &Control| {
             let space = VersionSpace::new(Gram::new(values, offset, softness)?, labels)?;
             work(&space, control)
         })
@@ -242,7 +263,7 @@ fn feasible_point<'py>(
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let space = Space { gram, labels, offset, softness };
-    let (dual, used) = space.call(py, callback, |space, control| match method {
+    let (dual, used) = space.call_single(py, callback, |space, control| match method {
         "light_trap" => light_trap::feasible_point(space, seed, control)
             .map(|(dual, start)| (dual, start.name())),
         "one_way" => light_trap::one_way(space, seed, control)
@@ -275,8 +296,8 @@ fn light_trap_one_way<'py>(
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let space = Space { gram, labels, offset, softness };
-    let found =
-        space.call(py, callback, |space, control| light_trap::one_way(space, seed, control))?;
+    let found = space
+        .call_single(py, callback, |space, control| light_trap::one_way(space, seed, control))?;
     let dict = PyDict::new(py);
     let (m, n) = (found.dual.len(), found.errors.len());
     dict.set_item("dual_coef", arrays::to_array(py, found.dual, [m])?)?;
@@ -306,8 +327,9 @@ fn max_margin_point<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let space = Space { gram, labels, offset, softness };
     let settings = MarginSettings { cost, free_bias, tol, max_iter };
-    let found = space
-        .call(py, callback, |space, control| max_margin::max_margin(space, &settings, control))?;
+    let found = space.call_single(py, callback, |space, control| {
+        max_margin::max_margin(space, &settings, control)
+    })?;
     let dict = PyDict::new(py);
     let m = found.dual.len();
     dict.set_item("dual_coef", arrays::to_array(py, found.dual, [m])?)?;
@@ -343,7 +365,7 @@ fn perceptron_path<'py>(
         .map(|&i| usize::try_from(i))
         .collect::<std::result::Result<_, _>>()?;
     let space = Space { gram, labels, offset, softness };
-    let found = space.call(py, callback, |space, control| {
+    let found = space.call_single(py, callback, |space, control| {
         perceptron::perceptron(space, &order, rate, max_epochs, control)
     })?;
     let dict = PyDict::new(py);

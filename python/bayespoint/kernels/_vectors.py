@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+_CACHED = 2**15
+"""Kernel values of a block that stays in the cache from one operation to the next."""
+
+
 def inner(X: Floats, Y: Floats | None) -> Floats:
     """Return ``X @ Y.T``; BLAS computes only half of ``X @ X.T``, so it is exactly symmetric."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -254,7 +258,7 @@ class RBF(_Stationary):
         left = right if Y is None else (X - origin) / units
         gram = inner(left, None if Y is None else right)
         half_left, half_right = squares(left) / 2, squares(right) / 2
-        for rows in _validation.blocks(len(gram), ROWS):
+        for rows in _validation.blocks(len(gram), max(1, _CACHED // len(right))):
             block = gram[rows]
             block -= np.add.outer(half_left[rows], half_right)
             np.minimum(block, 0.0, out=block)
