@@ -431,7 +431,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, OnionMixin, WeightingMixin):
             O(m^2) a bounce and for a factor of the Gram matrix. Both leave the uniform law as it
             is.
         scatterer : float or "auto", default=None
-            Only with "geodesic" and opaque walls: radius in radians, above 0, of a reflecting
+            Only with "geodesic" and opaque walls: radius in radians, at least 1e-6, of a reflecting
             sphere around the center, which is estimated first and then fixed. It must lie inside
             version space. "auto" is half of the distance to the nearest wall. Whenever the ball
             meets the sphere, its way straight through is counted too, so that center and draws
