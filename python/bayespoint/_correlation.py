@@ -96,12 +96,13 @@ class CorrelationMixin:
         the `scatterer`), one of the directions is as random, the other `angle` off it, and both
         fly along great circles without refresh.
 
-        Behind specular walls without a sphere, seen through the mirrors both are great circles through one point, and never further apart
-        than `angle`: nothing disperses them, and what parts them is an edge between two planes
-        that comes to lie between them. So the angle belongs to the figure: the length grows as one
-        over its square root where it is less than about a radian of path, and as one over the
-        angle beyond. In few dimensions, and on orthogonal planes in any, some pairs never part:
-        they go round the same cycle of planes for ever.
+        Behind specular walls without a sphere, seen through the mirrors, both are great circles
+        through one point, and never further apart than `angle`: nothing disperses them, and what
+        parts them is an edge between two planes that comes to lie between them. So the angle
+        belongs to the figure: the length grows as one over its square root where it is less than
+        about a radian of path, and as one over the angle beyond. In few dimensions, and on
+        orthogonal planes in any, some pairs never part: they go round the same cycle of planes for
+        ever.
 
         `scattering` and `scatterer` are what the authors would shorten the length with. The sphere
         disperses: every bounce off it multiplies the angle, so that the length grows as the

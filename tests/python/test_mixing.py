@@ -78,7 +78,11 @@ def test_cosine_law_behind_transparent_walls():
         ({"scatterer": math.inf}, ValueError, "scatterer must be"),
         ({"scatterer": [0.1]}, TypeError, "scatterer must be"),
         ({"scatterer": 9e-7}, ValueError, "scatterer must be"),
-        ({"scatterer": 1.5}, ValueError, "scatterer must be at least 1e-6 and smaller than the dis"),
+        (
+            {"scatterer": 1.5},
+            ValueError,
+            "scatterer must be at least 1e-6 and smaller than the dis",
+        ),
         ({"scatterer": "auto", "transparency": 0.1}, ValueError, "transparency must be 0 with a"),
     ],
 )
@@ -224,9 +228,9 @@ def test_the_sphere_disperses():
     """Angles grow by a factor a bounce: the length with the logarithm, not with the angle."""
     x, y = cone(m=10, r=3, seed=91)
     lengths = []
-    for angle in (1e-3, 1e-5, 1e-7):
+    for tilt in (1e-3, 1e-5, 1e-7):
         found = space_of(x, y).correlation_length(
-            angle=angle, scatterer="auto", max_bounces=3000, random_state=SHIFT, n_jobs=2
+            angle=tilt, scatterer="auto", max_bounces=3000, random_state=SHIFT, n_jobs=2
         )
         lengths.append(np.median(found.pair_bounces))
     first, second = np.diff(lengths)
@@ -369,6 +373,32 @@ def test_to_and_fro_fills_two_dimensions():
     x, y = cone(m=6, r=2)
     result = space_of(x, y).sample(refresh=None, length=100.0, random_state=SHIFT)
     assert not result.cycles.any()
+
+
+@pytest.mark.filterwarnings("ignore:the trajectories disagree", "ignore:.*go round a short cycle")
+def test_what_a_trajectory_missed():
+    """An octant with a corner cut off: some great circles stay clear of the cut for ever."""
+    x = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [-1, 1, 1]])
+    space = VersionSpace(x @ x.T, [1, 1, 1, 1])
+    settings = {"length": 3000.0, "n_trajectories": 16, "random_state": SHIFT}
+    with pytest.warns(ConvergenceWarning, match="keeps to a part of version space: it never met"):
+        bare = space.sample(refresh=None, **settings)
+    assert (bare.missed > 0.1).any()
+    assert (bare.missed == 0).any()
+    clear = 0
+    for missed, cycle, own in zip(bare.missed, bare.cycles, bare.bounces, strict=True):
+        others = int(bare.hits.sum()) - int(own)
+        if cycle == 3:  # once round the three mirrors at right angles
+            assert missed == bare.hits[3] / others
+            clear += 1
+        elif cycle == 2:  # to and fro between the cut and the plane across
+            assert missed == bare.hits[[1, 2]].sum() / others
+        else:
+            assert missed == 0
+    assert clear
+    refreshed = space.sample(**settings)
+    assert not refreshed.missed.any()
+    assert refreshed.complaints(None) == []
 
 
 def test_a_trajectory_that_keeps_to_a_part_is_told():
