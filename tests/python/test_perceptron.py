@@ -125,6 +125,16 @@ def test_kernel_perceptron_keeps_its_bound_and_is_sparse_on_1000_problems():
     assert fallen > 500  # and most fall
 
 
+def test_with_an_intercept_normalizing_may_raise_the_bound():
+    """On a line all normalized examples are one of two points, which no intercept tells apart."""
+    x, y = np.array([[1.0], [2.0], [4.0], [5.0]]), np.array([-1, -1, 1, 1])
+    plain = KernelPerceptron("linear", max_epochs=10**4).fit(x, y)
+    assert plain.n_mistakes_[0] <= plain.mistake_bound_[0] < np.inf
+    with pytest.warns(ConvergenceWarning, match="still made mistakes"):
+        normalized = KernelPerceptron("linear", normalize=True, max_epochs=100).fit(x, y)
+    assert normalized.mistake_bound_[0] == np.inf
+
+
 @pytest.mark.parametrize("update", ["R", "R2", None])
 def test_the_primal_one_is_the_dual_one(update):
     """With the constant that the update of the bias stands for added to the kernel."""
