@@ -325,8 +325,7 @@ class Posterior:
         """Return where the center of the first problem predicts its positive class."""
         positive = np.empty(len(X), dtype=np.bool_)
         for rows, k_star in self.blocks(X):
-            mean = self.results[0].center_norm * self.results[0].arc_center
-            positive[rows] = k_star @ mean > 0
+            positive[rows] = k_star @ self.results[0].center > 0
         return positive
 
     def evaluate(
@@ -350,7 +349,7 @@ class Posterior:
                     values[rows, column] = p if factor == 1 else _stretched(p, factor)
                 else:
                     values[rows, column] = factor * decision_values(
-                        k_star, variance, draws, result.arc_center, result.center_norm, n, weights
+                        k_star, variance, draws, result.center, result.center_norm, n, weights
                     )
         return values
 

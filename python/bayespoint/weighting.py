@@ -423,7 +423,7 @@ class ClassifierWeightingMixin:
             for space, result in zip(spaces, posterior.results, strict=True)
         ]
         results = [
-            replace(result, center=one.center, arc_center=one.center, center_norm=one.center_norm)
+            replace(result, center=one.center, center_norm=one.center_norm)
             for result, one in zip(posterior.results, found, strict=True)
         ]
         dual_coef = np.stack([one.center for one in found])

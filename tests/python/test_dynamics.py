@@ -214,6 +214,11 @@ def test_classifier(dynamics):
     other = BayesPointClassifier(random_state=SHIFT, tol=0.05, dynamics=dynamics).fit(x, y)
     assert other.billiard_.escapes.sum() > 0
     grid = rng.standard_normal((300, 2))
+    # Its center is the paper's own, and that is what predicts.
+    values = other.kernel_(grid, other.X_fit_) @ other.dual_coef_[0] + other.intercept_[0]
+    assert ((values > 0) == other.predict(grid)).all()
+    assert ((other.decision_function(grid) > 0) == other.predict(grid)).all()
+    assert not np.array_equal(other.billiard_.center, other.billiard_.arc_center)
     probability, expected = other.predict_proba(grid)[:, 1], exact.predict_proba(grid)[:, 1]
     assert np.abs(probability - expected).max() < 0.2
     assert np.abs(probability - expected).mean() < 0.05
