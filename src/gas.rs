@@ -425,7 +425,9 @@ fn measure<D: Dynamics>(
         if let Some(tol) = settings.tol {
             let center = estimate(crew, runners, control)?;
             control.report(totals(runners).0 / runners.len() as f64, center.error);
-            if center.error <= tol && center.mixed {
+            // A flipper goes on from a center of its own: what its halves differ by does not pass.
+            let flips = matches!(settings.motion, Motion::Flipper { .. });
+            if center.error <= tol && (center.mixed || flips) {
                 return Ok(StopReason::Tol);
             }
         }

@@ -203,7 +203,8 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         tol : float, default=None
             Estimated angular error of the center at which to stop, in radians, once the halves of
             all trajectories agree as far as their pieces let expect: before that no error is to be
-            trusted. If `length`, `tol`, `max_bounces` and `weight_tol` are all None, `tol` is 0.1.
+            trusted. (Those of "flipper" never need to: each restarts at a center of its own.) If
+            `length`, `tol`, `max_bounces` and `weight_tol` are all None, `tol` is 0.1.
         max_bounces : int, default=None
             Arrivals at walls, reflected or not, of one trajectory; the first to get there ends the
             run. With `tol` or `weight_tol` alone it is 10 000 000. The run ends at whichever limit
