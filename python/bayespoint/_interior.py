@@ -61,6 +61,7 @@ class InteriorMixin:
         Examples
         --------
         >>> import numpy as np
+        >>> from bayespoint import VersionSpace
         >>> space = VersionSpace(np.eye(2), ["no", "yes"])
         >>> space.contains(space.feasible_point("perceptron", random_state=0))
         True
@@ -117,6 +118,7 @@ class InteriorMixin:
         Examples
         --------
         >>> import numpy as np
+        >>> from bayespoint import VersionSpace
         >>> found = VersionSpace(np.eye(3), [1, -1, 1]).light_trap(random_state=0)
         >>> found.caught, found.errors.tolist()
         (True, [0])
@@ -200,6 +202,7 @@ class InteriorMixin:
         Examples
         --------
         >>> import numpy as np
+        >>> from bayespoint import VersionSpace
         >>> found = VersionSpace(np.eye(2), [1, -1]).max_margin()
         >>> print(f"{found.margin:.3f}")
         0.707
