@@ -92,7 +92,7 @@ pub fn correlation(
         return Err(Error::invalid("n_pairs and max_bounces", 0, "at least 1"));
     }
     let motion = Motion::Scattered { cosine, scatterer };
-    let run = Settings { n_trajectories, n_threads, seed, motion, ..Settings::default() };
+    let run = Settings { n_trajectories, motion, n_threads, seed, ..Settings::default() };
     run.check()?;
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let dimensions = factor.rank();

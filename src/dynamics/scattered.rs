@@ -28,7 +28,9 @@ const SMALLEST: f64 = 1e-6;
 /// along the wall would be O(m), but scales the dual coefficients of the direction, and with them what the
 /// Gram matrix does not see of them, up and down without end.
 ///
-/// **Scatterer.** See [`Cap`]. O(m) an event for the distance to it, O(m²) a scattering.
+/// **Scatterer.** A ball that comes upon the sphere flies on through it to where it leaves it, is put back where it came in,
+/// and is reflected there: the path outside is that of a reflecting sphere, and the path inside adds the sphere's cap to the
+/// averages. O(m) an event for the distance to it, O(m²) a scattering.
 #[derive(Clone, Debug)]
 pub struct Scattered {
     factor: Arc<Factor>,
