@@ -325,7 +325,8 @@ class Posterior:
         """Return where the center of the first problem predicts its positive class."""
         positive = np.empty(len(X), dtype=np.bool_)
         for rows, k_star in self.blocks(X):
-            positive[rows] = k_star @ self.results[0].center > 0
+            mean = self.results[0].center_norm * self.results[0].center
+            positive[rows] = k_star @ mean > 0
         return positive
 
     def evaluate(
