@@ -1,12 +1,17 @@
 //! The correlation length Λ of the billiard (Ruján and Marchand, section 18.4.2).
 
+use std::sync::Arc;
+
+use rand::Rng;
+
 use crate::ball::Ball;
 use crate::control::Control;
 use crate::crew::Crew;
-use crate::dynamics::Geodesic;
+use crate::dynamics::{Arrival, Dynamics, Geodesic, Motion, Radius, Scattered};
 use crate::error::{Error, Result};
 use crate::factor::Factor;
 use crate::gas;
+use crate::gram::Gram;
 use crate::light_trap;
 use crate::settings::Settings;
 use crate::trajectory::{Goal, Trajectory};
@@ -35,6 +40,10 @@ pub struct CorrelationSettings {
     pub n_pairs: usize,
     /// Bounces after which a pair is given up.
     pub max_bounces: u64,
+    /// Directions by the cosine law after a bounce: each ball of a pair by a draw of its own.
+    pub cosine: bool,
+    /// The reflecting sphere around the center.
+    pub scatterer: Option<Radius>,
     /// Worker threads.
     pub n_threads: usize,
     /// Seed; trajectory i takes stream i + 1.
@@ -44,16 +53,26 @@ pub struct CorrelationSettings {
 /// How long the balls of one pair kept to the same planes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
-    /// Bounces off the same planes.
+    /// Bounces off the same planes, and off the sphere by both.
     pub bounces: u64,
-    /// Path of the first ball to where it meets a plane that the second does not, radians.
+    /// Path of the first ball to where it meets what the second does not, radians; straight through the sphere, as it is flown.
     pub path: f64,
     /// False where the pair was given up before.
     pub parted: bool,
 }
 
+/// What was measured.
+#[derive(Clone, Debug)]
+pub struct Correlation {
+    /// Row-major (trajectory, pair).
+    pub pairs: Vec<Pair>,
+    /// Radius of the reflecting sphere, radians, if there is one.
+    pub scatterer: Option<f64>,
+}
+
 /// Follows pairs of balls of the geodesic billiard, without refresh, that start at the same point of version space in
-/// directions `angle` apart, until they meet different planes. The starts have the uniform law. Row-major (trajectory, pair).
+/// directions `angle` apart, until they meet different planes, or one the sphere and the other a plane. The starts have the
+/// uniform law outside the sphere.
 ///
 /// # Errors
 ///
@@ -63,23 +82,33 @@ pub fn correlation(
     space: &VersionSpace<'_>,
     settings: &CorrelationSettings,
     control: &Control,
-) -> Result<Vec<Pair>> {
+) -> Result<Correlation> {
     let &CorrelationSettings { angle, n_trajectories, n_pairs, n_threads, seed, .. } = settings;
+    let &CorrelationSettings { cosine, scatterer, .. } = settings;
     if !(angle > 0.0 && angle < 1.0) {
         return Err(Error::invalid("angle", angle, "in (0, 1)"));
     }
     if n_pairs == 0 || settings.max_bounces == 0 {
         return Err(Error::invalid("n_pairs and max_bounces", 0, "at least 1"));
     }
-    let dimensions = Factor::new(space.gram(), control)?.rank();
+    let motion = Motion::Scattered { cosine, scatterer };
+    let run = Settings { n_trajectories, motion, n_threads, seed, ..Settings::default() };
+    run.check()?;
+    let factor = Arc::new(Factor::new(space.gram(), control)?);
+    let dimensions = factor.rank();
     if dimensions < 3 {
         let got = format!("feature vectors that span {dimensions}");
         return Err(Error::invalid("gram", got, "of three dimensions or more"));
     }
-    let run = Settings { n_trajectories, n_threads, seed, ..Settings::default() };
-    run.check()?;
     let crew = Crew::new(n_threads.min(n_trajectories))?;
-    let mut trajectories = gas::settled(space, &run, &crew, control)?;
+    let (mut trajectories, dynamics) = gas::settled_around(
+        space,
+        &run,
+        Scattered::new(factor, cosine),
+        scatterer,
+        &crew,
+        control,
+    )?;
     let mut streams: Vec<_> = (0..n_trajectories)
         .map(|i| light_trap::stream(seed, n_trajectories + i))
         .zip(&mut trajectories)
@@ -91,50 +120,66 @@ pub fn correlation(
         let apart = Goal::path(trajectory.tally().path);
         (0..n_pairs)
             .map(|_| {
-                trajectory.reset(None);
-                trajectory.run(apart, control)?;
-                let direction = light_trap::random_direction(space.gram(), rng);
-                pair(trajectory, &direction, settings, control)
+                loop {
+                    control.check()?;
+                    trajectory.reset(None);
+                    trajectory.run(apart, control)?;
+                    if !dynamics.covers(trajectory.ball()) {
+                        break;
+                    }
+                }
+                pair(trajectory, &dynamics, settings, rng, control)
             })
             .collect::<Result<Vec<_>>>()
     })?;
-    Ok(pairs.into_iter().flatten().collect())
+    let scatterer = dynamics.scatterer();
+    Ok(Correlation { pairs: pairs.into_iter().flatten().collect(), scatterer })
 }
 
-/// One pair from where a trajectory is, the second ball tilted towards `direction`.
+/// One pair from where a trajectory is, the second ball tilted towards a random direction.
 fn pair(
     trajectory: &Trajectory<'_, Geodesic>,
-    direction: &[f64],
+    dynamics: &Scattered,
     settings: &CorrelationSettings,
+    rng: &mut impl Rng,
     control: &Control,
 ) -> Result<Pair> {
-    let gram = trajectory.space().gram();
-    let mut first: Ball = trajectory.ball().clone();
-    let mut second = first.tilted(gram, settings.angle, direction, control)?;
+    let space = trajectory.space();
+    let gram = space.gram();
+    let direction = light_trap::random_direction(gram, rng);
+    let first: Ball = trajectory.ball().clone();
+    let second = first.tilted(gram, settings.angle, &direction, control)?;
+    let mut balls = [first, second].map(|ball| (ball, dynamics.clone()));
     let (mut bounces, mut path) = (0, 0.0);
     loop {
-        let (own, other) = (first.next_wall(), second.next_wall());
-        path += own.angle();
-        let parted = own.plane != other.plane && !coincide(trajectory, own.plane, other.plane);
+        let [(flown, own), (_, other)] = balls.each_mut().map(|(ball, dynamics)| {
+            let flight = dynamics.flight(ball).expect("a great circle always meets a wall");
+            (flight, dynamics.arrive(ball, space, 0.0, rng))
+        });
+        path += flown;
+        let parted = match (own, other) {
+            (Arrival::Bounce { plane: i, .. }, Arrival::Bounce { plane: j, .. }) => {
+                i != j && !coincide(gram, i, j)
+            }
+            _ => own != other,
+        };
         if parted || bounces == settings.max_bounces {
             return Ok(Pair { bounces, path, parted });
         }
-        first.reflect(gram);
-        second.reflect(gram);
         bounces += 1;
         if bounces % CHECK_EVERY == 0 {
             control.check()?;
         }
         if bounces % REPROJECT_EVERY == 0 {
-            first.reproject(gram, control)?;
-            second.reproject(gram, control)?;
+            for (ball, _) in &mut balls {
+                ball.reproject(gram, control)?;
+            }
         }
     }
 }
 
 /// Whether two planes are one, up to rounding: which of them a ball meets first is then chance.
-fn coincide(trajectory: &Trajectory<'_, Geodesic>, i: usize, j: usize) -> bool {
-    let gram = trajectory.space().gram();
+fn coincide(gram: &Gram<'_>, i: usize, j: usize) -> bool {
     let product = gram.diagonal(i) * gram.diagonal(j);
     product - gram.entry(i, j).powi(2) <= PARALLEL * product
 }

@@ -8,7 +8,7 @@ use crate::center::{self, Batch, Center};
 use crate::control::Control;
 use crate::crew::Crew;
 use crate::cycle;
-use crate::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Scattered};
+use crate::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Radius, Scattered};
 use crate::error::{Error, Result};
 use crate::factor::Factor;
 use crate::gram::{Gram, Precision};
@@ -123,16 +123,13 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
             Ok(outcome)
         }
         Motion::Scattered { cosine, scatterer } => {
-            let (refresh, mut settled) = settle(space, settings, &crew, &mut runners, control)?;
-            let mut dynamics =
-                Scattered::new(Arc::new(Factor::new(space.gram(), control)?), cosine);
-            if let Some(radius) = scatterer {
-                let (center, path) = first_center(&crew, &mut runners, control)?;
-                settled += path;
-                dynamics = dynamics.with_sphere(space, &center, radius, control)?;
-            }
+            let (refresh, settled) = settle(space, settings, &crew, &mut runners, control)?;
+            let dynamics = Scattered::new(Arc::new(Factor::new(space.gram(), control)?), cosine);
+            let (dynamics, path) =
+                with_scatterer(space, dynamics, scatterer, &crew, &mut runners, control)?;
             let mut runners: Vec<_> =
                 runners.into_iter().map(|runner| runner.under(dynamics.clone())).collect();
+            let settled = settled + path;
             finish(space, settings, watched, &crew, &mut runners, &refresh, settled, control)
         }
         Motion::Chord { tau_max, weight_tol } => {
@@ -173,6 +170,20 @@ fn missed<D: Dynamics>(runners: &[Runner<'_, D>], hits: &[u64]) -> Vec<f64> {
         if others > 0 { missed as f64 / others as f64 } else { 0.0 }
     };
     runners.iter().map(share).collect()
+}
+
+/// Puts the scatterer that is asked for around a first estimate of the center. Returns the path that this took too.
+fn with_scatterer(
+    space: &VersionSpace<'_>,
+    dynamics: Scattered,
+    scatterer: Option<Radius>,
+    crew: &Crew,
+    runners: &mut [Runner<'_>],
+    control: &Control,
+) -> Result<(Scattered, f64)> {
+    let Some(radius) = scatterer else { return Ok((dynamics, 0.0)) };
+    let (center, path) = first_center(crew, runners, control)?;
+    Ok((dynamics.with_sphere(space, &center, radius, control)?, path))
 }
 
 /// The center of a piece of path, and the length of the piece.
@@ -309,6 +320,21 @@ pub(crate) fn settled<'s>(
     Ok(runners.into_iter().map(|runner| runner.trajectory).collect())
 }
 
+/// As [`settled`], and `dynamics` with the scatterer that is asked for.
+pub(crate) fn settled_around<'s>(
+    space: &'s VersionSpace<'s>,
+    settings: &Settings,
+    dynamics: Scattered,
+    scatterer: Option<Radius>,
+    crew: &Crew,
+    control: &Control,
+) -> Result<(Vec<Trajectory<'s, Geodesic>>, Scattered)> {
+    let mut runners = start(space, settings, crew, control)?;
+    settle(space, settings, crew, &mut runners, control)?;
+    let (dynamics, _) = with_scatterer(space, dynamics, scatterer, crew, &mut runners, control)?;
+    Ok((runners.into_iter().map(|runner| runner.trajectory).collect(), dynamics))
+}
+
 /// Total path and arrivals of the tallies.
 fn totals<D: Dynamics>(runners: &[Runner<'_, D>]) -> (f64, u64) {
     runners.iter().fold((0.0, 0), |(path, arrivals), runner| {
@@ -399,7 +425,9 @@ fn measure<D: Dynamics>(
         if let Some(tol) = settings.tol {
             let center = estimate(crew, runners, control)?;
             control.report(totals(runners).0 / runners.len() as f64, center.error);
-            if center.error <= tol && center.mixed {
+            // A flipper goes on from a center of its own: what its halves differ by does not pass.
+            let flips = matches!(settings.motion, Motion::Flipper { .. });
+            if center.error <= tol && (center.mixed || flips) {
                 return Ok(StopReason::Tol);
             }
         }

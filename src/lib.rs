@@ -67,7 +67,7 @@ mod python;
 pub use average::{Addition, RunningCenter};
 pub use ball::{Ball, Reflection};
 pub use control::Control;
-pub use correlation::{CorrelationSettings, Pair, correlation};
+pub use correlation::{Correlation, CorrelationSettings, Pair, correlation};
 pub use error::{Error, Result};
 pub use evidence::{EvidenceOutcome, EvidenceSettings, Method, evidence};
 pub use factor::{Draw, Factor, Isotropic};

@@ -102,10 +102,11 @@ pub fn perceptron(
     Ok(Perceptron { dual: learner.dual, mistakes, epochs: max_epochs, converged: false })
 }
 
-/// Finds a point inside version space, of unit length, by perceptron updates `c_i ← c_i + y_i / K_ii` at the example whose
-/// normalized margin is smallest. Starts at w = 0, where every margin counts as violated.
+/// Finds a point inside version space, of unit length, by perceptron updates at the example whose normalized margin is
+/// smallest: `w ← w + y_i φ_i / |φ_i|`, which is `c_i ← c_i + y_i / √K_ii`. Starts at w = 0, where every margin counts as violated.
 ///
-/// By Novikoff's theorem at most `1/Γ²` updates are needed, Γ the largest normalized margin.
+/// By Novikoff's theorem at most `1/Γ²` updates are needed, Γ the largest normalized margin, however different the feature
+/// vectors are in length. (Steps of `y_i / K_ii` need up to the ratio of the longest to the shortest of them times as many.)
 ///
 /// # Errors
 ///
@@ -118,16 +119,18 @@ pub fn perceptron_point(
 ) -> Result<Vec<f64>> {
     let gram = space.gram();
     let m = space.len();
-    let squares: Vec<f64> = (0..m).map(|i| gram.diagonal(i)).collect();
+    let lengths: Vec<f64> = (0..m).map(|i| gram.diagonal(i).sqrt()).collect();
     let mut learner = Learner::new(space);
-    for update in 0..max_updates {
-        if update % 64 == 0 {
+    let mut updates = 0;
+    loop {
+        if updates % 64 == 0 {
             control.check()?;
         }
         let (worst, margin) = (0..m)
-            .map(|i| (i, learner.margin(i) / squares[i].sqrt()))
+            .map(|i| (i, learner.margin(i) / lengths[i]))
             .min_by(|a, b| a.1.total_cmp(&b.1))
             .ok_or_else(|| Error::invalid("labels", "none", "at least one"))?;
+        // The running coordinates carry the rounding of all updates; the recomputed ones have the last word.
         if margin > 0.0 {
             if !learner.verify(control)? {
                 continue;
@@ -136,7 +139,11 @@ pub fn perceptron_point(
             learner.dual.iter_mut().for_each(|c| *c *= scale);
             return Ok(learner.dual);
         }
-        learner.correct(worst, squares[worst].recip());
+        if updates == max_updates {
+            break;
+        }
+        learner.correct(worst, lengths[worst].recip());
+        updates += 1;
     }
     max_margin::interior_point(space, control)
 }

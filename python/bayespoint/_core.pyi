@@ -62,6 +62,7 @@ class _Correlation(TypedDict):
     pair_bounces: NDArray[np.uint64]
     pair_lengths: NDArray[np.float64]
     parted: NDArray[np.bool_]
+    scatterer: float | None
 
 class _FeasiblePoint(TypedDict):
     dual_coef: NDArray[np.float64]
@@ -168,6 +169,9 @@ def correlation(
     n_trajectories: int,
     n_pairs: int,
     max_bounces: int,
+    scattering: str,
+    scatterer: float | None,
+    fits_scatterer: bool,
     n_threads: int,
     seed: int,
     callback: Callable[[_Progress], object] | None,

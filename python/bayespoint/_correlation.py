@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import _core, _memory, _validation
+from bayespoint import _core, _memory, _settings, _validation
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.correlation import CorrelationLength
 
@@ -31,6 +31,8 @@ class CorrelationMixin:
         n_pairs: int = 100,
         n_trajectories: int = 4,
         max_bounces: int = 100_000,
+        scattering: str = "specular",
+        scatterer: float | str | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         callback: Callable[[Mapping[str, Any]], object] | None = None,
@@ -48,6 +50,13 @@ class CorrelationMixin:
             Independent trajectories, at least 1.
         max_bounces : int, default=100000
             Bounces after which a pair is given up, at least 1.
+        scattering : {"specular", "cosine"}, default="specular"
+            How a wall throws the ball back, as in `sample`. With "cosine" each ball of a pair draws
+            a direction of its own.
+        scatterer : float or "auto", default=None
+            Radius in radians, at least 1e-6, of a reflecting sphere around the center, as in
+            `sample`. Bounces off it count like those off planes, and a pair parts where one ball
+            meets it and the other does not.
         n_jobs : int, default=None
             Threads, as joblib counts them: None is 1, -1 all processors. It does not change the
             result.
@@ -67,8 +76,8 @@ class CorrelationMixin:
         InfeasibleError
             If version space is empty, or no point of it was found.
         ValueError
-            If a setting is out of range, or the feature vectors span fewer than three dimensions:
-            then there are no neighboring directions.
+            If a setting is out of range, the sphere does not fit into version space, or the feature
+            vectors span fewer than three dimensions: then there are no neighboring directions.
         TypeError
             If a setting is of the wrong type.
         MemoryError
@@ -83,16 +92,22 @@ class CorrelationMixin:
         -----
         Ruján and Marchand (2000, section 18.4.2) define the correlation length as the average
         number of bounces after which two trajectories that were close in phase space meet
-        different planes. Here a pair starts at a point that is uniform on version space, one of
-        the directions is as random, the other `angle` off it, and both fly along great circles
-        without refresh.
+        different planes. Here a pair starts at a point that is uniform on version space (outside
+        the `scatterer`), one of the directions is as random, the other `angle` off it, and both
+        fly along great circles without refresh.
 
-        Seen through the mirrors both are great circles through one point, and never further apart
-        than `angle`: nothing disperses them, and what parts them is an edge between two planes
-        that comes to lie between them. So the angle belongs to the figure: the length grows as one
-        over its square root where it is less than about a radian of path, and as one over the
-        angle beyond. In few dimensions, and on orthogonal planes in any, some pairs never part:
-        they go round the same cycle of planes for ever.
+        Behind specular walls without a sphere, seen through the mirrors, both are great circles
+        through one point, and never further apart than `angle`: nothing disperses them, and what
+        parts them is an edge between two planes that comes to lie between them. So the angle
+        belongs to the figure: the length grows as one over its square root where it is less than
+        about a radian of path, and as one over the angle beyond. In few dimensions, and on
+        orthogonal planes in any, some pairs never part: they go round the same cycle of planes for
+        ever.
+
+        `scattering` and `scatterer` are what the authors would shorten the length with. The sphere
+        disperses: every bounce off it multiplies the angle, so that the length grows as the
+        logarithm of one over the angle, where the sphere is met at all. The cosine law ends
+        neighborhood at the first wall, and the length is hardly more than that bounce.
 
         Examples
         --------
@@ -107,6 +122,8 @@ class CorrelationMixin:
         n_trajectories = _validation.integer("n_trajectories", n_trajectories, low=1)
         n_pairs = _validation.integer("n_pairs", n_pairs, low=1)
         max_bounces = _validation.integer("max_bounces", max_bounces, low=1)
+        scattering = _settings.scattering_law(scattering)
+        radius, fits_scatterer = _settings.scatterer_radius(scatterer)
         n_threads = min(_validation.threads(n_jobs), n_trajectories)
         seed = _validation.seed(random_state)
         self._refuse_conflicts()
@@ -121,11 +138,14 @@ class CorrelationMixin:
             n_trajectories=n_trajectories,
             n_pairs=n_pairs,
             max_bounces=max_bounces,
+            scattering=scattering,
+            scatterer=radius,
+            fits_scatterer=fits_scatterer,
             n_threads=n_threads,
             seed=seed,
             callback=callback,
         )
-        result = CorrelationLength.from_run(run, angle)
+        result = CorrelationLength.from_run(run, angle, scattering)
         together = int((~result.parted).sum())
         if together:
             warnings.warn(

@@ -23,6 +23,9 @@ from bayespoint._validation import (
 MAX_BOUNCES = 10_000_000
 """Cap on the bounces of each trajectory when only an angular tolerance ends the run."""
 
+SMALLEST_SCATTERER = 1e-6
+"""Radius of a reflecting sphere in radians: rounding does not tell what is in a smaller one."""
+
 _SHORTEST_LENGTH = 1e-6  # the integral of a shorter path drowns in rounding
 
 
@@ -73,23 +76,35 @@ def _refuse_for_straight_flight(dynamics: str, transparency: object, refresh: ob
         )
 
 
-def _scatterer(value: object, dynamics: str, transparency: object) -> tuple[float | None, bool]:
+def scattering_law(value: object) -> str:
+    """Return how walls throw the ball back."""
+    return choice("scattering", value, ("specular", "cosine"))
+
+
+def scatterer_radius(value: object) -> tuple[float | None, bool]:
     """Return the radius of the reflecting sphere, and whether there is one of a fitted radius."""
     if value is None:
         return None, False
+    if isinstance(value, str):
+        if value != "auto":
+            raise ValueError(
+                f"scatterer must be None, 'auto' or a radius of at least {SMALLEST_SCATTERER:g} "
+                f"radians; got {value!r}"
+            )
+        return None, True
+    return real("scatterer", value, low=SMALLEST_SCATTERER), False
+
+
+def _refuse_scatterer(value: object, dynamics: str, transparency: object) -> None:
+    """Raise ValueError for a reflecting sphere where there can be none."""
+    if value is None:
+        return
     if dynamics != "geodesic":
         raise ValueError(f"scatterer must be None with dynamics={dynamics!r}; got {value!r}")
     if any(pair("transparency", transparency, high=1.0, high_open=False)):
         raise ValueError(
             f"transparency must be 0 with a scatterer, which needs hard walls; got {transparency!r}"
         )
-    if isinstance(value, str):
-        if value != "auto":
-            raise ValueError(
-                f"scatterer must be None, 'auto' or a radius in radians, above 0; got {value!r}"
-            )
-        return None, True
-    return real("scatterer", value, low=0.0, low_open=True), False
 
 
 def _tau_max(value: object, dynamics: str) -> float:
@@ -127,12 +142,13 @@ def sample_settings(
     dynamics = choice("dynamics", dynamics, tuple(AVERAGES))
     if dynamics != "geodesic":
         _refuse_for_straight_flight(dynamics, transparency, refresh)
-    scattering = choice("scattering", scattering, ("specular", "cosine"))
+    scattering = scattering_law(scattering)
     if scattering == "cosine" and dynamics != "geodesic":
         raise ValueError(
             f"scattering must be 'specular' with dynamics={dynamics!r}; got {scattering!r}"
         )
-    radius, fits_scatterer = _scatterer(scatterer, dynamics, transparency)
+    _refuse_scatterer(scatterer, dynamics, transparency)
+    radius, fits_scatterer = scatterer_radius(scatterer)
     checked_tau_max = _tau_max(tau_max, dynamics)
     if weight_tol is not None:
         weight_tol = real(

@@ -22,19 +22,27 @@ class CorrelationLength:
     """How far pairs of balls got from a common point before they met different planes."""
 
     bounces: float
-    """Mean number of bounces off the same planes: the correlation length of Ruján and Marchand."""
+    """Mean number of bounces off the same planes (and the sphere, if there is one): the correlation
+    length of Ruján and Marchand."""
 
     bounces_error: float
     """Its standard error."""
 
     length: float
-    """Mean path to the first plane that the other ball did not meet, in radians."""
+    """Mean path to the first plane that the other ball did not meet, in radians. It leads straight
+    through a sphere, as `BilliardResult.length` does."""
 
     length_error: float
     """Its standard error."""
 
     angle: float
     """Angle between the directions of a pair at the start, in radians."""
+
+    scattering: str
+    """``"specular"`` or ``"cosine"``: how walls threw the balls back."""
+
+    scatterer: float | None
+    """Radius of the reflecting sphere around the center, in radians; None without one."""
 
     pair_bounces: NDArray[np.uint64]
     """(n_trajectories, n_pairs) Bounces of each pair."""
@@ -47,7 +55,7 @@ class CorrelationLength:
     allowed count as if they had then: with any of them the means are too small."""
 
     @classmethod
-    def from_run(cls, run: Any, angle: float) -> Self:
+    def from_run(cls, run: Any, angle: float, scattering: str) -> Self:
         """Return the result of an engine's run."""
         bounces, length = _mean(run["pair_bounces"]), _mean(run["pair_lengths"])
         return cls(
@@ -56,15 +64,19 @@ class CorrelationLength:
             length=length.value,
             length_error=length.error,
             angle=angle,
+            scattering=scattering,
             **run,
         )
 
     def _rows(self) -> list[tuple[str, str]]:
         n_trajectories, n_pairs = self.parted.shape
+        sphere = "none" if self.scatterer is None else f"radius {self.scatterer:.3g} rad"
         return [
             ("bounces", f"{self.bounces:.4g} ± {self.bounces_error:.2g}"),
             ("path", f"{self.length:.4g} ± {self.length_error:.2g} rad"),
             ("angle at the start", f"{self.angle:.3g} rad"),
+            ("scattering", self.scattering),
+            ("scatterer", sphere),
             ("pairs", f"{n_trajectories} x {n_pairs}, {int((~self.parted).sum())} never parted"),
         ]
 

@@ -249,8 +249,9 @@ class KernelPerceptron(DistanceMixin, KernelMachine):
         As for :class:`MaxMarginClassifier`.
     normalize : bool, default=False
         Divide the kernel by the lengths of the feature vectors, before the intercept is added.
-        The planes stay, the mistakes change, and their bound never rises (Graepel et al., Eq. 5).
-        Not with kernel="precomputed".
+        Without an intercept the planes stay, the mistakes change, and their bound by the largest
+        margin never rises (Graepel et al., Eq. 5). With one these are other planes: the bound may
+        rise, and examples that could be separated need not be. Not with kernel="precomputed".
     fit_intercept : bool, default=True
         Add 1 to all kernel values, which gives the weight vector an intercept.
     softness : float, default=0.0

@@ -325,7 +325,7 @@ class Posterior:
         """Return where the center of the first problem predicts its positive class."""
         positive = np.empty(len(X), dtype=np.bool_)
         for rows, k_star in self.blocks(X):
-            mean = self.results[0].center_norm * self.results[0].arc_center
+            mean = self.results[0].center_norm * self.results[0].center
             positive[rows] = k_star @ mean > 0
         return positive
 
@@ -350,7 +350,7 @@ class Posterior:
                     values[rows, column] = p if factor == 1 else _stretched(p, factor)
                 else:
                     values[rows, column] = factor * decision_values(
-                        k_star, variance, draws, result.arc_center, result.center_norm, n, weights
+                        k_star, variance, draws, result.center, result.center_norm, n, weights
                     )
         return values
 

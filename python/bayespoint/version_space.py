@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -15,9 +14,10 @@ from bayespoint import _core, _memory, _settings, _validation
 from bayespoint._core import InfeasibleError, __version__
 from bayespoint._correlation import CorrelationMixin
 from bayespoint._evidence import EvidenceMixin
+from bayespoint._interior import InteriorMixin
 from bayespoint._onion import OnionMixin
 from bayespoint._validation import Floats, Labels, RandomState
-from bayespoint.results import BilliardResult, LightTrap, MaxMargin
+from bayespoint.results import BilliardResult
 from bayespoint.weighting import WeightingMixin
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["InfeasibleError", "VersionSpace", "__version__"]
 
 
-class VersionSpace(CorrelationMixin, EvidenceMixin, OnionMixin, WeightingMixin):
+class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, WeightingMixin):
     """Version space of labeled examples, given by their Gram matrix.
 
     A weight vector ``w = sum(c_i phi_i)`` in the span of the feature vectors ``phi_i`` has plane
@@ -164,215 +164,6 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, OnionMixin, WeightingMixin):
         c = _validation.dual_coef("dual_coef", dual_coef, len(self.y))
         return bool((self.margins(c) > 0).all())
 
-    def feasible_point(
-        self,
-        method: str = "light_trap",
-        *,
-        random_state: RandomState = None,
-        callback: Callable[[Mapping[str, Any]], object] | None = None,
-    ) -> Floats:
-        """Return a unit vector in version space.
-
-        Parameters
-        ----------
-        method : {"light_trap", "one_way", "perceptron", "max_margin"}, default="light_trap"
-            "light_trap": a billiard whose walls become mirrors that let the ball in but not out.
-            "one_way": with such mirrors from the first, see `light_trap`. "perceptron": the
-            kernel perceptron, on for as long as an example is violated. "max_margin": the search
-            for the largest margin, up to where every example is satisfied (`max_margin` goes on
-            from there).
-        random_state : None, int, Generator or RandomState, default=None
-            Seed. None asks NumPy's global generator.
-        callback : callable, default=None
-            Called about ten times a second with a mapping. What it raises ends the search.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-            Dual coefficients.
-
-        Raises
-        ------
-        InfeasibleError
-            If there is none, or none was found.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> space = VersionSpace(np.eye(2), ["no", "yes"])
-        >>> space.contains(space.feasible_point("perceptron", random_state=0))
-        True
-        """
-        method = _validation.choice(
-            "method", method, ("light_trap", "one_way", "perceptron", "max_margin")
-        )
-        seed = _validation.seed(random_state)
-        self._refuse_conflicts()
-        found = _core.feasible_point(
-            self.gram,
-            self.y,
-            offset=self.offset,
-            softness=self.softness,
-            method=method,
-            seed=seed,
-            callback=callback,
-        )
-        return found["dual_coef"]
-
-    def light_trap(
-        self,
-        *,
-        random_state: RandomState = None,
-        callback: Callable[[Mapping[str, Any]], object] | None = None,
-    ) -> LightTrap:
-        """Let a ball into version space through one-way mirrors, and count the errors on its way.
-
-        Parameters
-        ----------
-        random_state : None, int, Generator or RandomState, default=None
-            Seed. None asks NumPy's global generator.
-        callback : callable, default=None
-            Called about ten times a second with a mapping. What it raises ends the search.
-
-        Returns
-        -------
-        LightTrap
-            The point, and how many bounces each number of errors took.
-
-        Raises
-        ------
-        InfeasibleError
-            If version space is empty, or no point of it was found.
-
-        Notes
-        -----
-        As Ruján and Marchand (2000, section 18.5.2) have it, the ball starts at the difference of
-        the class means in feature space, the solution in the limit of an RBF kernel of no width,
-        and every wall it meets from the violated side lets it pass. The flight is along great
-        circles, with a refresh by pairs. After 1000 arrivals at walls per example the search for
-        the largest margin takes over.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> found = VersionSpace(np.eye(3), [1, -1, 1]).light_trap(random_state=0)
-        >>> found.caught, found.errors.tolist()
-        (True, [0])
-        """
-        seed = _validation.seed(random_state)
-        self._refuse_conflicts()
-        return LightTrap(
-            **_core.light_trap(
-                self.gram,
-                self.y,
-                offset=self.offset,
-                softness=self.softness,
-                seed=seed,
-                callback=callback,
-            )
-        )
-
-    def max_margin(
-        self,
-        *,
-        C: float = math.inf,
-        free_bias: bool = False,
-        tol: float = 1e-8,
-        max_iter: int = 10_000_000,
-        callback: Callable[[Mapping[str, Any]], object] | None = None,
-    ) -> MaxMargin:
-        r"""Return the weight vector with the largest ``min_i y_i <w, phi_i>``, hard or soft.
-
-        Minimizes :math:`\frac12 |w|^2 + C \sum_i \max(0, 1 - y_i(\langle w, \phi_i\rangle + b))`,
-        where C = inf stands for no loss at all.
-
-        Parameters
-        ----------
-        C : float, default=inf
-            Price of a unit of hinge loss, positive: the largest multiplier. inf: a hard margin.
-        free_bias : bool, default=False
-            Add a bias b to ``<w, phi_i>`` that has no price. Both labels must occur.
-        tol : float, default=1e-8
-            Largest violation of the conditions for the optimum, in units of the margin, in
-            (0, 1). What rounding of the multipliers explains is no violation.
-        max_iter : int, default=10000000
-            Coordinate steps and changes of the active set at most, at least 1. Each reads rows
-            of the Gram matrix.
-        callback : callable, default=None
-            Called about ten times a second with a mapping. What it raises ends the search.
-
-        Returns
-        -------
-        MaxMargin
-            Dual coefficients, the margin, and how far the search went.
-
-        Raises
-        ------
-        InfeasibleError
-            For a hard margin: if version space is empty, or `max_iter` steps did not lead into
-            it. Its `certificate` has weights :math:`a \ge 0` with :math:`\sum_i a_i y_i \phi_i`
-            close to zero, and with a free bias :math:`\sum_i a_i y_i` too.
-        ValueError
-            If a setting is out of range, or with a free bias only one label occurs.
-        MemoryError
-            If there is no room for the factor of the examples that matter.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If `max_iter` steps did not reach `tol`.
-
-        Notes
-        -----
-        Without a free bias an intercept takes part through `offset`, in the norm too. Some steps
-        of dual coordinate ascent tell which examples matter; an active set finds the exact
-        solution from there (Goldfarb and Idnani, 1983), and is corrected by residuals in twice
-        the working precision. So ill-conditioned matrices, where such steps alone would take
-        for ever, are no obstacle.
-
-        References
-        ----------
-        D. Goldfarb and A. Idnani, "A numerically stable dual method for solving strictly convex
-        quadratic programs", Mathematical Programming 27, 1983.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> found = VersionSpace(np.eye(2), [1, -1]).max_margin()
-        >>> print(f"{found.margin:.3f}")
-        0.707
-        """
-        settings = _settings.margin_settings(C=C, free_bias=free_bias, tol=tol, max_iter=max_iter)
-        if settings.free_bias and (self.y == self.y[0]).all():
-            raise ValueError(f"y must hold both labels with a free bias; got only {int(self.y[0])}")
-        m = len(self.y)
-        _memory.require(4.0 * m * m, f"the factor of at most {m} examples that matter")
-        try:
-            found = _core.max_margin(
-                self.gram,
-                self.y,
-                offset=self.offset,
-                softness=self.softness,
-                cost=settings.C,
-                free_bias=settings.free_bias,
-                tol=settings.tol,
-                max_iter=settings.max_iter,
-                callback=callback,
-            )
-        except InfeasibleError:
-            if not settings.free_bias:
-                self._refuse_conflicts()  # which names two examples, if two are enough
-            raise
-        result = MaxMargin(**found)
-        if not result.converged:
-            warnings.warn(
-                f"max_margin violates a condition by {result.kkt:.2g} margins after "
-                f"{result.iterations} steps; tol={settings.tol:g} was asked for: raise max_iter",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        return result
-
     def sample(
         self,
         *,
@@ -412,7 +203,8 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, OnionMixin, WeightingMixin):
         tol : float, default=None
             Estimated angular error of the center at which to stop, in radians, once the halves of
             all trajectories agree as far as their pieces let expect: before that no error is to be
-            trusted. If `length`, `tol`, `max_bounces` and `weight_tol` are all None, `tol` is 0.1.
+            trusted. (Those of "flipper" never need to: each restarts at a center of its own.) If
+            `length`, `tol`, `max_bounces` and `weight_tol` are all None, `tol` is 0.1.
         max_bounces : int, default=None
             Arrivals at walls, reflected or not, of one trajectory; the first to get there ends the
             run. With `tol` or `weight_tol` alone it is 10 000 000. The run ends at whichever limit
@@ -431,7 +223,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, OnionMixin, WeightingMixin):
             O(m^2) a bounce and for a factor of the Gram matrix. Both leave the uniform law as it
             is.
         scatterer : float or "auto", default=None
-            Only with "geodesic" and opaque walls: radius in radians, above 0, of a reflecting
+            Only with "geodesic" and opaque walls: radius in radians, at least 1e-6, of a reflecting
             sphere around the center, which is estimated first and then fixed. It must lie inside
             version space. "auto" is half of the distance to the nearest wall. Whenever the ball
             meets the sphere, its way straight through is counted too, so that center and draws

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score
 
 from bayespoint import _validation, predictive
 from bayespoint._validation import Floats
@@ -45,8 +46,8 @@ class WeightedResult:
     """Length of the weighted mean of the unit weight vectors, in (0, 1]."""
 
     center_error: float
-    """Estimated angle between `center` and the exact center of mass, in radians, from batches of
-    the trajectories. NaN for a single batch."""
+    """Estimated angle between `center` and the exact center of mass, in radians, from the spread of
+    trajectories or of batches of them, whichever says more. NaN for a single batch."""
 
     weights: Floats
     """(n_trajectories, n_draws) Weights of the draws, of sum 1."""
@@ -177,8 +178,9 @@ class WeightingMixin:
                 values = np.log(values)
         total = float(special.logsumexp(values))
         shares = np.exp(values - total)
+        batches = min(_BATCHES, max(1, n_draws // _IN_A_BATCH))
         center, norm, error = self._weighted_center(
-            draws, shares, n_trajectories * min(_BATCHES, max(1, n_draws // _IN_A_BATCH))
+            draws, shares, (n_trajectories, n_trajectories * batches)
         )
         found = WeightedResult(
             center=center,
@@ -194,26 +196,36 @@ class WeightingMixin:
         return found
 
     def _weighted_center(
-        self, draws: Floats, shares: Floats, n_batches: int
+        self, draws: Floats, shares: Floats, partitions: tuple[int, ...]
     ) -> tuple[Floats, float, float]:
-        """Return the center, the length of the mean and the error of the direction."""
+        """Return the center, the length of the mean and the error of the direction.
+
+        Of the errors by so many pieces of the draws the largest counts: batches see too little
+        where a trajectory remembers longer than a batch.
+        """
         mean = shares @ draws
         squared = float(mean @ (self.margins(mean) * self.y))
         if not squared > 0:
             raise ValueError("weight must leave a mean direction; the weighted draws balance to 0")
-        # The mean is a ratio of two sums over draws: this is what a batch adds to both, to first
+        errors = [self._error(draws, shares, mean, squared, n) for n in partitions]
+        norm = math.sqrt(squared)
+        return mean / norm, norm, float(np.fmax.reduce(errors))
+
+    def _error(
+        self, draws: Floats, shares: Floats, mean: Floats, squared: float, n_pieces: int
+    ) -> float:
+        """Return the standard error of the direction of a mean of that squared length."""
+        if n_pieces == 1:
+            return math.nan
+        # The mean is a ratio of two sums over draws: this is what a piece adds to both, to first
         # order, and as far as it turns the direction.
-        batches = np.array_split(np.arange(len(draws)), n_batches)
-        parts = np.stack([shares[rows] @ (draws[rows] - mean) for rows in batches])
+        pieces = np.array_split(np.arange(len(draws)), n_pieces)
+        parts = np.stack([shares[rows] @ (draws[rows] - mean) for rows in pieces])
         images = self.margins(parts) * self.y
         along = images @ mean
         across = np.einsum("ij,ij->i", parts, images) - along**2 / squared
-        error = math.nan
-        if n_batches > 1:
-            variance = max(0.0, float(across.sum())) * n_batches / (n_batches - 1)
-            error = math.sqrt(variance / squared)
-        norm = math.sqrt(squared)
-        return mean / norm, norm, error
+        variance = max(0.0, float(across.sum())) * n_pieces / (n_pieces - 1)
+        return math.sqrt(variance / squared)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -332,8 +344,18 @@ class WeightedClassifier:
             Inputs.
         y : array-like of shape (n_samples,)
             True labels.
+
+        Returns
+        -------
+        float
+            Share of right predictions, in [0, 1].
+
+        Raises
+        ------
+        ValueError
+            If there are not as many labels as inputs.
         """
-        return float(np.mean(self.predict(X) == np.asarray(y)))
+        return float(accuracy_score(y, self.predict(X)))
 
 
 class ClassifierWeightingMixin:
@@ -401,7 +423,7 @@ class ClassifierWeightingMixin:
             for space, result in zip(spaces, posterior.results, strict=True)
         ]
         results = [
-            replace(result, center=one.center, arc_center=one.center, center_norm=one.center_norm)
+            replace(result, center=one.center, center_norm=one.center_norm)
             for result, one in zip(posterior.results, found, strict=True)
         ]
         dual_coef = np.stack([one.center for one in found])

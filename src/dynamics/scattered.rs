@@ -17,6 +17,9 @@ use crate::version_space::VersionSpace;
 /// Share of the distance to the nearest wall that a fitted sphere takes.
 const FITTED: f64 = 0.5;
 
+/// Smallest radius: where the ball is in a cap is told by a cosine, which has lost a smaller one to rounding.
+const SMALLEST: f64 = 1e-6;
+
 /// Great circles with a reflecting sphere inside version space, with scattering by the cosine law at the walls, or both.
 /// Exactly measure preserving.
 ///
@@ -25,7 +28,9 @@ const FITTED: f64 = 0.5;
 /// along the wall would be O(m), but scales the dual coefficients of the direction, and with them what the
 /// Gram matrix does not see of them, up and down without end.
 ///
-/// **Scatterer.** See [`Cap`]. O(m) an event for the distance to it, O(m²) a scattering.
+/// **Scatterer.** A ball that comes upon the sphere flies on through it to where it leaves it, is put back where it came in,
+/// and is reflected there: the path outside is that of a reflecting sphere, and the path inside adds the sphere's cap to the
+/// averages. O(m) an event for the distance to it, O(m²) a scattering.
 #[derive(Clone, Debug)]
 pub struct Scattered {
     factor: Arc<Factor>,
@@ -96,10 +101,12 @@ impl Cap {
         for (b, v) in b.iter_mut().zip(&mut v) {
             (*b, *v) = (*b * cos - *v * sin, *b * sin + *v * cos);
         }
-        // v ← v - 2 <v, N> N / |N|² with the normal N = c - <c, b> b, where <v, N> = -speed by symmetry.
-        let kick = 2.0 * speed / (1.0 - height * height);
-        dot::axpy(self.arch, kick, c, &mut v);
-        dot::axpy(self.arch, -kick * height, &b, &mut v);
+        // v ← v - 2 <v, N> N / |N|² with the normal N = c - <c, b> b. Its length and products from its coordinates: those
+        // of a small sphere are lost in 1 - <c, b>².
+        let mut normal = c.clone();
+        dot::axpy(self.arch, -dot::dot(self.arch, c, &b), &b, &mut normal);
+        let kick = -2.0 * dot::dot(self.arch, &v, &normal) / dot::dot(self.arch, &normal, &normal);
+        dot::axpy(self.arch, kick, &normal, &mut v);
         ball.place(gram, factor.vector(b), factor.vector(v));
         self.just_left = true;
     }
@@ -144,8 +151,9 @@ impl Scattered {
             Radius::Fitted => FITTED * nearest,
             Radius::Given(radius) => radius,
         };
-        if !(radius > 0.0 && radius < nearest) {
-            let wanted = "positive and smaller than the distance of the center from every wall";
+        if !(radius >= SMALLEST && radius < nearest) {
+            let wanted =
+                "at least 1e-6 and smaller than the distance of the center from every wall";
             let got = format!("{radius} where the nearest wall is {nearest:.4} radians away");
             return Err(Error::invalid("scatterer", got, wanted));
         }
@@ -155,6 +163,13 @@ impl Scattered {
         let arch = gram.arch();
         self.cap = Some(Cap { dual, coordinates, radius, arch, just_left: false, exit: None });
         Ok(self)
+    }
+
+    /// Whether a ball is inside the sphere.
+    pub(crate) fn covers(&self, ball: &Ball) -> bool {
+        self.cap
+            .as_ref()
+            .is_some_and(|cap| dot::dot(cap.arch, &cap.dual, ball.f()) > cap.radius.cos())
     }
 }
 
@@ -191,7 +206,7 @@ impl Dynamics for Scattered {
         }
         match Mirror::meet(transparency, rng) {
             Encounter::Reflects => {
-                // The flux through a wall of n dimensions: the sine's density is proportional to s (1 - s²)^(n/2 - 1).
+                // The flux through a wall of n = rank - 2 dimensions: the sine's density is proportional to s (1 - s²)^(n/2 - 1).
                 let cosine = rng.random::<f64>().powf(((self.factor.rank() - 2) as f64).recip());
                 let sine = (1.0 - cosine * cosine).sqrt();
                 let hit = ball.scatter(space.gram(), sine, || self.factor.draw(rng));

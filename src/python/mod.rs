@@ -132,14 +132,7 @@ fn run<'py>(
             return Err(Error::invalid("refresh", other, "'auto', 'pair', 'full' or 'none'").into());
         }
     };
-    let cosine = match scattering {
-        "specular" => false,
-        "cosine" => true,
-        other => {
-            return Err(Error::invalid("scattering", other, "'specular' or 'cosine'").into());
-        }
-    };
-    let scatterer = scatterer.map(Radius::Given).or(fits_scatterer.then_some(Radius::Fitted));
+    let (cosine, scatterer) = scatters(scattering, scatterer, fits_scatterer)?;
     let motion = match dynamics {
         "geodesic" if cosine || scatterer.is_some() => Motion::Scattered { cosine, scatterer },
         "geodesic" => Motion::Geodesic,
@@ -174,6 +167,20 @@ fn run<'py>(
     let space = Space { gram, labels, offset, softness };
     let outcome = space.call(py, callback, |space, control| gas::run(space, &settings, control))?;
     to_dict(py, outcome, n_trajectories)
+}
+
+/// Whether walls scatter by the cosine law, and how large the sphere is, if there is one.
+fn scatters(
+    scattering: &str,
+    scatterer: Option<f64>,
+    fits_scatterer: bool,
+) -> crate::error::Result<(bool, Option<Radius>)> {
+    let cosine = match scattering {
+        "specular" => false,
+        "cosine" => true,
+        other => return Err(Error::invalid("scattering", other, "'specular' or 'cosine'")),
+    };
+    Ok((cosine, scatterer.map(Radius::Given).or(fits_scatterer.then_some(Radius::Fitted))))
 }
 
 fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyDict>> {
@@ -215,8 +222,8 @@ fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyD
 
 /// Pairs of neighboring balls until they part; see `VersionSpace.correlation_length`.
 #[pyfunction]
-#[pyo3(name = "correlation", signature = (gram, labels, *, offset, softness, angle, n_trajectories, n_pairs, max_bounces, n_threads, seed,
-    callback))]
+#[pyo3(name = "correlation", signature = (gram, labels, *, offset, softness, angle, n_trajectories, n_pairs, max_bounces, scattering,
+    scatterer, fits_scatterer, n_threads, seed, callback))]
 #[allow(clippy::too_many_arguments, reason = "one flat call")]
 fn correlation_pairs<'py>(
     py: Python<'py>,
@@ -228,15 +235,29 @@ fn correlation_pairs<'py>(
     n_trajectories: usize,
     n_pairs: usize,
     max_bounces: u64,
+    scattering: &str,
+    scatterer: Option<f64>,
+    fits_scatterer: bool,
     n_threads: usize,
     seed: u64,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let settings =
-        CorrelationSettings { angle, n_trajectories, n_pairs, max_bounces, n_threads, seed };
+    let (cosine, scatterer) = scatters(scattering, scatterer, fits_scatterer)?;
+    let settings = CorrelationSettings {
+        angle,
+        n_trajectories,
+        n_pairs,
+        max_bounces,
+        cosine,
+        scatterer,
+        n_threads,
+        seed,
+    };
     let space = Space { gram, labels, offset, softness };
-    let pairs = space
-        .call(py, callback, |space, control| correlation::correlation(space, &settings, control))?;
+    let correlation::Correlation { pairs, scatterer } =
+        space.call(py, callback, |space, control| {
+            correlation::correlation(space, &settings, control)
+        })?;
     let shape = [n_trajectories, n_pairs];
     let dict = PyDict::new(py);
     let bounces = pairs.iter().map(|pair| pair.bounces).collect();
@@ -245,6 +266,7 @@ fn correlation_pairs<'py>(
     dict.set_item("pair_lengths", arrays::to_array::<f64, 2>(py, lengths, shape)?)?;
     let parted = pairs.iter().map(|pair| pair.parted).collect();
     dict.set_item("parted", arrays::to_array::<bool, 2>(py, parted, shape)?)?;
+    dict.set_item("scatterer", scatterer)?;
     Ok(dict)
 }
 

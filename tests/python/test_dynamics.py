@@ -2,11 +2,13 @@
 
 import math
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from bayespoint import BayesPointClassifier, InfeasibleError, VersionSpace
+from bayespoint.kernels import RBF
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 STRAIGHT = ["chord", "flipper"]
@@ -205,18 +207,46 @@ def test_start_inside(dynamics):
         space.sample(dynamics=dynamics, start=-point)
 
 
+def bent(index):
+    """A Gaussian kernel on points of the plane, labeled by a parabola."""
+    rng = np.random.default_rng((SHIFT, 3, index))
+    x = rng.standard_normal((120, 2))
+    return x, x[:, 0] ** 2 + x[:, 1] > 0.5
+
+
+@pytest.mark.parametrize("dynamics", STRAIGHT)
+def test_runs_end_at_their_tolerance(dynamics):
+    """Each flipper restarts at a center of its own: that their halves differ must not go on."""
+    for index in range(3):
+        x, y = bent(index)
+        space = VersionSpace(RBF(1.0)(x), y, softness=0.1, offset=1.0)
+        run = space.sample(
+            dynamics=dynamics, tol=0.05, max_bounces=300_000, n_draws=10, random_state=SHIFT
+        )
+        assert run.stop_reason == "tol"
+        assert run.center_error <= 0.05
+
+
 @pytest.mark.parametrize("dynamics", STRAIGHT)
 def test_classifier(dynamics):
-    rng = np.random.default_rng((SHIFT, 3))
-    x = rng.standard_normal((120, 2))
-    y = (x[:, 0] ** 2 + x[:, 1] > 0.5).astype(int)
-    exact = BayesPointClassifier(random_state=SHIFT, tol=0.05).fit(x, y)
-    other = BayesPointClassifier(random_state=SHIFT, tol=0.05, dynamics=dynamics).fit(x, y)
+    x, y = bent(0)
+    settings = {"softness": 0.1, "optimizer": None, "tol": 0.05, "random_state": SHIFT}
+    exact = BayesPointClassifier(RBF(1.0), **settings).fit(x, y)
+    other = BayesPointClassifier(RBF(1.0), dynamics=dynamics, **settings).fit(x, y)
     assert other.billiard_.escapes.sum() > 0
-    grid = rng.standard_normal((300, 2))
+    grid = np.random.default_rng((SHIFT, 4)).standard_normal((300, 2))
     probability, expected = other.predict_proba(grid)[:, 1], exact.predict_proba(grid)[:, 1]
-    assert np.abs(probability - expected).max() < 0.2
+    # Biased, as their centers are: by 0.1 to 0.2 in places.
+    assert np.abs(probability - expected).max() < 0.3
     assert np.abs(probability - expected).mean() < 0.05
+    # What predicts is the center that is reported, which is the paper's own.
+    predicted, z = other.predict(grid), other.decision_function(grid)
+    values = (RBF(1.0)(grid, x) + 1.0) @ other.dual_coef_[0]
+    np.testing.assert_array_equal(predicted, values > 0)
+    assert not np.array_equal(other.billiard_.center, other.billiard_.arc_center)
+    other.billiard_ = replace(other.billiard_, arc_center=-other.billiard_.arc_center)
+    np.testing.assert_array_equal(other.predict(grid), predicted)
+    np.testing.assert_array_equal(other.decision_function(grid), z)
 
 
 # --- the light trap of the paper ---

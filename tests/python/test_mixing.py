@@ -77,7 +77,12 @@ def test_cosine_law_behind_transparent_walls():
         ({"scatterer": 0.0}, ValueError, "scatterer must be"),
         ({"scatterer": math.inf}, ValueError, "scatterer must be"),
         ({"scatterer": [0.1]}, TypeError, "scatterer must be"),
-        ({"scatterer": 1.5}, ValueError, "scatterer must be positive and smaller than the dist"),
+        ({"scatterer": 9e-7}, ValueError, "scatterer must be"),
+        (
+            {"scatterer": 1.5},
+            ValueError,
+            "scatterer must be at least 1e-6 and smaller than the dis",
+        ),
         ({"scatterer": "auto", "transparency": 0.1}, ValueError, "transparency must be 0 with a"),
     ],
 )
@@ -87,14 +92,25 @@ def test_refused(settings, error, text):
         space_of(x, y).sample(**settings)
 
 
+def test_a_small_sphere_does_not_lose_the_ball():
+    """A normal of length 1 - cos(radius)^2 would leave its rounding, 1e-7, in the direction."""
+    x, y = cone(m=10, r=3)
+    run = space_of(x, y).sample(
+        scatterer=1e-4, refresh="pair", refresh_rate=1.0, length=5e4, random_state=SHIFT
+    )
+    assert run.scatterings.sum() > 0
+    assert run.drift < 1e-9
+
+
 # --- the correlation length ---
 
 
-def part(normals, b, v, angle, rng, most):
+def part(normals, b, v, angle, rng, most, *, center=None, radius=None, cosine=False):
     """Follow pairs of balls in three dimensions with explicit vectors; return their bounces."""
     sign = rng.choice([-1.0, 1.0], len(b))[:, None]
     tilted = math.cos(angle) * v + math.sin(angle) * sign * np.cross(b, v)
     balls = [(b, v), (b, tilted)]
+    sphere = len(normals)
     last = [np.full(len(b), -1)] * 2
     bounces, together = np.zeros(len(b), int), np.ones(len(b), bool)
     for _ in range(most):
@@ -102,14 +118,31 @@ def part(normals, b, v, angle, rng, most):
             break
         for k, (b, v) in enumerate(balls):
             f, g = np.maximum(b @ normals.T, 0.0), v @ normals.T
-            f[np.arange(len(b)), last[k]] = np.where(last[k] < 0, f[:, -1], 0.0)
+            wall = (last[k] >= 0) & (last[k] < sphere)
+            f[wall, last[k][wall]] = 0.0
             t = np.arctan2(f, -g)
-            plane = t.argmin(axis=1)
-            t = t.min(axis=1)[:, None]
+            met = t.argmin(axis=1)
+            t = t.min(axis=1)
+            if radius is not None:
+                height, speed = b @ center, v @ center
+                highest = np.hypot(height, speed)
+                meets = (speed > 0) & (highest > math.cos(radius))
+                met = np.where(meets, sphere, met)
+                half = np.arccos(np.minimum(math.cos(radius) / highest, 1.0))
+                t = np.where(meets, np.arctan2(speed, height) - half, t)
+            t = t[:, None]
             b, v = b * np.cos(t) + v * np.sin(t), v * np.cos(t) - b * np.sin(t)
-            n = normals[plane]
-            v = v - 2 * (v * n).sum(axis=1, keepdims=True) * n
-            balls[k], last[k] = (b, v), plane
+            n = normals[np.minimum(met, sphere - 1)]
+            if radius is not None:
+                off = (met == sphere)[:, None]
+                n = np.where(off, center - (b @ center)[:, None] * b, n)
+                n /= np.linalg.norm(n, axis=1, keepdims=True)
+            mirrored = v - 2 * (v * n).sum(axis=1, keepdims=True) * n
+            if cosine:
+                along = rng.uniform(-1, 1, (len(b), 1))
+                drawn = np.sqrt(1 - along**2) * n + along * np.cross(b, n)
+                mirrored = np.where((met < sphere)[:, None], drawn, mirrored)
+            balls[k], last[k] = (b, mirrored), met
         together &= last[0] == last[1]
         bounces += together
     return bounces
@@ -153,6 +186,64 @@ def test_correlation_length_is_that_of_explicit_pairs():
         assert abs(measured - explicit) < 5 * error, (found, explicit, error)
         # Another angle has another length, which the comparison tells.
         assert abs(measured - wide) > 8 * error
+
+
+@pytest.mark.filterwarnings("ignore:.*pairs met the same planes")  # that pass the sphere by
+@pytest.mark.parametrize(
+    ("settings", "angle"),
+    [
+        ({"scatterer": 0.7}, 0.001),
+        ({"scattering": "cosine"}, 0.02),
+        ({"scattering": "cosine", "scatterer": 0.7}, 0.02),
+    ],
+)
+def test_correlation_length_with_scatterers_is_that_of_explicit_pairs(settings, angle):
+    rng = np.random.default_rng((SHIFT, 93))
+    for index in range(2):
+        x, y = cone(m=10, r=3, seed=93 + index)
+        normals = y[:, None] * x / np.linalg.norm(x, axis=1, keepdims=True)
+        center = polygon_centroid(x, y)
+        explicit, given = {"cosine": "scattering" in settings}, dict(settings)
+        b, v = uniform_inside(normals, 4000, rng)
+        if "scatterer" in settings:
+            # The engine's center is a first estimate: the sphere keeps clear of the walls.
+            given["scatterer"] *= math.asin((normals @ center).min())
+            explicit |= {"center": center, "radius": given["scatterer"]}
+            outside = b @ center < math.cos(given["scatterer"])
+            b, v = b[outside], v[outside]
+        expected = part(normals, b, v, angle, rng, 300, **explicit)
+        found = space_of(x, y).correlation_length(
+            angle=angle, n_pairs=500, max_bounces=300, random_state=SHIFT, n_jobs=2, **given
+        )
+        assert found.scatterer == given.get("scatterer")
+        assert found.scattering == settings.get("scattering", "specular")
+        error = math.hypot(found.bounces_error, expected.std() / math.sqrt(len(expected)))
+        assert abs(found.bounces - expected.mean()) < 5 * error, (found, expected.mean(), error)
+        plain = part(normals, b, v, angle, rng, 300).mean()
+        assert plain - found.bounces > 10 * error  # both make it shorter
+
+
+@pytest.mark.filterwarnings("ignore:.*pairs met the same planes")  # that pass the sphere by
+def test_the_sphere_disperses():
+    """Angles grow by a factor a bounce: the length with the logarithm, not with the angle."""
+    x, y = cone(m=10, r=3, seed=91)
+    lengths = []
+    for tilt in (1e-3, 1e-5, 1e-7):
+        found = space_of(x, y).correlation_length(
+            angle=tilt, scatterer="auto", max_bounces=3000, random_state=SHIFT, n_jobs=2
+        )
+        lengths.append(np.median(found.pair_bounces))
+    first, second = np.diff(lengths)
+    assert 0.7 < second / first < 1.4, lengths
+
+
+def test_correlation_length_says_what_scattered():
+    x, y = cone()
+    found = space_of(x, y).correlation_length(
+        n_pairs=5, scatterer="auto", scattering="cosine", random_state=SHIFT
+    )
+    assert f"radius {found.scatterer:.3g} rad" in found.summary()
+    assert "cosine" in found.summary()
 
 
 def test_correlation_length_has_the_same_bits_for_any_number_of_threads():
@@ -199,6 +290,10 @@ def test_pairs_that_never_part():
         ({"max_bounces": 0}, ValueError, "max_bounces must be"),
         ({"max_bounces": 2.5}, TypeError, "max_bounces must be"),
         ({"n_jobs": 0}, ValueError, "n_jobs"),
+        ({"scattering": "diffuse"}, ValueError, "scattering must be"),
+        ({"scatterer": "large"}, ValueError, "scatterer must be None, 'auto' or a radius"),
+        ({"scatterer": 1e-7}, ValueError, "scatterer must be"),
+        ({"scatterer": 1.5}, ValueError, "scatterer must be at least 1e-6 and smaller than"),
     ],
 )
 def test_refused_for_correlation(settings, error, text):
@@ -278,6 +373,32 @@ def test_to_and_fro_fills_two_dimensions():
     x, y = cone(m=6, r=2)
     result = space_of(x, y).sample(refresh=None, length=100.0, random_state=SHIFT)
     assert not result.cycles.any()
+
+
+@pytest.mark.filterwarnings("ignore:the trajectories disagree", "ignore:.*go round a short cycle")
+def test_what_a_trajectory_missed():
+    """An octant with a corner cut off: some great circles stay clear of the cut for ever."""
+    x = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [-1, 1, 1]])
+    space = VersionSpace(x @ x.T, [1, 1, 1, 1])
+    settings = {"length": 3000.0, "n_trajectories": 16, "random_state": SHIFT}
+    with pytest.warns(ConvergenceWarning, match="keeps to a part of version space: it never met"):
+        bare = space.sample(refresh=None, **settings)
+    assert (bare.missed > 0.1).any()
+    assert (bare.missed == 0).any()
+    clear = 0
+    for missed, cycle, own in zip(bare.missed, bare.cycles, bare.bounces, strict=True):
+        others = int(bare.hits.sum()) - int(own)
+        if cycle == 3:  # once round the three mirrors at right angles
+            assert missed == bare.hits[3] / others
+            clear += 1
+        elif cycle == 2:  # to and fro between the cut and the plane across
+            assert missed == bare.hits[[1, 2]].sum() / others
+        else:
+            assert missed == 0
+    assert clear
+    refreshed = space.sample(**settings)
+    assert not refreshed.missed.any()
+    assert refreshed.complaints(None) == []
 
 
 def test_a_trajectory_that_keeps_to_a_part_is_told():

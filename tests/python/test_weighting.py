@@ -4,6 +4,7 @@ import copy
 import math
 import os
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -96,6 +97,17 @@ def test_the_error_of_the_center_is_as_large_as_it_says():
         estimated.append(found.center_error**2)
     # Two directions across, so 120 squares; the estimate itself has its own spread.
     assert 0.6 < np.mean(true) / np.mean(estimated) < 1.6
+
+
+def test_trajectories_that_stay_apart_are_told_by_the_error(octant):
+    """Each stands still: its draws are worth one, however many batches they make."""
+    still = np.repeat(octant.draws[:, :1], 5000, axis=1)
+    found = ORTHANT.reweight(replace(octant, draws=still), lambda margins: np.ones(len(margins)))
+    points = still[:, 0]
+    mean = points.mean(axis=0)
+    across = points - np.outer(points @ mean / (mean @ mean), mean)
+    error = np.sqrt((across**2).sum() / (4 * 3) / (mean @ mean))
+    assert found.center_error == pytest.approx(error)
 
 
 def test_a_wedge_by_quadrature():
@@ -321,6 +333,22 @@ def test_equal_weights_predict_as_the_model_does():
         for again in (copy.deepcopy(weighted), pickle.loads(pickle.dumps(weighted))):
             np.testing.assert_array_equal(again.predict(new), weighted.predict(new))
     assert repr(weighted).startswith("<WeightedClassifier: <WeightedResult: m=60")
+
+
+def test_score():
+    rng = np.random.default_rng([SEED, 3])
+    X = rng.standard_normal((40, 2))
+    labels = np.where(X[:, 0] + 0.5 * rng.standard_normal(40) > 0, "yes", "no")
+    model = BayesPointClassifier(
+        kernels.RBF(1.0), softness=0.1, optimizer=None, random_state=SEED
+    ).fit(X, labels)
+    weighted = model.reweight(lambda margins: np.ones(len(margins)))
+    right = (weighted.predict(X) == labels).mean()
+    assert 0.6 < right < 1.0
+    assert weighted.score(X, labels) == right
+    assert weighted.score(X, labels[:, None]) == right  # a column is no table of all pairs
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        weighted.score(X, labels[:1])
 
 
 def test_precomputed_kernels():

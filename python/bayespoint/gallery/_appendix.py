@@ -172,7 +172,7 @@ def plot_chord_and_arc(path: Path, leg: int = 0, *, ax: Any = None) -> Any:
 
 
 def _at_wall(path: Path, leg: int) -> tuple[Leg, Floats]:
-    """Return a flight and a frame at its end: along the wall, and the normal to violated side."""
+    """Return a flight and a frame at its end: along the wall, and the normal to satisfied side."""
     flight = _leg_of(path, leg)
     normal = path.X[flight.wall] / np.linalg.norm(path.X[flight.wall]) * path.y[flight.wall]
     along = flight.arrival - (flight.arrival @ normal) * normal
