@@ -35,7 +35,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo gallery test test-rust test-python test-slow experiment bench bench-peers bench-margin lint lint-rust lint-python \
+.PHONY: help venv build install demo gallery test test-rust test-python test-slow experiment bench bench-peers bench-margin bench-samplers lint lint-rust lint-python \
         format docs-check clean distclean check-cargo check-python
 
 help: ## list the targets
@@ -123,6 +123,9 @@ bench-peers: install ## the classifier against scikit-learn's: a table of error,
 
 bench-margin: install ## hard margins against libsvm's: processor time and training errors
 	@$(VENV_PYTHON) benches/peers/margin.py $(PEERS_ARGS)
+
+bench-samplers: install ## effective samples per second beside other samplers of polytopes, which it installs apart
+	@$(VENV_PYTHON) benches/peers/samplers/run.py $(PEERS_ARGS)
 
 lint: lint-rust lint-python ## every check of form and types
 

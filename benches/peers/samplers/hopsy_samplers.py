@@ -1,4 +1,4 @@
-"""hopsy's samplers: a standard Gaussian on the cone, or, where they know none, all of cone and box."""
+"""hopsy's samplers: a standard Gaussian on the cone, or, without one, all of cone and box."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 from problem import main, time_of
 
 
-def _sampler(proposal: Any, *, gaussian: bool) -> Callable[[Any, Any, int, float], tuple[Any, float]]:
+def _sampler(
+    proposal: Any, *, gaussian: bool
+) -> Callable[[Any, Any, int, float], tuple[Any, float]]:
     def run(normals: Any, inside: Any, seed: int, seconds: float) -> tuple[Any, float]:
         m, r = normals.shape
         if gaussian:
