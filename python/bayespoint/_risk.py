@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayespoint import _validation, tuning
 from bayespoint._validation import Floats, RandomState
 from bayespoint.bounds._result import RiskBounds
+from bayespoint.bounds._rows import Learned
 from bayespoint.bounds._table import bounds_of
 from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
@@ -129,9 +130,8 @@ class RiskMixin:
         tables = [
             bounds_of(
                 space,
-                center,
+                Learned(center, "bayes_point"),
                 delta=delta,
-                rule="bayes_point",
                 label_noise=self.label_noise_,
                 draws=result.draws,
                 candidates=candidates,
