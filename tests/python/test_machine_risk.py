@@ -31,8 +31,8 @@ NOISY = make_moons(200, noise=0.25, random_state=0)
 def linear(m, r=3, index=0, shift=0.0):
     """Gaussian examples on the two sides of a plane, and their classes."""
     rng = np.random.default_rng(seed(index))
-    X = rng.standard_normal((m, r))
-    return X, np.where(X @ rng.standard_normal(r) > shift, "b", "a")
+    X, teacher = rng.standard_normal((m, r)), rng.standard_normal(r)
+    return X, np.where(X @ teacher > shift * np.linalg.norm(teacher), "b", "a")
 
 
 def given(table):

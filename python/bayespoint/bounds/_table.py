@@ -78,7 +78,7 @@ def table(
         One row for each bound with its value, what went in, and the standard error that the
         estimated volume gives it. Bounds that do not hold here are refused, with the reason: with
         label noise or training errors those that assume none. So are those whose volume could
-        not be estimated.
+        not be estimated, as that of a part too thin for double precision.
 
     Raises
     ------
@@ -174,6 +174,7 @@ def bounds_of(
     delta = _validation.real("delta", delta, low=0, high=1, low_open=True, high_open=True)
     noise = _validation.pair("label_noise", label_noise, high=0.5, high_open=True)
     candidates = _validation.integer("candidates", candidates, low=1)
+    _validation.threads(n_jobs)  # also where nothing is estimated
     if any(noise) and learned.rule != "bayes_point":
         raise ValueError(
             f"label_noise must be 0 with rule={learned.rule!r}, which has no posterior; got "
