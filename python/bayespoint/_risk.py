@@ -1,4 +1,4 @@
-"""What a fitted classifier can guarantee, as a mixin of its class."""
+"""What a fitted Bayes point classifier can guarantee, as a mixin of its class."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import _validation, tuning
+from bayespoint._spaces import SpacesMixin
 from bayespoint._validation import Floats, RandomState
 from bayespoint.bounds._result import RiskBounds
 from bayespoint.bounds._rows import Learned
 from bayespoint.bounds._table import bounds_of
 from bayespoint.results import BilliardResult
-from bayespoint.version_space import VersionSpace
 
 _TUNED = (
     "Kernel or softness were searched for the largest evidence of these examples, among "
@@ -30,7 +30,7 @@ _BALANCED = (
 )
 
 
-class RiskMixin:
+class RiskMixin(SpacesMixin):
     """Bounds on the risk of a classifier that plays billiards."""
 
     kernel: Any
@@ -42,10 +42,6 @@ class RiskMixin:
     tuning_: tuning.Search | None
     label_noise_: tuple[float, float]
     billiard_: Any
-    _softness: Floats
-
-    def _spaces(self, gram: ArrayLike | None) -> list[VersionSpace]:
-        raise NotImplementedError
 
     @property
     def _results(self) -> list[BilliardResult]:

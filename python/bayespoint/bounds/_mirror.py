@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from bayespoint import _memory, _validation, predictive
 from bayespoint._validation import Floats, RandomState
 from bayespoint.bounds._result import RiskBound
 from bayespoint.bounds._volume import volume_bayes
-from bayespoint.results import Estimate
+from bayespoint.results import Estimate, Evidence
 from bayespoint.version_space import VersionSpace
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def bayes_point(
     """
     delta = _validation.real("delta", delta, low=0, high=1, low_open=True, high_open=True)
     volume = estimated(
-        mirrored_space(space, dual_coef),
+        mirrored_space(space, dual_coef).log_volume,
         tol=tol,
         max_length=max_length,
         n_trajectories=n_trajectories,
@@ -197,9 +197,9 @@ def bayes_point(
 
 
 def estimated(
-    space: VersionSpace, *, tol: float, callback: Callback = None, **settings: Any
+    estimate: Callable[..., Evidence], *, tol: float, callback: Callback = None, **settings: Any
 ) -> Estimate:
-    """Return ln of a version space's volume, at most 0, with its standard error.
+    """Return ln of the volume, or evidence, that a method estimates: at most 0, with its error.
 
     Raises FloatingPointError where double precision does not tell it: so it is with parts that
     are some hundred thousand times as long as they are thick.
@@ -211,7 +211,7 @@ def estimated(
         if callback is not None:
             callback(state)
 
-    found = space.log_volume(tol=tol, callback=watch, **settings)
+    found = estimate(tol=tol, callback=watch, **settings)
     if found.error > max(_LARGEST_ERROR, tol) or found.value > 5 * max(found.error, tol):
         raise _untold(found.error)
     return Estimate(min(found.value, 0.0), found.error)
@@ -219,8 +219,8 @@ def estimated(
 
 def _untold(error: float) -> FloatingPointError:
     return FloatingPointError(
-        f"The volume could not be told: its standard error is {error:.3g} nats. The region is too "
-        "thin for double precision."
+        f"The volume could not be told: its standard error is {error:.3g} nats. The region seems "
+        "too thin for double precision."
     )
 
 
@@ -228,17 +228,16 @@ def from_volume(
     m: int, delta: float, volume: Estimate, *, of: str = "weight vector", condition: str = ""
 ) -> RiskBound:
     """Return the bound of `bayes_point` for a volume that is known."""
-    log_volume = volume.value
     return RiskBound(
         name="bayes_point",
         of=of,
-        value=volume_bayes(m, log_volume, delta),
+        value=volume_bayes(m, volume.value, delta),
         standard_error=2 * volume.error / m,
         region=SYMMETRIC,
         quantities={
             "m": m,
             "delta": delta,
-            "log_volume": log_volume,
+            "log_volume": volume.value,
             "log_volume_error": volume.error,
         },
         condition=condition,

@@ -7,7 +7,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -133,7 +133,7 @@ class Rows:
     def _version_space(self) -> list[RiskBound]:
         """Return the rows for one draw and for the vote of version space."""
         try:
-            volume = estimated(self.space, **self._settings())
+            volume = estimated(self.space.log_volume, **self._settings())
         except _UNFOUND as error:
             return self._refused_posterior(str(error), WHOLE)
         known = {"log_volume": volume.value, "log_volume_error": volume.error}
@@ -153,7 +153,7 @@ class Rows:
         first, second = self.noise
         rates: float | tuple[float, float] = first if first == second else self.noise
         try:
-            found = self.space.evidence(rates, **self._settings())
+            found = estimated(partial(self.space.evidence, rates), **self._settings())
         except _UNFOUND as error:
             rows = self._refused_posterior(str(error), POSTERIOR)
             return [row for row in rows if row.name == "pac_bayes_kl"] + refused
@@ -189,7 +189,7 @@ class Rows:
             return self._refused_symmetric(reason)
         try:
             region = mirrored_space(self.space, self.learned.dual_coef)
-            volume = estimated(region, **self._settings())
+            volume = estimated(region.log_volume, **self._settings())
         except _UNFOUND as error:
             return self._refused_symmetric(str(error))
         known = {"log_volume": volume.value, "log_volume_error": volume.error}

@@ -55,6 +55,8 @@ FORMS = {
     "luckiness": "Theorem 1",
     "pac_margin": "PAC margin",
 }
+TOP = 10.0
+"""Bounds above this are not drawn."""
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "gray", "black")
 
 
@@ -213,8 +215,8 @@ def _validity(rows: list[Row], settings: Settings) -> Report:
         "A bound fails where the true risk is above it: with estimated volumes as they are, "
         "nothing added. Bounds of 1 and more say nothing. Where the part symmetric about a "
         "perceptron is too thin for double precision its bounds are refused. The limit of the "
-        "share is Clopper and Pearson's. One draw and the vote: those of the billiard's draws, the vote's risk by "
-        f"{N_TEST} new points; the others' is an angle, exact."
+        "share is Clopper and Pearson's. One draw and the vote are those of the billiard's draws, "
+        f"the vote's risk by {N_TEST} new points; that of the others is an angle, exact."
     ]
     return Report([table, best], claims, remarks)
 
@@ -332,21 +334,29 @@ def _gain(rows: list[Row], rival: str) -> tuple[Any, Any]:
 def _draw_validity(rows: list[Row], settings: Settings, figure: Any) -> None:
     axes = figure.subplots(1, 3, sharey=True)
     sizes = _sizes(settings)
+    colors: dict[str, str] = {}
     for ax, who in zip(axes, ("center", "max_margin", "perceptron"), strict=True):
-        keys = [key for key in _keys(rows) if key[0] == who]
-        for key, color in zip(keys, COLORS, strict=False):
+        for key in (key for key in _keys(rows) if key[0] == who):
             means = [_mean(select(rows, m=m), key) for m in sizes]
-            if min(means) < 10:
+            if min(means) < TOP:
+                color = colors.setdefault(_named(key), COLORS[len(colors)])
                 ax.plot(sizes, means, color=color, marker="o", markersize=3, label=_named(key))
         risks = [column(select(rows, m=m), f"risk {who}").mean() for m in sizes]
         ax.plot(sizes, risks, color="black", marker="s", markersize=3, label="true risk")
         ax.axhline(1.0, color="gray", linewidth=0.8, linestyle="dotted")
-        ax.set(xscale="log", yscale="log", xlabel="m", ylim=(0.004, 10))
+        ax.set(xscale="log", yscale="log", xlabel="m", ylim=(None, TOP))
         ax.set_xticks(sizes, [str(m) for m in sizes], minor=False)
         ax.set_xticks([], minor=True)
         ax.set_title(CLASSIFIERS[who], fontsize="medium")
-        ax.legend(frameon=False, fontsize="x-small", loc="lower left")
     axes[0].set_ylabel("bound on the risk")
+    handles = {
+        label: handle
+        for ax in axes
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=3, frameon=False
+    )
 
 
 def _draw_symmetric(rows: list[Row], settings: Settings, figure: Any) -> None:
@@ -361,7 +371,7 @@ def _draw_symmetric(rows: list[Row], settings: Settings, figure: Any) -> None:
             chosen = column(rows, "m") == m
             ax.plot(x[chosen], y[chosen], ".", color=color, label=f"m = {m}")
         ax.set(xlabel=f"ln vol R({name})", ylabel="ln vol R(Bayes point)")
-    axes[0].legend(frameon=False)
+    axes[0].legend(frameon=False, loc="lower right")
 
 
 _SETUP = (
