@@ -42,6 +42,7 @@ class RiskMixin(SpacesMixin):
     tuning_: tuning.Search | None
     label_noise_: tuple[float, float]
     billiard_: Any
+    _no_guarantee: str
 
     @property
     def _results(self) -> list[BilliardResult]:
@@ -131,7 +132,7 @@ class RiskMixin(SpacesMixin):
                 label_noise=self.label_noise_,
                 draws=result.draws,
                 candidates=candidates,
-                refusal=self._refusal(),
+                refusal=self._no_guarantee,
                 tol=tol,
                 max_length=max_length,
                 n_jobs=self.n_jobs,
@@ -142,7 +143,7 @@ class RiskMixin(SpacesMixin):
         return tables[0] if len(self.classes_) == 2 else tables
 
     def _refusal(self) -> str:
-        """Return why no bound holds, if the prior was made from the examples."""
+        """Return why no bound will hold of a fit, if its prior was made from the examples."""
         if self.tuning_ is not None:
             return _TUNED
         if self.kernel is None or (isinstance(self.kernel, str) and self.kernel == "rbf"):

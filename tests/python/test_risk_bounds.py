@@ -252,6 +252,7 @@ def classifier(**settings):
         ({"kernel": "rbf"}, "length scale was computed from the inputs"),
         ({"kernel": None, "optimizer": "evidence"}, "searched for the largest evidence"),
         ({"softness": "evidence", "optimizer": "evidence"}, "searched for the largest evidence"),
+        ({"label_noise": "evidence", "optimizer": "evidence"}, "searched for the largest evidence"),
         ({"class_weight": "balanced"}, "class weights, and so the softness"),
     ],
 )
@@ -263,6 +264,9 @@ def test_a_prior_made_from_the_examples(settings, reason):
         for row in found:
             assert row.refused
             assert reason in row.reason
+    # It is the settings of the fit that count.
+    model.set_params(kernel=RBF(1.0), class_weight=None, optimizer=None)
+    assert all(row.refused for row in model.risk_bounds())
 
 
 def test_a_prior_that_was_given():
