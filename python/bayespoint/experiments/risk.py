@@ -281,15 +281,16 @@ def _symmetric(rows: list[Row], settings: Settings) -> Report:
             more, sure = int((gain > 0).sum()), int((gain > 2 * error).sum())
             lost = int((gain < -2 * error).sum())
             shares[m, rival] = more, lost, float(gain.mean())
-            cells += [f"{more / len(gain):.2f}", f"{sure}, {lost}",
-                      plus_minus(*mean_and_error(gain))]  # fmt: skip
+            cells += [
+                f"{more} of {len(gain)}", f"{sure}, {lost}", plus_minus(*mean_and_error(gain))
+            ]  # fmt: skip
         lines.append([f"{m}" if m else "all", *means, *cells])
     table = Table(
         f"ln of the share of the sphere, means of {settings.splits} problems of each size: version "
         "space; its part symmetric about the Bayes point (cm), the SVM and the center of the "
         "largest ball; that ball, exact",
-        ["m", "V", "R(cm)", "R(SVM)", "R(ball)", "ball", "share cm > SVM", "beyond 2 s.e.: >, <",
-         "ln R(cm) - ln R(SVM)", "share cm > ball", "beyond 2 s.e.: >, < ",
+        ["m", "V", "R(cm)", "R(SVM)", "R(ball)", "ball", "cm > SVM", "beyond 2 s.e.: >, <",
+         "ln R(cm) - ln R(SVM)", "cm > ball", "beyond 2 s.e.: >, < ",
          "ln R(cm) - ln R(ball)"],
         lines,
     )  # fmt: skip
