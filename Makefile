@@ -12,6 +12,7 @@ CARGO  ?= cargo
 DEMO_ARGS   ?=
 PYTEST_ARGS ?=
 PEERS_ARGS  ?=
+RISK_ARGS   ?=
 CARGO_ARGS  ?=
 
 VENV_PYTHON := $(VENV)/bin/python
@@ -35,7 +36,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo gallery test test-rust test-python test-slow experiment bench bench-peers bench-margin bench-samplers lint lint-rust lint-python \
+.PHONY: help venv build install demo gallery risk-bounds test test-rust test-python test-slow experiment bench bench-peers bench-margin bench-samplers \
+        lint lint-rust lint-python \
         format docs-check clean distclean check-cargo check-python
 
 help: ## list the targets
@@ -97,6 +99,10 @@ demo: install ## Bayes point against maximal margin on sonar, and a picture
 
 gallery: install ## the papers' mechanisms as pictures of the running code: docs/gallery.md
 	@$(VENV_PYTHON) -m bayespoint.gallery --out docs
+
+risk-bounds: install ## the risk bounds against true risks on 500 problems: tables, pictures (RISK_ARGS=--quick: seconds)
+	@$(VENV_PYTHON) -m bayespoint.experiments risk-bounds $(RISK_ARGS)
+	@$(VENV_PYTHON) -m bayespoint.experiments symmetric-part $(RISK_ARGS)
 
 test: test-rust test-python ## all tests: engine, package, doctests
 

@@ -10,31 +10,24 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import _memory, _validation, kernels, predictive
-from bayespoint._validation import Floats, Labels, RandomState
+from bayespoint._spaces import SpacesMixin
+from bayespoint._validation import Floats, RandomState
 from bayespoint.results import Estimate, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace
 
 
-class DecisionsMixin:
+class DecisionsMixin(SpacesMixin):
     """Decisions and questions that need the whole posterior, not its center alone."""
 
     classes_: NDArray[Any]
-    kernel_: Any
-    X_fit_: NDArray[Any] | None
     softness_: float
     label_noise_: tuple[float, float]
     n_jobs: int | None
     random_state: RandomState
-    _offset: float
-    _index: NDArray[np.intp]
-    _softness: Floats
     _evidence_seed: int
     _log_evidence: Floats | None
 
     def _posterior(self) -> predictive.Posterior:
-        raise NotImplementedError
-
-    def _labels(self, index: NDArray[np.intp]) -> Labels:
         raise NotImplementedError
 
     def _checked_inputs(self, X: ArrayLike) -> NDArray[Any]:
@@ -267,29 +260,6 @@ class DecisionsMixin:
         lower = posterior.factor.lower
         return [
             VersionSpace._over(lower @ lower.T, labels, softness=np.zeros(len(lower)), offset=0.0)
-            for labels in self._labels(self._index)
-        ]
-
-    def _spaces(self, gram: ArrayLike | None) -> list[VersionSpace]:
-        """Return the version space of each binary problem, all on one matrix."""
-        m = len(self._index)
-        if isinstance(self.kernel_, str):
-            if gram is None:
-                raise ValueError(
-                    "gram must be the (n_samples, n_samples) matrix given to fit with "
-                    "kernel='precomputed'; got None"
-                )
-            inputs: Any = _validation.dense("gram", gram)
-            if inputs.shape != (m, m):
-                raise ValueError(f"gram must have shape ({m}, {m}); got shape {inputs.shape}")
-        elif gram is not None:
-            raise ValueError("gram must be None unless kernel='precomputed'")
-        else:
-            inputs = self.X_fit_
-            _memory.require(8.0 * m * m, f"the kernel matrix of {m} examples")
-        matrix, _ = kernels.training_gram(self.kernel_, inputs, self._offset, self._softness)
-        return [
-            VersionSpace._over(matrix, labels, softness=self._softness, offset=self._offset)
             for labels in self._labels(self._index)
         ]
 

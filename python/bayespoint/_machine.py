@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayespoint import _inputs, _memory, _validation, kernels
+from bayespoint._spaces import SpacesMixin
 from bayespoint._validation import Floats, Labels
 
 _BLOCK_BYTES = 64 * 2**20
@@ -186,15 +187,15 @@ class PrimalMachine(Machine):
         return values
 
 
-class KernelMachine(Machine):
+class KernelMachine(Machine, SpacesMixin):
     """A machine with coefficients for training examples, on one kernel matrix for all problems."""
 
     kernel: Any
-    kernel_: Any
-    X_fit_: NDArray[Any] | None
     dual_coef_: Floats
     intercept_: Floats
     support_: NDArray[np.intp]
+    _free: bool
+    _scaled_by_inputs: bool
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -224,6 +225,7 @@ class KernelMachine(Machine):
         if normalize:
             self.kernel_ = kernels.normalize(self.kernel_)
         soft = _validation.softness(softness, m)
+        self._free = offset is None
         if offset is None:
             given = isinstance(self.kernel_, str)
             squares = inputs.diagonal() if given else kernels.diagonal(self.kernel_, inputs)
@@ -231,6 +233,8 @@ class KernelMachine(Machine):
             offset = mean if 0 < mean < math.inf else 1.0
         gram, _ = kernels.training_gram(self.kernel_, inputs, offset, soft)
         self.X_fit_ = None if isinstance(self.kernel_, str) else inputs.copy()
+        self._index, self._offset, self._softness = index, offset, soft
+        self._scaled_by_inputs = isinstance(self.kernel, str) and self.kernel == "rbf"
         return gram, self._labels(index), offset, soft
 
     def _keep(self, dual_coef: Floats, intercept: Floats) -> None:

@@ -1,4 +1,4 @@
-"""What a fitted classifier can guarantee, as a mixin of its class."""
+"""What a fitted Bayes point classifier can guarantee, as a mixin of its class."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import _validation, tuning
+from bayespoint._spaces import SpacesMixin
 from bayespoint._validation import Floats, RandomState
 from bayespoint.bounds._result import RiskBounds
+from bayespoint.bounds._rows import Learned
 from bayespoint.bounds._table import bounds_of
 from bayespoint.results import BilliardResult
-from bayespoint.version_space import VersionSpace
 
 _TUNED = (
     "Kernel or softness were searched for the largest evidence of these examples, among "
@@ -29,7 +30,7 @@ _BALANCED = (
 )
 
 
-class RiskMixin:
+class RiskMixin(SpacesMixin):
     """Bounds on the risk of a classifier that plays billiards."""
 
     kernel: Any
@@ -41,10 +42,7 @@ class RiskMixin:
     tuning_: tuning.Search | None
     label_noise_: tuple[float, float]
     billiard_: Any
-    _softness: Floats
-
-    def _spaces(self, gram: ArrayLike | None) -> list[VersionSpace]:
-        raise NotImplementedError
+    _no_guarantee: str
 
     @property
     def _results(self) -> list[BilliardResult]:
@@ -129,13 +127,12 @@ class RiskMixin:
         tables = [
             bounds_of(
                 space,
-                center,
+                Learned(center, "bayes_point"),
                 delta=delta,
-                rule="bayes_point",
                 label_noise=self.label_noise_,
                 draws=result.draws,
                 candidates=candidates,
-                refusal=self._refusal(),
+                refusal=self._no_guarantee,
                 tol=tol,
                 max_length=max_length,
                 n_jobs=self.n_jobs,
@@ -146,7 +143,7 @@ class RiskMixin:
         return tables[0] if len(self.classes_) == 2 else tables
 
     def _refusal(self) -> str:
-        """Return why no bound holds, if the prior was made from the examples."""
+        """Return why no bound will hold of a fit, if its prior was made from the examples."""
         if self.tuning_ is not None:
             return _TUNED
         if self.kernel is None or (isinstance(self.kernel, str) and self.kernel == "rbf"):

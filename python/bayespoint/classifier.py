@@ -310,6 +310,7 @@ class BayesPointClassifier(
         gram, own = kernels.training_gram(self.kernel_, inputs, settings.offset, softness)
         self.X_fit_ = None if isinstance(self.kernel_, str) else inputs.copy()
         self._offset, self._index, self._softness = settings.offset, index, softness
+        self._no_guarantee = self._refusal()
         self._evidence_seed = settings.seed % 2**32
         self._log_evidence = None
         self._set_constant_diagonal(gram)

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _settings, _validation
 from bayespoint._machine import KernelMachine, PrimalMachine
+from bayespoint._machine_risk import MarginRiskMixin
 from bayespoint._validation import Floats
 from bayespoint.version_space import VersionSpace
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["HingeClassifier", "MaxMarginClassifier"]
 
 
-class MaxMarginClassifier(KernelMachine):
+class MaxMarginClassifier(MarginRiskMixin, KernelMachine):
     r"""Classification by the largest margin: the support vector machine, solved exactly.
 
     Minimizes :math:`\frac12 |w|^2 + C \sum_i \max(0, 1 - y_i f(x_i))`. It is the Bayes point's

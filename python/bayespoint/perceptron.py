@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import _core, _validation
 from bayespoint._machine import DistanceMixin, KernelMachine, PrimalMachine
+from bayespoint._machine_risk import PerceptronRiskMixin
 from bayespoint._validation import Floats, RandomState
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ class Perceptron(DistanceMixin, PrimalMachine):
         return _bound(self._update, _radius(inputs), float(w @ w), b, margin)
 
 
-class KernelPerceptron(DistanceMixin, KernelMachine):
+class KernelPerceptron(PerceptronRiskMixin, DistanceMixin, KernelMachine):
     r"""The perceptron in dual variables: coefficients for examples instead of features.
 
     From c = 0 it goes through the examples again and again, and wherever

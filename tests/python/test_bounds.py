@@ -359,6 +359,59 @@ def test_extreme_arguments_give_finite_logs():
         assert bounds.hoeffding_samples(10**9, 1e-9, 1e-300) > 1e27
 
 
+def test_never_nan_nor_below_what_is_known():
+    """Arguments at random, over all of their ranges and at their ends."""
+    rng = np.random.default_rng(seed(4))
+    n_cases = 4000
+
+    def ends(values, *more):
+        """Put the ends of a range among values."""
+        values[: 20 * len(more)] = np.repeat(more, 20)
+        return rng.permutation(values)
+
+    m = ends(np.floor(10 ** rng.uniform(0, 15, n_cases)), 1.0, 2.0, 1e9)
+    delta = ends(rng.uniform(1e-12, 1, n_cases), 1e-300, 1 - 1e-16)
+    d = np.maximum(np.floor(m * ends(rng.uniform(0, 1, n_cases) ** 3, 0.0, 1.0)), 1)
+    kappa = ends(np.floor(10 ** rng.uniform(0, 18, n_cases)), 1.0, 1e300)
+    gamma = ends(10 ** rng.uniform(-12, 0, n_cases), 1.0, 1e-150)
+    log_volume = -ends(10 ** rng.uniform(-12, 12, n_cases), 0.0, 1e6, 1e300)
+    errors = ends(rng.uniform(0, 1, n_cases), 0.0, 1e-300, 1 - 1e-16, 1.0)
+    n = ends(np.floor(10 ** rng.uniform(0, 6, n_cases)), 1.0, 2.0, 1e6)
+    with np.errstate(invalid="raise", over="raise"):
+        finite = {
+            "pac_margin": bounds.pac_margin(m, kappa, delta),
+            "luckiness": bounds.luckiness(m, gamma, delta),
+            "volume_gibbs": bounds.volume_gibbs(m, log_volume, delta),
+            "volume_bayes": bounds.volume_bayes(m, log_volume / 2, delta),
+            "linear_svm": bounds.linear_svm(m, n, gamma, delta),
+            "pac_bayes_kl": bounds.pac_bayes_kl(m, -log_volume, delta, empirical_error=errors),
+            "mistakes": bounds.mistakes(gamma),
+        }
+        compressed = bounds.sparsity(m, d, delta)
+        limited = bounds.margin(m, kappa, delta)
+        caps = bounds.cap_log_fraction(n, np.pi * gamma)
+    for name, values in finite.items():
+        assert np.isfinite(values).all(), name
+        assert (values > 0).all(), name  # the empirical error of a consistent classifier is 0
+    assert (finite["pac_bayes_kl"] >= errors).all()
+    np.testing.assert_array_equal(np.isinf(compressed), d == m)
+    np.testing.assert_array_equal(np.isinf(limited), kappa >= m)
+    assert (compressed > 0).all()
+    assert (limited > 0).all()
+    assert np.isfinite(caps).all()
+    assert (caps <= 0).all()
+
+
+def test_draws_needed_and_relaxed_form_are_monotone():
+    n = np.unique(np.floor(np.geomspace(1, 1e9, 50)))
+    assert (np.diff(bounds.hoeffding_samples(n, 0.1)) > 0).all()
+    assert (np.diff(bounds.hoeffding_samples(10, np.geomspace(1e-9, 1, 50))) < 0).all()
+    assert (np.diff(bounds.hoeffding_samples(10, 0.1, DELTAS)) < 0).all()
+    assert (np.diff(bounds.hoeffding_samples(10, 0.1, high=np.linspace(0, 5, 9))) > 0).all()
+    assert (np.diff(bounds.margin(10**6, np.arange(1.0, 99.0), n=5)) > 0).all()
+    assert (np.diff(bounds.mistakes(0.01, np.geomspace(0.01, 1e9, 200))) >= 0).all()
+
+
 def test_arrays_broadcast_and_numbers_stay_numbers():
     assert isinstance(bounds.sparsity(100, 5), float)
     assert isinstance(bounds.cap_log_fraction(np.int64(3), 1), float)

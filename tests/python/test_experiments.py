@@ -156,6 +156,31 @@ def test_bounds(quick):
     assert all(one["holds"] for one in record["claims"])
 
 
+def test_risk_bounds(quick):
+    record, rows, _ = quick("risk-bounds")
+    assert claim(record, "no bound fails in more problems")
+    assert claim(record, "relative entropy < Theorem 3")
+    assert claim(record, "say nothing at these sizes")
+    # Without the volume it would fail in four problems of ten: fewer than 3 of 24 are hardly seen.
+    (control,) = [row for row in record["tables"][0]["rows"] if "control" in row[0]]
+    assert int(control[4].split(" of ")[0]) >= 3
+    for who in ("center", "max_margin", "perceptron"):
+        assert (numbers(rows, f"risk {who}") > 0).all()
+    bound = numbers(rows, "max_margin/sparsity/")
+    assert (bound < numbers(rows, "max_margin/linear_svm/")).all()
+
+
+def test_symmetric_part(quick):
+    record, rows, _ = quick("symmetric-part")
+    assert claim(record, "for the SVM in the mean of ln vol, at every m")
+    assert claim(record, "the largest ball is a part")
+    gain = numbers(rows, "ln R, bayes_point") - numbers(rows, "ln R, max_margin")
+    assert (gain > 0).sum() > 0.7 * len(gain)
+    for name in ("bayes_point", "max_margin", "ball"):
+        room = numbers(rows, "ln V") - numbers(rows, f"ln R, {name}")
+        assert (room > -4 * numbers(rows, f"error, {name}") - 1.2).all()
+
+
 @pytest.mark.parametrize("name", ["figure-18-1", "figure-18-2"])
 def test_polygons(quick, name):
     record, _, _ = quick(name)

@@ -106,8 +106,10 @@ def test_rows_of_other_rules(example):
     found = bounds.table(space.gram, y, c, rule="perceptron", tol=1.0, random_state=0)
     assert found.find("sparsity").quantities["d"] == np.count_nonzero(c)
     row = found.find("margin")
-    w = math.sqrt(c @ space.gram @ c)
-    assert row.quantities["margin"] == pytest.approx((space.gram @ c * y).min() / w)
+    # The largest that any weight vector has, not the perceptron's own.
+    assert row.quantities["margin"] == pytest.approx(space.max_margin().margin, rel=1e-6)
+    own = (space.gram @ c * y).min() / math.sqrt(c @ space.gram @ c)
+    assert row.quantities["margin"] > own
     assert row.quantities["radius"] == pytest.approx(math.sqrt(space.gram.diagonal().max()))
     kappa = bounds.mistakes(row.quantities["margin"], row.quantities["radius"])
     assert row.value == bounds.margin(m, kappa)
@@ -250,6 +252,7 @@ def classifier(**settings):
         ({"kernel": "rbf"}, "length scale was computed from the inputs"),
         ({"kernel": None, "optimizer": "evidence"}, "searched for the largest evidence"),
         ({"softness": "evidence", "optimizer": "evidence"}, "searched for the largest evidence"),
+        ({"label_noise": "evidence", "optimizer": "evidence"}, "searched for the largest evidence"),
         ({"class_weight": "balanced"}, "class weights, and so the softness"),
     ],
 )
@@ -261,6 +264,9 @@ def test_a_prior_made_from_the_examples(settings, reason):
         for row in found:
             assert row.refused
             assert reason in row.reason
+    # It is the settings of the fit that count.
+    model.set_params(kernel=RBF(1.0), class_weight=None, optimizer=None)
+    assert all(row.refused for row in model.risk_bounds())
 
 
 def test_a_prior_that_was_given():

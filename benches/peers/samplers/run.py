@@ -30,7 +30,7 @@ PATIENCE = 6
 
 
 def environment(folder: Path, requirement: str) -> str:
-    """Return the interpreter of an environment that has a package; make it first if it is not there."""
+    """Return the interpreter of an environment that has a package; make it if it is not there."""
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not (folder / "ready").exists():
         venv.create(folder, with_pip=True, clear=True)
@@ -43,7 +43,7 @@ def environment(folder: Path, requirement: str) -> str:
 def timed(
     command: list[str], size: tuple[int, int], options: argparse.Namespace
 ) -> tuple[float, float, int, float] | str:
-    """Return least and median effective samples per second, draws and seconds; or what went wrong."""
+    """Return least and median effective samples per second, draws, seconds; or what failed."""
     out = options.folder / "draws.npz"
     out.unlink(missing_ok=True)
     more = ["--size", *map(str, size), "--seed", str(options.seed), "--out", str(out)]
@@ -90,9 +90,8 @@ def main() -> None:
         commands |= {(peer, name): [*script, name] for name in names.stdout.splitlines()}
     for m, r in SIZES[: options.sizes]:
         print(f"\n{m} planes in {r} dimensions:\n")
-        print(
-            "| package | sampler | least ESS/s | median ESS/s | draws | seconds | ours / its median |"
-        )
+        columns = "least ESS/s | median ESS/s | draws | seconds | ours / its median"
+        print(f"| package | sampler | {columns} |")
         print("|---|---|---:|---:|---:|---:|---:|")
         first = float("nan")
         for (peer, name), command in commands.items():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +12,7 @@ from bayespoint import _memory, _validation, predictive
 from bayespoint._validation import Floats, RandomState
 from bayespoint.bounds._result import RiskBound
 from bayespoint.bounds._volume import volume_bayes
-from bayespoint.results import Estimate
+from bayespoint.results import Estimate, Evidence
 from bayespoint.version_space import VersionSpace
 
 if TYPE_CHECKING:
@@ -26,6 +27,13 @@ __all__ = [
 
 SYMMETRIC = "symmetric part"
 """Name of the region: version space and its mirror image have it in common."""
+
+
+_LONG, _HOPELESS = 500.0, 100.0
+"""After so many radians per trajectory a standard error of so many nats will not come down."""
+
+_LARGEST_ERROR = 10.0
+"""Standard error, nats, above which an estimate tells nothing."""
 
 
 def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
@@ -133,6 +141,9 @@ def bayes_point(
         If w is not in version space, or a setting is out of range.
     InfeasibleError
         If the region was not found in `max_length`.
+    FloatingPointError
+        If the region is too thin for double precision, as around a weight vector at a distance
+        of less than about 1e-5 from a wall.
     MemoryError
         If the Gram matrix of 2 m examples does not fit into memory.
 
@@ -173,8 +184,8 @@ def bayes_point(
     True
     """
     delta = _validation.real("delta", delta, low=0, high=1, low_open=True, high_open=True)
-    region = mirrored_space(space, dual_coef)
-    volume = region.log_volume(
+    volume = estimated(
+        mirrored_space(space, dual_coef).log_volume,
         tol=tol,
         max_length=max_length,
         n_trajectories=n_trajectories,
@@ -182,24 +193,51 @@ def bayes_point(
         random_state=random_state,
         callback=callback,
     )
-    return from_volume(len(space.y), delta, Estimate(volume.value, volume.error))
+    return from_volume(len(space.y), delta, volume)
+
+
+def estimated(
+    estimate: Callable[..., Evidence], *, tol: float, callback: Callback = None, **settings: Any
+) -> Estimate:
+    """Return ln of the volume, or evidence, that a method estimates: at most 0, with its error.
+
+    Raises FloatingPointError where double precision does not tell it: so it is with parts that
+    are some hundred thousand times as long as they are thick.
+    """
+
+    def watch(state: Mapping[str, Any]) -> None:
+        if state["length"] > _LONG and state["error"] > _HOPELESS:
+            raise _untold(state["error"])
+        if callback is not None:
+            callback(state)
+
+    found = estimate(tol=tol, callback=watch, **settings)
+    if found.error > max(_LARGEST_ERROR, tol) or found.value > 5 * max(found.error, tol):
+        raise _untold(found.error)
+    return Estimate(min(found.value, 0.0), found.error)
+
+
+def _untold(error: float) -> FloatingPointError:
+    return FloatingPointError(
+        f"The volume could not be told: its standard error is {error:.3g} nats. The region seems "
+        "too thin for double precision."
+    )
 
 
 def from_volume(
     m: int, delta: float, volume: Estimate, *, of: str = "weight vector", condition: str = ""
 ) -> RiskBound:
     """Return the bound of `bayes_point` for a volume that is known."""
-    log_volume = min(volume.value, 0.0)
     return RiskBound(
         name="bayes_point",
         of=of,
-        value=volume_bayes(m, log_volume, delta),
+        value=volume_bayes(m, volume.value, delta),
         standard_error=2 * volume.error / m,
         region=SYMMETRIC,
         quantities={
             "m": m,
             "delta": delta,
-            "log_volume": log_volume,
+            "log_volume": volume.value,
             "log_volume_error": volume.error,
         },
         condition=condition,

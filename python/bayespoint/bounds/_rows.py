@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import diagnostics, predictive
 from bayespoint._validation import Floats
 from bayespoint.bounds._compression import margin, mistakes, sparsity
 from bayespoint.bounds._margins import luckiness, pac_margin
-from bayespoint.bounds._mirror import SYMMETRIC, from_volume, mirrored_space, normalized_margins
+from bayespoint.bounds._mirror import (
+    SYMMETRIC,
+    estimated,
+    from_volume,
+    mirrored_space,
+    normalized_margins,
+)
 from bayespoint.bounds._result import RiskBound
 from bayespoint.bounds._volume import (
     cap_log_fraction,
@@ -42,6 +53,35 @@ _NOISY = (
 )
 _DENSE = "The center of mass as computed depends on all examples: no few of them determine it."
 _OTHER = "Speaks of the perceptron's weight vector alone."
+_FREE = (
+    "A free intercept is no part of the weight vector: it has no place in a version space, and no "
+    "prior. fit_intercept=True gives one that has."
+)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A weight vector and how it was found."""
+
+    dual_coef: Floats
+    rule: str
+
+    bias: float | None = None
+    """A free intercept, in the scale of the coefficients; None where there is none."""
+
+    undetermined: str = ""
+    """Why the examples with coefficients do not determine w; empty where they do."""
+
+    condition: str = ""
+    """What must hold for them to determine w; empty for nothing."""
+
+    mistakes: int | None = None
+    """Of a perceptron in training, if known."""
+
+    @property
+    def of(self) -> str:
+        """Whose risk it is, in a table."""
+        return "center" if self.rule == "bayes_point" else "weight vector"
 
 
 @dataclass
@@ -49,9 +89,8 @@ class Rows:
     """What the rows of a table are made from; the methods return them."""
 
     space: VersionSpace
-    dual_coef: Floats
+    learned: Learned
     delta: float
-    of: str
     noise: tuple[float, float]
     draws: Floats | None
     condition: str
@@ -62,35 +101,41 @@ class Rows:
 
     def __post_init__(self) -> None:
         self.m = len(self.space.y)
-        self.margins = normalized_margins(self.space, self.dual_coef)
-        self.margin = float(self.margins.min())
+        self.of = self.learned.of
         self.noisy = any(self.noise)
 
-    def all(self, rule: str) -> list[RiskBound]:
+    def all(self) -> list[RiskBound]:
         """Return all rows."""
-        if rule == "bayes_point":
-            posterior = self._noisy_posterior() if self.noisy else self._version_space()
-            return posterior + self._symmetric() + self._margins() + self._compression(rule)
-        return self._symmetric() + self._margins() + self._compression(rule)
+        rows = self._symmetric() + self._margins() + self._compression()
+        if self.learned.rule != "bayes_point":
+            return rows
+        return (self._noisy_posterior() if self.noisy else self._version_space()) + rows
 
-    def refused(self, rule: str, reason: str) -> list[RiskBound]:
+    def refused(self, reason: str) -> list[RiskBound]:
         """Return all rows, each refused for the same reason and nothing estimated."""
-        rows = self._margins(reason) + self._refused_symmetric(reason)
-        if rule == "bayes_point":
+        rows = self._refused_symmetric(reason) + self._margins(reason)
+        if self.learned.rule == "bayes_point":
             region = POSTERIOR if self.noisy else WHOLE
             rows = self._refused_posterior(reason, region) + rows
         rows += [self._refused(name, reason) for name in ("sparsity", "margin")]
         return rows
+
+    @cached_property
+    def violated(self) -> NDArray[np.bool_]:
+        """Which examples w has on the wrong side."""
+        largest = np.abs(self.learned.dual_coef).max() or 1.0
+        bias = (self.learned.bias or 0.0) / largest
+        margins = self.space.margins(self.learned.dual_coef / largest) + bias * self.space.y
+        return np.asarray(margins <= 0)
 
     # --- regions and their volumes ---
 
     def _version_space(self) -> list[RiskBound]:
         """Return the rows for one draw and for the vote of version space."""
         try:
-            found = self.space.log_volume(**self._settings())
+            volume = estimated(self.space.log_volume, **self._settings())
         except _UNFOUND as error:
             return self._refused_posterior(str(error), WHOLE)
-        volume = Estimate(min(found.value, 0.0), found.error)
         known = {"log_volume": volume.value, "log_volume_error": volume.error}
         return [
             self._by_volume("volume_gibbs", "one draw", WHOLE, volume_gibbs, volume),
@@ -108,7 +153,7 @@ class Rows:
         first, second = self.noise
         rates: float | tuple[float, float] = first if first == second else self.noise
         try:
-            found = self.space.evidence(rates, **self._settings())
+            found = estimated(partial(self.space.evidence, rates), **self._settings())
         except _UNFOUND as error:
             rows = self._refused_posterior(str(error), POSTERIOR)
             return [row for row in rows if row.name == "pac_bayes_kl"] + refused
@@ -143,10 +188,10 @@ class Rows:
         if reason := self._no_consistent():
             return self._refused_symmetric(reason)
         try:
-            found = mirrored_space(self.space, self.dual_coef).log_volume(**self._settings())
+            region = mirrored_space(self.space, self.learned.dual_coef)
+            volume = estimated(region.log_volume, **self._settings())
         except _UNFOUND as error:
             return self._refused_symmetric(str(error))
-        volume = Estimate(min(found.value, 0.0), found.error)
         known = {"log_volume": volume.value, "log_volume_error": volume.error}
         return [
             from_volume(self.m, self.delta, volume, of=self.of, condition=self.condition),
@@ -167,33 +212,41 @@ class Rows:
                 ),
             ]
         n = predictive.factorize(self.space.gram, self.space.offset, self.space.softness).rank
-        ball = Estimate(cap_log_fraction(n, math.asin(self.margin)), 0.0)
-        kappa = mistakes(self.margin)
-        known = {"n": n, "margin": self.margin}
+        gamma = float(normalized_margins(self.space, self.learned.dual_coef).min())
+        ball = Estimate(cap_log_fraction(n, math.asin(gamma)), 0.0)
+        kappa = mistakes(gamma)
+        known = {"n": n, "margin": gamma}
         return [
             self._by_volume("volume_bayes", self.of, BALL, volume_bayes, ball, known),
-            self._row("linear_svm", linear_svm(self.m, n, self.margin, self.delta), known),
+            self._row("linear_svm", linear_svm(self.m, n, gamma, self.delta), known),
             self._row(
                 "luckiness",
-                luckiness(self.m, self.margin, self.delta),
-                {"margin": self.margin, "radius": 1.0},
+                luckiness(self.m, gamma, self.delta),
+                {"margin": gamma, "radius": 1.0},
             ),
             self._row("pac_margin", pac_margin(self.m, kappa, self.delta), {"kappa": kappa}),
         ]
 
-    def _compression(self, rule: str) -> list[RiskBound]:
+    def _compression(self) -> list[RiskBound]:
         """Return the rows by sparsity."""
-        if rule == "bayes_point":
+        learned = self.learned
+        if learned.rule == "bayes_point":
             return [self._refused("sparsity", _DENSE), self._refused("margin", _OTHER)]
         # Only those that do not determine w have to be right, and they have no softness.
-        d = int(np.count_nonzero(self.dual_coef))
-        wrong = int(((self.margins <= 0) & (self.dual_coef == 0)).sum())
+        left_out = learned.dual_coef == 0
+        d, wrong = self.m - int(left_out.sum()), int((self.violated & left_out).sum())
+        reason = learned.undetermined
+        if wrong:
+            reason = f"It violates {wrong} of the {self.m - d} examples left out."
+        known: dict[str, float] = {"d": d}
+        if learned.mistakes is not None:
+            known["mistakes"] = learned.mistakes
         by_sparsity = (
-            self._refused("sparsity", f"It violates {wrong} of the {self.m - d} examples left out.")
-            if wrong
-            else self._row("sparsity", sparsity(self.m, d, self.delta), {"d": d}, condition="")
+            self._refused("sparsity", reason)
+            if reason
+            else self._row("sparsity", sparsity(self.m, d, self.delta), known, learned.condition)
         )
-        if rule == "max_margin":
+        if learned.rule == "max_margin":
             return [by_sparsity, self._refused("margin", _OTHER)]
         if reason := self._no_consistent():
             return [by_sparsity, self._refused("margin", reason)]
@@ -201,15 +254,25 @@ class Rows:
         kappa = mistakes(attained, radius)
         known = {"kappa": kappa, "margin": attained, "radius": radius}
         bound = margin(self.m, kappa, self.delta)
-        return [by_sparsity, self._row("margin", bound, known, condition="")]
+        return [by_sparsity, self._row("margin", bound, known, learned.condition)]
 
     def _unscaled(self) -> tuple[float, float]:
-        """Return the largest length of a feature vector and the margin of w beside it."""
-        c = self.dual_coef / np.abs(self.dual_coef).max()
-        margins = self.space.margins(c)
-        square = float(c @ (margins * self.space.y))
+        """Return the largest length of a feature vector and the largest margin beside it.
+
+        Any weight vector's margin will do; w's own is there if no larger one is found.
+        """
+        found = [self.learned.dual_coef]
+        with warnings.catch_warnings(), contextlib.suppress(InfeasibleError):
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the margin is attained anyhow
+            found.append(self.space.max_margin().dual_coef)
+        attained = 0.0
+        for dual_coef in found:
+            c = dual_coef / np.abs(dual_coef).max()
+            margins = self.space.margins(c)
+            length = math.sqrt(float(c @ (margins * self.space.y)))
+            attained = max(attained, float(margins.min()) / length)
         lengths = self.space.gram.diagonal() + self.space.offset + self.space.softness
-        return math.sqrt(lengths.max()), float(margins.min()) / math.sqrt(square)
+        return math.sqrt(lengths.max()), attained
 
     # --- rows ---
 
@@ -217,7 +280,9 @@ class Rows:
         """Return why bounds for a consistent w do not hold, if so."""
         if self.noisy:
             return _NOISY
-        wrong = int((self.margins <= 0).sum())
+        if self.learned.bias is not None:
+            return _FREE
+        wrong = int(self.violated.sum())
         if wrong:
             return f"A zero-error bound: the weight vector violates {wrong} of {self.m} examples."
         return ""

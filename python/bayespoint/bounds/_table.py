@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from bayespoint import _validation
 from bayespoint._validation import Floats, RandomState
 from bayespoint.bounds._result import RiskBounds
-from bayespoint.bounds._rows import SOFT, Rows
+from bayespoint.bounds._rows import SOFT, Learned, Rows
 from bayespoint.version_space import VersionSpace
 
 __all__ = ["table"]
@@ -51,7 +51,8 @@ def table(
         How w was found. "bayes_point": the table also has the vote of version space and the mean
         of its weight vectors. "max_margin" and "perceptron": the examples with dual coefficients
         other than zero determine w, so `sparsity` holds. "perceptron", run from zero on these
-        kernel values with a constant learning rate: `margin` too.
+        kernel values with a constant learning rate: `margin` too, by the largest margin of any
+        weight vector.
     label_noise : float or pair of floats, default=0.0
         With rule="bayes_point": probability in [0, 0.5) that a label was flipped, as the posterior
         assumes it, or one for examples that truly are negative and one for positive ones.
@@ -77,7 +78,7 @@ def table(
         One row for each bound with its value, what went in, and the standard error that the
         estimated volume gives it. Bounds that do not hold here are refused, with the reason: with
         label noise or training errors those that assume none. So are those whose volume could
-        not be estimated.
+        not be estimated, as that of a part too thin for double precision.
 
     Raises
     ------
@@ -93,7 +94,8 @@ def table(
 
     See Also
     --------
-    BayesPointClassifier.risk_bounds : The same for a fitted classifier.
+    BayesPointClassifier.risk_bounds, MaxMarginClassifier.risk_bounds,
+    KernelPerceptron.risk_bounds : The same for a fitted classifier.
 
     Notes
     -----
@@ -136,11 +138,13 @@ def table(
             raise ValueError(
                 f"draws must have shape (n_trajectories, n_draws, m); got shape {np.shape(draws)}"
             )
+    coefficients = _validation.dual_coef("dual_coef", dual_coef, len(space.y))
+    if not coefficients.any():
+        raise ValueError("dual_coef must be those of a weight vector other than zero")
     return bounds_of(
         space,
-        _validation.dual_coef("dual_coef", dual_coef, len(space.y)),
+        Learned(coefficients, _validation.choice("rule", rule, RULES)),
         delta=delta,
-        rule=rule,
         label_noise=label_noise,
         draws=draws,
         candidates=candidates,
@@ -154,10 +158,9 @@ def table(
 
 def bounds_of(
     space: VersionSpace,
-    dual_coef: Floats,
+    learned: Learned,
     *,
     delta: float,
-    rule: str,
     label_noise: float | tuple[float, float],
     draws: Floats | None,
     candidates: int,
@@ -169,12 +172,13 @@ def bounds_of(
 ) -> RiskBounds:
     """Return the table for a version space; a `refusal` is the reason why none of them holds."""
     delta = _validation.real("delta", delta, low=0, high=1, low_open=True, high_open=True)
-    rule = _validation.choice("rule", rule, RULES)
     noise = _validation.pair("label_noise", label_noise, high=0.5, high_open=True)
     candidates = _validation.integer("candidates", candidates, low=1)
-    if any(noise) and rule != "bayes_point":
+    _validation.threads(n_jobs)  # also where nothing is estimated
+    if any(noise) and learned.rule != "bayes_point":
         raise ValueError(
-            f"label_noise must be 0 with rule={rule!r}, which has no posterior; got {label_noise!r}"
+            f"label_noise must be 0 with rule={learned.rule!r}, which has no posterior; got "
+            f"{label_noise!r}"
         )
     if any(noise) and draws is None and not refusal:
         raise ValueError(
@@ -183,9 +187,8 @@ def bounds_of(
         )
     make = Rows(
         space=space,
-        dual_coef=dual_coef,
+        learned=learned,
         delta=delta / candidates,
-        of="center" if rule == "bayes_point" else "weight vector",
         noise=noise,
         draws=draws,
         condition=SOFT if space.softness.any() else "",
@@ -194,6 +197,6 @@ def bounds_of(
         n_jobs=n_jobs,
         rng=np.random.default_rng(_validation.seed(random_state)),
     )
-    rows = make.refused(rule, refusal) if refusal else make.all(rule)
+    rows = make.refused(refusal) if refusal else make.all()
     ordered = sorted(rows, key=lambda row: row.refused)  # stable: those refused last
     return RiskBounds(tuple(ordered), delta, make.m)

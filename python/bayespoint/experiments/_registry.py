@@ -8,6 +8,7 @@ from bayespoint.experiments import (
     convergence,
     learning,
     polygons,
+    risk,
     soft,
     sonar,
     sparsity,
@@ -20,6 +21,7 @@ from bayespoint.experiments._framework import Experiment
 _MODULES = (
     table_1,
     bound_figures,
+    risk,
     toys,
     soft,
     polygons,

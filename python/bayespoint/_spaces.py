@@ -1,0 +1,48 @@
+"""The version spaces of a fitted classifier's binary problems, as a mixin of its class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayespoint import _memory, _validation, kernels
+from bayespoint._validation import Floats, Labels
+from bayespoint.version_space import VersionSpace
+
+
+class SpacesMixin:
+    """A classifier with a kernel that remembers the settings and labels of its fit."""
+
+    kernel_: Any
+    X_fit_: NDArray[Any] | None
+    _offset: float
+    _index: NDArray[np.intp]
+    _softness: Floats
+
+    def _labels(self, index: NDArray[np.intp]) -> Labels:
+        raise NotImplementedError
+
+    def _spaces(self, gram: ArrayLike | None) -> list[VersionSpace]:
+        """Return the version space of each binary problem, all on one matrix."""
+        m = len(self._index)
+        if isinstance(self.kernel_, str):
+            if gram is None:
+                raise ValueError(
+                    "gram must be the (n_samples, n_samples) matrix given to fit with "
+                    "kernel='precomputed'; got None"
+                )
+            inputs: Any = _validation.dense("gram", gram)
+            if inputs.shape != (m, m):
+                raise ValueError(f"gram must have shape ({m}, {m}); got shape {inputs.shape}")
+        elif gram is not None:
+            raise ValueError("gram must be None unless kernel='precomputed'")
+        else:
+            inputs = self.X_fit_
+            _memory.require(8.0 * m * m, f"the kernel matrix of {m} examples")
+        matrix, _ = kernels.training_gram(self.kernel_, inputs, self._offset, self._softness)
+        return [
+            VersionSpace._over(matrix, labels, softness=self._softness, offset=self._offset)
+            for labels in self._labels(self._index)
+        ]
