@@ -129,7 +129,7 @@ impl<'s> ActiveSet<'s> {
         }
         while !self.free.is_empty() {
             control.check()?;
-            let goal = self.free.members().iter().map(|&i| 1.0 - self.given_by_upper(i)).collect();
+            let goal = self.missing_beside_upper();
             let upper = self.balance(|place| place == Place::Upper);
             let (solution, bias) = self.free.solve(goal, -upper);
             let cost = self.bounds.cost;
@@ -467,10 +467,13 @@ impl<'s> ActiveSet<'s> {
         here.map(|i| self.space.sign(i) * self.a[i]).sum()
     }
 
-    /// What the multipliers at C give to `y_i f_i`.
-    fn given_by_upper(&self, i: usize) -> f64 {
-        let upper = (0..self.a.len()).filter(|&j| self.place[j] == Place::Upper);
-        upper.map(|j| self.a[j] * self.free.entry(i, j)).sum()
+    /// What the free examples' margins lack of 1 beside what the multipliers at C give them.
+    fn missing_beside_upper(&self) -> Vec<f64> {
+        let all = 0..self.a.len();
+        let upper: Vec<usize> = all.filter(|&j| self.place[j] == Place::Upper).collect();
+        let given =
+            |i: usize| upper.iter().map(|&j| self.a[j] * self.free.entry(i, j)).sum::<f64>();
+        self.free.members().iter().map(|&i| 1.0 - given(i)).collect()
     }
 
     fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
