@@ -16,7 +16,6 @@ use crate::light_trap::{self, Start, Trapped};
 use crate::max_margin;
 use crate::mirror::Mirror;
 use crate::outcome::{Outcome, StopReason};
-use crate::pilot;
 use crate::point_space;
 use crate::recorder::Recorder;
 use crate::refresh::Refresh;
@@ -361,29 +360,19 @@ fn settle(
         settled += path / runners.len() as f64;
         Ok(arrivals.max(1) as f64 / path)
     };
-    // A pilot needs the rate of arrivals to set the rates of its candidates by; the rate while hardly anything else
-    // happens.
+    // The rate of arrivals sets that of pairs.
     for runner in runners.iter_mut() {
         runner.trajectory.set_refresh(Refresh::Pair { rate: GAUGE_REFRESH });
     }
     let rate = spend(runners, Goal::either(SETTLE_PATH, GAUGE_ARRIVALS))?;
-    let first = pilot::default_refresh(space.gram(), settings.refresh, rate, control)?;
-    crew.each(runners, |_, runner| {
-        runner.trajectory.set_refresh(first.clone());
-        Ok(())
-    })?;
+    let refresh = Refresh::chosen(settings.refresh, space.gram(), rate, control)?;
+    for runner in runners.iter_mut() {
+        runner.trajectory.set_refresh(refresh.clone());
+    }
     let goal = settling(settings);
     if goal.path > 0.0 {
         spend(runners, goal)?;
     }
-    let refresh = if pilot::is_needed(settings.refresh) {
-        let (refresh, path) =
-            pilot::choose(space.gram(), settings, &first, rate, crew, runners, control)?;
-        settled += path;
-        refresh
-    } else {
-        first
-    };
     Ok((refresh, settled))
 }
 

@@ -52,7 +52,6 @@ mod onion;
 mod outcome;
 pub mod pass;
 mod perceptron;
-mod pilot;
 mod point_space;
 mod recorder;
 mod refresh;

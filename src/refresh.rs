@@ -8,8 +8,26 @@ use std::sync::Arc;
 use rand::{Rng, RngExt};
 
 use crate::ball::Ball;
-use crate::factor::Isotropic;
+use crate::control::Control;
+use crate::error::{Error, Result};
+use crate::factor::{Factor, Isotropic};
 use crate::gram::Gram;
+use crate::settings::RefreshChoice;
+
+/// Pair refreshes per arrival at a wall, and where only they can turn the direction of isolated planes.
+const PAIRS_PER_ARRIVAL: f64 = 0.1;
+const MANY_PAIRS_PER_ARRIVAL: f64 = 1.5;
+/// Full refreshes per radian.
+const FULL_PER_RADIAN: f64 = 0.3;
+/// Examples up to which full refreshes cost next to nothing.
+const FEW: usize = 30;
+/// Examples beyond which their factor, at O(m³), costs more than they could gain.
+const MANY: usize = 1_000;
+/// A plane is isolated when the squared cosines between its normal and all others sum to less.
+const ISOLATED: f64 = 0.5;
+/// Share of isolated planes, of the rows looked at, that makes a difference.
+const SHARE: f64 = 0.05;
+const LOOKED_AT: usize = 200;
 
 /// Kind of refresh and its rate in events per radian of path.
 #[derive(Clone, Debug)]
@@ -31,6 +49,43 @@ pub enum Refresh {
 }
 
 impl Refresh {
+    /// The refresh of a choice. `arrivals` is the number of arrivals at walls per radian.
+    ///
+    /// Which is best depends on whether some planes are nearly orthogonal to all others: along their normals the billiard
+    /// alone is close to integrable, and pairs turn the direction too little. Measured by the effective samples of linear
+    /// functionals, the worst of them included: elsewhere pairs at a tenth of the arrivals are as good as anything.
+    pub(crate) fn chosen(
+        choice: RefreshChoice,
+        gram: &Gram<'_>,
+        arrivals: f64,
+        control: &Control,
+    ) -> Result<Self> {
+        let pair = |share: f64| Self::Pair { rate: share * arrivals };
+        let full = |rate: f64| -> Result<Self> {
+            Ok(Self::Full { rate, source: Arc::new(Factor::new(gram, control)?) })
+        };
+        match choice {
+            RefreshChoice::None => Ok(Self::None),
+            RefreshChoice::Pair(Some(rate)) => Ok(Self::Pair { rate }),
+            RefreshChoice::Pair(None) => Ok(pair(PAIRS_PER_ARRIVAL)),
+            RefreshChoice::Full(rate) => full(rate.unwrap_or(FULL_PER_RADIAN)),
+            RefreshChoice::Auto => {
+                let isolated = has_isolated_planes(gram);
+                if !isolated && gram.len() > FEW {
+                    return Ok(pair(PAIRS_PER_ARRIVAL));
+                }
+                if gram.len() <= MANY {
+                    match full(FULL_PER_RADIAN) {
+                        // Rounding of a singular matrix that was computed in low precision: pairs need no factor.
+                        Err(Error::Breakdown { .. }) => {}
+                        found => return found,
+                    }
+                }
+                Ok(pair(if isolated { MANY_PAIRS_PER_ARRIVAL } else { PAIRS_PER_ARRIVAL }))
+            }
+        }
+    }
+
     /// Events per radian.
     pub fn rate(&self) -> f64 {
         match self {
@@ -45,17 +100,6 @@ impl Refresh {
             Self::None => "none",
             Self::Pair { .. } => "pair",
             Self::Full { .. } => "full",
-        }
-    }
-
-    /// Work of one event, in bounces: counted, not timed, so that choices made by it are reproducible.
-    pub(crate) fn cost(&self, gram: &Gram<'_>) -> f64 {
-        match self {
-            Self::None => 0.0,
-            Self::Pair { .. } => 1.3,
-            // A triangular product and a triangular solution of m²/2 terms each against a pass over 5 m
-            // numbers, and the laying of a new frame; measured at m = 400 and 1000.
-            Self::Full { .. } => 3.0 + 0.3 * gram.len() as f64,
         }
     }
 
@@ -87,4 +131,18 @@ impl Refresh {
             }
         }
     }
+}
+
+/// Whether some planes are nearly orthogonal to all others.
+fn has_isolated_planes(gram: &Gram<'_>) -> bool {
+    let m = gram.len();
+    // The offset is one direction that all feature vectors share; the rest decides.
+    let own: Vec<f64> = (0..m).map(|i| gram.diagonal(i) - gram.offset()).collect();
+    let looked_at = m.min(LOOKED_AT);
+    let isolated = (0..looked_at).map(|k| k * m / looked_at).filter(|&i| {
+        let terms = gram.row(i).iter().zip(&own).enumerate().filter(|&(j, _)| j != i);
+        let sum: f64 = terms.map(|(_, (k, d))| if *d > 0.0 { k * k / d } else { 0.0 }).sum();
+        sum < ISOLATED * own[i]
+    });
+    isolated.count() as f64 > SHARE * looked_at as f64
 }

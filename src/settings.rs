@@ -10,13 +10,13 @@ pub(crate) const SHORTEST_LENGTH: f64 = 1e-6;
 /// Which refresh to use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RefreshChoice {
-    /// Kind and rate by a pilot.
+    /// Kind and rate by how the planes lie.
     Auto,
     /// The bare billiard.
     None,
-    /// Tangent pairs, at a rate in events per radian or by a pilot.
+    /// Tangent pairs, at a rate in events per radian or by that of arrivals at walls.
     Pair(Option<f64>),
-    /// Fresh directions, at a rate in events per radian or by a pilot.
+    /// Fresh directions, at a rate in events per radian; by default 0.3.
     Full(Option<f64>),
 }
 

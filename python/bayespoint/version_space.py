@@ -246,10 +246,12 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             How directions change in mid-air. A billiard alone can be caught in part of version
             space. "pair": reflections in the plane of two examples, at two rows of the Gram
             matrix each. "full": an independent direction, at the price of a factor of the Gram
-            matrix. "auto": whichever is better in a pilot run. None: never.
+            matrix. "auto": the latter for up to 30 examples, or up to 1000 where some planes are
+            nearly orthogonal to all others, otherwise the former. None: never.
         refresh_rate : float or "auto", default="auto"
-            Changes per radian, positive: a number only with "pair" or "full". "auto" is the
-            best of several rates in a pilot run.
+            Changes per radian, positive: a number only with "pair" or "full". "auto" is 0.3 with
+            full ones; a tenth of the bounces with pairs, or 1.5 times as many as bounces where
+            some of more than 1000 planes are nearly orthogonal to all others.
         start : array-like of shape (m,), default=None
             Dual coefficients of the point all trajectories start from. Behind opaque walls it
             must lie in version space. None looks for one.
