@@ -60,29 +60,28 @@ impl Refresh {
         arrivals: f64,
         control: &Control,
     ) -> Result<Self> {
-        let pair = |share: f64| Self::Pair { rate: share * arrivals };
+        let isolated = match choice {
+            RefreshChoice::Auto | RefreshChoice::Pair(None) => has_isolated_planes(gram),
+            _ => false,
+        };
+        let pair = Self::Pair {
+            rate: arrivals * if isolated { MANY_PAIRS_PER_ARRIVAL } else { PAIRS_PER_ARRIVAL },
+        };
         let full = |rate: f64| -> Result<Self> {
             Ok(Self::Full { rate, source: Arc::new(Factor::new(gram, control)?) })
         };
         match choice {
             RefreshChoice::None => Ok(Self::None),
             RefreshChoice::Pair(Some(rate)) => Ok(Self::Pair { rate }),
-            RefreshChoice::Pair(None) => Ok(pair(PAIRS_PER_ARRIVAL)),
             RefreshChoice::Full(rate) => full(rate.unwrap_or(FULL_PER_RADIAN)),
-            RefreshChoice::Auto => {
-                let isolated = has_isolated_planes(gram);
-                if !isolated && gram.len() > FEW {
-                    return Ok(pair(PAIRS_PER_ARRIVAL));
+            RefreshChoice::Auto if gram.len() <= if isolated { MANY } else { FEW } => {
+                match full(FULL_PER_RADIAN) {
+                    // Rounding of a singular matrix that was computed in low precision: pairs need no factor.
+                    Err(Error::Breakdown { .. }) => Ok(pair),
+                    found => found,
                 }
-                if gram.len() <= MANY {
-                    match full(FULL_PER_RADIAN) {
-                        // Rounding of a singular matrix that was computed in low precision: pairs need no factor.
-                        Err(Error::Breakdown { .. }) => {}
-                        found => return found,
-                    }
-                }
-                Ok(pair(if isolated { MANY_PAIRS_PER_ARRIVAL } else { PAIRS_PER_ARRIVAL }))
             }
+            RefreshChoice::Auto | RefreshChoice::Pair(None) => Ok(pair),
         }
     }
 
