@@ -38,6 +38,7 @@ mod crew;
 mod cycle;
 mod dot;
 pub mod dynamics;
+mod entry;
 mod error;
 mod evidence;
 mod factor;

@@ -124,7 +124,8 @@ impl Ball {
     pub fn fly(&mut self, gram: &Gram<'_>, angle: f64) {
         let (sin, cos) = angle.sin_cos();
         self.frame.turn(angle);
-        let wall = pass::advance(gram.arch(), &mut self.f, &mut self.g, (cos, sin), &[], 0.0);
+        let wall =
+            pass::advance::<f64>(gram.arch(), &mut self.f, &mut self.g, (cos, sin), &[], 0.0);
         self.sight(wall);
     }
 
@@ -151,7 +152,8 @@ impl Ball {
         let (cos, sin, speed) = self.wall.rotation();
         self.frame.turn(self.wall.angle());
         self.g[plane] = f64::NAN;
-        let wall = pass::advance(gram.arch(), &mut self.f, &mut self.g, (cos, sin), &[], 0.0);
+        let wall =
+            pass::advance::<f64>(gram.arch(), &mut self.f, &mut self.g, (cos, sin), &[], 0.0);
         self.leave(plane, -side, speed, wall);
         plane
     }
@@ -293,7 +295,8 @@ impl Ball {
 
     /// Looks for the next wall where no flight led up to it.
     fn look(&mut self, gram: &Gram<'_>) {
-        let wall = pass::advance(gram.arch(), &mut self.f, &mut self.g, (1.0, 0.0), &[], 0.0);
+        let wall =
+            pass::advance::<f64>(gram.arch(), &mut self.f, &mut self.g, (1.0, 0.0), &[], 0.0);
         self.sight(wall);
     }
 
