@@ -258,8 +258,9 @@ impl<'s> ActiveSet<'s> {
     /// The rounding of margin i: that of the multipliers themselves, each times its kernel value.
     fn rounding(&self, i: usize) -> f64 {
         let gram = self.space.gram();
+        let row = gram.shifted_row(i);
         let terms = (0..self.a.len()).filter(|&j| self.a[j] > 0.0);
-        let sum: f64 = terms.map(|j| self.a[j] * gram.entry(i, j).abs()).sum();
+        let sum: f64 = terms.map(|j| self.a[j] * row[j].abs()).sum();
         ROUNDING * (sum + self.bias.abs())
     }
 
@@ -406,7 +407,7 @@ impl<'s> ActiveSet<'s> {
         for &(i, old) in before {
             let step = self.space.sign(i) * (self.a[i] - old);
             if step != 0.0 {
-                dot::axpy(gram.arch(), step, gram.row(i), &mut change);
+                gram.add_row(i, step, &mut change);
                 change[i] += step * gram.softness()[i];
                 total += step;
             }

@@ -6,8 +6,10 @@
 
 use crate::active_set::Bounds;
 use crate::control::Control;
+use crate::entry::Entry;
 use crate::error::Result;
 use crate::free_set;
+use crate::gram::Values;
 use crate::version_space::VersionSpace;
 
 /// Running maxima, one a lane.
@@ -118,15 +120,22 @@ impl<'s> Ascent<'s> {
         self.a[i] += step;
         let signed = step * self.signs[i];
         let lift = signed * (gram.offset() + self.shift);
-        let (margins, signs, row) = (&mut self.margins, &self.signs, gram.row(i));
-        gram.arch().dispatch(
+        match gram.row(i).values() {
+            Values::Doubles(row) => self.add_row(row, signed, lift),
+            Values::Singles(row) => self.add_row(row, signed, lift),
+        }
+        self.margins[i] += step * gram.softness()[i];
+    }
+
+    fn add_row<E: Entry>(&mut self, row: &[E], signed: f64, lift: f64) {
+        let (margins, signs) = (&mut self.margins, &self.signs);
+        self.space.gram().arch().dispatch(
             #[inline(always)]
             || {
-                for ((margin, k), sign) in margins.iter_mut().zip(row).zip(signs) {
-                    *margin += sign * (signed * k + lift);
+                for ((margin, &k), sign) in margins.iter_mut().zip(row).zip(signs) {
+                    *margin += sign * (signed * k.into() + lift);
                 }
             },
         );
-        self.margins[i] += step * gram.softness()[i];
     }
 }

@@ -11,7 +11,7 @@ use crate::cycle;
 use crate::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Scattered};
 use crate::error::{Error, Result};
 use crate::factor::Factor;
-use crate::gram::{Gram, Precision};
+use crate::gram::Precision;
 use crate::light_trap::{self, Start, Trapped};
 use crate::max_margin;
 use crate::mirror::Mirror;
@@ -158,7 +158,7 @@ fn cycles(
         cycle::period(runner.trajectory.ball().clone(), gram, control)
     })?;
     let found = cycles.iter().any(|&period| period > 0);
-    let harmless = found && cycle::is_all_there_is(gram, control)?;
+    let harmless = found && cycle::is_all_there_is(gram);
     Ok(if harmless { vec![0; cycles.len()] } else { cycles })
 }
 
@@ -285,11 +285,8 @@ fn hard_point(space: &VersionSpace<'_>, mirror: Mirror, control: &Control) -> Re
     let gram = space.gram();
     let hard: Vec<usize> =
         (0..space.len()).filter(|&i| mirror.of(space.labels()[i]) == 0.0).collect();
-    let values: Vec<f64> =
-        hard.iter().flat_map(|&i| hard.iter().map(move |&j| gram.row(i)[j])).collect();
-    let softness = hard.iter().map(|&i| gram.softness()[i]).collect();
     let labels = hard.iter().map(|&i| space.labels()[i]).collect();
-    let part = VersionSpace::new(Gram::new(&values, gram.offset(), softness)?, labels)?;
+    let part = VersionSpace::new(gram.part(&hard), labels)?;
     let mut position = vec![0.0; space.len()];
     for (&i, c) in hard.iter().zip(max_margin::interior_point(&part, control)?) {
         position[i] = c;

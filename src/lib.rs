@@ -73,7 +73,7 @@ pub use error::{Error, Result};
 pub use evidence::{EvidenceOutcome, EvidenceSettings, Method, evidence};
 pub use factor::{Draw, Factor, Isotropic};
 pub use gas::run;
-pub use gram::{Gram, Precision};
+pub use gram::{Gram, Kernel, KernelRows, Precision, Row, Stored, Values};
 pub use layers::LayerRange;
 pub use light_trap::{OneWay, Start, feasible_point, one_way};
 pub use max_margin::{MarginSettings, MaxMargin, max_margin};

@@ -59,16 +59,17 @@ pub(crate) fn default_refresh(
 /// Whether full refreshes are worth a trial.
 fn full_may_win(gram: &Gram<'_>) -> bool {
     let m = gram.len();
-    if m > LARGE {
+    if m > LARGE || !gram.is_in_memory() {
         return false;
     }
     // The offset is one direction that all feature vectors share; the rest decides.
     let own: Vec<f64> = (0..m).map(|i| gram.diagonal(i) - gram.offset()).collect();
     let cosines: f64 = (0..m)
         .map(|i| {
-            let row = gram.row(i).iter().zip(&own);
-            let all: f64 = row.map(|(k, d)| if *d > 0.0 { k * k / d } else { 0.0 }).sum();
-            if own[i] > 0.0 { all / own[i] - gram.row(i)[i].powi(2) / own[i].powi(2) } else { 0.0 }
+            let row = gram.row(i).to_vec();
+            let terms = row.iter().zip(&own);
+            let all: f64 = terms.map(|(k, d)| if *d > 0.0 { k * k / d } else { 0.0 }).sum();
+            if own[i] > 0.0 { all / own[i] - row[i].powi(2) / own[i].powi(2) } else { 0.0 }
         })
         .sum();
     m <= SMALL || cosines < NEARLY_ORTHOGONAL * m as f64

@@ -2,7 +2,7 @@
 
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::gram::{Gram, Precision};
+use crate::gram::{Gram, KEY_WINDOW, Precision};
 use crate::mirror::Mirror;
 
 /// The set of unit weight vectors `w = Σ c_i φ_i` with `y_i <w, φ_i> > 0` for all examples.
@@ -228,24 +228,25 @@ fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
     let mut roles = vec![Role::Alone; m];
     // Softness gives a feature vector a coordinate of its own: it coincides with none.
     let candidates: Vec<usize> = (0..m).filter(|&i| gram.softness()[i] == 0.0).collect();
-    let squares: Vec<f64> = (0..m).map(|i| gram.diagonal(i)).collect();
+    let parallel = |i: usize, j: usize, inner: f64| {
+        let product = gram.diagonal(i) * gram.diagonal(j);
+        inner * inner >= product * (1.0 - 8.0 * f64::EPSILON)
+    };
+    let neighbors = Neighbors::new(gram, &candidates);
     for (k, &i) in candidates.iter().enumerate() {
         if roles[i] != Role::Alone {
             continue;
         }
         let (mut above, mut below) = ([0; 2], [0; 2]);
         let mut group = Vec::new();
-        for &j in &candidates[k..] {
-            let product = squares[i] * squares[j];
-            let inner = gram.entry(i, j);
-            if inner * inner < product * (1.0 - 8.0 * f64::EPSILON) {
-                continue;
+        neighbors.each(gram, &candidates[k..], |j, inner| {
+            if parallel(i, j, inner) {
+                group.push(j);
+                let satisfied_above = (inner > 0.0) == (labels[j] > 0);
+                let side = if satisfied_above { &mut above } else { &mut below };
+                side[usize::from(labels[j] > 0)] += 1;
             }
-            group.push(j);
-            let satisfied_above = (inner > 0.0) == (labels[j] > 0);
-            let side = if satisfied_above { &mut above } else { &mut below };
-            side[usize::from(labels[j] > 0)] += 1;
-        }
+        });
         if group.len() > 1 {
             for j in group {
                 roles[j] = Role::Follows { agrees: above == [0; 2] || below == [0; 2] };
@@ -254,4 +255,46 @@ fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
         }
     }
     if roles.iter().all(|role| *role == Role::Alone) { Vec::new() } else { roles }
+}
+
+/// Where to look for planes that coincide with one.
+enum Neighbors {
+    /// Everywhere: along its row.
+    All,
+    /// Among those with nearly the same key: keys of all planes, and candidates in their order with the place of each.
+    ByKey { keys: Vec<f64>, order: Vec<usize>, place: Vec<usize> },
+}
+
+impl Neighbors {
+    fn new(gram: &Gram<'_>, candidates: &[usize]) -> Self {
+        let Some(keys) = gram.keys().filter(|_| !candidates.is_empty()) else { return Self::All };
+        let mut order = candidates.to_vec();
+        order.sort_by(|&i, &j| keys[i].total_cmp(&keys[j]));
+        let mut place = vec![0; gram.len()];
+        for (at, &i) in order.iter().enumerate() {
+            place[i] = at;
+        }
+        Self::ByKey { keys, order, place }
+    }
+
+    /// Calls with the planes of `rest` that may coincide with its first, in their order, and their products with it.
+    fn each(&self, gram: &Gram<'_>, rest: &[usize], mut call: impl FnMut(usize, f64)) {
+        let first = rest[0];
+        match self {
+            Self::All => {
+                let row = gram.row(first);
+                rest.iter().for_each(|&j| call(j, row.at(j) + gram.offset()));
+            }
+            Self::ByKey { keys, order, place } => {
+                let near = |&&j: &&usize| (keys[j] - keys[first]).abs() <= KEY_WINDOW;
+                let (before, from) = order.split_at(place[first]);
+                let before = before.iter().rev().take_while(near);
+                let mut near: Vec<usize> =
+                    from.iter().take_while(near).chain(before).copied().collect();
+                near.sort_unstable();
+                let later = near.iter().filter(|&&j| j >= first);
+                later.for_each(|&j| call(j, gram.entry(first, j)));
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@ mod laying;
 use crate::average::{ArcIntegral, LayerIntegral, LayerIntegrals};
 use crate::dot;
 use crate::factor::Draw;
-use crate::gram::Gram;
+use crate::gram::{Gram, Values};
 use crate::pass::{self, Kick, NextWall};
 
 pub use frame::Frame;
@@ -137,9 +137,16 @@ impl Ball {
         let impulse = 2.0 * side * speed / gram.diagonal(plane);
         self.frame.turn(self.wall.angle());
         self.g[plane] = f64::NAN;
-        let kick = Kick { scale: impulse, row: gram.row(plane) };
-        let lift = impulse * gram.offset();
-        let wall = pass::advance(gram.arch(), &mut self.f, &mut self.g, (cos, sin), &[kick], lift);
+        let (scale, lift) = (impulse, impulse * gram.offset());
+        let (arch, f, g) = (gram.arch(), &mut self.f, &mut self.g);
+        let wall = match gram.row(plane).values() {
+            Values::Doubles(row) => {
+                pass::advance(arch, f, g, (cos, sin), &[Kick { scale, row }], lift)
+            }
+            Values::Singles(row) => {
+                pass::advance(arch, f, g, (cos, sin), &[Kick { scale, row }], lift)
+            }
+        };
         self.leave(plane, side, speed, wall);
         self.kick(plane, impulse);
         Reflection { plane, impulse }
@@ -171,7 +178,8 @@ impl Ball {
             (f, self.g[i] * cos - self.f[i] * sin)
         };
         let ((f_k, g_k), (f_l, g_l)) = (turned(k), turned(l));
-        let (k_kk, k_ll, k_kl) = (gram.diagonal(k), gram.diagonal(l), gram.entry(k, l));
+        let row_k = gram.row(k);
+        let (k_kk, k_ll, k_kl) = (gram.diagonal(k), gram.diagonal(l), row_k.at(l) + gram.offset());
         // |u|² = f_l (f_l K_kk - f_k K_kl) + f_k (f_k K_ll - f_l K_kl). For nearly parallel planes the differences
         // cancel, and what is lost in them would be lost in |v|.
         let square = f_l * product_difference(f_l, k_kk, f_k, k_kl)
@@ -185,10 +193,20 @@ impl Ball {
         self.frame.turn(angle);
         self.g[k] = f64::NAN;
         self.g[l] = f64::NAN;
-        let kicks =
-            [Kick { scale: at_k, row: gram.row(k) }, Kick { scale: at_l, row: gram.row(l) }];
+        let row_l = gram.row(l);
         let lift = (at_k + at_l) * gram.offset();
-        let wall = pass::advance(gram.arch(), &mut self.f, &mut self.g, (cos, sin), &kicks, lift);
+        let (arch, f, g) = (gram.arch(), &mut self.f, &mut self.g);
+        let wall = match (row_k.values(), row_l.values()) {
+            (Values::Doubles(k), Values::Doubles(l)) => {
+                let kicks = [Kick { scale: at_k, row: k }, Kick { scale: at_l, row: l }];
+                pass::advance(arch, f, g, (cos, sin), &kicks, lift)
+            }
+            (Values::Singles(k), Values::Singles(l)) => {
+                let kicks = [Kick { scale: at_k, row: k }, Kick { scale: at_l, row: l }];
+                pass::advance(arch, f, g, (cos, sin), &kicks, lift)
+            }
+            _ => unreachable!("all rows of one source are of one kind"),
+        };
         (self.f[k], self.g[k]) = (f_k, g_k + at_k * k_kk + at_l * k_kl);
         (self.f[l], self.g[l]) = (f_l, g_l + at_k * k_kl + at_l * k_ll);
         self.kick(k, at_k);
@@ -262,11 +280,10 @@ impl Ball {
             }
             across.dual[plane] += normal;
             let lift = normal * gram.offset();
-            for (((g, w), f), k) in
-                self.g.iter_mut().zip(&across.field).zip(&self.f).zip(gram.row(plane))
-            {
-                *g = (w - along * f) * scale + (normal * k + lift);
+            for ((g, w), f) in self.g.iter_mut().zip(&across.field).zip(&self.f) {
+                *g = (w - along * f) * scale + lift;
             }
+            gram.add_row(plane, normal, &mut self.g);
             self.g[plane] = side * sine * length;
             self.lay_frame(position, across.dual);
             self.look(gram);

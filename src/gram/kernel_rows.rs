@@ -1,0 +1,332 @@
+//! Rows of kernel values, computed from the inputs when they are asked for.
+
+use std::sync::Arc;
+
+use pulp::Arch;
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::cache::RowCache;
+use super::exponential::exp_of_negative;
+use super::panels::{Finish, Panels, TOGETHER, WIDTH};
+use super::source::{Row, Source};
+use super::{Precision, Product};
+use crate::control::Control;
+use crate::dot;
+use crate::error::{Error, Result};
+
+/// Rows that a sweep computes at a time.
+const SWEEP: usize = 4 * TOGETHER;
+
+/// A kernel of two inputs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kernel {
+    /// `x · x'`.
+    Linear,
+    /// `exp(-|x - x'|² / (2 σ²))`.
+    Rbf {
+        /// σ, positive.
+        sigma: f64,
+    },
+    /// `(x · x' + coef0)^degree`.
+    Polynomial {
+        /// At least 1.
+        degree: u32,
+        /// At least 0.
+        coef0: f64,
+    },
+}
+
+/// The rows of a kernel matrix, computed from the inputs when they are asked for. The m x m matrix is never made.
+///
+/// The rows used last are kept, up to a number, and shared by all trajectories. Explicit features of few dimensions (a
+/// linear kernel of features that stand for another kernel's, as Nyström's do) need the features alone for `K c`, at O(m d);
+/// other kernels need all rows for it, in blocks.
+#[derive(Debug)]
+pub struct KernelRows {
+    panels: Panels,
+    values: KernelValues,
+    cache: RowCache,
+    arch: Arch,
+}
+
+/// Kernel values from inner products.
+#[derive(Clone, Debug)]
+struct KernelValues {
+    kernel: Kernel,
+    factor: f64,
+    /// Half of the squared length of each point, filled up to whole panels; empty where the kernel does not ask for it.
+    half: Vec<f64>,
+}
+
+impl Finish for KernelValues {
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a part of the sweep")]
+    fn finish(&self, i: usize, first: usize, products: &mut [f64; WIDTH]) {
+        match self.kernel {
+            Kernel::Linear => {}
+            Kernel::Rbf { .. } => {
+                let own = self.half[i];
+                let others = &self.half[first..first + WIDTH];
+                for (x, other) in products.iter_mut().zip(others) {
+                    *x = exp_of_negative((*x - (own + other)).min(0.0));
+                }
+            }
+            Kernel::Polynomial { degree, coef0 } => {
+                let base = products.map(|x| x + coef0);
+                *products = base;
+                for _ in 1..degree {
+                    for (x, base) in products.iter_mut().zip(&base) {
+                        *x *= base;
+                    }
+                }
+            }
+        }
+        for x in products {
+            *x *= self.factor;
+        }
+    }
+}
+
+/// Products as they are.
+struct Plain;
+
+impl Finish for Plain {
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a part of the sweep")]
+    fn finish(&self, _: usize, _: usize, _: &mut [f64; WIDTH]) {}
+}
+
+impl KernelRows {
+    /// The rows of `factor · kernel` of m inputs, row-major (m, d), with room for `cached` of them.
+    ///
+    /// The inputs are copied into an order of their own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] when there is no input or no coordinate, one is NaN or infinite or so large that a squared length
+    /// overflows, the number of values is no multiple of m, or a parameter of the kernel or `cached` is out of range.
+    pub fn new(
+        inputs: &[f64],
+        m: usize,
+        kernel: Kernel,
+        factor: f64,
+        cached: usize,
+    ) -> Result<Self> {
+        if m == 0 || inputs.is_empty() || !inputs.len().is_multiple_of(m) {
+            let got = format!("{} values for {m} examples", inputs.len());
+            return Err(Error::invalid("inputs", got, "as many coordinates for each example"));
+        }
+        let d = inputs.len() / m;
+        if let Some(at) = inputs.iter().position(|x| !x.is_finite()) {
+            let got = format!("{} at example {}, coordinate {}", inputs[at], at / d, at % d);
+            return Err(Error::invalid("inputs", got, "finite"));
+        }
+        if !(factor > 0.0 && factor.is_finite()) {
+            return Err(Error::invalid("factor", factor, "positive and finite"));
+        }
+        if cached == 0 {
+            return Err(Error::invalid("cached", cached, "at least 1"));
+        }
+        let (origin, scale) = match kernel {
+            Kernel::Rbf { sigma } if !(sigma > 0.0 && sigma.is_finite()) => {
+                return Err(Error::invalid("sigma", sigma, "positive and finite"));
+            }
+            Kernel::Polynomial { degree: 0, .. } => {
+                return Err(Error::invalid("degree", 0, "at least 1"));
+            }
+            Kernel::Polynomial { coef0, .. } if !(coef0 >= 0.0 && coef0.is_finite()) => {
+                return Err(Error::invalid("coef0", coef0, "finite and >= 0"));
+            }
+            // Distances do not depend on the origin, their rounding does: it is put inside the data.
+            Kernel::Rbf { sigma } => (mean(inputs, d), sigma),
+            Kernel::Linear | Kernel::Polynomial { .. } => (vec![0.0; d], 1.0),
+        };
+        let panels = Panels::new(m, d, |i, point| {
+            for ((x, input), origin) in point.iter_mut().zip(&inputs[i * d..]).zip(&origin) {
+                *x = (input - origin) / scale;
+            }
+        });
+        Self::over(panels, kernel, factor, cached)
+    }
+
+    fn over(panels: Panels, kernel: Kernel, factor: f64, cached: usize) -> Result<Self> {
+        let (arch, m) = (Arch::new(), panels.len());
+        let mut half = Vec::new();
+        if let Kernel::Rbf { .. } = kernel {
+            // By the sweep's own sums, so that a point is at distance zero from itself to the last bit.
+            half = (0..m).map(|i| 0.5 * panels.entry(arch, i, i, &Plain)).collect();
+            if let Some(i) = half.iter().position(|x| !x.is_finite()) {
+                let got = format!("example {i}, whose distance overflows");
+                return Err(Error::invalid("inputs", got, "at distances in the range of doubles"));
+            }
+            half.resize(m.div_ceil(WIDTH) * WIDTH, 0.0);
+        }
+        let values = KernelValues { kernel, factor, half };
+        Ok(Self { panels, values, cache: RowCache::new(m, cached), arch })
+    }
+
+    /// Number of examples m.
+    pub fn len(&self) -> usize {
+        self.panels.len()
+    }
+
+    /// False: there is at least one example.
+    pub fn is_empty(&self) -> bool {
+        self.panels.len() == 0
+    }
+
+    /// Rows of the cache that `bytes` have room for.
+    pub fn rows_in(bytes: usize, m: usize) -> usize {
+        bytes / (size_of::<f64>() * m.max(1))
+    }
+
+    /// Bytes that the inputs take here.
+    pub fn bytes_of_inputs(m: usize, d: usize) -> usize {
+        size_of::<f64>() * Panels::size(m, d)
+    }
+
+    /// Rows computed for the cache so far.
+    pub fn computed(&self) -> u64 {
+        self.cache.computed()
+    }
+
+    /// Computes row i, length m.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such row, or its length is not m.
+    pub fn compute(&self, i: usize, row: &mut [f64]) {
+        assert_eq!(row.len(), self.len());
+        self.panels.row(self.arch, i, &self.values, row);
+    }
+
+    /// `K c` of a linear kernel, by way of the weight vector in the space of the inputs: O(m d).
+    fn multiply_linear(
+        &self,
+        duals: &[&[f64]],
+        out: &mut [&mut [f64]],
+        precision: Precision,
+        control: &Control,
+    ) -> Result<()> {
+        let product: Product<f64> = precision.product();
+        let (m, d) = (self.len(), self.panels.dimension());
+        let mut weights = vec![vec![0.0; d]; duals.len()];
+        let mut column = vec![0.0; m];
+        for k in 0..d {
+            control.check()?;
+            self.panels.column(k, &mut column);
+            for (c, w) in duals.iter().zip(&mut weights) {
+                w[k] = self.values.factor * product(self.arch, &column, c);
+            }
+        }
+        let mut point = Vec::with_capacity(d);
+        for i in 0..m {
+            if i % 256 == 0 {
+                control.check()?;
+            }
+            point.clear();
+            point.extend(self.panels.point(i));
+            for (w, f) in weights.iter().zip(out.iter_mut()) {
+                f[i] = product(self.arch, &point, w);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Source for KernelRows {
+    fn row(&self, i: usize) -> Row<'_> {
+        Row::Shared(self.cache.get(i, |row| self.compute(i, row)))
+    }
+
+    fn entry(&self, i: usize, j: usize) -> f64 {
+        self.panels.entry(self.arch, i, j, &self.values)
+    }
+
+    fn multiply(
+        &self,
+        arch: Arch,
+        duals: &[&[f64]],
+        out: &mut [&mut [f64]],
+        precision: Precision,
+        control: &Control,
+    ) -> Result<()> {
+        if self.values.kernel == Kernel::Linear {
+            return self.multiply_linear(duals, out, precision, control);
+        }
+        let product: Product<f64> = precision.product();
+        let m = self.len();
+        let mut missing = Vec::with_capacity(SWEEP);
+        let mut rows = vec![0.0; SWEEP.min(m) * m];
+        for first in (0..m).step_by(SWEEP) {
+            control.check()?;
+            missing.clear();
+            for i in first..(first + SWEEP).min(m) {
+                match self.cache.peek(i) {
+                    Some(row) => {
+                        for (c, f) in duals.iter().zip(out.iter_mut()) {
+                            f[i] = product(arch, &row, c);
+                        }
+                    }
+                    None => missing.push(i),
+                }
+            }
+            self.panels.rows(self.arch, &missing, &self.values, &mut rows[..missing.len() * m]);
+            for (&i, row) in missing.iter().zip(rows.chunks_exact(m)) {
+                for (c, f) in duals.iter().zip(out.iter_mut()) {
+                    f[i] = product(arch, row, c);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn part(&self, chosen: &[usize]) -> Arc<dyn Source> {
+        let panels = Panels::new(chosen.len(), self.panels.dimension(), |k, point| {
+            point.iter_mut().zip(self.panels.point(chosen[k])).for_each(|(x, own)| *x = own);
+        });
+        let KernelValues { kernel, factor, .. } = self.values;
+        let rows = Self::over(panels, kernel, factor, self.cache.capacity());
+        Arc::new(rows.expect("a part of what has been checked"))
+    }
+
+    fn is_in_memory(&self) -> bool {
+        false
+    }
+
+    fn keys(&self, offset: f64) -> Option<Vec<f64>> {
+        if self.values.kernel != Kernel::Linear {
+            return None;
+        }
+        // The parts of all unit feature vectors along one direction.
+        let mut rng = ChaCha8Rng::seed_from_u64(0);
+        let mut direction: Vec<f64> =
+            StandardNormal.sample_iter(&mut rng).take(self.panels.dimension() + 1).collect();
+        let length = dot::dot(self.arch, &direction, &direction).sqrt();
+        direction.iter_mut().for_each(|x| *x /= length);
+        let constant = (offset / self.values.factor).sqrt();
+        let mut point = Vec::with_capacity(direction.len());
+        let keys = (0..self.len()).map(|i| {
+            point.clear();
+            point.extend(self.panels.point(i).chain([constant]));
+            let length = dot::dot(self.arch, &point, &point).sqrt();
+            (dot::dot(self.arch, &direction, &point) / length).abs()
+        });
+        Some(keys.collect())
+    }
+}
+
+/// The mean of row-major points of d coordinates.
+fn mean(points: &[f64], d: usize) -> Vec<f64> {
+    let share = d as f64 / points.len() as f64;
+    let mut mean = vec![0.0; d];
+    for point in points.chunks_exact(d) {
+        for (mean, x) in mean.iter_mut().zip(point) {
+            // Not the sum first: it may overflow.
+            *mean += share * x;
+        }
+    }
+    mean
+}
