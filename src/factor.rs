@@ -83,10 +83,7 @@ impl Factor {
     /// [`Error::Interrupted`].
     pub fn new(gram: &Gram<'_>, control: &Control) -> Result<Self> {
         const PANEL: usize = 32;
-        if !gram.is_in_memory() {
-            let wanted = "a matrix in memory, of which a factor can be made";
-            return Err(Error::invalid("gram", "rows computed on demand", wanted));
-        }
+        gram.check_in_memory()?;
         let m = gram.len();
         let arch = gram.arch();
         // What remains of K after the panels done so far.

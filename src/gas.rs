@@ -20,7 +20,7 @@ use crate::pilot;
 use crate::point_space;
 use crate::recorder::Recorder;
 use crate::refresh::Refresh;
-use crate::settings::Settings;
+use crate::settings::{RefreshChoice, Settings};
 use crate::trajectory::{Goal, Trajectory, Until};
 use crate::version_space::VersionSpace;
 
@@ -95,6 +95,11 @@ impl<'s, D: Dynamics> Runner<'s, D> {
 /// space seems empty, [`Error::Breakdown`] where the arithmetic fails, [`Error::Interrupted`].
 pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> Result<Outcome> {
     settings.check()?;
+    if matches!(settings.refresh, RefreshChoice::Full(_))
+        || matches!(settings.motion, Motion::Scattered { .. })
+    {
+        space.gram().check_in_memory()?;
+    }
     let m = space.len();
     if let Some(start) = &settings.start
         && settings.mirror.is_hard()

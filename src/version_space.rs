@@ -298,3 +298,34 @@ impl Neighbors {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::gram::{Kernel, KernelRows, Source};
+
+    proptest! {
+        /// Of explicit features the planes that coincide are found by keys, of a matrix along its rows: the same ones.
+        #[test]
+        fn planes_that_coincide_are_found_by_keys(
+            points in prop::collection::vec((-3i32..3, -3i32..3, 1i32..4), 1..40),
+            labels in prop::collection::vec(any::<bool>(), 40),
+            offset in prop_oneof![Just(0.0), Just(1.0)],
+        ) {
+            // Few small whole numbers: many coincide, point the same way or the opposite, and all products are exact.
+            let x: Vec<f64> = points.iter().flat_map(|p| [p.0, p.1, p.2].map(f64::from)).collect();
+            let m = points.len();
+            let labels: Vec<i8> = labels[..m].iter().map(|&y| if y { 1 } else { -1 }).collect();
+            let rows = Arc::new(KernelRows::new(&x, m, Kernel::Linear, 1.0, 1).expect("finite"));
+            let matrix: Vec<f64> = (0..m * m).map(|k| rows.entry(k / m, k % m)).collect();
+            let softness: Vec<f64> = (0..m).map(|i| if i % 7 == 3 { 0.5 } else { 0.0 }).collect();
+            let dense = Gram::new(&matrix, offset, softness.clone()).expect("symmetric");
+            let computed = Gram::computed(rows, offset, softness).expect("regular");
+            prop_assert_eq!(roles(&computed, &labels), roles(&dense, &labels));
+        }
+    }
+}

@@ -10,7 +10,7 @@ pub(super) fn exp_of_negative(x: f64) -> f64 {
     /// 1.5 · 2^52: adding it rounds to an integer, which is then in the low bits.
     const ROUNDER: f64 = 6_755_399_441_055_744.0;
     /// ln 2 in two parts; the first has few enough bits that its product with an integer below 2^11 is exact.
-    const LN_2_HIGH: f64 = 6.931_471_803_691_238_2e-1;
+    const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
     const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
     /// 1 / k! from k = 13 down to 0; the next term is below 4e-18 for arguments up to ½ ln 2.
     const TERMS: [f64; 14] = [

@@ -144,6 +144,17 @@ impl<'a> Gram<'a> {
         self.source.is_in_memory()
     }
 
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] where a factor of the matrix may not be made: its rows are computed on demand.
+    pub(crate) fn check_in_memory(&self) -> Result<()> {
+        if self.is_in_memory() {
+            return Ok(());
+        }
+        let wanted = "a matrix in memory, of which a factor can be made";
+        Err(Error::invalid("gram", "rows computed on demand", wanted))
+    }
+
     /// See [`Source::keys`].
     pub(crate) fn keys(&self) -> Option<Vec<f64>> {
         self.source.keys(self.offset)
