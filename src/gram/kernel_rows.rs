@@ -177,16 +177,6 @@ impl KernelRows {
         self.panels.len() == 0
     }
 
-    /// Rows of the cache that `bytes` have room for.
-    pub fn rows_in(bytes: usize, m: usize) -> usize {
-        bytes / (size_of::<f64>() * m.max(1))
-    }
-
-    /// Bytes that the inputs take here.
-    pub fn bytes_of_inputs(m: usize, d: usize) -> usize {
-        size_of::<f64>() * Panels::size(m, d)
-    }
-
     /// Rows computed for the cache so far.
     pub fn computed(&self) -> u64 {
         self.cache.computed()

@@ -48,11 +48,6 @@ impl Panels {
         Self { values, m, d }
     }
 
-    /// Numbers kept for m points of d coordinates.
-    pub fn size(m: usize, d: usize) -> usize {
-        m.div_ceil(WIDTH) * WIDTH * d
-    }
-
     pub fn len(&self) -> usize {
         self.m
     }
