@@ -198,7 +198,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, OnionMixin, WeightingMixin):
         >>> X = np.random.default_rng(0).standard_normal((200, 3))
         >>> y = np.sign(X[:, 0])
         >>> space = VersionSpace.from_features(X, y, RBF(2.0), softness=0.1, cache_size=1.0)
-        >>> center = space.sample(length=20.0, random_state=0).center
+        >>> center = space.sample(tol=0.1, random_state=0).center
         >>> VersionSpace(RBF(2.0)(X), y, softness=0.1).contains(center)
         True
         """
