@@ -257,6 +257,9 @@ fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
     if roles.iter().all(|role| *role == Role::Alone) { Vec::new() } else { roles }
 }
 
+/// Entries beyond which a row is computed as a whole.
+const MANY: usize = 64;
+
 /// Where to look for planes that coincide with one.
 enum Neighbors {
     /// Everywhere: along its row.
@@ -292,8 +295,13 @@ impl Neighbors {
                 let mut near: Vec<usize> =
                     from.iter().take_while(near).chain(before).copied().collect();
                 near.sort_unstable();
-                let later = near.iter().filter(|&&j| j >= first);
-                later.for_each(|&j| call(j, gram.entry(first, j)));
+                let near = near.iter().filter(|&&j| j >= first);
+                if near.clone().count() > MANY {
+                    let row = gram.row(first);
+                    near.for_each(|&j| call(j, row.at(j) + gram.offset()));
+                } else {
+                    near.for_each(|&j| call(j, gram.entry(first, j)));
+                }
             }
         }
     }
@@ -308,19 +316,30 @@ mod tests {
     use super::*;
     use crate::gram::{Kernel, KernelRows, Source};
 
+    fn kernel() -> impl Strategy<Value = Kernel> {
+        prop_oneof![
+            Just(Kernel::Linear),
+            Just(Kernel::Rbf { sigma: 2.0 }),
+            Just(Kernel::Polynomial { degree: 3, coef0: 0.0 }),
+            Just(Kernel::Polynomial { degree: 2, coef0: 0.0 }),
+            Just(Kernel::Polynomial { degree: 2, coef0: 1.0 }),
+        ]
+    }
+
     proptest! {
-        /// Of explicit features the planes that coincide are found by keys, of a matrix along its rows: the same ones.
+        /// Of computed rows the planes that coincide are found by keys, of a matrix along its rows: the same ones.
         #[test]
         fn planes_that_coincide_are_found_by_keys(
-            points in prop::collection::vec((-3i32..3, -3i32..3, 1i32..4), 1..40),
-            labels in prop::collection::vec(any::<bool>(), 40),
-            offset in prop_oneof![Just(0.0), Just(1.0)],
+            points in prop::collection::vec((-2i32..2, -2i32..2, 1i32..3), 1..100),
+            labels in prop::collection::vec(any::<bool>(), 100),
+            offset in prop_oneof![Just(0.0), Just(1.0), Just(100.0)],
+            kernel in kernel(),
         ) {
-            // Few small whole numbers: many coincide, point the same way or the opposite, and all products are exact.
+            // Few small whole numbers: many coincide, point the same way or the opposite, with exact products.
             let x: Vec<f64> = points.iter().flat_map(|p| [p.0, p.1, p.2].map(f64::from)).collect();
             let m = points.len();
             let labels: Vec<i8> = labels[..m].iter().map(|&y| if y { 1 } else { -1 }).collect();
-            let rows = Arc::new(KernelRows::new(&x, m, Kernel::Linear, 1.0, 1).expect("finite"));
+            let rows = Arc::new(KernelRows::new(&x, m, kernel, 2.0, 1).expect("finite"));
             let matrix: Vec<f64> = (0..m * m).map(|k| rows.entry(k / m, k % m)).collect();
             let softness: Vec<f64> = (0..m).map(|i| if i % 7 == 3 { 0.5 } else { 0.0 }).collect();
             let dense = Gram::new(&matrix, offset, softness.clone()).expect("symmetric");

@@ -123,4 +123,8 @@ impl<E: Stored> Source for Dense<'_, E> {
     fn is_in_memory(&self) -> bool {
         true
     }
+
+    fn keys(&self, _: f64) -> Option<Vec<f64>> {
+        None
+    }
 }

@@ -287,24 +287,46 @@ impl Source for KernelRows {
     }
 
     fn keys(&self, offset: f64) -> Option<Vec<f64>> {
-        if self.values.kernel != Kernel::Linear {
-            return None;
-        }
-        // The parts of all unit feature vectors along one direction.
+        let (arch, d) = (self.arch, self.panels.dimension());
+        let offset = offset / self.values.factor;
         let mut rng = ChaCha8Rng::seed_from_u64(0);
-        let mut direction: Vec<f64> =
-            StandardNormal.sample_iter(&mut rng).take(self.panels.dimension() + 1).collect();
-        let length = dot::dot(self.arch, &direction, &direction).sqrt();
+        let mut direction: Vec<f64> = StandardNormal.sample_iter(&mut rng).take(d + 1).collect();
+        let length = dot::dot(arch, &direction, &direction).sqrt();
         direction.iter_mut().for_each(|x| *x /= length);
-        let constant = (offset / self.values.factor).sqrt();
-        let mut point = Vec::with_capacity(direction.len());
-        let keys = (0..self.len()).map(|i| {
-            point.clear();
-            point.extend(self.panels.point(i).chain([constant]));
-            let length = dot::dot(self.arch, &point, &point).sqrt();
-            (dot::dot(self.arch, &direction, &point) / length).abs()
-        });
-        Some(keys.collect())
+        if let Kernel::Rbf { .. } = self.values.kernel {
+            // 1 - k = |x - x'|² / 2 of parallel ones is a few roundings of 1 + offset, and of the products that make it.
+            let longest = self.values.half.iter().copied().fold(0.0, f64::max);
+            let scale = (1.0 + offset + d as f64 * longest).sqrt().recip();
+            let key =
+                |i| scale * self.panels.point(i).zip(&direction).map(|(x, u)| x * u).sum::<f64>();
+            return Some((0..self.len()).map(key).collect());
+        }
+        // The part along the direction of the unit vectors whose powers are the feature vectors, but for the offset; that
+        // of a linear kernel is one more coordinate.
+        let (degree, constant) = match self.values.kernel {
+            Kernel::Polynomial { degree, coef0 } => (degree, coef0.sqrt()),
+            _ => (1, offset.sqrt()),
+        };
+        let mut point = Vec::with_capacity(d + 1);
+        let mut share = 1f64;
+        let mut keys: Vec<f64> = (0..self.len())
+            .map(|i| {
+                point.clear();
+                point.extend(self.panels.point(i).chain([constant]));
+                let square = dot::dot(arch, &point, &point);
+                if square == 0.0 {
+                    return 0.0;
+                }
+                if let Kernel::Polynomial { .. } = self.values.kernel {
+                    // Of the squared length, without the offset.
+                    share = share.min(1.0 / (1.0 + offset / square.powf(f64::from(degree))));
+                }
+                (dot::dot(arch, &direction, &point) / square.sqrt()).abs()
+            })
+            .collect();
+        // What is a small angle of the whole vectors is a larger one of their parts.
+        keys.iter_mut().for_each(|key| *key *= share.sqrt());
+        Some(keys)
     }
 }
 

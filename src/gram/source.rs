@@ -89,12 +89,9 @@ pub(crate) trait Source: Debug + Send + Sync {
     fn is_in_memory(&self) -> bool;
 
     /// A number for each example that differs by no more than [`KEY_WINDOW`] between examples whose feature vectors, with
-    /// `offset` added to their products, are parallel: it spares the search for them a sweep. None where there is no such
-    /// number that costs less.
-    fn keys(&self, offset: f64) -> Option<Vec<f64>> {
-        let _ = offset;
-        None
-    }
+    /// `offset` added to their products, are parallel to rounding: it spares the search for them a sweep through all rows.
+    /// None where that costs no more.
+    fn keys(&self, offset: f64) -> Option<Vec<f64>>;
 }
 
 /// See [`Source::keys`]: unit vectors whose squared cosine is 1 to eight roundings are half as far apart.

@@ -154,8 +154,10 @@ proptest! {
         let keys = rows(&both, x.len(), Kernel::Linear, 2.0, 1).keys(0.0).expect("linear");
         prop_assert!((keys[0] - keys[1]).abs() <= 1e-14);
         let same: Vec<f64> = x.iter().chain(&x).copied().collect();
-        let keys = rows(&same, x.len(), Kernel::Linear, 2.0, 1).keys(1.0).expect("linear");
-        prop_assert!((keys[0] - keys[1]).abs() <= 0.0);
+        for kernel in [Kernel::Linear, Kernel::Rbf { sigma: 0.1 }, Kernel::Polynomial { degree: 2, coef0: 1.0 }] {
+            let keys = rows(&same, x.len(), kernel, 2.0, 1).keys(1.0).expect("computed");
+            prop_assert!((keys[0] - keys[1]).abs() <= 0.0);
+        }
     }
 }
 
