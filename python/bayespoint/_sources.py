@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -138,33 +139,61 @@ class KernelRows:
     def conflict(self, labels: Labels, offset: float, softness: Floats) -> tuple[int, int] | None:
         """Return two examples that no vector can both satisfy, as :func:`_validation.conflict`.
 
-        Of a linear kernel without a sweep through all rows: feature vectors on one line have the
-        same part, but for the sign, along any direction.
+        Without a sweep through all rows: of the pairs with nearly the same key.
         """
-        if self.form != "linear":
-            return _validation.conflict(self, labels, offset, softness)
-        m, d = self.X.shape
-        lengths = np.sqrt(self.diagonal() / self.factor + offset / self.factor)
-        direction = np.random.default_rng(0).standard_normal(d + 1)
-        direction /= np.linalg.norm(direction)
-        keys = self.X @ direction[:-1] + np.sqrt(offset / self.factor) * direction[-1]
-        keys = np.abs(keys) / lengths
+        m = len(self)
+        keys = self._keys(offset)
         order = np.argsort(keys)
         keys = keys[order]
         square = self.diagonal() + offset + softness
+        size = max(1, _BLOCK_BYTES // (16 * self.X.shape[1]))
         for step in range(1, m):
             near = np.flatnonzero(keys[step:] - keys[:-step] <= _NEAR)
             if len(near) == 0:
                 return None
-            first, second = order[near], order[near + step]
-            inner = self.factor * np.einsum("ij,ij->i", self.X[first], self.X[second]) + offset
-            collinear = _validation.collinear(inner, square[first] * square[second])
-            clash = collinear & (inner * labels[first] * labels[second] < 0)
-            if clash.any():
-                k = int(np.argmax(clash))
-                i, j = sorted((int(first[k]), int(second[k])))
-                return i, j
+            for some in _validation.blocks(len(near), size):
+                first, second = order[near[some]], order[near[some] + step]
+                inner = self._pairs(first, second) + offset
+                collinear = _validation.collinear(inner, square[first] * square[second])
+                clash = collinear & (inner * labels[first] * labels[second] < 0)
+                if clash.any():
+                    k = int(np.argmax(clash))
+                    i, j = sorted((int(first[k]), int(second[k])))
+                    return i, j
         return None
+
+    def _keys(self, offset: float) -> Floats:
+        """Return numbers that differ by no more than _NEAR if feature vectors are on one line.
+
+        They are parts along a random direction: of the points themselves for an RBF kernel; of
+        the unit vectors whose powers are the feature vectors for the others. As the engine's.
+        """
+        offset = offset / self.factor
+        direction = np.random.default_rng(0).standard_normal(self.X.shape[1] + 1)
+        direction /= np.linalg.norm(direction)
+        if self.form == "rbf":
+            points = (self.inputs - self.inputs.mean(axis=0)) / self.sigma
+            longest = float(np.einsum("ij,ij->i", points, points).max())
+            scale = np.sqrt(1.0 + offset + points.shape[1] * longest)
+            return np.asarray(points @ direction[:-1] / scale)
+        constant = math.sqrt(self.coef0 if self.form == "poly" else offset)
+        squares = np.einsum("ij,ij->i", self.X, self.X) + constant**2
+        part = self.X @ direction[:-1] + constant * direction[-1]
+        share = 1.0
+        if self.form == "poly" and squares.any():  # of the squared length, without the offset
+            share = float((1.0 / (1.0 + offset / squares[squares > 0] ** self.degree)).min())
+        safe = np.where(squares > 0, squares, 1.0)
+        return np.asarray(np.abs(part) / np.sqrt(safe) * math.sqrt(share))
+
+    def _pairs(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> Floats:
+        """Return the kernel values of pairs of examples."""
+        if self.form == "rbf":
+            steps = (self.inputs[first] - self.inputs[second]) / self.sigma
+            return np.asarray(self.factor * np.exp(-0.5 * np.einsum("ij,ij->i", steps, steps)))
+        inner = np.einsum("ij,ij->i", self.X[first], self.X[second])
+        if self.form == "poly":
+            inner = (inner + self.coef0) ** self.degree
+        return np.asarray(self.factor * inner)
 
     def _refuse(self, *args: object, **kwargs: object) -> Any:
         raise TypeError(

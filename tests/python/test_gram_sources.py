@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
 
-from bayespoint import InfeasibleError, VersionSpace, _memory, kernels, predictive
+from bayespoint import InfeasibleError, VersionSpace, _memory, _validation, kernels, predictive
 from bayespoint.kernels import RBF, Laplacian, Linear, Polynomial
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
@@ -298,6 +298,32 @@ def test_examples_that_contradict_each_other_are_named(kernel, offset):
     with pytest.raises(InfeasibleError, match="examples 11 and 37 have feature vectors of the"):
         space.feasible_point(random_state=0)
     VersionSpace.from_features(X, y, kernel, offset=offset, softness=0.1)._refuse_conflicts()
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS, Polynomial(2, 0.0), Polynomial(3, 0.0)])
+@pytest.mark.parametrize("offset", [0.0, 1.0, 100.0])
+def test_contradictions_are_those_of_the_matrix(kernel, offset):
+    """Few small whole numbers: many points coincide, or point the same way or the opposite."""
+    rng = np.random.default_rng([11, SEED])
+    found = 0
+    for m in [2, 3, 5, 8, 20, 60]:
+        for _ in range(10):
+            X = np.column_stack([rng.integers(-2, 3, (m, 3)), rng.integers(1, 3, m)]).astype(float)
+            y = rng.choice([-1, 1], m)
+            y[:2] = [-1, 1]
+            softness = np.where(rng.random(m) < 0.3, 0.5, 0.0)
+            space = VersionSpace.from_features(X, y, kernel, softness=softness, offset=offset)
+            pair = space.gram.conflict(y.astype(np.int8), offset, softness)
+            expected = _validation.conflict(kernel(X), y.astype(np.int8), offset, softness)
+            assert (pair is None) == (expected is None)
+            if pair is not None:
+                found += 1
+                i, j = pair
+                both = kernel(X[[i, j]]) + offset
+                assert softness[i] == softness[j] == 0
+                assert both[0, 1] * y[i] * y[j] < 0
+                np.testing.assert_allclose(both[0, 1] ** 2, both[0, 0] * both[1, 1], rtol=1e-12)
+    assert 0 < found < 60
 
 
 def test_opposite_directions_contradict_each_other():
