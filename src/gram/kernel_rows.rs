@@ -47,6 +47,8 @@ pub enum Kernel {
 pub struct KernelRows {
     panels: Panels,
     values: KernelValues,
+    /// Entries (i, i).
+    diagonal: Vec<f64>,
     cache: RowCache,
     arch: Arch,
 }
@@ -87,15 +89,6 @@ impl Finish for KernelValues {
             *x *= self.factor;
         }
     }
-}
-
-/// Products as they are.
-struct Plain;
-
-impl Finish for Plain {
-    #[inline(always)]
-    #[allow(clippy::inline_always, reason = "a part of the sweep")]
-    fn finish(&self, _: usize, _: usize, _: &mut [f64; WIDTH]) {}
 }
 
 impl KernelRows {
@@ -153,18 +146,25 @@ impl KernelRows {
 
     fn over(panels: Panels, kernel: Kernel, factor: f64, cached: usize) -> Result<Self> {
         let (arch, m) = (Arch::new(), panels.len());
+        // By the sweeps' own sums, so that a point is at distance zero from itself to the last bit.
+        let mut diagonal = panels.squares(arch);
         let mut half = Vec::new();
         if let Kernel::Rbf { .. } = kernel {
-            // By the sweep's own sums, so that a point is at distance zero from itself to the last bit.
-            half = (0..m).map(|i| 0.5 * panels.entry(arch, i, i, &Plain)).collect();
+            half = diagonal.iter().map(|square| 0.5 * square).collect();
             if let Some(i) = half.iter().position(|x| !x.is_finite()) {
                 let got = format!("example {i}, whose distance overflows");
                 return Err(Error::invalid("inputs", got, "at distances in the range of doubles"));
             }
-            half.resize(m.div_ceil(WIDTH) * WIDTH, 0.0);
         }
         let values = KernelValues { kernel, factor, half };
-        Ok(Self { panels, values, cache: RowCache::new(m, cached), arch })
+        for i in 0..m {
+            let mut panel = [0.0; WIDTH];
+            panel[i % WIDTH] = diagonal[i];
+            values.finish(i, i / WIDTH * WIDTH, &mut panel);
+            diagonal[i] = panel[i % WIDTH];
+        }
+        diagonal.truncate(m);
+        Ok(Self { panels, values, diagonal, cache: RowCache::new(m, cached), arch })
     }
 
     /// Number of examples m.
@@ -232,6 +232,9 @@ impl Source for KernelRows {
     }
 
     fn entry(&self, i: usize, j: usize) -> f64 {
+        if i == j {
+            return self.diagonal[i];
+        }
         self.panels.entry(self.arch, i, j, &self.values)
     }
 

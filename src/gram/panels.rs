@@ -103,6 +103,13 @@ impl Panels {
         }
     }
 
+    /// The squared lengths of all points, filled up to whole panels, with the bits of the sweeps.
+    pub fn squares(&self, arch: Arch) -> Vec<f64> {
+        let mut squares = vec![0.0; self.m.div_ceil(WIDTH) * WIDTH];
+        arch.dispatch(Squares { panels: self, out: &mut squares });
+        squares
+    }
+
     /// The finished product of points i and j.
     pub fn entry(&self, arch: Arch, i: usize, j: usize, finish: &impl Finish) -> f64 {
         let points: Vec<[f64; 1]> = self.point(i).map(|x| [x]).collect();
@@ -144,6 +151,28 @@ impl<F: Finish, const N: usize> WithSimd for Sweep<'_, F, N> {
                     finish.finish(planes[r], first, products);
                     let row = (group * N + r) * length + first - begin;
                     out[row..row + count].copy_from_slice(&products[..count]);
+                }
+            }
+        }
+    }
+}
+
+/// The product of every point with itself.
+struct Squares<'a> {
+    panels: &'a Panels,
+    out: &'a mut [f64],
+}
+
+impl WithSimd for Squares<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        for (number, squares) in self.out.chunks_exact_mut(WIDTH).enumerate() {
+            let sums = S::as_mut_simd_f64s(squares).0;
+            for coordinates in self.panels.panel(number).chunks_exact(WIDTH) {
+                for (sum, &x) in sums.iter_mut().zip(S::as_simd_f64s(coordinates).0) {
+                    *sum = simd.mul_add_e_f64s(x, x, *sum);
                 }
             }
         }
