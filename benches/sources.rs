@@ -112,9 +112,58 @@ fn benches(criterion: &mut Criterion) {
     }
 }
 
+/// Bounces of a ball on explicit features that minds all walls or near ones: a teacher's version space of about a thousandth
+/// of a radian.
+fn near_walls(criterion: &mut Criterion) {
+    for (m, r) in [(2_000, 20), (20_000, 20), (20_000, 100)] {
+        let mut rng = ChaCha8Rng::seed_from_u64(8);
+        let x = normals(m * r, &mut rng);
+        let teacher = normals(r, &mut rng);
+        let labels: Vec<i8> =
+            x.chunks(r)
+                .map(|x| {
+                    if x.iter().zip(&teacher).map(|(x, w)| x * w).sum::<f64>() > 0.0 {
+                        1
+                    } else {
+                        -1
+                    }
+                })
+                .collect();
+        let space = Gram::computed(source(&x, m, Kernel::Linear, 500), 0.0, vec![0.0; m])
+            .and_then(|gram| VersionSpace::new(gram, labels))
+            .expect("good");
+        let control = Control::new();
+        let (start, _) = bayespoint::feasible_point(&space, 1, &control).expect("separable");
+        let direction = normals(m, &mut rng);
+        let mut group = criterion.benchmark_group("near_walls");
+        group.throughput(Throughput::Elements(BOUNCES));
+        for near in [false, true] {
+            let mut ball =
+                Ball::new(space.gram(), &start, &direction, &control).expect("a direction");
+            if near {
+                ball.mind_near(space.gram());
+            }
+            let mut trajectory =
+                Trajectory::new(&space, Geodesic, ball, ChaCha8Rng::seed_from_u64(2));
+            let run = |trajectory: &mut Trajectory<'_, Geodesic>, bounces: u64| {
+                let bounces = trajectory.tally().bounces + bounces;
+                trajectory.run(Goal::either(f64::INFINITY, bounces), &control).expect("runs on");
+            };
+            run(&mut trajectory, 2000);
+            let per_radian = trajectory.tally().bounces as f64 / trajectory.tally().path;
+            trajectory.set_refresh(Refresh::Pair { rate: PAIRS * per_radian });
+            let name = if near { "near" } else { "all" };
+            group.bench_function(BenchmarkId::new(name, format!("{m}x{r}")), |b| {
+                b.iter(|| run(&mut trajectory, BOUNCES));
+            });
+        }
+        group.finish();
+    }
+}
+
 criterion_group! {
     name = sources;
     config = Criterion::default().sample_size(20).measurement_time(std::time::Duration::from_secs(2));
-    targets = benches
+    targets = benches, near_walls
 }
 criterion_main!(sources);

@@ -5,6 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use bayespoint::dynamics::Motion;
+use bayespoint::pass;
 use bayespoint::{
     Ball, Control, CorrelationSettings, Error, EvidenceSettings, Gram, Kernel, KernelRows,
     MarginSettings, Mirror, OnionMethod, OnionOutcome, OnionSettings, Outcome, RefreshChoice,
@@ -12,6 +13,7 @@ use bayespoint::{
     onion, perceptron_point,
 };
 use common::{dot, normals, rng, seed, size};
+use pulp::Arch;
 
 /// Inputs in a few dimensions, row-major, and labels with a curved boundary.
 fn inputs(m: usize, d: usize, index: u64) -> (Vec<f64>, Vec<i8>) {
@@ -227,6 +229,103 @@ fn features_of_low_rank_give_the_billiard_of_their_matrix() {
     let apart = common::dual_angle(&whole, &a.center, &b.center);
     assert!(apart < 4.0 * a.center_error.hypot(b.center_error), "{apart} {}", a.center_error);
     assert!(b.drift < 1e-9, "{}", b.drift);
+}
+
+/// The first events of `event` at a ball that minds near walls alone, and at its twin that minds them all.
+fn assert_twins(near: &mut Ball, all: &mut Ball, gram: &Gram<'_>, event: usize, crosses: bool) {
+    let flight = all.next_wall().angle();
+    let pair = (event % gram.len(), (event + 1 + event % 11) % gram.len());
+    match event % 7 {
+        3 if crosses => assert_eq!(near.cross(gram), all.cross(gram)),
+        4 => {
+            let done = near.refresh_pair(gram, 0.5 * flight, pair);
+            assert_eq!(done, all.refresh_pair(gram, 0.5 * flight, pair));
+        }
+        5 => [near, all].into_iter().for_each(|ball| ball.fly(gram, 0.3 * flight)),
+        _ => {
+            let (own, other) = (near.reflect(gram), all.reflect(gram));
+            assert_eq!(own.plane, other.plane, "event {event}");
+            assert!((own.impulse - other.impulse).abs() < 1e-7, "event {event}");
+        }
+    }
+}
+
+/// A ball that minds near walls alone meets the walls that one meets which minds them all: bounces, crossings, refreshes and
+/// flights, with intercept and softness or without, inside version space and all over the sphere.
+#[test]
+fn near_walls_are_the_walls_that_are_met() {
+    let (m, r) = (3000, 6);
+    let control = Control::new();
+    for (index, softness, inside) in
+        [(20, 0.0, true), (21, 0.0, false), (22, 0.02, true), (23, 0.5, false)]
+    {
+        let mut rng = rng(index);
+        let x = normals(m * r, &mut rng);
+        let teacher = normals(r, &mut rng);
+        let labels: Vec<i8> =
+            x.chunks(r).map(|x| if dot(x, &teacher) > 0.2 { 1 } else { -1 }).collect();
+        let space = computed(&rows(&x, m, Kernel::Linear, 64), &labels, softness);
+        let gram = space.gram();
+        let start = if inside {
+            feasible_point(&space, seed(index), &control).expect("separable").0
+        } else {
+            normals(m, &mut rng)
+        };
+        let mut near = Ball::new(gram, &start, &normals(m, &mut rng), &control).expect("a tangent");
+        let mut all = near.clone();
+        for event in 0..size(2000, 20_000) {
+            let at = format!("softness {softness}, inside {inside}, event {event}");
+            // Rounding grows from flight to flight: twins start together from time to time.
+            if event % 50 == 0 {
+                assert!(near.reproject(gram, &control).expect("keeps its norms") < 1e-9, "{at}");
+                near.mind_all(gram);
+                all = near.clone();
+                near.mind_near(gram);
+            }
+            assert_eq!(near.next_wall().plane, all.next_wall().plane, "{at}");
+            let watched = (7919 * event) % m;
+            let (f, g) = near.coordinates(gram, watched);
+            let (all_f, all_g) = (all.f()[watched], all.g()[watched]);
+            assert!((f - all_f).abs() < 1e-8 && (g - all_g).abs() < 1e-8, "{at}");
+            assert_eq!(f.is_sign_negative(), all_f.is_sign_negative(), "{at}");
+            assert_twins(&mut near, &mut all, gram, event, !inside);
+        }
+    }
+}
+
+/// The same on the way of one ball, whose lists are made anew many times: whenever all its coordinates are looked at, no wall
+/// comes before the one it is about to meet.
+#[test]
+fn no_wall_is_overlooked() {
+    let (m, r) = (2000, 5);
+    let mut rng = rng(24);
+    let x = normals(m * r, &mut rng);
+    let teacher = normals(r, &mut rng);
+    let labels: Vec<i8> =
+        x.chunks(r).map(|x| if dot(x, &teacher) > 0.0 { 1 } else { -1 }).collect();
+    let space = computed(&rows(&x, m, Kernel::Linear, 64), &labels, 0.01);
+    let gram = space.gram();
+    let control = Control::new();
+    let (start, _) = feasible_point(&space, seed(24), &control).expect("separable");
+    let mut ball = Ball::new(gram, &start, &normals(m, &mut rng), &control).expect("a tangent");
+    ball.mind_near(gram);
+    for event in 0..size(5_000, 50_000) {
+        let next = ball.next_wall();
+        let mut whole = ball.clone();
+        whole.mind_all(gram);
+        let (mut f, mut g) = (whole.f().to_vec(), whole.g().to_vec());
+        let first = pass::advance::<f64>(Arch::new(), &mut f, &mut g, (1.0, 0.0), &[], 0.0);
+        assert!((first.angle() - next.angle()).abs() <= 1e-12, "event {event}: {first:?} {next:?}");
+        assert!(space.labels().iter().zip(&f).all(|(y, f)| f.is_sign_positive() == (*y > 0)));
+        if event % 5 == 4 {
+            ball.refresh_pair(gram, 0.5 * next.angle(), (event % m, (event + 17) % m));
+        } else {
+            ball.reflect(gram);
+        }
+        if event % 1000 == 999 {
+            assert!(ball.reproject(gram, &control).expect("keeps its norms") < 1e-9);
+        }
+    }
 }
 
 /// Inputs that coincide, of both labels, between walls that have to know it.

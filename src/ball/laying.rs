@@ -41,6 +41,8 @@ impl Ball {
             arc: ArcIntegral::new(m),
             layers: None,
             wall: NextWall::NONE,
+            minds_near: false,
+            near: None,
         };
         gram.multiply(
             &[position, direction],
@@ -99,6 +101,7 @@ impl Ball {
 
     /// Turns the direction round: the ball flies back the way it came.
     pub fn reverse(&mut self, gram: &Gram<'_>) {
+        self.wake(gram);
         let (position, mut direction) = self.frame.unfold(0.0);
         direction.iter_mut().for_each(|v| *v = -*v);
         self.g.iter_mut().for_each(|g| *g = -*g);
@@ -115,6 +118,7 @@ impl Ball {
     ///
     /// [`Error::Breakdown`] when a norm is no longer near 1; [`Error::Interrupted`].
     pub fn reproject(&mut self, gram: &Gram<'_>, control: &Control) -> Result<f64> {
+        self.wake(gram);
         let (position, direction) = self.frame.unfold(0.0);
         let (old_f, old_g) = (self.f.clone(), self.g.clone());
         self.lay(gram, position, direction, control)?;
@@ -148,6 +152,7 @@ impl Ball {
         direction: Vec<f64>,
         control: &Control,
     ) -> Result<(f64, f64)> {
+        self.wake(gram);
         let stays = position.is_none();
         let position = position.unwrap_or_else(|| self.frame.unfold(0.0).0);
         let old_f = self.f.clone();

@@ -2,17 +2,23 @@
 
 mod frame;
 mod laying;
+mod near;
 
 use crate::average::{ArcIntegral, LayerIntegral, LayerIntegrals};
 use crate::dot;
 use crate::factor::Draw;
 use crate::gram::{Gram, Values};
 use crate::pass::{self, Kick, NextWall};
+use near::Near;
 
 pub use frame::Frame;
 
 /// |u|² relative to its terms below which a tangent pair is left alone: the rounding of f and g would show in |v|.
 const TINY: f64 = 1e-8;
+
+/// Planes, and planes for one feature, from which on near walls alone are minded.
+const FEWEST_PLANES: usize = 1_000;
+const PLANES_PER_FEATURE: usize = 8;
 
 /// Draws of a direction before a refresh is given up.
 const DRAWS: usize = 64;
@@ -48,17 +54,57 @@ pub struct Ball {
     arc: ArcIntegral,
     layers: Option<LayerIntegrals>,
     wall: NextWall,
+    /// Whether near walls alone are to be minded where the Gram matrix has features.
+    minds_near: bool,
+    near: Option<Box<Near>>,
 }
 
 impl Ball {
     /// Plane coordinates of the position, shape (m,). The sign bit is the side, also of zeros.
+    ///
+    /// While the ball minds near walls alone ([`Ball::mind_near`]) only the sides are up to date, and what
+    /// [`Ball::coordinates`] says.
     pub fn f(&self) -> &[f64] {
         &self.f
     }
 
-    /// Plane coordinates of the direction, shape (m,).
+    /// Plane coordinates of the direction, shape (m,). Not up to date while the ball minds near walls alone.
     pub fn g(&self) -> &[f64] {
         &self.g
+    }
+
+    /// Plane coordinates of position and direction for plane i.
+    pub fn coordinates(&self, gram: &Gram<'_>, i: usize) -> (f64, f64) {
+        match (&self.near, gram.features()) {
+            (Some(near), Some(features)) => {
+                near.coordinates(gram, features, &self.frame, i, 1f64.copysign(self.f[i]))
+            }
+            _ => (self.f[i], self.g[i]),
+        }
+    }
+
+    /// Minds only walls that are near from here on, if there are features far fewer than planes. The ball meets the same
+    /// walls; an event costs what the near ones do.
+    pub fn mind_near(&mut self, gram: &Gram<'_>) {
+        let Some(features) = gram.features() else { return };
+        let d = features.points().dimension();
+        self.minds_near = gram.len() >= FEWEST_PLANES.max(PLANES_PER_FEATURE * d);
+        if self.minds_near && self.near.is_none() {
+            self.look(gram);
+        }
+    }
+
+    /// Minds all walls again, and brings all plane coordinates up to date.
+    pub fn mind_all(&mut self, gram: &Gram<'_>) {
+        self.wake(gram);
+        self.minds_near = false;
+    }
+
+    /// Brings all plane coordinates up to date, to be minded until the next [`Ball::look`].
+    fn wake(&mut self, gram: &Gram<'_>) {
+        if let (Some(near), Some(features)) = (self.near.take(), gram.features()) {
+            near.unlist(gram, features, &self.frame, &mut self.f, &mut self.g);
+        }
     }
 
     /// The wall that comes next.
@@ -124,9 +170,56 @@ impl Ball {
     pub fn fly(&mut self, gram: &Gram<'_>, angle: f64) {
         let (sin, cos) = angle.sin_cos();
         self.frame.turn(angle);
-        let wall =
-            pass::advance::<f64>(gram.arch(), &mut self.f, &mut self.g, (cos, sin), &[], 0.0);
-        self.sight(wall);
+        let wall = self.pass(gram, (angle, (cos, sin)), &[]);
+        self.sight(gram, wall);
+    }
+
+    /// One event: rotates the coordinates of the planes that are minded, adds multiples of rows to their directions, and
+    /// returns the next wall. See [`pass::advance`].
+    #[inline]
+    fn pass(
+        &mut self,
+        gram: &Gram<'_>,
+        (angle, rotation): (f64, (f64, f64)),
+        kicks: &[(usize, f64)],
+    ) -> NextWall {
+        if let (Some(near), Some(features)) = (&mut self.near, gram.features()) {
+            return near.pass(gram, features, (angle, rotation), kicks);
+        }
+        let (arch, f, g) = (gram.arch(), &mut self.f, &mut self.g);
+        let lift = gram.offset() * kicks.iter().map(|kick| kick.1).sum::<f64>();
+        match *kicks {
+            [] => pass::advance::<f64>(arch, f, g, rotation, &[], lift),
+            [(plane, scale)] => match gram.row(plane).values() {
+                Values::Doubles(row) => {
+                    pass::advance(arch, f, g, rotation, &[Kick { scale, row }], lift)
+                }
+                Values::Singles(row) => {
+                    pass::advance(arch, f, g, rotation, &[Kick { scale, row }], lift)
+                }
+            },
+            [(k, at_k), (l, at_l)] => match (gram.row(k).values(), gram.row(l).values()) {
+                (Values::Doubles(k), Values::Doubles(l)) => {
+                    let kicks = [Kick { scale: at_k, row: k }, Kick { scale: at_l, row: l }];
+                    pass::advance(arch, f, g, rotation, &kicks, lift)
+                }
+                (Values::Singles(k), Values::Singles(l)) => {
+                    let kicks = [Kick { scale: at_k, row: k }, Kick { scale: at_l, row: l }];
+                    pass::advance(arch, f, g, rotation, &kicks, lift)
+                }
+                _ => unreachable!("all rows of one source are of one kind"),
+            },
+            _ => unreachable!("an event changes the direction along two planes at most"),
+        }
+    }
+
+    /// Sets the coordinates of a plane.
+    #[inline]
+    fn set(&mut self, plane: usize, f: f64, g: f64) {
+        (self.f[plane], self.g[plane]) = (f, g);
+        if let Some(near) = &mut self.near {
+            near.set(plane, f, g);
+        }
     }
 
     /// Flies to the next wall and is reflected there: `v ← v - 2 <v, φ_j> φ_j / K_jj`.
@@ -135,20 +228,12 @@ impl Ball {
         let side = 1f64.copysign(self.f[plane]);
         let (cos, sin, speed) = self.wall.rotation();
         let impulse = 2.0 * side * speed / gram.diagonal(plane);
-        self.frame.turn(self.wall.angle());
-        self.g[plane] = f64::NAN;
-        let (scale, lift) = (impulse, impulse * gram.offset());
-        let (arch, f, g) = (gram.arch(), &mut self.f, &mut self.g);
-        let wall = match gram.row(plane).values() {
-            Values::Doubles(row) => {
-                pass::advance(arch, f, g, (cos, sin), &[Kick { scale, row }], lift)
-            }
-            Values::Singles(row) => {
-                pass::advance(arch, f, g, (cos, sin), &[Kick { scale, row }], lift)
-            }
-        };
-        self.leave(plane, side, speed, wall);
-        self.kick(plane, impulse);
+        let angle = self.wall.angle();
+        self.frame.turn(angle);
+        self.set(plane, self.f[plane], f64::NAN);
+        let wall = self.pass(gram, (angle, (cos, sin)), &[(plane, impulse)]);
+        self.kick(gram, plane, impulse);
+        self.leave(gram, plane, side, speed, wall);
         Reflection { plane, impulse }
     }
 
@@ -157,11 +242,11 @@ impl Ball {
         let NextWall { plane, .. } = self.wall;
         let side = 1f64.copysign(self.f[plane]);
         let (cos, sin, speed) = self.wall.rotation();
-        self.frame.turn(self.wall.angle());
-        self.g[plane] = f64::NAN;
-        let wall =
-            pass::advance::<f64>(gram.arch(), &mut self.f, &mut self.g, (cos, sin), &[], 0.0);
-        self.leave(plane, -side, speed, wall);
+        let angle = self.wall.angle();
+        self.frame.turn(angle);
+        self.set(plane, self.f[plane], f64::NAN);
+        let wall = self.pass(gram, (angle, (cos, sin)), &[]);
+        self.leave(gram, plane, -side, speed, wall);
         plane
     }
 
@@ -173,13 +258,14 @@ impl Ball {
         debug_assert_ne!(k, l);
         let (sin, cos) = angle.sin_cos();
         let turned = |i: usize| {
-            let side = 1f64.copysign(self.f[i]);
-            let f = (side * (self.f[i] * cos + self.g[i] * sin)).max(0.0).copysign(side);
-            (f, self.g[i] * cos - self.f[i] * sin)
+            let (f, g) = self.coordinates(gram, i);
+            let side = 1f64.copysign(f);
+            ((side * (f * cos + g * sin)).max(0.0).copysign(side), g * cos - f * sin)
         };
         let ((f_k, g_k), (f_l, g_l)) = (turned(k), turned(l));
-        let row_k = gram.row(k);
-        let (k_kk, k_ll, k_kl) = (gram.diagonal(k), gram.diagonal(l), row_k.at(l) + gram.offset());
+        let k_kl =
+            if self.near.is_some() { gram.entry(k, l) } else { gram.row(k).at(l) + gram.offset() };
+        let (k_kk, k_ll) = (gram.diagonal(k), gram.diagonal(l));
         // |u|² = f_l (f_l K_kk - f_k K_kl) + f_k (f_k K_ll - f_l K_kl). For nearly parallel planes the differences
         // cancel, and what is lost in them would be lost in |v|.
         let square = f_l * product_difference(f_l, k_kk, f_k, k_kl)
@@ -191,28 +277,16 @@ impl Ball {
         let a = -2.0 * product_difference(f_l, g_k, f_k, g_l) / square;
         let (at_k, at_l) = (a * f_l, -a * f_k);
         self.frame.turn(angle);
-        self.g[k] = f64::NAN;
-        self.g[l] = f64::NAN;
-        let row_l = gram.row(l);
-        let lift = (at_k + at_l) * gram.offset();
-        let (arch, f, g) = (gram.arch(), &mut self.f, &mut self.g);
-        let wall = match (row_k.values(), row_l.values()) {
-            (Values::Doubles(k), Values::Doubles(l)) => {
-                let kicks = [Kick { scale: at_k, row: k }, Kick { scale: at_l, row: l }];
-                pass::advance(arch, f, g, (cos, sin), &kicks, lift)
-            }
-            (Values::Singles(k), Values::Singles(l)) => {
-                let kicks = [Kick { scale: at_k, row: k }, Kick { scale: at_l, row: l }];
-                pass::advance(arch, f, g, (cos, sin), &kicks, lift)
-            }
-            _ => unreachable!("all rows of one source are of one kind"),
-        };
-        (self.f[k], self.g[k]) = (f_k, g_k + at_k * k_kk + at_l * k_kl);
-        (self.f[l], self.g[l]) = (f_l, g_l + at_k * k_kl + at_l * k_ll);
-        self.kick(k, at_k);
-        self.kick(l, at_l);
-        let own = NextWall::of(k, self.f[k], self.g[k]).or(NextWall::of(l, self.f[l], self.g[l]));
-        self.sight(wall.or(own));
+        self.set(k, self.f[k], f64::NAN);
+        self.set(l, self.f[l], f64::NAN);
+        let wall = self.pass(gram, (angle, (cos, sin)), &[(k, at_k), (l, at_l)]);
+        let (g_k, g_l) = (g_k + at_k * k_kk + at_l * k_kl, g_l + at_k * k_kl + at_l * k_ll);
+        self.set(k, f_k, g_k);
+        self.set(l, f_l, g_l);
+        self.kick(gram, k, at_k);
+        self.kick(gram, l, at_l);
+        let own = NextWall::of(k, f_k, g_k).or(NextWall::of(l, f_l, g_l));
+        self.sight(gram, wall.or(own));
         true
     }
 
@@ -220,6 +294,7 @@ impl Ball {
     /// position.
     pub fn refresh_full(&mut self, gram: &Gram<'_>, angle: f64, mut draw: impl FnMut() -> Draw) {
         self.fly(gram, angle);
+        self.wake(gram);
         let (position, _) = self.frame.unfold(0.0);
         // The tangent part of a Gaussian vector is isotropic whatever its angle with the position, so draws at less than
         // 45 degrees to the position may be rejected. They must be: the mismatch between f and the dual coefficients,
@@ -261,6 +336,7 @@ impl Ball {
         mut draw: impl FnMut() -> Draw,
     ) -> Reflection {
         let mirrored = self.reflect(gram);
+        self.wake(gram);
         let Reflection { plane, impulse } = mirrored;
         let length = gram.diagonal(plane).sqrt();
         let side = 1f64.copysign(self.f[plane]);
@@ -293,38 +369,58 @@ impl Ball {
     }
 
     #[inline]
-    fn kick(&mut self, plane: usize, a: f64) {
+    fn kick(&mut self, gram: &Gram<'_>, plane: usize, a: f64) {
         self.arc.settle(plane, &self.frame);
         if let Some(layers) = &mut self.layers {
             layers.settle(plane, a, &self.frame);
+        }
+        if let (Some(near), Some(features)) = (&mut self.near, gram.features()) {
+            near.kick(gram, features, plane, self.frame.jump(a));
         }
         self.frame.kick(plane, a);
     }
 
     /// Sets a plane just hit or crossed: exactly on it, moving away into the side `side`.
     #[inline]
-    fn leave(&mut self, plane: usize, side: f64, speed: f64, others: NextWall) {
-        self.f[plane] = 0f64.copysign(side);
-        self.g[plane] = side * speed;
+    fn leave(&mut self, gram: &Gram<'_>, plane: usize, side: f64, speed: f64, others: NextWall) {
+        self.set(plane, 0f64.copysign(side), side * speed);
         let own = NextWall { plane, n: -speed, d: 0.0 };
         self.wall = if others.plane == usize::MAX { own } else { others };
+        self.look_further(gram);
     }
 
     /// Looks for the next wall where no flight led up to it.
     fn look(&mut self, gram: &Gram<'_>) {
-        let wall =
-            pass::advance::<f64>(gram.arch(), &mut self.f, &mut self.g, (1.0, 0.0), &[], 0.0);
-        self.sight(wall);
+        self.near = None;
+        if let Some(features) = gram.features().filter(|_| self.minds_near) {
+            let mut near = Box::new(Near::new(gram, features, &self.frame));
+            self.wall = near.renew(gram, features, &self.frame, &self.f);
+            self.near = Some(near);
+            return;
+        }
+        let wall = self.pass(gram, (0.0, (1.0, 0.0)), &[]);
+        self.sight(gram, wall);
     }
 
     /// Takes the wall that a pass found. None found means that all planes have just been left (as after a bounce with
     /// m = 1): each comes again after half a turn.
     #[inline]
-    fn sight(&mut self, wall: NextWall) {
+    fn sight(&mut self, gram: &Gram<'_>, wall: NextWall) {
         self.wall = if wall.plane == usize::MAX {
             NextWall { plane: 0, n: -self.g[0].abs().max(f64::MIN_POSITIVE), d: 0.0 }
         } else {
             wall
         };
+        self.look_further(gram);
+    }
+
+    /// Lists near walls anew where the wall in sight is farther away than the list reaches.
+    #[inline]
+    fn look_further(&mut self, gram: &Gram<'_>) {
+        if let (Some(near), Some(features)) = (&mut self.near, gram.features())
+            && self.wall.angle() > near.reach()
+        {
+            self.wall = near.renew(gram, features, &self.frame, &self.f);
+        }
     }
 }

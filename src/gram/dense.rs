@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use pulp::Arch;
 
+use super::KernelRows;
 use super::source::{Row, Source};
 use super::{Precision, Product};
 use crate::control::Control;
@@ -122,6 +123,10 @@ impl<E: Stored> Source for Dense<'_, E> {
 
     fn is_in_memory(&self) -> bool {
         true
+    }
+
+    fn features(&self) -> Option<&KernelRows> {
+        None
     }
 
     fn keys(&self, _: f64) -> Option<Vec<f64>> {

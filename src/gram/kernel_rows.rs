@@ -177,6 +177,16 @@ impl KernelRows {
         self.panels.len() == 0
     }
 
+    /// The inputs, as the kernel takes them.
+    pub(crate) fn points(&self) -> &Panels {
+        &self.panels
+    }
+
+    /// What the kernel is multiplied by.
+    pub(crate) fn factor(&self) -> f64 {
+        self.values.factor
+    }
+
     /// Rows computed for the cache so far.
     pub fn computed(&self) -> u64 {
         self.cache.computed()
@@ -277,9 +287,7 @@ impl Source for KernelRows {
     }
 
     fn part(&self, chosen: &[usize]) -> Arc<dyn Source> {
-        let panels = Panels::new(chosen.len(), self.panels.dimension(), |k, point| {
-            point.iter_mut().zip(self.panels.point(chosen[k])).for_each(|(x, own)| *x = own);
-        });
+        let panels = self.panels.part(chosen.iter().copied());
         let KernelValues { kernel, factor, .. } = self.values;
         let rows = Self::over(panels, kernel, factor, self.cache.capacity());
         Arc::new(rows.expect("a part of what has been checked"))
@@ -287,6 +295,10 @@ impl Source for KernelRows {
 
     fn is_in_memory(&self) -> bool {
         false
+    }
+
+    fn features(&self) -> Option<&KernelRows> {
+        (self.values.kernel == Kernel::Linear).then_some(self)
     }
 
     fn keys(&self, offset: f64) -> Option<Vec<f64>> {

@@ -21,6 +21,7 @@ use dense::Dense;
 
 pub use dense::Stored;
 pub use kernel_rows::{Kernel, KernelRows};
+pub(crate) use panels::Panels;
 pub(crate) use source::{KEY_WINDOW, Source};
 pub use source::{Row, Values};
 
@@ -153,6 +154,11 @@ impl<'a> Gram<'a> {
         }
         let wanted = "a matrix in memory, of which a factor can be made";
         Err(Error::invalid("gram", "rows computed on demand", wanted))
+    }
+
+    /// The features, where the entries are their inner products and no matrix is in memory.
+    pub(crate) fn features(&self) -> Option<&KernelRows> {
+        self.source.features()
     }
 
     /// See [`Source::keys`].

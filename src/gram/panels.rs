@@ -20,8 +20,8 @@ pub(super) const TOGETHER: usize = 4;
 ///
 /// Every inner product is summed coordinate by coordinate, wherever its points lie and however many are taken together: the
 /// same two points give the same bits, in either order.
-#[derive(Debug)]
-pub(super) struct Panels {
+#[derive(Clone, Debug)]
+pub(crate) struct Panels {
     values: Vec<f64>,
     m: usize,
     d: usize,
@@ -33,9 +33,17 @@ pub(super) trait Finish: Sync {
     fn finish(&self, i: usize, first: usize, products: &mut [f64; WIDTH]);
 }
 
+/// Products as they are.
+struct Plain;
+
+impl Finish for Plain {
+    #[inline(always)]
+    fn finish(&self, _: usize, _: usize, _: &mut [f64; WIDTH]) {}
+}
+
 impl Panels {
     /// Packs points; `point(i, x)` writes the i-th.
-    pub fn new(m: usize, d: usize, mut point: impl FnMut(usize, &mut [f64])) -> Self {
+    pub(crate) fn new(m: usize, d: usize, mut point: impl FnMut(usize, &mut [f64])) -> Self {
         let mut values = vec![0.0; m.div_ceil(WIDTH) * WIDTH * d];
         let mut x = vec![0.0; d];
         for i in 0..m {
@@ -48,11 +56,11 @@ impl Panels {
         Self { values, m, d }
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.m
     }
 
-    pub fn dimension(&self) -> usize {
+    pub(crate) fn dimension(&self) -> usize {
         self.d
     }
 
@@ -67,26 +75,26 @@ impl Panels {
     }
 
     /// The i-th point.
-    pub fn point(&self, i: usize) -> impl Iterator<Item = f64> + '_ {
+    pub(crate) fn point(&self, i: usize) -> impl Iterator<Item = f64> + '_ {
         (0..self.d).map(move |k| self.coordinate(i, k))
     }
 
     /// Coordinate k of all points.
-    pub fn column(&self, k: usize, out: &mut [f64]) {
+    pub(crate) fn column(&self, k: usize, out: &mut [f64]) {
         for (number, out) in out.chunks_mut(WIDTH).enumerate() {
             out.copy_from_slice(&self.panel(number)[k * WIDTH..][..out.len()]);
         }
     }
 
     /// The finished products of point i and all points, length m.
-    pub fn row(&self, arch: Arch, i: usize, finish: &impl Finish, out: &mut [f64]) {
+    pub(super) fn row(&self, arch: Arch, i: usize, finish: &impl Finish, out: &mut [f64]) {
         let points: Vec<[f64; 1]> = self.point(i).map(|x| [x]).collect();
         let numbers = 0..self.m.div_ceil(WIDTH);
         arch.dispatch(Sweep { panels: self, points: &[(points, [i])], numbers, finish, out });
     }
 
     /// The finished products of some points and all points, row after row of length m. One sweep serves them all.
-    pub fn rows(&self, arch: Arch, chosen: &[usize], finish: &impl Finish, out: &mut [f64]) {
+    pub(super) fn rows(&self, arch: Arch, chosen: &[usize], finish: &impl Finish, out: &mut [f64]) {
         let (together, single) = chosen.as_chunks::<TOGETHER>();
         let points: Vec<_> = together
             .iter()
@@ -103,15 +111,37 @@ impl Panels {
         }
     }
 
+    /// The inner products of N points, given coordinate by coordinate, and all points: N rows of length m.
+    pub(crate) fn products<const N: usize>(
+        &self,
+        arch: Arch,
+        points: &[[f64; N]],
+        out: &mut [f64],
+    ) {
+        let points = [(points, [0; N])];
+        let numbers = 0..self.m.div_ceil(WIDTH);
+        arch.dispatch(Sweep { panels: self, points: &points, numbers, finish: &Plain, out });
+    }
+
+    /// Some of the points, by their numbers.
+    pub(crate) fn part(&self, chosen: impl ExactSizeIterator<Item = usize>) -> Self {
+        let mut chosen = chosen;
+        Self::new(chosen.len(), self.d, |_, point| {
+            if let Some(i) = chosen.next() {
+                point.iter_mut().zip(self.point(i)).for_each(|(x, own)| *x = own);
+            }
+        })
+    }
+
     /// The squared lengths of all points, filled up to whole panels, with the bits of the sweeps.
-    pub fn squares(&self, arch: Arch) -> Vec<f64> {
+    pub(super) fn squares(&self, arch: Arch) -> Vec<f64> {
         let mut squares = vec![0.0; self.m.div_ceil(WIDTH) * WIDTH];
         arch.dispatch(Squares { panels: self, out: &mut squares });
         squares
     }
 
     /// The finished product of points i and j.
-    pub fn entry(&self, arch: Arch, i: usize, j: usize, finish: &impl Finish) -> f64 {
+    pub(super) fn entry(&self, arch: Arch, i: usize, j: usize, finish: &impl Finish) -> f64 {
         let points: Vec<[f64; 1]> = self.point(i).map(|x| [x]).collect();
         let number = j / WIDTH;
         let mut out = [0.0; WIDTH];
@@ -123,16 +153,16 @@ impl Panels {
 }
 
 /// Groups of points against some panels: rows of `out`, one for each point.
-struct Sweep<'a, F, const N: usize> {
+struct Sweep<'a, F, P, const N: usize> {
     panels: &'a Panels,
     /// Coordinates and numbers of the points of each group.
-    points: &'a [(Vec<[f64; N]>, [usize; N])],
+    points: &'a [(P, [usize; N])],
     numbers: std::ops::Range<usize>,
     finish: &'a F,
     out: &'a mut [f64],
 }
 
-impl<F: Finish, const N: usize> WithSimd for Sweep<'_, F, N> {
+impl<F: Finish, P: AsRef<[[f64; N]]>, const N: usize> WithSimd for Sweep<'_, F, P, N> {
     type Output = ();
 
     #[inline(always)]
@@ -146,7 +176,7 @@ impl<F: Finish, const N: usize> WithSimd for Sweep<'_, F, N> {
             let count = WIDTH.min(panels.m - first);
             for (group, (coordinates, planes)) in points.iter().enumerate() {
                 let mut tile = [[0.0; WIDTH]; N];
-                products(simd, panel, coordinates, &mut tile);
+                products(simd, panel, coordinates.as_ref(), &mut tile);
                 for (r, products) in tile.iter_mut().enumerate() {
                     finish.finish(planes[r], first, products);
                     let row = (group * N + r) * length + first - begin;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pulp::Arch;
 
-use super::Precision;
+use super::{KernelRows, Precision};
 use crate::control::Control;
 use crate::error::Result;
 
@@ -87,6 +87,9 @@ pub(crate) trait Source: Debug + Send + Sync {
 
     /// True where a row costs no more than to read it. Only then is a factor of the matrix worth its m² numbers.
     fn is_in_memory(&self) -> bool;
+
+    /// The features, where the entries are their inner products.
+    fn features(&self) -> Option<&KernelRows>;
 
     /// A number for each example that differs by no more than [`KEY_WINDOW`] between examples whose feature vectors, with
     /// `offset` added to their products, are parallel to rounding: it spares the search for them a sweep through all rows.
