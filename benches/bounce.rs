@@ -83,6 +83,15 @@ fn benches(criterion: &mut Criterion) {
                 pass::advance_plain(black_box(&mut f), black_box(&mut g), (0.8, 0.6), &[kick], 0.0)
             });
         });
+        #[allow(clippy::cast_possible_truncation, reason = "half the memory")]
+        let singles: Vec<f32> = gram.iter().map(|&x| x as f32).collect();
+        group.bench_function(BenchmarkId::new("pass_over_singles", m), |b| {
+            b.iter(|| {
+                k += 1;
+                let kick = Kick { scale: 1e-9, row: &singles[order[k % 4096] * m..][..m] };
+                pass::advance(arch, black_box(&mut f), black_box(&mut g), (0.8, 0.6), &[kick], 0.0)
+            });
+        });
 
         let space = Gram::new(&gram, 0.0, vec![0.1; m])
             .and_then(|gram| VersionSpace::new(gram, labels))

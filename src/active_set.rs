@@ -259,8 +259,9 @@ impl<'s> ActiveSet<'s> {
     /// The rounding of margin i: that of the multipliers themselves, each times its kernel value.
     fn rounding(&self, i: usize) -> f64 {
         let gram = self.space.gram();
+        let row = gram.shifted_row(i);
         let terms = (0..self.a.len()).filter(|&j| self.a[j] > 0.0);
-        let sum: f64 = terms.map(|j| self.a[j] * gram.entry(i, j).abs()).sum();
+        let sum: f64 = terms.map(|j| self.a[j] * row[j].abs()).sum();
         ROUNDING * (sum + self.bias.abs())
     }
 
@@ -415,12 +416,12 @@ impl<'s> ActiveSet<'s> {
         for &(i, old) in before {
             let step = self.space.sign(i) * (self.a[i] - old);
             if step != 0.0 {
-                terms.push((step, gram.row(i)));
+                terms.push((step, i));
                 change[i] += step * gram.softness()[i];
                 total += step;
             }
         }
-        dot::axpy_all(gram.arch(), &terms, &mut change);
+        gram.add_rows(&terms, &mut change);
         let lift = gram.offset() * total;
         for ((margin, y), change) in self.margins.iter_mut().zip(self.space.labels()).zip(&change) {
             *margin += f64::from(*y) * (change + lift);

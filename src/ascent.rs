@@ -8,8 +8,10 @@ use pulp::{Simd, WithSimd};
 
 use crate::active_set::Bounds;
 use crate::control::Control;
+use crate::entry::Entry;
 use crate::error::Result;
 use crate::free_set;
+use crate::gram::Values;
 use crate::version_space::VersionSpace;
 
 /// Running maxima, one a lane.
@@ -103,21 +105,27 @@ impl<'s> Ascent<'s> {
         self.margins[i] += step * gram.softness()[i];
         let signed = step * self.signs[i];
         let lift = signed * (gram.offset() + self.shift);
-        let row = gram.row(i);
-        gram.arch().dispatch(Follow { ascent: self, row, signed, lift })
+        match gram.row(i).values() {
+            Values::Doubles(row) => {
+                gram.arch().dispatch(Follow { ascent: self, row, signed, lift })
+            }
+            Values::Singles(row) => {
+                gram.arch().dispatch(Follow { ascent: self, row, signed, lift })
+            }
+        }
     }
 }
 
 /// [`Ascent::follow`], vectorized.
-struct Follow<'f, 's> {
+struct Follow<'f, 's, E> {
     ascent: &'f mut Ascent<'s>,
-    row: &'f [f64],
+    row: &'f [E],
     /// The change of the signed multiplier, and what it adds to all kernel values' share.
     signed: f64,
     lift: f64,
 }
 
-impl WithSimd for Follow<'_, '_> {
+impl<E: Entry> WithSimd for Follow<'_, '_, E> {
     type Output = Option<usize>;
 
     #[inline(always)]
@@ -135,7 +143,7 @@ impl WithSimd for Follow<'_, '_> {
         let blocks = margins.iter_mut().zip(signs).zip(row).zip(a).zip(squares).zip(inverses);
         for (((((margins, signs), row), a), squares), inverses) in blocks {
             for l in 0..LANES {
-                margins[l] += signs[l] * (signed * row[l] + lift);
+                margins[l] += signs[l] * (signed * row[l].into() + lift);
                 let gain = Ascent::gain(margins[l], a[l], (squares[l], inverses[l]), cost);
                 let better = gain > most[l];
                 most[l] = if better { gain } else { most[l] };
@@ -144,7 +152,7 @@ impl WithSimd for Follow<'_, '_> {
             first += LANES;
         }
         for (l, margin) in margin_rest.iter_mut().enumerate() {
-            *margin += sign_rest[l] * (signed * row_rest[l] + lift);
+            *margin += sign_rest[l] * (signed * row_rest[l].into() + lift);
             let gain = Ascent::gain(*margin, a_rest[l], (square_rest[l], inverse_rest[l]), cost);
             if gain > most[l] {
                 (most[l], which[l]) = (gain, first);

@@ -2,8 +2,8 @@
 
 use crate::ball::Ball;
 use crate::control::Control;
-use crate::error::{Error, Result};
-use crate::factor::Factor;
+use crate::error::Result;
+use crate::factor;
 use crate::gram::Gram;
 
 /// The longest period looked for, in bounces: on orthogonal planes every orbit closes after 2 m.
@@ -52,17 +52,8 @@ fn smallest_period(sequence: &[usize]) -> usize {
 }
 
 /// True when the feature vectors span two dimensions: there is one cycle, to and fro, and it fills version space.
-///
-/// # Errors
-///
-/// [`Error::Interrupted`].
-pub(crate) fn is_all_there_is(gram: &Gram<'_>, control: &Control) -> Result<bool> {
-    match Factor::new(gram, control) {
-        Ok(factor) => Ok(factor.rank() < 3),
-        // Rounding of a singular matrix that was computed in low precision.
-        Err(Error::Breakdown { .. }) => Ok(false),
-        Err(error) => Err(error),
-    }
+pub(crate) fn is_all_there_is(gram: &Gram<'_>) -> bool {
+    factor::rank_up_to(gram, 3) < 3
 }
 
 #[cfg(test)]

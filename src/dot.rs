@@ -6,11 +6,13 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
+use crate::entry::Entry;
+
 /// Independent running sums, to hide the latency of an addition.
 const SUMS: usize = 4;
 
 /// An inner product, plain or as if in twice the working precision.
-struct Dot<'a, const COMPENSATED: bool>(&'a [f64], &'a [f64]);
+struct Dot<'a, E, const COMPENSATED: bool>(&'a [E], &'a [f64]);
 
 /// Running sums of products, one a lane, with their rounding errors.
 #[derive(Clone, Copy)]
@@ -44,27 +46,30 @@ impl<S: Simd> Sum<S> {
     }
 }
 
-impl<const COMPENSATED: bool> WithSimd for Dot<'_, COMPENSATED> {
+impl<E: Entry, const COMPENSATED: bool> WithSimd for Dot<'_, E, COMPENSATED> {
     type Output = f64;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> f64 {
-        let (a_vectors, a_rest) = S::as_simd_f64s(self.0);
+        let a = self.0;
         let (b_vectors, b_rest) = S::as_simd_f64s(self.1);
+        let (a_vectors, a_rest) = a.split_at(b_vectors.len() * S::F64_LANES);
         let zero = simd.splat_f64s(0.0);
         let mut sums = [Sum::<S> { high: zero, low: zero }; SUMS];
-        let (a_blocks, a_single) = a_vectors.as_chunks::<SUMS>();
         let (b_blocks, b_single) = b_vectors.as_chunks::<SUMS>();
-        for (a, b) in a_blocks.iter().zip(b_blocks) {
+        let width = SUMS * S::F64_LANES;
+        let (a_blocks, a_single) = a_vectors.split_at(b_blocks.len() * width);
+        for (a, b) in a_blocks.chunks_exact(width).zip(b_blocks) {
             for k in 0..SUMS {
-                sums[k].add_product::<COMPENSATED>(simd, a[k], b[k]);
+                let a = E::load(simd, &a[k * S::F64_LANES..]);
+                sums[k].add_product::<COMPENSATED>(simd, a, b[k]);
             }
         }
-        for (k, (a, b)) in a_single.iter().zip(b_single).enumerate() {
-            sums[k].add_product::<COMPENSATED>(simd, *a, *b);
+        for (k, (a, b)) in a_single.chunks_exact(S::F64_LANES).zip(b_single).enumerate() {
+            sums[k].add_product::<COMPENSATED>(simd, E::load(simd, a), *b);
         }
         if !a_rest.is_empty() {
-            let (a, b) = (simd.partial_load_f64s(a_rest), simd.partial_load_f64s(b_rest));
+            let (a, b) = (E::load_partial(simd, a_rest), simd.partial_load_f64s(b_rest));
             sums[0].add_product::<COMPENSATED>(simd, a, b);
         }
         let [mut total, others @ ..] = sums;
@@ -95,9 +100,9 @@ impl<const COMPENSATED: bool> WithSimd for Dot<'_, COMPENSATED> {
 /// # Panics
 ///
 /// When the lengths differ.
-pub(crate) fn dot(arch: Arch, a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn dot<E: Entry>(arch: Arch, a: &[E], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
-    arch.dispatch(Dot::<false>(a, b))
+    arch.dispatch(Dot::<E, false>(a, b))
 }
 
 /// The inner product as if summed in twice the working precision and then rounded (Ogita, Rump and Oishi, 2005).
@@ -108,9 +113,9 @@ pub(crate) fn dot(arch: Arch, a: &[f64], b: &[f64]) -> f64 {
 /// # Panics
 ///
 /// When the lengths differ.
-pub(crate) fn dot_compensated(arch: Arch, a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn dot_compensated<E: Entry>(arch: Arch, a: &[E], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
-    arch.dispatch(Dot::<true>(a, b))
+    arch.dispatch(Dot::<E, true>(a, b))
 }
 
 /// `y ← y + a x`.
@@ -118,29 +123,29 @@ pub(crate) fn dot_compensated(arch: Arch, a: &[f64], b: &[f64]) -> f64 {
 /// # Panics
 ///
 /// When the lengths differ.
-pub(crate) fn axpy(arch: Arch, a: f64, x: &[f64], y: &mut [f64]) {
+pub(crate) fn axpy<E: Entry>(arch: Arch, a: f64, x: &[E], y: &mut [f64]) {
     assert_eq!(x.len(), y.len());
     arch.dispatch(
         #[inline(always)]
         || {
-            for (y, x) in y.iter_mut().zip(x) {
-                *y += a * x;
+            for (y, &x) in y.iter_mut().zip(x) {
+                *y += a * x.into();
             }
         },
     );
 }
 
 /// `y ← y + a p + b q + c r + d s`.
-struct AddFour<'a>(&'a [(f64, &'a [f64]); 4], &'a mut [f64]);
+struct AddFour<'a, E>(&'a [(f64, &'a [E]); 4], &'a mut [f64]);
 
-impl WithSimd for AddFour<'_> {
+impl<E: Entry> WithSimd for AddFour<'_, E> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let [(a, p), (b, q), (c, r), (d, s)] = *self.0;
-        for ((((y, p), q), r), s) in self.1.iter_mut().zip(p).zip(q).zip(r).zip(s) {
-            *y += (a * p + b * q) + (c * r + d * s);
+        for ((((y, &p), &q), &r), &s) in self.1.iter_mut().zip(p).zip(q).zip(r).zip(s) {
+            *y += (a * p.into() + b * q.into()) + (c * r.into() + d * s.into());
         }
     }
 }
@@ -150,7 +155,7 @@ impl WithSimd for AddFour<'_> {
 /// # Panics
 ///
 /// When the lengths differ.
-pub(crate) fn axpy_all(arch: Arch, terms: &[(f64, &[f64])], y: &mut [f64]) {
+pub(crate) fn axpy_all<E: Entry>(arch: Arch, terms: &[(f64, &[E])], y: &mut [f64]) {
     assert!(terms.iter().all(|(_, x)| x.len() == y.len()));
     let (fours, rest) = terms.as_chunks::<4>();
     for four in fours {
@@ -187,6 +192,19 @@ mod tests {
             let plain: f64 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
             prop_assert!((dot(Arch::new(), &a, &b) - plain).abs() < 1e-12);
             prop_assert!((dot_compensated(Arch::new(), &a, &b) - plain).abs() < 1e-12);
+        }
+
+        /// Singles are widened without loss.
+        #[test]
+        fn singles_give_the_bits_of_doubles(pairs in prop::collection::vec((-1.0..1.0f32, -1.0..1.0f64), 0..300)) {
+            let (a, b): (Vec<f32>, Vec<f64>) = pairs.into_iter().unzip();
+            let wide: Vec<f64> = a.iter().map(|&x| f64::from(x)).collect();
+            let arch = Arch::new();
+            prop_assert_eq!(dot(arch, &a, &b).to_bits(), dot(arch, &wide, &b).to_bits());
+            prop_assert_eq!(
+                dot_compensated(arch, &a, &b).to_bits(),
+                dot_compensated(arch, &wide, &b).to_bits()
+            );
         }
 
         /// Products that cancel to their last bits: the sum is known, a plain sum misses it.

@@ -328,6 +328,7 @@ pub fn evidence(
     control: &Control,
 ) -> Result<EvidenceOutcome> {
     settings.check()?;
+    space.gram().check_in_memory()?;
     if point_space::is_one_dimensional(space.gram()) {
         return Ok(point_space::evidence(space, &settings.targets));
     }

@@ -45,6 +45,31 @@ pub struct Draw {
     pub square: f64,
 }
 
+/// The dimension of the span of the feature vectors, or `most` if that is less: as many steps of a factorization, each of
+/// which reads one row.
+pub(crate) fn rank_up_to(gram: &Gram<'_>, most: usize) -> usize {
+    let m = gram.len();
+    let mut left: Vec<f64> = (0..m).map(|i| gram.diagonal(i)).collect();
+    let mut columns: Vec<Vec<f64>> = Vec::new();
+    while columns.len() < most {
+        let share = |i: usize| left[i] / gram.diagonal(i);
+        let pivot = (0..m).max_by(|&a, &b| share(a).total_cmp(&share(b)));
+        let Some(pivot) = pivot.filter(|&i| share(i) > m as f64 * f64::EPSILON) else { break };
+        let mut column = gram.shifted_row(pivot);
+        for done in &columns {
+            dot::axpy(gram.arch(), -done[pivot], done, &mut column);
+        }
+        let root = left[pivot].sqrt();
+        for (left, x) in left.iter_mut().zip(&mut column) {
+            *x /= root;
+            *left -= *x * *x;
+        }
+        left[pivot] = 0.0;
+        columns.push(column);
+    }
+    columns.len()
+}
+
 impl Factor {
     /// Factors K with complete pivoting, panel by panel, O(m² rank) operations and m x (m + rank) numbers.
     ///
@@ -53,17 +78,18 @@ impl Factor {
     ///
     /// # Errors
     ///
+    /// [`Error::Invalid`] when the rows of K are computed on demand: its factor would have to be kept as a whole;
     /// [`Error::Breakdown`] when a remaining diagonal entry is clearly negative (K is not positive semi-definite);
     /// [`Error::Interrupted`].
     pub fn new(gram: &Gram<'_>, control: &Control) -> Result<Self> {
         const PANEL: usize = 32;
+        gram.check_in_memory()?;
         let m = gram.len();
         let arch = gram.arch();
         // What remains of K after the panels done so far.
         let mut rest: Vec<f64> = Vec::with_capacity(m * m);
         for i in 0..m {
-            rest.extend(gram.row(i).iter().map(|x| x + gram.offset()));
-            rest[i * m + i] += gram.softness()[i];
+            rest.extend(gram.shifted_row(i));
         }
         let mut diagonal: Vec<f64> = (0..m).map(|i| gram.diagonal(i)).collect();
         let share = |diagonal: &[f64], i: usize| diagonal[i] / gram.diagonal(i);

@@ -121,13 +121,11 @@ impl<'s> FreeSet<'s> {
     /// that is rounding of the kernel values themselves.
     fn refine(&self, e: usize, column: &[f64], q: &mut [f64]) -> f64 {
         let arch = self.space.gram().arch();
-        let mut row = Vec::with_capacity(q.len() + 1);
         let mut lack = vec![0.0; q.len()];
         for round in 0..3 {
             let z: Vec<f64> = q.iter().map(|q| -q).chain([1.0]).collect();
             for (j, &i) in self.members.iter().enumerate() {
-                row.clear();
-                row.extend(self.members.iter().map(|&k| self.entry(i, k)));
+                let mut row = self.column(i);
                 row.push(column[j]);
                 lack[j] = dot::dot_compensated(arch, &row, &z);
             }
@@ -177,7 +175,13 @@ impl<'s> FreeSet<'s> {
 
     /// The entries of Q between the free examples and example `e`.
     fn column(&self, e: usize) -> Vec<f64> {
-        self.members.iter().map(|&i| self.entry(e, i)).collect()
+        let gram = self.space.gram();
+        let row = gram.row(e);
+        let entry = |&i: &usize| {
+            let k = if i == e { gram.diagonal(e) } else { row.at(i) + gram.offset() };
+            self.space.sign(e) * self.space.sign(i) * (k + self.shift)
+        };
+        self.members.iter().map(entry).collect()
     }
 
     fn dot(&self, a: &[f64], b: &[f64]) -> f64 {

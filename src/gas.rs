@@ -11,7 +11,7 @@ use crate::cycle;
 use crate::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Radius, Scattered};
 use crate::error::{Error, Result};
 use crate::factor::Factor;
-use crate::gram::{Gram, Precision};
+use crate::gram::Precision;
 use crate::light_trap::{self, Start, Trapped};
 use crate::max_margin;
 use crate::mirror::Mirror;
@@ -19,7 +19,7 @@ use crate::outcome::{Outcome, StopReason};
 use crate::point_space;
 use crate::recorder::Recorder;
 use crate::refresh::Refresh;
-use crate::settings::Settings;
+use crate::settings::{RefreshChoice, Settings};
 use crate::trajectory::{Goal, Trajectory, Until};
 use crate::version_space::VersionSpace;
 
@@ -94,6 +94,11 @@ impl<'s, D: Dynamics> Runner<'s, D> {
 /// space seems empty, [`Error::Breakdown`] where the arithmetic fails, [`Error::Interrupted`].
 pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> Result<Outcome> {
     settings.check()?;
+    if matches!(settings.refresh, RefreshChoice::Full(_))
+        || matches!(settings.motion, Motion::Scattered { .. })
+    {
+        space.gram().check_in_memory()?;
+    }
     let m = space.len();
     if let Some(start) = &settings.start
         && settings.mirror.is_hard()
@@ -154,7 +159,7 @@ fn cycles(
         cycle::period(runner.trajectory.ball().clone(), gram, control)
     })?;
     let found = cycles.iter().any(|&period| period > 0);
-    let harmless = found && cycle::is_all_there_is(gram, control)?;
+    let harmless = found && cycle::is_all_there_is(gram);
     Ok(if harmless { vec![0; cycles.len()] } else { cycles })
 }
 
@@ -295,11 +300,8 @@ fn hard_point(space: &VersionSpace<'_>, mirror: Mirror, control: &Control) -> Re
     let gram = space.gram();
     let hard: Vec<usize> =
         (0..space.len()).filter(|&i| mirror.of(space.labels()[i]) == 0.0).collect();
-    let values: Vec<f64> =
-        hard.iter().flat_map(|&i| hard.iter().map(move |&j| gram.row(i)[j])).collect();
-    let softness = hard.iter().map(|&i| gram.softness()[i]).collect();
     let labels = hard.iter().map(|&i| space.labels()[i]).collect();
-    let part = VersionSpace::new(Gram::new(&values, gram.offset(), softness)?, labels)?;
+    let part = VersionSpace::new(gram.part(&hard), labels)?;
     let mut position = vec![0.0; space.len()];
     for (&i, c) in hard.iter().zip(max_margin::interior_point(&part, control)?) {
         position[i] = c;

@@ -195,7 +195,9 @@ pub(crate) fn ball_at(
     control: &Control,
 ) -> Result<Ball> {
     let direction = random_direction(space.gram(), rng);
-    Ball::new(space.gram(), position, &direction, control)
+    let mut ball = Ball::new(space.gram(), position, &direction, control)?;
+    ball.mind_near(space.gram());
+    Ok(ball)
 }
 
 /// Dual coefficients of a random vector: a normal multiple of every unit feature vector. Symmetric, not isotropic.

@@ -20,6 +20,8 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
+pub use crate::entry::Entry;
+
 /// Independent searches of the vector loop.
 const SEARCHES: usize = 4;
 
@@ -77,11 +79,11 @@ impl NextWall {
 
 /// A multiple of a Gram row that a jump of the direction adds to `g`.
 #[derive(Clone, Copy, Debug)]
-pub struct Kick<'a> {
+pub struct Kick<'a, E = f64> {
     /// The multiple.
     pub scale: f64,
     /// The Gram row, length m, without shifts.
-    pub row: &'a [f64],
+    pub row: &'a [E],
 }
 
 /// Rotates all plane coordinates by the angle with cosine `c` and sine `s`, adds the kicks to `g` and
@@ -91,16 +93,16 @@ pub struct Kick<'a> {
 /// the whole Gram matrix contributes. Planes whose `g` comes in as NaN are left out of the search, and
 /// their coordinates are undefined afterwards: the caller sets those itself.
 #[inline]
-pub fn advance(
+pub fn advance<E: Entry>(
     arch: Arch,
     f: &mut [f64],
     g: &mut [f64],
     rotation: (f64, f64),
-    kicks: &[Kick<'_>],
+    kicks: &[Kick<'_, E>],
     lift: f64,
 ) -> NextWall {
     match *kicks {
-        [] => arch.dispatch(Fused { f, g, rotation, kicks: [], lift }),
+        [] => arch.dispatch(Fused::<E, 0> { f, g, rotation, kicks: [], lift }),
         [a] => arch.dispatch(Fused { f, g, rotation, kicks: [a], lift }),
         [a, b] => arch.dispatch(Fused { f, g, rotation, kicks: [a, b], lift }),
         _ => unreachable!("an event changes the direction along two planes at most"),
@@ -108,11 +110,11 @@ pub fn advance(
 }
 
 /// One fused pass, generic over the instruction set.
-struct Fused<'a, const KICKS: usize> {
+struct Fused<'a, E, const KICKS: usize> {
     f: &'a mut [f64],
     g: &'a mut [f64],
     rotation: (f64, f64),
-    kicks: [Kick<'a>; KICKS],
+    kicks: [Kick<'a, E>; KICKS],
     lift: f64,
 }
 
@@ -200,7 +202,7 @@ impl<S: Simd> Lanes<S> {
     }
 }
 
-impl<const KICKS: usize> WithSimd for Fused<'_, KICKS> {
+impl<E: Entry, const KICKS: usize> WithSimd for Fused<'_, E, KICKS> {
     type Output = NextWall;
 
     #[inline(always)]
@@ -221,7 +223,6 @@ impl<const KICKS: usize> WithSimd for Fused<'_, KICKS> {
         };
         let (f_vectors, f_rest) = S::as_mut_simd_f64s(f);
         let (g_vectors, g_rest) = S::as_mut_simd_f64s(g);
-        let row_vectors = rows.map(|row| S::as_simd_f64s(row).0);
         let vectors = f_vectors.len();
         // Independent searches hide the latency of compare and select.
         let mut searches = [Lanes::new(simd); SEARCHES];
@@ -230,23 +231,24 @@ impl<const KICKS: usize> WithSimd for Fused<'_, KICKS> {
         let stride = simd.splat_u64s(SEARCHES as u64);
         let (f_blocks, f_single) = f_vectors.as_chunks_mut::<SEARCHES>();
         let (g_blocks, g_single) = g_vectors.as_chunks_mut::<SEARCHES>();
-        let row_blocks = row_vectors.map(|row| row.as_chunks::<SEARCHES>());
+        let width = SEARCHES * S::F64_LANES;
+        let single = f_blocks.len() * width;
         for (block, (fs, gs)) in f_blocks.iter_mut().zip(g_blocks).enumerate() {
-            let ks = row_blocks.map(|(blocks, _)| &blocks[block]);
+            let ks = rows.map(|row| &row[block * width..][..width]);
             for search in 0..SEARCHES {
                 searches[search].step(
                     simd,
                     &constants,
                     &mut fs[search],
                     &mut gs[search],
-                    ks.map(|k| k[search]),
+                    ks.map(|k| E::load(simd, &k[search * S::F64_LANES..])),
                     groups[search],
                 );
                 groups[search] = simd.add_u64s(groups[search], stride);
             }
         }
         for (search, (f, g)) in f_single.iter_mut().zip(g_single).enumerate() {
-            let ks = row_blocks.map(|(_, single)| single[search]);
+            let ks = rows.map(|row| E::load(simd, &row[single + search * S::F64_LANES..]));
             searches[search].step(simd, &constants, f, g, ks, groups[search]);
         }
         let [first, rest @ ..] = searches;
@@ -256,7 +258,7 @@ impl<const KICKS: usize> WithSimd for Fused<'_, KICKS> {
             let plane = done + i;
             let mut kick = lift;
             for r in 0..KICKS {
-                kick += scales[r] * rows[r][plane];
+                kick += scales[r] * rows[r][plane].into();
             }
             let side = *f;
             let turned = f64::from_bits(
@@ -274,11 +276,11 @@ impl<const KICKS: usize> WithSimd for Fused<'_, KICKS> {
 /// The plain twin of [`advance`]: one plane after the other, flight times by the arctangent.
 ///
 /// For tests and for reading; it must agree with [`advance`] up to rounding and ties.
-pub fn advance_plain(
+pub fn advance_plain<E: Entry>(
     f: &mut [f64],
     g: &mut [f64],
     (c, s): (f64, f64),
-    kicks: &[Kick<'_>],
+    kicks: &[Kick<'_, E>],
     lift: f64,
 ) -> NextWall {
     let mut best = NextWall::NONE;
@@ -286,7 +288,7 @@ pub fn advance_plain(
     for i in 0..f.len() {
         let side = 1f64.copysign(f[i]);
         let turned = (side * (f[i] * c + g[i] * s)).max(0.0);
-        let kick = lift + kicks.iter().map(|kick| kick.scale * kick.row[i]).sum::<f64>();
+        let kick = lift + kicks.iter().map(|kick| kick.scale * kick.row[i].into()).sum::<f64>();
         let speed = g[i] * c - f[i] * s + kick;
         let left_out = g[i].is_nan();
         f[i] = turned.copysign(side);
@@ -315,6 +317,14 @@ mod tests {
             1 => Just(5e-310),
             1 => -1e-200..1e-200f64,
         ]
+    }
+
+    /// Every instruction set that this machine has.
+    fn archs() -> Vec<Arch> {
+        let mut archs = vec![Arch::Scalar, Arch::new()];
+        #[cfg(target_arch = "x86_64")]
+        archs.extend(pulp::x86::V3::try_new().map(Arch::V3));
+        archs
     }
 
     proptest! {
@@ -355,10 +365,42 @@ mod tests {
         }
     }
 
+    proptest! {
+        /// Singles are widened without loss: the same bits as from a row of doubles with the same values, at every length.
+        #[test]
+        fn rows_of_singles_give_the_bits_of_doubles(
+            planes in prop::collection::vec((coordinate(), coordinate(), -2.0..2.0f32, -2.0..2.0f32), 1..150),
+            angle in 0.0..3.0f64,
+            kicks in 1usize..3,
+        ) {
+            let coordinates = |of: fn(&(f64, f64, f32, f32)) -> f64| planes.iter().map(of).collect::<Vec<_>>();
+            let singles: [Vec<f32>; 2] =
+                [planes.iter().map(|p| p.2).collect(), planes.iter().map(|p| p.3).collect()];
+            let doubles = singles.clone().map(|row| row.into_iter().map(f64::from).collect::<Vec<_>>());
+            let narrow: Vec<Kick<'_, f32>> =
+                singles.iter().take(kicks).zip([0.7, -1.3]).map(|(row, scale)| Kick { scale, row }).collect();
+            let wide: Vec<Kick<'_>> =
+                doubles.iter().take(kicks).zip([0.7, -1.3]).map(|(row, scale)| Kick { scale, row }).collect();
+            let rotation = (angle.cos(), angle.sin());
+            for arch in archs() {
+                let (mut f, mut g) = (coordinates(|p| p.0), coordinates(|p| p.1));
+                let (mut f2, mut g2, mut f3, mut g3) = (f.clone(), g.clone(), f.clone(), g.clone());
+                let of_singles = advance(arch, &mut f, &mut g, rotation, &narrow, 0.1);
+                let of_doubles = advance(arch, &mut f2, &mut g2, rotation, &wide, 0.1);
+                prop_assert_eq!(of_singles, of_doubles);
+                prop_assert_eq!(&f, &f2);
+                prop_assert_eq!(&g, &g2);
+                let plain = advance_plain(&mut f3, &mut g3, rotation, &narrow, 0.1);
+                prop_assert!((of_singles.angle() - plain.angle()).abs() <= 1e-7);
+                prop_assert!(g.iter().zip(&g3).all(|(a, b)| (a - b).abs() <= 1e-14));
+            }
+        }
+    }
+
     #[test]
     fn rounding_does_not_change_sides() {
         let (mut f, mut g) = (vec![1e-17, -1e-17, 0.3], vec![-1.0, 1.0, 0.1]);
-        let wall = advance(Arch::new(), &mut f, &mut g, (1.0, 1e-16), &[], 0.0);
+        let wall = advance::<f64>(Arch::new(), &mut f, &mut g, (1.0, 1e-16), &[], 0.0);
         assert!(f[0] == 0.0 && f[0].is_sign_positive() && f[1] == 0.0 && f[1].is_sign_negative());
         assert!(wall.plane < 2 && wall.angle() == 0.0);
     }
@@ -366,7 +408,7 @@ mod tests {
     #[test]
     fn a_plane_just_left_is_half_a_turn_away() {
         let (mut f, mut g) = (vec![0.0], vec![1.0]);
-        let wall = advance(Arch::new(), &mut f, &mut g, (1.0, 0.0), &[], 0.0);
+        let wall = advance::<f64>(Arch::new(), &mut f, &mut g, (1.0, 0.0), &[], 0.0);
         assert_eq!(wall, NextWall::NONE);
     }
 }

@@ -42,7 +42,7 @@ impl<'s> Learner<'s> {
         let gram = self.space.gram();
         let step = self.space.sign(i) * rate;
         self.dual[i] += step;
-        dot::axpy(gram.arch(), step, gram.row(i), &mut self.f);
+        gram.add_row(i, step, &mut self.f);
         if gram.offset() != 0.0 {
             let lift = step * gram.offset();
             self.f.iter_mut().for_each(|f| *f += lift);

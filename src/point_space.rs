@@ -32,7 +32,7 @@ pub(crate) fn outcome(
     let m = space.len();
     let length = gram.diagonal(0).sqrt();
     // The plane coordinates of +φ_0/|φ_0|; those of the other point have the opposite signs.
-    let field: Vec<f64> = (0..m).map(|i| gram.entry(0, i) / length).collect();
+    let field: Vec<f64> = gram.shifted_row(0).iter().map(|k| k / length).collect();
     let layers = violated(space, &field);
     let violations = layers.map(|[negative, positive]| negative + positive);
     let log_weight = layers.map(|layer| settings.mirror.log_weight(layer));
@@ -125,7 +125,7 @@ fn violated(space: &VersionSpace<'_>, field: &[f64]) -> [[u32; 2]; 2] {
 /// ln Z at each target: half of the sphere is either point.
 pub(crate) fn evidence(space: &VersionSpace<'_>, targets: &[Mirror]) -> EvidenceOutcome {
     let gram = space.gram();
-    let field: Vec<f64> = (0..space.len()).map(|i| gram.entry(0, i)).collect();
+    let field = gram.shifted_row(0);
     let layers = violated(space, &field);
     let counts = layers.map(|[negative, positive]| negative + positive);
     let mut shares = vec![0.0; space.len() + 1];
@@ -165,7 +165,7 @@ pub(crate) fn onion(
     let (n, m) = (range.len(), space.len());
     let gram = space.gram();
     let length = gram.diagonal(0).sqrt();
-    let field: Vec<f64> = (0..m).map(|i| gram.entry(0, i)).collect();
+    let field = gram.shifted_row(0);
     let layers = violated(space, &field);
     let projected = settings.method == OnionMethod::Projected;
     if projected && !layers.contains(&[0, 0]) {

@@ -50,11 +50,10 @@ impl Recorder {
     fn record(&mut self, ball: &Ball, gram: &Gram<'_>, ahead: f64) {
         let (sin, cos) = ahead.sin_cos();
         self.draws.extend(ball.position(ahead));
-        self.functionals.extend(
-            self.watched
-                .iter()
-                .map(|&i| (ball.f()[i] * cos + ball.g()[i] * sin) / gram.diagonal(i).sqrt()),
-        );
+        self.functionals.extend(self.watched.iter().map(|&i| {
+            let (f, g) = ball.coordinates(gram, i);
+            (f * cos + g * sin) / gram.diagonal(i).sqrt()
+        }));
     }
 
     /// Records the present position out of turn.

@@ -74,7 +74,9 @@ impl Refresh {
             RefreshChoice::None => Ok(Self::None),
             RefreshChoice::Pair(Some(rate)) => Ok(Self::Pair { rate }),
             RefreshChoice::Full(rate) => full(rate.unwrap_or(FULL_PER_RADIAN)),
-            RefreshChoice::Auto if gram.len() <= if isolated { MANY } else { FEW } => {
+            RefreshChoice::Auto
+                if gram.is_in_memory() && gram.len() <= if isolated { MANY } else { FEW } =>
+            {
                 match full(FULL_PER_RADIAN) {
                     // Rounding of a singular matrix that was computed in low precision: pairs need no factor.
                     Err(Error::Breakdown { .. }) => Ok(pair),
@@ -139,7 +141,8 @@ fn has_isolated_planes(gram: &Gram<'_>) -> bool {
     let own: Vec<f64> = (0..m).map(|i| gram.diagonal(i) - gram.offset()).collect();
     let looked_at = m.min(LOOKED_AT);
     let isolated = (0..looked_at).map(|k| k * m / looked_at).filter(|&i| {
-        let terms = gram.row(i).iter().zip(&own).enumerate().filter(|&(j, _)| j != i);
+        let row = gram.row(i).to_vec();
+        let terms = row.iter().zip(&own).enumerate().filter(|&(j, _)| j != i);
         let sum: f64 = terms.map(|(_, (k, d))| if *d > 0.0 { k * k / d } else { 0.0 }).sum();
         sum < ISOLATED * own[i]
     });

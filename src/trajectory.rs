@@ -176,7 +176,9 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     }
 
     /// The same ball under another dynamics, with the same mirrors and refresh and nothing tallied.
-    pub(crate) fn under<E: Dynamics>(self, dynamics: E) -> Trajectory<'s, E> {
+    pub(crate) fn under<E: Dynamics>(mut self, dynamics: E) -> Trajectory<'s, E> {
+        // Theirs may be centers that all planes have a part in.
+        self.ball.mind_all(self.space.gram());
         let mut other = Trajectory::new(self.space, dynamics, self.ball, self.rng);
         other.set_mirror(self.mirror);
         (other.refresh, other.clock) = (self.refresh, self.clock);
@@ -281,6 +283,10 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     /// Integrates the arc in every layer of a range from here on; `beyond` adds the rays beyond the walls hit, in place of
     /// which the ball must be inside hard walls. `None` stops it.
     pub(crate) fn keep_layers(&mut self, range: Option<LayerRange>, beyond: bool) {
+        if beyond {
+            // Where a ray goes beyond its wall, far planes count too.
+            self.ball.mind_all(self.space.gram());
+        }
         let now = range.and_then(|range| range.index(self.layer));
         self.ball.keep_layers(range.map_or(0, |range| range.len()), now);
         self.kept = range;

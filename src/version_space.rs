@@ -1,8 +1,9 @@
 //! Version space: a Gram matrix with labels.
 
 use crate::control::Control;
+use crate::entry::Entry;
 use crate::error::{Error, Result};
-use crate::gram::{Gram, Precision};
+use crate::gram::{Gram, KEY_WINDOW, Precision, Values};
 use crate::mirror::Mirror;
 
 /// The set of unit weight vectors `w = Σ c_i φ_i` with `y_i <w, φ_i> > 0` for all examples.
@@ -228,32 +229,25 @@ fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
     let mut roles = vec![Role::Alone; m];
     // Softness gives a feature vector a coordinate of its own: it coincides with none.
     let candidates: Vec<usize> = (0..m).filter(|&i| gram.softness()[i] == 0.0).collect();
-    let squares: Vec<f64> = (0..m).map(|i| gram.diagonal(i)).collect();
+    let parallel = |i: usize, j: usize, inner: f64| {
+        let product = gram.diagonal(i) * gram.diagonal(j);
+        inner * inner >= product * (1.0 - 8.0 * f64::EPSILON)
+    };
+    let neighbors = Neighbors::new(gram, &candidates);
     for (k, &i) in candidates.iter().enumerate() {
         if roles[i] != Role::Alone {
             continue;
         }
-        // Nearly always nobody coincides with i. Seen without branches, in vectors.
-        let (row, offset) = (&gram.row(i)[i + 1..], gram.offset());
-        let least = squares[i] * (1.0 - 8.0 * f64::EPSILON);
-        let close = |k: &f64, square: &f64| (k + offset).powi(2) >= least * square * 0.999;
-        let pairs = row.iter().zip(&squares[i + 1..]);
-        if !pairs.fold(false, |any, (k, square)| any | close(k, square)) {
-            continue;
-        }
         let (mut above, mut below) = ([0; 2], [0; 2]);
         let mut group = Vec::new();
-        for &j in &candidates[k..] {
-            let product = squares[i] * squares[j];
-            let inner = gram.entry(i, j);
-            if inner * inner < product * (1.0 - 8.0 * f64::EPSILON) {
-                continue;
+        neighbors.each(gram, &candidates[k..], |j, inner| {
+            if parallel(i, j, inner) {
+                group.push(j);
+                let satisfied_above = (inner > 0.0) == (labels[j] > 0);
+                let side = if satisfied_above { &mut above } else { &mut below };
+                side[usize::from(labels[j] > 0)] += 1;
             }
-            group.push(j);
-            let satisfied_above = (inner > 0.0) == (labels[j] > 0);
-            let side = if satisfied_above { &mut above } else { &mut below };
-            side[usize::from(labels[j] > 0)] += 1;
-        }
+        });
         if group.len() > 1 {
             for j in group {
                 roles[j] = Role::Follows { agrees: above == [0; 2] || below == [0; 2] };
@@ -262,4 +256,117 @@ fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
         }
     }
     if roles.iter().all(|role| *role == Role::Alone) { Vec::new() } else { roles }
+}
+
+/// Entries beyond which a row is computed as a whole.
+const MANY: usize = 64;
+
+/// Where to look for planes that coincide with one.
+enum Neighbors {
+    /// Everywhere: along its row. Squared lengths of all planes' feature vectors.
+    All { squares: Vec<f64> },
+    /// Among those with nearly the same key: keys of all planes, and candidates in their order with the place of each.
+    ByKey { keys: Vec<f64>, order: Vec<usize>, place: Vec<usize> },
+}
+
+impl Neighbors {
+    fn new(gram: &Gram<'_>, candidates: &[usize]) -> Self {
+        let Some(keys) = gram.keys().filter(|_| !candidates.is_empty()) else {
+            return Self::All { squares: (0..gram.len()).map(|i| gram.diagonal(i)).collect() };
+        };
+        let mut order = candidates.to_vec();
+        order.sort_by(|&i, &j| keys[i].total_cmp(&keys[j]));
+        let mut place = vec![0; gram.len()];
+        for (at, &i) in order.iter().enumerate() {
+            place[i] = at;
+        }
+        Self::ByKey { keys, order, place }
+    }
+
+    /// Calls with the planes of `rest` that may coincide with its first, in their order, and their products with it.
+    fn each(&self, gram: &Gram<'_>, rest: &[usize], mut call: impl FnMut(usize, f64)) {
+        let first = rest[0];
+        match self {
+            Self::All { squares } => {
+                let row = gram.row(first);
+                // Nearly always nobody coincides with it, which is seen without branches, in vectors.
+                let near = match row.values() {
+                    Values::Doubles(row) => {
+                        any_near(&row[first..], gram.offset(), &squares[first..])
+                    }
+                    Values::Singles(row) => {
+                        any_near(&row[first..], gram.offset(), &squares[first..])
+                    }
+                };
+                if near {
+                    rest.iter().for_each(|&j| call(j, row.at(j) + gram.offset()));
+                }
+            }
+            Self::ByKey { keys, order, place } => {
+                let near = |&&j: &&usize| (keys[j] - keys[first]).abs() <= KEY_WINDOW;
+                let (before, from) = order.split_at(place[first]);
+                let before = before.iter().rev().take_while(near);
+                let mut near: Vec<usize> =
+                    from.iter().take_while(near).chain(before).copied().collect();
+                near.sort_unstable();
+                let near = near.iter().filter(|&&j| j >= first);
+                if near.clone().count() > MANY {
+                    let row = gram.row(first);
+                    near.for_each(|&j| call(j, row.at(j) + gram.offset()));
+                } else {
+                    near.for_each(|&j| call(j, gram.entry(first, j)));
+                }
+            }
+        }
+    }
+}
+
+/// Whether the first of some planes may coincide with another of them, by its row and all squared lengths.
+fn any_near<E: Entry>(row: &[E], offset: f64, squares: &[f64]) -> bool {
+    let least = 0.999 * squares[0];
+    let near = |&k: &E, square: &f64| (k.into() + offset).powi(2) >= least * square;
+    let others = row[1..].iter().zip(&squares[1..]);
+    others.fold(false, |any, (k, square)| any | near(k, square))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::gram::{Kernel, KernelRows, Source};
+
+    fn kernel() -> impl Strategy<Value = Kernel> {
+        prop_oneof![
+            Just(Kernel::Linear),
+            Just(Kernel::Rbf { sigma: 2.0 }),
+            Just(Kernel::Polynomial { degree: 3, coef0: 0.0 }),
+            Just(Kernel::Polynomial { degree: 2, coef0: 0.0 }),
+            Just(Kernel::Polynomial { degree: 2, coef0: 1.0 }),
+        ]
+    }
+
+    proptest! {
+        /// Of computed rows the planes that coincide are found by keys, of a matrix along its rows: the same ones.
+        #[test]
+        fn planes_that_coincide_are_found_by_keys(
+            points in prop::collection::vec((-2i32..2, -2i32..2, 1i32..3), 1..100),
+            labels in prop::collection::vec(any::<bool>(), 100),
+            offset in prop_oneof![Just(0.0), Just(1.0), Just(100.0)],
+            kernel in kernel(),
+        ) {
+            // Few small whole numbers: many coincide, point the same way or the opposite, with exact products.
+            let x: Vec<f64> = points.iter().flat_map(|p| [p.0, p.1, p.2].map(f64::from)).collect();
+            let m = points.len();
+            let labels: Vec<i8> = labels[..m].iter().map(|&y| if y { 1 } else { -1 }).collect();
+            let rows = Arc::new(KernelRows::new(&x, m, kernel, 2.0, 1).expect("finite"));
+            let matrix: Vec<f64> = (0..m * m).map(|k| rows.entry(k / m, k % m)).collect();
+            let softness: Vec<f64> = (0..m).map(|i| if i % 7 == 3 { 0.5 } else { 0.0 }).collect();
+            let dense = Gram::new(&matrix, offset, softness.clone()).expect("symmetric");
+            let computed = Gram::computed(rows, offset, softness).expect("regular");
+            prop_assert_eq!(roles(&computed, &labels), roles(&dense, &labels));
+        }
+    }
 }

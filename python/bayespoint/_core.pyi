@@ -5,7 +5,7 @@ except from :mod:`bayespoint.version_space`.
 """
 
 from collections.abc import Callable
-from typing import Literal, TypedDict
+from typing import Literal, Protocol, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,19 @@ __all__ = [
 ]
 
 __version__: str
+
+class _Rows(Protocol):
+    """Rows on demand: inputs, the kernel's form and parameters, and rows that may be kept."""
+
+    inputs: NDArray[np.float64]
+    form: str
+    sigma: float
+    degree: int
+    coef0: float
+    factor: float
+    cached_rows: int
+
+_Gram: TypeAlias = NDArray[np.float64] | NDArray[np.float32] | _Rows
 
 class _Progress(TypedDict):
     length: float
@@ -134,7 +147,7 @@ class InfeasibleError(ValueError):
     certificate: NDArray[np.float64]
 
 def run(
-    gram: NDArray[np.float64],
+    gram: _Gram,
     labels: NDArray[np.int8],
     *,
     offset: float,
@@ -160,7 +173,7 @@ def run(
     callback: Callable[[_Progress], object] | None,
 ) -> _Run: ...
 def correlation(
-    gram: NDArray[np.float64],
+    gram: _Gram,
     labels: NDArray[np.int8],
     *,
     offset: float,
@@ -177,7 +190,7 @@ def correlation(
     callback: Callable[[_Progress], object] | None,
 ) -> _Correlation: ...
 def feasible_point(
-    gram: NDArray[np.float64],
+    gram: _Gram,
     labels: NDArray[np.int8],
     *,
     offset: float,
@@ -187,7 +200,7 @@ def feasible_point(
     callback: Callable[[_Progress], object] | None,
 ) -> _FeasiblePoint: ...
 def light_trap(
-    gram: NDArray[np.float64],
+    gram: _Gram,
     labels: NDArray[np.int8],
     *,
     offset: float,
@@ -196,7 +209,7 @@ def light_trap(
     callback: Callable[[_Progress], object] | None,
 ) -> _LightTrap: ...
 def max_margin(
-    gram: NDArray[np.float64],
+    gram: _Gram,
     labels: NDArray[np.int8],
     *,
     offset: float,
@@ -208,7 +221,7 @@ def max_margin(
     callback: Callable[[_Progress], object] | None,
 ) -> _MaxMargin: ...
 def perceptron(
-    gram: NDArray[np.float64],
+    gram: _Gram,
     labels: NDArray[np.int8],
     *,
     offset: float,
@@ -219,7 +232,7 @@ def perceptron(
     callback: Callable[[_Progress], object] | None,
 ) -> _Perceptron: ...
 def evidence(
-    gram: NDArray[np.float64],
+    gram: _Gram,
     labels: NDArray[np.int8],
     *,
     offset: float,
@@ -234,7 +247,7 @@ def evidence(
     callback: Callable[[_Progress], object] | None,
 ) -> _Evidence: ...
 def onion(
-    gram: NDArray[np.float64],
+    gram: _Gram,
     labels: NDArray[np.int8],
     *,
     offset: float,

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import _core, _memory, _settings, _validation
+from bayespoint import _core, _memory, _settings, _sources, _validation
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.correlation import CorrelationLength
 
@@ -16,7 +16,7 @@ from bayespoint.correlation import CorrelationLength
 class CorrelationMixin:
     """The methods of a version space that measure how fast its billiard mixes."""
 
-    gram: Floats
+    gram: _sources.Gram
     y: Labels
     softness: Floats
     offset: float
@@ -126,6 +126,7 @@ class CorrelationMixin:
         radius, fits_scatterer = _settings.scatterer_radius(scatterer)
         n_threads = min(_validation.threads(n_jobs), n_trajectories)
         seed = _validation.seed(random_state)
+        _sources.require_matrix(self.gram, "the correlation length")
         self._refuse_conflicts()
         m = len(self.y)
         _memory.require(2 * 8.0 * m * m, "a factor of the Gram matrix")

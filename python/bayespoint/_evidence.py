@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint._core import InfeasibleError
 from bayespoint._ladder import Callback, Settings, complaint, log_evidence, noise_rates
+from bayespoint._sources import Gram
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.results import Evidence
 
@@ -19,7 +20,7 @@ from bayespoint.results import Evidence
 class EvidenceMixin:
     """The methods of a version space that weigh it."""
 
-    gram: Floats
+    gram: Gram
     y: Labels
     softness: Floats
     offset: float

@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import _core, _memory, _settings, _validation
+from bayespoint import _core, _memory, _settings, _sources, _validation
 from bayespoint._core import InfeasibleError
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.results import LightTrap, MaxMargin
@@ -18,7 +18,7 @@ from bayespoint.results import LightTrap, MaxMargin
 class InteriorMixin:
     """The methods of a version space that find a point inside it."""
 
-    gram: Floats
+    gram: _sources.Gram
     y: Labels
     softness: Floats
     offset: float
@@ -210,8 +210,8 @@ class InteriorMixin:
         settings = _settings.margin_settings(C=C, free_bias=free_bias, tol=tol, max_iter=max_iter)
         if settings.free_bias and (self.y == self.y[0]).all():
             raise ValueError(f"y must hold both labels with a free bias; got only {int(self.y[0])}")
-        m = len(self.y)
-        _memory.require(4.0 * m * m, f"the factor of at most {m} examples that matter")
+        free = _sources.most_free(self.gram, self.offset, self.softness)
+        _memory.require(4.0 * free * free, f"the factor of at most {free} examples that matter")
         try:
             found = _core.max_margin(
                 self.gram,

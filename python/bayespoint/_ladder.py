@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from bayespoint import _core, _memory, _validation
+from bayespoint import _core, _memory, _sources, _validation
 from bayespoint._core import InfeasibleError
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.results import Evidence
@@ -22,7 +22,7 @@ METHODS = ("auto", "bridge", "integration", "annealing")
 class Space(Protocol):
     """What a run needs of a version space."""
 
-    gram: Floats
+    gram: _sources.Gram
     y: Labels
     softness: Floats
     offset: float
@@ -150,6 +150,7 @@ def complaint(found: Evidence, tol: float) -> str | None:
 def _run(space: Space, transparencies: list[tuple[float, float]], settings: Settings) -> Evidence:
     """Return ln Z for walls of the given transparencies, (label -1, label +1)."""
     m = len(space.y)
+    _sources.require_matrix(space.gram, "the evidence")
     # A bridge keeps a matrix and half a factor for each of its rungs, about the root of m.
     matrices = 4 + 1.5 * math.sqrt(m) if settings.method == "bridge" else 2
     _memory.require(

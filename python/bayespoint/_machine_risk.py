@@ -174,8 +174,9 @@ class MarginRiskMixin(MachineRiskMixin):
         y = space.y[kept]
         if len(kept) == 0 or (self._free and (y == y[0]).all()):
             return False
+        gram = np.asarray(space.gram, dtype=np.float64)  # a fit's is a matrix of doubles
         few = VersionSpace._over(
-            np.ascontiguousarray(space.gram[np.ix_(kept, kept)]),
+            gram[np.ix_(kept, kept)],
             y,
             softness=space.softness[kept],
             offset=space.offset,

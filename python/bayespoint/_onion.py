@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import _core, _memory, _settings, _validation
+from bayespoint import _core, _memory, _settings, _sources, _validation
 from bayespoint._settings import OnionSettings
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.onion import LayerChoice, OnionTable
@@ -25,14 +25,14 @@ _KEPT = 8
 class OnionMixin:
     """The methods of a version space that peel it."""
 
-    gram: Floats
+    gram: _sources.Gram
     y: Labels
     classes: NDArray[Any]
     softness: Floats
     offset: float
 
     @classmethod
-    def _over(cls, gram: Floats, y: Labels, *, softness: Floats, offset: float) -> Self:
+    def _over(cls, gram: _sources.Gram, y: Labels, *, softness: Floats, offset: float) -> Self:
         raise NotImplementedError
 
     def _refuse_conflicts(self) -> None:
@@ -245,7 +245,11 @@ class OnionMixin:
         repeats = m // k
         if n_repeats is not None:
             repeats = _validation.integer("n_repeats", n_repeats, low=1)
-        _memory.require(8.0 * (m - k) ** 2, f"the Gram matrix of {m - k} examples")
+        self._require_factor(settings)
+        if not isinstance(self.gram, _sources.KernelRows):
+            _memory.require(
+                float(self.gram.itemsize) * (m - k) ** 2, f"the Gram matrix of {m - k} examples"
+            )
         rng = np.random.default_rng(_validation.seed(random_state))
         shape = settings.max_errors[0] + 1, settings.max_errors[1] + 1
         wrong, tests = np.zeros(shape), np.zeros(shape, dtype=np.int64)
@@ -257,13 +261,14 @@ class OnionMixin:
             left_out, order = order[:k], order[k:]
             rest = np.setdiff1d(np.arange(m), left_out)
             part = self._over(
-                np.ascontiguousarray(self.gram[np.ix_(rest, rest)]),
+                _sources.part(self.gram, rest),
                 self.y[rest],
                 softness=self.softness[rest],
                 offset=self.offset,
             )
             table = part._peel(settings, _validation.seed(rng), callback)
-            errors = table.test_errors(self.gram[np.ix_(left_out, rest)], self.y[left_out])
+            between = _sources.between(self.gram, left_out, rest)
+            errors = table.test_errors(between, self.y[left_out])
             wrong += np.nan_to_num(errors)
             tests += np.where(np.isnan(errors), 0, k)
             known = table.center_error[table.has_center]
@@ -288,6 +293,10 @@ class OnionMixin:
         best = min(candidates.tolist(), key=lambda layer: (mean[tuple(layer)], sum(layer), layer))
         return LayerChoice((best[0], best[1]), mean, tests)
 
+    def _require_factor(self, settings: OnionSettings) -> None:
+        if settings.method == "exact":
+            _sources.require_matrix(self.gram, "the onion with method='exact'")
+
     def _peel(
         self,
         settings: OnionSettings,
@@ -295,6 +304,7 @@ class OnionMixin:
         callback: Callable[[Mapping[str, Any]], object] | None,
     ) -> OnionTable:
         """Return the onion, without a word on how good it is."""
+        self._require_factor(settings)
         if settings.method == "projected":
             self._refuse_conflicts()
         m = len(self.y)
@@ -330,7 +340,7 @@ class OnionMixin:
             callback=callback,
         )
         centers = run["centers"]
-        coordinates = centers @ self.gram
+        coordinates = _sources.product(centers, self.gram)
         coordinates += self.offset * centers.sum(axis=-1, keepdims=True)
         coordinates += centers * self.softness
         return OnionTable.from_run(

@@ -250,6 +250,22 @@ def gram_matrix(value: ArrayLike, *, name: str = "gram") -> tuple[Floats, bool]:
     A matrix of doubles in C order is returned as it is, one in Fortran order as its transpose:
     neither is copied. Anything else is converted, after a look at the memory available.
     """
+    gram, exact = _gram(value, name, np.dtype(np.float64))
+    return gram, exact
+
+
+def gram_of_its_kind(
+    value: ArrayLike, *, name: str = "gram"
+) -> tuple[Floats | NDArray[np.float32], bool]:
+    """As `gram_matrix`, but a matrix of singles stays one.
+
+    It is copied only if it is in neither order, or not symmetric to the last bit.
+    """
+    array = dense(name, value)
+    return _gram(array, name, np.dtype(np.float32 if array.dtype == np.float32 else np.float64))
+
+
+def _gram(value: ArrayLike, name: str, dtype: np.dtype[Any]) -> tuple[NDArray[Any], bool]:
     array = dense(name, value)
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         raise ValueError(f"{name} must be a square matrix; got shape {array.shape}")
@@ -257,19 +273,24 @@ def gram_matrix(value: ArrayLike, *, name: str = "gram") -> tuple[Floats, bool]:
     if m == 0:
         raise ValueError(f"{name} must have at least one row; got an empty matrix")
     exact = not (array.dtype.kind == "f" and array.dtype.itemsize < 8)
-    ready = array.dtype == np.float64 and array.flags.aligned
+    ready = array.dtype == dtype and array.flags.aligned
+    kind = "doubles" if dtype == np.float64 else "singles"
+    needed = float(dtype.itemsize) * m * m
     if ready and array.flags.c_contiguous:
         gram = array
     elif ready and array.flags.f_contiguous:
         gram = array.T
     else:
-        _memory.require(8.0 * m * m, f"a copy of {name} ({m} x {m} doubles)")
-        gram = np.array(array, dtype=np.float64, order="C")
+        _memory.require(needed, f"a copy of {name} ({m} x {m} {kind})")
+        gram = np.array(array, dtype=dtype, order="C")
     for rows in blocks(m):
         if not np.isfinite(gram[rows]).all():
             raise ValueError(f"{name} must be finite; it holds NaN or infinity")
     _check_symmetric(gram, name, _SYMMETRY if exact else _SYMMETRY_LOW)
-    if not exact:  # the copy is ours: make it symmetric to the last bit
+    if not exact and not _mirrors(gram):
+        if np.may_share_memory(gram, array):
+            _memory.require(needed, f"a symmetric copy of {name} ({m} x {m} {kind})")
+            gram = gram.copy()
         for rows, columns in _block_pairs(m):
             upper = gram[rows, columns]
             if rows == columns:
@@ -277,6 +298,14 @@ def gram_matrix(value: ArrayLike, *, name: str = "gram") -> tuple[Floats, bool]:
                 gram[rows, columns] = upper
             gram[columns, rows] = upper.T
     return gram, exact
+
+
+def _mirrors(gram: NDArray[Any]) -> bool:
+    """Return whether a matrix is symmetric to the last bit."""
+    return all(
+        np.array_equal(gram[rows, columns], gram[columns, rows].T)
+        for rows, columns in _block_pairs(len(gram))
+    )
 
 
 def blocks(n: int, size: int = _BLOCK) -> Iterator[slice]:
@@ -292,7 +321,7 @@ def _block_pairs(m: int) -> Iterator[tuple[slice, slice]]:
                 yield rows, columns
 
 
-def _check_symmetric(gram: Floats, name: str, tolerance: float) -> None:
+def _check_symmetric(gram: NDArray[Any], name: str, tolerance: float) -> None:
     scale = np.sqrt(np.abs(gram.diagonal()))
     for rows, columns in _block_pairs(len(gram)):
         upper, lower = gram[rows, columns], gram[columns, rows].T
@@ -308,7 +337,7 @@ def _check_symmetric(gram: Floats, name: str, tolerance: float) -> None:
             )
 
 
-def positive_diagonal(gram: Floats, offset: float, softness: Floats, *, name: str = "gram") -> None:
+def positive_diagonal(gram: Any, offset: float, softness: Floats, *, name: str = "gram") -> None:
     """Raise unless every example has a normal of positive length that doubles can square."""
     diagonal = gram.diagonal() + offset + softness
     if not (diagonal > 0).all():
@@ -327,7 +356,7 @@ def positive_diagonal(gram: Floats, offset: float, softness: Floats, *, name: st
 
 
 def positive_semidefinite(
-    gram: Floats, offset: float, softness: Floats, *, exact: bool = True, name: str = "gram"
+    gram: NDArray[Any], offset: float, softness: Floats, *, exact: bool = True, name: str = "gram"
 ) -> None:
     """Raise if the Gram matrix with offset and softness has an eigenvalue well below zero.
 
@@ -344,7 +373,8 @@ def positive_semidefinite(
         if smallest >= -max(_RITZ, jitter):
             return
     else:
-        unit = (gram + offset) * scale
+        unit = np.add(gram, offset, dtype=np.float64)
+        unit *= scale
         unit *= scale[:, None]
         unit.flat[:: m + 1] = 1.0 + jitter
         _, info = linalg.lapack.dpotrf(unit.T, lower=1, clean=0, overwrite_a=0)
@@ -359,7 +389,7 @@ def positive_semidefinite(
     )
 
 
-def _lanczos_bound(gram: Floats, offset: float, softness: Floats, scale: Floats) -> float:
+def _lanczos_bound(gram: NDArray[Any], offset: float, softness: Floats, scale: Floats) -> float:
     """Return the smallest Ritz value of the Gram matrix scaled to a unit diagonal."""
     m = len(gram)
     basis = np.zeros((min(_LANCZOS_STEPS, m), m))
@@ -369,7 +399,8 @@ def _lanczos_bound(gram: Floats, offset: float, softness: Floats, scale: Floats)
     for step in range(len(basis)):
         basis[step] = v
         u = scale * v
-        w = scale * (gram @ u + offset * u.sum() + softness * u)
+        # In the matrix's own precision: doubles would make a copy of a matrix of singles.
+        w = scale * (gram @ u.astype(gram.dtype) + offset * u.sum() + softness * u)
         alpha.append(float(v @ w))
         for _ in range(2):  # twice is enough for full orthogonality
             w -= basis[: step + 1].T @ (basis[: step + 1] @ w)
@@ -381,22 +412,25 @@ def _lanczos_bound(gram: Floats, offset: float, softness: Floats, scale: Floats)
     return float(linalg.eigvalsh_tridiagonal(np.array(alpha), np.array(beta[: len(alpha) - 1]))[0])
 
 
-def conflict(
-    gram: Floats, labels: Labels, offset: float, softness: Floats
-) -> tuple[int, int] | None:
+def collinear(inner: Floats, squares: Floats) -> NDArray[np.bool_]:
+    """Return whether vectors are on one line: inner products and products of squared lengths."""
+    found: NDArray[np.bool_] = inner * inner >= (1 - _SAME_DIRECTION) * squares
+    return found
+
+
+def conflict(gram: Any, labels: Labels, offset: float, softness: Floats) -> tuple[int, int] | None:
     """Return two examples on the same line through the origin that no vector can both satisfy.
 
     The same direction with different labels, or opposite directions with the same label: no
-    weight vector satisfies both, without softness or transparent walls.
+    weight vector satisfies both, without softness or transparent walls. `gram` is a matrix, or
+    gives the values of two slices and a diagonal as one does.
     """
-    diagonal = gram.diagonal() + offset + softness
+    diagonal = np.add(gram.diagonal(), offset, dtype=np.float64) + softness
     signs = labels.astype(np.float64)
     for rows, columns in _block_pairs(len(gram)):
-        inner = gram[rows, columns] + offset
+        inner = np.add(gram[rows, columns], offset, dtype=np.float64)
         opposed = inner * np.outer(signs[rows], signs[columns]) < 0
-        inner *= inner
-        collinear = inner >= (1 - _SAME_DIRECTION) * np.outer(diagonal[rows], diagonal[columns])
-        clash = collinear & opposed
+        clash = collinear(inner, np.outer(diagonal[rows], diagonal[columns])) & opposed
         if rows == columns:
             np.fill_diagonal(clash, False)
         if clash.any():

@@ -68,7 +68,7 @@ class Factor:
         values: Floats = np.einsum("ij,ij->j", solved, solved)
         return values
 
-    def whitened(self, k_star: Floats) -> Floats:
+    def whitened(self, k_star: Any) -> Floats:
         """Return the (rank, n) ``L^-1 k*``: coordinates of the points in an orthonormal basis."""
         right = k_star if self.pivots is None else k_star[:, self.pivots]
         # The transpose of a C-ordered copy is what BLAS overwrites without another copy.
@@ -87,13 +87,13 @@ class Factor:
         return dual
 
 
-def factorize(gram: Floats, offset: float, softness: Floats, *, overwrite: bool = False) -> Factor:
+def factorize(gram: Any, offset: float, softness: Floats, *, overwrite: bool = False) -> Factor:
     """Return the factor of ``gram + offset + diag(softness)``.
 
     Parameters
     ----------
     gram : ndarray of shape (m, m)
-        Symmetric, in C order.
+        Symmetric, in C order; doubles to be overwritten.
     offset : float
         Added to every entry.
     softness : ndarray of shape (m,)
@@ -104,7 +104,7 @@ def factorize(gram: Floats, offset: float, softness: Floats, *, overwrite: bool 
     m = len(gram)
     if not overwrite:
         _memory.require(8.0 * m * m, f"the factor of the Gram matrix ({m} x {m} doubles)")
-        gram = gram.copy()
+        gram = np.array(gram, dtype=np.float64)
     if offset:
         gram += offset
     gram.flat[:: m + 1] += softness

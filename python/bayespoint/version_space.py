@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import _core, _memory, _settings, _validation
+from bayespoint import _core, _memory, _settings, _sources, _validation
 from bayespoint._core import InfeasibleError, __version__
 from bayespoint._correlation import CorrelationMixin
 from bayespoint._evidence import EvidenceMixin
@@ -38,8 +38,11 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
     ----------
     gram : array-like of shape (m, m)
         Kernel values between the examples: finite, symmetric, positive semidefinite with
-        `offset` and `softness` added. Doubles in C or Fortran order are borrowed, never copied or
-        written to: do not change them while a method runs. Anything else is converted to doubles.
+        `offset` and `softness` added. Doubles and singles in C or Fortran order are borrowed,
+        never copied or written to: do not change them while a method runs. Singles (float32) take
+        half the memory; all arithmetic is in doubles, so they give the exact billiard of the
+        matrix that rounding made of yours, off by 6e-8 of each value. If they are not symmetric to
+        the last bit they are copied. Anything else is converted to doubles.
     y : array-like of shape (m,)
         Labels: -1 and +1, or two classes of any type that sorts: the first in sorted order is
         negative, the second positive.
@@ -52,8 +55,9 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
 
     Attributes
     ----------
-    gram : ndarray of shape (m, m)
-        Kernel values, without offset and softness.
+    gram : ndarray of shape (m, m), or KernelRows
+        Kernel values, without offset and softness: doubles or singles. With `from_features` the
+        inputs and the kernel that give them.
     y : ndarray of shape (m,), int8
         Labels as -1 and +1.
     classes : ndarray of shape (2,)
@@ -74,6 +78,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
 
     See Also
     --------
+    from_features : Without the matrix, from inputs and a kernel.
     BayesPointClassifier : Fit and predict from inputs and a kernel.
 
     Notes
@@ -103,7 +108,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
     True
     """
 
-    gram: Floats
+    gram: _sources.Gram
     y: Labels
     classes: NDArray[Any]
     softness: Floats
@@ -112,7 +117,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
     def __init__(
         self, gram: ArrayLike, y: ArrayLike, *, softness: ArrayLike = 0.0, offset: float = 0.0
     ) -> None:
-        self.gram, exact = _validation.gram_matrix(gram)
+        self.gram, exact = _validation.gram_of_its_kind(gram)
         self.y, self.classes = _validation.binary_labels(y, len(self.gram))
         self.softness = _validation.softness(softness, len(self.gram))
         self.offset = _validation.real("offset", offset, low=0.0)
@@ -120,11 +125,89 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         _validation.positive_semidefinite(self.gram, self.offset, self.softness, exact=exact)
 
     @classmethod
-    def _over(cls, gram: Floats, y: Labels, *, softness: Floats, offset: float) -> Self:
+    def _over(cls, gram: _sources.Gram, y: Labels, *, softness: Floats, offset: float) -> Self:
         """Return a version space over arrays that have been checked already."""
         space = cls.__new__(cls)
         space.gram, space.y, space.softness, space.offset = gram, y, softness, offset
         space.classes = np.array([-1, 1])
+        return space
+
+    @classmethod
+    def from_features(
+        cls,
+        X: ArrayLike,
+        y: ArrayLike,
+        kernel: object = "linear",
+        *,
+        softness: ArrayLike = 0.0,
+        offset: float = 0.0,
+        cache_size: float = 200.0,
+    ) -> Self:
+        """Return the version space of inputs and a kernel, without ever forming the Gram matrix.
+
+        Its rows are computed when the billiard asks for them, from a copy of the inputs, and those
+        used last are kept, shared by all trajectories. With kernel="linear" `X` may hold explicit
+        features of any kernel, as scikit-learn's ``Nystroem`` makes them.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features)
+            Inputs, finite. Doubles in C order are borrowed: do not change them while a method runs.
+        y : array-like of shape (m,)
+            Labels, as for the constructor.
+        kernel : {"linear", "rbf", "poly"} or kernel object, default="linear"
+            "rbf" has the length scale ``sqrt(n_features Var(X) / 2)``, "poly" degree 3 and coef0 1.
+            Or ``Linear``, ``RBF`` or ``Polynomial`` of :mod:`bayespoint.kernels`, or a positive
+            multiple of one.
+        softness : float or array-like of shape (m,), default=0.0
+            As for the constructor.
+        offset : float, default=0.0
+            As for the constructor.
+        cache_size : float, default=200.0
+            Room for rows, in MB of 2**20 bytes: at least two rows of m doubles. More than the
+            rows that there are is not used. It changes the time a run takes, not its result.
+
+        Returns
+        -------
+        VersionSpace
+            Its `gram` is a ``KernelRows``.
+
+        Raises
+        ------
+        ValueError
+            If the inputs are not finite or of another shape, the kernel is none of these, there is
+            no room for two rows, or as the constructor for labels, softness and offset.
+        TypeError
+            For sparse, masked, complex or object arrays.
+        MemoryError
+            If there is no room for the cache and a copy of the inputs.
+
+        Notes
+        -----
+        A bounce at a row that is kept costs what it costs with a matrix; another one
+        O(m n_features). Now and then all plane coordinates are computed anew: for explicit
+        features at O(m n_features), for other kernels by a sweep through all rows. What needs a
+        factor of the matrix is refused: refresh="full", scattering="cosine" and a scatterer in
+        `sample`, `correlation_length`, `log_volume` and `evidence`, and the exact `onion`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bayespoint import VersionSpace
+        >>> from bayespoint.kernels import RBF
+        >>> X = np.random.default_rng(0).standard_normal((200, 3))
+        >>> y = np.sign(X[:, 0])
+        >>> space = VersionSpace.from_features(X, y, RBF(2.0), softness=0.1, cache_size=1.0)
+        >>> center = space.sample(tol=0.1, random_state=0).center
+        >>> VersionSpace(RBF(2.0)(X), y, softness=0.1).contains(center)
+        True
+        """
+        space = cls.__new__(cls)
+        space.gram = _sources.kernel_rows(X, kernel, cache_size)
+        space.y, space.classes = _validation.binary_labels(y, len(space.gram))
+        space.softness = _validation.softness(softness, len(space.gram))
+        space.offset = _validation.real("offset", offset, low=0.0)
+        _validation.positive_diagonal(space.gram, space.offset, space.softness, name="kernel(X, X)")
         return space
 
     def __repr__(self) -> str:
@@ -146,7 +229,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             ``gram[i, i] + offset + softness[i]`` and by the norm of w for distances to planes.
         """
         c = _validation.dual_coef("dual_coef", dual_coef, len(self.y), many=True)
-        f = c @ self.gram
+        f = _sources.product(c, self.gram)
         if self.offset:
             f += self.offset * c.sum(axis=-1, keepdims=True)
         f += c * self.softness
@@ -350,11 +433,16 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         # Beside the factor, what remains of the matrix while it is made. "auto" makes it for
         # few examples only.
         scatters = settings.scattering != "specular" or scatterer is not None
+        if settings.refresh == "full" or scatters:
+            what = "refresh='full'" if settings.refresh == "full" else "to scatter a ball"
+            _sources.require_matrix(self.gram, what)
         factor = 2 * 8.0 * m * m * ((settings.refresh == "full") + scatters)
+        rows = _sources.required(self.gram)
+        computed = f"{_memory.readable(rows)} for rows on demand, " if rows else ""
         _memory.require(
-            draws + factor,
+            draws + factor + rows,
             f"sampling with refresh={refresh!r} ({_memory.readable(factor)} for a factor of the "
-            f"Gram matrix, {_memory.readable(draws)} for {settings.n_trajectories} x "
+            f"Gram matrix, {computed}{_memory.readable(draws)} for {settings.n_trajectories} x "
             f"{settings.n_draws} draws of {m} coefficients)",
         )
         run = _core.run(
@@ -405,7 +493,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         """Raise InfeasibleError, with its proof, for two examples no vector can both satisfy."""
         if self.softness.min() > 0:
             return
-        found = _validation.conflict(self.gram, self.y, self.offset, self.softness)
+        found = _sources.conflict(self.gram, self.y, self.offset, self.softness)
         if found is None:
             return
         i, j = found
@@ -417,9 +505,9 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             "(transparency)"
         )
         certificate = np.zeros(len(self.y))
+        squares = self.gram.diagonal() + self.offset + self.softness
         for k in found:
-            length = self.gram[k, k] + self.offset + self.softness[k]
-            certificate[k] = 1 / np.sqrt(length)
+            certificate[k] = 1 / np.sqrt(squares[k])
         error.violations, error.margin_bound = 1, 0.0
         error.certificate = certificate / certificate.sum()
         raise error

@@ -101,6 +101,8 @@ pub(super) fn place(
         }
         point.dual = trajectory.ball().position(0.0);
         point.field = trajectory.ball().f().to_vec();
+        drop(trajectory);
+        drop(mapped);
         law.carry(&mut point.dual, &point.field, t, 0.0);
         places.push(Place { t, matrix, pace, source });
     }

@@ -109,7 +109,8 @@ impl Law {
             (0..m).map(|i| scale * sums.iter().map(|sum| sum.0[i]).sum::<f64>()).collect();
         let mut across = Vec::with_capacity(m * m);
         for i in 0..m {
-            across.extend((0..m).map(|j| gram.entry(i, j) - height[i] * height[j]));
+            let row = gram.shifted_row(i);
+            across.extend(row.iter().zip(&height).map(|(k, h)| k - height[i] * h));
         }
         let mut law = Self {
             arch: gram.arch(),

@@ -277,6 +277,8 @@ pub(crate) fn evidence(
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let isotropic: Arc<dyn Isotropic> = Arc::clone(&factor) as _;
     let pace = Pace::gauge(&mut homes[0], &isotropic, control)?;
+    // Lives longer than the rungs, which borrow their matrices from it.
+    let places;
     let mut rungs = vec![Rung { t: 0.0, space: space.clone(), pace, source: isotropic }];
     for home in &mut homes {
         home.set_refresh(rungs[0].refresh());
@@ -288,7 +290,7 @@ pub(crate) fn evidence(
     let mut start = || draws::choose(&draws, &mut rng).expect("their share is positive");
     let starts: Vec<Point> = (0..=n).map(|_| start()).collect();
     let first = starts[n].clone();
-    let places = ladder::place(space, mirror, &law, &draws, first, &mut rng, crew, control)?;
+    places = ladder::place(space, mirror, &law, &draws, first, &mut rng, crew, control)?;
     for Place { t, matrix, pace, source } in places.iter().rev() {
         let gram = Gram::new(matrix, 0.0, vec![0.0; space.len()])?;
         let (space, source) = (space.mapped(gram), Arc::clone(source));

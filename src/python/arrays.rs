@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 use crate::error::Error;
 
 /// Borrows a square, C-contiguous matrix.
-pub(super) fn matrix<'a>(
+pub(super) fn matrix<'a, T: Element>(
     name: &'static str,
-    array: &'a PyReadonlyArray2<'_, f64>,
-) -> PyResult<&'a [f64]> {
+    array: &'a PyReadonlyArray2<'_, T>,
+) -> PyResult<&'a [T]> {
     let view = array.as_array();
     if view.nrows() != view.ncols() {
         let got = format!("shape ({}, {})", view.nrows(), view.ncols());

@@ -67,7 +67,12 @@ pub(super) fn interruptible_here<R: Send>(
         let raised = Arc::new(Mutex::new(None));
         let heard = Arc::clone(&raised);
         let control = Control::listening(TICK, move || {
-            let Err(error) = Python::attach(|py| py.check_signals()) else { return false };
+            let Err(error) = Python::attach(|py| -> PyResult<()> {
+                py.check_signals()?;
+                Ok(())
+            }) else {
+                return false;
+            };
             *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             true
         });

@@ -3,9 +3,9 @@
 mod arrays;
 mod call;
 mod errors;
+mod rows;
 
 use numpy::PyReadonlyArray1;
-use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -15,7 +15,6 @@ use crate::dynamics::{Motion, Points, Radius};
 use crate::error::{Error, Result};
 use crate::evidence::{EvidenceSettings, Method};
 use crate::gas;
-use crate::gram::Gram;
 use crate::max_margin::MarginSettings;
 use crate::mirror::Mirror;
 use crate::onion::{OnionMethod, OnionSettings};
@@ -24,7 +23,8 @@ use crate::settings::{RefreshChoice, Settings};
 use crate::version_space::VersionSpace;
 use crate::{light_trap, max_margin, perceptron};
 
-use arrays::{matrix, vector};
+use arrays::vector;
+use rows::Rows;
 
 /// Updates of the kernel perceptron before the maximal-margin search takes over.
 const PERCEPTRON_UPDATES: usize = 100_000;
@@ -46,7 +46,7 @@ mod _core {
 
 /// The arrays that every function of the door takes.
 struct Space<'py> {
-    gram: PyReadonlyArray2<'py, f64>,
+    gram: Rows<'py>,
     labels: PyReadonlyArray1<'py, i8>,
     offset: f64,
     softness: PyReadonlyArray1<'py, f64>,
@@ -81,12 +81,12 @@ impl Space<'_> {
         &self,
         work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
     ) -> PyResult<impl FnOnce(&Control) -> Result<R> + Send> {
-        let values = matrix("gram", &self.gram)?;
         let labels = vector("labels", &self.labels)?.to_vec();
         let softness = vector("softness", &self.softness)?.to_vec();
         let offset = self.offset;
+        let rows = self.gram.borrow()?;
         Ok(move |control: &Control| {
-            let space = VersionSpace::new(Gram::new(values, offset, softness)?, labels)?;
+            let space = VersionSpace::new(rows.gram(offset, softness)?, labels)?;
             work(&space, control)
         })
     }
@@ -99,7 +99,7 @@ impl Space<'_> {
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
 fn run<'py>(
     py: Python<'py>,
-    gram: PyReadonlyArray2<'py, f64>,
+    gram: Rows<'py>,
     labels: PyReadonlyArray1<'py, i8>,
     offset: f64,
     softness: PyReadonlyArray1<'py, f64>,
@@ -227,7 +227,7 @@ fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyD
 #[allow(clippy::too_many_arguments, reason = "one flat call")]
 fn correlation_pairs<'py>(
     py: Python<'py>,
-    gram: PyReadonlyArray2<'py, f64>,
+    gram: Rows<'py>,
     labels: PyReadonlyArray1<'py, i8>,
     offset: f64,
     softness: PyReadonlyArray1<'py, f64>,
@@ -276,7 +276,7 @@ fn correlation_pairs<'py>(
 #[allow(clippy::too_many_arguments, reason = "one flat call")]
 fn feasible_point<'py>(
     py: Python<'py>,
-    gram: PyReadonlyArray2<'py, f64>,
+    gram: Rows<'py>,
     labels: PyReadonlyArray1<'py, i8>,
     offset: f64,
     softness: PyReadonlyArray1<'py, f64>,
@@ -310,7 +310,7 @@ fn feasible_point<'py>(
 #[pyo3(name = "light_trap", signature = (gram, labels, *, offset, softness, seed, callback))]
 fn light_trap_one_way<'py>(
     py: Python<'py>,
-    gram: PyReadonlyArray2<'py, f64>,
+    gram: Rows<'py>,
     labels: PyReadonlyArray1<'py, i8>,
     offset: f64,
     softness: PyReadonlyArray1<'py, f64>,
@@ -337,7 +337,7 @@ fn light_trap_one_way<'py>(
 #[allow(clippy::too_many_arguments, reason = "one flat call")]
 fn max_margin_point<'py>(
     py: Python<'py>,
-    gram: PyReadonlyArray2<'py, f64>,
+    gram: Rows<'py>,
     labels: PyReadonlyArray1<'py, i8>,
     offset: f64,
     softness: PyReadonlyArray1<'py, f64>,
@@ -373,7 +373,7 @@ fn max_margin_point<'py>(
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
 fn perceptron_path<'py>(
     py: Python<'py>,
-    gram: PyReadonlyArray2<'py, f64>,
+    gram: Rows<'py>,
     labels: PyReadonlyArray1<'py, i8>,
     offset: f64,
     softness: PyReadonlyArray1<'py, f64>,
@@ -406,7 +406,7 @@ fn perceptron_path<'py>(
 #[allow(clippy::too_many_arguments, reason = "one flat call")]
 fn evidence<'py>(
     py: Python<'py>,
-    gram: PyReadonlyArray2<'py, f64>,
+    gram: Rows<'py>,
     labels: PyReadonlyArray1<'py, i8>,
     offset: f64,
     softness: PyReadonlyArray1<'py, f64>,
@@ -468,7 +468,7 @@ fn evidence<'py>(
 #[allow(clippy::too_many_arguments, reason = "one flat call")]
 fn onion<'py>(
     py: Python<'py>,
-    gram: PyReadonlyArray2<'py, f64>,
+    gram: Rows<'py>,
     labels: PyReadonlyArray1<'py, i8>,
     offset: f64,
     softness: PyReadonlyArray1<'py, f64>,

@@ -140,14 +140,16 @@ def test_read_only_is_borrowed_and_never_written():
     np.testing.assert_array_equal(matrix, before)
 
 
-def test_float32_is_converted_and_made_symmetric():
+def test_float32_is_made_symmetric():
     points = np.random.default_rng(0).standard_normal((600, 9)).astype(np.float32)
     matrix = np.exp(-0.1 * ((points[:, None] - points) ** 2).sum(axis=2))
     matrix[3, 7] *= 1 + 3e-7
     assert matrix.dtype == np.float32
+    before = matrix.copy()
     space = VersionSpace(matrix, np.resize([1, -1], 600))
-    assert space.gram.dtype == np.float64
+    assert space.gram.dtype == np.float32
     np.testing.assert_array_equal(space.gram, space.gram.T)
+    np.testing.assert_array_equal(matrix, before)
     np.testing.assert_allclose(space.gram, matrix, rtol=1e-6)
 
 
@@ -522,4 +524,6 @@ def test_draws_and_copies_too_large_are_refused(monkeypatch):
     with pytest.raises(MemoryError, match=r"4 x 100000 draws of 4 coefficients\) needs 24\.4 MiB"):
         space.sample(n_draws=100_000)
     with pytest.raises(MemoryError, match=r"a copy of gram \(600 x 600 doubles\) needs 2\.7 MiB"):
-        VersionSpace(matrix, np.resize([1, -1], 600))
+        VersionSpace(matrix.astype(int), np.resize([1, -1], 600))
+    with pytest.raises(MemoryError, match=r"copy of gram \(800 x 800 singles\) needs 2\.4 MiB"):
+        VersionSpace(np.eye(800, dtype=np.float32)[::-1, ::-1], np.resize([1, -1], 800))

@@ -1,0 +1,169 @@
+//! The bounce on every source of Gram rows, and what a computed row costs.
+//!
+//! `cargo bench --bench sources`; compare the groups at the same m within one run. Elements are planes for rows and sweeps,
+//! bounces for trajectories. A quarter of the rows fits into the cache of `computed_quarter`, all of them into
+//! `computed_all`.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use bayespoint::dynamics::Geodesic;
+use bayespoint::{
+    Ball, Control, Goal, Gram, Kernel, KernelRows, Precision, Refresh, Trajectory, VersionSpace,
+};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+const SIZES: [usize; 3] = [200, 1000, 4000];
+const DIMENSION: usize = 20;
+/// Bounces in a measurement.
+const BOUNCES: u64 = 100;
+/// Pairs per bounce, as the pilot chooses them as a rule.
+const PAIRS: f64 = 0.3;
+
+fn normals(n: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    StandardNormal.sample_iter(rng).take(n).collect()
+}
+
+fn source(x: &[f64], m: usize, kernel: Kernel, cached: usize) -> Arc<KernelRows> {
+    Arc::new(KernelRows::new(x, m, kernel, 1.0, cached).expect("good inputs"))
+}
+
+fn benches(criterion: &mut Criterion) {
+    let rbf = Kernel::Rbf { sigma: (DIMENSION as f64).sqrt() };
+    for m in SIZES {
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let x = normals(m * DIMENSION, &mut rng);
+        let labels: Vec<i8> =
+            x.chunks(DIMENSION).map(|x| if x[0] > 0.0 { 1 } else { -1 }).collect();
+        let rows = source(&x, m, rbf, 1);
+        let mut doubles = vec![0.0; m * m];
+        doubles.chunks_mut(m).enumerate().for_each(|(i, row)| rows.compute(i, row));
+        #[allow(clippy::cast_possible_truncation, reason = "half the memory")]
+        let singles: Vec<f32> = doubles.iter().map(|&x| x as f32).collect();
+
+        let mut group = criterion.benchmark_group("sources");
+        group.throughput(Throughput::Elements(m as u64));
+        let mut row = vec![0.0; m];
+        for (name, kernel) in [
+            ("row_linear", Kernel::Linear),
+            ("row_rbf", rbf),
+            ("row_polynomial", Kernel::Polynomial { degree: 3, coef0: 1.0 }),
+        ] {
+            let rows = source(&x, m, kernel, 1);
+            let mut i = 0;
+            group.bench_function(BenchmarkId::new(name, m), |b| {
+                b.iter(|| {
+                    i = (i + 7919) % m;
+                    rows.compute(i, black_box(&mut row));
+                });
+            });
+        }
+
+        let softness = || vec![0.1; m];
+        let sources: [(&str, Gram<'_>); 5] = [
+            ("doubles", Gram::new(&doubles, 0.0, softness()).expect("symmetric")),
+            ("singles", Gram::new(&singles, 0.0, softness()).expect("symmetric")),
+            (
+                "computed_quarter",
+                Gram::computed(source(&x, m, rbf, m / 4), 0.0, softness()).expect("good"),
+            ),
+            ("computed_all", Gram::computed(source(&x, m, rbf, m), 0.0, softness()).expect("good")),
+            (
+                "features_quarter",
+                Gram::computed(source(&x, m, Kernel::Linear, m / 4), 0.0, softness())
+                    .expect("good"),
+            ),
+        ];
+        for (name, gram) in sources {
+            let space = VersionSpace::new(gram, labels.clone()).expect("labels");
+            let control = Control::new();
+            let dual = normals(m, &mut rng);
+            let mut field = vec![0.0; m];
+            group.throughput(Throughput::Elements((m * m) as u64));
+            group.bench_function(BenchmarkId::new(format!("sweep_{name}"), m), |b| {
+                b.iter(|| {
+                    let precision = Precision::Compensated;
+                    space.gram().multiply(&[&dual], &mut [&mut field], precision, &control)
+                });
+            });
+            let (start, _) =
+                bayespoint::feasible_point(&space, 1, &control).expect("separable by softness");
+            let ball = Ball::new(space.gram(), &start, &dual, &control).expect("a direction");
+            let mut trajectory =
+                Trajectory::new(&space, Geodesic, ball, ChaCha8Rng::seed_from_u64(2));
+            let run = |trajectory: &mut Trajectory<'_, Geodesic>, bounces: u64| {
+                let bounces = trajectory.tally().bounces + bounces;
+                trajectory.run(Goal::either(f64::INFINITY, bounces), &control).expect("runs on");
+            };
+            run(&mut trajectory, 2000);
+            let per_radian = trajectory.tally().bounces as f64 / trajectory.tally().path;
+            trajectory.set_refresh(Refresh::Pair { rate: PAIRS * per_radian });
+            run(&mut trajectory, 1000);
+            // One element is one bounce, its share of refreshes and re-projections included.
+            group.throughput(Throughput::Elements(BOUNCES));
+            group.bench_function(BenchmarkId::new(format!("trajectory_{name}"), m), |b| {
+                b.iter(|| run(&mut trajectory, BOUNCES));
+            });
+        }
+        group.finish();
+    }
+}
+
+/// Bounces of a ball on explicit features that minds all walls or near ones: a teacher's version space of about a thousandth
+/// of a radian.
+fn near_walls(criterion: &mut Criterion) {
+    for (m, r) in [(2_000, 20), (20_000, 20), (20_000, 100)] {
+        let mut rng = ChaCha8Rng::seed_from_u64(8);
+        let x = normals(m * r, &mut rng);
+        let teacher = normals(r, &mut rng);
+        let labels: Vec<i8> =
+            x.chunks(r)
+                .map(|x| {
+                    if x.iter().zip(&teacher).map(|(x, w)| x * w).sum::<f64>() > 0.0 {
+                        1
+                    } else {
+                        -1
+                    }
+                })
+                .collect();
+        let space = Gram::computed(source(&x, m, Kernel::Linear, 500), 0.0, vec![0.0; m])
+            .and_then(|gram| VersionSpace::new(gram, labels))
+            .expect("good");
+        let control = Control::new();
+        let (start, _) = bayespoint::feasible_point(&space, 1, &control).expect("separable");
+        let direction = normals(m, &mut rng);
+        let mut group = criterion.benchmark_group("near_walls");
+        group.throughput(Throughput::Elements(BOUNCES));
+        for near in [false, true] {
+            let mut ball =
+                Ball::new(space.gram(), &start, &direction, &control).expect("a direction");
+            if near {
+                ball.mind_near(space.gram());
+            }
+            let mut trajectory =
+                Trajectory::new(&space, Geodesic, ball, ChaCha8Rng::seed_from_u64(2));
+            let run = |trajectory: &mut Trajectory<'_, Geodesic>, bounces: u64| {
+                let bounces = trajectory.tally().bounces + bounces;
+                trajectory.run(Goal::either(f64::INFINITY, bounces), &control).expect("runs on");
+            };
+            run(&mut trajectory, 2000);
+            let per_radian = trajectory.tally().bounces as f64 / trajectory.tally().path;
+            trajectory.set_refresh(Refresh::Pair { rate: PAIRS * per_radian });
+            let name = if near { "near" } else { "all" };
+            group.bench_function(BenchmarkId::new(name, format!("{m}x{r}")), |b| {
+                b.iter(|| run(&mut trajectory, BOUNCES));
+            });
+        }
+        group.finish();
+    }
+}
+
+criterion_group! {
+    name = sources;
+    config = Criterion::default().sample_size(20).measurement_time(std::time::Duration::from_secs(2));
+    targets = benches, near_walls
+}
+criterion_main!(sources);

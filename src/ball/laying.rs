@@ -1,0 +1,248 @@
+//! Where the ball is put and where it is sent: positions and directions that do not come from a flight.
+
+use super::Ball;
+use super::frame::Frame;
+use crate::average::ArcIntegral;
+use crate::control::Control;
+use crate::dot;
+use crate::error::{Error, Result};
+use crate::factor::Draw;
+use crate::gram::{Gram, Precision};
+use crate::pass::NextWall;
+
+impl Ball {
+    /// Puts a ball at the dual coefficients `position` (scaled to the sphere), flying along the part of
+    /// `direction` that is tangent there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for a position of length zero or a direction without tangent part;
+    /// [`Error::Interrupted`] when the caller asks to stop.
+    pub fn new(
+        gram: &Gram<'_>,
+        position: &[f64],
+        direction: &[f64],
+        control: &Control,
+    ) -> Result<Self> {
+        let m = gram.len();
+        for (name, dual) in [("position", position), ("direction", direction)] {
+            if dual.len() != m || dual.iter().any(|x| !x.is_finite()) {
+                return Err(Error::invalid(
+                    name,
+                    "a vector of another length or not finite",
+                    "m finite dual coefficients",
+                ));
+            }
+        }
+        let mut ball = Self {
+            f: vec![0.0; m],
+            g: vec![0.0; m],
+            frame: Frame::lay(position.to_vec(), direction.to_vec()),
+            arc: ArcIntegral::new(m),
+            layers: None,
+            wall: NextWall::NONE,
+            minds_near: false,
+            near: None,
+        };
+        gram.multiply(
+            &[position, direction],
+            &mut [&mut ball.f, &mut ball.g],
+            Precision::Compensated,
+            control,
+        )?;
+        ball.orthonormalize(gram, |name, value| {
+            Error::invalid(
+                name,
+                format!("one of squared length {value:e}"),
+                "a vector with a part of positive length",
+            )
+        })?;
+        ball.look(gram);
+        Ok(ball)
+    }
+
+    /// A ball at the same position, its direction turned by `angle` towards the part of `direction` (dual coefficients) that
+    /// is across position and direction.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] where there is no such part; [`Error::Interrupted`].
+    pub(crate) fn tilted(
+        &self,
+        gram: &Gram<'_>,
+        angle: f64,
+        direction: &[f64],
+        control: &Control,
+    ) -> Result<Self> {
+        let (position, heading) = self.frame.unfold(0.0);
+        let tangent = Self::new(gram, &position, direction, control)?;
+        let along = dot::dot(gram.arch(), &tangent.frame.q, &self.g);
+        let across = (1.0 - along * along).max(0.0).sqrt();
+        if across < 1e-6 {
+            let got = "a vector along the ball's own";
+            return Err(Error::invalid("direction", got, "one across it"));
+        }
+        let share = angle.sin() / across;
+        let tilted: Vec<f64> = heading
+            .iter()
+            .zip(&tangent.frame.q)
+            .map(|(v, u)| (angle.cos() - share * along) * v + share * u)
+            .collect();
+        Self::new(gram, &position, &tilted, control)
+    }
+
+    /// Puts the ball at a unit vector and lets it fly along a unit vector across it. No plane may change its side.
+    pub(crate) fn place(&mut self, gram: &Gram<'_>, position: Draw, direction: Draw) {
+        self.f = position.field;
+        self.g = direction.field;
+        self.lay_frame(position.dual, direction.dual);
+        self.look(gram);
+    }
+
+    /// Turns the direction round: the ball flies back the way it came.
+    pub fn reverse(&mut self, gram: &Gram<'_>) {
+        self.wake(gram);
+        let (position, mut direction) = self.frame.unfold(0.0);
+        direction.iter_mut().for_each(|v| *v = -*v);
+        self.g.iter_mut().for_each(|g| *g = -*g);
+        self.lay_frame(position, direction);
+        self.look(gram);
+    }
+
+    /// Recomputes the plane coordinates from the dual coefficients and restores `|b| = |v| = 1`, `<b, v> = 0`.
+    ///
+    /// Every plane keeps its side. Returns the drift found: the largest change of a plane coordinate, relative to
+    /// the length of its feature vector.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Breakdown`] when a norm is no longer near 1; [`Error::Interrupted`].
+    pub fn reproject(&mut self, gram: &Gram<'_>, control: &Control) -> Result<f64> {
+        self.wake(gram);
+        let (position, direction) = self.frame.unfold(0.0);
+        let (old_f, old_g) = (self.f.clone(), self.g.clone());
+        self.lay(gram, position, direction, control)?;
+        let mut drift = 0f64;
+        for i in 0..self.f.len() {
+            let length = gram.diagonal(i).sqrt();
+            drift = drift
+                .max((self.f[i] - old_f[i]).abs() / length)
+                .max((self.g[i] - old_g[i]).abs() / length);
+        }
+        self.keep_sides(&old_f, true);
+        self.look(gram);
+        Ok(drift)
+    }
+
+    /// Puts the ball at `position`, dual coefficients of a unit vector, or leaves it where it is, and lets it fly along the
+    /// tangent part of `direction`. Every plane keeps its side. Returns the angle between position and direction, and the drift
+    /// found in the position.
+    ///
+    /// The drift matters where launches are frequent and the Gram matrix is singular: a flight that uses up little of its
+    /// reach magnifies the part of the dual coefficients that the matrix does not see, until its rounding does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Breakdown`] when the position is not of unit length or the direction has no tangent part;
+    /// [`Error::Interrupted`].
+    pub fn launch(
+        &mut self,
+        gram: &Gram<'_>,
+        position: Option<Vec<f64>>,
+        direction: Vec<f64>,
+        control: &Control,
+    ) -> Result<(f64, f64)> {
+        self.wake(gram);
+        let stays = position.is_none();
+        let position = position.unwrap_or_else(|| self.frame.unfold(0.0).0);
+        let old_f = self.f.clone();
+        let (angle, norm) = self.lay(gram, position, direction, control)?;
+        let mut drift = (norm - 1.0).abs();
+        if stays {
+            for i in 0..self.f.len() {
+                drift = drift.max((self.f[i] - old_f[i]).abs() / gram.diagonal(i).sqrt());
+            }
+        }
+        self.keep_sides(&old_f, stays);
+        self.look(gram);
+        Ok((angle, drift))
+    }
+
+    /// Lays the frame along a position of about unit length and a direction, with the plane coordinates of both. Returns
+    /// the angle between them and the squared length of the position as it came.
+    fn lay(
+        &mut self,
+        gram: &Gram<'_>,
+        position: Vec<f64>,
+        direction: Vec<f64>,
+        control: &Control,
+    ) -> Result<(f64, f64)> {
+        gram.multiply(
+            &[&position, &direction],
+            &mut [&mut self.f, &mut self.g],
+            Precision::Compensated,
+            control,
+        )?;
+        self.lay_frame(position, direction);
+        let norm = dot::dot(gram.arch(), &self.frame.p, &self.f);
+        if norm.is_nan() || (norm - 1.0).abs() > 1e-3 {
+            return Err(Error::Breakdown { what: "squared length of the position", value: norm });
+        }
+        let angle = self.orthonormalize(gram, |what, value| Error::Breakdown { what, value })?;
+        Ok((angle, norm))
+    }
+
+    /// Holds every plane coordinate on the side that it has in `old_f`; where the ball is still in its place, a wall just
+    /// hit stays an exact zero: its true coordinate is one.
+    fn keep_sides(&mut self, old_f: &[f64], stays: bool) {
+        for (f, old) in self.f.iter_mut().zip(old_f) {
+            let side = 1f64.copysign(*old);
+            let kept = if stays && *old == 0.0 { 0.0 } else { (side * *f).max(0.0) };
+            *f = kept.copysign(side);
+        }
+    }
+
+    /// Makes the laid frame (θ = 0) and the plane coordinates orthonormal. Returns the angle between position and
+    /// direction as they came.
+    fn orthonormalize(
+        &mut self,
+        gram: &Gram<'_>,
+        error: impl Fn(&'static str, f64) -> Error,
+    ) -> Result<f64> {
+        let arch = gram.arch();
+        let square = dot::dot(arch, &self.frame.p, &self.f);
+        if !(square > 0.0 && square.is_finite()) {
+            return Err(error("position", square));
+        }
+        let scale = square.sqrt().recip();
+        self.frame.p.iter_mut().for_each(|x| *x *= scale);
+        self.f.iter_mut().for_each(|x| *x *= scale);
+        let whole = dot::dot(arch, &self.frame.q, &self.g);
+        let radial = dot::dot(arch, &self.frame.q, &self.f);
+        // Twice: one projection leaves a part of the order of its own rounding.
+        for _ in 0..2 {
+            let along = dot::dot(arch, &self.frame.q, &self.f);
+            dot::axpy(arch, -along, &self.frame.p, &mut self.frame.q);
+            dot::axpy(arch, -along, &self.f, &mut self.g);
+        }
+        let square = dot::dot(arch, &self.frame.q, &self.g);
+        if !(square > 1e-20 * whole && square.is_finite()) {
+            return Err(error("direction", square));
+        }
+        let tangent = square.sqrt();
+        let scale = tangent.recip();
+        self.frame.q.iter_mut().for_each(|x| *x *= scale);
+        self.g.iter_mut().for_each(|x| *x *= scale);
+        Ok(tangent.atan2(radial))
+    }
+
+    pub(super) fn lay_frame(&mut self, position: Vec<f64>, direction: Vec<f64>) {
+        self.arc.flush(&self.frame);
+        if let Some(layers) = &mut self.layers {
+            layers.flush(&self.frame);
+            layers.frame_laid();
+        }
+        self.frame = Frame::lay(position, direction);
+        self.arc.frame_laid();
+    }
+}

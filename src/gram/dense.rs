@@ -1,0 +1,135 @@
+//! A matrix in memory.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use pulp::Arch;
+
+use super::KernelRows;
+use super::source::{Row, Source};
+use super::{Precision, Product};
+use crate::control::Control;
+use crate::entry::Entry;
+use crate::error::{Error, Result};
+
+/// A row-major m x m matrix of doubles or of singles, borrowed as a rule.
+#[derive(Debug)]
+pub(super) struct Dense<'a, E: Entry> {
+    values: Cow<'a, [E]>,
+    m: usize,
+}
+
+/// Entries that can be handed out as a row.
+pub trait Stored: Entry {
+    /// The row that these entries are.
+    #[doc(hidden)]
+    fn row(entries: &[Self]) -> Row<'_>;
+}
+
+impl Stored for f64 {
+    #[inline]
+    fn row(entries: &[Self]) -> Row<'_> {
+        Row::Doubles(entries)
+    }
+}
+
+impl Stored for f32 {
+    #[inline]
+    fn row(entries: &[Self]) -> Row<'_> {
+        Row::Singles(entries)
+    }
+}
+
+impl<'a, E: Stored> Dense<'a, E> {
+    /// Borrows a matrix of m rows that has been found square.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for NaN, infinity, or a matrix that is not symmetric to 1e-8 of its largest diagonal entry.
+    pub fn new(values: &'a [E], m: usize) -> Result<Self> {
+        let dense = Self { values: Cow::Borrowed(values), m };
+        if let Some(at) = values.iter().position(|&x| !x.into().is_finite()) {
+            let got = format!("{} at row {}, column {}", values[at].into(), at / m, at % m);
+            return Err(Error::invalid("gram", got, "finite"));
+        }
+        let largest = (0..m).map(|i| dense.entry(i, i).abs()).fold(0.0, f64::max);
+        // Tiles keep both the rows and the columns that are compared in cache.
+        const TILE: usize = 64;
+        for i0 in (0..m).step_by(TILE) {
+            for j0 in (0..=i0).step_by(TILE) {
+                for i in i0..(i0 + TILE).min(m) {
+                    for j in j0..(j0 + TILE).min(i) {
+                        let (a, b): (f64, f64) =
+                            (values[i * m + j].into(), values[j * m + i].into());
+                        if (a - b).abs() > 1e-8 * largest {
+                            let got = format!("{a} at ({i}, {j}) and {b} at ({j}, {i})");
+                            return Err(Error::invalid("gram", got, "symmetric"));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(dense)
+    }
+
+    #[inline]
+    fn entries(&self, i: usize) -> &[E] {
+        &self.values[i * self.m..(i + 1) * self.m]
+    }
+}
+
+impl<E: Stored> Source for Dense<'_, E> {
+    #[inline]
+    fn row(&self, i: usize) -> Row<'_> {
+        E::row(self.entries(i))
+    }
+
+    #[inline]
+    fn entry(&self, i: usize, j: usize) -> f64 {
+        self.values[i * self.m + j].into()
+    }
+
+    fn multiply(
+        &self,
+        arch: Arch,
+        duals: &[&[f64]],
+        out: &mut [&mut [f64]],
+        precision: Precision,
+        control: &Control,
+    ) -> Result<()> {
+        let product: Product<E> = precision.product();
+        for i in 0..self.m {
+            if i % 64 == 0 {
+                control.check()?;
+            }
+            let row = self.entries(i);
+            for (c, f) in duals.iter().zip(out.iter_mut()) {
+                f[i] = product(arch, row, c);
+            }
+        }
+        Ok(())
+    }
+
+    fn part(&self, chosen: &[usize]) -> Arc<dyn Source> {
+        let values = chosen
+            .iter()
+            .flat_map(|&i| {
+                let row = self.entries(i);
+                chosen.iter().map(move |&j| row[j])
+            })
+            .collect();
+        Arc::new(Dense { values: Cow::<'static, [E]>::Owned(values), m: chosen.len() })
+    }
+
+    fn is_in_memory(&self) -> bool {
+        true
+    }
+
+    fn features(&self) -> Option<&KernelRows> {
+        None
+    }
+
+    fn keys(&self, _: f64) -> Option<Vec<f64>> {
+        None
+    }
+}

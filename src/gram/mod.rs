@@ -1,0 +1,270 @@
+//! The Gram matrix: rows from memory or on demand, with shifts that cost nothing.
+
+mod cache;
+mod dense;
+mod exponential;
+mod kernel_rows;
+mod panels;
+mod source;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use pulp::Arch;
+
+use crate::control::Control;
+use crate::dot;
+use crate::entry::Entry;
+use crate::error::{Error, Result};
+use dense::Dense;
+
+pub use dense::Stored;
+pub use kernel_rows::{Kernel, KernelRows};
+pub(crate) use panels::Panels;
+pub(crate) use source::{KEY_WINDOW, Source};
+pub use source::{Row, Values};
+
+/// Squared lengths of feature vectors whose products, up to four at a time under a root, are in the range of doubles.
+const LENGTHS: std::ops::RangeInclusive<f64> = 1e-150..=1e150;
+
+/// A Gram matrix `K_ij + offset + λ_i δ_ij`, never copied and never signed.
+///
+/// Its rows come from a matrix in memory, borrowed, of doubles ([`Gram::new`]) or of singles (half the memory), or are
+/// computed from the inputs when they are asked for ([`Gram::computed`]). All arithmetic is in doubles: rounding to singles
+/// gives the exact billiard of a Gram matrix that is perturbed by 6e-8 of its entries.
+///
+/// `offset = 1` is the intercept (each feature vector gets a constant coordinate 1); `λ` is the softness of
+/// the boundary (Herbrich et al., sec. 5), one value per example so that class weights fit in.
+/// Labels do not enter: they cancel in the flight times, so one matrix serves every labeling and thread.
+#[derive(Clone, Debug)]
+pub struct Gram<'a> {
+    source: Arc<dyn Source + 'a>,
+    offset: f64,
+    softness: Vec<f64>,
+    /// `K_ii + offset + λ_i`.
+    diagonal: Vec<f64>,
+    arch: Arch,
+}
+
+/// How carefully `K c` is summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// As floating point numbers are: for statistics.
+    Plain,
+    /// As if in twice the precision, several times the work: for the ball itself. On ill-conditioned matrices c is large
+    /// and `K c` small, and the rounding of a plain sum, times c again, would show in `|w|² = cᵀ K c`.
+    Compensated,
+}
+
+/// An inner product of a row and a vector.
+type Product<E> = fn(Arch, &[E], &[f64]) -> f64;
+
+impl Precision {
+    fn product<E: Entry>(self) -> Product<E> {
+        match self {
+            Self::Plain => dot::dot,
+            Self::Compensated => dot::dot_compensated,
+        }
+    }
+}
+
+impl<'a> Gram<'a> {
+    /// Borrows a row-major m x m matrix of doubles or of singles.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] when the matrix is empty or not square, holds NaN or infinity, is not symmetric to
+    /// 1e-8 of its largest diagonal entry; when `offset` or a softness is negative or not finite, their number
+    /// is not m, or a diagonal entry with both added is not between 1e-150 and 1e150.
+    pub fn new<E: Stored>(values: &'a [E], offset: f64, softness: Vec<f64>) -> Result<Self> {
+        let m = softness.len();
+        if m == 0 {
+            return Err(Error::invalid("gram", "no example", "a matrix with at least one row"));
+        }
+        if values.len() != m * m {
+            let got = format!("{} values for {m} softness values", values.len());
+            return Err(Error::invalid("gram", got, "a square matrix with one softness per row"));
+        }
+        check_shifts(offset, &softness)?;
+        Self::of(Arc::new(Dense::new(values, m)?), offset, softness)
+    }
+
+    /// Rows that are computed from the inputs when they are asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for shifts as in [`Gram::new`].
+    pub fn computed(rows: Arc<KernelRows>, offset: f64, softness: Vec<f64>) -> Result<Self> {
+        if softness.len() != rows.len() {
+            let got = format!("{} values for {} examples", softness.len(), rows.len());
+            return Err(Error::invalid("softness", got, "one per example"));
+        }
+        check_shifts(offset, &softness)?;
+        Self::of(rows, offset, softness)
+    }
+
+    fn of(source: Arc<dyn Source + 'a>, offset: f64, softness: Vec<f64>) -> Result<Self> {
+        let diagonal: Vec<f64> = softness
+            .iter()
+            .enumerate()
+            .map(|(i, softness)| source.entry(i, i) + offset + softness)
+            .collect();
+        if let Some(i) = diagonal.iter().position(|d| !LENGTHS.contains(d)) {
+            let got = format!("diagonal {:e} at {i} (offset and softness added)", diagonal[i]);
+            let wanted = "a matrix with a diagonal between 1e-150 and 1e150";
+            return Err(Error::invalid("gram", got, wanted));
+        }
+        Ok(Self { source, offset, softness, diagonal, arch: Arch::new() })
+    }
+
+    /// The Gram matrix of some of the examples, with rows in memory of its own.
+    pub(crate) fn part(&self, chosen: &[usize]) -> Gram<'static> {
+        let pick = |of: &[f64]| chosen.iter().map(|&i| of[i]).collect();
+        Gram {
+            source: self.source.part(chosen),
+            offset: self.offset,
+            softness: pick(&self.softness),
+            diagonal: pick(&self.diagonal),
+            arch: self.arch,
+        }
+    }
+
+    /// Number of examples m.
+    pub fn len(&self) -> usize {
+        self.softness.len()
+    }
+
+    /// False: a Gram matrix has at least one row.
+    pub fn is_empty(&self) -> bool {
+        self.softness.is_empty()
+    }
+
+    /// True where all rows are in memory, so that a factor of the matrix may be made.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.source.is_in_memory()
+    }
+
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] where a factor of the matrix may not be made: its rows are computed on demand.
+    pub(crate) fn check_in_memory(&self) -> Result<()> {
+        if self.is_in_memory() {
+            return Ok(());
+        }
+        let wanted = "a matrix in memory, of which a factor can be made";
+        Err(Error::invalid("gram", "rows computed on demand", wanted))
+    }
+
+    /// The features, where the entries are their inner products and no matrix is in memory.
+    pub(crate) fn features(&self) -> Option<&KernelRows> {
+        self.source.features()
+    }
+
+    /// See [`Source::keys`].
+    pub(crate) fn keys(&self) -> Option<Vec<f64>> {
+        self.source.keys(self.offset)
+    }
+
+    /// Row i without the shifts, length m.
+    #[inline]
+    pub fn row(&self, i: usize) -> Row<'_> {
+        self.source.row(i)
+    }
+
+    /// The constant added to every entry.
+    #[inline]
+    pub fn offset(&self) -> f64 {
+        self.offset
+    }
+
+    /// λ of each example, shape (m,).
+    pub fn softness(&self) -> &[f64] {
+        &self.softness
+    }
+
+    /// Entry (i, j) with the shifts. For many entries of a row take the row.
+    #[inline]
+    pub fn entry(&self, i: usize, j: usize) -> f64 {
+        if i == j { self.diagonal[i] } else { self.source.entry(i, j) + self.offset }
+    }
+
+    /// Entry (i, i) with the shifts: the squared length of the i-th feature vector.
+    #[inline]
+    pub fn diagonal(&self, i: usize) -> f64 {
+        self.diagonal[i]
+    }
+
+    /// The instruction set chosen for this machine.
+    pub(crate) fn arch(&self) -> Arch {
+        self.arch
+    }
+
+    /// Row i with the shifts, length m.
+    pub(crate) fn shifted_row(&self, i: usize) -> Vec<f64> {
+        let mut row = self.row(i).to_vec();
+        row.iter_mut().for_each(|x| *x += self.offset);
+        row[i] = self.diagonal[i];
+        row
+    }
+
+    /// Adds a multiple of row i without the shifts.
+    pub(crate) fn add_row(&self, i: usize, scale: f64, out: &mut [f64]) {
+        match self.row(i).values() {
+            Values::Doubles(row) => dot::axpy(self.arch, scale, row, out),
+            Values::Singles(row) => dot::axpy(self.arch, scale, row, out),
+        }
+    }
+
+    /// Adds multiples of several rows without the shifts.
+    pub(crate) fn add_rows(&self, terms: &[(f64, usize)], out: &mut [f64]) {
+        let rows: Vec<Row<'_>> = terms.iter().map(|&(_, i)| self.row(i)).collect();
+        let (mut doubles, mut singles) = (Vec::new(), Vec::new());
+        for (row, &(scale, _)) in rows.iter().zip(terms) {
+            match row.values() {
+                Values::Doubles(row) => doubles.push((scale, row)),
+                Values::Singles(row) => singles.push((scale, row)),
+            }
+        }
+        dot::axpy_all(self.arch, &doubles, out);
+        dot::axpy_all(self.arch, &singles, out);
+    }
+
+    /// Plane coordinates `K c` of several vectors at once: `out[k] = K duals[k]`, each of length m.
+    ///
+    /// One sweep through the matrix serves all vectors.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Interrupted`] when the caller asks to stop.
+    ///
+    /// # Panics
+    ///
+    /// When a vector's length is not m.
+    pub fn multiply(
+        &self,
+        duals: &[&[f64]],
+        out: &mut [&mut [f64]],
+        precision: Precision,
+        control: &Control,
+    ) -> Result<()> {
+        self.source.multiply(self.arch, duals, out, precision, control)?;
+        for (c, f) in duals.iter().zip(out) {
+            let lift = self.offset * c.iter().sum::<f64>();
+            for ((f, c), softness) in f.iter_mut().zip(*c).zip(&self.softness) {
+                *f += lift + softness * c;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_shifts(offset: f64, softness: &[f64]) -> Result<()> {
+    if !(offset.is_finite() && offset >= 0.0) {
+        return Err(Error::invalid("offset", offset, "finite and >= 0"));
+    }
+    if let Some(bad) = softness.iter().find(|x| !(x.is_finite() && **x >= 0.0)) {
+        return Err(Error::invalid("softness", bad, "finite and >= 0"));
+    }
+    Ok(())
+}
