@@ -20,8 +20,8 @@ const SIZES: [usize; 3] = [200, 1000, 4000];
 const DIMENSION: usize = 20;
 /// Bounces in a measurement.
 const BOUNCES: u64 = 100;
-/// Pairs per bounce, as the pilot chooses them as a rule.
-const PAIRS: f64 = 0.3;
+/// Pairs per bounce, as they are chosen as a rule.
+const PAIRS: f64 = 0.1;
 
 fn normals(n: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
     StandardNormal.sample_iter(rng).take(n).collect()
