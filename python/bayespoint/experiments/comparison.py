@@ -134,12 +134,14 @@ def _measure(unit: Row, settings: Settings) -> Row:
 
 
 def _report(rows: list[Row], settings: Settings) -> Report:
-    lines, beaten, first = [], [], []
+    lines, short, beaten, first = [], [], [], []
     data = list(dict.fromkeys(row["data"] for row in rows))
     peers = list(dict.fromkeys(row["classifier"] for row in rows))
     for name in data:
         ours = select(rows, data=name, classifier=OURS)
         losses = {}
+        size = f"{name} ({ours[0]['n_train']} x {ours[0]['n_features']})"
+        summary = [size]
         for peer in peers:
             theirs = select(rows, data=name, classifier=peer)
             losses[peer] = float(column(theirs, "loss").mean())
@@ -151,11 +153,22 @@ def _report(rows: list[Row], settings: Settings) -> Report:
             difference, error = mean_and_error(column(theirs, "loss") - column(ours, "loss"))
             if peer != OURS and difference < -2 * error:
                 beaten.append(f"{name} by {peer} ({difference:+.3f} ± {error:.3f})")
-            cells.append("" if peer == OURS else f"{difference:+.3f} ± {error:.3f}")
-            size = f"{name} ({ours[0]['n_train']} x {ours[0]['n_features']})"
+            margin = "" if peer == OURS else f"{difference:+.3f} ± {error:.3f}"
+            cells.append(margin)
+            summary.append(f"{losses[peer]:.3f}" + (f" ({margin})" if margin else ""))
             lines.append([size if peer == OURS else "", peer, *cells])
+        short.append(summary)
         if losses[OURS] == min(losses.values()):
             first.append(name)
+    seconds = [column(select(rows, classifier=peer), "fit_seconds").sum() for peer in peers]
+    n_fits = len(rows) // len(peers)
+    short.append([f"seconds for {n_fits} fits", *(f"{value:.1f}" for value in seconds)])
+    losses_table = Table(
+        f"Log loss, means over {settings.splits} stratified splits (its difference to ours ± "
+        "standard error)",
+        ["data", *peers],
+        short,
+    )
     table = Table(
         f"Means over {settings.splits} stratified splits ± standard error",
         ["data", "classifier", *(title for _, title, _ in METRICS), "seconds", "log loss - ours"],
@@ -175,7 +188,7 @@ def _report(rows: list[Row], settings: Settings) -> Report:
         "while the default kernel and the calibration were chosen: they are no blind test. The "
         "seconds are those of fits that other processes may have slowed down."
     ]
-    return Report([table], claims, remarks)
+    return Report([losses_table, table], claims, remarks)
 
 
 def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
