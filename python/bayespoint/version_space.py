@@ -185,10 +185,13 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         Notes
         -----
         A bounce at a row that is kept costs what it costs with a matrix; another one
-        O(m n_features). Now and then all plane coordinates are computed anew: for explicit
-        features at O(m n_features), for other kernels by a sweep through all rows. What needs a
-        factor of the matrix is refused: refresh="full", scattering="cosine" and a scatterer in
-        `sample`, `correlation_length`, `log_volume` and `evidence`, and the exact `onion`.
+        O(m n_features). With the linear kernel, 1000 examples or more and at least 8 for each
+        feature, geodesic billiards look only at the walls that the ball may reach soon and read no
+        rows: the same walls, several times faster. Now and then all plane coordinates are
+        computed anew: for explicit features at O(m n_features), for other kernels by a sweep
+        through all rows. What needs a factor of the matrix is refused: refresh="full",
+        scattering="cosine" and a scatterer in `sample`, `correlation_length`, `log_volume` and
+        `evidence`, and the exact `onion`.
 
         Examples
         --------

@@ -1,60 +1,61 @@
 //! Near walls: of many planes with explicit features only those that the ball may reach soon.
 //!
-//! A plane at angular distance `asin(|f_i| / |φ_i|)` cannot be reached on a shorter path. So the planes that are nearest are
-//! listed, and until a path as long as the distance of the nearest plane that is not among them is flown, they alone are
-//! looked at: the ball meets the same walls as if it looked at all. The list is made anew from a longer one, and that from
-//! all planes when its own distance is used up. What the ball needs to know of a plane out of the list it computes from its
-//! weight vector in the space of the features, which all jumps of the direction change in O(r).
+//! A plane at angular distance `asin(|f_i| / |φ_i|)` cannot be reached on a shorter path. So the planes nearer than some
+//! distance are listed, and until a path as long as that is flown they alone are looked at: the ball meets the same walls as
+//! if it looked at all. The list is made anew from a longer one, that from one longer still, and the longest from all planes,
+//! each when its own distance is used up. What the ball needs to know of a plane that is not listed it computes from its
+//! weight vector in the space of the features, which every jump of the direction changes in O(r).
 
 use super::frame::Frame;
 use crate::dot;
 use crate::gram::{Gram, KernelRows, Panels};
 use crate::pass::{self, Kick, NextWall};
 
-/// Planes in the list that is looked at at every event, and their least share of the longer one.
-const SHORT: usize = 64;
-/// Planes for one in the longer list, and the fewest in it.
-const LONG_SHARE: usize = 16;
-const LONG: usize = 512;
-/// How much longer a list gets that has no wall within its distance.
-const GROWTH: usize = 4;
+/// Planes that the shortest list aims at, and how many times longer each next one is.
+const SHORTEST: usize = 128;
+const LONGER: usize = 5;
+/// How far from its aim the length of a list may be.
+const TOLERANCE: usize = 2;
+/// How much wider lists get where the next wall is beyond all of them.
+const WIDER: usize = 4;
 
 /// Planes that are all there is within a distance.
 #[derive(Clone, Debug)]
-struct Shell {
+struct List {
     /// In rising order.
     planes: Vec<usize>,
     /// Their features.
     points: Panels,
+    /// 1 / |φ|.
+    inverse_lengths: Vec<f64>,
     /// Path on which no other plane can be reached, radians.
     reach: f64,
+    /// Sine of the distance up to which planes were taken, and their number aimed at.
+    sine: f64,
+    aim: usize,
 }
 
 /// What a ball keeps that minds near walls alone.
 #[derive(Clone, Debug)]
 pub(super) struct Near {
-    long: Shell,
-    short: Shell,
-    /// Plane coordinates of the planes of the short list.
+    /// From the shortest to the longest.
+    lists: Vec<List>,
+    /// 1 / |φ| of all planes.
+    inverse_lengths: Vec<f64>,
+    soft: bool,
+    /// Plane coordinates of the planes of the shortest list.
     f: Vec<f64>,
     g: Vec<f64>,
     /// `Σ p_j x_j` and `Σ q_j x_j`, coordinate by coordinate, times the factor of the kernel.
     weights: Vec<[f64; 2]>,
     /// `offset Σ p_j` and `offset Σ q_j`.
     lifts: [f64; 2],
-    rows: Vec<f64>,
-    points: Vec<[f64; 2]>,
-}
-
-/// What a list is made of.
-struct Seen {
-    /// |f| / |φ|.
-    sine: f64,
-    plane: usize,
-    /// Its number in the list before.
-    place: usize,
-    f: f64,
-    g: f64,
+    /// What a jump adds to the weight vector, and to the coordinates of the listed planes.
+    jump: Vec<[f64; 1]>,
+    row: Vec<f64>,
+    /// Coordinates in the frame of the planes of a list, and the sines of their distances.
+    products: Vec<f64>,
+    sines: Vec<f64>,
 }
 
 impl Near {
@@ -70,28 +71,42 @@ impl Near {
             })
             .collect();
         let lifts = [&frame.p, &frame.q].map(|c| gram.offset() * c.iter().sum::<f64>());
-        let nothing =
-            Shell { planes: Vec::new(), points: Panels::new(0, d, |_, _| {}), reach: 0.0 };
+        let mut lists = Vec::new();
+        let mut aim = SHORTEST;
+        while aim * LONGER <= gram.len() {
+            lists.push(List {
+                planes: Vec::new(),
+                points: Panels::new(0, d, |_, _| {}),
+                inverse_lengths: Vec::new(),
+                reach: 0.0,
+                sine: 0.0,
+                aim,
+            });
+            aim *= LONGER;
+        }
         Self {
-            long: nothing.clone(),
-            short: nothing,
+            lists,
+            inverse_lengths: (0..gram.len()).map(|i| gram.diagonal(i).sqrt().recip()).collect(),
+            soft: gram.softness().iter().any(|&softness| softness > 0.0),
             f: Vec::new(),
             g: Vec::new(),
             weights,
             lifts,
-            rows: Vec::new(),
-            points: vec![[0.0; 2]; d],
+            jump: vec![[0.0]; d],
+            row: Vec::new(),
+            products: Vec::new(),
+            sines: Vec::new(),
         }
     }
 
     /// Path that is left until the lists have to be made anew.
     pub fn reach(&self) -> f64 {
-        self.short.reach
+        self.lists[0].reach
     }
 
-    /// The number of a plane in the short list.
+    /// The number of a plane in the shortest list.
     fn place(&self, plane: usize) -> Option<usize> {
-        self.short.planes.binary_search(&plane).ok()
+        self.lists[0].planes.binary_search(&plane).ok()
     }
 
     /// Plane coordinates from those of the frame.
@@ -123,7 +138,7 @@ impl Near {
         ((side * f).max(0.0).copysign(side), g)
     }
 
-    /// Sets the coordinates of a plane, if it is in the short list.
+    /// Sets the coordinates of a plane, if it is listed.
     pub fn set(&mut self, plane: usize, f: f64, g: f64) {
         if let Some(at) = self.place(plane) {
             (self.f[at], self.g[at]) = (f, g);
@@ -143,7 +158,7 @@ impl Near {
         }
     }
 
-    /// One event: as [`pass::advance`] for the planes of the short list. Planes whose direction is not a number are left out.
+    /// One event: as [`pass::advance`] for the listed planes. Planes whose direction is not a number are left out.
     pub fn pass(
         &mut self,
         gram: &Gram<'_>,
@@ -151,84 +166,89 @@ impl Near {
         (angle, rotation): (f64, (f64, f64)),
         kicks: &[(usize, f64)],
     ) -> NextWall {
-        let (arch, n) = (gram.arch(), self.f.len());
-        self.long.reach -= angle;
-        self.short.reach -= angle;
-        self.rows.resize(2 * n, 0.0);
-        let lift = gram.offset() * kicks.iter().map(|kick| kick.1).sum::<f64>();
+        let arch = gram.arch();
+        self.lists.iter_mut().for_each(|list| list.reach -= angle);
         let (f, g) = (&mut self.f, &mut self.g);
-        // The multiples are in the points, so that one row does.
         let wall = if kicks.is_empty() {
-            pass::advance::<f64>(arch, f, g, rotation, &[], lift)
+            pass::advance::<f64>(arch, f, g, rotation, &[], 0.0)
         } else {
-            self.points.fill([0.0; 2]);
+            self.jump.fill([0.0]);
             for &(plane, scale) in kicks {
-                for (sum, x) in self.points.iter_mut().zip(features.points().point(plane)) {
-                    sum[0] += features.factor() * scale * x;
+                for (jump, x) in self.jump.iter_mut().zip(features.points().point(plane)) {
+                    jump[0] += features.factor() * scale * x;
                 }
             }
-            let points = &mut self.points;
-            self.short.points.products(arch, points, &mut self.rows);
-            pass::advance(arch, f, g, rotation, &[Kick { scale: 1.0, row: &self.rows[..n] }], lift)
+            let lift = gram.offset() * kicks.iter().map(|kick| kick.1).sum::<f64>();
+            self.row.resize(f.len(), 0.0);
+            self.lists[0].points.products(arch, &self.jump, &mut self.row);
+            pass::advance(arch, f, g, rotation, &[Kick { scale: 1.0, row: &self.row }], lift)
         };
         self.global(wall)
     }
 
+    /// The number of the plane among all.
     fn global(&self, wall: NextWall) -> NextWall {
-        match self.short.planes.get(wall.plane) {
+        match self.lists[0].planes.get(wall.plane) {
             Some(&plane) => NextWall { plane, ..wall },
             None => wall,
         }
     }
 
-    /// The coordinates of all planes of a list, whose features are `points`.
-    fn look(
-        &self,
-        gram: &Gram<'_>,
-        frame: &Frame,
-        points: &Panels,
-        plane: impl Fn(usize) -> usize,
-        sides: &[f64],
-    ) -> Vec<Seen> {
+    /// Makes a list anew from the next longer one, or the longest from all planes.
+    fn make(&mut self, gram: &Gram<'_>, features: &KernelRows, frame: &Frame, level: usize) {
+        let (shorter, longer) = self.lists.split_at_mut(level + 1);
+        let list = &mut shorter[level];
+        let (points, inverse_lengths, reach) = match longer.first() {
+            Some(longer) => (&longer.points, &longer.inverse_lengths, longer.reach),
+            None => (features.points(), &self.inverse_lengths, f64::INFINITY),
+        };
+        let plane = |place: usize| longer.first().map_or(place, |longer| longer.planes[place]);
         let n = points.len();
-        let mut products = vec![0.0; 2 * n];
-        points.products(gram.arch(), &self.weights, &mut products);
-        let (p, q) = products.split_at(n);
-        (0..n)
-            .map(|place| {
+        self.products.resize(2 * n, 0.0);
+        self.sines.resize(n, 0.0);
+        points.products(gram.arch(), &self.weights, &mut self.products);
+        let (p, q) = self.products.split_at_mut(n);
+        if self.soft {
+            for place in 0..n {
                 let i = plane(place);
-                let own = (p[place] + self.lifts[0], q[place] + self.lifts[1]);
-                let (f, g) = Self::unfold(gram, frame, i, own);
-                let size = (1f64.copysign(sides[i]) * f).max(0.0);
-                let sine = size / gram.diagonal(i).sqrt();
-                Seen { sine, plane: i, place, f: size.copysign(sides[i]), g }
-            })
-            .collect()
-    }
-
-    /// The `count` nearest of a list, in rising order, and the path on which no other one can be reached.
-    fn nearest(mut seen: Vec<Seen>, count: usize, reach: f64) -> (Vec<Seen>, f64) {
-        if count >= seen.len() {
-            return (seen, reach);
+                p[place] += gram.softness()[i] * frame.p(i);
+                q[place] += gram.softness()[i] * frame.q(i);
+            }
         }
-        let (_, next, _) = seen.select_nth_unstable_by(count, |a, b| a.sine.total_cmp(&b.sine));
+        let ((sin, cos), [lift_p, lift_q], sines) = (frame.sin_cos(), self.lifts, &mut self.sines);
+        gram.arch().dispatch(
+            #[inline(always)]
+            || {
+                let each = sines.iter_mut().zip(inverse_lengths).zip(p.iter().zip(q.iter()));
+                for ((sine, inverse), (p, q)) in each {
+                    *sine = ((p + lift_p) * cos + (q + lift_q) * sin).abs() * inverse;
+                }
+            },
+        );
+        let within = |sine: f64| sines.iter().filter(|&&own| own < sine).count();
+        let (aim, found) = (list.aim, within(list.sine));
+        if aim >= n {
+            // All of them.
+            list.sine = 2.0;
+        } else if found > TOLERANCE * aim || found * TOLERANCE < aim {
+            list.sine = *sines.clone().select_nth_unstable_by(aim, f64::total_cmp).1;
+        }
+        let near: Vec<usize> = (0..n).filter(|&place| sines[place] < list.sine).collect();
         // A little less, for the rounding of the coordinates.
-        let own = (1.0 - 1e-9) * next.sine.min(1.0).asin();
-        seen.truncate(count);
-        seen.sort_unstable_by_key(|seen| seen.plane);
-        (seen, own.min(reach))
-    }
-
-    fn shell(seen: &[Seen], reach: f64, points: &Panels) -> Shell {
-        Shell {
-            planes: seen.iter().map(|seen| seen.plane).collect(),
-            points: points.part(seen.iter().map(|seen| seen.place)),
-            reach,
+        let own = if list.sine < 1.0 { (1.0 - 1e-9) * list.sine.asin() } else { f64::INFINITY };
+        list.reach = own.min(reach);
+        list.planes = near.iter().map(|&place| plane(place)).collect();
+        list.inverse_lengths = near.iter().map(|&place| inverse_lengths[place]).collect();
+        list.points = points.part(near.iter().copied());
+        if level == 0 {
+            let unfold = |place: usize| (p[place] + lift_p, q[place] + lift_q);
+            self.f = near.iter().map(|&k| unfold(k)).map(|(p, q)| p * cos + q * sin).collect();
+            self.g = near.iter().map(|&k| unfold(k)).map(|(p, q)| q * cos - p * sin).collect();
         }
     }
 
-    /// Makes the lists anew, as long as it takes for the next wall to be on them, and returns it. `sides` has the side of
-    /// every plane in its sign.
+    /// Makes the lists anew, as long as it takes for the next wall to be on the shortest, and returns it. `sides` has the side
+    /// of every plane in its sign.
     pub fn renew(
         &mut self,
         gram: &Gram<'_>,
@@ -236,45 +256,39 @@ impl Near {
         frame: &Frame,
         sides: &[f64],
     ) -> NextWall {
-        let m = gram.len();
-        let mut long = (m / LONG_SHARE).max(LONG);
-        let mut short = SHORT;
-        let mut fresh = false;
+        let all = self.lists.len();
+        let mut aim = SHORTEST;
+        for list in &mut self.lists {
+            list.aim = aim;
+            aim *= LONGER;
+        }
+        let mut from = (1..all).find(|&level| self.lists[level].reach > 0.0).unwrap_or(all);
         loop {
-            if self.long.reach <= 0.0 {
-                let seen = self.look(gram, frame, features.points(), |place| place, sides);
-                let (seen, reach) = Self::nearest(seen, long, f64::INFINITY);
-                self.long = Self::shell(&seen, reach, features.points());
-                fresh = true;
+            for level in (0..from).rev() {
+                self.make(gram, features, frame, level);
             }
-            let Shell { planes, points, reach } = &self.long;
-            let seen = self.look(gram, frame, points, |place| planes[place], sides);
-            let (seen, reach) = Self::nearest(seen, short, *reach);
-            self.short = Self::shell(&seen, reach, points);
-            self.f = seen.iter().map(|seen| seen.f).collect();
-            self.g = seen.iter().map(|seen| seen.g).collect();
+            for (f, &plane) in self.f.iter_mut().zip(&self.lists[0].planes) {
+                let side = 1f64.copysign(sides[plane]);
+                *f = (side * *f).max(0.0).copysign(side);
+            }
             let still = (1.0, 0.0);
             let wall = pass::advance::<f64>(gram.arch(), &mut self.f, &mut self.g, still, &[], 0.0);
-            if reach.is_infinite() {
-                return match self.global(wall) {
-                    // All planes have just been left: each comes again after half a turn.
-                    NextWall { plane: usize::MAX, .. } => {
-                        let n = -self.g[0].abs().max(f64::MIN_POSITIVE);
-                        NextWall { plane: self.short.planes[0], n, d: 0.0 }
-                    }
-                    wall => wall,
-                };
-            }
+            let reach = self.lists[0].reach;
             if wall.plane != usize::MAX && wall.angle() <= reach {
                 return self.global(wall);
             }
-            if short < self.long.planes.len() {
-                short *= GROWTH;
+            if reach.is_infinite() {
+                // All planes have just been left: each comes again after half a turn.
+                let plane = self.lists[0].planes.first().copied().unwrap_or(0);
+                let speed = self.g.first().map_or(0.0, |g| g.abs());
+                return NextWall { plane, n: -speed.max(f64::MIN_POSITIVE), d: 0.0 };
+            }
+            if from < all {
+                from += 1;
             } else {
-                if fresh {
-                    long *= GROWTH;
+                for list in &mut self.lists {
+                    list.aim = (list.aim * WIDER).min(gram.len());
                 }
-                self.long.reach = 0.0;
             }
         }
     }
@@ -288,11 +302,17 @@ impl Near {
         f: &mut [f64],
         g: &mut [f64],
     ) {
-        for seen in self.look(gram, frame, features.points(), |place| place, f) {
-            (f[seen.plane], g[seen.plane]) = (seen.f, seen.g);
+        let m = f.len();
+        let mut products = vec![0.0; 2 * m];
+        features.points().products(gram.arch(), &self.weights, &mut products);
+        for i in 0..m {
+            let own = (products[i] + self.lifts[0], products[m + i] + self.lifts[1]);
+            let side = 1f64.copysign(f[i]);
+            let (own_f, own_g) = Self::unfold(gram, frame, i, own);
+            (f[i], g[i]) = ((side * own_f).max(0.0).copysign(side), own_g);
         }
         // Those at hand carry the exact zero of a wall just hit.
-        for ((&plane, own_f), own_g) in self.short.planes.iter().zip(&self.f).zip(&self.g) {
+        for ((&plane, own_f), own_g) in self.lists[0].planes.iter().zip(&self.f).zip(&self.g) {
             (f[plane], g[plane]) = (*own_f, *own_g);
         }
     }

@@ -360,6 +360,26 @@ def test_nystroem_features_never_form_their_matrix():
     assert np.mean(np.sign(features @ (result.center @ features)) == y) > 0.9
 
 
+def test_near_walls_alone_give_the_center_of_all():
+    """From 1000 examples on a ball with few features minds only walls that it may reach soon."""
+    rng = np.random.default_rng([13, SEED])
+    features = rng.standard_normal((1500, 4))
+    y = np.sign(features @ rng.standard_normal(4))
+    K = features @ features.T
+    for softness in [0.0, 0.01]:
+        run = {"tol": 0.03, "refresh": "pair"}
+        expected = VersionSpace(K, y, softness=softness).sample(random_state=14, **run)
+        near = VersionSpace.from_features(features, y, softness=softness)
+        found = near.sample(random_state=15, n_jobs=2, **run)
+        error = np.hypot(found.center_error, expected.center_error)
+        total = K + softness * np.eye(1500)
+        assert apart(total, found.center, expected.center) < 4 * error
+        assert (near.margins(found.draws) > 0).all()
+        assert found.drift < 1e-9
+        serial = near.sample(random_state=15, n_jobs=1, **run)
+        np.testing.assert_array_equal(serial.draws, found.draws)
+
+
 def test_the_margin_of_features_needs_no_more_than_their_rank(monkeypatch):
     """The active set of a hard margin has as many free examples as there are features at most."""
     rng = np.random.default_rng(5)
