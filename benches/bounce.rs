@@ -99,7 +99,7 @@ fn benches(criterion: &mut Criterion) {
         let control = Control::new();
         let (start, _) =
             bayespoint::feasible_point(&space, 1, &control).expect("separable by softness");
-        for (name, rate) in [("trajectory", 0.0), ("trajectory_with_pairs", 0.3)] {
+        for (name, rate) in [("trajectory", 0.0), ("trajectory_with_pairs", 0.1)] {
             let ball = Ball::new(space.gram(), &start, &normals(m, &mut rng), &control)
                 .expect("a direction");
             let mut trajectory =

@@ -96,12 +96,13 @@ def _section(record: dict[str, Any], picture: Path) -> list[str]:
     parts += record["remarks"]
     parts.append(f"![{record['title']}]({picture.as_posix()})")
     machine = record["machine"]
-    elapsed = ""
-    if record["units"] and record["measured"] == record["units"]:
-        elapsed = f", {record['elapsed']:.0f} s elapsed (--n-jobs {record['n_jobs']})"
+    work = ""
+    if record["units"]:
+        work = f"{record['units']} units, {record['seconds']:.0f} s of work, "
+        if record["measured"] == record["units"]:
+            work += f"{record['elapsed']:.0f} s elapsed (--n-jobs {record['n_jobs']}), "
     parts.append(
-        f"`{_command(record['experiment'], record)}`: {record['units']} units, "
-        f"{record['seconds']:.0f} s of work{elapsed}, version {record['version']}, "
+        f"`{_command(record['experiment'], record)}`: {work}version {record['version']}, "
         f"seed {record['seed']}, Python {machine['python']} on {machine['system']} "
         f"{machine['processor']}."
     )
