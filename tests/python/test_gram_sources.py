@@ -8,7 +8,15 @@ import pytest
 from scipy import sparse
 from sklearn.kernel_approximation import Nystroem
 
-from bayespoint import InfeasibleError, VersionSpace, _memory, _validation, kernels, predictive
+from bayespoint import (
+    InfeasibleError,
+    VersionSpace,
+    _memory,
+    _validation,
+    bounds,
+    kernels,
+    predictive,
+)
 from bayespoint.kernels import RBF, Laplacian, Linear, Polynomial
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
@@ -213,6 +221,7 @@ def test_what_needs_a_factor_is_refused():
         space.onion,
         lambda: space.choose_layer((1, 1)),
         space.correlation_length,
+        lambda: bounds.mirrored_space(space, space.feasible_point(random_state=0)),
     ]:
         with pytest.raises(ValueError, match=text):
             call()
@@ -220,6 +229,16 @@ def test_what_needs_a_factor_is_refused():
     for look in [np.asarray, lambda gram: gram + 1.0, lambda gram: np.eye(30) @ gram]:
         with pytest.raises(TypeError, match=r"needs the Gram matrix, .* VersionSpace\(kernel"):
             look(space.gram)
+
+
+def test_singles_are_mirrored_in_doubles():
+    X, y = problem(30)
+    singles = RBF(1.5)(X).astype(np.float32)
+    spaces = [VersionSpace(gram, y, softness=0.1) for gram in (singles, singles.astype(float))]
+    point = spaces[0].feasible_point(random_state=0)
+    first, second = (bounds.mirrored_space(space, point).gram for space in spaces)
+    assert first.dtype == np.float64
+    np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayespoint import _memory, _validation, predictive
+from bayespoint import _memory, _sources, _validation, predictive
 from bayespoint._validation import Floats, RandomState
 from bayespoint.bounds._result import RiskBound
 from bayespoint.bounds._volume import volume_bayes
@@ -87,7 +87,8 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
     c = _inside(space, dual_coef)
     m = len(c)
     _memory.require(8 * 8.0 * m * m, f"the Gram matrix of {2 * m} examples, mirrored ones included")
-    gram = space.gram + space.offset
+    _sources.require_matrix(space.gram, "the mirrored version space")
+    gram = np.add(space.gram, space.offset, dtype=np.float64)
     gram.flat[:: m + 1] += space.softness
     # By way of coordinates: rounding errors of f = K c would give the matrix a spurious rank.
     factor = predictive.factorize(space.gram, space.offset, space.softness)
