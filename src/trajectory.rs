@@ -307,6 +307,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     /// Forgets what was tallied and integrated so far, and starts a record if one is given.
     pub fn reset(&mut self, recorder: Option<Recorder>) {
         self.tally = Tally::new(self.space.len());
+        self.ball.lay_here(self.space.gram());
         self.ball.take_arc_integral();
         self.dynamics.reset();
         self.recorder = recorder;

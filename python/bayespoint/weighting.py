@@ -159,7 +159,7 @@ class WeightingMixin:
         >>> from bayespoint import VersionSpace
         >>> space = VersionSpace(np.eye(2), [1, -1])
         >>> run = space.sample(length=2000.0, n_draws=500, random_state=0)
-        >>> found = space.reweight(run, lambda margins: margins[:, 0] ** 4)
+        >>> found = space.reweight(run, lambda margins: margins[:, 0] ** 3)
         >>> found.center.round(1)
         array([ 0.9, -0.4])
         """

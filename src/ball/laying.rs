@@ -236,6 +236,18 @@ impl Ball {
         Ok(tangent.atan2(radial))
     }
 
+    /// Lays the frame where the ball is: its angle is zero again, so that the integral of a short path, a difference of sines,
+    /// keeps its digits.
+    pub(crate) fn lay_here(&mut self, gram: &Gram<'_>) {
+        let (position, direction) = self.frame.unfold(0.0);
+        let mind_near = self.near.is_some();
+        self.wake(gram);
+        self.lay_frame(position, direction);
+        if mind_near {
+            self.look(gram);
+        }
+    }
+
     pub(super) fn lay_frame(&mut self, position: Vec<f64>, direction: Vec<f64>) {
         self.arc.flush(&self.frame);
         if let Some(layers) = &mut self.layers {

@@ -37,8 +37,8 @@ def test_leave_one_out_is_what_a_fit_without_the_example_says(noise):
         "softness": 0.4,
         "optimizer": None,
         "label_noise": noise,
-        "n_draws": 1000,
-        "tol": 0.02,
+        "n_draws": 4000,
+        "tol": 0.01,
         "random_state": 0,
     }
     model = BayesPointClassifier(RBF(1.0), **settings).fit(X, y)
