@@ -13,7 +13,7 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-const SIZES: [usize; 3] = [200, 1000, 4000];
+const SIZES: [usize; 7] = [17, 100, 200, 1000, 2000, 4000, 10_000];
 const DIMENSION: usize = 20;
 
 fn normals(n: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
@@ -99,7 +99,7 @@ fn benches(criterion: &mut Criterion) {
         let control = Control::new();
         let (start, _) =
             bayespoint::feasible_point(&space, 1, &control).expect("separable by softness");
-        for (name, rate) in [("trajectory", 0.0), ("trajectory_with_pairs", 0.1)] {
+        for (name, rate) in [("trajectory", 0.0), ("trajectory_with_pairs", 0.05)] {
             let ball = Ball::new(space.gram(), &start, &normals(m, &mut rng), &control)
                 .expect("a direction");
             let mut trajectory =

@@ -126,8 +126,8 @@ class BilliardResult:
     """Radius of the reflecting sphere around the center, in radians; None without one."""
 
     ess: float
-    """The smallest bulk effective sample size of the draws, over the watched plane coordinates
-    and their squares. NaN for fewer than 4 draws per trajectory."""
+    """The smallest bulk effective sample size of the draws, over the watched plane coordinates,
+    and their squares where they change sign. NaN for fewer than 4 draws per trajectory."""
 
     r_hat: float
     """The largest rank-normalized split R-hat over the same quantities."""
@@ -157,15 +157,18 @@ class BilliardResult:
         """Return the result of an engine's run with `average` as center."""
         centers = {"arc": "center", "impulse": "impulse_center"}
         functionals = run["functionals"]
-        both = np.concatenate([functionals, functionals**2], axis=2)
+        # Where a coordinate keeps its sign, its square has the same ranks.
+        crossed = (functionals > 0).any(axis=(0, 1)) & (functionals < 0).any(axis=(0, 1))
+        both = np.concatenate([functionals, functionals[:, :, crossed] ** 2], axis=2)
+        ess, r_hat = diagnostics.ess_and_r_hat(both)
         given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
         return cls(
             **given
             | {
                 "center": run[centers.get(average, "running_center")],
                 "arc_center": run["center"],
-                "ess": float(np.fmin.reduce(diagnostics.ess_bulk(both), initial=np.nan)),
-                "r_hat": float(np.fmax.reduce(diagnostics.r_hat(both), initial=np.nan)),
+                "ess": float(np.fmin.reduce(ess, initial=np.nan)),
+                "r_hat": float(np.fmax.reduce(r_hat, initial=np.nan)),
                 "start": tuple(run["start"]),
             }
         )
