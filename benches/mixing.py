@@ -1,11 +1,11 @@
 """What makes a billiard mix, and how open it is: the ways that Ruján and Marchand propose.
 
 ``python benches/mixing.py`` where bayespoint is installed, two minutes. For teacher problems,
-normal inputs in r dimensions labeled by a random plane, the first table has the angle of the center to
-that of a long run with a refresh, root mean square over problems, after as many bounces of one
-ball each way; and the bounces for each time that the ball meets the reflecting sphere. The others
-have the share of flights of the flipper that escape: against the number of examples in five
-dimensions, and for points of a plane against the length scale of a Gaussian kernel.
+normal inputs in r dimensions labeled by a random plane, the first table has the angle of the
+center to that of a long run with a refresh, root mean square over problems, after as many bounces
+of one ball each way; and the bounces for each time that the ball meets the reflecting sphere. The
+others have the share of flights of the flipper that escape: against the number of examples in
+five dimensions, and for points of a plane against the length scale of a Gaussian kernel.
 """
 
 from __future__ import annotations

@@ -128,7 +128,9 @@ def test_normal_scores_are_those_of_average_ranks(decimals):
     values[0] = np.random.default_rng(1).standard_normal((2, 50))  # a quantity without ties
     ranks = stats.rankdata(values.reshape(3, 100), axis=1)
     expected = special.ndtri((ranks - 0.375) / 100.25).reshape(values.shape)
-    np.testing.assert_allclose(diagnostics._z_scale(values), expected, rtol=1e-12, atol=1e-15)
+    scores, medians = diagnostics._z_scale(values)
+    np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-15)
+    np.testing.assert_array_equal(medians, np.median(values, axis=(1, 2)))
 
 
 def test_both_at_once_are_each_alone():
