@@ -27,7 +27,7 @@ def main() -> None:
         X = np.random.default_rng(0).normal(size=(m, 10))
         y = np.where(X[:, 0] + np.sin(2 * X[:, 1]) / 2 > 0, 1, -1)
         space = VersionSpace(RBF(2.0)(X), y, softness=0.01)
-        bounces = 200_000_000 // m
+        bounces = 2_000_000_000 // m
         seconds: dict[int, list[float]] = {1: [], 2: []}
         for _ in range(options.turns):
             for n_jobs, own in seconds.items():
