@@ -84,7 +84,7 @@ impl Ball {
     }
 
     /// Minds only walls that are near from here on, if there are features far fewer than planes. The ball meets the same
-    /// walls; an event costs what the near ones do.
+    /// walls; an event costs what the near ones do. Where too many are near it minds them all, until it is laid anew.
     pub fn mind_near(&mut self, gram: &Gram<'_>) {
         let Some(features) = gram.features() else { return };
         let d = features.points().dimension();
@@ -92,6 +92,11 @@ impl Ball {
         if self.minds_near && self.near.is_none() {
             self.look(gram);
         }
+    }
+
+    /// True while the ball minds near walls alone.
+    pub fn minds_near(&self) -> bool {
+        self.near.is_some()
     }
 
     /// Minds all walls again, and brings all plane coordinates up to date.
@@ -170,21 +175,16 @@ impl Ball {
     pub fn fly(&mut self, gram: &Gram<'_>, angle: f64) {
         let (sin, cos) = angle.sin_cos();
         self.frame.turn(angle);
-        let wall = self.pass(gram, (angle, (cos, sin)), &[]);
+        let wall = self.pass(gram, (cos, sin), &[]);
         self.sight(gram, wall);
     }
 
     /// One event: rotates the coordinates of the planes that are minded, adds multiples of rows to their directions, and
     /// returns the next wall. See [`pass::advance`].
     #[inline]
-    fn pass(
-        &mut self,
-        gram: &Gram<'_>,
-        (angle, rotation): (f64, (f64, f64)),
-        kicks: &[(usize, f64)],
-    ) -> NextWall {
+    fn pass(&mut self, gram: &Gram<'_>, rotation: (f64, f64), kicks: &[(usize, f64)]) -> NextWall {
         if let (Some(near), Some(features)) = (&mut self.near, gram.features()) {
-            return near.pass(gram, features, (angle, rotation), kicks);
+            return near.pass(gram, features, &self.frame, rotation, kicks);
         }
         let (arch, f, g) = (gram.arch(), &mut self.f, &mut self.g);
         let lift = gram.offset() * kicks.iter().map(|kick| kick.1).sum::<f64>();
@@ -231,7 +231,7 @@ impl Ball {
         let angle = self.wall.angle();
         self.frame.turn(angle);
         self.set(plane, self.f[plane], f64::NAN);
-        let wall = self.pass(gram, (angle, (cos, sin)), &[(plane, impulse)]);
+        let wall = self.pass(gram, (cos, sin), &[(plane, impulse)]);
         self.kick(gram, plane, impulse);
         self.leave(gram, plane, side, speed, wall);
         Reflection { plane, impulse }
@@ -245,7 +245,7 @@ impl Ball {
         let angle = self.wall.angle();
         self.frame.turn(angle);
         self.set(plane, self.f[plane], f64::NAN);
-        let wall = self.pass(gram, (angle, (cos, sin)), &[]);
+        let wall = self.pass(gram, (cos, sin), &[]);
         self.leave(gram, plane, -side, speed, wall);
         plane
     }
@@ -263,8 +263,10 @@ impl Ball {
             ((side * (f * cos + g * sin)).max(0.0).copysign(side), g * cos - f * sin)
         };
         let ((f_k, g_k), (f_l, g_l)) = (turned(k), turned(l));
-        let k_kl =
-            if self.near.is_some() { gram.entry(k, l) } else { gram.row(k).at(l) + gram.offset() };
+        let k_kl = match (&self.near, gram.features()) {
+            (Some(near), Some(features)) => near.inner(gram, features, k, l),
+            _ => gram.row(k).at(l) + gram.offset(),
+        };
         let (k_kk, k_ll) = (gram.diagonal(k), gram.diagonal(l));
         // |u|² = f_l (f_l K_kk - f_k K_kl) + f_k (f_k K_ll - f_l K_kl). For nearly parallel planes the differences
         // cancel, and what is lost in them would be lost in |v|.
@@ -279,7 +281,7 @@ impl Ball {
         self.frame.turn(angle);
         self.set(k, self.f[k], f64::NAN);
         self.set(l, self.f[l], f64::NAN);
-        let wall = self.pass(gram, (angle, (cos, sin)), &[(k, at_k), (l, at_l)]);
+        let wall = self.pass(gram, (cos, sin), &[(k, at_k), (l, at_l)]);
         let (g_k, g_l) = (g_k + at_k * k_kk + at_l * k_kl, g_l + at_k * k_kl + at_l * k_ll);
         self.set(k, f_k, g_k);
         self.set(l, f_l, g_l);
@@ -398,7 +400,7 @@ impl Ball {
             self.near = Some(near);
             return;
         }
-        let wall = self.pass(gram, (0.0, (1.0, 0.0)), &[]);
+        let wall = self.pass(gram, (1.0, 0.0), &[]);
         self.sight(gram, wall);
     }
 
@@ -414,13 +416,18 @@ impl Ball {
         self.look_further(gram);
     }
 
-    /// Lists near walls anew where the wall in sight is farther away than the list reaches.
+    /// Lists near walls anew where others may come before the wall in sight.
     #[inline]
     fn look_further(&mut self, gram: &Gram<'_>) {
         if let (Some(near), Some(features)) = (&mut self.near, gram.features())
-            && self.wall.angle() > near.reach()
+            && !near.sees(self.wall)
         {
             self.wall = near.renew(gram, features, &self.frame, &self.f);
+            if near.is_in_vain() {
+                self.wake(gram);
+                let wall = self.pass(gram, (1.0, 0.0), &[]);
+                self.sight(gram, wall);
+            }
         }
     }
 }

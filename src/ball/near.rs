@@ -1,38 +1,225 @@
 //! Near walls: of many planes with explicit features only those that the ball may reach soon.
 //!
-//! A plane at angular distance `asin(|f_i| / |φ_i|)` cannot be reached on a shorter path. So the planes nearer than some
-//! distance are listed, and until a path as long as that is flown they alone are looked at: the ball meets the same walls as
-//! if it looked at all. The list is made anew from a longer one, that from one longer still, and the longest from all planes,
-//! each when its own distance is used up. What the ball needs to know of a plane that is not listed it computes from its
+//! A plane at angular distance `asin(|f_i| / |φ_i|)` from a point does not meet the cap of that radius around it. So the planes
+//! nearer than some distance are listed, and while no flight ends outside of the cap around the place where the list was made
+//! they alone are looked at: the ball meets the same walls as if it looked at all. In a small version space one list, of a
+//! few times the planes that bound it, is good for good. Elsewhere it is made anew from a longer one whose cap the ball is still
+//! in, and that from all planes. How long the shortest is follows from what it costs to make and to look at; where that is a
+//! good part of all planes the ball minds them all. What it needs to know of a plane that is not listed it computes from its
 //! weight vector in the space of the features, which every jump of the direction changes in O(r).
+
+use std::collections::BTreeMap;
 
 use super::frame::Frame;
 use crate::dot;
 use crate::gram::{Gram, KernelRows, Panels};
 use crate::pass::{self, Kick, NextWall};
 
-/// Planes that the shortest list aims at, and how many times longer each next one is.
-const SHORTEST: usize = 128;
-const LONGER: usize = 5;
+/// Planes that the shortest list aims at at first and at least, and how many times longer each next one is then.
+const FIRST: usize = 128;
+const FEWEST: usize = 32;
+const LONGER: usize = 8;
+/// The shortest list gets longer where the events that it was good for cost less than so many times what it cost to make,
+/// and shorter where they cost more than so many.
+const MANY_TIMES: usize = 4;
+const FAR_TOO_MANY: usize = 256;
 /// How far from its aim the length of a list may be.
-const TOLERANCE: usize = 2;
+const TOLERANCE: usize = 8;
 /// How much wider lists get where the next wall is beyond all of them.
 const WIDER: usize = 4;
+/// Kernel values that are kept of the planes of the shortest list: 2 MB.
+const KEPT: usize = 1 << 18;
+/// Share of the planes, one in so many, that the shortest list may aim at.
+const SHARE: usize = 4;
+/// Events between two positions that the middle of a cap is the mean of.
+const SAMPLED: usize = 16;
+/// Squares below which digits get lost.
+const SMALL: f64 = 1e-280;
+/// Share of a cap that is left out, for the rounding of coordinates.
+const SLACK: f64 = 1e-9;
 
-/// Planes that are all there is within a distance.
+/// The flight of the ball over one event: cosine, sine and versed sine of its angle.
+#[derive(Clone, Copy)]
+struct Turn {
+    cos: f64,
+    sin: f64,
+    versed: f64,
+}
+
+impl Turn {
+    fn new((cos, sin): (f64, f64)) -> Self {
+        let versed = if cos > 0.0 { sin * sin / (1.0 + cos) } else { 1.0 - cos };
+        Self { cos, sin, versed }
+    }
+}
+
+/// The part of the sphere that a list is good for, and the ball as seen from its middle b₀.
+#[derive(Clone, Copy, Debug)]
+struct Cap {
+    /// `1 - cos ρ` of its radius ρ; infinite where all planes are listed.
+    depth: f64,
+    /// `1 - <b, b₀>`: of a small angle it keeps the digits that its cosine has lost.
+    below: f64,
+    /// `<v, b₀>`.
+    along: f64,
+}
+
+impl Cap {
+    /// A cap that no plane meets at sine `sine` or farther, with the ball in its middle.
+    fn within(sine: f64) -> Self {
+        let depth = if sine < 1.0 {
+            (1.0 - SLACK) * sine * sine / (1.0 + (1.0 - sine * sine).sqrt())
+        } else {
+            f64::INFINITY
+        };
+        Self { depth, below: 0.0, along: 0.0 }
+    }
+
+    /// [`Self::below`] after a flight.
+    fn below_after(&self, turn: Turn) -> f64 {
+        self.below * turn.cos + turn.versed - self.along * turn.sin
+    }
+
+    fn turn(&mut self, turn: Turn) {
+        let along = self.along * turn.cos - (1.0 - self.below) * turn.sin;
+        (self.below, self.along) = (self.below_after(turn), along);
+    }
+
+    /// True when a flight that starts in the cap ends there: caps are convex.
+    fn holds(&self, turn: Turn) -> bool {
+        self.below_after(turn) <= self.depth
+    }
+}
+
+/// Planes that are all there is within a distance of where the list was made.
 #[derive(Clone, Debug)]
 struct List {
     /// In rising order.
     planes: Vec<usize>,
+    /// Their places in the next longer list.
+    above: Vec<usize>,
     /// Their features.
     points: Panels,
     /// 1 / |φ|.
     inverse_lengths: Vec<f64>,
-    /// Path on which no other plane can be reached, radians.
-    reach: f64,
+    cap: Cap,
+    /// `<φ, b₀>` of the planes, with the middle b₀ of the cap.
+    heights: Vec<f64>,
+    /// b₀ as [`Near::weights`] and [`Near::lifts`] have it, and the angle of the frame there.
+    middle: Vec<f64>,
+    lift: f64,
+    angle: (f64, f64),
+    /// Dual coefficients of b₀ of planes not listed that were kicked since.
+    kicked: BTreeMap<usize, f64>,
     /// Sine of the distance up to which planes were taken, and their number aimed at.
     sine: f64,
     aim: usize,
+}
+
+impl List {
+    fn new(d: usize) -> Self {
+        Self {
+            planes: Vec::new(),
+            above: Vec::new(),
+            points: Panels::new(0, d, |_, _| {}),
+            inverse_lengths: Vec::new(),
+            cap: Cap { depth: -1.0, below: 0.0, along: 0.0 },
+            heights: Vec::new(),
+            middle: vec![0.0; d],
+            lift: 0.0,
+            angle: (0.0, 1.0),
+            kicked: BTreeMap::new(),
+            sine: 0.0,
+            aim: 0,
+        }
+    }
+
+    /// `<φ_i, b₀>` of any plane that is about to be kicked, of which the features are given.
+    fn height(&mut self, gram: &Gram<'_>, frame: &Frame, i: usize, point: &[f64]) -> f64 {
+        let inner = dot::dot(gram.arch(), point, &self.middle);
+        let softness = gram.softness()[i];
+        if softness == 0.0 {
+            return inner + self.lift;
+        }
+        if let Ok(at) = self.planes.binary_search(&i) {
+            return self.heights[at];
+        }
+        // Of a plane not listed the ball has not been at the wall, and a kick in mid-air has been noted.
+        let (sin, cos) = self.angle;
+        let dual = self.kicked.entry(i).or_insert_with(|| frame.p(i) * cos + frame.q(i) * sin);
+        inner + self.lift + softness * *dual
+    }
+
+    /// `<w, b₀>` of a weight vector; without softness.
+    fn product(&self, gram: &Gram<'_>, features: &KernelRows, w: &[[f64; 1]], lift: f64) -> f64 {
+        product(gram, features, (w.as_flattened(), lift), (&self.middle, self.lift))
+    }
+
+    /// Sees the ball at a position of unit length from the middle of the cap; without softness.
+    fn see(&mut self, gram: &Gram<'_>, features: &KernelRows, position: &[[f64; 1]], lift: f64) {
+        let step: Vec<f64> =
+            position.iter().zip(&self.middle).map(|(x, middle)| x[0] - middle).collect();
+        let step = (step.as_slice(), lift - self.lift);
+        self.cap.below = 0.5 * product(gram, features, step, step);
+    }
+}
+
+/// The inner product of two weight vectors, each with its lift.
+fn product(
+    gram: &Gram<'_>,
+    features: &KernelRows,
+    (v, lift_v): (&[f64], f64),
+    (w, lift_w): (&[f64], f64),
+) -> f64 {
+    let lifts = if gram.offset() > 0.0 { lift_v * lift_w / gram.offset() } else { 0.0 };
+    dot::dot(gram.arch(), v, w) / features.factor() + lifts
+}
+
+/// Of planes of the shortest list their kernel values with all of it, and their features times the factor of the kernel:
+/// computed when a plane is hit first.
+#[derive(Clone, Debug, Default)]
+struct Rows {
+    values: Vec<f64>,
+    /// Where those of a plane begin, or [`Rows::NONE`].
+    begins: Vec<usize>,
+    /// Numbers of each plane.
+    width: usize,
+    scratch: Vec<f64>,
+}
+
+impl Rows {
+    const NONE: usize = usize::MAX;
+
+    fn forget(&mut self, planes: usize, d: usize) {
+        self.width = planes + d;
+        self.values.clear();
+        self.begins.clear();
+        self.begins.resize(planes, Self::NONE);
+        self.scratch.resize(self.width, 0.0);
+    }
+
+    /// Those of the plane at place `at`, which `fill` writes.
+    #[inline]
+    fn get(&mut self, at: usize, fill: impl FnOnce(&mut [f64])) -> &[f64] {
+        if self.begins[at] == Self::NONE {
+            let begin = self.values.len();
+            if begin + self.width > KEPT {
+                fill(&mut self.scratch);
+                return &self.scratch;
+            }
+            self.values.resize(begin + self.width, 0.0);
+            fill(&mut self.values[begin..]);
+            self.begins[at] = begin;
+        }
+        &self.values[self.begins[at]..][..self.width]
+    }
+
+    /// The features of the plane at place `at`, if they are kept.
+    #[inline]
+    fn point(&self, at: usize) -> Option<&[f64]> {
+        let begin = self.begins[at];
+        (begin != Self::NONE).then(|| &self.values[begin..][self.begins.len()..self.width])
+    }
 }
 
 /// What a ball keeps that minds near walls alone.
@@ -40,73 +227,122 @@ struct List {
 pub(super) struct Near {
     /// From the shortest to the longest.
     lists: Vec<List>,
+    /// The place of every plane in the shortest list, or [`Near::NOWHERE`].
+    places: Vec<u32>,
     /// 1 / |φ| of all planes.
     inverse_lengths: Vec<f64>,
     soft: bool,
     /// Plane coordinates of the planes of the shortest list.
     f: Vec<f64>,
     g: Vec<f64>,
-    /// `Σ p_j x_j` and `Σ q_j x_j`, coordinate by coordinate, times the factor of the kernel.
-    weights: Vec<[f64; 2]>,
+    rows: Rows,
+    /// `Σ p_j x_j` and `Σ q_j x_j`, times the factor of the kernel.
+    weights: [Vec<f64>; 2],
     /// `offset Σ p_j` and `offset Σ q_j`.
     lifts: [f64; 2],
-    /// What a jump adds to the weight vector, and to the coordinates of the listed planes.
-    jump: Vec<[f64; 1]>,
-    row: Vec<f64>,
-    /// Coordinates in the frame of the planes of a list, and the sines of their distances.
+    /// A vector in the space of the features, for the products with it.
+    vector: Vec<[f64; 1]>,
+    /// The features of a plane.
+    point: Vec<f64>,
+    /// Where the ball has settled: the sum of positions on its way, which the shortest list is then made around the mean of.
+    settled: bool,
+    sum: Vec<f64>,
+    sum_of_lifts: f64,
+    /// Events since the shortest list was made, and planes that were looked at to make it.
+    events: usize,
+    looked_at: usize,
+    /// Planes that the shortest list aims at.
+    aim: usize,
+    /// Products of the planes of a list with the ball's position, and the sines of their distances.
     products: Vec<f64>,
     sines: Vec<f64>,
 }
 
 impl Near {
+    const NOWHERE: u32 = u32::MAX;
+
     /// Starts from the dual coefficients; nothing is listed yet.
     pub fn new(gram: &Gram<'_>, features: &KernelRows, frame: &Frame) -> Self {
         let (arch, d) = (gram.arch(), features.points().dimension());
         let mut column = vec![0.0; gram.len()];
-        let weights = (0..d)
-            .map(|k| {
-                features.points().column(k, &mut column);
-                [&frame.p, &frame.q]
-                    .map(|c| features.factor() * dot::dot_compensated(arch, &column, c))
-            })
-            .collect();
+        let mut weights = [vec![0.0; d], vec![0.0; d]];
+        for k in 0..d {
+            features.points().column(k, &mut column);
+            for (weights, c) in weights.iter_mut().zip([&frame.p, &frame.q]) {
+                weights[k] = features.factor() * dot::dot_compensated(arch, &column, c);
+            }
+        }
         let lifts = [&frame.p, &frame.q].map(|c| gram.offset() * c.iter().sum::<f64>());
-        let mut lists = Vec::new();
-        let mut aim = SHORTEST;
-        while aim * LONGER <= gram.len() {
-            lists.push(List {
-                planes: Vec::new(),
-                points: Panels::new(0, d, |_, _| {}),
-                inverse_lengths: Vec::new(),
-                reach: 0.0,
-                sine: 0.0,
-                aim,
-            });
-            aim *= LONGER;
+        let mut lists = vec![List::new(d)];
+        let mut length = FIRST * LONGER * LONGER;
+        while length <= gram.len() {
+            lists.push(List::new(d));
+            length *= LONGER;
         }
         Self {
             lists,
+            places: vec![Self::NOWHERE; gram.len()],
             inverse_lengths: (0..gram.len()).map(|i| gram.diagonal(i).sqrt().recip()).collect(),
             soft: gram.softness().iter().any(|&softness| softness > 0.0),
             f: Vec::new(),
             g: Vec::new(),
+            rows: Rows::default(),
             weights,
             lifts,
-            jump: vec![[0.0]; d],
-            row: Vec::new(),
+            vector: vec![[0.0]; d],
+            point: vec![0.0; d],
+            settled: false,
+            sum: vec![0.0; d],
+            sum_of_lifts: 0.0,
+            events: 0,
+            looked_at: 0,
+            aim: FIRST,
             products: Vec::new(),
             sines: Vec::new(),
         }
     }
 
-    /// Path that is left until the lists have to be made anew.
-    pub fn reach(&self) -> f64 {
-        self.lists[0].reach
+    /// True when the list has grown so long that to look at all planes costs hardly more.
+    pub fn is_in_vain(&self) -> bool {
+        self.aim > self.places.len() / SHARE
+    }
+
+    /// True when no wall may come before the one in sight, and the list is not too long.
+    #[inline]
+    pub fn sees(&self, wall: NextWall) -> bool {
+        self.left(wall).is_none() && self.cost_of_events() <= FAR_TOO_MANY * self.cost_of_list()
+    }
+
+    /// What the events since the shortest list was made cost: its planes, in vectors.
+    fn cost_of_events(&self) -> usize {
+        self.events * self.f.len()
+    }
+
+    /// What it cost to make it: of the planes looked at one inner product, of its own two and their features put in order.
+    fn cost_of_list(&self) -> usize {
+        let d = self.vector.len();
+        (self.looked_at + 4 * self.f.len()) * (d + 16) / 16
+    }
+
+    /// The longest list whose cap the flight to a wall leaves.
+    #[inline]
+    fn left(&self, wall: NextWall) -> Option<usize> {
+        let square = wall.n * wall.n + wall.d * wall.d;
+        let turn = if square > SMALL {
+            let scale = square.sqrt().recip();
+            Turn::new((wall.n * scale, wall.d * scale))
+        } else {
+            let (cos, sin, _) = wall.rotation();
+            Turn::new((cos, sin))
+        };
+        self.lists.iter().rposition(|list| !list.cap.holds(turn))
     }
 
     /// The number of a plane in the shortest list.
+    #[inline]
     fn place(&self, plane: usize) -> Option<usize> {
-        self.lists[0].planes.binary_search(&plane).ok()
+        let place = self.places[plane];
+        (place != Self::NOWHERE).then_some(place as usize)
     }
 
     /// Plane coordinates from those of the frame.
@@ -130,7 +366,9 @@ impl Near {
             return (self.f[at], self.g[at]);
         }
         let [mut p, mut q] = self.lifts;
-        for (x, [w_p, w_q]) in features.points().point(i).zip(&self.weights) {
+        for ((x, w_p), w_q) in
+            features.points().point(i).zip(&self.weights[0]).zip(&self.weights[1])
+        {
             p += x * w_p;
             q += x * w_q;
         }
@@ -139,6 +377,7 @@ impl Near {
     }
 
     /// Sets the coordinates of a plane, if it is listed.
+    #[inline]
     pub fn set(&mut self, plane: usize, f: f64, g: f64) {
         if let Some(at) = self.place(plane) {
             (self.f[at], self.g[at]) = (f, g);
@@ -146,16 +385,27 @@ impl Near {
     }
 
     /// Adds what a jump of the direction along `φ_plane` adds to the frame.
+    #[inline]
     pub fn kick(&mut self, gram: &Gram<'_>, features: &KernelRows, plane: usize, jump: (f64, f64)) {
         let jump = [jump.0, jump.1];
-        for (weight, x) in self.weights.iter_mut().zip(features.points().point(plane)) {
-            for k in 0..2 {
-                weight[k] += features.factor() * jump[k] * x;
+        let kept = self.place(plane).and_then(|at| self.rows.point(at));
+        let point = kept.unwrap_or_else(|| {
+            for (x, own) in self.point.iter_mut().zip(features.points().point(plane)) {
+                *x = features.factor() * own;
             }
-        }
+            &self.point
+        });
         for k in 0..2 {
+            dot::axpy(gram.arch(), jump[k], point, &mut self.weights[k]);
             self.lifts[k] += gram.offset() * jump[k];
         }
+    }
+
+    /// `<φ_i, φ_j>` of two planes.
+    pub fn inner(&self, gram: &Gram<'_>, features: &KernelRows, i: usize, j: usize) -> f64 {
+        let points = features.points();
+        let inner: f64 = points.point(i).zip(points.point(j)).map(|(x, y)| x * y).sum();
+        features.factor() * inner + gram.offset()
     }
 
     /// One event: as [`pass::advance`] for the listed planes. Planes whose direction is not a number are left out.
@@ -163,30 +413,72 @@ impl Near {
         &mut self,
         gram: &Gram<'_>,
         features: &KernelRows,
-        (angle, rotation): (f64, (f64, f64)),
+        frame: &Frame,
+        rotation: (f64, f64),
         kicks: &[(usize, f64)],
     ) -> NextWall {
-        let arch = gram.arch();
-        self.lists.iter_mut().for_each(|list| list.reach -= angle);
-        let (f, g) = (&mut self.f, &mut self.g);
-        let wall = if kicks.is_empty() {
-            pass::advance::<f64>(arch, f, g, rotation, &[], 0.0)
-        } else {
-            self.jump.fill([0.0]);
-            for &(plane, scale) in kicks {
-                for (jump, x) in self.jump.iter_mut().zip(features.points().point(plane)) {
-                    jump[0] += features.factor() * scale * x;
-                }
+        self.events += 1;
+        if self.events % SAMPLED == 0 && !self.soft {
+            let (sin, cos) = frame.sin_cos();
+            for ((sum, p), q) in self.sum.iter_mut().zip(&self.weights[0]).zip(&self.weights[1]) {
+                *sum += cos * p + sin * q;
             }
-            let lift = gram.offset() * kicks.iter().map(|kick| kick.1).sum::<f64>();
-            self.row.resize(f.len(), 0.0);
-            self.lists[0].points.products(arch, &self.jump, &mut self.row);
-            pass::advance(arch, f, g, rotation, &[Kick { scale: 1.0, row: &self.row }], lift)
+            self.sum_of_lifts += cos * self.lifts[0] + sin * self.lifts[1];
+        }
+        let arch = gram.arch();
+        let turn = Turn::new(rotation);
+        for list in &mut self.lists {
+            list.cap.turn(turn);
+        }
+        let lift = gram.offset() * kicks.iter().map(|kick| kick.1).sum::<f64>();
+        let wall = match *kicks {
+            [] => pass::advance::<f64>(arch, &mut self.f, &mut self.g, rotation, &[], 0.0),
+            [(plane, scale)] if self.places[plane] != Self::NOWHERE => {
+                let at = self.places[plane] as usize;
+                let mut place = at;
+                for list in &mut self.lists {
+                    list.cap.along += scale * list.heights[place];
+                    place = list.above[place];
+                }
+                let (points, vector, n) = (&self.lists[0].points, &mut self.vector, self.f.len());
+                let kept = self.rows.get(at, |kept| {
+                    let (row, point) = kept.split_at_mut(n);
+                    for ((x, own), kept) in vector.iter_mut().zip(points.point(at)).zip(point) {
+                        *kept = features.factor() * own;
+                        x[0] = *kept;
+                    }
+                    points.products(arch, vector, row);
+                });
+                let kick = [Kick { scale, row: &kept[..n] }];
+                pass::advance(arch, &mut self.f, &mut self.g, rotation, &kick, lift)
+            }
+            _ => {
+                self.vector.fill([0.0]);
+                for &(plane, scale) in kicks {
+                    for ((x, own), sum) in self
+                        .point
+                        .iter_mut()
+                        .zip(features.points().point(plane))
+                        .zip(&mut self.vector)
+                    {
+                        *x = own;
+                        sum[0] += features.factor() * scale * own;
+                    }
+                    for list in &mut self.lists {
+                        list.cap.along += scale * list.height(gram, frame, plane, &self.point);
+                    }
+                }
+                let row = &mut self.rows.scratch[..self.f.len()];
+                self.lists[0].points.products(arch, &self.vector, row);
+                let kick = [Kick { scale: 1.0, row }];
+                pass::advance(arch, &mut self.f, &mut self.g, rotation, &kick, lift)
+            }
         };
         self.global(wall)
     }
 
     /// The number of the plane among all.
+    #[inline]
     fn global(&self, wall: NextWall) -> NextWall {
         match self.lists[0].planes.get(wall.plane) {
             Some(&plane) => NextWall { plane, ..wall },
@@ -194,34 +486,52 @@ impl Near {
         }
     }
 
-    /// Makes a list anew from the next longer one, or the longest from all planes.
-    fn make(&mut self, gram: &Gram<'_>, features: &KernelRows, frame: &Frame, level: usize) {
+    /// The weight vector of the position (0) or of the direction (1), into [`Near::vector`], and its lift.
+    fn unfold_weights(&mut self, frame: &Frame, which: usize) -> f64 {
+        let (sin, cos) = frame.sin_cos();
+        let (of_p, of_q) = [(cos, sin), (-sin, cos)][which];
+        for ((x, p), q) in self.vector.iter_mut().zip(&self.weights[0]).zip(&self.weights[1]) {
+            x[0] = of_p * p + of_q * q;
+        }
+        of_p * self.lifts[0] + of_q * self.lifts[1]
+    }
+
+    /// Makes a list anew from the next longer one, or the longest from all planes, around the ball or, where `lift` is given,
+    /// around the point in [`Near::vector`].
+    fn make(
+        &mut self,
+        gram: &Gram<'_>,
+        features: &KernelRows,
+        frame: &Frame,
+        level: usize,
+        lift: Option<f64>,
+    ) {
+        let (sin, cos) = frame.sin_cos();
+        let lift = lift.unwrap_or_else(|| self.unfold_weights(frame, 0));
         let (shorter, longer) = self.lists.split_at_mut(level + 1);
-        let list = &mut shorter[level];
-        let (points, inverse_lengths, reach) = match longer.first() {
-            Some(longer) => (&longer.points, &longer.inverse_lengths, longer.reach),
-            None => (features.points(), &self.inverse_lengths, f64::INFINITY),
+        let (list, longer) = (&mut shorter[level], longer.first());
+        let (points, inverse_lengths) = match longer {
+            Some(longer) => (&longer.points, &longer.inverse_lengths),
+            None => (features.points(), &self.inverse_lengths),
         };
-        let plane = |place: usize| longer.first().map_or(place, |longer| longer.planes[place]);
+        let plane = |place: usize| longer.map_or(place, |longer| longer.planes[place]);
         let n = points.len();
-        self.products.resize(2 * n, 0.0);
+        self.products.resize(n, 0.0);
         self.sines.resize(n, 0.0);
-        points.products(gram.arch(), &self.weights, &mut self.products);
-        let (p, q) = self.products.split_at_mut(n);
+        points.products(gram.arch(), &self.vector, &mut self.products);
+        let (f, sines) = (&mut self.products, &mut self.sines);
         if self.soft {
-            for place in 0..n {
+            for (place, f) in f.iter_mut().enumerate() {
                 let i = plane(place);
-                p[place] += gram.softness()[i] * frame.p(i);
-                q[place] += gram.softness()[i] * frame.q(i);
+                *f += gram.softness()[i] * (frame.p(i) * cos + frame.q(i) * sin);
             }
         }
-        let ((sin, cos), [lift_p, lift_q], sines) = (frame.sin_cos(), self.lifts, &mut self.sines);
         gram.arch().dispatch(
             #[inline(always)]
             || {
-                let each = sines.iter_mut().zip(inverse_lengths).zip(p.iter().zip(q.iter()));
-                for ((sine, inverse), (p, q)) in each {
-                    *sine = ((p + lift_p) * cos + (q + lift_q) * sin).abs() * inverse;
+                for ((sine, inverse), f) in sines.iter_mut().zip(inverse_lengths).zip(f) {
+                    *f += lift;
+                    *sine = f.abs() * inverse;
                 }
             },
         );
@@ -230,21 +540,85 @@ impl Near {
         if aim >= n {
             // All of them.
             list.sine = 2.0;
-        } else if found > TOLERANCE * aim || found * TOLERANCE < aim {
+        } else if found.abs_diff(aim) > aim / TOLERANCE {
             list.sine = *sines.clone().select_nth_unstable_by(aim, f64::total_cmp).1;
         }
-        let near: Vec<usize> = (0..n).filter(|&place| sines[place] < list.sine).collect();
-        // A little less, for the rounding of the coordinates.
-        let own = if list.sine < 1.0 { (1.0 - 1e-9) * list.sine.asin() } else { f64::INFINITY };
-        list.reach = own.min(reach);
-        list.planes = near.iter().map(|&place| plane(place)).collect();
-        list.inverse_lengths = near.iter().map(|&place| inverse_lengths[place]).collect();
-        list.points = points.part(near.iter().copied());
-        if level == 0 {
-            let unfold = |place: usize| (p[place] + lift_p, q[place] + lift_q);
-            self.f = near.iter().map(|&k| unfold(k)).map(|(p, q)| p * cos + q * sin).collect();
-            self.g = near.iter().map(|&k| unfold(k)).map(|(p, q)| q * cos - p * sin).collect();
+        list.cap = Cap::within(list.sine);
+        list.above.clear();
+        list.above.extend((0..n).filter(|&place| sines[place] < list.sine));
+        let near = &list.above;
+        list.planes.clear();
+        list.planes.extend(near.iter().map(|&place| plane(place)));
+        list.inverse_lengths.clear();
+        list.inverse_lengths.extend(near.iter().map(|&place| inverse_lengths[place]));
+        list.heights.clear();
+        list.heights.extend(near.iter().map(|&place| self.products[place]));
+        list.points.take(points, near);
+        for (x, own) in list.middle.iter_mut().zip(&self.vector) {
+            *x = own[0];
         }
+        (list.lift, list.angle) = (lift, (sin, cos));
+        list.kicked.clear();
+    }
+
+    /// Makes the shortest list anew, with the coordinates of its planes.
+    fn make_shortest(
+        &mut self,
+        gram: &Gram<'_>,
+        features: &KernelRows,
+        frame: &Frame,
+        sides: &[f64],
+    ) {
+        for &plane in &self.lists[0].planes {
+            self.places[plane] = Self::NOWHERE;
+        }
+        let middle = if self.settled { self.mean(gram, features) } else { None };
+        self.make(gram, features, frame, 0, middle);
+        let (sin, cos) = frame.sin_cos();
+        if middle.is_some() {
+            let lift = self.unfold_weights(frame, 0);
+            self.lists[0].see(gram, features, &self.vector, lift);
+            let n = self.lists[0].planes.len();
+            self.f.resize(n, 0.0);
+            self.lists[0].points.products(gram.arch(), &self.vector, &mut self.f);
+            self.f.iter_mut().for_each(|f| *f += lift);
+        } else {
+            self.f.clone_from(&self.lists[0].heights);
+        }
+        let lift = self.unfold_weights(frame, 1);
+        if middle.is_some() {
+            self.lists[0].cap.along = self.lists[0].product(gram, features, &self.vector, lift);
+        }
+        let list = &self.lists[0];
+        for (at, &plane) in list.planes.iter().enumerate() {
+            self.places[plane] = at as u32;
+        }
+        let n = list.planes.len();
+        self.rows.forget(n, self.vector.len());
+        self.looked_at = self.products.len();
+        self.g.resize(n, 0.0);
+        list.points.products(gram.arch(), &self.vector, &mut self.g);
+        for (g, &i) in self.g.iter_mut().zip(&list.planes) {
+            *g += lift + gram.softness()[i] * (frame.q(i) * cos - frame.p(i) * sin);
+        }
+        for (f, &plane) in self.f.iter_mut().zip(&self.lists[0].planes) {
+            let side = 1f64.copysign(sides[plane]);
+            *f = (side * *f).max(0.0).copysign(side);
+        }
+    }
+
+    /// Puts the mean of the positions on the way of the ball into [`Near::vector`], scaled to unit length, and returns its lift.
+    fn mean(&mut self, gram: &Gram<'_>, features: &KernelRows) -> Option<f64> {
+        let square =
+            product(gram, features, (&self.sum, self.sum_of_lifts), (&self.sum, self.sum_of_lifts));
+        if square.is_nan() || square <= 0.0 {
+            return None;
+        }
+        let scale = square.sqrt().recip();
+        for (x, sum) in self.vector.iter_mut().zip(&self.sum) {
+            x[0] = scale * sum;
+        }
+        Some(scale * self.sum_of_lifts)
     }
 
     /// Makes the lists anew, as long as it takes for the next wall to be on the shortest, and returns it. `sides` has the side
@@ -256,40 +630,63 @@ impl Near {
         frame: &Frame,
         sides: &[f64],
     ) -> NextWall {
-        let all = self.lists.len();
-        let mut aim = SHORTEST;
-        for list in &mut self.lists {
-            list.aim = aim;
-            aim *= LONGER;
+        let (all, m) = (self.lists.len(), gram.len());
+        let (cost, own) = (self.cost_of_events(), self.cost_of_list());
+        if cost < MANY_TIMES * own {
+            self.aim = (3 * self.aim / 2).min(m);
+        } else if cost > FAR_TOO_MANY * own {
+            self.aim = (5 * self.aim / 6).max(FEWEST);
+            self.settled = !self.soft;
         }
-        let mut from = (1..all).find(|&level| self.lists[level].reach > 0.0).unwrap_or(all);
+        // From there to all planes in equal steps.
+        let longer = (m as f64 / self.aim as f64).powf((all as f64).recip()).max(1.0);
+        let mut aim = self.aim as f64;
+        for list in &mut self.lists {
+            list.aim = aim as usize;
+            aim *= longer;
+        }
+        let most = (2 * self.aim).min(m);
+        self.events = 0;
+        // Lists that were never made have no cap.
+        let mut from = 1.max(
+            self.lists
+                .iter()
+                .rposition(|list| list.cap.below > list.cap.depth)
+                .map_or(0, |level| level + 1),
+        );
         loop {
-            for level in (0..from).rev() {
-                self.make(gram, features, frame, level);
+            for level in (1..from).rev() {
+                self.make(gram, features, frame, level, None);
             }
-            for (f, &plane) in self.f.iter_mut().zip(&self.lists[0].planes) {
-                let side = 1f64.copysign(sides[plane]);
-                *f = (side * *f).max(0.0).copysign(side);
-            }
+            self.make_shortest(gram, features, frame, sides);
             let still = (1.0, 0.0);
             let wall = pass::advance::<f64>(gram.arch(), &mut self.f, &mut self.g, still, &[], 0.0);
-            let reach = self.lists[0].reach;
-            if wall.plane != usize::MAX && wall.angle() <= reach {
-                return self.global(wall);
-            }
-            if reach.is_infinite() {
-                // All planes have just been left: each comes again after half a turn.
-                let plane = self.lists[0].planes.first().copied().unwrap_or(0);
-                let speed = self.g.first().map_or(0.0, |g| g.abs());
-                return NextWall { plane, n: -speed.max(f64::MIN_POSITIVE), d: 0.0 };
-            }
-            if from < all {
-                from += 1;
-            } else {
-                for list in &mut self.lists {
-                    list.aim = (list.aim * WIDER).min(gram.len());
+            match self.left(wall) {
+                None if wall.plane != usize::MAX => return self.global(wall),
+                None => {
+                    // All planes have just been left: each comes again after half a turn.
+                    let plane = self.lists[0].planes.first().copied().unwrap_or(0);
+                    let speed = self.g.first().map_or(0.0, |g| g.abs());
+                    return NextWall { plane, n: -speed.max(f64::MIN_POSITIVE), d: 0.0 };
                 }
+                Some(0) if self.settled && self.aim < most => {
+                    self.aim = 3 * self.aim / 2;
+                    self.lists[0].aim = self.aim;
+                }
+                Some(0) if self.settled => {
+                    // It has moved away from there.
+                    self.settled = false;
+                    self.sum.fill(0.0);
+                    self.sum_of_lifts = 0.0;
+                }
+                Some(level) if level < from => {
+                    for list in &mut self.lists[..=level] {
+                        list.aim = (list.aim * WIDER).min(gram.len());
+                    }
+                }
+                Some(level) => from = level + 1,
             }
+            debug_assert!(from <= all);
         }
     }
 
@@ -304,7 +701,9 @@ impl Near {
     ) {
         let m = f.len();
         let mut products = vec![0.0; 2 * m];
-        features.points().products(gram.arch(), &self.weights, &mut products);
+        let weights: Vec<[f64; 2]> =
+            self.weights[0].iter().zip(&self.weights[1]).map(|(&p, &q)| [p, q]).collect();
+        features.points().products(gram.arch(), &weights, &mut products);
         for i in 0..m {
             let own = (products[i] + self.lifts[0], products[m + i] + self.lifts[1]);
             let side = 1f64.copysign(f[i]);
