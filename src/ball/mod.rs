@@ -264,7 +264,7 @@ impl Ball {
         };
         let ((f_k, g_k), (f_l, g_l)) = (turned(k), turned(l));
         let k_kl = match (&self.near, gram.features()) {
-            (Some(near), Some(features)) => near.inner(gram, features, k, l),
+            (Some(_), Some(features)) => Near::inner(gram, features, k, l),
             _ => gram.row(k).at(l) + gram.offset(),
         };
         let (k_kk, k_ll) = (gram.diagonal(k), gram.diagonal(l));

@@ -8,12 +8,15 @@
 //! good part of all planes the ball minds them all. What it needs to know of a plane that is not listed it computes from its
 //! weight vector in the space of the features, which every jump of the direction changes in O(r).
 
-use std::collections::BTreeMap;
+mod list;
+mod rows;
 
 use super::frame::Frame;
 use crate::dot;
-use crate::gram::{Gram, KernelRows, Panels};
+use crate::gram::{Gram, KernelRows};
 use crate::pass::{self, Kick, NextWall};
+use list::{Cap, List, Turn, product};
+use rows::Rows;
 
 /// Planes that the shortest list aims at at first and at least, and how many times longer each next one is then.
 const FIRST: usize = 128;
@@ -27,200 +30,12 @@ const FAR_TOO_MANY: usize = 256;
 const TOLERANCE: usize = 8;
 /// How much wider lists get where the next wall is beyond all of them.
 const WIDER: usize = 4;
-/// Kernel values that are kept of the planes of the shortest list: 2 MB.
-const KEPT: usize = 1 << 18;
 /// Share of the planes, one in so many, that the shortest list may aim at.
 const SHARE: usize = 4;
-/// Events between two positions that the middle of a cap is the mean of.
-const SAMPLED: usize = 16;
 /// Squares below which digits get lost.
 const SMALL: f64 = 1e-280;
-/// Share of a cap that is left out, for the rounding of coordinates.
-const SLACK: f64 = 1e-9;
-
-/// The flight of the ball over one event: cosine, sine and versed sine of its angle.
-#[derive(Clone, Copy)]
-struct Turn {
-    cos: f64,
-    sin: f64,
-    versed: f64,
-}
-
-impl Turn {
-    fn new((cos, sin): (f64, f64)) -> Self {
-        let versed = if cos > 0.0 { sin * sin / (1.0 + cos) } else { 1.0 - cos };
-        Self { cos, sin, versed }
-    }
-}
-
-/// The part of the sphere that a list is good for, and the ball as seen from its middle b₀.
-#[derive(Clone, Copy, Debug)]
-struct Cap {
-    /// `1 - cos ρ` of its radius ρ; infinite where all planes are listed.
-    depth: f64,
-    /// `1 - <b, b₀>`: of a small angle it keeps the digits that its cosine has lost.
-    below: f64,
-    /// `<v, b₀>`.
-    along: f64,
-}
-
-impl Cap {
-    /// A cap that no plane meets at sine `sine` or farther, with the ball in its middle.
-    fn within(sine: f64) -> Self {
-        let depth = if sine < 1.0 {
-            (1.0 - SLACK) * sine * sine / (1.0 + (1.0 - sine * sine).sqrt())
-        } else {
-            f64::INFINITY
-        };
-        Self { depth, below: 0.0, along: 0.0 }
-    }
-
-    /// [`Self::below`] after a flight.
-    fn below_after(&self, turn: Turn) -> f64 {
-        self.below * turn.cos + turn.versed - self.along * turn.sin
-    }
-
-    fn turn(&mut self, turn: Turn) {
-        let along = self.along * turn.cos - (1.0 - self.below) * turn.sin;
-        (self.below, self.along) = (self.below_after(turn), along);
-    }
-
-    /// True when a flight that starts in the cap ends there: caps are convex.
-    fn holds(&self, turn: Turn) -> bool {
-        self.below_after(turn) <= self.depth
-    }
-}
-
-/// Planes that are all there is within a distance of where the list was made.
-#[derive(Clone, Debug)]
-struct List {
-    /// In rising order.
-    planes: Vec<usize>,
-    /// Their places in the next longer list.
-    above: Vec<usize>,
-    /// Their features.
-    points: Panels,
-    /// 1 / |φ|.
-    inverse_lengths: Vec<f64>,
-    cap: Cap,
-    /// `<φ, b₀>` of the planes, with the middle b₀ of the cap.
-    heights: Vec<f64>,
-    /// b₀ as [`Near::weights`] and [`Near::lifts`] have it, and the angle of the frame there.
-    middle: Vec<f64>,
-    lift: f64,
-    angle: (f64, f64),
-    /// Dual coefficients of b₀ of planes not listed that were kicked since.
-    kicked: BTreeMap<usize, f64>,
-    /// Sine of the distance up to which planes were taken, and their number aimed at.
-    sine: f64,
-    aim: usize,
-}
-
-impl List {
-    fn new(d: usize) -> Self {
-        Self {
-            planes: Vec::new(),
-            above: Vec::new(),
-            points: Panels::new(0, d, |_, _| {}),
-            inverse_lengths: Vec::new(),
-            cap: Cap { depth: -1.0, below: 0.0, along: 0.0 },
-            heights: Vec::new(),
-            middle: vec![0.0; d],
-            lift: 0.0,
-            angle: (0.0, 1.0),
-            kicked: BTreeMap::new(),
-            sine: 0.0,
-            aim: 0,
-        }
-    }
-
-    /// `<φ_i, b₀>` of any plane that is about to be kicked, of which the features are given.
-    fn height(&mut self, gram: &Gram<'_>, frame: &Frame, i: usize, point: &[f64]) -> f64 {
-        let inner = dot::dot(gram.arch(), point, &self.middle);
-        let softness = gram.softness()[i];
-        if softness == 0.0 {
-            return inner + self.lift;
-        }
-        if let Ok(at) = self.planes.binary_search(&i) {
-            return self.heights[at];
-        }
-        // Of a plane not listed the ball has not been at the wall, and a kick in mid-air has been noted.
-        let (sin, cos) = self.angle;
-        let dual = self.kicked.entry(i).or_insert_with(|| frame.p(i) * cos + frame.q(i) * sin);
-        inner + self.lift + softness * *dual
-    }
-
-    /// `<w, b₀>` of a weight vector; without softness.
-    fn product(&self, gram: &Gram<'_>, features: &KernelRows, w: &[[f64; 1]], lift: f64) -> f64 {
-        product(gram, features, (w.as_flattened(), lift), (&self.middle, self.lift))
-    }
-
-    /// Sees the ball at a position of unit length from the middle of the cap; without softness.
-    fn see(&mut self, gram: &Gram<'_>, features: &KernelRows, position: &[[f64; 1]], lift: f64) {
-        let step: Vec<f64> =
-            position.iter().zip(&self.middle).map(|(x, middle)| x[0] - middle).collect();
-        let step = (step.as_slice(), lift - self.lift);
-        self.cap.below = 0.5 * product(gram, features, step, step);
-    }
-}
-
-/// The inner product of two weight vectors, each with its lift.
-fn product(
-    gram: &Gram<'_>,
-    features: &KernelRows,
-    (v, lift_v): (&[f64], f64),
-    (w, lift_w): (&[f64], f64),
-) -> f64 {
-    let lifts = if gram.offset() > 0.0 { lift_v * lift_w / gram.offset() } else { 0.0 };
-    dot::dot(gram.arch(), v, w) / features.factor() + lifts
-}
-
-/// Of planes of the shortest list their kernel values with all of it, and their features times the factor of the kernel:
-/// computed when a plane is hit first.
-#[derive(Clone, Debug, Default)]
-struct Rows {
-    values: Vec<f64>,
-    /// Where those of a plane begin, or [`Rows::NONE`].
-    begins: Vec<usize>,
-    /// Numbers of each plane.
-    width: usize,
-    scratch: Vec<f64>,
-}
-
-impl Rows {
-    const NONE: usize = usize::MAX;
-
-    fn forget(&mut self, planes: usize, d: usize) {
-        self.width = planes + d;
-        self.values.clear();
-        self.begins.clear();
-        self.begins.resize(planes, Self::NONE);
-        self.scratch.resize(self.width, 0.0);
-    }
-
-    /// Those of the plane at place `at`, which `fill` writes.
-    #[inline]
-    fn get(&mut self, at: usize, fill: impl FnOnce(&mut [f64])) -> &[f64] {
-        if self.begins[at] == Self::NONE {
-            let begin = self.values.len();
-            if begin + self.width > KEPT {
-                fill(&mut self.scratch);
-                return &self.scratch;
-            }
-            self.values.resize(begin + self.width, 0.0);
-            fill(&mut self.values[begin..]);
-            self.begins[at] = begin;
-        }
-        &self.values[self.begins[at]..][..self.width]
-    }
-
-    /// The features of the plane at place `at`, if they are kept.
-    #[inline]
-    fn point(&self, at: usize) -> Option<&[f64]> {
-        let begin = self.begins[at];
-        (begin != Self::NONE).then(|| &self.values[begin..][self.begins.len()..self.width])
-    }
-}
+/// Events between two positions that the middle of a cap is the mean of.
+const SAMPLED: usize = 16;
 
 /// What a ball keeps that minds near walls alone.
 #[derive(Clone, Debug)]
@@ -402,7 +217,7 @@ impl Near {
     }
 
     /// `<φ_i, φ_j>` of two planes.
-    pub fn inner(&self, gram: &Gram<'_>, features: &KernelRows, i: usize, j: usize) -> f64 {
+    pub fn inner(gram: &Gram<'_>, features: &KernelRows, i: usize, j: usize) -> f64 {
         let points = features.points();
         let inner: f64 = points.point(i).zip(points.point(j)).map(|(x, y)| x * y).sum();
         features.factor() * inner + gram.offset()
@@ -418,7 +233,7 @@ impl Near {
         kicks: &[(usize, f64)],
     ) -> NextWall {
         self.events += 1;
-        if self.events % SAMPLED == 0 && !self.soft {
+        if self.events.is_multiple_of(SAMPLED) && !self.soft {
             let (sin, cos) = frame.sin_cos();
             for ((sum, p), q) in self.sum.iter_mut().zip(&self.weights[0]).zip(&self.weights[1]) {
                 *sum += cos * p + sin * q;
@@ -590,8 +405,8 @@ impl Near {
             self.lists[0].cap.along = self.lists[0].product(gram, features, &self.vector, lift);
         }
         let list = &self.lists[0];
-        for (at, &plane) in list.planes.iter().enumerate() {
-            self.places[plane] = at as u32;
+        for (at, &plane) in (0..).zip(&list.planes) {
+            self.places[plane] = at;
         }
         let n = list.planes.len();
         self.rows.forget(n, self.vector.len());
@@ -640,10 +455,11 @@ impl Near {
         }
         // From there to all planes in equal steps.
         let longer = (m as f64 / self.aim as f64).powf((all as f64).recip()).max(1.0);
-        let mut aim = self.aim as f64;
-        for list in &mut self.lists {
-            list.aim = aim as usize;
-            aim *= longer;
+        for (level, list) in (0..).zip(&mut self.lists) {
+            let aim = self.aim as f64 * longer.powi(level);
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "up to m")]
+            let aim = aim as usize;
+            list.aim = aim;
         }
         let most = (2 * self.aim).min(m);
         self.events = 0;
