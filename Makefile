@@ -12,6 +12,7 @@ CARGO  ?= cargo
 DEMO_ARGS   ?=
 PYTEST_ARGS ?=
 PEERS_ARGS  ?=
+BENCH_ARGS  ?=
 RISK_ARGS   ?=
 CARGO_ARGS  ?=
 
@@ -36,7 +37,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo gallery risk-bounds test test-rust test-python test-slow experiment bench bench-peers bench-margin bench-samplers \
+.PHONY: help venv build install demo gallery risk-bounds test test-rust test-python test-slow experiment bench bench-large bench-peers bench-margin bench-samplers \
         lint lint-rust lint-python \
         format docs-check clean distclean check-cargo check-python
 
@@ -130,6 +131,9 @@ bench-peers: install ## the classifier against scikit-learn's: a table of error,
 
 bench-margin: install ## hard margins against libsvm's: processor time and training errors
 	@$(VENV_PYTHON) benches/peers/margin.py $(PEERS_ARGS)
+
+bench-large: install ## 60 000 digits: BENCH_ARGS="--examples 60000", with MNIST in BAYESPOINT_DATA; 5000 without
+	@$(VENV_PYTHON) benches/large.py $(BENCH_ARGS)
 
 bench-samplers: install ## effective samples per second beside other samplers of polytopes, which it installs apart
 	@$(VENV_PYTHON) benches/peers/samplers/run.py $(PEERS_ARGS)

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use bayespoint::dynamics::Geodesic;
 use bayespoint::{
-    Ball, Control, Goal, Gram, Kernel, KernelRows, Precision, Refresh, Trajectory, VersionSpace,
+    Ball, Control, Goal, Gram, Kernel, KernelRows, Precision, Refresh, Stored, Trajectory,
+    VersionSpace,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::SeedableRng;
@@ -112,8 +113,26 @@ fn benches(criterion: &mut Criterion) {
     }
 }
 
-/// Bounces of a ball on explicit features that minds all walls or near ones: a teacher's version space of about a thousandth
-/// of a radian.
+/// The matrix that rows make, with entries of a kind.
+fn matrix<E>(rows: &KernelRows, of: impl Fn(f64) -> E) -> Vec<E> {
+    let m = rows.len();
+    let mut row = vec![0.0; m];
+    let mut matrix = Vec::with_capacity(m * m);
+    for i in 0..m {
+        rows.compute(i, &mut row);
+        matrix.extend(row.iter().map(|&x| of(x)));
+    }
+    matrix
+}
+
+fn dense<'a, E: Stored>(matrix: &'a [E], labels: &[i8]) -> VersionSpace<'a> {
+    Gram::new(matrix, 0.0, vec![0.0; labels.len()])
+        .and_then(|gram| VersionSpace::new(gram, labels.to_vec()))
+        .expect("good")
+}
+
+/// Bounces of a ball on explicit features that minds near walls, against all walls: with the matrix in memory, of doubles and
+/// of singles, and with its rows computed. A teacher's version space of about a thousandth of a radian.
 fn near_walls(criterion: &mut Criterion) {
     for (m, r) in [(2_000, 20), (20_000, 20), (20_000, 100)] {
         let mut rng = ChaCha8Rng::seed_from_u64(8);
@@ -129,22 +148,23 @@ fn near_walls(criterion: &mut Criterion) {
                     }
                 })
                 .collect();
-        let space = Gram::computed(source(&x, m, Kernel::Linear, 500), 0.0, vec![0.0; m])
-            .and_then(|gram| VersionSpace::new(gram, labels))
-            .expect("good");
+        let rows = source(&x, m, Kernel::Linear, 500);
         let control = Control::new();
-        let (start, _) = bayespoint::feasible_point(&space, 1, &control).expect("separable");
+        let computed = Gram::computed(Arc::clone(&rows), 0.0, vec![0.0; m])
+            .and_then(|gram| VersionSpace::new(gram, labels.clone()))
+            .expect("good");
+        let (start, _) = bayespoint::feasible_point(&computed, 1, &control).expect("separable");
         let direction = normals(m, &mut rng);
         let mut group = criterion.benchmark_group("near_walls");
         group.throughput(Throughput::Elements(BOUNCES));
-        for near in [false, true] {
+        let mut bench = |name: &str, space: &VersionSpace<'_>, near: bool| {
             let mut ball =
                 Ball::new(space.gram(), &start, &direction, &control).expect("a direction");
             if near {
                 ball.mind_near(space.gram());
             }
             let mut trajectory =
-                Trajectory::new(&space, Geodesic, ball, ChaCha8Rng::seed_from_u64(2));
+                Trajectory::new(space, Geodesic, ball, ChaCha8Rng::seed_from_u64(2));
             let run = |trajectory: &mut Trajectory<'_, Geodesic>, bounces: u64| {
                 let bounces = trajectory.tally().bounces + bounces;
                 trajectory.run(Goal::either(f64::INFINITY, bounces), &control).expect("runs on");
@@ -152,11 +172,19 @@ fn near_walls(criterion: &mut Criterion) {
             run(&mut trajectory, 2000);
             let per_radian = trajectory.tally().bounces as f64 / trajectory.tally().path;
             trajectory.set_refresh(Refresh::Pair { rate: PAIRS * per_radian });
-            let name = if near { "near" } else { "all" };
             group.bench_function(BenchmarkId::new(name, format!("{m}x{r}")), |b| {
                 b.iter(|| run(&mut trajectory, BOUNCES));
             });
-        }
+        };
+        bench("near", &computed, true);
+        bench("all_computed", &computed, false);
+        // 3.2 GB at 20 000, and then half of it.
+        let doubles = matrix(&rows, |x| x);
+        bench("all_doubles", &dense(&doubles, &labels), false);
+        drop(doubles);
+        #[allow(clippy::cast_possible_truncation, reason = "half the memory")]
+        let singles = matrix(&rows, |x| x as f32);
+        bench("all_singles", &dense(&singles, &labels), false);
         group.finish();
     }
 }

@@ -20,6 +20,10 @@ use crate::version_space::VersionSpace;
 /// matrix of condition 1e8 the norms still hold to 1e-10.
 const REPROJECT_EVERY: usize = 256;
 const REPROJECT_EVERY_PER_PLANE: usize = 10;
+/// Drift below which the next re-projection comes after twice as many events, and how many times as many at most: where rows
+/// are computed on demand it takes all of them.
+const NO_DRIFT: f64 = 1e-12;
+const LATEST: usize = 8;
 
 /// Looks at the stop flag in a row without any gain of path after which the ball counts as stuck. A wedge as narrow as
 /// 1e-6 takes three million bounces to get out of.
@@ -145,6 +149,8 @@ pub struct Trajectory<'s, D> {
     /// The same, with planes that coincide on the same side.
     layer: [u32; 2],
     since_reprojection: usize,
+    /// Times as many events as the fewest until the next.
+    reprojection_delay: usize,
     /// Escapes since the last arrival.
     escapes_in_a_row: u32,
     tally: Tally,
@@ -169,6 +175,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             violated,
             layer,
             since_reprojection: 0,
+            reprojection_delay: 1,
             escapes_in_a_row: 0,
             tally: Tally::new(space.len()),
             recorder: None,
@@ -354,7 +361,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             }
             since_check += 1;
             self.since_reprojection += 1;
-            if self.since_reprojection >= reproject_every {
+            if self.since_reprojection >= reproject_every * self.reprojection_delay {
                 self.reproject(control)?;
             }
             self.event(goal.path, control)?;
@@ -371,6 +378,8 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     pub fn reproject(&mut self, control: &Control) -> Result<()> {
         let drift = self.ball.reproject(self.space.gram(), control)?;
         self.tally.drift = self.tally.drift.max(drift);
+        self.reprojection_delay =
+            if drift < NO_DRIFT { LATEST.min(2 * self.reprojection_delay) } else { 1 };
         debug_assert_eq!(self.violated, self.space.violations(self.ball.f()));
         debug_assert_eq!(self.layer, self.space.layer(self.ball.f()));
         self.since_reprojection = 0;

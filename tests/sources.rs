@@ -256,9 +256,16 @@ fn assert_twins(near: &mut Ball, all: &mut Ball, gram: &Gram<'_>, event: usize, 
 fn near_walls_are_the_walls_that_are_met() {
     let (m, r) = (3000, 6);
     let control = Control::new();
-    for (index, softness, inside) in
-        [(20, 0.0, true), (21, 0.0, false), (22, 0.02, true), (23, 0.5, false)]
-    {
+    // With crossings inside too, as under label noise. Softness of more than a little is a space that no list is good for.
+    for (index, softness, inside, crosses) in [
+        (20, 0.0, true, false),
+        (21, 0.0, false, true),
+        (22, 1e-6, true, false),
+        (23, 1e-4, true, true),
+        (24, 0.0, true, true),
+        (25, 0.5, false, true),
+    ] {
+        let mut minded = 0;
         let mut rng = rng(index);
         let x = normals(m * r, &mut rng);
         let teacher = normals(r, &mut rng);
@@ -288,8 +295,11 @@ fn near_walls_are_the_walls_that_are_met() {
             let (all_f, all_g) = (all.f()[watched], all.g()[watched]);
             assert!((f - all_f).abs() < 1e-8 && (g - all_g).abs() < 1e-8, "{at}");
             assert_eq!(f.is_sign_negative(), all_f.is_sign_negative(), "{at}");
-            assert_twins(&mut near, &mut all, gram, event, !inside);
+            minded += i32::from(near.minds_near());
+            assert_twins(&mut near, &mut all, gram, event, crosses);
         }
+        let often = 2 * minded > size(2000, 20_000);
+        assert!(softness > 0.1 || often, "softness {softness}, inside {inside}: {minded}");
     }
 }
 
@@ -297,20 +307,32 @@ fn near_walls_are_the_walls_that_are_met() {
 /// comes before the one it is about to meet.
 #[test]
 fn no_wall_is_overlooked() {
+    for softness in [0.0, 1e-5] {
+        assert_no_wall_is_overlooked(softness);
+    }
+}
+
+fn assert_no_wall_is_overlooked(softness: f64) {
     let (m, r) = (2000, 5);
     let mut rng = rng(24);
     let x = normals(m * r, &mut rng);
     let teacher = normals(r, &mut rng);
     let labels: Vec<i8> =
         x.chunks(r).map(|x| if dot(x, &teacher) > 0.0 { 1 } else { -1 }).collect();
-    let space = computed(&rows(&x, m, Kernel::Linear, 64), &labels, 0.01);
+    let space = computed(&rows(&x, m, Kernel::Linear, 64), &labels, softness);
     let gram = space.gram();
     let control = Control::new();
     let (start, _) = feasible_point(&space, seed(24), &control).expect("separable");
     let mut ball = Ball::new(gram, &start, &normals(m, &mut rng), &control).expect("a tangent");
     ball.mind_near(gram);
-    for event in 0..size(5_000, 50_000) {
+    for event in 0..size(20_000, 200_000) {
         let next = ball.next_wall();
+        assert!(ball.minds_near(), "event {event}");
+        // Some thousand events in a row, and the list is made around the mean of the positions.
+        if event % 4000 < 3000 {
+            ball.reflect(gram);
+            continue;
+        }
         let mut whole = ball.clone();
         whole.mind_all(gram);
         let (mut f, mut g) = (whole.f().to_vec(), whole.g().to_vec());
@@ -322,7 +344,7 @@ fn no_wall_is_overlooked() {
         } else {
             ball.reflect(gram);
         }
-        if event % 1000 == 999 {
+        if event % 8000 == 7999 {
             assert!(ball.reproject(gram, &control).expect("keeps its norms") < 1e-9);
         }
     }

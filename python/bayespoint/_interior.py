@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import _core, _memory, _settings, _sources, _validation
+from bayespoint import _core, _settings, _sources, _validation
 from bayespoint._core import InfeasibleError
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.results import LightTrap, MaxMargin
@@ -57,6 +57,8 @@ class InteriorMixin:
         ------
         InfeasibleError
             If there is none, or none was found.
+        MemoryError
+            If there is no room for rows on demand.
 
         Examples
         --------
@@ -70,6 +72,7 @@ class InteriorMixin:
             "method", method, ("light_trap", "one_way", "perceptron", "max_margin")
         )
         seed = _validation.seed(random_state)
+        _sources.require(self.gram, 0.0, "the search for a point in version space")
         self._refuse_conflicts()
         found = _core.feasible_point(
             self.gram,
@@ -106,6 +109,8 @@ class InteriorMixin:
         ------
         InfeasibleError
             If version space is empty, or no point of it was found.
+        MemoryError
+            If there is no room for rows on demand.
 
         Notes
         -----
@@ -124,6 +129,7 @@ class InteriorMixin:
         (True, [0])
         """
         seed = _validation.seed(random_state)
+        _sources.require(self.gram, 0.0, "the light trap")
         self._refuse_conflicts()
         return LightTrap(
             **_core.light_trap(
@@ -179,7 +185,7 @@ class InteriorMixin:
         ValueError
             If a setting is out of range, or with a free bias only one label occurs.
         MemoryError
-            If there is no room for the factor of the examples that matter.
+            If there is no room for the factor of the examples that matter, or for rows on demand.
 
         Warns
         -----
@@ -211,7 +217,8 @@ class InteriorMixin:
         if settings.free_bias and (self.y == self.y[0]).all():
             raise ValueError(f"y must hold both labels with a free bias; got only {int(self.y[0])}")
         free = _sources.most_free(self.gram, self.offset, self.softness)
-        _memory.require(4.0 * free * free, f"the factor of at most {free} examples that matter")
+        what = f"the factor of at most {free} examples that matter"
+        _sources.require(self.gram, 4.0 * free * free, what)
         try:
             found = _core.max_margin(
                 self.gram,

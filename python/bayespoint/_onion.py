@@ -317,12 +317,16 @@ class OnionMixin:
         rows, columns = (errors + 1 for errors in settings.max_errors)
         result = 2 * 8.0 * rows * columns * m
         factor = 2 * 8.0 * m * m if settings.method == "exact" else 0.0
-        _memory.require(
+        _sources.require(
+            self.gram,
             pieces + result + factor,
-            f"the onion with max_errors={settings.max_errors} ({_memory.readable(pieces)} for "
-            f"{settings.n_trajectories} trajectories in {n_layers} layers of {m} coefficients, "
-            f"{_memory.readable(result)} for the table, {_memory.readable(factor)} for a factor "
-            "of the Gram matrix)",
+            f"the onion with max_errors={settings.max_errors}",
+            [
+                f"{_memory.readable(pieces)} for {settings.n_trajectories} trajectories in "
+                f"{n_layers} layers of {m} coefficients",
+                f"{_memory.readable(result)} for the table",
+                f"{_memory.readable(factor)} for a factor of the Gram matrix",
+            ],
         )
         run = _core.onion(
             self.gram,

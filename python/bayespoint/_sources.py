@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -241,9 +242,15 @@ def require_matrix(gram: Gram, what: str) -> None:
     )
 
 
-def required(gram: Gram) -> float:
-    """Return the bytes that the engine takes for its rows beside what is there already."""
-    return gram.required if isinstance(gram, KernelRows) else 0.0
+def require(gram: Gram, n_bytes: float, what: str, parts: Sequence[str] = ()) -> None:
+    """Raise MemoryError if there is no room for `n_bytes` and what the engine takes for rows.
+
+    `what` says what the memory is for, `parts` how much of it for what.
+    """
+    rows = gram.required if isinstance(gram, KernelRows) else 0.0
+    if rows:
+        parts = [*parts, f"{_memory.readable(rows)} for rows on demand"]
+    _memory.require(n_bytes + rows, f"{what} ({', '.join(parts)})" if parts else what)
 
 
 def product(c: Floats, gram: Gram) -> Floats:

@@ -187,11 +187,13 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         A bounce at a row that is kept costs what it costs with a matrix; another one
         O(m n_features). With the linear kernel, 1000 examples or more and at least 8 for each
         feature, geodesic billiards look only at the walls that the ball may reach soon and read no
-        rows: the same walls, several times faster. Now and then all plane coordinates are
-        computed anew: for explicit features at O(m n_features), for other kernels by a sweep
-        through all rows. What needs a factor of the matrix is refused: refresh="full",
-        scattering="cosine" and a scatterer in `sample`, `correlation_length`, `log_volume` and
-        `evidence`, and the exact `onion`.
+        rows: the same walls, of which twenty times fewer are looked at where version space is
+        small. Where more than a quarter of them is near, as in many dimensions or with a softness
+        of more than a little, they look at all until they are next laid anew. Now and then all
+        plane coordinates are computed anew: for explicit features at O(m n_features), for other
+        kernels by a sweep through all rows. What needs a factor of the matrix is refused:
+        refresh="full", scattering="cosine" and a scatterer in `sample`, `correlation_length`,
+        `log_volume` and `evidence`, and the exact `onion`.
 
         Examples
         --------
@@ -440,13 +442,15 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             what = "refresh='full'" if settings.refresh == "full" else "to scatter a ball"
             _sources.require_matrix(self.gram, what)
         factor = 2 * 8.0 * m * m * ((settings.refresh == "full") + scatters)
-        rows = _sources.required(self.gram)
-        computed = f"{_memory.readable(rows)} for rows on demand, " if rows else ""
-        _memory.require(
-            draws + factor + rows,
-            f"sampling with refresh={refresh!r} ({_memory.readable(factor)} for a factor of the "
-            f"Gram matrix, {computed}{_memory.readable(draws)} for {settings.n_trajectories} x "
-            f"{settings.n_draws} draws of {m} coefficients)",
+        _sources.require(
+            self.gram,
+            draws + factor,
+            f"sampling with refresh={refresh!r}",
+            [
+                f"{_memory.readable(factor)} for a factor of the Gram matrix",
+                f"{_memory.readable(draws)} for {settings.n_trajectories} x {settings.n_draws} "
+                f"draws of {m} coefficients",
+            ],
         )
         run = _core.run(
             self.gram,

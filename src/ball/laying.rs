@@ -241,10 +241,9 @@ impl Ball {
     /// keeps its digits.
     pub(crate) fn lay_here(&mut self, gram: &Gram<'_>) {
         let (position, direction) = self.frame.unfold(0.0);
-        let mind_near = self.near.is_some();
         self.wake(gram);
         self.lay_frame(position, direction);
-        if mind_near {
+        if self.minds_near {
             self.look(gram);
         }
     }

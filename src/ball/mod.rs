@@ -91,7 +91,7 @@ impl Ball {
     }
 
     /// Minds only walls that are near from here on, if there are features far fewer than planes. The ball meets the same
-    /// walls; an event costs what the near ones do.
+    /// walls; an event costs what the near ones do. Where too many are near it minds them all, until it is laid anew.
     pub fn mind_near(&mut self, gram: &Gram<'_>) {
         let Some(features) = gram.features() else { return };
         let d = features.points().dimension();
@@ -99,6 +99,11 @@ impl Ball {
         if self.minds_near && self.near.is_none() {
             self.look(gram);
         }
+    }
+
+    /// True while the ball minds near walls alone.
+    pub fn minds_near(&self) -> bool {
+        self.near.is_some()
     }
 
     /// Minds all walls again, and brings all plane coordinates up to date.
@@ -190,23 +195,18 @@ impl Ball {
     pub fn fly(&mut self, gram: &Gram<'_>, angle: f64) {
         let (sin, cos) = angle.sin_cos();
         self.frame.turn(angle, (cos, sin));
-        let wall = self.pass(gram, (angle, (cos, sin)), &[]);
+        let wall = self.pass(gram, (cos, sin), &[]);
         self.sight(gram, wall);
     }
 
     /// One event: rotates the coordinates of the planes that are minded, adds multiples of rows to their directions, and
     /// returns the next wall. See [`pass::advance`].
     #[inline(always)]
-    fn pass(
-        &mut self,
-        gram: &Gram<'_>,
-        (angle, rotation): (f64, (f64, f64)),
-        kicks: &[(usize, f64)],
-    ) -> NextWall {
+    fn pass(&mut self, gram: &Gram<'_>, rotation: (f64, f64), kicks: &[(usize, f64)]) -> NextWall {
         if let Some(near) = &mut self.near
             && let Some(features) = gram.features()
         {
-            return near.pass(gram, features, (angle, rotation), kicks);
+            return near.pass(gram, features, &self.frame, rotation, kicks);
         }
         let (arch, f, g) = (gram.arch(), &mut self.f, &mut self.g);
         let lift = gram.offset() * kicks.iter().map(|kick| kick.1).sum::<f64>();
@@ -254,7 +254,7 @@ impl Ball {
         let angle = self.to_wall;
         self.frame.turn(angle, (cos, sin));
         self.set(plane, self.f[plane], f64::NAN);
-        let wall = self.pass(gram, (angle, (cos, sin)), &[(plane, impulse)]);
+        let wall = self.pass(gram, (cos, sin), &[(plane, impulse)]);
         self.kick(gram, plane, impulse);
         self.leave(gram, plane, side, speed, wall);
         Reflection { plane, impulse }
@@ -268,7 +268,7 @@ impl Ball {
         let angle = self.to_wall;
         self.frame.turn(angle, (cos, sin));
         self.set(plane, self.f[plane], f64::NAN);
-        let wall = self.pass(gram, (angle, (cos, sin)), &[]);
+        let wall = self.pass(gram, (cos, sin), &[]);
         self.leave(gram, plane, -side, speed, wall);
         plane
     }
@@ -286,8 +286,10 @@ impl Ball {
             ((side * (f * cos + g * sin)).max(0.0).copysign(side), g * cos - f * sin)
         };
         let ((f_k, g_k), (f_l, g_l)) = (turned(k), turned(l));
-        let k_kl =
-            if self.near.is_some() { gram.entry(k, l) } else { gram.row(k).at(l) + gram.offset() };
+        let k_kl = match (&self.near, gram.features()) {
+            (Some(_), Some(features)) => Near::inner(gram, features, k, l),
+            _ => gram.row(k).at(l) + gram.offset(),
+        };
         let (k_kk, k_ll) = (gram.diagonal(k), gram.diagonal(l));
         // |u|² = f_l (f_l K_kk - f_k K_kl) + f_k (f_k K_ll - f_l K_kl). For nearly parallel planes the differences
         // cancel, and what is lost in them would be lost in |v|.
@@ -302,7 +304,7 @@ impl Ball {
         self.frame.turn(angle, (cos, sin));
         self.set(k, self.f[k], f64::NAN);
         self.set(l, self.f[l], f64::NAN);
-        let wall = self.pass(gram, (angle, (cos, sin)), &[(k, at_k), (l, at_l)]);
+        let wall = self.pass(gram, (cos, sin), &[(k, at_k), (l, at_l)]);
         let (g_k, g_l) = (g_k + at_k * k_kk + at_l * k_kl, g_l + at_k * k_kl + at_l * k_ll);
         self.set(k, f_k, g_k);
         self.set(l, f_l, g_l);
@@ -423,7 +425,7 @@ impl Ball {
             self.near = Some(near);
             return;
         }
-        let wall = self.pass(gram, (0.0, (1.0, 0.0)), &[]);
+        let wall = self.pass(gram, (1.0, 0.0), &[]);
         self.sight(gram, wall);
     }
 
@@ -439,17 +441,21 @@ impl Ball {
         self.face(gram, wall);
     }
 
-    /// Takes the wall that comes next, or looks for it in new lists of near walls, where it is farther away than the present
-    /// ones reach.
+    /// Takes the wall that comes next, or looks for it in new lists of near walls, where others may come before it.
     #[inline(always)]
     fn face(&mut self, gram: &Gram<'_>, wall: NextWall) {
         (self.wall, self.to_wall) = (wall, wall.angle());
         if let Some(near) = &mut self.near
-            && self.to_wall > near.reach()
+            && !near.sees(self.wall)
             && let Some(features) = gram.features()
         {
             self.wall = near.renew(gram, features, &self.frame, &self.f);
             self.to_wall = self.wall.angle();
+            if near.is_in_vain() {
+                self.wake(gram);
+                let wall = self.pass(gram, (1.0, 0.0), &[]);
+                self.sight(gram, wall);
+            }
         }
     }
 }

@@ -287,7 +287,7 @@ impl Source for KernelRows {
     }
 
     fn part(&self, chosen: &[usize]) -> Arc<dyn Source> {
-        let panels = self.panels.part(chosen.iter().copied());
+        let panels = self.panels.part(chosen);
         let KernelValues { kernel, factor, .. } = self.values;
         let rows = Self::over(panels, kernel, factor, self.cache.capacity());
         Arc::new(rows.expect("a part of what has been checked"))

@@ -124,13 +124,30 @@ impl Panels {
     }
 
     /// Some of the points, by their numbers.
-    pub(crate) fn part(&self, chosen: impl ExactSizeIterator<Item = usize>) -> Self {
-        let mut chosen = chosen;
-        Self::new(chosen.len(), self.d, |_, point| {
-            if let Some(i) = chosen.next() {
-                point.iter_mut().zip(self.point(i)).for_each(|(x, own)| *x = own);
+    pub(crate) fn part(&self, chosen: &[usize]) -> Self {
+        let mut part = Self { values: Vec::new(), m: 0, d: self.d };
+        part.take(self, chosen);
+        part
+    }
+
+    /// Takes some of the points of others in the place of its own, by their numbers.
+    pub(crate) fn take(&mut self, others: &Self, chosen: &[usize]) {
+        let size = WIDTH * self.d;
+        self.m = chosen.len();
+        // Those that fill the last panel up are copies of its first point.
+        self.values.resize(self.m.div_ceil(WIDTH) * size, 0.0);
+        for (chosen, panel) in chosen.chunks(WIDTH).zip(self.values.chunks_exact_mut(size)) {
+            let mut begins = [0; WIDTH];
+            for (lane, begin) in begins.iter_mut().enumerate() {
+                let i = chosen.get(lane).unwrap_or(&chosen[0]);
+                *begin = i / WIDTH * size + i % WIDTH;
             }
-        })
+            for (k, coordinates) in panel.chunks_exact_mut(WIDTH).enumerate() {
+                for (x, begin) in coordinates.iter_mut().zip(begins) {
+                    *x = others.values[begin + k * WIDTH];
+                }
+            }
+        }
     }
 
     /// The squared lengths of all points, filled up to whole panels, with the bits of the sweeps.

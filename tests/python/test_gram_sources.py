@@ -301,6 +301,16 @@ def test_no_room_for_the_cache(monkeypatch):
         VersionSpace.from_features(X, y)
     space = VersionSpace.from_features(X, y, cache_size=4.0)
     monkeypatch.setattr(_memory.psutil, "virtual_memory", lambda: memory(3 * 2**20))
+    calls = {
+        "sample": lambda: space.sample(random_state=0),
+        "feasible_point": lambda: space.feasible_point(random_state=0),
+        "light_trap": lambda: space.light_trap(random_state=0),
+        "max_margin": space.max_margin,
+        "onion": lambda: space.onion((1, 1), method="projected", random_state=0),
+    }
+    for name, call in calls.items():
+        with pytest.raises(MemoryError, match="for rows on demand"):
+            pytest.fail(f"{name} went on: {call()!r}")
     with pytest.raises(MemoryError, match="for rows on demand"):
         space.sample()
 

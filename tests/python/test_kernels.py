@@ -91,6 +91,47 @@ def test_memory_beyond_the_matrix_is_small(kernel):
     assert peak < 1.25 * gram.nbytes
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "kernel", [kernels.RBF(2.0), kernels.Matern(1.5), lambda X, Y: X @ Y.T + 1e-9 * len(Y)]
+)
+def test_a_matrix_filled_in_place(kernel, dtype, monkeypatch):
+    X = np.random.default_rng(3).standard_normal((50, 4))
+    exact = kernels.evaluate(kernel, X)
+    monkeypatch.setattr(kernels._matrix, "_BLOCK", 16)
+    gram = kernels.gram_matrix(X, kernel, dtype=dtype)
+    assert gram.dtype == dtype
+    assert gram.flags.c_contiguous
+    np.testing.assert_allclose(gram, exact, atol=1e-6 if dtype == np.float32 else 1e-7)
+    # The last kernel is not symmetric where blocks differ in size, the matrix is.
+    np.testing.assert_array_equal(gram, gram.T)
+
+
+def test_a_matrix_in_place_is_symmetric_where_the_kernel_is_not():
+    def kernel(X, Y):
+        return X @ Y.T + np.triu(np.full((len(X), len(Y)), 1e-12))
+
+    gram = kernels.gram_matrix(np.eye(5), kernel, dtype=np.float64)
+    np.testing.assert_array_equal(gram, gram.T)
+
+
+def test_a_matrix_in_place_is_checked(monkeypatch):
+    X = np.ones((40, 2))
+    with pytest.raises(ValueError, match=r"dtype must be np\.float32 or np\.float64; got int64"):
+        kernels.gram_matrix(X, kernels.Linear(), dtype=np.int64)
+    with pytest.raises(ValueError, match="at least one example"):
+        kernels.gram_matrix(X[:0], kernels.Linear())
+    with pytest.raises(ValueError, match="must be finite"):
+        kernels.gram_matrix(X * np.nan, kernels.Linear())
+    strings = ["abc", "abd", "xyz"]
+    spectrum = kernels.Spectrum(2)
+    np.testing.assert_array_equal(kernels.gram_matrix(strings, spectrum), spectrum(strings))
+    monkeypatch.setattr(kernels._matrix._memory, "available", lambda: 2**20)
+    big = np.ones((1000, 1))
+    with pytest.raises(MemoryError, match="the kernel matrix of 1000 examples"):
+        kernels.gram_matrix(big, kernels.Linear())
+
+
 def test_names():
     assert kernels.resolve("linear", X) == kernels.Linear()
     assert kernels.resolve("poly", X) == kernels.Polynomial(degree=3, coef0=1.0)

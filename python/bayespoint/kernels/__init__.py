@@ -34,6 +34,7 @@ from bayespoint.kernels._algebra import (
     replace,
     requires_vectors,
 )
+from bayespoint.kernels._matrix import gram_matrix
 from bayespoint.kernels._protocol import Floats, Inputs, Kernel, Parameter
 from bayespoint.kernels._structured import SetIntersection, Spectrum
 from bayespoint.kernels._vectors import (
@@ -66,6 +67,7 @@ __all__ = [
     "derivatives",
     "diagonal",
     "evaluate",
+    "gram_matrix",
     "normalize",
     "parameters",
     "replace",
