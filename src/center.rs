@@ -1,5 +1,6 @@
 //! The center of mass and its error, from the arc integrals of batches of several trajectories.
 
+use crate::conditional::Smoother;
 use crate::control::Control;
 use crate::dot;
 use crate::error::Result;
@@ -12,6 +13,8 @@ pub(crate) struct Batch {
     pub integral: Vec<f64>,
     /// Radians.
     pub length: f64,
+    /// Integral of the densities at the walls, shape (m,), until the integral is one of conditional means.
+    pub densities: Option<Vec<f64>>,
     /// Plane coordinates of the integral, shape (m,), once they were needed.
     pub field: Option<Vec<f64>>,
 }
@@ -22,6 +25,14 @@ impl Batch {
         let add = |a: &mut Vec<f64>, b: &[f64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
         add(&mut self.integral, &other.integral);
         self.length += other.length;
+        self.densities = match (self.densities, &other.densities) {
+            (Some(mut a), Some(b)) => {
+                add(&mut a, b);
+                Some(a)
+            }
+            (None, None) => None,
+            _ => unreachable!("the pieces of a path are smoothed together"),
+        };
         self.field = match (self.field, &other.field) {
             (Some(mut a), Some(b)) => {
                 add(&mut a, b);
@@ -43,6 +54,22 @@ pub(crate) fn join_pairs(batches: &mut Vec<Batch>) {
             None => first,
         });
     }
+}
+
+/// Makes the integrals of all batches with densities those of conditional means.
+pub(crate) fn smooth(
+    smoother: &Smoother<'_>,
+    batches: &mut [Batch],
+    control: &Control,
+) -> Result<()> {
+    let mut integrals: Vec<(&mut Vec<f64>, Vec<f64>)> = batches
+        .iter_mut()
+        .filter_map(|batch| {
+            let densities = batch.densities.take()?;
+            Some((&mut batch.integral, densities))
+        })
+        .collect();
+    smoother.smooth(&mut integrals, control)
 }
 
 /// Computes the plane coordinates of all batches that lack them, in one sweep through the matrix.
@@ -201,7 +228,7 @@ mod tests {
                         }
                         place[0] = 1.0;
                         let integral = place.to_vec();
-                        Batch { field: Some(integral.clone()), integral, length: 1.0 }
+                        Batch { field: Some(integral.clone()), integral, length: 1.0, densities: None }
                     })
                     .collect()
             })

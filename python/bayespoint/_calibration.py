@@ -21,7 +21,6 @@ import numpy as np
 from scipy import optimize, special
 
 from bayespoint._validation import Floats, Labels
-from bayespoint.predictive import Factor
 from bayespoint.results import BilliardResult
 
 LARGEST = 1000
@@ -91,18 +90,19 @@ class Watched:
             self.heights.append(values)
             self.draws.append(draws[:, self.examples])
 
-    def factors(self, factor: Factor) -> Floats:
-        """Return the (n_problems,) factors on decision values, from the matrix's own factor."""
+    def factors(self, inverse_diagonal: Floats) -> Floats:
+        """Return the (n_problems,) factors on decision values.
+
+        Parameters
+        ----------
+        inverse_diagonal : ndarray of shape (m,)
+            Diagonal of the inverse of the matrix with offset and softness.
+        """
         found = np.ones(len(self.labels))
-        # In a singular matrix the others decide about an example: there is nothing to learn.
-        if factor.pivots is not None:
-            return found
-        units = np.zeros((len(self.examples), factor.rank))
-        units[np.arange(len(self.examples)), self.examples] = 1.0
-        precision = factor.explained(units)
+        precision = inverse_diagonal[self.examples]
         for k, labels in enumerate(self.labels):
             z = leave_one_out(
-                self.heights[k], self.draws[k], precision, labels, self.noise, factor.rank
+                self.heights[k], self.draws[k], precision, labels, self.noise, len(inverse_diagonal)
             )
             found[k] = best_factor(z, labels, self.noise)
         return found

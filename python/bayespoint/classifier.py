@@ -314,12 +314,19 @@ class BayesPointClassifier(
         self._evidence_seed = settings.seed % 2**32
         self._log_evidence = None
         self._set_constant_diagonal(gram)
-        self._play(gram, labels, softness, settings)
+        inverse = None
+        if self.dynamics == "geodesic":
+            factor = predictive.factorize(gram, settings.offset, softness)
+            if factor.invertible:
+                inverse = factor, factor.inverse_diagonal()
+            else:  # made anew, in the place of the matrix, when that is not needed any more
+                del factor
+        self._play(gram, labels, softness, settings, inverse)
         calibrate = settings.calibrate
         if calibrate is None:
             calibrate = self.tuning_ is not None
         watched = None
-        if calibrate:
+        if calibrate and softness.min() > 0:
             watched = _calibration.Watched(
                 gram,
                 settings.offset,
@@ -329,10 +336,16 @@ class BayesPointClassifier(
                 self.label_noise_,
                 settings.seed % 2**32,
             )
-        self._factor = predictive.factorize(gram, settings.offset, softness, overwrite=own)
-        self.calibration_ = (
-            np.ones(len(labels)) if watched is None else watched.factors(self._factor)
+        self._factor = (
+            predictive.factorize(gram, settings.offset, softness, overwrite=own)
+            if inverse is None
+            else inverse[0]
         )
+        self.calibration_ = np.ones(len(labels))
+        # In a singular matrix the others decide about an example: there is nothing to learn.
+        if watched is not None and self._factor.pivots is None:
+            diagonal = self._factor.inverse_diagonal() if inverse is None else inverse[1]
+            self.calibration_ = watched.factors(diagonal)
         return self
 
     def _weights(self, y: Any) -> Floats:
@@ -353,7 +366,7 @@ class BayesPointClassifier(
         draws = 8.0 * m * (problems + 1) * int(self.n_trajectories) * int(self.n_draws)
         # The last factor takes the place of a matrix that is ours. A borrowed one stays, but it
         # is there already.
-        matrices = 3 if self.refresh == "full" else 1
+        matrices = 3 if self.refresh == "full" else 1 + (self.dynamics == "geodesic")
         if self.calibration is not None:
             draws += _calibration.size(m, problems, int(self.n_trajectories) * int(self.n_draws))
         _memory.require(
@@ -376,6 +389,7 @@ class BayesPointClassifier(
         problems: Labels,
         softness: Floats,
         settings: _settings.FitSettings,
+        inverse: tuple[predictive.Factor, Floats] | None,
     ) -> None:
         """Play the billiard of each binary problem and keep what it found."""
         two = len(self.classes_) == 2
@@ -386,7 +400,9 @@ class BayesPointClassifier(
         transparency = (second / (1 - first), first / (1 - second))
         results = []
         for labels, label, seed in zip(problems, names, seeds.tolist(), strict=True):
-            space = VersionSpace._over(gram, labels, softness=softness, offset=settings.offset)
+            space = VersionSpace._over(
+                gram, labels, softness=softness, offset=settings.offset, inverse=inverse
+            )
             name = f"class {label}"
             result = space.sample(
                 n_trajectories=self.n_trajectories,
@@ -395,6 +411,7 @@ class BayesPointClassifier(
                 dynamics=self.dynamics,
                 transparency=transparency,
                 refresh=self.refresh,
+                average="auto" if inverse is None else "conditional",
                 n_jobs=self.n_jobs,
                 random_state=seed,
                 callback=_Progress(name) if settings.verbose > 1 else None,

@@ -155,7 +155,7 @@ class BilliardResult:
     @classmethod
     def from_run(cls, run: Mapping[str, Any], average: str) -> Self:
         """Return the result of an engine's run with `average` as center."""
-        centers = {"arc": "center", "impulse": "impulse_center"}
+        centers = {"arc": "center", "impulse": "impulse_center", "conditional": "center"}
         functionals = run["functionals"]
         both = np.concatenate([functionals, functionals**2], axis=2)
         given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
