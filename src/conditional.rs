@@ -155,29 +155,16 @@ impl<'a> Smoother<'a> {
         Ok(Self { inverse, share: inverse.share(control)?, length })
     }
 
-    /// Moves the dual coefficients of integrals of the position to those of its conditional means, given the integrals of
-    /// r: `c + s Q D⁻¹ (r - c)`.
-    pub(crate) fn smooth(
-        &self,
-        integrals: &mut [(&mut Vec<f64>, Vec<f64>)],
-        control: &Control,
-    ) -> Result<()> {
-        let inverse = &self.inverse;
-        let mut moves: Vec<Vec<f64>> = integrals
-            .iter_mut()
-            .map(|(dual, densities)| {
-                let mut step = std::mem::take(densities);
-                for ((r, c), q) in step.iter_mut().zip(dual.iter()).zip(inverse.diagonal) {
-                    *r = self.share * (*r - c) / q;
-                }
-                step
-            })
-            .collect();
-        inverse.solve(&mut moves, control)?;
-        for ((dual, _), step) in integrals.iter_mut().zip(&moves) {
-            dot::axpy(inverse.arch, 1.0, step, dual);
-        }
-        Ok(())
+    /// What the plane coordinates of the integral of the position with dual coefficients c change by when it is moved to
+    /// that of its conditional means, given the integral of r: `s D⁻¹ (r - c)`.
+    pub(crate) fn step(&self, dual: &[f64], densities: &[f64]) -> Vec<f64> {
+        let walls = densities.iter().zip(dual).zip(self.inverse.diagonal);
+        walls.map(|((r, c), q)| self.share * (r - c) / q).collect()
+    }
+
+    /// From changes of plane coordinates to those of dual coefficients.
+    pub(crate) fn solve(&self, changes: &mut [Vec<f64>], control: &Control) -> Result<()> {
+        self.inverse.solve(changes, control)
     }
 }
 

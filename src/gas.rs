@@ -43,6 +43,8 @@ const GAUGE_REFRESH: f64 = 1.0;
 /// First piece of path of a run without a given length: radians, and arrivals where version space is small.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
 const PIECE_ARRIVALS: f64 = 1_000.0;
+/// Independent vectors that a path must be worth before its center is good enough, for each draw to keep.
+const SHARE_OF_DRAWS: f64 = 0.25;
 /// Looks at the densities at the walls in such a piece.
 const LOOKS: f64 = 8.0;
 
@@ -97,7 +99,7 @@ impl<'s, D: Dynamics> Runner<'s, D> {
             if length > 0.0 {
                 let integral = self.trajectory.ball_mut().take_arc_integral();
                 let densities = self.densities.as_mut().map(|d| d.take(length));
-                self.batches.push(Batch { integral, length, densities, field: None });
+                self.batches.push(Batch { integral, length, densities, plain: None, field: None });
             }
             if self.trajectory.tally().path < path || path >= limit.path {
                 break;
@@ -189,8 +191,7 @@ pub fn run_with(
             Ok(outcome)
         }
         Motion::Scattered { cosine, scatterer } => {
-            let (refresh, settled) =
-                settle(space, settings, None, &crew, &mut runners, control)?;
+            let (refresh, settled) = settle(space, settings, None, &crew, &mut runners, control)?;
             let dynamics = Scattered::new(Arc::new(Factor::new(space.gram(), control)?), cosine);
             let (dynamics, path) =
                 with_scatterer(space, dynamics, scatterer, &crew, &mut runners, control)?;
@@ -493,10 +494,11 @@ fn measure<D: Dynamics>(
         let at_end = runners.iter().all(|runner| runner.trajectory.tally().path >= length);
         if let Some(tol) = settings.tol {
             let center = estimate(crew, runners, control)?;
+            let enough = worth(settings, runners);
             control.report(totals(runners).0 / runners.len() as f64, center.error);
             // A flipper goes on from a center of its own: what its halves differ by does not pass.
             let flips = matches!(settings.motion, Motion::Flipper { .. });
-            if center.error <= tol && (center.mixed || flips) {
+            if center.error <= tol && (center.mixed || flips) && enough {
                 return Ok(StopReason::Tol);
             }
         }
@@ -520,6 +522,20 @@ fn measure<D: Dynamics>(
             unit *= 2.0;
         }
     }
+}
+
+/// Whether the path is worth a fair share of the draws to keep, where the center needs less.
+fn worth<D: Dynamics>(settings: &Settings, runners: &mut [Runner<'_, D>]) -> bool {
+    if runners.iter().all(|runner| runner.densities.is_none()) {
+        return true;
+    }
+    let lists: Vec<Vec<Batch>> =
+        runners.iter_mut().map(|runner| std::mem::take(&mut runner.batches)).collect();
+    let worth = center::worth(watched_space(runners).gram(), &lists);
+    for (runner, list) in runners.iter_mut().zip(lists) {
+        runner.batches = list;
+    }
+    worth >= SHARE_OF_DRAWS * (settings.n_trajectories * settings.n_draws) as f64
 }
 
 fn watched_space<'s, D: Dynamics>(runners: &[Runner<'s, D>]) -> &'s VersionSpace<'s> {

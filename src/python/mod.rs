@@ -178,9 +178,8 @@ fn run<'py>(
             return Err(Error::invalid("factor", "one of the two", wanted).into());
         }
     };
-    let outcome = space.call(py, callback, |space, control| {
-        gas::run_with(space, &settings, inverse, control)
-    })?;
+    let outcome = space
+        .call(py, callback, |space, control| gas::run_with(space, &settings, inverse, control))?;
     to_dict(py, outcome, n_trajectories)
 }
 
