@@ -37,6 +37,10 @@ Z at which to stop, nats."""
 _FLAT = 1e-10
 """Smallest precision of a site or cavity that must be positive."""
 
+_KNOWN = 1e-7
+"""Share of its variance that a site of this precision takes: of less, rounding leaves too little to
+tell what remains."""
+
 _SMALLEST = 1e-14
 """Smallest variance that rounding leaves of one."""
 
@@ -88,13 +92,20 @@ class _Posterior:
             matrix *= root[:, None]
             matrix.flat[:: len(root) + 1] += 1.0
             self.root = root
-            self.factor = linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
-            half = linalg.solve_triangular(
-                self.factor, gram * root[:, None], lower=True, check_finite=False
-            )
-            self.variance = gram.diagonal() - np.einsum("ij,ij->j", half, half)
-            self.mean = gram @ sites.shift - half.T @ (half @ sites.shift)
-            self.half_log_det = float(np.log(self.factor.diagonal()).sum())
+            self.inverse = _inverse_factor(matrix)
+            # K - K S^1/2 B^-1 S^1/2 K with B = I + S^1/2 K S^1/2 is S^-1/2 (I - B^-1) S^-1/2.
+            known = 1.0 - np.einsum("ij,ij->j", self.inverse, self.inverse)
+            self.variance = known / sites.precision
+            rounded = np.flatnonzero(known < _KNOWN)
+            if len(rounded):
+                half = linalg.blas.dtrmm(
+                    1.0, self.inverse, (gram[rounded] * root).T, lower=1, overwrite_b=1
+                )
+                squares = np.einsum("ij,ij->j", half, half)
+                self.variance[rounded] = gram.diagonal()[rounded] - squares
+            prior = gram @ sites.shift
+            self.mean = prior - gram @ (root * self._solve(root * prior))
+            self.half_log_det = -float(np.log(self.inverse.diagonal()).sum())
             self.proper = True
             np.maximum(self.variance, _SMALLEST * gram.diagonal(), out=self.variance)
             return
@@ -112,15 +123,36 @@ class _Posterior:
         self.half_log_det = float(0.5 * np.log(np.abs(pivots)).sum())
         self.proper = bool(negative % 2 == 0 and self.variance.min() > 0)
 
+    def _solve(self, right: Floats) -> Floats:
+        """Return B^-1 times a vector."""
+        half = linalg.blas.dtrmv(self.inverse, right, lower=1)
+        solved: Floats = linalg.blas.dtrmv(self.inverse, half, lower=1, trans=1, overwrite_x=1)
+        return solved
+
     def between_sites(self) -> Floats:
         """Return (K + S^-1)^-1."""
         if self.log_concave:
-            inverse = linalg.cho_solve((self.factor, True), np.diag(self.root), check_finite=False)
+            inverse, _ = linalg.lapack.dlauum(self.inverse, lower=1)
+            # The half above the diagonal is not written.
+            inverse += np.tril(inverse, -1).T
+            inverse *= self.root
             inverse *= self.root[:, None]
         else:
             inverse = linalg.lu_solve(self.lu, np.eye(len(self.mean)), check_finite=False)
             inverse *= self.sites.precision[:, None]
         return np.asarray(inverse)
+
+
+def _inverse_factor(matrix: Floats) -> Floats:
+    """Return L^-1 of the factor L of a symmetric matrix, whose place it takes."""
+    # The transpose of an array in C order is what LAPACK overwrites without a copy.
+    factor, info = linalg.lapack.dpotrf(matrix.T, lower=1, clean=1, overwrite_a=1)
+    if info == 0:
+        factor, info = linalg.lapack.dtrtri(factor, lower=1, overwrite_c=1)
+    if info != 0:
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    inverse: Floats = factor
+    return inverse
 
 
 @np.errstate(over="ignore", divide="ignore", invalid="ignore")
