@@ -31,8 +31,8 @@ _SWEEPS = 60
 _DAMPING = 0.8
 _DAMPING_NOISY = 0.5
 _CHANGE = 1e-4
-"""Sweeps at most (with label noise twice as many), share of a new site taken over, and change of ln
-Z at which to stop, nats."""
+"""Sweeps at most (with label noise twice as many), share of a new site taken over where all of it
+does not settle, and change of ln Z at which to stop, nats."""
 
 _FLAT = 1e-10
 """Smallest precision of a site or cavity that must be positive."""
@@ -164,6 +164,7 @@ def approximate(
     noise: tuple[float, float] = (0.0, 0.0),
     sites: Sites | None = None,
     derivatives: bool = False,
+    change: float = _CHANGE,
 ) -> Approximation:
     """Return the expectation-propagation evidence of labels.
 
@@ -181,6 +182,8 @@ def approximate(
         Where to start; flat sites by default. Not changed.
     derivatives : bool, default=False
         Compute `by_gram` too.
+    change : float, default=1e-4
+        Change of the evidence from one sweep to the next at which to stop, nats.
 
     Returns
     -------
@@ -196,10 +199,11 @@ def approximate(
     sites = Sites.flat(m) if sites is None else Sites(sites.precision.copy(), sites.shift.copy())
     noisy = any(noise)
     lowest = -np.inf if noisy else _FLAT
-    damping = _DAMPING_NOISY if noisy else _DAMPING
+    damping = _DAMPING_NOISY if noisy else 1.0
     floor, span = np.where(y > 0, noise[0], noise[1]), 1.0 - noise[0] - noise[1]
     log_floor = np.log(floor)
     before, value, converged = -np.inf, -np.inf, False
+    moved = np.inf
     for sweep in range(2 * _SWEEPS if noisy else _SWEEPS):
         if sweep == _SWEEPS:
             damping *= 0.5  # what swings to and fro may settle yet
@@ -236,10 +240,12 @@ def approximate(
         )
         if not np.isfinite(value):
             break
-        if abs(value - before) < _CHANGE * max(1.0, 1e-3 * abs(value)):
+        if abs(value - before) < change * max(1.0, 1e-3 * abs(value)):
             converged = True
             break
-        before = value
+        if abs(value - before) > 0.5 * moved:
+            damping = min(damping, _DAMPING)
+        before, moved = value, abs(value - before)
         rest = np.maximum(1 - cavity_variance * curvature, 1e-10)
         precision = np.maximum(curvature / rest, lowest)
         shift = (slope + cavity_mean * curvature) / rest

@@ -55,6 +55,9 @@ _STEP = 0.02
 """Step in a logarithm where a kernel gives no derivatives: its error is far above the noise of the
 evidence and far below what matters."""
 
+_CHANGE = 1e-3
+"""Change of the approximate evidence at which its sweeps end, nats."""
+
 _GAIN = 0.01
 """Nats that label noise must gain to be taken for more than none."""
 
@@ -198,6 +201,7 @@ class _Problem:
                     noise=noise,
                     sites=sites[k],
                     derivatives=derivatives,
+                    change=_CHANGE,
                 )
                 # Sites that did not settle are a bad place to start from.
                 sites[k] = one.sites if one.converged else None
