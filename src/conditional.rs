@@ -16,9 +16,9 @@
 use std::sync::{Arc, LazyLock};
 
 use pulp::Arch;
-use rand::Rng;
 use rand::rngs::ChaCha8Rng;
-use rand_distr::{ChiSquared, Distribution, StandardNormal};
+use rand::{Rng, RngExt};
+use rand_distr::{ChiSquared, Distribution, Exp1, StandardNormal};
 
 use crate::ball::Ball;
 use crate::control::Control;
@@ -29,7 +29,11 @@ use crate::mirror::Mirror;
 use crate::version_space::VersionSpace;
 
 /// Products with the inverse that find its largest eigenvalue, relative to its diagonal, well enough.
-const POWERS: usize = 12;
+const POWERS: usize = 6;
+
+/// Moves to the middle at most, and the one short enough to end there, in units of the length.
+const MOST_MOVES: usize = 30;
+const NEAR: f64 = 0.05;
 
 /// The inverse Q of a positive definite Gram matrix A, by a Cholesky factor made elsewhere.
 #[derive(Clone, Copy, Debug)]
@@ -162,6 +166,54 @@ impl<'a> Smoother<'a> {
         walls.map(|((r, c), q)| self.share * (r - c) / q).collect()
     }
 
+    /// Plane coordinates and dual coefficients of a point where every coordinate is near its own conditional mean, of a
+    /// length as Gaussian vectors have: about the center of mass, by as many solutions as it takes to be near.
+    pub(crate) fn middle(
+        &self,
+        space: &VersionSpace<'_>,
+        mirror: Mirror,
+        control: &Control,
+    ) -> Result<[Vec<f64>; 2]> {
+        let inverse = &self.inverse;
+        let mut field = vec![0.0; inverse.len()];
+        let mut dual = field.clone();
+        for _ in 0..MOST_MOVES {
+            let walls = space.labels().iter().zip(&field).zip(&dual).zip(inverse.diagonal);
+            let densities: Vec<f64> = walls
+                .map(|(((&label, f), c), q)| wall_density(label, [*f, *c, *q], 1.0, mirror))
+                .collect();
+            let step = self.step(&dual, &densities);
+            let mut change = vec![step];
+            field.iter_mut().zip(&change[0]).for_each(|(f, x)| *f += x);
+            let moved = change[0].clone();
+            inverse.solve(&mut change, control)?;
+            dual.iter_mut().zip(&change[0]).for_each(|(c, x)| *c += x);
+            let square = dot::dot(inverse.arch, &moved, &change[0]);
+            if square <= NEAR * NEAR * dot::dot(inverse.arch, &field, &dual) {
+                break;
+            }
+        }
+        Ok([field, dual])
+    }
+
+    /// Dual coefficients of a point inside all walls: every coordinate drawn given the others in the middle.
+    pub(crate) fn typical(
+        &self,
+        space: &VersionSpace<'_>,
+        [field, dual]: &[Vec<f64>; 2],
+        rng: &mut ChaCha8Rng,
+        control: &Control,
+    ) -> Result<Vec<f64>> {
+        let walls = space.labels().iter().zip(field).zip(dual).zip(self.inverse.diagonal);
+        let drawn = walls.map(|(((&label, f), c), q)| {
+            let (y, root) = (f64::from(label), q.sqrt());
+            y * above_zero(y * (f * root - c / root), rng) / root
+        });
+        let mut dual = vec![drawn.collect()];
+        self.inverse.solve(&mut dual, control)?;
+        Ok(dual.swap_remove(0))
+    }
+
     /// From changes of plane coordinates to those of dual coefficients.
     pub(crate) fn solve(&self, changes: &mut [Vec<f64>], control: &Control) -> Result<()> {
         self.inverse.solve(changes, control)
@@ -199,10 +251,7 @@ impl<'a> Densities<'a> {
         let walls = space.labels().iter().zip(ball.f()).zip(&dual);
         let walls = walls.zip(self.smoother.inverse.diagonal);
         for ((((&label, f), c), q), sum) in walls.zip(&mut self.sum) {
-            let root = q.sqrt();
-            let y = f64::from(label);
-            let z = y * length * (f * root - c / root);
-            *sum += y * root * density(z, self.mirror.of(label));
+            *sum += wall_density(label, [*f, *c, *q], length, self.mirror);
         }
         self.looks += 1.0;
     }
@@ -215,6 +264,35 @@ impl<'a> Densities<'a> {
         sum.iter_mut().for_each(|x| *x *= scale);
         self.looks = 0.0;
         sum
+    }
+}
+
+/// The density r at the wall of a plane with coordinate f, dual coefficient c and Q_ii = q, for a vector `length` times as long.
+fn wall_density(label: i8, [f, c, q]: [f64; 3], length: f64, mirror: Mirror) -> f64 {
+    let (y, root) = (f64::from(label), q.sqrt());
+    let z = y * length * (f * root - c / root);
+    y * root * density(z, mirror.of(label))
+}
+
+/// Draws from the normal law of mean z and unit variance given that it is positive.
+fn above_zero(z: f64, rng: &mut ChaCha8Rng) -> f64 {
+    if z > -0.5 {
+        loop {
+            let x: f64 = StandardNormal.sample(rng);
+            if x + z > 0.0 {
+                return x + z;
+            }
+        }
+    }
+    // The tail beyond -z, under an exponential law (Robert, "Simulation of truncated normal variables", 1995).
+    let rate = 0.5 * (-z + (z * z + 4.0).sqrt());
+    loop {
+        let step: f64 = Exp1.sample(rng);
+        let x = step / rate;
+        let miss = x - z - rate;
+        if rng.random::<f64>() <= (-0.5 * miss * miss).exp() {
+            return x;
+        }
     }
 }
 

@@ -33,9 +33,9 @@ const SETTLE_SHARE: f64 = 0.05;
 const SETTLE_ARRIVALS: u64 = 4_000;
 /// Fresh directions per radian meanwhile where they are easily drawn, arrivals for each where that is more often, and
 /// arrivals that end it then.
-const FRESH_PER_RADIAN: f64 = 1.0;
+const FRESH_PER_RADIAN: f64 = 0.5;
 const ARRIVALS_PER_FRESH: f64 = 4_000.0;
-const FRESH_ARRIVALS: u64 = 16_000;
+const FRESH_ARRIVALS: u64 = 8_000;
 /// Arrivals after which the rate of bounces is known well enough to set the rate of refreshes.
 const GAUGE_ARRIVALS: u64 = 256;
 /// Pair refreshes per radian meanwhile.
@@ -170,13 +170,14 @@ pub fn run_with(
         return point_space::outcome(space, settings, watched);
     }
     let crew = Crew::new(settings.n_threads.min(settings.n_trajectories))?;
-    let mut runners = start(space, settings, &crew, control)?;
+    let smoother =
+        inverse.map(|inverse| Smoother::new(inverse, control)).transpose()?.map(Arc::new);
+    let mut runners = start(space, settings, smoother.as_deref(), &crew, control)?;
     match settings.motion {
         Motion::Geodesic => {
             let (refresh, settled) =
                 settle(space, settings, inverse, &crew, &mut runners, control)?;
-            if let Some(inverse) = inverse {
-                let smoother = Arc::new(Smoother::new(inverse, control)?);
+            if let Some(smoother) = smoother {
                 for (i, runner) in runners.iter_mut().enumerate() {
                     let rng = light_trap::stream(settings.seed, settings.n_trajectories + i);
                     let smoother = Arc::clone(&smoother);
@@ -321,6 +322,7 @@ fn settling(settings: &Settings) -> Goal {
 fn start<'s>(
     space: &'s VersionSpace<'s>,
     settings: &Settings,
+    smoother: Option<&Smoother<'_>>,
     crew: &Crew,
     control: &Control,
 ) -> Result<Vec<Runner<'s>>> {
@@ -328,8 +330,21 @@ fn start<'s>(
         let ball = light_trap::ball_at(space, position, &mut rng, control)?;
         Ok(Trajectory::new(space, Geodesic, ball, rng))
     };
+    let middle = match smoother {
+        Some(smoother) if settings.start.is_none() => {
+            Some((smoother, smoother.middle(space, settings.mirror, control)?))
+        }
+        _ => None,
+    };
     let mut tried = crew.each(&mut vec![(); settings.n_trajectories], |i, ()| {
-        let rng = light_trap::stream(settings.seed, i);
+        let mut rng = light_trap::stream(settings.seed, i);
+        if let Some((smoother, middle)) = &middle {
+            let position = smoother.typical(space, middle, &mut rng, control)?;
+            // Rounding may put it outside of walls that are next to each other.
+            if space.contains(&position)? {
+                return at(&position, rng).map(Trapped::Caught);
+            }
+        }
         match &settings.start {
             Some(position) => at(position, rng).map(Trapped::Caught),
             None => light_trap::trap(space, settings.mirror, rng, control),
@@ -340,7 +355,11 @@ fn start<'s>(
     } else {
         None
     };
-    let caught = if settings.start.is_some() { Start::Given } else { Start::LightTrap };
+    let caught = match (&settings.start, &middle) {
+        (Some(_), _) => Start::Given,
+        (None, Some(_)) => Start::Typical,
+        (None, None) => Start::LightTrap,
+    };
     tried
         .drain(..)
         .map(|trapped| {
@@ -380,7 +399,7 @@ pub(crate) fn settled<'s>(
     crew: &Crew,
     control: &Control,
 ) -> Result<Vec<Trajectory<'s, Geodesic>>> {
-    let mut runners = start(space, settings, crew, control)?;
+    let mut runners = start(space, settings, None, crew, control)?;
     settle(space, settings, None, crew, &mut runners, control)?;
     Ok(runners.into_iter().map(|runner| runner.trajectory).collect())
 }
@@ -394,7 +413,7 @@ pub(crate) fn settled_around<'s>(
     crew: &Crew,
     control: &Control,
 ) -> Result<(Vec<Trajectory<'s, Geodesic>>, Scattered)> {
-    let mut runners = start(space, settings, crew, control)?;
+    let mut runners = start(space, settings, None, crew, control)?;
     settle(space, settings, None, crew, &mut runners, control)?;
     let (dynamics, _) = with_scatterer(space, dynamics, scatterer, crew, &mut runners, control)?;
     Ok((runners.into_iter().map(|runner| runner.trajectory).collect(), dynamics))

@@ -20,6 +20,8 @@ const PAIRS_PER_ARRIVAL: f64 = 0.1;
 const MANY_PAIRS_PER_ARRIVAL: f64 = 1.5;
 /// Full refreshes per radian.
 const FULL_PER_RADIAN: f64 = 0.3;
+/// The same where a factor was given, and with it what takes their noise out of the center.
+const FRESH_PER_RADIAN: f64 = 0.1;
 /// Examples up to which full refreshes cost next to nothing.
 const FEW: usize = 30;
 /// Examples beyond which their factor, at O(m³), costs more than they could gain.
@@ -83,7 +85,7 @@ impl<'s> Refresh<'s> {
             RefreshChoice::None => Ok(Self::None),
             RefreshChoice::Pair(Some(rate)) => Ok(Self::Pair { rate }),
             RefreshChoice::Full(rate) => full(rate.unwrap_or(FULL_PER_RADIAN)),
-            RefreshChoice::Auto if given.is_some() => full(FULL_PER_RADIAN),
+            RefreshChoice::Auto if given.is_some() => full(FRESH_PER_RADIAN),
             RefreshChoice::Auto
                 if gram.is_in_memory() && gram.len() <= if isolated { MANY } else { FEW } =>
             {

@@ -132,9 +132,10 @@ class _Posterior:
     def between_sites(self) -> Floats:
         """Return (K + S^-1)^-1."""
         if self.log_concave:
-            inverse, _ = linalg.lapack.dlauum(self.inverse, lower=1)
-            # The half above the diagonal is not written.
-            inverse += np.tril(inverse, -1).T
+            half, _ = linalg.lapack.dlauum(self.inverse, lower=1)
+            # Above the diagonal there are the zeros of the factor.
+            inverse = half + half.T
+            inverse.flat[:: len(half) + 1] *= 0.5
             inverse *= self.root
             inverse *= self.root[:, None]
         else:
