@@ -43,8 +43,10 @@ const GAUGE_REFRESH: f64 = 1.0;
 /// First piece of path of a run without a given length: radians, and arrivals where version space is small.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
 const PIECE_ARRIVALS: f64 = 1_000.0;
-/// Independent vectors that a path must be worth before its center is good enough, for each draw to keep.
+/// Independent vectors that a path must be worth for each draw to keep, before its center is good enough: a quarter of
+/// one for so many draws as decision values need, and one for each that was asked for beyond.
 const SHARE_OF_DRAWS: f64 = 0.25;
+const FEW_DRAWS: usize = 400;
 /// Looks at the densities at the walls in such a piece.
 const LOOKS: f64 = 8.0;
 
@@ -554,7 +556,9 @@ fn worth<D: Dynamics>(settings: &Settings, runners: &mut [Runner<'_, D>]) -> boo
     for (runner, list) in runners.iter_mut().zip(lists) {
         runner.batches = list;
     }
-    worth >= SHARE_OF_DRAWS * (settings.n_trajectories * settings.n_draws) as f64
+    let draws = settings.n_trajectories * settings.n_draws;
+    let few = draws.min(FEW_DRAWS);
+    worth >= SHARE_OF_DRAWS * few as f64 + (draws - few) as f64
 }
 
 fn watched_space<'s, D: Dynamics>(runners: &[Runner<'s, D>]) -> &'s VersionSpace<'s> {

@@ -1,12 +1,12 @@
 """Fits side by side: seconds beside scikit-learn's SVC and Gaussian process, as Markdown tables.
 
 ``python benches/peers/fit.py`` where bayespoint is installed. X is normal in 10 dimensions and
-y = sign(x_0 + sin(2 x_1) / 2). The first table is of fits that search their hyper-parameters: ours
-with its defaults, and ``GaussianProcessClassifier(ConstantKernel() * RBF())``. The second is of fits
-with an RBF kernel of given length scale: ours without softness to 0.1 radians, ``SVC`` with C = 1e10,
-which is as hard, and ``GaussianProcessClassifier`` without optimizer. There the true error of our
-center is its angle to that of a long run. All take turns, so that what slows the machine for a while
-slows all of them; a figure is the median over data sets.
+y = sign(x_0 + sin(2 x_1) / 2). The first table is of fits that search their hyper-parameters:
+ours with its defaults, and ``GaussianProcessClassifier(ConstantKernel() * RBF())``. The second is
+of fits with an RBF kernel of given length scale: ours without softness to 0.1 radians, ``SVC``
+with C = 1e10, which is as hard, and ``GaussianProcessClassifier`` without optimizer. There the
+true error of our center is its angle to that of a long run. All take turns, so that what slows
+the machine for a while slows all of them; a figure is the median over data sets.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessClassifier
-from sklearn.gaussian_process.kernels import RBF as Gaussian
-from sklearn.gaussian_process.kernels import ConstantKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.metrics import log_loss
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
@@ -60,7 +59,7 @@ def searching(m: int, options: argparse.Namespace) -> str:
     for seed in range(options.seeds):
         X, y, X_test, y_test = data(m, seed)
         ours = BayesPointClassifier(random_state=seed, n_jobs=options.threads)
-        rival = GaussianProcessClassifier(ConstantKernel() * Gaussian())
+        rival = GaussianProcessClassifier(ConstantKernel() * RBF())
         rows.append([fit(ours, X, y, options.repeats), fit(rival, X, y, 1)])
         rows[-1] += [loss(ours, X_test, y_test), loss(rival, X_test, y_test)]
     mine, his, my_loss, his_loss = np.median(rows, axis=0)
@@ -91,7 +90,7 @@ def given(m: int, sigma: float, options: argparse.Namespace) -> str:
         )
         rivals = [
             SVC(C=1e10, gamma=1 / (2 * sigma**2)),
-            GaussianProcessClassifier(Gaussian(sigma), optimizer=None),
+            GaussianProcessClassifier(RBF(sigma), optimizer=None),
         ]
         row = [fit(model, X, y, options.repeats) for model in (ours, *rivals)]
         rows.append([*row, *true_error(ours, X, y, options.threads)])

@@ -168,7 +168,9 @@ def sample_settings(
         tol = 0.1
     if length is None and max_bounces is None:
         max_bounces = MAX_BOUNCES
-    average = choice("average", average, ("auto", "arc", "impulse", "conditional", "midpoints", "bounces"))
+    average = choice(
+        "average", average, ("auto", "arc", "impulse", "conditional", "midpoints", "bounces")
+    )
     if average != "auto" and average not in AVERAGES[dynamics]:
         listed = ", ".join(repr(option) for option in ("auto", *AVERAGES[dynamics]))
         raise ValueError(

@@ -102,7 +102,8 @@ class BayesPointClassifier(
         How the ball flies: see :meth:`VersionSpace.sample`. Those of the papers are biased, and
         have neither label noise nor refresh.
     refresh : {"auto", "pair", "full", None}, default="auto"
-        How its direction changes in mid-air: see :meth:`VersionSpace.sample`.
+        How its direction changes in mid-air: see :meth:`VersionSpace.sample`. "auto" is "full"
+        where the kernel matrix is far from singular.
     n_jobs : int, default=None
         Threads, as joblib counts them: None is 1, -1 all processors. The result does not depend
         on it.
@@ -156,9 +157,16 @@ class BayesPointClassifier(
 
     Notes
     -----
-    The kernel matrix of the training examples is held in memory: 8 bytes times the square of
-    their number. Its Cholesky factor takes the place of the matrix after the billiard; during
-    the billiard it takes twice that beside it if `refresh` is "full".
+    The kernel matrix of the training examples and its Cholesky factor are held in memory during
+    the fit: twice 8 bytes times the square of their number; the factor stays. With the factor the
+    center is one of conditional means, which has far less noise: see `average` in
+    :meth:`VersionSpace.sample`. Where the matrix is next to singular, as without softness, or with
+    the papers' dynamics, it is the integral along the path; the factor then takes the place of
+    the matrix after the billiard, and during it takes twice that beside it if `refresh` is "full".
+
+    `n_jobs` says how many threads play the billiard. BLAS, which computes kernel matrices and
+    factors, has its own number of threads (:mod:`threadpoolctl` sets it) and never runs while the
+    billiard does; the search for hyper-parameters holds it to one.
 
     References
     ----------

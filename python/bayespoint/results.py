@@ -149,8 +149,8 @@ class BilliardResult:
     """Largest relative difference between plane coordinates as carried along and recomputed."""
 
     start: tuple[str, ...]
-    """Where each trajectory's starting point came from: ``"light_trap"``, ``"max_margin"`` or
-    ``"given"``."""
+    """Where each trajectory's starting point came from: ``"light_trap"``, ``"max_margin"``,
+    ``"typical"`` (drawn about the center, for average="conditional") or ``"given"``."""
 
     @classmethod
     def from_run(cls, run: Mapping[str, Any], average: str) -> Self:

@@ -404,6 +404,15 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
 
         Notes
         -----
+        With average="conditional" the center is that of conditional means. Given all other plane
+        coordinates, that of one example is a normal variable cut off at its wall, whose mean is
+        known at every point of the path; what is known need not be sampled. On kernel matrices
+        with softness this has a third to a fifth of the error of the plain integral: a tenth of
+        the bounces and less for the same tolerance. The path goes on until it is also worth a
+        quarter of the draws asked for (of the first 400, and all beyond). Trajectories
+        start at points drawn about the center coordinate by coordinate, and directions are
+        refreshed in full, at 0.1 per radian, if `refresh` is "auto".
+
         The same seed gives the same bits for any number of threads on one machine.
 
         On polygons (ten random planes in three dimensions), whose center of mass is known, "chord"
