@@ -168,7 +168,7 @@ def _lengths(n: int) -> list[float]:
     """Return lengths of equal weight that stand for the chi law with n degrees of freedom."""
     if n < _MANY:
         middles = (np.arange(_LENGTHS) + 0.5) / _LENGTHS
-        return np.sqrt(special.chdtri(n, 1.0 - middles)).tolist()
+        return [math.sqrt(square) for square in special.chdtri(n, 1.0 - middles)]
     mean = chi_mean(n)
     spread = math.sqrt(n - mean**2)
     return [mean - spread, mean + spread]

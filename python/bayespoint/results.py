@@ -75,7 +75,8 @@ class BilliardResult:
     small."""
 
     arc_center: NDArray[np.float64]
-    """(m,) Unit center from the exact integral of the position along the path."""
+    """(m,) Unit center from the exact integral of the position along the path, or with
+    average="conditional" of its conditional means."""
 
     impulse_center: NDArray[np.float64]
     """(m,) Unit center from the impulses the walls received: never of the sign opposite to the

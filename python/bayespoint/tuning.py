@@ -55,7 +55,7 @@ _STEP = 0.02
 """Step in a logarithm where a kernel gives no derivatives: its error is far above the noise of the
 evidence and far below what matters."""
 
-_CHANGE = 1e-3
+_CHANGE = 3e-4
 _FINE_CHANGE = 1e-4
 """Change of the approximate evidence at which its sweeps end, nats; and with label noise or without
 softness."""

@@ -365,8 +365,8 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             fresh directions. "midpoints", only with "chord" and "flipper": those
             of all flights, added on the sphere by the rule of the paper. "bounces", only with
             "flipper": the bouncing points, of equal weight. "auto" is "arc" with "geodesic", else
-            "midpoints". The result has the "arc" center (or the "conditional" one, if asked for), and the "impulse" center if there is
-            one, in any case.
+            "midpoints". The result has the "arc" center (or the "conditional" one, if asked for),
+            and the "impulse" center if there is one, in any case.
         n_jobs : int, default=None
             Threads, as joblib counts them: None is 1, -1 all processors. It does not change the
             result.
@@ -500,8 +500,8 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         computed = f"{_memory.readable(rows)} for rows on demand, " if rows else ""
         _memory.require(
             draws + factor + rows,
-            f"sampling with refresh={settings.refresh!r} ({_memory.readable(factor)} for a factor of the "
-            f"Gram matrix, {computed}{_memory.readable(draws)} for {settings.n_trajectories} x "
+            f"sampling with refresh={settings.refresh!r} ({_memory.readable(factor)} for a factor of "
+            f"the Gram matrix, {computed}{_memory.readable(draws)} for {settings.n_trajectories} x "
             f"{settings.n_draws} draws of {m} coefficients)",
         )
         return _core.run(
