@@ -500,9 +500,9 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         computed = f"{_memory.readable(rows)} for rows on demand, " if rows else ""
         _memory.require(
             draws + factor + rows,
-            f"sampling with refresh={settings.refresh!r} ({_memory.readable(factor)} for a factor of "
-            f"the Gram matrix, {computed}{_memory.readable(draws)} for {settings.n_trajectories} x "
-            f"{settings.n_draws} draws of {m} coefficients)",
+            f"sampling with refresh={settings.refresh!r} ({_memory.readable(factor)} for a factor "
+            f"of the Gram matrix, {computed}{_memory.readable(draws)} for "
+            f"{settings.n_trajectories} x {settings.n_draws} draws of {m} coefficients)",
         )
         return _core.run(
             self.gram,
