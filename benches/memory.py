@@ -1,4 +1,4 @@
-"""Peak memory beyond imports, beside 8 m^2 bytes: of `VersionSpace.sample` and of a classifier's fit.
+"""Peak memory beyond imports, in units of 8 m^2 bytes, of `VersionSpace.sample` and of a fit.
 
 ``python benches/memory.py`` where bayespoint is installed; each run is a process of its own. Short
 runs: the peak does not depend on their length. Sampling has its Gram matrix made in place; a fit

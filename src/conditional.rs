@@ -330,17 +330,17 @@ fn normal(z: f64) -> f64 {
 /// Largest argument of the table, and its entries per unit.
 const TABLE_TO: f64 = 8.0;
 const PER_UNIT: f64 = 64.0;
+const TABLE_STEPS: u32 = 1_024;
 
 static HAZARDS: LazyLock<Vec<f64>> = LazyLock::new(|| {
-    let steps = 2 * (TABLE_TO * PER_UNIT) as i32;
-    (0..=steps).map(|k| hazard_plain(f64::from(k) / PER_UNIT - TABLE_TO)).collect()
+    (0..=TABLE_STEPS).map(|k| hazard_plain(f64::from(k) / PER_UNIT - TABLE_TO)).collect()
 });
 
 /// `N(z) / Φ(z)`, to six digits and more: between the entries of a table by its derivative, `-h (z + h)`.
 fn hazard(z: f64) -> f64 {
     let place = (z + TABLE_TO) * PER_UNIT;
     // Not for NaN either.
-    if !(place >= 0.0 && place < 2.0 * TABLE_TO * PER_UNIT) {
+    if !(0.0..f64::from(TABLE_STEPS)).contains(&place) {
         return hazard_plain(z);
     }
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the table")]

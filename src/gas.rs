@@ -111,7 +111,7 @@ impl<'s, D: Dynamics> Runner<'s, D> {
     }
 }
 
-fn runner_of<'s, D>(trajectory: Trajectory<'s, D>, start: Start) -> Runner<'s, D> {
+fn runner_of<D>(trajectory: Trajectory<'_, D>, start: Start) -> Runner<'_, D> {
     Runner { trajectory, batches: Vec::new(), densities: None, start }
 }
 
