@@ -43,9 +43,9 @@ const GAUGE_REFRESH: f64 = 1.0;
 /// First piece of path of a run without a given length: radians, and arrivals where version space is small.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
 const PIECE_ARRIVALS: f64 = 1_000.0;
-/// Independent vectors that a path must be worth for each draw to keep, before its center is good enough: a quarter of
+/// Independent vectors that a path must be worth for each draw to keep, before its center is good enough: an eighth of
 /// one for so many draws as decision values need, and one for each that was asked for beyond.
-const SHARE_OF_DRAWS: f64 = 0.25;
+const SHARE_OF_DRAWS: f64 = 0.125;
 const FEW_DRAWS: usize = 400;
 /// Looks at the densities at the walls in such a piece.
 const LOOKS: f64 = 8.0;

@@ -408,8 +408,8 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         coordinates, that of one example is a normal variable cut off at its wall, whose mean is
         known at every point of the path; what is known need not be sampled. On kernel matrices
         with softness this has a third to a fifth of the error of the plain integral: a tenth of
-        the bounces and less for the same tolerance. The path goes on until it is also worth a
-        quarter of the draws asked for (of the first 400, and all beyond). Trajectories
+        the bounces and less for the same tolerance. The path goes on until it is also worth an
+        eighth of the draws asked for (of the first 400, and all beyond). Trajectories
         start at points drawn about the center coordinate by coordinate, and directions are
         refreshed in full, at 0.1 per radian, if `refresh` is "auto".
 
