@@ -121,8 +121,9 @@ EXPERIMENT ?=
 experiment: install ## a table or figure of the papers: make experiment EXPERIMENT="table-1 --quick"; alone: the list
 	@$(VENV_PYTHON) -m bayespoint.experiments $(EXPERIMENT)
 
-bench: | check-cargo ## criterion benches of the engine
+bench: | check-cargo check-python ## criterion benches of the engine, and a table of their figures
 	$(CARGO) bench $(CARGO_ARGS)
+	@$(PYTHON) benches/table.py
 
 bench-peers: install ## the classifier against scikit-learn's: a table of error, calibration and time
 	@$(VENV_PYTHON) -m bayespoint.experiments comparison $(PEERS_ARGS)

@@ -21,7 +21,7 @@ const DIMENSION: usize = 20;
 /// Bounces in a measurement.
 const BOUNCES: u64 = 100;
 /// Pairs per bounce, as they are chosen as a rule.
-const PAIRS: f64 = 0.1;
+const PAIRS: f64 = 0.05;
 
 fn normals(n: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
     StandardNormal.sample_iter(rng).take(n).collect()

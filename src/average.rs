@@ -126,8 +126,8 @@ impl LayerIntegrals {
     /// Adds the arc that a flight without events would have in `layer`, between two angles ahead of the frame's.
     #[inline]
     pub fn add_beyond(&mut self, layer: usize, from: f64, to: f64, frame: &Frame) {
-        let (theta, _, _) = frame.angle_sin_cos();
-        let ((sin, cos), (sin_to, cos_to)) = ((theta + from).sin_cos(), (theta + to).sin_cos());
+        let at = |ahead: f64| frame.sin_cos_ahead((ahead.cos(), ahead.sin()));
+        let ((sin, cos), (sin_to, cos_to)) = (at(from), at(to));
         self.path[layer] += to - from;
         self.sines[layer] += sin_to - sin;
         self.cosines[layer] += cos - cos_to;

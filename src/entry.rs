@@ -7,7 +7,7 @@
 use pulp::Simd;
 
 /// The most doubles that a vector holds.
-const WIDEST: usize = 32;
+pub(crate) const WIDEST: usize = 32;
 
 mod sealed {
     pub trait Sealed {}

@@ -499,8 +499,9 @@ fn measure<D: Dynamics>(
     // A growing run keeps twice the draws asked for when the pieces are full, and returns the last ones.
     let kept = if grows { 2 * settings.n_draws } else { settings.n_draws };
     let spacing = unit * pieces as f64 / kept as f64;
+    let gram = watched_space(runners).gram();
     for runner in runners.iter_mut() {
-        runner.reset(Some(Recorder::new(spacing, watched.to_vec())));
+        runner.reset(Some(Recorder::new(spacing, watched, kept, gram)));
         if let Some(densities) = &mut runner.densities {
             densities.spacing = unit / LOOKS;
         }
@@ -627,11 +628,13 @@ fn merge<D: Dynamics>(
         }
     }
     let n_draws = runners.iter().map(kept).min().unwrap_or(0).min(settings.n_draws);
-    let (mut draws, mut functionals) = (Vec::new(), Vec::new());
-    for recorder in runners.iter().filter_map(|runner| runner.trajectory.recorder()) {
-        let (positions, values) = recorder.last(n_draws, m);
-        draws.extend_from_slice(positions);
-        functionals.extend_from_slice(values);
+    let recorders = runners.iter_mut().filter_map(|runner| runner.trajectory.recorder_mut());
+    let mut records = recorders.map(|recorder| recorder.take_last(n_draws, m));
+    let (mut draws, mut functionals) = records.next().unwrap_or_default();
+    for (positions, values) in records {
+        draws.reserve_exact((settings.n_trajectories * n_draws * m).saturating_sub(draws.len()));
+        draws.extend_from_slice(&positions);
+        functionals.extend_from_slice(&values);
     }
     let tallies = || runners.iter().map(|runner| runner.trajectory.tally());
     Ok(Outcome {

@@ -120,7 +120,7 @@ fn step_inside(
     space: &VersionSpace<'_>,
     trajectory: &mut Trajectory<'_, Geodesic>,
 ) -> Result<bool> {
-    let half = 0.5 * trajectory.ball().next_wall().angle();
+    let half = 0.5 * trajectory.ball().to_wall();
     trajectory.ball_mut().fly(space.gram(), half);
     space.contains(&trajectory.ball().position(0.0))
 }

@@ -21,11 +21,37 @@
 use pulp::{Arch, Simd, WithSimd};
 
 pub use crate::entry::Entry;
+use crate::entry::WIDEST;
 
 /// Independent searches of the vector loop.
-const SEARCHES: usize = 4;
+const SEARCHES: usize = 2;
 
 const SIGN: u64 = 1 << 63;
+
+/// The numbers of the lanes of a vector.
+const LANE: [u64; WIDEST] = {
+    let mut lane = [0; WIDEST];
+    let mut i = 0;
+    while i < WIDEST {
+        lane[i] = i as u64;
+        i += 1;
+    }
+    lane
+};
+
+/// Cotangents beyond which the arctangent is a short series.
+const STEEP: f64 = 16.0;
+
+/// The arctangent of x in [0, 1 / [`STEEP`]].
+///
+/// Terms in pairs, so that fewer of them wait for each other; the next would be less than 1e-18 of the first.
+#[inline]
+fn arctangent(x: f64) -> f64 {
+    let x2 = x * x;
+    let x4 = x2 * x2;
+    let tail = (1.0 / 9.0 - x2 * (1.0 / 11.0)) + x4 * (1.0 / 13.0);
+    x * ((1.0 - x2 * (1.0 / 3.0)) + x4 * ((1.0 / 5.0 - x2 * (1.0 / 7.0)) + x4 * tail))
+}
 
 /// The wall that the ball meets next: the earliest zero of `f_i cos t + g_i sin t`, as a cotangent.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,13 +92,17 @@ impl NextWall {
     /// Flight time to the wall, radians in [0, π].
     #[inline]
     pub fn angle(&self) -> f64 {
-        self.d.atan2(self.n)
+        // Most flights are short; the arctangent of a small number is a short series.
+        if self.n > STEEP * self.d { arctangent(self.d / self.n) } else { self.d.atan2(self.n) }
     }
 
     /// `(cos t, sin t)` of the flight and the speed `|(f, g)|` of the coordinate, without trigonometry.
     #[inline]
     pub fn rotation(&self) -> (f64, f64, f64) {
-        let h = self.n.hypot(self.d);
+        let square = self.n * self.n + self.d * self.d;
+        // Both far from where a square loses digits; else with care.
+        let h =
+            if (1e-200..1e200).contains(&square) { square.sqrt() } else { self.n.hypot(self.d) };
         if h > 0.0 { (self.n / h, self.d / h, h) } else { (1.0, 0.0, 0.0) }
     }
 }
@@ -92,30 +122,35 @@ pub struct Kick<'a, E = f64> {
 /// `f ← f c + g s`, `g ← g c - f s + Σ scale · row + lift`, where `lift` is the constant that a shift of
 /// the whole Gram matrix contributes. Planes whose `g` comes in as NaN are left out of the search, and
 /// their coordinates are undefined afterwards: the caller sets those itself.
-#[inline]
+#[inline(always)]
 pub fn advance<E: Entry>(
     arch: Arch,
     f: &mut [f64],
     g: &mut [f64],
-    rotation: (f64, f64),
+    (cos, sin): (f64, f64),
     kicks: &[Kick<'_, E>],
     lift: f64,
 ) -> NextWall {
     match *kicks {
-        [] => arch.dispatch(Fused::<E, 0> { f, g, rotation, kicks: [], lift }),
-        [a] => arch.dispatch(Fused { f, g, rotation, kicks: [a], lift }),
-        [a, b] => arch.dispatch(Fused { f, g, rotation, kicks: [a, b], lift }),
+        [] => arch.dispatch(Fused::<E, 0> { cos, f, sin, kicks: [], lift, g }),
+        [a] => arch.dispatch(Fused { cos, f, sin, kicks: [a], lift, g }),
+        [a, b] => arch.dispatch(Fused { cos, f, sin, kicks: [a, b], lift, g }),
         _ => unreachable!("an event changes the direction along two planes at most"),
     }
 }
 
 /// One fused pass, generic over the instruction set.
+///
+/// No two numbers are neighbors: they are written one by one and would be read back as one vector, which has to wait until
+/// the writes have left the store buffer.
+#[repr(C)]
 struct Fused<'a, E, const KICKS: usize> {
+    cos: f64,
     f: &'a mut [f64],
-    g: &'a mut [f64],
-    rotation: (f64, f64),
+    sin: f64,
     kicks: [Kick<'a, E>; KICKS],
     lift: f64,
+    g: &'a mut [f64],
 }
 
 /// The numbers of a pass, one copy a lane.
@@ -134,7 +169,7 @@ struct Constants<S: Simd, const KICKS: usize> {
 struct Lanes<S: Simd> {
     n: S::f64s,
     d: S::f64s,
-    group: S::u64s,
+    plane: S::u64s,
 }
 
 impl<S: Simd> Lanes<S> {
@@ -143,7 +178,7 @@ impl<S: Simd> Lanes<S> {
         Self {
             n: simd.splat_f64s(NextWall::NONE.n),
             d: simd.splat_f64s(NextWall::NONE.d),
-            group: simd.splat_u64s(u64::MAX),
+            plane: simd.splat_u64s(u64::MAX),
         }
     }
 
@@ -156,7 +191,7 @@ impl<S: Simd> Lanes<S> {
         f: &mut S::f64s,
         g: &mut S::f64s,
         rows: [S::f64s; KICKS],
-        group: S::u64s,
+        plane: S::u64s,
     ) {
         let sign = simd.and_f64s(*f, k.sign);
         let turned = simd.mul_add_e_f64s(*f, k.c, simd.mul_f64s(*g, k.s));
@@ -169,7 +204,7 @@ impl<S: Simd> Lanes<S> {
         *f = simd.or_f64s(d, sign);
         *g = speed;
         let n = simd.xor_f64s(speed, simd.xor_f64s(sign, k.sign));
-        *self = self.or(simd, Self { n, d, group });
+        *self = self.or(simd, Self { n, d, plane });
     }
 
     /// The earlier of two searches, lane by lane.
@@ -180,25 +215,57 @@ impl<S: Simd> Lanes<S> {
         Self {
             n: simd.select_f64s(earlier, other.n, self.n),
             d: simd.select_f64s(earlier, other.d, self.d),
-            group: simd.select_u64s(earlier, other.group, self.group),
+            plane: simd.select_u64s(earlier, other.plane, self.plane),
         }
     }
 
     /// The earliest over all lanes.
     #[inline(always)]
-    fn earliest(&self) -> NextWall {
+    fn earliest(mut self, simd: S) -> NextWall {
+        let mut half = S::F64_LANES / 2;
+        while half > 0 {
+            let other = Self {
+                n: simd.rotate_left_f64s(self.n, half),
+                d: simd.rotate_left_f64s(self.d, half),
+                plane: simd.rotate_left_u64s(self.plane, half),
+            };
+            self = self.or(simd, other);
+            half /= 2;
+        }
         let n: &[f64] = pulp::bytemuck::cast_slice(std::slice::from_ref(&self.n));
         let d: &[f64] = pulp::bytemuck::cast_slice(std::slice::from_ref(&self.d));
-        let group: &[u64] = pulp::bytemuck::cast_slice(std::slice::from_ref(&self.group));
-        let mut best = NextWall::NONE;
-        for lane in 0..S::F64_LANES {
-            if group[lane] != u64::MAX {
-                #[allow(clippy::cast_possible_truncation, reason = "below the length of a slice")]
-                let plane = group[lane] as usize * S::F64_LANES + lane;
-                best = best.or(NextWall { plane, n: n[lane], d: d[lane] });
+        let plane: &[u64] = pulp::bytemuck::cast_slice(std::slice::from_ref(&self.plane));
+        #[allow(clippy::cast_possible_truncation, reason = "below the length of a slice, or none")]
+        NextWall { plane: plane[0] as usize, n: n[0], d: d[0] }
+    }
+}
+
+/// A vector at any place of a slice, to be changed.
+#[inline(always)]
+fn vector_mut<S: Simd>(entries: &mut [f64]) -> &mut S::f64s {
+    &mut S::as_mut_simd_f64s(&mut entries[..S::F64_LANES]).0[0]
+}
+
+impl<E: Entry, const KICKS: usize> Fused<'_, E, KICKS> {
+    /// Fewer planes than a vector holds, one after the other.
+    #[inline(always)]
+    fn few(self) -> NextWall {
+        let Self { cos: c, f, sin: s, kicks, lift, g } = self;
+        let mut wall = NextWall::NONE;
+        for (plane, (f, g)) in f.iter_mut().zip(g).enumerate() {
+            let mut kick = lift;
+            for Kick { scale, row } in kicks {
+                kick += scale * row[plane].into();
             }
+            let side = *f;
+            let turned =
+                f64::from_bits((*f * c + *g * s).to_bits() ^ (side.to_bits() & SIGN)).max(0.0);
+            let speed = *g * c - *f * s + kick;
+            *f = turned.copysign(side);
+            *g = speed;
+            wall = wall.or(NextWall::of(plane, *f, speed));
         }
-        best
+        wall
     }
 }
 
@@ -207,31 +274,45 @@ impl<E: Entry, const KICKS: usize> WithSimd for Fused<'_, E, KICKS> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> NextWall {
-        let Self { f, g, rotation, kicks, lift } = self;
-        let m = f.len();
-        assert_eq!(g.len(), m);
+        let (lanes, m) = (S::F64_LANES, self.f.len());
+        if m < lanes {
+            return self.few();
+        }
+        let Self { cos, f, sin, kicks, lift, g } = self;
+        let g = &mut g[..m];
         let rows = kicks.map(|kick| &kick.row[..m]);
-        let scales = kicks.map(|kick| kick.scale);
         let constants = Constants {
-            c: simd.splat_f64s(rotation.0),
-            s: simd.splat_f64s(rotation.1),
-            minus_s: simd.splat_f64s(-rotation.1),
+            c: simd.splat_f64s(cos),
+            s: simd.splat_f64s(sin),
+            minus_s: simd.splat_f64s(-sin),
             lift: simd.splat_f64s(lift),
-            scales: scales.map(|scale| simd.splat_f64s(scale)),
+            scales: kicks.map(|kick| simd.splat_f64s(kick.scale)),
             sign: simd.splat_f64s(-0.0),
             zero: simd.splat_f64s(0.0),
         };
-        let (f_vectors, f_rest) = S::as_mut_simd_f64s(f);
-        let (g_vectors, g_rest) = S::as_mut_simd_f64s(g);
-        let vectors = f_vectors.len();
         // Independent searches hide the latency of compare and select.
         let mut searches = [Lanes::new(simd); SEARCHES];
-        let mut groups: [S::u64s; SEARCHES] =
-            std::array::from_fn(|search| simd.splat_u64s(search as u64));
-        let stride = simd.splat_u64s(SEARCHES as u64);
-        let (f_blocks, f_single) = f_vectors.as_chunks_mut::<SEARCHES>();
-        let (g_blocks, g_single) = g_vectors.as_chunks_mut::<SEARCHES>();
-        let width = SEARCHES * S::F64_LANES;
+        let first = S::as_simd_u64s(&LANE[..lanes]).0[0];
+        // The last planes, as one vector at the end. Those of them that the loop reaches too come out of both with the
+        // same bits, because they went in with the same.
+        let last = m - lanes;
+        let (mut f_last, mut g_last) =
+            (*vector_mut::<S>(&mut f[last..]), *vector_mut::<S>(&mut g[last..]));
+        searches[SEARCHES - 1].step(
+            simd,
+            &constants,
+            &mut f_last,
+            &mut g_last,
+            rows.map(|row| E::load(simd, &row[last..])),
+            simd.add_u64s(first, simd.splat_u64s(last as u64)),
+        );
+        let mut planes: [S::u64s; SEARCHES] = std::array::from_fn(|search| {
+            simd.add_u64s(first, simd.splat_u64s((search * lanes) as u64))
+        });
+        let width = SEARCHES * lanes;
+        let stride = simd.splat_u64s(width as u64);
+        let (f_blocks, f_single) = S::as_mut_simd_f64s(f).0.as_chunks_mut::<SEARCHES>();
+        let (g_blocks, g_single) = S::as_mut_simd_f64s(g).0.as_chunks_mut::<SEARCHES>();
         let single = f_blocks.len() * width;
         for (block, (fs, gs)) in f_blocks.iter_mut().zip(g_blocks).enumerate() {
             let ks = rows.map(|row| &row[block * width..][..width]);
@@ -241,35 +322,20 @@ impl<E: Entry, const KICKS: usize> WithSimd for Fused<'_, E, KICKS> {
                     &constants,
                     &mut fs[search],
                     &mut gs[search],
-                    ks.map(|k| E::load(simd, &k[search * S::F64_LANES..])),
-                    groups[search],
+                    ks.map(|k| E::load(simd, &k[search * lanes..])),
+                    planes[search],
                 );
-                groups[search] = simd.add_u64s(groups[search], stride);
+                planes[search] = simd.add_u64s(planes[search], stride);
             }
         }
         for (search, (f, g)) in f_single.iter_mut().zip(g_single).enumerate() {
-            let ks = rows.map(|row| E::load(simd, &row[single + search * S::F64_LANES..]));
-            searches[search].step(simd, &constants, f, g, ks, groups[search]);
+            let ks = rows.map(|row| E::load(simd, &row[single + search * lanes..]));
+            searches[search].step(simd, &constants, f, g, ks, planes[search]);
         }
-        let [first, rest @ ..] = searches;
-        let mut wall = rest.into_iter().fold(first, |a, b| a.or(simd, b)).earliest();
-        let done = vectors * S::F64_LANES;
-        for (i, (f, g)) in f_rest.iter_mut().zip(g_rest).enumerate() {
-            let plane = done + i;
-            let mut kick = lift;
-            for r in 0..KICKS {
-                kick += scales[r] * rows[r][plane].into();
-            }
-            let side = *f;
-            let turned = f64::from_bits(
-                (*f * rotation.0 + *g * rotation.1).to_bits() ^ (side.to_bits() & SIGN),
-            );
-            let speed = *g * rotation.0 - *f * rotation.1 + kick;
-            *f = turned.max(0.0).copysign(side);
-            *g = speed;
-            wall = wall.or(NextWall::of(plane, *f, speed));
-        }
-        wall
+        *vector_mut::<S>(&mut f[last..]) = f_last;
+        *vector_mut::<S>(&mut g[last..]) = g_last;
+        let [a, b] = searches;
+        a.or(simd, b).earliest(simd)
     }
 }
 
@@ -337,7 +403,7 @@ mod tests {
             lift in -0.5..0.5f64,
             left_out in prop::option::of(0usize..150),
         ) {
-            let mut f: Vec<f64> = planes.iter().map(|p| p.0).collect();
+            let f: Vec<f64> = planes.iter().map(|p| p.0).collect();
             let mut g: Vec<f64> = planes.iter().map(|p| p.1).collect();
             let rows: [Vec<f64>; 2] =
                 [planes.iter().map(|p| p.2).collect(), planes.iter().map(|p| p.3).collect()];
@@ -348,19 +414,22 @@ mod tests {
                 rows.iter().take(kicks).zip([0.7, -1.3]).map(|(row, scale)| Kick { scale, row }).collect();
             let (mut f2, mut g2) = (f.clone(), g.clone());
             let rotation = (angle.cos(), angle.sin());
-            let fast = advance(Arch::new(), &mut f, &mut g, rotation, &kicks, lift);
             let plain = advance_plain(&mut f2, &mut g2, rotation, &kicks, lift);
-            for i in 0..f.len() {
-                if left_out == Some(i) { continue; }
-                prop_assert!((f[i] - f2[i]).abs() <= 1e-15 && f[i].is_sign_negative() == f2[i].is_sign_negative());
-                prop_assert!((g[i] - g2[i]).abs() <= 1e-14);
-            }
-            prop_assert!(left_out.is_none() || Some(fast.plane) != left_out);
-            // The cotangents decide between walls that the arctangent of the twin cannot tell apart.
-            prop_assert!((fast.angle() - plain.angle()).abs() <= 1e-7, "{fast:?} {plain:?}");
-            if fast.plane != usize::MAX {
-                let own = NextWall::of(fast.plane, f[fast.plane], g[fast.plane]);
-                prop_assert_eq!(own, fast);
+            for arch in archs() {
+                let (mut f, mut g) = (f.clone(), g.clone());
+                let fast = advance(arch, &mut f, &mut g, rotation, &kicks, lift);
+                for i in 0..f.len() {
+                    if left_out == Some(i) { continue; }
+                    prop_assert!((f[i] - f2[i]).abs() <= 1e-15 && f[i].is_sign_negative() == f2[i].is_sign_negative());
+                    prop_assert!((g[i] - g2[i]).abs() <= 1e-14);
+                }
+                prop_assert!(left_out.is_none() || Some(fast.plane) != left_out);
+                // The cotangents decide between walls that the arctangent of the twin cannot tell apart.
+                prop_assert!((fast.angle() - plain.angle()).abs() <= 1e-7, "{fast:?} {plain:?}");
+                if fast.plane != usize::MAX {
+                    let own = NextWall::of(fast.plane, f[fast.plane], g[fast.plane]);
+                    prop_assert_eq!(own, fast);
+                }
             }
         }
     }
@@ -403,6 +472,26 @@ mod tests {
         let wall = advance::<f64>(Arch::new(), &mut f, &mut g, (1.0, 1e-16), &[], 0.0);
         assert!(f[0] == 0.0 && f[0].is_sign_positive() && f[1] == 0.0 && f[1].is_sign_negative());
         assert!(wall.plane < 2 && wall.angle() == 0.0);
+    }
+
+    #[test]
+    fn the_short_arctangent_is_the_long_one() {
+        for k in 0..=10_000 {
+            let x = f64::from(k) / 10_000.0 / STEEP;
+            let exact = x.atan();
+            assert!((arctangent(x) - exact).abs() <= 4e-16 * exact, "{x}");
+        }
+        // Both sides of the border, and numbers whose squares under- and overflow.
+        for (n, d) in [(16.1, 1.0), (15.9, 1.0), (-1.0, 1e-3), (3e-170, 4e-170), (3e170, 4e170)] {
+            let wall = NextWall { plane: 0, n, d };
+            let exact = f64::atan2(d, n);
+            assert!((wall.angle() - exact).abs() <= 4e-16 * exact);
+            let (cos, sin, speed) = wall.rotation();
+            assert!(
+                (sin.atan2(cos) - exact).abs() <= 1e-15
+                    && (speed / n.hypot(d) - 1.0).abs() <= 1e-15
+            );
+        }
     }
 
     #[test]

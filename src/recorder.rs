@@ -9,7 +9,8 @@ pub struct Recorder {
     spacing: f64,
     /// Number of the next position: it is due at this many spacings.
     next: u64,
-    watched: Vec<usize>,
+    /// Planes, and one over the lengths of their feature vectors.
+    watched: Vec<(usize, f64)>,
     /// Row-major (kept, m).
     draws: Vec<f64>,
     /// Row-major (kept, watched): plane coordinates relative to the length of the feature vector.
@@ -17,9 +18,19 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts a record with positions at `spacing`, 2 `spacing`, ... radians.
-    pub fn new(spacing: f64, watched: Vec<usize>) -> Self {
-        Self { spacing, next: 1, watched, draws: Vec::new(), functionals: Vec::new() }
+    /// Starts a record with positions at `spacing`, 2 `spacing`, ... radians, about `expected` of them.
+    pub fn new(spacing: f64, watched: &[usize], expected: usize, gram: &Gram<'_>) -> Self {
+        let watched: Vec<_> =
+            watched.iter().map(|&i| (i, gram.diagonal(i).sqrt().recip())).collect();
+        // Room that is not used is never touched, while a record that grows is copied.
+        let (mut draws, mut functionals) = (Vec::new(), Vec::new());
+        if draws.try_reserve_exact(expected.saturating_mul(gram.len())).is_err()
+            || functionals.try_reserve_exact(expected.saturating_mul(watched.len())).is_err()
+        {
+            // They grow as far as they can.
+            (draws, functionals) = (Vec::new(), Vec::new());
+        }
+        Self { spacing, next: 1, watched, draws, functionals }
     }
 
     /// Number of positions kept, of m coefficients each.
@@ -31,6 +42,16 @@ impl Recorder {
     pub fn last(&self, n: usize, m: usize) -> (&[f64], &[f64]) {
         let skip = self.kept(m) - n;
         (&self.draws[skip * m..], &self.functionals[skip * self.watched.len()..])
+    }
+
+    /// Takes out what [`Recorder::last`] lends.
+    pub(crate) fn take_last(&mut self, n: usize, m: usize) -> (Vec<f64>, Vec<f64>) {
+        let skip = self.kept(m) - n;
+        let mut draws = std::mem::take(&mut self.draws);
+        let mut functionals = std::mem::take(&mut self.functionals);
+        draws.drain(..skip * m);
+        functionals.drain(..skip * self.watched.len());
+        (draws, functionals)
     }
 
     /// Records all positions due on a flight of `flight` radians that starts at `path`.
@@ -49,10 +70,10 @@ impl Recorder {
 
     fn record(&mut self, ball: &Ball, gram: &Gram<'_>, ahead: f64) {
         let (sin, cos) = ahead.sin_cos();
-        self.draws.extend(ball.position(ahead));
-        self.functionals.extend(self.watched.iter().map(|&i| {
+        self.draws.extend(ball.positions(ahead));
+        self.functionals.extend(self.watched.iter().map(|&(i, inverse_length)| {
             let (f, g) = ball.coordinates(gram, i);
-            (f * cos + g * sin) / gram.diagonal(i).sqrt()
+            (f * cos + g * sin) * inverse_length
         }));
     }
 

@@ -16,7 +16,7 @@ use crate::gram::Gram;
 use crate::settings::RefreshChoice;
 
 /// Pair refreshes per arrival at a wall, and where only they can turn the direction of isolated planes.
-const PAIRS_PER_ARRIVAL: f64 = 0.1;
+const PAIRS_PER_ARRIVAL: f64 = 0.05;
 const MANY_PAIRS_PER_ARRIVAL: f64 = 1.5;
 /// Full refreshes per radian.
 const FULL_PER_RADIAN: f64 = 0.3;
@@ -56,7 +56,7 @@ impl<'s> Refresh<'s> {
     ///
     /// Which is best depends on whether some planes are nearly orthogonal to all others: along their normals the billiard
     /// alone is close to integrable, and pairs turn the direction too little. Measured by the effective samples of linear
-    /// functionals, the worst of them included: elsewhere pairs at a tenth of the arrivals are as good as anything.
+    /// functionals, the worst of them included: elsewhere pairs at a twentieth of the arrivals are as good as anything.
     ///
     /// Where a factor is at hand, fresh directions cost next to nothing. Directions that few planes know of have their share
     /// of the length of position and direction from the start on, and hardly anything else changes it.

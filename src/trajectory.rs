@@ -346,7 +346,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
                 stuck = if self.tally.path > path_seen { 0 } else { stuck + 1 };
                 path_seen = self.tally.path;
                 if stuck >= STUCK {
-                    let value = self.ball.next_wall().angle();
+                    let value = self.ball.to_wall();
                     return Err(Error::Breakdown { what: "flight of a ball that is stuck", value });
                 }
                 control.count_bounces(self.tally.bounces - reported);

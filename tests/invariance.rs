@@ -33,7 +33,7 @@ fn a_thousand_bounces_and_back() {
         let space = problem.space();
         let mut ball = ball(&space, &start(&space, index));
         let (f, g) = (ball.f().to_vec(), ball.g().to_vec());
-        let first_flight = ball.next_wall().angle();
+        let first_flight = ball.to_wall();
         for _ in 0..1000 {
             ball.reflect(space.gram());
         }

@@ -233,7 +233,7 @@ fn features_of_low_rank_give_the_billiard_of_their_matrix() {
 
 /// The first events of `event` at a ball that minds near walls alone, and at its twin that minds them all.
 fn assert_twins(near: &mut Ball, all: &mut Ball, gram: &Gram<'_>, event: usize, crosses: bool) {
-    let flight = all.next_wall().angle();
+    let flight = all.to_wall();
     let pair = (event % gram.len(), (event + 1 + event % 11) % gram.len());
     match event % 7 {
         3 if crosses => assert_eq!(near.cross(gram), all.cross(gram)),

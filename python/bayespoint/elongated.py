@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bayespoint import _validation
 from bayespoint._validation import Floats
 from bayespoint.datasets import make_elongated
-from bayespoint.plotting import _COLORS, _import_matplotlib
+from bayespoint.plotting import _COLORS, _axes
 from bayespoint.results import Estimate
 from bayespoint.version_space import VersionSpace
 
@@ -175,8 +175,7 @@ def plot_center_errors(table: CenterErrors, *, ax: Any = None) -> Any:
     ImportError
         If matplotlib is not installed.
     """
-    if ax is None:
-        _, ax = _import_matplotlib("pyplot").subplots(figsize=(4.8, 4.6), layout="constrained")
+    ax = _axes(ax, (4.8, 4.6))
     top = 1.05 * max(float(table.max_margin.max()), float(table.bayes_point.max()), PAPER[0])
     ax.plot([0, top], [0, top], color="gray", linewidth=1.0, label="_equal errors")
     ax.plot(

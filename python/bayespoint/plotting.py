@@ -102,8 +102,7 @@ def plot_decision_function(
         raise ValueError(f"pad must be at least 0, got {pad!r}")
     ringed, areas = _rings(estimator, ring, len(points))
 
-    if ax is None:
-        _, ax = _import_matplotlib("pyplot").subplots(figsize=(7.2, 5.6), layout="constrained")
+    ax = _axes(ax, (7.2, 5.6))
 
     horizontal, vertical, probability = _probability_on_grid(estimator, points, resolution, pad)
     shades = colors.LinearSegmentedColormap.from_list("blue_vermilion", _SHADES)
@@ -166,6 +165,13 @@ def _import_matplotlib(module: str) -> Any:
             "plotting needs matplotlib, which is not installed: run "
             "`pip install 'bayespoint[plot]'`"
         ) from error
+
+
+def _axes(ax: Any, size: tuple[float, float] | None = None) -> Any:
+    """Return the axes given or, without any, those of a new figure of a size in inches."""
+    if ax is None:
+        _, ax = _import_matplotlib("pyplot").subplots(figsize=size, layout="constrained")
+    return ax
 
 
 def _check_examples(

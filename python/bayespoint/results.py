@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +25,9 @@ MAX_DRIFT = 1e-6
 
 MAX_R_HAT = 1.05
 """A larger R-hat is worth a warning, unless the run met its tolerance or draws are few."""
+
+R_HAT_DRAWS = 1000
+"""Draws of a trajectory that R-hat looks at, at most."""
 
 MAX_MISSED = 0.1
 """A larger share of the others' bounces at planes that a trajectory never hit is worth a warning,
@@ -86,6 +90,10 @@ class BilliardResult:
     draws: NDArray[np.float64]
     """(n_trajectories, n_draws, m) Unit weight vectors at equal spacing along the path."""
 
+    functionals: NDArray[np.float64]
+    """(n_trajectories, n_draws, 16 or m) The draws' coordinates ``<w, phi_i> / |phi_i|`` at as
+    many planes, evenly spread over the examples: what `ess` and `r_hat` are about."""
+
     bounces: NDArray[np.uint64]
     """(n_trajectories,) Reflections at walls."""
 
@@ -126,13 +134,6 @@ class BilliardResult:
     scatterer: float | None
     """Radius of the reflecting sphere around the center, in radians; None without one."""
 
-    ess: float
-    """The smallest bulk effective sample size of the draws, over the watched plane coordinates
-    and their squares. NaN for fewer than 4 draws per trajectory."""
-
-    r_hat: float
-    """The largest rank-normalized split R-hat over the same quantities."""
-
     center_error: float
     """Estimated angle between `arc_center` and the exact center of mass, in radians. For "chord"
     and "flipper" the statistical error alone, without their bias."""
@@ -157,19 +158,42 @@ class BilliardResult:
     def from_run(cls, run: Mapping[str, Any], average: str) -> Self:
         """Return the result of an engine's run with `average` as center."""
         centers = {"arc": "center", "impulse": "impulse_center", "conditional": "center"}
-        functionals = run["functionals"]
-        both = np.concatenate([functionals, functionals**2], axis=2)
         given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
         return cls(
             **given
             | {
                 "center": run[centers.get(average, "running_center")],
                 "arc_center": run["center"],
-                "ess": float(np.fmin.reduce(diagnostics.ess_bulk(both), initial=np.nan)),
-                "r_hat": float(np.fmax.reduce(diagnostics.r_hat(both), initial=np.nan)),
                 "start": tuple(run["start"]),
             }
         )
+
+    @cached_property
+    def ess(self) -> float:
+        """The smallest bulk effective sample size of the draws.
+
+        Over the watched plane coordinates, and their squares where they change sign. NaN for
+        fewer than 4 draws per trajectory. Computed when it is first asked for.
+        """
+        values = diagnostics.ess_bulk(self._watched(self.functionals))
+        return float(np.fmin.reduce(values, initial=np.nan))
+
+    @cached_property
+    def r_hat(self) -> float:
+        """The largest rank-normalized split R-hat over the same quantities.
+
+        Of no more than 1000 draws per trajectory, evenly spread, where there are more: enough to
+        tell whether trajectories agree.
+        """
+        step = max(1, -(-self.functionals.shape[1] // R_HAT_DRAWS))
+        values = diagnostics.r_hat(self._watched(self.functionals[:, ::step]))
+        return float(np.fmax.reduce(values, initial=np.nan))
+
+    @staticmethod
+    def _watched(coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+        # Where a coordinate keeps its sign, its square has the same ranks.
+        crossed = (coordinates > 0).any(axis=(0, 1)) & (coordinates < 0).any(axis=(0, 1))
+        return np.concatenate([coordinates, coordinates[:, :, crossed] ** 2], axis=2)
 
     def complaints(self, tol: float | None) -> list[str]:
         """Return what went wrong with a run that was asked for the tolerance `tol`, if any."""
@@ -180,7 +204,8 @@ class BilliardResult:
                 f"{self.center_error:.3g} radians; tol={tol:g} was asked for "
                 f"({int(self.bounces.max())} bounces in {self.length:.4g} radians per trajectory)"
             )
-        allowed = allowed_r_hat(*self.draws.shape[:2])
+        n_trajectories, n_draws = self.draws.shape[:2]
+        allowed = allowed_r_hat(n_trajectories, min(n_draws, R_HAT_DRAWS))
         if self.stop_reason != "tol" and self.r_hat > allowed:
             messages.append(
                 f"the trajectories disagree: R-hat is {self.r_hat:.3f} (above {allowed:.3f}) with "

@@ -23,7 +23,7 @@ from scipy import linalg, special
 
 from bayespoint import _memory, _validation
 from bayespoint._validation import Floats, RandomState
-from bayespoint.plotting import _COLORS, _SHADES, _import_matplotlib
+from bayespoint.plotting import _COLORS, _SHADES, _axes, _import_matplotlib
 from bayespoint.results import _as_html, _as_text
 from bayespoint.version_space import VersionSpace
 
@@ -372,8 +372,7 @@ def plot_center_angles(table: CenterAngles, *, ax: Any = None) -> Any:
     ImportError
         If matplotlib is not installed.
     """
-    if ax is None:
-        _, ax = _import_matplotlib("pyplot").subplots(figsize=(5.6, 3.8), layout="constrained")
+    ax = _axes(ax, (5.6, 3.8))
     seen = table.softness > 0
     ax.errorbar(
         table.softness[seen],

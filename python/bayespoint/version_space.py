@@ -351,7 +351,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             nearly orthogonal to all others, otherwise the former. None: never.
         refresh_rate : float or "auto", default="auto"
             Changes per radian, positive: a number only with "pair" or "full". "auto" is 0.3 with
-            full ones; with pairs a tenth of the bounces, or 1.5 times as many as bounces where
+            full ones; with pairs a twentieth of the bounces, or 1.5 times as many as bounces where
             some planes are nearly orthogonal to all others.
         start : array-like of shape (m,), default=None
             Dual coefficients of the point all trajectories start from. Behind opaque walls it

@@ -41,6 +41,7 @@ impl Ball {
             arc: ArcIntegral::new(m),
             layers: None,
             wall: NextWall::NONE,
+            to_wall: 0.0,
             minds_near: false,
             near: None,
         };

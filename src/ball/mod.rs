@@ -1,5 +1,10 @@
 //! The ball: position and direction on the unit sphere, seen from the planes and as dual coefficients.
 
+#![allow(
+    clippy::inline_always,
+    reason = "a bounce is short: the calls between its parts took a tenth of its time"
+)]
+
 mod frame;
 mod laying;
 mod near;
@@ -54,6 +59,8 @@ pub struct Ball {
     arc: ArcIntegral,
     layers: Option<LayerIntegrals>,
     wall: NextWall,
+    /// Radians to that wall.
+    to_wall: f64,
     /// Whether near walls alone are to be minded where the Gram matrix has features.
     minds_near: bool,
     near: Option<Box<Near>>,
@@ -112,9 +119,22 @@ impl Ball {
         self.wall
     }
 
+    /// Flight time to the wall that comes next, radians in [0, π].
+    #[inline]
+    pub fn to_wall(&self) -> f64 {
+        self.to_wall
+    }
+
     /// Dual coefficients of the position after flying `ahead` more radians without an event.
     pub fn position(&self, ahead: f64) -> Vec<f64> {
-        self.frame.unfold(ahead).0
+        self.positions(ahead).collect()
+    }
+
+    /// The same, one after the other.
+    #[inline]
+    pub(crate) fn positions(&self, ahead: f64) -> impl Iterator<Item = f64> {
+        let (sin, cos) = self.frame.sin_cos_ahead((ahead.cos(), ahead.sin()));
+        self.frame.p.iter().zip(&self.frame.q).map(move |(p, q)| p * cos + q * sin)
     }
 
     /// Dual coefficients of the direction.
@@ -124,7 +144,7 @@ impl Ball {
 
     /// `dual ← old dual + new b`, with b the position `ahead` radians further on the great circle.
     pub(crate) fn blend(&self, ahead: f64, (old, new): (f64, f64), dual: &mut [f64]) {
-        let (sin, cos) = (self.frame.theta + ahead).sin_cos();
+        let (sin, cos) = self.frame.sin_cos_ahead((ahead.cos(), ahead.sin()));
         let (cos, sin) = (new * cos, new * sin);
         for ((c, p), q) in dual.iter_mut().zip(&self.frame.p).zip(&self.frame.q) {
             *c = old * *c + (p * cos + q * sin);
@@ -169,21 +189,23 @@ impl Ball {
     /// Flies `angle` radians without an event. `angle` must not go past the next wall.
     pub fn fly(&mut self, gram: &Gram<'_>, angle: f64) {
         let (sin, cos) = angle.sin_cos();
-        self.frame.turn(angle);
+        self.frame.turn(angle, (cos, sin));
         let wall = self.pass(gram, (angle, (cos, sin)), &[]);
         self.sight(gram, wall);
     }
 
     /// One event: rotates the coordinates of the planes that are minded, adds multiples of rows to their directions, and
     /// returns the next wall. See [`pass::advance`].
-    #[inline]
+    #[inline(always)]
     fn pass(
         &mut self,
         gram: &Gram<'_>,
         (angle, rotation): (f64, (f64, f64)),
         kicks: &[(usize, f64)],
     ) -> NextWall {
-        if let (Some(near), Some(features)) = (&mut self.near, gram.features()) {
+        if let Some(near) = &mut self.near
+            && let Some(features) = gram.features()
+        {
             return near.pass(gram, features, (angle, rotation), kicks);
         }
         let (arch, f, g) = (gram.arch(), &mut self.f, &mut self.g);
@@ -214,7 +236,7 @@ impl Ball {
     }
 
     /// Sets the coordinates of a plane.
-    #[inline]
+    #[inline(always)]
     fn set(&mut self, plane: usize, f: f64, g: f64) {
         (self.f[plane], self.g[plane]) = (f, g);
         if let Some(near) = &mut self.near {
@@ -223,13 +245,14 @@ impl Ball {
     }
 
     /// Flies to the next wall and is reflected there: `v ← v - 2 <v, φ_j> φ_j / K_jj`.
+    #[inline]
     pub fn reflect(&mut self, gram: &Gram<'_>) -> Reflection {
         let NextWall { plane, .. } = self.wall;
         let side = 1f64.copysign(self.f[plane]);
         let (cos, sin, speed) = self.wall.rotation();
         let impulse = 2.0 * side * speed / gram.diagonal(plane);
-        let angle = self.wall.angle();
-        self.frame.turn(angle);
+        let angle = self.to_wall;
+        self.frame.turn(angle, (cos, sin));
         self.set(plane, self.f[plane], f64::NAN);
         let wall = self.pass(gram, (angle, (cos, sin)), &[(plane, impulse)]);
         self.kick(gram, plane, impulse);
@@ -242,8 +265,8 @@ impl Ball {
         let NextWall { plane, .. } = self.wall;
         let side = 1f64.copysign(self.f[plane]);
         let (cos, sin, speed) = self.wall.rotation();
-        let angle = self.wall.angle();
-        self.frame.turn(angle);
+        let angle = self.to_wall;
+        self.frame.turn(angle, (cos, sin));
         self.set(plane, self.f[plane], f64::NAN);
         let wall = self.pass(gram, (angle, (cos, sin)), &[]);
         self.leave(gram, plane, -side, speed, wall);
@@ -276,7 +299,7 @@ impl Ball {
         }
         let a = -2.0 * product_difference(f_l, g_k, f_k, g_l) / square;
         let (at_k, at_l) = (a * f_l, -a * f_k);
-        self.frame.turn(angle);
+        self.frame.turn(angle, (cos, sin));
         self.set(k, self.f[k], f64::NAN);
         self.set(l, self.f[l], f64::NAN);
         let wall = self.pass(gram, (angle, (cos, sin)), &[(k, at_k), (l, at_l)]);
@@ -368,25 +391,26 @@ impl Ball {
         mirrored
     }
 
-    #[inline]
+    #[inline(always)]
     fn kick(&mut self, gram: &Gram<'_>, plane: usize, a: f64) {
         self.arc.settle(plane, &self.frame);
         if let Some(layers) = &mut self.layers {
             layers.settle(plane, a, &self.frame);
         }
-        if let (Some(near), Some(features)) = (&mut self.near, gram.features()) {
+        if let Some(near) = &mut self.near
+            && let Some(features) = gram.features()
+        {
             near.kick(gram, features, plane, self.frame.jump(a));
         }
         self.frame.kick(plane, a);
     }
 
     /// Sets a plane just hit or crossed: exactly on it, moving away into the side `side`.
-    #[inline]
+    #[inline(always)]
     fn leave(&mut self, gram: &Gram<'_>, plane: usize, side: f64, speed: f64, others: NextWall) {
         self.set(plane, 0f64.copysign(side), side * speed);
         let own = NextWall { plane, n: -speed, d: 0.0 };
-        self.wall = if others.plane == usize::MAX { own } else { others };
-        self.look_further(gram);
+        self.face(gram, if others.plane == usize::MAX { own } else { others });
     }
 
     /// Looks for the next wall where no flight led up to it.
@@ -395,6 +419,7 @@ impl Ball {
         if let Some(features) = gram.features().filter(|_| self.minds_near) {
             let mut near = Box::new(Near::new(gram, features, &self.frame));
             self.wall = near.renew(gram, features, &self.frame, &self.f);
+            self.to_wall = self.wall.angle();
             self.near = Some(near);
             return;
         }
@@ -406,21 +431,25 @@ impl Ball {
     /// m = 1): each comes again after half a turn.
     #[inline]
     fn sight(&mut self, gram: &Gram<'_>, wall: NextWall) {
-        self.wall = if wall.plane == usize::MAX {
+        let wall = if wall.plane == usize::MAX {
             NextWall { plane: 0, n: -self.g[0].abs().max(f64::MIN_POSITIVE), d: 0.0 }
         } else {
             wall
         };
-        self.look_further(gram);
+        self.face(gram, wall);
     }
 
-    /// Lists near walls anew where the wall in sight is farther away than the list reaches.
-    #[inline]
-    fn look_further(&mut self, gram: &Gram<'_>) {
-        if let (Some(near), Some(features)) = (&mut self.near, gram.features())
-            && self.wall.angle() > near.reach()
+    /// Takes the wall that comes next, or looks for it in new lists of near walls, where it is farther away than the present
+    /// ones reach.
+    #[inline(always)]
+    fn face(&mut self, gram: &Gram<'_>, wall: NextWall) {
+        (self.wall, self.to_wall) = (wall, wall.angle());
+        if let Some(near) = &mut self.near
+            && self.to_wall > near.reach()
+            && let Some(features) = gram.features()
         {
             self.wall = near.renew(gram, features, &self.frame, &self.f);
+            self.to_wall = self.wall.angle();
         }
     }
 }

@@ -59,7 +59,7 @@ impl Dynamics for Flipper {
         let (arc, midpoint) = self.straight.arc(ball);
         let (ahead, weight) = match self.points {
             Points::Midpoints => (midpoint, arc),
-            Points::Bounces => (ball.next_wall().angle(), 1.0),
+            Points::Bounces => (ball.to_wall(), 1.0),
         };
         self.straight.center.add(space.gram(), ball, ahead, weight);
         self.straight.arrive(ball, space, transparency, rng, false)

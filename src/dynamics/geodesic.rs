@@ -14,7 +14,7 @@ pub struct Geodesic;
 impl Dynamics for Geodesic {
     #[inline]
     fn flight(&mut self, ball: &Ball) -> Option<f64> {
-        Some(ball.next_wall().angle())
+        Some(ball.to_wall())
     }
 
     #[inline]

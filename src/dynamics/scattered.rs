@@ -79,7 +79,7 @@ impl Cap {
         } else {
             f64::INFINITY
         };
-        self.exit = (exit < ball.next_wall().angle()).then_some(exit.max(0.0));
+        self.exit = (exit < ball.to_wall()).then_some(exit.max(0.0));
         self.exit
     }
 
@@ -177,7 +177,7 @@ impl Dynamics for Scattered {
     #[inline]
     fn flight(&mut self, ball: &Ball) -> Option<f64> {
         let exit = self.cap.as_mut().and_then(|cap| cap.find_exit(ball));
-        Some(exit.unwrap_or_else(|| ball.next_wall().angle()))
+        Some(exit.unwrap_or_else(|| ball.to_wall()))
     }
 
     fn flew(&mut self, _angle: f64) {

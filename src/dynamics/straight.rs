@@ -48,7 +48,7 @@ impl Straight {
     /// Radians to the next wall, `None` where the flight time to it is infinite.
     #[inline]
     pub fn flight(&self, ball: &Ball) -> Option<f64> {
-        let ahead = ball.next_wall().angle();
+        let ahead = ball.to_wall();
         let whole = self.flown + ahead;
         let rest = self.reach - whole;
         let arrives = rest > 0.0 && self.length * whole.sin() < self.tau_max * rest.sin();
@@ -63,7 +63,7 @@ impl Straight {
     /// Radians of the present flight as a whole, and those from the ball to its midpoint (negative behind the ball).
     #[inline]
     pub fn arc(&self, ball: &Ball) -> (f64, f64) {
-        let ahead = ball.next_wall().angle();
+        let ahead = ball.to_wall();
         (self.flown + ahead, 0.5 * (ahead - self.flown))
     }
 

@@ -17,6 +17,17 @@ from bayespoint import VersionSpace, kernels
 SLACK = 1.0  # seconds; the engine promises 0.2 on an idle machine
 
 
+@pytest.fixture(autouse=True)
+def listening():
+    """Ctrl-C means something: shells let processes in the background ignore it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def space(m=300):
     x = np.random.default_rng(0).standard_normal((m, 40))
     return VersionSpace(x @ x.T, np.where(x[:, 0] > 0, 1, -1), softness=1e-3)

@@ -13,6 +13,7 @@ from bayespoint import (
     ConvergenceWarning,
     InfeasibleError,
     VersionSpace,
+    diagnostics,
     kernels,
     results,
 )
@@ -266,15 +267,17 @@ def test_warnings():
     result = space.sample(length=1000.0, n_draws=100, random_state=0)
     assert result.complaints(None) == []
     assert result.complaints(0.5) == []
+    # One trajectory elsewhere.
+    apart = {"functionals": result.functionals + np.array([0, 0, 0, 9.0])[:, None, None]}
     for change, text in [
-        ({"r_hat": 1.2}, "R-hat is 1.200 (above 1.050)"),
+        (apart, "the trajectories disagree: R-hat is"),
         ({"drift": 1e-5}, "drifted by 1e-05"),
         ({"center": np.zeros(20)}, "no wall was hit"),
     ]:
         (message,) = dataclasses.replace(result, **change).complaints(None)
         assert text in message
     # A run that met its tolerance is as accurate as it was asked to be.
-    met = dataclasses.replace(result, r_hat=1.2, stop_reason="tol", center_error=0.01)
+    met = dataclasses.replace(result, **apart, stop_reason="tol", center_error=0.01)
     assert met.complaints(0.1) == []
     assert len(dataclasses.replace(met, center_error=np.nan).complaints(0.1)) == 1
 
@@ -396,6 +399,18 @@ def test_results_are_plain_and_frozen(long_run):
         assert type(getattr(result, field.name)) in plain, field.name
     with pytest.raises(dataclasses.FrozenInstanceError):
         result.length = 1.0
+
+
+def test_diagnostics_are_those_of_the_watched_coordinates(long_run):
+    (K, _), result = cone(), long_run[1]
+    q = result.functionals.shape[2]
+    watched = np.arange(q) * len(K) // q
+    expected = result.draws @ K[:, watched] / np.sqrt(np.diag(K)[watched])
+    np.testing.assert_allclose(result.functionals, expected, atol=1e-8)
+    assert result.ess == diagnostics.ess_bulk(result.functionals).min()
+    many = dataclasses.replace(result, functionals=np.repeat(result.functionals, 50, axis=1))
+    thinned = many.functionals[:, :: -(-many.functionals.shape[1] // 1000)]
+    assert many.r_hat == diagnostics.r_hat(thinned).max()
 
 
 def test_few_draws_have_no_diagnostics():

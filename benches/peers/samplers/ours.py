@@ -1,4 +1,4 @@
-"""The geodesic billiard: all directions of the cone alike. Its start is part of its time."""
+"""The geodesic billiard: all directions of the cone alike. All of each call is part of its time."""
 
 from __future__ import annotations
 
@@ -9,30 +9,45 @@ import numpy as np
 from problem import KEPT, main, seen
 
 from bayespoint import VersionSpace
+from bayespoint.diagnostics import ess_bulk
 
-PILOT = 2_000.0
-"""Radians of path that tell how many fit into the time."""
+PILOT = 400.0
+"""Radians of path that tell how many effective samples there are in a radian."""
 
-SPACING = 0.5
-"""Radians between draws, at most: with more of them the draws would be independent, and the
-path between them wasted."""
+FINE = 0.05
+"""Radians between the draws of the pilot."""
+
+DRAWS_EACH = 2.5
+"""Draws for each effective sample: with fewer of them part of the path would be wasted."""
+
+NUMBERS = 2_000_000
+"""Numbers in the draws of one call: the next one finds their memory again."""
 
 
 def billiard(normals: Any, _: Any, seed: int, seconds: float) -> tuple[Any, float]:
-    """Return what is seen of one run, and the seconds that it took."""
-    space = VersionSpace(normals @ normals.T, np.ones(len(normals)))
-    length, n_draws = PILOT, 2
-    for share in (0.1, 1.0):
+    """Return what is seen of calls that go on from one another, and the seconds that they took."""
+    m = len(normals)
+    space = VersionSpace(normals @ normals.T, np.ones(m))
+    common: dict[str, Any] = {"n_trajectories": 1, "n_jobs": 1}
+    pilot = space.sample(length=PILOT, n_draws=round(PILOT / FINE), random_state=seed, **common)
+    effective = np.median(ess_bulk(seen(pilot.draws[0] @ normals, normals)[None]))
+    spacing = PILOT / (DRAWS_EACH * effective)
+    n = NUMBERS // m
+    values: list[Any] = []
+    taken, start = 0.0, pilot.draws[0, -1]
+    while taken < seconds and n * len(values) < KEPT:
         began = time.perf_counter()
-        space.sample(length=length, n_draws=n_draws, n_trajectories=1, n_jobs=1, random_state=seed)
-        length *= share * seconds / (time.perf_counter() - began)
-    length = min(length, SPACING * KEPT)
-    began = time.perf_counter()
-    found = space.sample(
-        length=length, n_draws=KEPT, n_trajectories=1, n_jobs=1, random_state=seed + 1
-    )
-    taken = time.perf_counter() - began
-    return seen(found.draws[0] @ normals, normals), taken
+        found = space.sample(
+            length=n * spacing,
+            n_draws=n,
+            start=start,
+            random_state=seed + 1 + len(values),
+            **common,
+        )
+        taken += time.perf_counter() - began
+        start = found.draws[0, -1]
+        values.append(seen(found.draws[0] @ normals, normals))
+    return np.concatenate(values), taken
 
 
 main({"geodesic billiard": billiard})

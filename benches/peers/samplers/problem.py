@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-KEPT = 40_000
+KEPT = 400_000
 """Draws kept, about: enough for those of the fastest sampler to depend on one another."""
 
 CHUNK = 2_000

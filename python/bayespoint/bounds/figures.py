@@ -10,7 +10,7 @@ from bayespoint import _elementwise, _validation
 from bayespoint.bounds._margins import luckiness
 from bayespoint.bounds._mirror import normalized_margins
 from bayespoint.bounds._volume import cap_log_fraction, linear_svm, volume_bayes, volume_gibbs
-from bayespoint.plotting import _import_matplotlib
+from bayespoint.plotting import _axes, _import_matplotlib
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -228,8 +228,7 @@ def plot_margin_histogram(
     """
     bins = _validation.integer("bins", bins, low=1)
     margins = normalized_margins(space, dual_coef)
-    if ax is None:
-        _, ax = _import_matplotlib("pyplot").subplots(layout="constrained")
+    ax = _axes(ax)
     _, _, bars = ax.hist(margins, bins=bins, histtype="stepfilled", alpha=0.4, label=label)
     color = bars[0].get_facecolor()[:3]
     ax.axvline(margins.min(), color=color, linestyle="dashed", linewidth=1.2)

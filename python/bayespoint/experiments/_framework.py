@@ -76,6 +76,16 @@ class Report:
     remarks: Sequence[str] = ()
 
 
+def no_units(settings: Settings) -> list[Row]:
+    """Return no units of work: for what is computed while it is laid out."""
+    return []
+
+
+def nothing(unit: Row, settings: Settings) -> Row:
+    """Measure no unit, because there is none."""
+    raise NotImplementedError("computed while it is laid out: there is no unit of work")
+
+
 @dataclass(frozen=True)
 class Experiment:
     """A table or a figure of a paper."""

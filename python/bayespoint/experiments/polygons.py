@@ -15,6 +15,8 @@ from bayespoint.experiments._framework import (
     Settings,
     Table,
     column,
+    no_units,
+    nothing,
 )
 
 ANGLE = 0.4
@@ -22,14 +24,6 @@ BOUNCES = (1_000, 10_000, 100_000)
 QUICK_BOUNCES = (1_000,)
 # The paper gives no coordinates: a polygon as long and lopsided as its own.
 POLYGON = planar.Polygon([[0.0, 0.0], [5.0, 0.6], [6.2, 1.7], [4.6, 2.2], [1.2, 1.3]])
-
-
-def _no_units(settings: Settings) -> list[Row]:
-    return []
-
-
-def _nothing(unit: Row, settings: Settings) -> Row:
-    raise NotImplementedError("computed while it is laid out: there is no unit of work")
 
 
 def _point(place: Any) -> str:
@@ -173,8 +167,8 @@ EXPERIMENTS = (
         title="Figure 18.1: a line that halves a polygon",
         paper="kernel-billiard",
         about="The Bayes line of a direction, exact." + _OWN,
-        units=_no_units,
-        measure=_nothing,
+        units=no_units,
+        measure=nothing,
         report=_halving_line,
         draw=_draw_line,
         size=(7.0, 4.0),
@@ -184,8 +178,8 @@ EXPERIMENTS = (
         title="Figure 18.2: the Bayes lines of all directions",
         paper="kernel-billiard",
         about="The lines do not meet in one point; the Bayes point misses them least." + _OWN,
-        units=_no_units,
-        measure=_nothing,
+        units=no_units,
+        measure=nothing,
         report=_all_lines,
         draw=_draw_lines,
         size=(7.0, 8.0),
@@ -195,8 +189,8 @@ EXPERIMENTS = (
         title="Figure 18.3: the largest circle, the largest ellipse and the center of mass",
         paper="kernel-billiard",
         about="What stands in for the Bayes point in an elongated polygon." + _OWN,
-        units=_no_units,
-        measure=_nothing,
+        units=no_units,
+        measure=nothing,
         report=_inscribed,
         draw=_draw_inscribed,
         size=(7.0, 4.0),

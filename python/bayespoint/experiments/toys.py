@@ -19,6 +19,8 @@ from bayespoint.experiments._framework import (
     Table,
     column,
     mean_and_error,
+    no_units,
+    nothing,
     plus_minus,
 )
 from bayespoint.experiments._toy import cube
@@ -27,14 +29,6 @@ from bayespoint.experiments._toy import cube
 
 POINTS = np.array([[1.0, 0.2], [-0.4, 0.9], [0.7, 0.8]])  # ours: the paper gives none
 SOFTNESSES = (0.0, 0.1, 0.5, 2.5)
-
-
-def _no_units(settings: Settings) -> list[Row]:
-    return []
-
-
-def _nothing(unit: Row, settings: Settings) -> Row:
-    raise NotImplementedError("computed while it is laid out: there is no unit of work")
 
 
 def _semiaxes(softness: float) -> Any:
@@ -298,8 +292,8 @@ EXPERIMENTS = (
         title="Figure 3: parameter spaces under a soft boundary",
         paper="bayesian-learning",
         about="Three points in the plane, a linear kernel: the parameter space of K + λI.",
-        units=_no_units,
-        measure=_nothing,
+        units=no_units,
+        measure=nothing,
         report=_spaces,
         draw=_draw_spaces,
         size=(12.0, 3.4),

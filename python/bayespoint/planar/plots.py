@@ -25,7 +25,7 @@ from bayespoint.planar._bayes import (
 from bayespoint.planar._billiard import Trajectory, billiard
 from bayespoint.planar._inscribed import Circle, Ellipse, largest_circle, largest_ellipse
 from bayespoint.planar._polygon import Polygon
-from bayespoint.plotting import _COLORS, _SHADES, _import_matplotlib
+from bayespoint.plotting import _COLORS, _SHADES, _axes, _import_matplotlib
 
 __all__ = [
     "BayesLineDisplay",
@@ -53,15 +53,9 @@ class _Display:
         low, high = self.polygon.vertices.min(axis=0), self.polygon.vertices.max(axis=0)
         room = _MARGIN * float((high - low).max())
         low, high = low - room, high + room
-        if ax is None:
-            width, height = high - low
-            _, ax = _import_matplotlib("pyplot").subplots(
-                figsize=(
-                    _WIDTH,
-                    min(_WIDTH, max(_WIDTH / 3, 1.0 + 0.85 * _WIDTH * height / width)),
-                ),
-                layout="constrained",
-            )
+        width, height = high - low
+        tall = min(_WIDTH, max(_WIDTH / 3, 1.0 + 0.85 * _WIDTH * height / width))
+        ax = _axes(ax, (_WIDTH, tall))
         self.ax_, self.figure_ = ax, ax.figure
         ax.set_aspect("equal")
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel="x1", ylabel="x2")

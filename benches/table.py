@@ -1,0 +1,118 @@
+"""Criterion's last figures as Markdown tables: ``make bench`` prints them.
+
+``python benches/table.py --write`` puts them into benches/README.md too. Needs nothing but Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+BEGIN, END = "<!-- figures: begin -->\n", "<!-- figures: end -->\n"
+BOUNCE = ("bare", "pass", "pass_over_singles", "trajectory", "trajectory_with_pairs")
+UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+
+Times = dict[str, dict[str, float]]
+"""Nanoseconds by function and parameter, in the order of the parameters."""
+
+
+def readable(nanoseconds: float) -> str:
+    """Return a time of three digits with its unit."""
+    scale, unit = next((one for one in UNITS if nanoseconds >= one[0]), UNITS[-1])
+    return f"{nanoseconds / scale:.3g} {unit}"
+
+
+def last_figures(folder: Path) -> dict[str, Times]:
+    """Return the median of every bench, an element each where elements are bounces."""
+    groups: dict[str, Times] = {}
+    for file in folder.glob("*/*/*/new/benchmark.json"):
+        about = json.loads(file.read_text())
+        median = json.loads((file.parent / "estimates.json").read_text())["median"]
+        name, parameter = about["function_id"], about["value_str"]
+        each = (
+            about["throughput"]["Elements"] if name.startswith(("trajectory", "near", "all")) else 1
+        )
+        times = groups.setdefault(about["group_id"], {}).setdefault(name, {})
+        times[parameter] = median["point_estimate"] / each
+    return groups
+
+
+def size(parameter: str) -> list[int]:
+    """Return the numbers that a parameter is ordered by."""
+    return [int(number) for number in parameter.split("x")]
+
+
+def table(times: Times, names: list[str], *, ratios: bool = False) -> str:
+    """Return functions as columns and parameters as rows; times, or ratios to the first column."""
+    parameters = sorted({own for name in names for own in times[name]}, key=size)
+    lines = ["| m | " + " | ".join(name.replace("_", " ") for name in names) + " |"]
+    lines.append("|---:|" + "---:|" * len(names))
+    for parameter in parameters:
+        cells = []
+        for name in names:
+            value, first = times[name].get(parameter), times[names[0]].get(parameter)
+            if value is None:
+                cells.append("")
+            elif ratios and first is not None and name != names[0]:
+                cells.append(f"{value / first:.2f}")
+            else:
+                cells.append(readable(value))
+        lines.append(f"| {parameter} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def said(command: list[str]) -> str:
+    """Return the first line that a command prints."""
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[
+        0
+    ]
+
+
+def machine() -> str:
+    """Return what the figures were measured on."""
+    model = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        lines = info.read_text().splitlines()
+        model = next((x.split(":")[1].strip() for x in lines if x.startswith("model name")), model)
+    revision = said(["git", "-C", str(ROOT), "describe", "--always", "--dirty"])
+    compiler = said(["rustc", "--version"])
+    return f"{model}, {os.cpu_count()} cores, {platform.system()}; {compiler}; revision {revision}."
+
+
+def report(folder: Path) -> str:
+    """Return the tables."""
+    groups = last_figures(folder)
+    parts = [machine()]
+    for group, times in sorted(groups.items()):
+        if group == "bounce":
+            parts.append("**A bounce**: the bare pass, and the others as ratios to it.")
+            parts.append(table(times, [name for name in BOUNCE if name in times], ratios=True))
+        else:
+            parts.append(f"**{group.replace('_', ' ').capitalize()}**: medians.")
+            parts.append(table(times, sorted(times)))
+    return "\n\n".join(parts) + "\n"
+
+
+def main() -> None:
+    """Print the tables, and write them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    parser.add_argument("--folder", type=Path, default=target / "criterion")
+    parser.add_argument("--write", action="store_true", help="into benches/README.md too")
+    options = parser.parse_args()
+    text = report(options.folder)
+    print(text)
+    if options.write:
+        readme = ROOT / "benches" / "README.md"
+        before, rest = readme.read_text().split(BEGIN)
+        readme.write_text(before + BEGIN + text + END + rest.split(END)[1])
+
+
+if __name__ == "__main__":
+    main()
