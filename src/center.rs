@@ -1,5 +1,6 @@
 //! The center of mass and its error, from the arc integrals of batches of several trajectories.
 
+use crate::conditional::Smoother;
 use crate::control::Control;
 use crate::dot;
 use crate::error::Result;
@@ -12,6 +13,10 @@ pub(crate) struct Batch {
     pub integral: Vec<f64>,
     /// Radians.
     pub length: f64,
+    /// Integral of the densities at the walls, shape (m,), until the integral is one of conditional means.
+    pub densities: Option<Vec<f64>>,
+    /// What the integral was before: its dual coefficients, and what its plane coordinates have changed by.
+    pub plain: Option<[Vec<f64>; 2]>,
     /// Plane coordinates of the integral, shape (m,), once they were needed.
     pub field: Option<Vec<f64>>,
 }
@@ -22,6 +27,12 @@ impl Batch {
         let add = |a: &mut Vec<f64>, b: &[f64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
         add(&mut self.integral, &other.integral);
         self.length += other.length;
+        if let (Some(a), Some(b)) = (&mut self.densities, &other.densities) {
+            add(a, b);
+        }
+        if let (Some(a), Some(b)) = (&mut self.plain, &other.plain) {
+            a.iter_mut().zip(b).for_each(|(a, b)| add(a, b));
+        }
         self.field = match (self.field, &other.field) {
             (Some(mut a), Some(b)) => {
                 add(&mut a, b);
@@ -30,6 +41,14 @@ impl Batch {
             _ => None,
         };
         self
+    }
+
+    /// The same piece before it was made one of conditional means, if it was.
+    fn as_it_was(&self) -> Option<Self> {
+        let [integral, change] = self.plain.as_ref()?;
+        let field = self.field.as_ref()?.iter().zip(change).map(|(f, step)| f - step).collect();
+        let (integral, field) = (integral.clone(), Some(field));
+        Some(Self { integral, length: self.length, densities: None, plain: None, field })
     }
 }
 
@@ -43,6 +62,41 @@ pub(crate) fn join_pairs(batches: &mut Vec<Batch>) {
             None => first,
         });
     }
+}
+
+/// Makes the integrals of all batches with densities those of conditional means.
+pub(crate) fn smooth(
+    smoother: &Smoother<'_>,
+    batches: &mut [Batch],
+    control: &Control,
+) -> Result<()> {
+    let rough: Vec<&mut Batch> = batches.iter_mut().filter(|b| b.densities.is_some()).collect();
+    let (steps, mut moves): (Vec<_>, Vec<_>) = rough
+        .iter()
+        .map(|batch| {
+            let densities = batch.densities.as_deref().unwrap_or_default();
+            let step = smoother.step(&batch.integral, densities);
+            (step.clone(), step)
+        })
+        .unzip();
+    smoother.solve(&mut moves, control)?;
+    for ((batch, step), change) in rough.into_iter().zip(steps).zip(&moves) {
+        batch.densities = None;
+        batch.plain = Some([batch.integral.clone(), step]);
+        batch.integral.iter_mut().zip(change).for_each(|(c, x)| *c += x);
+    }
+    Ok(())
+}
+
+/// How many independent unit vectors the path is worth, by the standard error of its mean across the mean: of the plain
+/// mean, where the center is one of conditional means. Infinite where nothing was smoothed.
+pub(crate) fn worth(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> f64 {
+    let plain: Option<Vec<Vec<Batch>>> =
+        trajectories.iter().map(|list| list.iter().map(Batch::as_it_was).collect()).collect();
+    plain.map_or(f64::INFINITY, |plain| {
+        let Center { norm, error, .. } = center(gram, &plain);
+        ((norm * norm).recip() - 1.0) / (error * error)
+    })
 }
 
 /// Computes the plane coordinates of all batches that lack them, in one sweep through the matrix.
@@ -201,7 +255,13 @@ mod tests {
                         }
                         place[0] = 1.0;
                         let integral = place.to_vec();
-                        Batch { field: Some(integral.clone()), integral, length: 1.0 }
+                        Batch {
+                            field: Some(integral.clone()),
+                            integral,
+                            length: 1.0,
+                            densities: None,
+                            plain: None,
+                        }
                     })
                     .collect()
             })

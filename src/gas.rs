@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 
 use crate::center::{self, Batch, Center};
+use crate::conditional::{Densities, Inverse, Smoother};
 use crate::control::Control;
 use crate::crew::Crew;
 use crate::cycle;
@@ -30,6 +31,11 @@ const WATCHED: usize = 16;
 const SETTLE_PATH: f64 = std::f64::consts::TAU;
 const SETTLE_SHARE: f64 = 0.05;
 const SETTLE_ARRIVALS: u64 = 4_000;
+/// Fresh directions per radian meanwhile where they are easily drawn, arrivals for each where that is more often, and
+/// arrivals that end it then.
+const FRESH_PER_RADIAN: f64 = 0.5;
+const ARRIVALS_PER_FRESH: f64 = 4_000.0;
+const FRESH_ARRIVALS: u64 = 8_000;
 /// Arrivals after which the rate of bounces is known well enough to set the rate of refreshes.
 const GAUGE_ARRIVALS: u64 = 256;
 /// Pair refreshes per radian meanwhile.
@@ -37,11 +43,19 @@ const GAUGE_REFRESH: f64 = 1.0;
 /// First piece of path of a run without a given length: radians, and arrivals where version space is small.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
 const PIECE_ARRIVALS: f64 = 1_000.0;
+/// Independent vectors that a path must be worth for each draw to keep, before its center is good enough: an eighth of
+/// one for so many draws as decision values need, and one for each that was asked for beyond.
+const SHARE_OF_DRAWS: f64 = 0.125;
+const FEW_DRAWS: usize = 400;
+/// Looks at the densities at the walls in such a piece.
+const LOOKS: f64 = 8.0;
 
 /// A trajectory with the pieces of its path.
 pub(crate) struct Runner<'s, D = Geodesic> {
     pub trajectory: Trajectory<'s, D>,
     pub batches: Vec<Batch>,
+    /// Where the center is one of conditional means.
+    densities: Option<Densities<'s>>,
     start: Start,
 }
 
@@ -49,7 +63,7 @@ impl<'s, D: Dynamics> Runner<'s, D> {
     /// Hands the ball over to another dynamics.
     fn under<E: Dynamics>(self, dynamics: E) -> Runner<'s, E> {
         let trajectory = self.trajectory.under(dynamics);
-        Runner { trajectory, batches: Vec::new(), start: self.start }
+        Runner { trajectory, batches: Vec::new(), densities: self.densities, start: self.start }
     }
 
     /// Forgets the pieces and starts a new path.
@@ -70,11 +84,24 @@ impl<'s, D: Dynamics> Runner<'s, D> {
         for piece in 1..=pieces {
             let path = (before + unit * piece as f64).min(limit.path);
             let from = self.trajectory.tally().path;
-            self.trajectory.run(Goal { path, ..limit }, control)?;
+            match &mut self.densities {
+                None => self.trajectory.run(Goal { path, ..limit }, control)?,
+                Some(densities) => {
+                    let steps = ((path - from) / densities.spacing).ceil().max(1.0);
+                    let mut step = 1.0;
+                    while step <= steps && self.trajectory.tally().arrivals() < limit.arrivals {
+                        let path = from + (path - from) * (step / steps);
+                        self.trajectory.run(Goal { path, ..limit }, control)?;
+                        densities.look(self.trajectory.ball(), self.trajectory.space());
+                        step += 1.0;
+                    }
+                }
+            }
             let length = self.trajectory.tally().path - from;
             if length > 0.0 {
                 let integral = self.trajectory.ball_mut().take_arc_integral();
-                self.batches.push(Batch { integral, length, field: None });
+                let densities = self.densities.as_mut().map(|d| d.take(length));
+                self.batches.push(Batch { integral, length, densities, plain: None, field: None });
             }
             if self.trajectory.tally().path < path || path >= limit.path {
                 break;
@@ -82,6 +109,10 @@ impl<'s, D: Dynamics> Runner<'s, D> {
         }
         Ok(())
     }
+}
+
+fn runner_of<D>(trajectory: Trajectory<'_, D>, start: Start) -> Runner<'_, D> {
+    Runner { trajectory, batches: Vec::new(), densities: None, start }
 }
 
 /// Samples version space with several trajectories.
@@ -93,7 +124,33 @@ impl<'s, D: Dynamics> Runner<'s, D> {
 /// [`Error::Invalid`] for settings out of range or a start that violates a hard wall, [`Error::Infeasible`] where version
 /// space seems empty, [`Error::Breakdown`] where the arithmetic fails, [`Error::Interrupted`].
 pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> Result<Outcome> {
+    run_with(space, settings, None, control)
+}
+
+/// As [`run`]. Given the inverse of the Gram matrix the center is one of conditional means, which has far less noise, and
+/// fresh directions are drawn by it.
+///
+/// # Errors
+///
+/// As [`run`]; and [`Error::Invalid`] for an inverse of another size, of rows computed on demand, or with a motion that is
+/// not geodesic.
+pub fn run_with(
+    space: &VersionSpace<'_>,
+    settings: &Settings,
+    inverse: Option<Inverse<'_>>,
+    control: &Control,
+) -> Result<Outcome> {
     settings.check()?;
+    if let Some(inverse) = inverse {
+        space.gram().check_in_memory()?;
+        if inverse.len() != space.len() {
+            let got = format!("{} rows", inverse.len());
+            return Err(Error::invalid("factor", got, "one row for each example"));
+        }
+        if !matches!(settings.motion, Motion::Geodesic) {
+            return Err(Error::invalid("factor", "one", "none but for the geodesic motion"));
+        }
+    }
     if matches!(settings.refresh, RefreshChoice::Full(_))
         || matches!(settings.motion, Motion::Scattered { .. })
     {
@@ -115,10 +172,20 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
         return point_space::outcome(space, settings, watched);
     }
     let crew = Crew::new(settings.n_threads.min(settings.n_trajectories))?;
-    let mut runners = start(space, settings, &crew, control)?;
+    let smoother =
+        inverse.map(|inverse| Smoother::new(inverse, control)).transpose()?.map(Arc::new);
+    let mut runners = start(space, settings, smoother.as_deref(), &crew, control)?;
     match settings.motion {
         Motion::Geodesic => {
-            let (refresh, settled) = settle(space, settings, &crew, &mut runners, control)?;
+            let (refresh, settled) =
+                settle(space, settings, inverse, &crew, &mut runners, control)?;
+            if let Some(smoother) = smoother {
+                for (i, runner) in runners.iter_mut().enumerate() {
+                    let rng = light_trap::stream(settings.seed, settings.n_trajectories + i);
+                    let smoother = Arc::clone(&smoother);
+                    runner.densities = Some(Densities::new(smoother, settings.mirror, rng));
+                }
+            }
             let mut outcome =
                 finish(space, settings, watched, &crew, &mut runners, &refresh, settled, control)?;
             if matches!(refresh, Refresh::None) && settings.mirror.is_hard() {
@@ -127,7 +194,7 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
             Ok(outcome)
         }
         Motion::Scattered { cosine, scatterer } => {
-            let (refresh, settled) = settle(space, settings, &crew, &mut runners, control)?;
+            let (refresh, settled) = settle(space, settings, None, &crew, &mut runners, control)?;
             let dynamics = Scattered::new(Arc::new(Factor::new(space.gram(), control)?), cosine);
             let (dynamics, path) =
                 with_scatterer(space, dynamics, scatterer, &crew, &mut runners, control)?;
@@ -219,7 +286,7 @@ fn launch<'s, D: Dynamics>(
         .into_iter()
         .map(|runner| {
             let trajectory = runner.trajectory.launched_by(dynamics.clone(), control)?;
-            Ok(Runner { trajectory, batches: Vec::new(), start: runner.start })
+            Ok(runner_of(trajectory, runner.start))
         })
         .collect::<Result<Vec<_>>>()?;
     let goal = settling(settings);
@@ -236,7 +303,7 @@ fn finish<D: Dynamics>(
     watched: Vec<usize>,
     crew: &Crew,
     runners: &mut [Runner<'_, D>],
-    refresh: &Refresh,
+    refresh: &Refresh<'_>,
     settled: f64,
     control: &Control,
 ) -> Result<Outcome> {
@@ -257,6 +324,7 @@ fn settling(settings: &Settings) -> Goal {
 fn start<'s>(
     space: &'s VersionSpace<'s>,
     settings: &Settings,
+    smoother: Option<&Smoother<'_>>,
     crew: &Crew,
     control: &Control,
 ) -> Result<Vec<Runner<'s>>> {
@@ -264,8 +332,21 @@ fn start<'s>(
         let ball = light_trap::ball_at(space, position, &mut rng, control)?;
         Ok(Trajectory::new(space, Geodesic, ball, rng))
     };
+    let middle = match smoother {
+        Some(smoother) if settings.start.is_none() => {
+            Some((smoother, smoother.middle(space, settings.mirror, control)?))
+        }
+        _ => None,
+    };
     let mut tried = crew.each(&mut vec![(); settings.n_trajectories], |i, ()| {
-        let rng = light_trap::stream(settings.seed, i);
+        let mut rng = light_trap::stream(settings.seed, i);
+        if let Some((smoother, middle)) = &middle {
+            let position = smoother.typical(space, middle, &mut rng, control)?;
+            // Rounding may put it outside of walls that are next to each other.
+            if space.contains(&position)? {
+                return at(&position, rng).map(Trapped::Caught);
+            }
+        }
         match &settings.start {
             Some(position) => at(position, rng).map(Trapped::Caught),
             None => light_trap::trap(space, settings.mirror, rng, control),
@@ -276,7 +357,11 @@ fn start<'s>(
     } else {
         None
     };
-    let caught = if settings.start.is_some() { Start::Given } else { Start::LightTrap };
+    let caught = match (&settings.start, &middle) {
+        (Some(_), _) => Start::Given,
+        (None, Some(_)) => Start::Typical,
+        (None, None) => Start::LightTrap,
+    };
     tried
         .drain(..)
         .map(|trapped| {
@@ -286,7 +371,7 @@ fn start<'s>(
                 (Trapped::Lost(_), None) => unreachable!("the search was made for the lost ones"),
             };
             trajectory.set_mirror(settings.mirror);
-            Ok(Runner { trajectory, batches: Vec::new(), start })
+            Ok(runner_of(trajectory, start))
         })
         .collect()
 }
@@ -316,8 +401,8 @@ pub(crate) fn settled<'s>(
     crew: &Crew,
     control: &Control,
 ) -> Result<Vec<Trajectory<'s, Geodesic>>> {
-    let mut runners = start(space, settings, crew, control)?;
-    settle(space, settings, crew, &mut runners, control)?;
+    let mut runners = start(space, settings, None, crew, control)?;
+    settle(space, settings, None, crew, &mut runners, control)?;
     Ok(runners.into_iter().map(|runner| runner.trajectory).collect())
 }
 
@@ -330,8 +415,8 @@ pub(crate) fn settled_around<'s>(
     crew: &Crew,
     control: &Control,
 ) -> Result<(Vec<Trajectory<'s, Geodesic>>, Scattered)> {
-    let mut runners = start(space, settings, crew, control)?;
-    settle(space, settings, crew, &mut runners, control)?;
+    let mut runners = start(space, settings, None, crew, control)?;
+    settle(space, settings, None, crew, &mut runners, control)?;
     let (dynamics, _) = with_scatterer(space, dynamics, scatterer, crew, &mut runners, control)?;
     Ok((runners.into_iter().map(|runner| runner.trajectory).collect(), dynamics))
 }
@@ -345,15 +430,16 @@ fn totals<D: Dynamics>(runners: &[Runner<'_, D>]) -> (f64, u64) {
 }
 
 /// Chooses the refresh and lets the trajectories forget where they started. Returns the refresh and the mean path.
-fn settle(
-    space: &VersionSpace<'_>,
+fn settle<'s>(
+    space: &'s VersionSpace<'s>,
     settings: &Settings,
+    inverse: Option<Inverse<'s>>,
     crew: &Crew,
-    runners: &mut [Runner<'_>],
+    runners: &mut [Runner<'s>],
     control: &Control,
-) -> Result<(Refresh, f64)> {
+) -> Result<(Refresh<'s>, f64)> {
     let mut settled = 0.0;
-    let mut spend = |runners: &mut [Runner<'_>], goal: Goal| -> Result<f64> {
+    let mut spend = |runners: &mut [Runner<'s>], goal: Goal| -> Result<f64> {
         crew.each(runners, |_, runner| {
             runner.reset(None);
             runner.trajectory.run(goal, control)
@@ -367,13 +453,24 @@ fn settle(
         runner.trajectory.set_refresh(Refresh::Pair { rate: GAUGE_REFRESH });
     }
     let rate = spend(runners, Goal::either(SETTLE_PATH, GAUGE_ARRIVALS))?;
-    let refresh = Refresh::chosen(settings.refresh, space.gram(), rate, control)?;
+    let refresh = Refresh::chosen(settings.refresh, space.gram(), rate, inverse, control)?;
+    let (goal, meanwhile) = match &refresh {
+        // Where directions are easily drawn, those that few planes know of get their share of the length at once.
+        Refresh::Full { source, .. } if inverse.is_some() && settings.settle.is_none() => {
+            let rate = FRESH_PER_RADIAN.max(rate / ARRIVALS_PER_FRESH);
+            let source = Arc::clone(source);
+            (Goal::either(SETTLE_PATH, FRESH_ARRIVALS), Refresh::Full { rate, source })
+        }
+        _ => (settling(settings), refresh.clone()),
+    };
     for runner in runners.iter_mut() {
-        runner.trajectory.set_refresh(refresh.clone());
+        runner.trajectory.set_refresh(meanwhile.clone());
     }
-    let goal = settling(settings);
     if goal.path > 0.0 {
         spend(runners, goal)?;
+    }
+    for runner in runners.iter_mut() {
+        runner.trajectory.set_refresh(refresh.clone());
     }
     Ok((refresh, settled))
 }
@@ -405,6 +502,9 @@ fn measure<D: Dynamics>(
     let gram = watched_space(runners).gram();
     for runner in runners.iter_mut() {
         runner.reset(Some(Recorder::new(spacing, watched, kept, gram)));
+        if let Some(densities) = &mut runner.densities {
+            densities.spacing = unit / LOOKS;
+        }
     }
     loop {
         let done = runners[0].batches.len();
@@ -416,10 +516,11 @@ fn measure<D: Dynamics>(
         let at_end = runners.iter().all(|runner| runner.trajectory.tally().path >= length);
         if let Some(tol) = settings.tol {
             let center = estimate(crew, runners, control)?;
+            let enough = worth(settings, runners);
             control.report(totals(runners).0 / runners.len() as f64, center.error);
             // A flipper goes on from a center of its own: what its halves differ by does not pass.
             let flips = matches!(settings.motion, Motion::Flipper { .. });
-            if center.error <= tol && (center.mixed || flips) {
+            if center.error <= tol && (center.mixed || flips) && enough {
                 return Ok(StopReason::Tol);
             }
         }
@@ -445,6 +546,22 @@ fn measure<D: Dynamics>(
     }
 }
 
+/// Whether the path is worth a fair share of the draws to keep, where the center needs less.
+fn worth<D: Dynamics>(settings: &Settings, runners: &mut [Runner<'_, D>]) -> bool {
+    if runners.iter().all(|runner| runner.densities.is_none()) {
+        return true;
+    }
+    let lists: Vec<Vec<Batch>> =
+        runners.iter_mut().map(|runner| std::mem::take(&mut runner.batches)).collect();
+    let worth = center::worth(watched_space(runners).gram(), &lists);
+    for (runner, list) in runners.iter_mut().zip(lists) {
+        runner.batches = list;
+    }
+    let draws = settings.n_trajectories * settings.n_draws;
+    let few = draws.min(FEW_DRAWS);
+    worth >= SHARE_OF_DRAWS * few as f64 + (draws - few) as f64
+}
+
 fn watched_space<'s, D: Dynamics>(runners: &[Runner<'s, D>]) -> &'s VersionSpace<'s> {
     runners[0].trajectory.space()
 }
@@ -456,7 +573,12 @@ pub(crate) fn estimate<D: Dynamics>(
     control: &Control,
 ) -> Result<Center> {
     let gram = watched_space(runners).gram();
-    crew.each(runners, |_, runner| center::fill_fields(gram, &mut runner.batches, control))?;
+    crew.each(runners, |_, runner| {
+        if let Some(densities) = &runner.densities {
+            center::smooth(densities.smoother(), &mut runner.batches, control)?;
+        }
+        center::fill_fields(gram, &mut runner.batches, control)
+    })?;
     let lists: Vec<Vec<Batch>> =
         runners.iter_mut().map(|runner| std::mem::take(&mut runner.batches)).collect();
     let center = center::center(gram, &lists);
@@ -473,7 +595,7 @@ fn merge<D: Dynamics>(
     watched: Vec<usize>,
     crew: &Crew,
     runners: &mut [Runner<'_, D>],
-    refresh: &Refresh,
+    refresh: &Refresh<'_>,
     settled: f64,
     stop_reason: StopReason,
     control: &Control,

@@ -37,6 +37,8 @@ const REFRESH_RATE: f64 = 30.0;
 /// Where a trajectory started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
+    /// Drawn about the middle of version space, coordinate by coordinate.
+    Typical,
     /// The light trap caught the ball.
     LightTrap,
     /// The light trap gave up; the ball was put at a point of the maximal-margin search.
@@ -51,6 +53,7 @@ impl Start {
         match self {
             Self::LightTrap => "light_trap",
             Self::MaxMargin => "max_margin",
+            Self::Typical => "typical",
             Self::Given => "given",
         }
     }

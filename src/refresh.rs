@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rand::{Rng, RngExt};
 
 use crate::ball::Ball;
+use crate::conditional::Inverse;
 use crate::control::Control;
 use crate::error::{Error, Result};
 use crate::factor::{Factor, Isotropic};
@@ -19,6 +20,8 @@ const PAIRS_PER_ARRIVAL: f64 = 0.05;
 const MANY_PAIRS_PER_ARRIVAL: f64 = 1.5;
 /// Full refreshes per radian.
 const FULL_PER_RADIAN: f64 = 0.3;
+/// The same where a factor was given, and with it what takes their noise out of the center.
+const FRESH_PER_RADIAN: f64 = 0.1;
 /// Examples up to which full refreshes cost next to nothing.
 const FEW: usize = 30;
 /// Examples beyond which their factor, at O(m³), costs more than they could gain.
@@ -31,7 +34,7 @@ const LOOKED_AT: usize = 200;
 
 /// Kind of refresh and its rate in events per radian of path.
 #[derive(Clone, Debug)]
-pub enum Refresh {
+pub enum Refresh<'s> {
     /// The bare billiard.
     None,
     /// Reflection in the tangent vector of two random planes; two Gram rows an event.
@@ -44,20 +47,24 @@ pub enum Refresh {
         /// Events per radian.
         rate: f64,
         /// Where directions come from, shared by the trajectories: a factor of the Gram matrix, as a rule.
-        source: Arc<dyn Isotropic>,
+        source: Arc<dyn Isotropic + 's>,
     },
 }
 
-impl Refresh {
+impl<'s> Refresh<'s> {
     /// The refresh of a choice. `arrivals` is the number of arrivals at walls per radian.
     ///
     /// Which is best depends on whether some planes are nearly orthogonal to all others: along their normals the billiard
     /// alone is close to integrable, and pairs turn the direction too little. Measured by the effective samples of linear
     /// functionals, the worst of them included: elsewhere pairs at a twentieth of the arrivals are as good as anything.
+    ///
+    /// Where a factor is at hand, fresh directions cost next to nothing. Directions that few planes know of have their share
+    /// of the length of position and direction from the start on, and hardly anything else changes it.
     pub(crate) fn chosen(
         choice: RefreshChoice,
         gram: &Gram<'_>,
         arrivals: f64,
+        given: Option<Inverse<'s>>,
         control: &Control,
     ) -> Result<Self> {
         let isolated = match choice {
@@ -68,12 +75,17 @@ impl Refresh {
             rate: arrivals * if isolated { MANY_PAIRS_PER_ARRIVAL } else { PAIRS_PER_ARRIVAL },
         };
         let full = |rate: f64| -> Result<Self> {
-            Ok(Self::Full { rate, source: Arc::new(Factor::new(gram, control)?) })
+            let source: Arc<dyn Isotropic + 's> = match given {
+                Some(inverse) => Arc::new(inverse),
+                None => Arc::new(Factor::new(gram, control)?),
+            };
+            Ok(Self::Full { rate, source })
         };
         match choice {
             RefreshChoice::None => Ok(Self::None),
             RefreshChoice::Pair(Some(rate)) => Ok(Self::Pair { rate }),
             RefreshChoice::Full(rate) => full(rate.unwrap_or(FULL_PER_RADIAN)),
+            RefreshChoice::Auto if given.is_some() => full(FRESH_PER_RADIAN),
             RefreshChoice::Auto
                 if gram.is_in_memory() && gram.len() <= if isolated { MANY } else { FEW } =>
             {

@@ -135,7 +135,7 @@ pub struct Trajectory<'s, D> {
     rng: ChaCha8Rng,
     ball: Ball,
     mirror: Mirror,
-    refresh: Refresh,
+    refresh: Refresh<'s>,
     /// Radians to the next refresh.
     clock: f64,
     /// Walls that know the layers, in place of the mirror.
@@ -306,7 +306,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     }
 
     /// Changes the refresh and draws its clock anew (which a Poisson process allows at any time).
-    pub fn set_refresh(&mut self, refresh: Refresh) {
+    pub fn set_refresh(&mut self, refresh: Refresh<'s>) {
         self.refresh = refresh;
         self.clock = self.refresh.draw_clock(&mut self.rng);
     }

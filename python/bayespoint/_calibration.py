@@ -20,15 +20,22 @@ import math
 import numpy as np
 from scipy import optimize, special
 
+from bayespoint import _validation
 from bayespoint._validation import Floats, Labels
-from bayespoint.predictive import Factor
+from bayespoint.predictive import chi_mean
 from bayespoint.results import BilliardResult
 
 LARGEST = 1000
 """Examples that predict each other, at most."""
 
+_COLUMNS = 128
+"""Columns of the kernel matrix that are looked at together."""
+
 _LENGTHS = 8
-"""Lengths of the weight vector that stand for its chi law."""
+"""Lengths of the weight vector that stand for its chi law in few dimensions."""
+
+_MANY = 100
+"""Dimensions in which two do, one standard deviation from the mean."""
 
 _SPREAD = 0.3
 """Standard deviation of the normal prior of the factor's logarithm: a few dozen examples do not
@@ -42,7 +49,7 @@ _CERTAIN = 8.0
 def size(m: int, n_problems: int, n_draws: int) -> float:
     """Return the bytes that `Watched` takes for m examples, with what its factors need."""
     watched = min(m, LARGEST)
-    return 8.0 * (2 * n_problems * n_draws * watched + 3 * watched * m)
+    return 8.0 * (2 * n_problems * n_draws * watched + _COLUMNS * m)
 
 
 class Watched:
@@ -81,28 +88,30 @@ class Watched:
         if m > LARGEST:
             self.examples = np.sort(np.random.default_rng(seed).permutation(m)[:LARGEST])
         self.labels, self.noise = labels[:, self.examples], noise
-        columns = gram if m <= LARGEST else gram[:, self.examples]
         self.heights, self.draws = [], []
         for result in results:
             draws = result.draws.reshape(-1, m)
-            values = draws @ columns
+            values = np.empty((len(draws), len(self.examples)))
+            for part in _validation.blocks(len(self.examples), _COLUMNS):
+                values[:, part] = draws @ gram[:, self.examples[part]]
             values += offset * draws.sum(axis=1)[:, None]
             values += softness[self.examples] * draws[:, self.examples]
             self.heights.append(values)
             self.draws.append(draws[:, self.examples])
 
-    def factors(self, factor: Factor) -> Floats:
-        """Return the (n_problems,) factors on decision values, from the matrix's own factor."""
+    def factors(self, inverse_diagonal: Floats) -> Floats:
+        """Return the (n_problems,) factors on decision values.
+
+        Parameters
+        ----------
+        inverse_diagonal : ndarray of shape (m,)
+            Diagonal of the inverse of the matrix with offset and softness.
+        """
         found = np.ones(len(self.labels))
-        # In a singular matrix the others decide about an example: there is nothing to learn.
-        if factor.pivots is not None:
-            return found
-        units = np.zeros((len(self.examples), factor.rank))
-        units[np.arange(len(self.examples)), self.examples] = 1.0
-        precision = factor.explained(units)
+        precision = inverse_diagonal[self.examples]
         for k, labels in enumerate(self.labels):
             z = leave_one_out(
-                self.heights[k], self.draws[k], precision, labels, self.noise, factor.rank
+                self.heights[k], self.draws[k], precision, labels, self.noise, len(inverse_diagonal)
             )
             found[k] = best_factor(z, labels, self.noise)
         return found
@@ -140,14 +149,29 @@ def leave_one_out(
     """
     z = labels * (heights - draws / precision) * np.sqrt(precision)
     floor, log_span = _noise(labels, noise)
-    middles = (np.arange(_LENGTHS) + 0.5) / _LENGTHS
     inverse = np.zeros(len(labels))
-    for length in np.sqrt(special.chdtri(n, 1.0 - middles)):
-        log_p = np.logaddexp(floor, log_span + special.log_ndtr(length * z))
-        inverse += np.exp(-log_p).mean(axis=0) / _LENGTHS
+    lengths = _lengths(n)
+    # Of what is next to impossible the inverse is infinite: it is clipped in the end.
+    with np.errstate(over="ignore", divide="ignore"):
+        for length in lengths:
+            p = special.ndtr(length * z)
+            p *= math.exp(log_span)
+            p += np.exp(floor)
+            np.divide(1.0, p, out=p)
+            inverse += p.mean(axis=0) / len(lengths)
     right = (1 / inverse - np.exp(floor)) / math.exp(log_span)
     tail = special.ndtr(-_CERTAIN)
     return np.asarray(special.ndtri(np.clip(right, tail, 1.0 - 1e-15)))
+
+
+def _lengths(n: int) -> list[float]:
+    """Return lengths of equal weight that stand for the chi law with n degrees of freedom."""
+    if n < _MANY:
+        middles = (np.arange(_LENGTHS) + 0.5) / _LENGTHS
+        return [math.sqrt(square) for square in special.chdtri(n, 1.0 - middles)]
+    mean = chi_mean(n)
+    spread = math.sqrt(n - mean**2)
+    return [mean - spread, mean + spread]
 
 
 def best_factor(z: Floats, labels: Labels, noise: tuple[float, float]) -> float:

@@ -168,6 +168,8 @@ def run(
     refresh: str,
     refresh_rate: float | None,
     start: NDArray[np.float64] | None,
+    factor: NDArray[np.float64] | None,
+    inverse_diagonal: NDArray[np.float64] | None,
     n_threads: int,
     seed: int,
     callback: Callable[[_Progress], object] | None,

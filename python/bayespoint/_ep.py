@@ -31,11 +31,15 @@ _SWEEPS = 60
 _DAMPING = 0.8
 _DAMPING_NOISY = 0.5
 _CHANGE = 1e-4
-"""Sweeps at most (with label noise twice as many), share of a new site taken over, and change of ln
-Z at which to stop, nats."""
+"""Sweeps at most (with label noise twice as many), share of a new site taken over where all of it
+does not settle, and change of ln Z at which to stop, nats."""
 
 _FLAT = 1e-10
 """Smallest precision of a site or cavity that must be positive."""
+
+_KNOWN = 1e-7
+"""Share of its variance that a site of this precision takes: of less, rounding leaves too little to
+tell what remains."""
 
 _SMALLEST = 1e-14
 """Smallest variance that rounding leaves of one."""
@@ -88,13 +92,20 @@ class _Posterior:
             matrix *= root[:, None]
             matrix.flat[:: len(root) + 1] += 1.0
             self.root = root
-            self.factor = linalg.cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
-            half = linalg.solve_triangular(
-                self.factor, gram * root[:, None], lower=True, check_finite=False
-            )
-            self.variance = gram.diagonal() - np.einsum("ij,ij->j", half, half)
-            self.mean = gram @ sites.shift - half.T @ (half @ sites.shift)
-            self.half_log_det = float(np.log(self.factor.diagonal()).sum())
+            self.inverse = _inverse_factor(matrix)
+            # K - K S^1/2 B^-1 S^1/2 K with B = I + S^1/2 K S^1/2 is S^-1/2 (I - B^-1) S^-1/2.
+            known = 1.0 - np.einsum("ij,ij->j", self.inverse, self.inverse)
+            self.variance = known / sites.precision
+            rounded = np.flatnonzero(known < _KNOWN)
+            if len(rounded):
+                half = linalg.blas.dtrmm(
+                    1.0, self.inverse, (gram[rounded] * root).T, lower=1, overwrite_b=1
+                )
+                squares = np.einsum("ij,ij->j", half, half)
+                self.variance[rounded] = gram.diagonal()[rounded] - squares
+            prior = gram @ sites.shift
+            self.mean = prior - gram @ (root * self._solve(root * prior))
+            self.half_log_det = -float(np.log(self.inverse.diagonal()).sum())
             self.proper = True
             np.maximum(self.variance, _SMALLEST * gram.diagonal(), out=self.variance)
             return
@@ -112,15 +123,37 @@ class _Posterior:
         self.half_log_det = float(0.5 * np.log(np.abs(pivots)).sum())
         self.proper = bool(negative % 2 == 0 and self.variance.min() > 0)
 
+    def _solve(self, right: Floats) -> Floats:
+        """Return B^-1 times a vector."""
+        half = linalg.blas.dtrmv(self.inverse, right, lower=1)
+        solved: Floats = linalg.blas.dtrmv(self.inverse, half, lower=1, trans=1, overwrite_x=1)
+        return solved
+
     def between_sites(self) -> Floats:
         """Return (K + S^-1)^-1."""
         if self.log_concave:
-            inverse = linalg.cho_solve((self.factor, True), np.diag(self.root), check_finite=False)
+            half, _ = linalg.lapack.dlauum(self.inverse, lower=1)
+            # Above the diagonal there are the zeros of the factor.
+            inverse = half + half.T
+            inverse.flat[:: len(half) + 1] *= 0.5
+            inverse *= self.root
             inverse *= self.root[:, None]
         else:
             inverse = linalg.lu_solve(self.lu, np.eye(len(self.mean)), check_finite=False)
             inverse *= self.sites.precision[:, None]
         return np.asarray(inverse)
+
+
+def _inverse_factor(matrix: Floats) -> Floats:
+    """Return L^-1 of the factor L of a symmetric matrix, whose place it takes."""
+    # The transpose of an array in C order is what LAPACK overwrites without a copy.
+    factor, info = linalg.lapack.dpotrf(matrix.T, lower=1, clean=1, overwrite_a=1)
+    if info == 0:
+        factor, info = linalg.lapack.dtrtri(factor, lower=1, overwrite_c=1)
+    if info != 0:
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    inverse: Floats = factor
+    return inverse
 
 
 @np.errstate(over="ignore", divide="ignore", invalid="ignore")
@@ -132,6 +165,7 @@ def approximate(
     noise: tuple[float, float] = (0.0, 0.0),
     sites: Sites | None = None,
     derivatives: bool = False,
+    change: float = _CHANGE,
 ) -> Approximation:
     """Return the expectation-propagation evidence of labels.
 
@@ -149,6 +183,8 @@ def approximate(
         Where to start; flat sites by default. Not changed.
     derivatives : bool, default=False
         Compute `by_gram` too.
+    change : float, default=1e-4
+        Change of the evidence from one sweep to the next at which to stop, nats.
 
     Returns
     -------
@@ -164,10 +200,11 @@ def approximate(
     sites = Sites.flat(m) if sites is None else Sites(sites.precision.copy(), sites.shift.copy())
     noisy = any(noise)
     lowest = -np.inf if noisy else _FLAT
-    damping = _DAMPING_NOISY if noisy else _DAMPING
+    damping = _DAMPING_NOISY if noisy else 1.0
     floor, span = np.where(y > 0, noise[0], noise[1]), 1.0 - noise[0] - noise[1]
     log_floor = np.log(floor)
     before, value, converged = -np.inf, -np.inf, False
+    moved = np.inf
     for sweep in range(2 * _SWEEPS if noisy else _SWEEPS):
         if sweep == _SWEEPS:
             damping *= 0.5  # what swings to and fro may settle yet
@@ -204,10 +241,12 @@ def approximate(
         )
         if not np.isfinite(value):
             break
-        if abs(value - before) < _CHANGE * max(1.0, 1e-3 * abs(value)):
+        if abs(value - before) < change * max(1.0, 1e-3 * abs(value)):
             converged = True
             break
-        before = value
+        if abs(value - before) > 0.5 * moved:
+            damping = min(damping, _DAMPING)
+        before, moved = value, abs(value - before)
         rest = np.maximum(1 - cavity_variance * curvature, 1e-10)
         precision = np.maximum(curvature / rest, lowest)
         shift = (slope + cavity_mean * curvature) / rest

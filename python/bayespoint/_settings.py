@@ -50,9 +50,14 @@ class SampleSettings:
     average: str
     n_threads: int
 
+    @property
+    def has_scatterer(self) -> bool:
+        """Whether there is a reflecting sphere."""
+        return self.scatterer is not None or self.fits_scatterer
+
 
 AVERAGES = {
-    "geodesic": ("arc", "impulse"),
+    "geodesic": ("arc", "impulse", "conditional"),
     "chord": ("midpoints", "arc"),
     "flipper": ("midpoints", "bounces", "arc"),
 }
@@ -163,7 +168,9 @@ def sample_settings(
         tol = 0.1
     if length is None and max_bounces is None:
         max_bounces = MAX_BOUNCES
-    average = choice("average", average, ("auto", "arc", "impulse", "midpoints", "bounces"))
+    average = choice(
+        "average", average, ("auto", "arc", "impulse", "conditional", "midpoints", "bounces")
+    )
     if average != "auto" and average not in AVERAGES[dynamics]:
         listed = ", ".join(repr(option) for option in ("auto", *AVERAGES[dynamics]))
         raise ValueError(
@@ -171,6 +178,11 @@ def sample_settings(
         )
     if average == "auto":
         average = AVERAGES[dynamics][0]
+    if average == "conditional" and (scattering != "specular" or scatterer is not None):
+        raise ValueError(
+            "average must not be 'conditional' with scattering='cosine' or a scatterer; got "
+            f"scattering={scattering!r} and scatterer={scatterer!r}"
+        )
     rate = None
     if not (isinstance(refresh_rate, str) and refresh_rate == "auto"):
         if isinstance(refresh_rate, str) or refresh_rate is None:

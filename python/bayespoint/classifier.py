@@ -102,7 +102,8 @@ class BayesPointClassifier(
         How the ball flies: see :meth:`VersionSpace.sample`. Those of the papers are biased, and
         have neither label noise nor refresh.
     refresh : {"auto", "pair", "full", None}, default="auto"
-        How its direction changes in mid-air: see :meth:`VersionSpace.sample`.
+        How its direction changes in mid-air: see :meth:`VersionSpace.sample`. "auto" is "full"
+        where the kernel matrix is far from singular.
     n_jobs : int, default=None
         Threads, as joblib counts them: None is 1, -1 all processors. The result does not depend
         on it.
@@ -156,9 +157,16 @@ class BayesPointClassifier(
 
     Notes
     -----
-    The kernel matrix of the training examples is held in memory: 8 bytes times the square of
-    their number. Its Cholesky factor takes the place of the matrix after the billiard; during
-    the billiard it takes twice that beside it if `refresh` is "full".
+    The kernel matrix of the training examples and its Cholesky factor are held in memory during
+    the fit: twice 8 bytes times the square of their number; the factor stays. With the factor the
+    center is one of conditional means, which has far less noise: see `average` in
+    :meth:`VersionSpace.sample`. Where the matrix is next to singular, as without softness, or with
+    the papers' dynamics, it is the integral along the path; the factor then takes the place of
+    the matrix after the billiard, and during it takes twice that beside it if `refresh` is "full".
+
+    `n_jobs` says how many threads play the billiard. BLAS, which computes kernel matrices and
+    factors, has its own number of threads (:mod:`threadpoolctl` sets it) and never runs while the
+    billiard does; the search for hyper-parameters holds it to one.
 
     References
     ----------
@@ -314,12 +322,19 @@ class BayesPointClassifier(
         self._evidence_seed = settings.seed % 2**32
         self._log_evidence = None
         self._set_constant_diagonal(gram)
-        self._play(gram, labels, softness, settings)
+        inverse = None
+        if self.dynamics == "geodesic":
+            factor = predictive.factorize(gram, settings.offset, softness)
+            if factor.invertible:
+                inverse = factor, factor.inverse_diagonal()
+            else:  # made anew, in the place of the matrix, when that is not needed any more
+                del factor
+        self._play(gram, labels, softness, settings, inverse)
         calibrate = settings.calibrate
         if calibrate is None:
             calibrate = self.tuning_ is not None
         watched = None
-        if calibrate:
+        if calibrate and softness.min() > 0:
             watched = _calibration.Watched(
                 gram,
                 settings.offset,
@@ -329,10 +344,16 @@ class BayesPointClassifier(
                 self.label_noise_,
                 settings.seed % 2**32,
             )
-        self._factor = predictive.factorize(gram, settings.offset, softness, overwrite=own)
-        self.calibration_ = (
-            np.ones(len(labels)) if watched is None else watched.factors(self._factor)
+        self._factor = (
+            predictive.factorize(gram, settings.offset, softness, overwrite=own)
+            if inverse is None
+            else inverse[0]
         )
+        self.calibration_ = np.ones(len(labels))
+        # In a singular matrix the others decide about an example: there is nothing to learn.
+        if watched is not None and self._factor.pivots is None:
+            diagonal = self._factor.inverse_diagonal() if inverse is None else inverse[1]
+            self.calibration_ = watched.factors(diagonal)
         return self
 
     def _weights(self, y: Any) -> Floats:
@@ -353,7 +374,7 @@ class BayesPointClassifier(
         draws = 8.0 * m * (problems + 1) * int(self.n_trajectories) * int(self.n_draws)
         # The last factor takes the place of a matrix that is ours. A borrowed one stays, but it
         # is there already.
-        matrices = 3 if self.refresh == "full" else 1
+        matrices = 3 if self.refresh == "full" else 1 + (self.dynamics == "geodesic")
         if self.calibration is not None:
             draws += _calibration.size(m, problems, int(self.n_trajectories) * int(self.n_draws))
         _memory.require(
@@ -376,6 +397,7 @@ class BayesPointClassifier(
         problems: Labels,
         softness: Floats,
         settings: _settings.FitSettings,
+        inverse: tuple[predictive.Factor, Floats] | None,
     ) -> None:
         """Play the billiard of each binary problem and keep what it found."""
         two = len(self.classes_) == 2
@@ -386,7 +408,9 @@ class BayesPointClassifier(
         transparency = (second / (1 - first), first / (1 - second))
         results = []
         for labels, label, seed in zip(problems, names, seeds.tolist(), strict=True):
-            space = VersionSpace._over(gram, labels, softness=softness, offset=settings.offset)
+            space = VersionSpace._over(
+                gram, labels, softness=softness, offset=settings.offset, inverse=inverse
+            )
             name = f"class {label}"
             result = space.sample(
                 n_trajectories=self.n_trajectories,
@@ -395,6 +419,7 @@ class BayesPointClassifier(
                 dynamics=self.dynamics,
                 transparency=transparency,
                 refresh=self.refresh,
+                average="auto" if inverse is None else "conditional",
                 n_jobs=self.n_jobs,
                 random_state=seed,
                 callback=_Progress(name) if settings.verbose > 1 else None,

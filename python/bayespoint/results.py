@@ -79,7 +79,8 @@ class BilliardResult:
     small."""
 
     arc_center: NDArray[np.float64]
-    """(m,) Unit center from the exact integral of the position along the path."""
+    """(m,) Unit center from the exact integral of the position along the path, or with
+    average="conditional" of its conditional means."""
 
     impulse_center: NDArray[np.float64]
     """(m,) Unit center from the impulses the walls received: never of the sign opposite to the
@@ -150,13 +151,13 @@ class BilliardResult:
     """Largest relative difference between plane coordinates as carried along and recomputed."""
 
     start: tuple[str, ...]
-    """Where each trajectory's starting point came from: ``"light_trap"``, ``"max_margin"`` or
-    ``"given"``."""
+    """Where each trajectory's starting point came from: ``"light_trap"``, ``"max_margin"``,
+    ``"typical"`` (drawn about the center, for average="conditional") or ``"given"``."""
 
     @classmethod
     def from_run(cls, run: Mapping[str, Any], average: str) -> Self:
         """Return the result of an engine's run with `average` as center."""
-        centers = {"arc": "center", "impulse": "impulse_center"}
+        centers = {"arc": "center", "impulse": "impulse_center", "conditional": "center"}
         given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
         return cls(
             **given

@@ -55,6 +55,11 @@ _STEP = 0.02
 """Step in a logarithm where a kernel gives no derivatives: its error is far above the noise of the
 evidence and far below what matters."""
 
+_CHANGE = 3e-4
+_FINE_CHANGE = 1e-4
+"""Change of the approximate evidence at which its sweeps end, nats; and with label noise or without
+softness."""
+
 _GAIN = 0.01
 """Nats that label noise must gain to be taken for more than none."""
 
@@ -198,6 +203,8 @@ class _Problem:
                     noise=noise,
                     sites=sites[k],
                     derivatives=derivatives,
+                    # What may swing without end must show that it does not.
+                    change=_FINE_CHANGE if any(noise) or softness == 0 else _CHANGE,
                 )
                 # Sites that did not settle are a bad place to start from.
                 sites[k] = one.sites if one.converged else None

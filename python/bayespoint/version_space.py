@@ -14,6 +14,7 @@ from bayespoint import _core, _memory, _settings, _sources, _validation
 from bayespoint._core import InfeasibleError, __version__
 from bayespoint._correlation import CorrelationMixin
 from bayespoint._evidence import EvidenceMixin
+from bayespoint._factor import Factor, factorize
 from bayespoint._interior import InteriorMixin
 from bayespoint._onion import OnionMixin
 from bayespoint._validation import Floats, Labels, RandomState
@@ -114,6 +115,8 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
     softness: Floats
     offset: float
 
+    _known_inverse: tuple[Factor, Floats] | None = None
+
     def __init__(
         self, gram: ArrayLike, y: ArrayLike, *, softness: ArrayLike = 0.0, offset: float = 0.0
     ) -> None:
@@ -125,9 +128,21 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         _validation.positive_semidefinite(self.gram, self.offset, self.softness, exact=exact)
 
     @classmethod
-    def _over(cls, gram: _sources.Gram, y: Labels, *, softness: Floats, offset: float) -> Self:
-        """Return a version space over arrays that have been checked already."""
+    def _over(
+        cls,
+        gram: _sources.Gram,
+        y: Labels,
+        *,
+        softness: Floats,
+        offset: float,
+        inverse: tuple[Factor, Floats] | None = None,
+    ) -> Self:
+        """Return a version space over arrays that have been checked already.
+
+        `inverse` is a factor of the Gram matrix and the diagonal of its inverse, if at hand.
+        """
         space = cls.__new__(cls)
+        space._known_inverse = inverse
         space.gram, space.y, space.softness, space.offset = gram, y, softness, offset
         space.classes = np.array([-1, 1])
         return space
@@ -343,14 +358,17 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         start : array-like of shape (m,), default=None
             Dual coefficients of the point all trajectories start from. Behind opaque walls it
             must lie in version space. None looks for one.
-        average : {"auto", "arc", "impulse", "midpoints", "bounces"}, default="auto"
+        average : {"auto", "arc", "impulse", "conditional", "midpoints", "bounces"}, default="auto"
             Which estimate `center` holds. "arc": the integral over the path. "impulse", only with
             "geodesic": the accumulated impulses on the walls, less accurate, zero for examples
-            that do not bound version space. "midpoints", only with "chord" and "flipper": those
+            that do not bound version space. "conditional", only with "geodesic" and a Gram
+            matrix far from singular: the integral of conditional means, with far less noise (see
+            Notes). It takes a factor of the matrix, at O(m^3), which refresh="auto" then uses for
+            fresh directions. "midpoints", only with "chord" and "flipper": those
             of all flights, added on the sphere by the rule of the paper. "bounces", only with
             "flipper": the bouncing points, of equal weight. "auto" is "arc" with "geodesic", else
-            "midpoints". The result has the "arc" center, and the "impulse" center if there is
-            one, in any case.
+            "midpoints". The result has the "arc" center (or the "conditional" one, if asked for),
+            and the "impulse" center if there is one, in any case.
         n_jobs : int, default=None
             Threads, as joblib counts them: None is 1, -1 all processors. It does not change the
             result.
@@ -388,6 +406,15 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
 
         Notes
         -----
+        With average="conditional" the center is that of conditional means. Given all other plane
+        coordinates, that of one example is a normal variable cut off at its wall, whose mean is
+        known at every point of the path; what is known need not be sampled. On kernel matrices
+        with softness this has a third to a fifth of the error of the plain integral: a tenth of
+        the bounces and less for the same tolerance. The path goes on until it is also worth an
+        eighth of the draws asked for (of the first 400, and all beyond). Trajectories
+        start at points drawn about the center coordinate by coordinate, and directions are
+        refreshed in full, at 0.1 per radian, if `refresh` is "auto".
+
         The same seed gives the same bits for any number of threads on one machine.
 
         On polygons (ten random planes in three dimensions), whose center of mass is known, "chord"
@@ -433,26 +460,55 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             self._refuse_conflicts()
         if start is not None:
             start = self._checked_start(start, opaque=opaque)
+        inverse = self._inverse() if settings.average == "conditional" else None
+        run = self._run(settings, seed, start, callback, inverse)
+        result = BilliardResult.from_run(run, settings.average)
+        for message in result.complaints(settings.tol):
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        return result
+
+    def _inverse(self) -> tuple[Factor, Floats]:
+        """Return a factor of the Gram matrix and the diagonal of its inverse."""
+        if self._known_inverse is not None:
+            return self._known_inverse
+        _sources.require_matrix(self.gram, "average='conditional'")
+        factor = factorize(self.gram, self.offset, self.softness)
+        if not factor.invertible:
+            raise ValueError(
+                "average='conditional' needs a Gram matrix, with offset and softness, that is far "
+                "from singular: a softness, or a larger one, makes it so"
+            )
+        return factor, factor.inverse_diagonal()
+
+    def _run(
+        self,
+        settings: _settings.SampleSettings,
+        seed: int,
+        start: Floats | None,
+        callback: Callable[[Mapping[str, Any]], object] | None,
+        inverse: tuple[Factor, Floats] | None,
+    ) -> Mapping[str, Any]:
+        """Return the engine's run; the inverse is for average="conditional"."""
         m = len(self.y)
         draws = 2 * 8.0 * settings.n_trajectories * settings.n_draws * m
         # Beside the factor, what remains of the matrix while it is made. "auto" makes it for
         # few examples only.
-        scatters = settings.scattering != "specular" or scatterer is not None
+        scatters = settings.scattering != "specular" or settings.has_scatterer
         if settings.refresh == "full" or scatters:
             what = "refresh='full'" if settings.refresh == "full" else "to scatter a ball"
             _sources.require_matrix(self.gram, what)
-        factor = 2 * 8.0 * m * m * ((settings.refresh == "full") + scatters)
+        factor = 2 * 8.0 * m * m * ((settings.refresh == "full" and inverse is None) + scatters)
         _sources.require(
             self.gram,
             draws + factor,
-            f"sampling with refresh={refresh!r}",
+            f"sampling with refresh={settings.refresh!r}",
             [
                 f"{_memory.readable(factor)} for a factor of the Gram matrix",
                 f"{_memory.readable(draws)} for {settings.n_trajectories} x {settings.n_draws} "
                 f"draws of {m} coefficients",
             ],
         )
-        run = _core.run(
+        return _core.run(
             self.gram,
             self.y,
             offset=self.offset,
@@ -473,14 +529,12 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             refresh=settings.refresh,
             refresh_rate=settings.refresh_rate,
             start=start,
+            factor=None if inverse is None else inverse[0].lower.T,
+            inverse_diagonal=None if inverse is None else inverse[1],
             n_threads=settings.n_threads,
             seed=seed,
             callback=callback,
         )
-        result = BilliardResult.from_run(run, settings.average)
-        for message in result.complaints(settings.tol):
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
-        return result
 
     def _checked_start(self, start: ArrayLike, *, opaque: bool) -> Floats:
         c = _validation.dual_coef("start", start, len(self.y))

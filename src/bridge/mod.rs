@@ -69,7 +69,7 @@ struct Rung<'a> {
 }
 
 impl Rung<'_> {
-    fn refresh(&self) -> Refresh {
+    fn refresh(&self) -> Refresh<'static> {
         Refresh::Full { rate: self.pace.rate, source: Arc::clone(&self.source) }
     }
 }

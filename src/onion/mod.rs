@@ -173,7 +173,13 @@ impl Pieces {
             self.events[layer] += found.events;
             if found.path > 0.0 {
                 let (integral, length) = (found.integral, found.path);
-                self.batches[layer].push(Batch { integral, length, field: None });
+                self.batches[layer].push(Batch {
+                    integral,
+                    length,
+                    densities: None,
+                    plain: None,
+                    field: None,
+                });
             }
         }
     }

@@ -5,10 +5,11 @@ mod call;
 mod errors;
 mod rows;
 
-use numpy::PyReadonlyArray1;
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::conditional::Inverse;
 use crate::control::Control;
 use crate::correlation::{self, CorrelationSettings};
 use crate::dynamics::{Motion, Points, Radius};
@@ -23,7 +24,7 @@ use crate::settings::{RefreshChoice, Settings};
 use crate::version_space::VersionSpace;
 use crate::{light_trap, max_margin, perceptron};
 
-use arrays::vector;
+use arrays::{matrix, vector};
 use rows::Rows;
 
 /// Updates of the kernel perceptron before the maximal-margin search takes over.
@@ -95,7 +96,7 @@ impl Space<'_> {
 /// Samples version space; see `VersionSpace.sample`.
 #[pyfunction]
 #[pyo3(signature = (gram, labels, *, offset, softness, transparency, n_trajectories, n_draws, length, tol,
-    max_bounces, dynamics, scattering, scatterer, fits_scatterer, tau_max, weight_tol, bounce_points, refresh, refresh_rate, start, n_threads, seed, callback))]
+    max_bounces, dynamics, scattering, scatterer, fits_scatterer, tau_max, weight_tol, bounce_points, refresh, refresh_rate, start, factor, inverse_diagonal, n_threads, seed, callback))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
 fn run<'py>(
     py: Python<'py>,
@@ -119,6 +120,8 @@ fn run<'py>(
     refresh: &str,
     refresh_rate: Option<f64>,
     start: Option<PyReadonlyArray1<'py, f64>>,
+    factor: Option<PyReadonlyArray2<'py, f64>>,
+    inverse_diagonal: Option<PyReadonlyArray1<'py, f64>>,
     n_threads: usize,
     seed: u64,
     callback: Option<&Bound<'py, PyAny>>,
@@ -165,7 +168,18 @@ fn run<'py>(
         seed,
     };
     let space = Space { gram, labels, offset, softness };
-    let outcome = space.call(py, callback, |space, control| gas::run(space, &settings, control))?;
+    let inverse = match (&factor, &inverse_diagonal) {
+        (Some(columns), Some(diagonal)) => {
+            Some(Inverse::new(matrix("factor", columns)?, vector("inverse_diagonal", diagonal)?)?)
+        }
+        (None, None) => None,
+        _ => {
+            let wanted = "given with the diagonal of the inverse, and only then";
+            return Err(Error::invalid("factor", "one of the two", wanted).into());
+        }
+    };
+    let outcome = space
+        .call(py, callback, |space, control| gas::run_with(space, &settings, inverse, control))?;
     to_dict(py, outcome, n_trajectories)
 }
 

@@ -181,7 +181,7 @@ def test_refused_elsewhere():
     for settings, text in [
         ({"dynamics": "flipper", "weight_tol": 0.1}, "weight_tol must be None with dynamics='flip"),
         ({"dynamics": "chord", "average": "bounces"}, "average must be one of 'auto', 'midpoints'"),
-        ({"average": "midpoints"}, "average must be one of 'auto', 'arc', 'impulse' with dynamics"),
+        ({"average": "midpoints"}, "average must be one of 'auto', 'arc', 'impulse', 'conditio"),
         ({"tau_max": 5.0}, "tau_max must be None with dynamics='geodesic'"),
         ({"weight_tol": 0.1}, "weight_tol must be None with dynamics='geodesic'"),
     ]:

@@ -512,7 +512,7 @@ def test_a_kernel_matrix_too_large_is_refused(monkeypatch):
     memory = namedtuple("memory", "available")
     monkeypatch.setattr(_memory.psutil, "virtual_memory", lambda: memory(12 * 2**20))
     x = np.random.default_rng(0).standard_normal((1000, 2))
-    with pytest.raises(MemoryError, match=r"needs 42\.7 MiB, but only 12\.0 MiB of memory is av"):
+    with pytest.raises(MemoryError, match=r"needs 28\.4 MiB, but only 12\.0 MiB of memory is av"):
         BayesPointClassifier(kernel=kernel).fit(x, np.resize([0, 1], 1000))
 
 

@@ -298,7 +298,7 @@ class _Distances(_Stationary):
     def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
         gram = self._distances(X, Y)
-        for rows in _validation.blocks(len(gram), ROWS):
+        for rows in _validation.blocks(len(gram), max(1, _CACHED // max(1, gram.shape[1]))):
             self._fill(gram[rows])
         return gram
 

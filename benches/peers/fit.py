@@ -1,0 +1,134 @@
+"""Fits side by side: seconds beside scikit-learn's SVC and Gaussian process, as Markdown tables.
+
+``python benches/peers/fit.py`` where bayespoint is installed. X is normal in 10 dimensions and
+y = sign(x_0 + sin(2 x_1) / 2). The first table is of fits that search their hyper-parameters:
+ours with its defaults, and ``GaussianProcessClassifier(ConstantKernel() * RBF())``. The second is
+of fits with an RBF kernel of given length scale: ours without softness to 0.1 radians, ``SVC``
+with C = 1e10, which is as hard, and ``GaussianProcessClassifier`` without optimizer. There the
+true error of our center is its angle to that of a long run. All take turns, so that what slows
+the machine for a while slows all of them; a figure is the median over data sets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.metrics import log_loss
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from bayespoint import BayesPointClassifier, VersionSpace, kernels
+
+TEST = 2000
+"""Points to test on."""
+
+
+def data(m: int, seed: int) -> tuple[Any, Any, Any, Any]:
+    """Return training and test inputs and labels."""
+    X = np.random.default_rng(seed).normal(size=(m + TEST, 10))
+    y = X[:, 0] + np.sin(2 * X[:, 1]) / 2 > 0
+    return X[:m], y[:m], X[m:], y[m:]
+
+
+def fit(model: Any, X: Any, y: Any, repeats: int) -> float:
+    """Return the least seconds of a few fits."""
+    seconds = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        model.fit(X, y)
+        seconds.append(time.perf_counter() - began)
+    return min(seconds)
+
+
+def loss(model: Any, X: Any, y: Any) -> float:
+    """Return the log loss on test points."""
+    return float(log_loss(y, model.predict_proba(X)))
+
+
+def searching(m: int, options: argparse.Namespace) -> str:
+    """Return the row of fits that search their hyper-parameters."""
+    rows = []
+    for seed in range(options.seeds):
+        X, y, X_test, y_test = data(m, seed)
+        ours = BayesPointClassifier(random_state=seed, n_jobs=options.threads)
+        rival = GaussianProcessClassifier(ConstantKernel() * RBF())
+        rows.append([fit(ours, X, y, options.repeats), fit(rival, X, y, 1)])
+        rows[-1] += [loss(ours, X_test, y_test), loss(rival, X_test, y_test)]
+    mine, his, my_loss, his_loss = np.median(rows, axis=0)
+    return f"| {m} | {mine:.2f} | {his:.2f} | {his / mine:.1f} | {my_loss:.3f} | {his_loss:.3f} |"
+
+
+def true_error(model: BayesPointClassifier, X: Any, y: Any, threads: int) -> tuple[float, float]:
+    """Return the angle of the center to that of a long run, and the latter's own error."""
+    space = VersionSpace(model.kernel_(X), y, offset=1.0)
+    long = space.sample(tol=0.02, average="conditional", n_jobs=threads, random_state=99)
+    own, other = model.dual_coef_[0], long.center
+    cosine = float(own @ (space.gram @ other) + own.sum() * other.sum())
+    return math.acos(min(1.0, cosine)), long.center_error
+
+
+def given(m: int, sigma: float, options: argparse.Namespace) -> str:
+    """Return the row of fits with a given kernel."""
+    rows = []
+    for seed in range(options.seeds):
+        X, y, _, _ = data(m, seed)
+        ours = BayesPointClassifier(
+            kernels.RBF(sigma),
+            softness=0.0,
+            optimizer=None,
+            tol=0.1,
+            n_jobs=options.threads,
+            random_state=seed,
+        )
+        rivals = [
+            SVC(C=1e10, gamma=1 / (2 * sigma**2)),
+            GaussianProcessClassifier(RBF(sigma), optimizer=None),
+        ]
+        row = [fit(model, X, y, options.repeats) for model in (ours, *rivals)]
+        rows.append([*row, *true_error(ours, X, y, options.threads)])
+    mine, svc, process, error, least = np.median(rows, axis=0)
+    return (
+        f"| {m} | {sigma:g} | {mine:.3f} | {svc:.3f} | {mine / svc:.2f} | {process:.3f} | "
+        f"{process / mine:.1f} | {error:.3f} +- {least:.3f} |"
+    )
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    sizes = "numbers of examples, default: %(default)s; a Gaussian process takes a minute at 2000"
+    parser.add_argument("--sizes", type=int, nargs="+", default=[400, 1000], help=sizes)
+    parser.add_argument("--seeds", type=int, default=3, help="data sets, default: %(default)s")
+    parser.add_argument("--repeats", type=int, default=3, help="default: %(default)s")
+    parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
+    only = "the fits with given kernels alone"
+    parser.add_argument("--given", action="store_true", help=only)
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore", category=ConvergenceWarning, module="sklearn")
+    BayesPointClassifier().fit(*data(50, 0)[:2])  # what is imported at the first fit
+    with threadpool_limits(options.threads):
+        if not options.given:
+            print("| examples | ours, s | Gaussian process, s | ratio | log loss | its log loss |")
+            print(f"|{'---:|' * 6}")
+            for m in options.sizes:
+                print(searching(m, options), flush=True)
+            print()
+        heads = ["examples", "sigma", "ours, s", "SVC, s", "ratio"]
+        heads += ["Gaussian process, s", "ratio", "true error, rad"]
+        print(f"| {' | '.join(heads)} |")
+        print(f"|{'---:|' * 8}")
+        for m in options.sizes:
+            for sigma in (1.0, 2.0):
+                print(given(m, sigma, options), flush=True)
+
+
+if __name__ == "__main__":
+    main()
