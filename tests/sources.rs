@@ -236,7 +236,10 @@ fn assert_twins(near: &mut Ball, all: &mut Ball, gram: &Gram<'_>, event: usize, 
     let flight = all.to_wall();
     let pair = (event % gram.len(), (event + 1 + event % 11) % gram.len());
     match event % 7 {
-        3 if crosses => assert_eq!(near.cross(gram), all.cross(gram)),
+        // Now and then a long way from wall to wall.
+        0..=3 if crosses && (event % 7 == 3 || event / 50 % 2 == 1) => {
+            assert_eq!(near.cross(gram), all.cross(gram), "event {event}");
+        }
         4 => {
             let done = near.refresh_pair(gram, 0.5 * flight, pair);
             assert_eq!(done, all.refresh_pair(gram, 0.5 * flight, pair));
