@@ -456,7 +456,7 @@ fn settle<'s>(
     let refresh = Refresh::chosen(settings.refresh, space.gram(), rate, inverse, control)?;
     let (goal, meanwhile) = match &refresh {
         // Where directions are easily drawn, those that few planes know of get their share of the length at once.
-        Refresh::Full { source, .. } if inverse.is_some() && settings.settle.is_none() => {
+        Refresh::Full { source, .. } if settings.settle.is_none() => {
             let rate = FRESH_PER_RADIAN.max(rate / ARRIVALS_PER_FRESH);
             let source = Arc::clone(source);
             (Goal::either(SETTLE_PATH, FRESH_ARRIVALS), Refresh::Full { rate, source })

@@ -20,12 +20,13 @@ const PAIRS_PER_ARRIVAL: f64 = 0.05;
 const MANY_PAIRS_PER_ARRIVAL: f64 = 1.5;
 /// Full refreshes per radian.
 const FULL_PER_RADIAN: f64 = 0.3;
-/// The same where a factor was given, and with it what takes their noise out of the center.
+/// The same where it is for directions that few planes know of, or a factor was given, and with it what takes their noise out
+/// of the center.
 const FRESH_PER_RADIAN: f64 = 0.1;
 /// Examples up to which full refreshes cost next to nothing.
 const FEW: usize = 30;
 /// Examples beyond which their factor, at O(m³), costs more than they could gain.
-const MANY: usize = 1_000;
+const MANY: usize = 2_000;
 /// A plane is isolated when the squared cosines between its normal and all others sum to less.
 const ISOLATED: f64 = 0.5;
 /// Share of isolated planes, of the rows looked at, that makes a difference.
@@ -54,8 +55,10 @@ pub enum Refresh<'s> {
 impl<'s> Refresh<'s> {
     /// The refresh of a choice. `arrivals` is the number of arrivals at walls per radian.
     ///
-    /// Which is best depends on whether some planes are nearly orthogonal to all others: along their normals the billiard
-    /// alone is close to integrable, and pairs turn the direction too little. Measured by the effective samples of linear
+    /// Which is best depends on whether there are directions that few planes know of, as softness gives one to each, or planes
+    /// that are nearly orthogonal to all others. Along such directions the billiard alone is close to integrable, and pairs
+    /// turn it too little: if the ball starts with too little of its length there, as near the middle, it takes some forty pairs
+    /// a plane to get it, all trajectories meanwhile being off in the same way. Measured by the effective samples of linear
     /// functionals, the worst of them included: elsewhere pairs at a twentieth of the arrivals are as good as anything.
     ///
     /// Where a factor is at hand, fresh directions cost next to nothing. Directions that few planes know of have their share
@@ -67,12 +70,11 @@ impl<'s> Refresh<'s> {
         given: Option<Inverse<'s>>,
         control: &Control,
     ) -> Result<Self> {
-        let isolated = match choice {
-            RefreshChoice::Auto | RefreshChoice::Pair(None) => has_isolated_planes(gram),
-            _ => false,
-        };
+        let asked = matches!(choice, RefreshChoice::Auto | RefreshChoice::Pair(None));
+        let isolated = asked && has_isolated_planes(gram);
+        let lonely = isolated || gram.softness().iter().any(|&softness| softness > 0.0);
         let pair = Self::Pair {
-            rate: arrivals * if isolated { MANY_PAIRS_PER_ARRIVAL } else { PAIRS_PER_ARRIVAL },
+            rate: arrivals * if lonely { MANY_PAIRS_PER_ARRIVAL } else { PAIRS_PER_ARRIVAL },
         };
         let full = |rate: f64| -> Result<Self> {
             let source: Arc<dyn Isotropic + 's> = match given {
@@ -87,9 +89,10 @@ impl<'s> Refresh<'s> {
             RefreshChoice::Full(rate) => full(rate.unwrap_or(FULL_PER_RADIAN)),
             RefreshChoice::Auto if given.is_some() => full(FRESH_PER_RADIAN),
             RefreshChoice::Auto
-                if gram.is_in_memory() && gram.len() <= if isolated { MANY } else { FEW } =>
+                if gram.is_in_memory() && gram.len() <= if lonely { MANY } else { FEW } =>
             {
-                match full(FULL_PER_RADIAN) {
+                let few = isolated || gram.len() <= FEW;
+                match full(if few { FULL_PER_RADIAN } else { FRESH_PER_RADIAN }) {
                     // Rounding of a singular matrix that was computed in low precision: pairs need no factor.
                     Err(Error::Breakdown { .. }) => Ok(pair),
                     found => found,

@@ -28,7 +28,7 @@ fn check(name: &str, gram: &[f64], labels: &[i8], exact: f64, tol: f64) {
 
 fn check_by(method: Method, name: &str, gram: &[f64], labels: &[i8], exact: f64, tol: f64) {
     let space = space(gram, labels, 0.0);
-    let repetitions = size(60, 100);
+    let repetitions = 100;
     let (mut values, mut errors) = (Vec::new(), Vec::new());
     for k in 0..repetitions {
         let settings =

@@ -35,6 +35,26 @@ if without refresh it had `BOUNCES_PER_PLANE` bounces for each plane that any of
 
 BOUNCES_PER_PLANE = 100
 
+PAIRS_PER_PLANE = 40
+"""Tangent pairs of each trajectory for each example that it takes the directions which few examples
+know of to get nearer to their share of the length by a factor of e; fewer are worth a warning."""
+
+FEW_EXAMPLES = 500
+"""Examples up to which that was not seen to matter."""
+
+
+def too_few_pairs(result: BilliardResult) -> str | None:
+    """Return what is wrong with a run in which softness gives each example a direction, if so."""
+    least, m = int(result.refreshes.min()), len(result.center)
+    if result.refresh != "pair" or m <= FEW_EXAMPLES or least >= PAIRS_PER_PLANE * m:
+        return None
+    return (
+        f"{least} tangent pairs in a trajectory are too few for {m} examples with softness, each "
+        "of which has a direction that hardly any other knows of: the center may be further off "
+        "than its error says, in all trajectories alike; average='conditional' or "
+        f"refresh='full' helps, or a run of many times {PAIRS_PER_PLANE * m} pairs"
+    )
+
 
 def allowed_r_hat(n_trajectories: int, n_draws: int) -> float:
     """Return the R-hat beyond which a run that no tolerance ended is worth a warning.

@@ -18,7 +18,7 @@ from bayespoint._factor import Factor, factorize
 from bayespoint._interior import InteriorMixin
 from bayespoint._onion import OnionMixin
 from bayespoint._validation import Floats, Labels, RandomState
-from bayespoint.results import BilliardResult
+from bayespoint.results import BilliardResult, too_few_pairs
 from bayespoint.weighting import WeightingMixin
 
 if TYPE_CHECKING:
@@ -349,12 +349,13 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             How directions change in mid-air. A billiard alone can be caught in part of version
             space. "pair": reflections in the plane of two examples, at two rows of the Gram
             matrix each. "full": an independent direction, at the price of a factor of the Gram
-            matrix. "auto": the latter for up to 30 examples, or up to 1000 where some planes are
-            nearly orthogonal to all others, otherwise the former. None: never.
+            matrix. "auto": the latter for up to 30 examples, or up to 2000 with softness or where
+            some planes are nearly orthogonal to all others, otherwise the former. None: never.
         refresh_rate : float or "auto", default="auto"
             Changes per radian, positive: a number only with "pair" or "full". "auto" is 0.3 with
-            full ones; with pairs a twentieth of the bounces, or 1.5 times as many as bounces where
-            some planes are nearly orthogonal to all others.
+            full ones, 0.1 if it is for softness; with pairs a twentieth of the bounces, or 1.5
+            times as many as bounces with softness or where some planes are nearly orthogonal to
+            all others.
         start : array-like of shape (m,), default=None
             Dual coefficients of the point all trajectories start from. Behind opaque walls it
             must lie in version space. None looks for one.
@@ -402,7 +403,9 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             than 1e-6: the Gram matrix is so ill-conditioned that softness is needed. If a
             trajectory goes round a short cycle. If in a run without refresh that `tol` did not end
             one has never met planes that have a tenth of the bounces of the others, though it had
-            100 bounces for each plane hit.
+            100 bounces for each plane hit. If a run of more than 500 examples with softness was
+            refreshed by less than 40 pairs for each: the directions that few examples know of may
+            not have had their share of the length.
 
         Notes
         -----
@@ -463,7 +466,10 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         inverse = self._inverse() if settings.average == "conditional" else None
         run = self._run(settings, seed, start, callback, inverse)
         result = BilliardResult.from_run(run, settings.average)
-        for message in result.complaints(settings.tol):
+        messages = result.complaints(settings.tol)
+        if self.softness.any() and (few := too_few_pairs(result)) is not None:
+            messages.append(few)
+        for message in messages:
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         return result
 

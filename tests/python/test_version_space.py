@@ -282,6 +282,20 @@ def test_warnings():
     assert len(dataclasses.replace(met, center_error=np.nan).complaints(0.1)) == 1
 
 
+def test_few_pairs_for_many_examples_with_softness():
+    x = np.random.default_rng(4).standard_normal((501, 3))
+    gram, labels = x @ x.T, np.where(x[:, 0] > 0, 1, -1)
+    few = {"tol": 0.3, "refresh": "pair", "random_state": 0}
+    with pytest.warns(ConvergenceWarning, match=r"tangent pairs .* too few for 501 examples"):
+        VersionSpace(gram, labels, softness=0.1).sample(**few)
+    # Fresh directions need none, nor do walls without softness, nor a path of many pairs.
+    VersionSpace(gram, labels, softness=0.1).sample(tol=0.3, random_state=0)
+    found = VersionSpace(gram, labels).sample(tol=0.3, refresh="pair", random_state=0)
+    assert results.too_few_pairs(found) is not None
+    many = dataclasses.replace(found, refreshes=np.full(4, 40 * 501, dtype=np.uint64))
+    assert results.too_few_pairs(many) is None
+
+
 def test_allowed_r_hat():
     """1.05, and more for so few draws that chance alone exceeds it."""
     assert results.allowed_r_hat(4, 1000) == 1.05
