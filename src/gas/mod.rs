@@ -1,8 +1,9 @@
 //! Many trajectories: started, settled, run in parallel and merged in the order of their index.
 
-use std::sync::Arc;
+mod merge;
+mod start;
 
-use rand::rngs::ChaCha8Rng;
+use std::sync::Arc;
 
 use crate::center::{self, Batch, Center};
 use crate::conditional::{Densities, Inverse, Smoother};
@@ -12,10 +13,7 @@ use crate::cycle;
 use crate::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Radius, Scattered};
 use crate::error::{Error, Result};
 use crate::factor::Factor;
-use crate::gram::Precision;
-use crate::light_trap::{self, Start, Trapped};
-use crate::max_margin;
-use crate::mirror::Mirror;
+use crate::light_trap::{self, Start};
 use crate::outcome::{Outcome, StopReason};
 use crate::point_space;
 use crate::recorder::Recorder;
@@ -23,23 +21,12 @@ use crate::refresh::Refresh;
 use crate::settings::{RefreshChoice, Settings};
 use crate::trajectory::{Goal, Trajectory, Until};
 use crate::version_space::VersionSpace;
+use merge::merge;
+use start::{SETTLE_ARRIVALS, SETTLE_PATH, settle, settling, start};
+pub(crate) use start::{settled, settled_around};
 
 /// Planes whose coordinates are kept with the draws, for the convergence diagnostics.
 const WATCHED: usize = 16;
-/// Path before anything is measured: radians, and the share of a given length; and arrivals at walls, which
-/// end it earlier where version space is small.
-const SETTLE_PATH: f64 = std::f64::consts::TAU;
-const SETTLE_SHARE: f64 = 0.05;
-const SETTLE_ARRIVALS: u64 = 4_000;
-/// Fresh directions per radian meanwhile where they are easily drawn, arrivals for each where that is more often, and
-/// arrivals that end it then.
-const FRESH_PER_RADIAN: f64 = 0.5;
-const ARRIVALS_PER_FRESH: f64 = 4_000.0;
-const FRESH_ARRIVALS: u64 = 8_000;
-/// Arrivals after which the rate of bounces is known well enough to set the rate of refreshes.
-const GAUGE_ARRIVALS: u64 = 256;
-/// Pair refreshes per radian meanwhile.
-const GAUGE_REFRESH: f64 = 1.0;
 /// First piece of path of a run without a given length: radians, and arrivals where version space is small.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
 const PIECE_ARRIVALS: f64 = 1_000.0;
@@ -230,19 +217,6 @@ fn cycles(
     Ok(if harmless { vec![0; cycles.len()] } else { cycles })
 }
 
-/// Share of the bounces of all other trajectories at planes that a trajectory did not hit.
-fn missed<D: Dynamics>(runners: &[Runner<'_, D>], hits: &[u64]) -> Vec<f64> {
-    let share = |runner: &Runner<'_, D>| {
-        let (mut missed, mut others) = (0, 0);
-        for (&own, all) in runner.trajectory.tally().hits.iter().zip(hits) {
-            others += all - own;
-            missed += if own == 0 { *all } else { 0 };
-        }
-        if others > 0 { missed as f64 / others as f64 } else { 0.0 }
-    };
-    runners.iter().map(share).collect()
-}
-
 /// Puts the scatterer that is asked for around a first estimate of the center. Returns the path that this took too.
 fn with_scatterer(
     space: &VersionSpace<'_>,
@@ -311,168 +285,12 @@ fn finish<D: Dynamics>(
     merge(space, settings, watched, crew, runners, refresh, settled, stop_reason, control)
 }
 
-/// How far a ball flies before anything is measured.
-fn settling(settings: &Settings) -> Goal {
-    let share = SETTLE_SHARE * settings.length.unwrap_or(0.0);
-    let path = settings.settle.unwrap_or_else(|| SETTLE_PATH.max(share));
-    let arrivals = if settings.settle.is_some() { u64::MAX } else { SETTLE_ARRIVALS };
-    Goal::either(path, arrivals)
-}
-
-/// One trajectory each at the given start, where its own light trap caught it, or at a point of the maximal-margin
-/// search, which is made once for all that the trap lost.
-fn start<'s>(
-    space: &'s VersionSpace<'s>,
-    settings: &Settings,
-    smoother: Option<&Smoother<'_>>,
-    crew: &Crew,
-    control: &Control,
-) -> Result<Vec<Runner<'s>>> {
-    let at = |position: &[f64], mut rng: ChaCha8Rng| {
-        let ball = light_trap::ball_at(space, position, &mut rng, control)?;
-        Ok(Trajectory::new(space, Geodesic, ball, rng))
-    };
-    let middle = match smoother {
-        Some(smoother) if settings.start.is_none() => {
-            Some((smoother, smoother.middle(space, settings.mirror, control)?))
-        }
-        _ => None,
-    };
-    let mut tried = crew.each(&mut vec![(); settings.n_trajectories], |i, ()| {
-        let mut rng = light_trap::stream(settings.seed, i);
-        if let Some((smoother, middle)) = &middle {
-            let position = smoother.typical(space, middle, &mut rng, control)?;
-            // Rounding may put it outside of walls that are next to each other.
-            if space.contains(&position)? {
-                return at(&position, rng).map(Trapped::Caught);
-            }
-        }
-        match &settings.start {
-            Some(position) => at(position, rng).map(Trapped::Caught),
-            None => light_trap::trap(space, settings.mirror, rng, control),
-        }
-    })?;
-    let interior = if tried.iter().any(|trapped| matches!(trapped, Trapped::Lost(_))) {
-        Some(hard_point(space, settings.mirror, control)?)
-    } else {
-        None
-    };
-    let caught = match (&settings.start, &middle) {
-        (Some(_), _) => Start::Given,
-        (None, Some(_)) => Start::Typical,
-        (None, None) => Start::LightTrap,
-    };
-    tried
-        .drain(..)
-        .map(|trapped| {
-            let (mut trajectory, start) = match (trapped, &interior) {
-                (Trapped::Caught(trajectory), _) => (trajectory, caught),
-                (Trapped::Lost(rng), Some(position)) => (at(position, rng)?, Start::MaxMargin),
-                (Trapped::Lost(_), None) => unreachable!("the search was made for the lost ones"),
-            };
-            trajectory.set_mirror(settings.mirror);
-            Ok(runner_of(trajectory, start))
-        })
-        .collect()
-}
-
-/// A point that satisfies every example whose wall is hard.
-fn hard_point(space: &VersionSpace<'_>, mirror: Mirror, control: &Control) -> Result<Vec<f64>> {
-    if mirror.is_hard() {
-        return max_margin::interior_point(space, control);
-    }
-    // Walls of one class are hard, those of the other may be violated: version space of the first alone.
-    let gram = space.gram();
-    let hard: Vec<usize> =
-        (0..space.len()).filter(|&i| mirror.of(space.labels()[i]) == 0.0).collect();
-    let labels = hard.iter().map(|&i| space.labels()[i]).collect();
-    let part = VersionSpace::new(gram.part(&hard), labels)?;
-    let mut position = vec![0.0; space.len()];
-    for (&i, c) in hard.iter().zip(max_margin::interior_point(&part, control)?) {
-        position[i] = c;
-    }
-    Ok(position)
-}
-
-/// Trajectories that have forgotten where they started, with the refresh chosen.
-pub(crate) fn settled<'s>(
-    space: &'s VersionSpace<'s>,
-    settings: &Settings,
-    crew: &Crew,
-    control: &Control,
-) -> Result<Vec<Trajectory<'s, Geodesic>>> {
-    let mut runners = start(space, settings, None, crew, control)?;
-    settle(space, settings, None, crew, &mut runners, control)?;
-    Ok(runners.into_iter().map(|runner| runner.trajectory).collect())
-}
-
-/// As [`settled`], and `dynamics` with the scatterer that is asked for.
-pub(crate) fn settled_around<'s>(
-    space: &'s VersionSpace<'s>,
-    settings: &Settings,
-    dynamics: Scattered,
-    scatterer: Option<Radius>,
-    crew: &Crew,
-    control: &Control,
-) -> Result<(Vec<Trajectory<'s, Geodesic>>, Scattered)> {
-    let mut runners = start(space, settings, None, crew, control)?;
-    settle(space, settings, None, crew, &mut runners, control)?;
-    let (dynamics, _) = with_scatterer(space, dynamics, scatterer, crew, &mut runners, control)?;
-    Ok((runners.into_iter().map(|runner| runner.trajectory).collect(), dynamics))
-}
-
 /// Total path and arrivals of the tallies.
 fn totals<D: Dynamics>(runners: &[Runner<'_, D>]) -> (f64, u64) {
     runners.iter().fold((0.0, 0), |(path, arrivals), runner| {
         let tally = runner.trajectory.tally();
         (path + tally.path, arrivals + tally.arrivals())
     })
-}
-
-/// Chooses the refresh and lets the trajectories forget where they started. Returns the refresh and the mean path.
-fn settle<'s>(
-    space: &'s VersionSpace<'s>,
-    settings: &Settings,
-    inverse: Option<Inverse<'s>>,
-    crew: &Crew,
-    runners: &mut [Runner<'s>],
-    control: &Control,
-) -> Result<(Refresh<'s>, f64)> {
-    let mut settled = 0.0;
-    let mut spend = |runners: &mut [Runner<'s>], goal: Goal| -> Result<f64> {
-        crew.each(runners, |_, runner| {
-            runner.reset(None);
-            runner.trajectory.run(goal, control)
-        })?;
-        let (path, arrivals) = totals(runners);
-        settled += path / runners.len() as f64;
-        Ok(arrivals.max(1) as f64 / path)
-    };
-    // The rate of arrivals sets that of pairs.
-    for runner in runners.iter_mut() {
-        runner.trajectory.set_refresh(Refresh::Pair { rate: GAUGE_REFRESH });
-    }
-    let rate = spend(runners, Goal::either(SETTLE_PATH, GAUGE_ARRIVALS))?;
-    let refresh = Refresh::chosen(settings.refresh, space.gram(), rate, inverse, control)?;
-    let (goal, meanwhile) = match &refresh {
-        // Where directions are easily drawn, those that few planes know of get their share of the length at once.
-        Refresh::Full { source, .. } if settings.settle.is_none() => {
-            let rate = FRESH_PER_RADIAN.max(rate / ARRIVALS_PER_FRESH);
-            let source = Arc::clone(source);
-            (Goal::either(SETTLE_PATH, FRESH_ARRIVALS), Refresh::Full { rate, source })
-        }
-        _ => (settling(settings), refresh.clone()),
-    };
-    for runner in runners.iter_mut() {
-        runner.trajectory.set_refresh(meanwhile.clone());
-    }
-    if goal.path > 0.0 {
-        spend(runners, goal)?;
-    }
-    for runner in runners.iter_mut() {
-        runner.trajectory.set_refresh(refresh.clone());
-    }
-    Ok((refresh, settled))
 }
 
 /// Runs the measured path. Where no length is given, or a tolerance is, the pieces of path are joined and their
@@ -586,112 +404,4 @@ pub(crate) fn estimate<D: Dynamics>(
         runner.batches = list;
     }
     Ok(center)
-}
-
-#[allow(clippy::too_many_arguments, reason = "the last step of one function, split for reading")]
-fn merge<D: Dynamics>(
-    space: &VersionSpace<'_>,
-    settings: &Settings,
-    watched: Vec<usize>,
-    crew: &Crew,
-    runners: &mut [Runner<'_, D>],
-    refresh: &Refresh<'_>,
-    settled: f64,
-    stop_reason: StopReason,
-    control: &Control,
-) -> Result<Outcome> {
-    let m = space.len();
-    // The last word on drift, also for runs too short for a re-projection.
-    crew.each(runners, |_, runner| runner.trajectory.reproject(control))?;
-    let center = estimate(crew, runners, control)?;
-    let mut hits = vec![0; m];
-    let mut impulses = vec![0.0; m];
-    let (mut violations, mut drift) = (0.0, 0f64);
-    for runner in runners.iter() {
-        let tally = runner.trajectory.tally();
-        for i in 0..m {
-            hits[i] += tally.hits[i];
-            impulses[i] += tally.impulses[i];
-        }
-        violations += tally.violations;
-        drift = drift.max(tally.drift);
-    }
-    normalize(space, &mut impulses, control)?;
-    let running_center = running_center(space, runners, control)?;
-    if running_center.is_some() {
-        impulses.fill(f64::NAN);
-    }
-    let kept = |runner: &Runner<'_, D>| runner.trajectory.recorder().map_or(0, |r| r.kept(m));
-    if runners.iter().any(|runner| kept(runner) == 0) {
-        for runner in runners.iter_mut() {
-            runner.trajectory.record_here();
-        }
-    }
-    let n_draws = runners.iter().map(kept).min().unwrap_or(0).min(settings.n_draws);
-    let recorders = runners.iter_mut().filter_map(|runner| runner.trajectory.recorder_mut());
-    let mut records = recorders.map(|recorder| recorder.take_last(n_draws, m));
-    let (mut draws, mut functionals) = records.next().unwrap_or_default();
-    for (positions, values) in records {
-        draws.reserve_exact((settings.n_trajectories * n_draws * m).saturating_sub(draws.len()));
-        draws.extend_from_slice(&positions);
-        functionals.extend_from_slice(&values);
-    }
-    let tallies = || runners.iter().map(|runner| runner.trajectory.tally());
-    Ok(Outcome {
-        center: center.dual,
-        center_norm: center.norm,
-        running_center,
-        impulse_center: impulses,
-        center_error: center.error,
-        draws,
-        n_draws,
-        watched,
-        functionals,
-        bounces: tallies().map(|t| t.bounces).collect(),
-        crossings: tallies().map(|t| t.crossings).collect(),
-        refreshes: tallies().map(|t| t.refreshes).collect(),
-        escapes: tallies().map(|t| t.escapes).collect(),
-        scatterings: tallies().map(|t| t.scatterings).collect(),
-        scatterer: runners[0].trajectory.dynamics().scatterer(),
-        lengths: tallies().map(|t| t.path).collect(),
-        settled,
-        missed: missed(runners, &hits),
-        cycles: vec![0; runners.len()],
-        hits,
-        mean_violations: violations / totals(runners).0,
-        stop_reason,
-        refresh: refresh.name(),
-        refresh_rate: refresh.rate(),
-        drift,
-        start: runners.iter().map(|runner| runner.start).collect(),
-    })
-}
-
-/// The centers that the dynamics of all trajectories keep, added in the order of their index.
-fn running_center<D: Dynamics>(
-    space: &VersionSpace<'_>,
-    runners: &[Runner<'_, D>],
-    control: &Control,
-) -> Result<Option<Vec<f64>>> {
-    let mut centers =
-        runners.iter().filter_map(|runner| runner.trajectory.dynamics().running_center());
-    let Some(mut all) = centers.next().cloned() else { return Ok(None) };
-    for center in centers {
-        all.join(space.gram(), center, control)?;
-    }
-    let mut dual = all.dual().to_vec();
-    normalize(space, &mut dual, control)?;
-    Ok(Some(dual))
-}
-
-/// Scales dual coefficients to unit length; leaves zeros as they are.
-fn normalize(space: &VersionSpace<'_>, dual: &mut [f64], control: &Control) -> Result<()> {
-    let mut field = vec![0.0; dual.len()];
-    space.gram().multiply(&[dual], &mut [&mut field], Precision::Plain, control)?;
-    let square: f64 = dual.iter().zip(&field).map(|(c, f)| c * f).sum();
-    if square > 0.0 {
-        let scale = square.sqrt().recip();
-        dual.iter_mut().for_each(|c| *c *= scale);
-    }
-    Ok(())
 }

@@ -1,0 +1,133 @@
+//! What the trajectories found, put together.
+
+use super::{Runner, estimate, totals};
+use crate::control::Control;
+use crate::crew::Crew;
+use crate::dynamics::Dynamics;
+use crate::error::Result;
+use crate::gram::Precision;
+use crate::outcome::{Outcome, StopReason};
+use crate::refresh::Refresh;
+use crate::settings::Settings;
+use crate::version_space::VersionSpace;
+
+/// Share of the bounces of all other trajectories at planes that a trajectory did not hit.
+fn missed<D: Dynamics>(runners: &[Runner<'_, D>], hits: &[u64]) -> Vec<f64> {
+    let share = |runner: &Runner<'_, D>| {
+        let (mut missed, mut others) = (0, 0);
+        for (&own, all) in runner.trajectory.tally().hits.iter().zip(hits) {
+            others += all - own;
+            missed += if own == 0 { *all } else { 0 };
+        }
+        if others > 0 { missed as f64 / others as f64 } else { 0.0 }
+    };
+    runners.iter().map(share).collect()
+}
+
+#[allow(clippy::too_many_arguments, reason = "the last step of one function, split for reading")]
+pub(super) fn merge<D: Dynamics>(
+    space: &VersionSpace<'_>,
+    settings: &Settings,
+    watched: Vec<usize>,
+    crew: &Crew,
+    runners: &mut [Runner<'_, D>],
+    refresh: &Refresh<'_>,
+    settled: f64,
+    stop_reason: StopReason,
+    control: &Control,
+) -> Result<Outcome> {
+    let m = space.len();
+    // The last word on drift, also for runs too short for a re-projection.
+    crew.each(runners, |_, runner| runner.trajectory.reproject(control))?;
+    let center = estimate(crew, runners, control)?;
+    let mut hits = vec![0; m];
+    let mut impulses = vec![0.0; m];
+    let (mut violations, mut drift) = (0.0, 0f64);
+    for runner in runners.iter() {
+        let tally = runner.trajectory.tally();
+        for i in 0..m {
+            hits[i] += tally.hits[i];
+            impulses[i] += tally.impulses[i];
+        }
+        violations += tally.violations;
+        drift = drift.max(tally.drift);
+    }
+    normalize(space, &mut impulses, control)?;
+    let running_center = running_center(space, runners, control)?;
+    if running_center.is_some() {
+        impulses.fill(f64::NAN);
+    }
+    let kept = |runner: &Runner<'_, D>| runner.trajectory.recorder().map_or(0, |r| r.kept(m));
+    if runners.iter().any(|runner| kept(runner) == 0) {
+        for runner in runners.iter_mut() {
+            runner.trajectory.record_here();
+        }
+    }
+    let n_draws = runners.iter().map(kept).min().unwrap_or(0).min(settings.n_draws);
+    let recorders = runners.iter_mut().filter_map(|runner| runner.trajectory.recorder_mut());
+    let mut records = recorders.map(|recorder| recorder.take_last(n_draws, m));
+    let (mut draws, mut functionals) = records.next().unwrap_or_default();
+    for (positions, values) in records {
+        draws.reserve_exact((settings.n_trajectories * n_draws * m).saturating_sub(draws.len()));
+        draws.extend_from_slice(&positions);
+        functionals.extend_from_slice(&values);
+    }
+    let tallies = || runners.iter().map(|runner| runner.trajectory.tally());
+    Ok(Outcome {
+        center: center.dual,
+        center_norm: center.norm,
+        running_center,
+        impulse_center: impulses,
+        center_error: center.error,
+        draws,
+        n_draws,
+        watched,
+        functionals,
+        bounces: tallies().map(|t| t.bounces).collect(),
+        crossings: tallies().map(|t| t.crossings).collect(),
+        refreshes: tallies().map(|t| t.refreshes).collect(),
+        escapes: tallies().map(|t| t.escapes).collect(),
+        scatterings: tallies().map(|t| t.scatterings).collect(),
+        scatterer: runners[0].trajectory.dynamics().scatterer(),
+        lengths: tallies().map(|t| t.path).collect(),
+        settled,
+        missed: missed(runners, &hits),
+        cycles: vec![0; runners.len()],
+        hits,
+        mean_violations: violations / totals(runners).0,
+        stop_reason,
+        refresh: refresh.name(),
+        refresh_rate: refresh.rate(),
+        drift,
+        start: runners.iter().map(|runner| runner.start).collect(),
+    })
+}
+
+/// The centers that the dynamics of all trajectories keep, added in the order of their index.
+fn running_center<D: Dynamics>(
+    space: &VersionSpace<'_>,
+    runners: &[Runner<'_, D>],
+    control: &Control,
+) -> Result<Option<Vec<f64>>> {
+    let mut centers =
+        runners.iter().filter_map(|runner| runner.trajectory.dynamics().running_center());
+    let Some(mut all) = centers.next().cloned() else { return Ok(None) };
+    for center in centers {
+        all.join(space.gram(), center, control)?;
+    }
+    let mut dual = all.dual().to_vec();
+    normalize(space, &mut dual, control)?;
+    Ok(Some(dual))
+}
+
+/// Scales dual coefficients to unit length; leaves zeros as they are.
+fn normalize(space: &VersionSpace<'_>, dual: &mut [f64], control: &Control) -> Result<()> {
+    let mut field = vec![0.0; dual.len()];
+    space.gram().multiply(&[dual], &mut [&mut field], Precision::Plain, control)?;
+    let square: f64 = dual.iter().zip(&field).map(|(c, f)| c * f).sum();
+    if square > 0.0 {
+        let scale = square.sqrt().recip();
+        dual.iter_mut().for_each(|c| *c *= scale);
+    }
+    Ok(())
+}
