@@ -327,7 +327,7 @@ fn normal(z: f64) -> f64 {
     (-0.5 * z * z).exp() * (0.5 * std::f64::consts::FRAC_1_PI).sqrt()
 }
 
-/// Largest argument of the table, and its entries per unit.
+/// Largest argument of the table, beyond which Φ(z) is 1 in doubles, and its entries per unit.
 const TABLE_TO: f64 = 8.0;
 const PER_UNIT: f64 = 64.0;
 const TABLE_STEPS: u32 = 1_024;
@@ -356,6 +356,9 @@ fn hazard(z: f64) -> f64 {
 
 /// The same from series.
 fn hazard_plain(z: f64) -> f64 {
+    if z > TABLE_TO {
+        return normal(z); // Φ(z) is 1 to the last digit
+    }
     if z > -3.0 {
         // Φ(z) = 1/2 + N(z) (z + z³/3 + z⁵/15 + ...)
         let (mut term, mut sum, mut n) = (z, z, 1.0);
@@ -365,7 +368,7 @@ fn hazard_plain(z: f64) -> f64 {
             sum += term;
         }
         let height = normal(z);
-        return height / if z > 8.0 { 1.0 } else { 0.5 + height * sum };
+        return height / (0.5 + height * sum);
     }
     // A continued fraction of the tail.
     (1..80).rev().fold(-z, |tail, k| -z + f64::from(k) / tail)

@@ -16,8 +16,11 @@ _CERTAIN = 1e3
 """Smallest pivot that tells a matrix from a singular one, in units of its size times the rounding,
 relative to the diagonal entry."""
 
+_WHOLE = 2048
+"""Rows up to which a triangle is inverted as a whole, in the memory of a second one."""
+
 _BLOCK = 256
-"""Rows and columns of a block of the inverse."""
+"""Rows and columns of a block of the inverse of a larger one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +60,13 @@ class Factor:
     def inverse_diagonal(self) -> Floats:
         """Return the (m,) diagonal of ``A^-1`` of an invertible matrix.
 
-        O(m^3 / 3) operations, and memory for 256 columns of ``L^-1`` at a time.
+        O(m^3 / 3) operations, and memory for 256 columns of ``L^-1`` at a time, or for all of up
+        to 2048.
         """
         m = self.rank
+        if m <= _WHOLE:
+            whole, _ = linalg.lapack.dtrtri(self.lower, lower=1)
+            return np.asarray(np.einsum("ij,ij->j", whole, whole))
         parts = list(_validation.blocks(m, _BLOCK))
         corners = [
             linalg.lapack.dtrtri(np.asfortranarray(self.lower[rows, rows]), lower=1)[0]

@@ -48,6 +48,7 @@ class SampleSettings:
     refresh: str
     refresh_rate: float | None
     average: str
+    may_smooth: bool
     n_threads: int
 
     @property
@@ -176,6 +177,8 @@ def sample_settings(
         raise ValueError(
             f"average must be one of {listed} with dynamics={dynamics!r}; got {average!r}"
         )
+    plain = dynamics == "geodesic" and scattering == "specular" and scatterer is None
+    may_smooth = plain and average == "auto" and refresh in ("auto", "full")
     if average == "auto":
         average = AVERAGES[dynamics][0]
     if average == "conditional" and (scattering != "specular" or scatterer is not None):
@@ -212,6 +215,7 @@ def sample_settings(
         refresh=choice("refresh", refresh, ("auto", "pair", "full", None)),
         refresh_rate=rate,
         average=average,
+        may_smooth=may_smooth,
         n_threads=min(threads(n_jobs), n_trajectories),  # the others would have no ball
     )
 

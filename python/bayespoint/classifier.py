@@ -14,6 +14,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import (
+    _blas,
     _calibration,
     _inputs,
     _memory,
@@ -166,7 +167,9 @@ class BayesPointClassifier(
 
     `n_jobs` says how many threads play the billiard. BLAS, which computes kernel matrices and
     factors, has its own number of threads (:mod:`threadpoolctl` sets it) and never runs while the
-    billiard does; the search for hyper-parameters holds it to one.
+    billiard does. Fits of up to 1500 examples and the search for hyper-parameters hold it to one,
+    for the whole process meanwhile: that is faster, and the same bits come out however many there
+    are.
 
     References
     ----------
@@ -314,6 +317,19 @@ class BayesPointClassifier(
         )
         if settings.verbose and self.tuning_ is not None:
             _tell(repr(self.tuning_))
+        with _blas.threads_for(len(index)):
+            self._fit(inputs, index, labels, weights, settings)
+        return self
+
+    def _fit(
+        self,
+        inputs: Any,
+        index: NDArray[np.intp],
+        labels: Labels,
+        weights: Floats,
+        settings: _settings.FitSettings,
+    ) -> None:
+        """Play the billiards of a kernel that is settled, and calibrate."""
         softness = _validation.softness(self.softness_ / weights, len(index))
         gram, own = kernels.training_gram(self.kernel_, inputs, settings.offset, softness)
         self.X_fit_ = None if isinstance(self.kernel_, str) else inputs.copy()
@@ -354,7 +370,6 @@ class BayesPointClassifier(
         if watched is not None and self._factor.pivots is None:
             diagonal = self._factor.inverse_diagonal() if inverse is None else inverse[1]
             self.calibration_ = watched.factors(diagonal)
-        return self
 
     def _weights(self, y: Any) -> Floats:
         """Return the weights of the classes."""
@@ -419,7 +434,7 @@ class BayesPointClassifier(
                 dynamics=self.dynamics,
                 transparency=transparency,
                 refresh=self.refresh,
-                average="auto" if inverse is None else "conditional",
+                average="conditional" if inverse else _settings.AVERAGES[self.dynamics][0],
                 n_jobs=self.n_jobs,
                 random_state=seed,
                 callback=_Progress(name) if settings.verbose > 1 else None,

@@ -24,9 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
-from bayespoint import _ep, kernels
+from bayespoint import _blas, _ep, kernels
 from bayespoint.results import Search
 from bayespoint.version_space import VersionSpace
 
@@ -318,7 +317,7 @@ def tune(
     )
     # Matrices this small lose more by waiting for threads of BLAS than they gain; and with one
     # thread rounding, and so all that follows, does not depend on how many there are.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _blas.one_thread():
         best = _search(problem, examples, coarse)
     if best.value == -math.inf:
         raise ValueError(

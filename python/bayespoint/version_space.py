@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import _core, _memory, _settings, _sources, _validation
+from bayespoint import _blas, _core, _memory, _settings, _sources, _validation
 from bayespoint._core import InfeasibleError, __version__
 from bayespoint._correlation import CorrelationMixin
 from bayespoint._evidence import EvidenceMixin
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["InfeasibleError", "VersionSpace", "__version__"]
+
+_FEW_SINGLES = 2000
+"""Examples up to which a factor in doubles beside a matrix of singles is no matter: the engine
+makes one too where it finds it useful."""
 
 
 class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, WeightingMixin):
@@ -364,12 +368,15 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             "geodesic": the accumulated impulses on the walls, less accurate, zero for examples
             that do not bound version space. "conditional", only with "geodesic" and a Gram
             matrix far from singular: the integral of conditional means, with far less noise (see
-            Notes). It takes a factor of the matrix, at O(m^3), which refresh="auto" then uses for
-            fresh directions. "midpoints", only with "chord" and "flipper": those
-            of all flights, added on the sphere by the rule of the paper. "bounces", only with
-            "flipper": the bouncing points, of equal weight. "auto" is "arc" with "geodesic", else
-            "midpoints". The result has the "arc" center (or the "conditional" one, if asked for),
-            and the "impulse" center if there is one, in any case.
+            Notes). It takes a factor of the matrix, at O(m^3) operations and the memory of a second
+            matrix, which refresh="auto" then uses for fresh directions. "midpoints", only with
+            "chord" and "flipper": those of all flights, added on the sphere by the rule of the
+            paper. "bounces", only with "flipper": the bouncing points, of equal weight. "auto" is
+            "midpoints" with "chord" and "flipper"; with "geodesic" it is "conditional" where
+            softness is positive for all examples, the matrix is one of doubles (or of up to 2000
+            examples in singles) and far from singular, `refresh` is "auto" or "full", and nothing
+            scatters the ball; else "arc". The result has the "arc" center (or the "conditional"
+            one in its place) and the "impulse" center if there is one, in any case.
         n_jobs : int, default=None
             Threads, as joblib counts them: None is 1, -1 all processors. It does not change the
             result.
@@ -459,11 +466,11 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         )
         seed = _validation.seed(random_state)
         opaque = not any(settings.transparency)
-        if opaque:
+        inverse = self._inverse(settings)
+        if opaque and inverse is None:  # else all feature vectors are independent
             self._refuse_conflicts()
         if start is not None:
             start = self._checked_start(start, opaque=opaque)
-        inverse = self._inverse() if settings.average == "conditional" else None
         run = self._run(settings, seed, start, callback, inverse)
         result = BilliardResult.from_run(run, settings.average)
         messages = result.complaints(settings.tol)
@@ -473,18 +480,27 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         return result
 
-    def _inverse(self) -> tuple[Factor, Floats]:
-        """Return a factor of the Gram matrix and the diagonal of its inverse."""
+    def _inverse(self, settings: _settings.SampleSettings) -> tuple[Factor, Floats] | None:
+        """Return a factor of the Gram matrix and the diagonal of its inverse, where called for."""
+        asked = settings.average == "conditional"
+        affordable = isinstance(self.gram, np.ndarray) and (
+            self.gram.dtype == np.float64 or len(self.y) <= _FEW_SINGLES
+        )
+        if not (asked or (settings.may_smooth and affordable and self.softness.min() > 0)):
+            return None
         if self._known_inverse is not None:
             return self._known_inverse
         _sources.require_matrix(self.gram, "average='conditional'")
-        factor = factorize(self.gram, self.offset, self.softness)
-        if not factor.invertible:
-            raise ValueError(
-                "average='conditional' needs a Gram matrix, with offset and softness, that is far "
-                "from singular: a softness, or a larger one, makes it so"
-            )
-        return factor, factor.inverse_diagonal()
+        with _blas.threads_for(len(self.y)):
+            factor = factorize(self.gram, self.offset, self.softness)
+            if factor.invertible:
+                return factor, factor.inverse_diagonal()
+        if not asked:
+            return None
+        raise ValueError(
+            "average='conditional' needs a Gram matrix, with offset and softness, that is far "
+            "from singular: a softness, or a larger one, makes it so"
+        )
 
     def _run(
         self,

@@ -35,7 +35,7 @@ const PIECE_ARRIVALS: f64 = 1_000.0;
 const SHARE_OF_DRAWS: f64 = 0.125;
 const FEW_DRAWS: usize = 400;
 /// Looks at the densities at the walls in such a piece.
-const LOOKS: f64 = 8.0;
+const LOOKS: f64 = 2.0;
 
 /// A trajectory with the pieces of its path.
 pub(crate) struct Runner<'s, D = Geodesic> {
@@ -307,13 +307,12 @@ fn measure<D: Dynamics>(
     let until = if settings.weight_tol().is_some() { Until::Light } else { Until::Never };
     let limit = Goal { until, ..Goal::either(length, settings.max_bounces.unwrap_or(u64::MAX)) };
     let grows = settings.tol.is_some() || settings.length.is_none();
-    let mut unit = if grows {
+    let piece = {
         let (path, arrivals) = totals(runners);
         let per_arrival = if arrivals > 0 { path / arrivals as f64 } else { f64::INFINITY };
         PIECE_PATH.min(PIECE_ARRIVALS * per_arrival).min(length)
-    } else {
-        length / pieces as f64
     };
+    let mut unit = if grows { piece } else { length / pieces as f64 };
     // A growing run keeps twice the draws asked for when the pieces are full, and returns the last ones.
     let kept = if grows { 2 * settings.n_draws } else { settings.n_draws };
     let spacing = unit * pieces as f64 / kept as f64;
@@ -321,7 +320,7 @@ fn measure<D: Dynamics>(
     for runner in runners.iter_mut() {
         runner.reset(Some(Recorder::new(spacing, watched, kept, gram)));
         if let Some(densities) = &mut runner.densities {
-            densities.spacing = unit / LOOKS;
+            densities.spacing = piece / LOOKS;
         }
     }
     loop {

@@ -6,7 +6,13 @@ import os
 import numpy as np
 import pytest
 
-from bayespoint import BayesPointClassifier, VersionSpace, _factor, kernels
+from bayespoint import (
+    BayesPointClassifier,
+    ConvergenceWarning,
+    VersionSpace,
+    _factor,
+    kernels,
+)
 
 SEED = 13 + int(os.environ.get("BAYESPOINT_SEED", "0"))
 
@@ -23,8 +29,11 @@ def angle(space, a, b):
     return math.acos(min(1.0, a @ matrix @ b / math.sqrt((a @ matrix @ a) * (b @ matrix @ b))))
 
 
+@pytest.mark.parametrize("in_blocks", [False, True])
 @pytest.mark.parametrize("m", [1, 7, 255, 256, 257, 600])
-def test_diagonal_of_the_inverse(m):
+def test_diagonal_of_the_inverse(m, in_blocks, monkeypatch):
+    if in_blocks:
+        monkeypatch.setattr(_factor, "_WHOLE", 0)
     rng = np.random.default_rng(m)
     X = rng.normal(size=(m, 3))
     gram, softness = kernels.RBF(1.0)(X), rng.uniform(0.1, 1.0, m)
@@ -39,7 +48,7 @@ def test_diagonal_of_the_inverse(m):
 def test_it_is_the_center_of_the_arcs(transparency, refresh):
     space = problem(softness=np.linspace(0.05, 0.5, 150))
     settings = {"transparency": transparency, "random_state": SEED}
-    arcs = space.sample(tol=0.02, refresh="full", **settings)
+    arcs = space.sample(tol=0.02, average="arc", refresh="full", **settings)
     found = space.sample(tol=0.02, average="conditional", refresh=refresh, **settings)
     assert angle(space, arcs.center, found.center) < 3 * (arcs.center_error + found.center_error)
     assert found.center_norm == pytest.approx(arcs.center_norm, abs=0.02)
@@ -49,6 +58,42 @@ def test_it_is_the_center_of_the_arcs(transparency, refresh):
     np.testing.assert_array_equal(found.center, found.arc_center)
     if not transparency:
         assert (space.margins(found.draws) > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("softness", "settings", "chosen"),
+    [
+        (0.1, {}, True),
+        (0.1, {"refresh": "full"}, True),
+        (0.1, {"transparency": 0.1}, True),
+        (0.1, {"refresh": "pair"}, False),
+        (0.1, {"refresh": None}, False),
+        (0.1, {"average": "arc"}, False),
+        (0.1, {"dynamics": "chord"}, False),
+        (0.1, {"scattering": "cosine"}, False),
+        (np.arange(150) > 0, {}, False),
+        (0.0, {}, False),
+    ],
+)
+def test_softness_calls_for_conditional_means(softness, settings, chosen):
+    X = np.random.default_rng(SEED).standard_normal((150, 4))
+    space = VersionSpace(kernels.RBF(3.0)(X), np.sign(X[:, 0]), softness=softness)
+    run = space.sample(tol=1.0, n_draws=4, random_state=SEED, **settings)
+    # "typical" is where trajectories start that have the inverse of the Gram matrix.
+    assert (set(run.start) == {"typical"}) == chosen
+    if chosen:
+        same = space.sample(
+            tol=1.0, n_draws=4, random_state=SEED, **settings, average="conditional"
+        )
+        np.testing.assert_array_equal(run.center, same.center)
+
+
+def test_next_to_singular_matrices_get_the_integral_of_the_path():
+    X = np.random.default_rng(SEED).standard_normal((150, 4))
+    space = VersionSpace(X @ X.T, np.sign(X[:, 0]), softness=1e-11)
+    with pytest.warns(ConvergenceWarning, match="drifted"):
+        run = space.sample(tol=1.0, n_draws=4, random_state=SEED)
+    assert "typical" not in run.start
 
 
 def test_orthogonal_planes_leave_nothing_to_chance():
