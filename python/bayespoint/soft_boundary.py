@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike
 from scipy import linalg, special
 
 from bayespoint import _memory, _validation
+from bayespoint._summary import as_html, as_text
 from bayespoint._validation import Floats, RandomState
 from bayespoint.plotting import _COLORS, _SHADES, _axes, _import_matplotlib
-from bayespoint.results import _as_html, _as_text
 from bayespoint.version_space import VersionSpace
 
 __all__ = [
@@ -111,7 +111,7 @@ class ParameterSpace:
 
     def summary(self) -> str:
         """Return the main figures as text, one to a line."""
-        return _as_text("Parameter space", self._rows())
+        return as_text("Parameter space", self._rows())
 
     def __repr__(self) -> str:
         return (
@@ -120,7 +120,7 @@ class ParameterSpace:
         )
 
     def _repr_html_(self) -> str:
-        return _as_html("Parameter space", self._rows())
+        return as_html("Parameter space", self._rows())
 
 
 def parameter_space(

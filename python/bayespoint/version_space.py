@@ -465,7 +465,8 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             start = self._checked_start(start, opaque=opaque)
         inverse = self._inverse() if settings.average == "conditional" else None
         run = self._run(settings, seed, start, callback, inverse)
-        result = BilliardResult.from_run(run, settings.average)
+        given = {"y": self.y, "softness": self.softness, "offset": self.offset, "seed": seed}
+        result = BilliardResult.from_run({**run, **given}, settings.average)
         messages = result.complaints(settings.tol)
         if self.softness.any() and (few := too_few_pairs(result)) is not None:
             messages.append(few)
