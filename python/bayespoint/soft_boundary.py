@@ -24,7 +24,7 @@ from scipy import linalg, special
 from bayespoint import _memory, _validation
 from bayespoint._summary import as_html, as_text
 from bayespoint._validation import Floats, RandomState
-from bayespoint.plotting import _COLORS, _SHADES, _axes, _import_matplotlib
+from bayespoint.plotting._style import COLORS, SHADES, import_matplotlib, pick_axes
 from bayespoint.version_space import VersionSpace
 
 __all__ = [
@@ -319,7 +319,7 @@ def plot_parameter_space(spaces: Any, *, axes: Any = None) -> Any:
     for space in spaces.values():
         if len(space.eigenvalues) != 3:
             raise ValueError(f"spaces must be of 3 examples; got {len(space.eigenvalues)}")
-    pyplot = _import_matplotlib("pyplot")
+    pyplot = import_matplotlib("pyplot")
     if axes is None:
         _, axes = pyplot.subplots(
             1,
@@ -343,9 +343,9 @@ def plot_parameter_space(spaces: Any, *, axes: Any = None) -> Any:
     for ax, (softness, space) in zip(axes, spaces.items(), strict=True):
         scaled = space.lengths / space.lengths[0]
         mesh = ball * scaled[:, None, None]
-        ax.plot_surface(*mesh, color=_SHADES[0], alpha=0.55, linewidth=0, rasterized=True)
+        ax.plot_surface(*mesh, color=SHADES[0], alpha=0.55, linewidth=0, rasterized=True)
         for axis, length in zip(np.eye(3), scaled, strict=True):
-            ax.plot(*np.outer(axis * length, [-1, 1]), color=_COLORS[1], linewidth=1.8)
+            ax.plot(*np.outer(axis * length, [-1, 1]), color=COLORS[1], linewidth=1.8)
         ax.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1), title=f"λ = {softness:g}")
         ax.set_box_aspect((1, 1, 1))
         ax.set(xticks=[], yticks=[], zticks=[])
@@ -372,13 +372,13 @@ def plot_center_angles(table: CenterAngles, *, ax: Any = None) -> Any:
     ImportError
         If matplotlib is not installed.
     """
-    ax = _axes(ax, (5.6, 3.8))
+    ax = pick_axes(ax, (5.6, 3.8))
     seen = table.softness > 0
     ax.errorbar(
         table.softness[seen],
         table.angle[seen],
         yerr=table.error[seen],
-        color=_COLORS[0],
+        color=COLORS[0],
         marker="o",
         capsize=3,
     )

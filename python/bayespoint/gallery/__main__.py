@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from bayespoint.gallery._scenes import SCENES, page
-from bayespoint.plotting import _import_matplotlib
+from bayespoint.plotting._style import import_matplotlib
 
 _DPI = 80
 
@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> None:
     unknown = [name for name in options.names if name not in SCENES]
     if unknown:
         parser.error(f"no picture named {', '.join(unknown)}; there are {', '.join(SCENES)}")
-    _import_matplotlib("pyplot").switch_backend("agg")
+    import_matplotlib("pyplot").switch_backend("agg")
     folder = options.out / "gallery"
     folder.mkdir(parents=True, exist_ok=True)
     for name in options.names or SCENES:
@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> None:
         figure.savefig(
             folder / f"{name}.png", dpi=_DPI, bbox_inches="tight", metadata={"Software": None}
         )
-        _import_matplotlib("pyplot").close(figure)
+        import_matplotlib("pyplot").close(figure)
         print(folder / f"{name}.png")
     if not options.names:
         (options.out / "gallery.md").write_text(page(), encoding="utf-8")
