@@ -28,6 +28,7 @@ _NAME = f"{_CELL};text-align:left;font-weight:normal;opacity:0.75"
 _VALUE = f"{_CELL};text-align:left"
 _NUMBER = f"{_CELL};text-align:right"
 _HEAD = f"{_CELL};text-align:right;font-weight:bold"
+_FIRST = f"{_CELL};text-align:left;font-weight:bold"
 
 
 def as_text(title: str, rows: Rows) -> str:
@@ -69,7 +70,11 @@ def as_grid(
     note : str, default=""
         Small text below; its lines stay lines.
     """
-    top = "".join(f'<th scope="col" style="{_HEAD}">{escape(text)}</th>' for text in head)
+    styles = [_FIRST if names else _HEAD] + [_HEAD] * (len(head) - 1)
+    top = "".join(
+        f'<th scope="col" style="{style}">{escape(text)}</th>'
+        for text, style in zip(head, styles, strict=True)
+    )
     lines = []
     for row in cells:
         texts = [f'<td style="{_NUMBER}">{escape(text)}</td>' for text in row]
@@ -86,4 +91,7 @@ def page(title: str, body: str, note: str = "") -> str:
     if note:
         below = f'<div style="font-size:0.8em;opacity:0.8">{escape(note)}</div>'
         below = below.replace("\n", "<br>")
-    return f'<div><table style="{_TABLE}">{caption}{body}</table>{below}</div>'
+    # What is wider than the page is moved under it, and nothing else is.
+    return (
+        f'<div style="overflow-x:auto"><table style="{_TABLE}">{caption}{body}</table>{below}</div>'
+    )

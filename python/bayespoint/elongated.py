@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint import _validation
+from bayespoint._summary import as_html
 from bayespoint._validation import Floats
 from bayespoint.datasets import make_elongated
 from bayespoint.plotting._style import COLORS, pick_axes
@@ -95,6 +96,15 @@ class CenterErrors:
             f"<CenterErrors: {len(self.seeds)} problems, mean gap {self.gap.value:.3g} ± "
             f"{self.gap.error:.2g}>"
         )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("problems", f"{len(self.seeds)}"),
+            ("maximal margin", f"{self.max_margin.mean():.2%} errors"),
+            ("Bayes point", f"{self.bayes_point.mean():.2%} errors"),
+            ("mean gap", f"{self.gap.value:.2%} ± {self.gap.error:.2%}"),
+        ]
+        return as_html("Maximal margin and Bayes point", rows)
 
 
 def center_errors(

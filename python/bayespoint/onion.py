@@ -514,3 +514,14 @@ class LayerChoice(NamedTuple):
 
     n_tests: NDArray[np.int64]
     """(n_neg + 1, n_pos + 1) Examples left out on which each layer's center was tested."""
+
+    def _repr_html_(self) -> str:
+        title = (
+            f"Layer ({self.layer[0]}, {self.layer[1]}) has the fewest errors on examples left out"
+        )
+        head = ["violated", *(f"+{b}" for b in range(self.errors.shape[1]))]
+        lines = [
+            [f"-{a}", *("-" if math.isnan(error) else f"{error:.4g}" for error in row)]
+            for a, row in enumerate(self.errors.tolist())
+        ]
+        return as_grid(title, head, lines, names=True)

@@ -446,7 +446,7 @@ class MaxMargin:
         return as_html("Maximal margin", self._rows())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LightTrap:
     """The way of a ball into version space through one-way mirrors."""
 
@@ -464,6 +464,29 @@ class LightTrap:
     """Whether the trap caught the ball. If not, `dual_coef` is from the search for the largest
     margin."""
 
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [
+            ("examples", f"{len(self.dual_coef)}"),
+            ("caught", "yes" if self.caught else "no: the point is from the search for margins"),
+        ]
+        if len(self.errors):
+            rows += [
+                ("violated at the start", f"{self.errors[0]}"),
+                ("violated at the end", f"{self.errors[-1]} after {self.bounces[-1]} bounces"),
+            ]
+        return rows
+
+    def summary(self) -> str:
+        """Return the main figures as text, one to a line."""
+        return as_text("Light trap", self._rows())
+
+    def __repr__(self) -> str:
+        way = f"{self.errors[0]} to {self.errors[-1]} errors" if len(self.errors) else "no flight"
+        return f"<LightTrap: {way}, {'caught' if self.caught else 'not caught'}>"
+
+    def _repr_html_(self) -> str:
+        return as_html("Light trap", self._rows())
+
 
 class Estimate(NamedTuple):
     """A number known from a random run."""
@@ -473,6 +496,9 @@ class Estimate(NamedTuple):
 
     error: float
     """Its standard error."""
+
+    def _repr_html_(self) -> str:
+        return as_html("Estimate", [("value", f"{self.value:.6g} ± {self.error:.2g}")])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg, special
 
 from bayespoint import _memory, _validation
-from bayespoint._summary import as_html, as_text
+from bayespoint._summary import as_grid, as_html, as_text
 from bayespoint._validation import Floats, RandomState
 from bayespoint.plotting._style import COLORS, SHADES, import_matplotlib, pick_axes
 from bayespoint.version_space import VersionSpace
@@ -210,6 +210,14 @@ class CenterAngles:
         return (
             f"<CenterAngles: {self.angle[0]:.3g} rad at softness {self.softness[0]:.3g} to "
             f"{self.angle[-1]:.3g} rad at {self.softness[-1]:.3g}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = zip(self.softness, self.angle, self.error, self.margin, strict=True)
+        return as_grid(
+            "From the maximal margin to the center of mass",
+            ["softness", "angle (rad)", "error (rad)", "margin"],
+            [[f"{value:.4g}" for value in row] for row in rows],
         )
 
 

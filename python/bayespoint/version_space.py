@@ -17,6 +17,7 @@ from bayespoint._evidence import EvidenceMixin
 from bayespoint._factor import Factor, factorize
 from bayespoint._interior import InteriorMixin
 from bayespoint._onion import OnionMixin
+from bayespoint._summary import as_html
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.results import BilliardResult, too_few_pairs
 from bayespoint.weighting import WeightingMixin
@@ -233,6 +234,17 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
     def __repr__(self) -> str:
         negative = int((self.y < 0).sum())
         return f"<VersionSpace: {negative} negative and {len(self.y) - negative} positive examples>"
+
+    def _repr_html_(self) -> str:
+        negative = int((self.y < 0).sum())
+        low, high = self.softness.min(), self.softness.max()
+        rows = [
+            ("negative examples", f"{negative} ({self.classes[0]})"),
+            ("positive examples", f"{len(self.y) - negative} ({self.classes[1]})"),
+            ("softness", f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"),
+            ("offset", f"{self.offset:.4g}"),
+        ]
+        return as_html("Version space", rows)
 
     def margins(self, dual_coef: ArrayLike) -> Floats:
         """Return the margin ``y_i <w, phi_i>`` of every example.

@@ -257,6 +257,14 @@ class WeightedClassifier:
     def __repr__(self) -> str:
         return f"<WeightedClassifier: {self.weighted_!r}>"
 
+    def _repr_html_(self) -> str:
+        if not isinstance(self.weighted_, list):
+            return as_html("Weighted classifier", self.weighted_._rows())
+        return "".join(
+            as_html(f"Weighted classifier, class {label}", one._rows())
+            for label, one in zip(self.classes_, self.weighted_, strict=True)
+        )
+
     def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
         r"""Return :math:`z(x)`, the weighted predictive mean over its standard deviation.
 

@@ -372,7 +372,7 @@ class BilliardDisplay(Display):
 
     def _line(self, marker: str, color: str, **how: Any) -> Any:
         how = {"linestyle": "none", "label": "_moves"} | how
-        empty = ([], []) if self._flat else ([], [], [])
+        empty: tuple[list[float], ...] = ([], []) if self._flat else ([], [], [])
         return self.ax_.plot(*empty, marker=marker, color=color, **how)[0]
 
     def _move(self, line: Any, points: Floats) -> None:

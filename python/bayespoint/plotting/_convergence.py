@@ -303,7 +303,7 @@ def _angle(space: VersionSpace, vector: Floats, unit: Floats) -> float:
     along = float(vector @ image)
     # By the difference: the cosine of a small angle has lost it.
     across = vector - along * unit
-    return float(np.arctan2(np.sqrt(max(0.0, across @ _image(space, across))), along))
+    return float(np.arctan2(np.sqrt(max(0.0, float(across @ _image(space, across)))), along))
 
 
 def _spread(space: VersionSpace, means: Floats, center: Floats) -> Floats:
