@@ -64,7 +64,7 @@ def results():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # short runs are enough to be shown
         table = space.onion(max_errors=(1, 2), tol=0.2, random_state=0)
-        found = {
+        return {
             "VersionSpace": space,
             "BilliardResult": run,
             "Evidence": space.log_volume(tol=0.5, random_state=0),
@@ -89,7 +89,6 @@ def results():
             "BayesPoint of a polygon": planar.bayes_point(polygon),
             "Trajectory": planar.billiard(polygon, 20, random_state=0),
         }
-    return found
 
 
 def three_bounds(X, y):

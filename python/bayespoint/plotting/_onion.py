@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # Name of the field: what the color bar says.
 _QUANTITIES = {
-    "log_volume": "ln volume, share of the sphere (nats)",
+    "log_volume": "ln share of the sphere (nats)",
     "path_length": "path in the layer (rad)",
     "center_norm": "length of the mean vector",
     "center_error": "error of the center (rad)",
@@ -140,7 +140,7 @@ class OnionDisplay(Display):
         """Draw, into `ax` or a new figure; return the display itself."""
         rows, columns = self.values.shape
         width = min(9.0, max(3.8, 2.0 + 0.62 * columns))
-        ax = self._begin(ax, (width, min(8.0, max(2.8, 1.2 + 0.5 * rows))))
+        ax = self._begin(ax, (width, min(8.0, max(3.2, 1.2 + 0.5 * rows))))
         empty = import_matplotlib("colors").to_rgba(GRAY, 0.25)
         cmap = import_matplotlib("pyplot").get_cmap("cividis").with_extremes(bad=empty)
         self.im_ = ax.imshow(self.values, cmap=cmap, aspect="auto")
