@@ -87,6 +87,7 @@ def test_the_seed_gives_the_same_tree_again(run, tree):
 
 def test_a_file_keeps_all_of_it(tree, tmp_path):
     pytest.importorskip("h5netcdf")
+    pytest.importorskip("h5py")
     import xarray as xr
 
     tree.to_netcdf(tmp_path / "run.nc", engine="h5netcdf")

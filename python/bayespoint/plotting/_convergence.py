@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -177,7 +176,7 @@ class ConvergenceDisplay(Display):
     def from_space(
         cls,
         space: VersionSpace,
-        lengths: Sequence[float],
+        lengths: ArrayLike,
         *,
         reference: ArrayLike | None = None,
         random_state: _validation.RandomState = None,
@@ -190,7 +189,7 @@ class ConvergenceDisplay(Display):
         ----------
         space : VersionSpace
             Where to play.
-        lengths : sequence of float
+        lengths : array-like of shape (k,)
             Paths in radians per trajectory, positive, rising, at least two. All runs have the same
             seed: a longer one begins with the shorter ones.
         reference : array-like of shape (m,), default=None
@@ -268,7 +267,7 @@ class ConvergenceDisplay(Display):
         if seen.any():
             first = np.flatnonzero(seen)[0]
             guide = self.angle[first] * np.sqrt(self.length[first] / self.length)
-            ax.plot(self.length, guide, color=GRAY, linestyle="dotted", label="path$^{-1/2}$")
+            ax.plot(self.length, guide, color=GRAY, linestyle="dotted", label="1/√path")
         if self.reference_error > 0:
             ax.axhline(
                 self.reference_error,

@@ -106,7 +106,7 @@ class EvidenceDisplay(Display):
         ax = self._begin(ax, (5.8, 3.8))
         x, y = self.log_transparency, self.mean_violations
         self.area_ = ax.fill_between(
-            x, y, color=PALE, alpha=0.6, linewidth=0, label="area: $-$ln Z(κ)"
+            x, y, color=PALE, alpha=0.6, linewidth=0, label="area: −ln Z(κ)"
         )
         [self.line_] = ax.plot(
             x, y, color=COLORS[0], marker=MARKERS[0], markersize=3.5, linewidth=1.4
