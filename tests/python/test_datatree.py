@@ -112,7 +112,7 @@ def test_a_span_of_one_dimension():
 def test_spacing_where_draws_are_the_last_of_more():
     space = VersionSpace(np.eye(3), [1, 1, -1])
     result = space.sample(tol=0.02, n_draws=64, random_state=SEED)
-    assert 1 <= result.length / (64 * result.spacing) < 2
+    assert 1 <= result.length / (64 * result.spacing) <= 2
     # Exact flights: no two draws can be further apart than the path between them.
     draws = result.draws[0]
     angles = np.arccos(np.clip((draws[1:] * draws[:-1]).sum(axis=1), -1, 1))
@@ -173,6 +173,7 @@ def test_summary_and_plots_of_arviz(run, tree):
             plot(data, **chosen)
             assert pyplot.get_fignums(), plot
             pyplot.close("all")
+        assert len(arviz.summary(data)) == len(result.watched) + len(result.y)
     assert list(summary.index) == [f"plane_coordinate[{i}]" for i in result.watched]
     expected = result.functionals.mean(axis=(0, 1))
     np.testing.assert_allclose(summary["mean"].astype(float), expected, atol=1e-9)

@@ -287,6 +287,32 @@ def test_one_setting_is_a_curve(moons, ax):
     assert ax.get_ylabel() == "approximate ln evidence (nats)"
 
 
+def test_label_noise_on_an_axis(ax):
+    """One rate for both classes: it moves both. Settings tried without noise are left out."""
+    X, y = make_moons(60, noise=0.1, random_state=SEED)
+    y = y.copy()
+    y[::8] = 1 - y[::8]
+    model = BayesPointClassifier(
+        "rbf", label_noise="evidence", random_state=SEED, tol=0.3, n_draws=20
+    )
+    model.fit(X, y)
+    params = ["softness", "label_noise_negative"]
+    display = plotting.TuningDisplay.from_estimator(model, params=params, grid_resolution=3, ax=ax)
+    assert (display.tried > 0).all()
+    assert len(display.tried) < len(model.tuning_.tried)
+    rate, softness = float(display.grid[1][0]), float(display.grid[0][2])
+    expected = tuning.approximate_log_evidence(
+        model.kernel_,
+        model.X_fit_,
+        np.where(y == 1, 1.0, -1.0)[None],
+        offset=1.0,
+        softness=softness,
+        label_noise=(rate, rate),
+    )
+    assert display.surface[0, 2] == pytest.approx(expected)
+    assert "label noise" in ax.get_ylabel()
+
+
 def test_tuning_refuses(moons, three_classes, ax):
     X, y, model = moons
     draw = plotting.TuningDisplay

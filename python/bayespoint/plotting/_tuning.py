@@ -99,7 +99,7 @@ class TuningDisplay(Display):
             Fitted, with a search.
         params : sequence of one or two str, default=None
             What to put on the axes, of ``estimator.tuning_.names``. None takes the
-            first that is not a factor, and the last: length scale and softness.
+            first that is not a factor, and the softness.
         grid_resolution : int, default=20
             Points along each axis at which the evidence is computed, at least 2. Each costs what a
             step of the search does: less than a hundredth of a second for 100 examples, a second
@@ -162,7 +162,7 @@ class TuningDisplay(Display):
             The search.
         params : sequence of one or two str, default=None
             What to put on the axes, of ``result.names``. None takes the first that is not a
-            factor, and the last: length scale and softness.
+            factor, and the softness.
         ax : matplotlib.axes.Axes, default=None
             Where to draw; by default a new figure is made.
 
@@ -187,19 +187,20 @@ class TuningDisplay(Display):
     @classmethod
     def _of(cls, search: Search, params: Sequence[str] | None) -> TuningDisplay:
         settings = search.names[:-2]
-        best = search.tried[search.tried[:, -2] == search.n_examples]
-        best = best[np.isfinite(best[:, -1])]
+        full = search.tried[search.tried[:, -2] == search.n_examples]
+        full = full[np.isfinite(full[:, -1])]
+        # Axes are logarithmic: what was searched from 0 on, as label noise, begins above it.
         varied = [
             name
-            for k, name in enumerate(settings)
-            if np.ptp(best[:, k]) > 0 and (best[:, k] > 0).all()
+            for name, column in zip(settings, full.T, strict=False)
+            if len(np.unique(column[column > 0])) > 1
         ]
         if params is None:
             if not varied:
                 raise ValueError("result must have tried several values of a setting; got none")
             # A factor on the kernel trades with the softness: the length scale tells more.
-            telling = [name for name in varied if name.split(".")[-1] != "factor"]
-            params = (telling if len(telling) > 1 else varied)[:1] + varied[-1:]
+            telling = [name for name in varied if name.split(".")[-1] != "factor"] or varied
+            params = [telling[0], "softness" if "softness" in varied else telling[-1]]
             params = list(dict.fromkeys(params))
         chosen = (params,) if isinstance(params, str) else tuple(params)
         if not 1 <= len(chosen) <= 2 or len(set(chosen)) < len(chosen):
@@ -211,7 +212,8 @@ class TuningDisplay(Display):
                     f"{name!r}"
                 )
         columns = [settings.index(name) for name in chosen]
-        return cls(search=search, params=chosen, tried=best[:, columns], log_evidence=best[:, -1])
+        full = full[(full[:, columns] > 0).all(axis=1)]
+        return cls(search=search, params=chosen, tried=full[:, columns], log_evidence=full[:, -1])
 
     def _range(self, k: int, n: int) -> Floats:
         """Return values along an axis around what was tried, not too far from the best."""
@@ -318,14 +320,26 @@ class _Evidence:
         chosen = tuning._subset(labels, search.n_examples, model._evidence_seed)
         self.X, self.labels = model.X_fit_[chosen], labels[:, chosen]
         self.kernel, self.search, self.offset = model.kernel_, search, model._offset
+        negative, positive = (
+            search.names.index(f"label_noise_{n}") for n in ("negative", "positive")
+        )
+        self.tied = bool((search.tried[:, negative] == search.tried[:, positive]).all())
         softness = model._softness[chosen]
         self.weights = model.softness_ / softness if model.softness_ > 0 else np.ones(len(chosen))
 
     def __call__(self, values: dict[str, float]) -> float:
         softness = values.pop("softness", self.search.softness)
-        noise = tuple(
-            values.pop(f"label_noise_{name}", rate)
-            for name, rate in zip(("negative", "positive"), self.search.label_noise, strict=True)
+        rates = {
+            name: values.pop(name)
+            for name in ("label_noise_negative", "label_noise_positive")
+            if name in values
+        }
+        # One rate was searched for both: it moves both.
+        default = tuple(rates.values()) * 2 if self.tied and len(rates) == 1 else None
+        first, second = default or self.search.label_noise
+        noise = (
+            rates.get("label_noise_negative", first),
+            rates.get("label_noise_positive", second),
         )
         value = tuning.approximate_log_evidence(
             kernels.replace(self.kernel, values) if values else self.kernel,
@@ -333,7 +347,7 @@ class _Evidence:
             self.labels,
             offset=self.offset,
             softness=softness,
-            label_noise=(noise[0], noise[1]),
+            label_noise=noise,
             weights=self.weights,
         )
         return value if math.isfinite(value) else -1e9
