@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -43,14 +42,15 @@ class TuningDisplay(Display):
         Values along each axis at which the evidence was computed anew.
     surface : ndarray or None
         Evidence there, of shape (len(grid[0]),), or (len(grid[1]), len(grid[0])): all settings that
-        are not on the axes have their best values.
+        are not on the axes have their best values. Minus infinity where the approximation does not
+        settle: such places stay empty.
 
     Attributes
     ----------
     scatter_ : matplotlib.collections.PathCollection
         The settings tried.
     contours_ : matplotlib.contour.ContourSet or None
-        The surface, if there is one.
+        The contours of the surface, if there are any.
     ax_ : matplotlib.axes.Axes
         The axes of the last drawing.
     figure_ : matplotlib.figure.Figure
@@ -238,7 +238,8 @@ class TuningDisplay(Display):
         top = max(self.log_evidence[best], float(np.max(values)))
         norm = colors.BoundaryNorm([0, *_NATS], 256, extend="max")
         if self.surface is not None and self.grid is not None:
-            below_best = np.minimum(top - self.surface, 10 * _NATS[-1])
+            # Where the approximation does not settle nothing is known: it stays empty.
+            below_best = np.ma.masked_invalid(top - self.surface)
             filled = ax.contourf(
                 *self.grid,
                 below_best,
@@ -247,10 +248,12 @@ class TuningDisplay(Display):
                 cmap="cividis_r",
                 extend="max",
             )
-            self.contours_ = ax.contour(
-                *self.grid, below_best, levels=_NATS[:7], colors="white", linewidths=0.6
-            )
-            ax.clabel(self.contours_, fmt="%g", fontsize=8)
+            met = [nats for nats in _NATS[:7] if below_best.min() < nats < below_best.max()]
+            if met:
+                self.contours_ = ax.contour(
+                    *self.grid, below_best, levels=met, colors="white", linewidths=0.6
+                )
+                ax.clabel(self.contours_, fmt="%g", fontsize=8)
             bar = ax.figure.colorbar(filled, ax=ax, ticks=[0, *_NATS])
             face = {"color": "white", "edgecolors": "black"}
         else:
@@ -341,7 +344,7 @@ class _Evidence:
             rates.get("label_noise_negative", first),
             rates.get("label_noise_positive", second),
         )
-        value = tuning.approximate_log_evidence(
+        return tuning.approximate_log_evidence(
             kernels.replace(self.kernel, values) if values else self.kernel,
             self.X,
             self.labels,
@@ -350,4 +353,3 @@ class _Evidence:
             label_noise=noise,
             weights=self.weights,
         )
-        return value if math.isfinite(value) else -1e9
