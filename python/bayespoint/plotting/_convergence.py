@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _elementwise, _validation
 from bayespoint.plotting._runs import checked_pair, run_of, space_of
-from bayespoint.plotting._style import COLORS, GRAY, MARKERS, Display
+from bayespoint.plotting._style import COLORS, GRAY, MARKERS, Display, label_decades
 from bayespoint.version_space import VersionSpace
 
 if TYPE_CHECKING:
@@ -277,6 +277,7 @@ class ConvergenceDisplay(Display):
                 label="error of the reference",
             )
         ax.set(xlabel="path (rad per trajectory)", ylabel="angle (rad)")
+        label_decades(ax)
         ax.legend(frameon=False, fontsize="small")
         return self
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -21,6 +18,8 @@ PALE = "#A6BDDB"
 """Fill behind lines and text, light enough for both inks."""
 GRAY = "#8A8A8A"
 """Of helping lines: seen on white and on black."""
+
+_FEW_DECADES = 150.0  # a ratio below which powers of ten are too few numbers on an axis
 
 
 def import_matplotlib(module: str) -> Any:
@@ -65,9 +64,16 @@ def below(ax: Any, ncols: int = 3, y: float = -0.13, **how: Any) -> None:
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, y), ncols=ncols, frameon=False, **how)
 
 
-def class_name(classes: NDArray[Any], k: int) -> str:
-    """Return the name of a class as a legend has it."""
-    return str(np.asarray(classes)[k])
+def label_decades(ax: Any) -> None:
+    """Label logarithmic axes so that numbers do not run into each other, nor are too few."""
+    ticker = import_matplotlib("ticker")
+    for axis in (ax.xaxis, ax.yaxis):
+        if axis.get_scale() == "log":
+            low, high = sorted(axis.get_view_interval())
+            if high / low < _FEW_DECADES:
+                axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+                axis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
+            axis.set_minor_formatter(ticker.NullFormatter())
 
 
 class Display:

@@ -10,7 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import _validation, kernels, tuning
 from bayespoint.plotting._runs import last_step
-from bayespoint.plotting._style import COLORS, GRAY, Display, below, import_matplotlib, ink
+from bayespoint.plotting._style import (
+    COLORS,
+    GRAY,
+    Display,
+    below,
+    import_matplotlib,
+    ink,
+    label_decades,
+)
 from bayespoint.results import Search
 
 if TYPE_CHECKING:
@@ -229,8 +237,22 @@ class TuningDisplay(Display):
         draw = self._draw_plane if len(self.params) == 2 else self._draw_line
         draw(ax, int(self.log_evidence.argmax()))
         ax.set_xscale("log")
-        ax.set_xlabel(_readable(self.params[0]))
+        ax.set_xlabel(self._readable(0))
+        label_decades(ax)
         return self
+
+    def _readable(self, k: int) -> str:
+        """Return the name of a setting as an axis has it."""
+        name = self.params[k]
+        if name.startswith("label_noise") and _tied(self.search):
+            return "label noise (probability)"
+        names = {
+            "sigma": "length scale σ (units of the features)",
+            "softness": "softness λ (units of the kernel)",
+            "label_noise_negative": "label noise of the first class (probability)",
+            "label_noise_positive": "label noise of the second class (probability)",
+        }
+        return names.get(name.removeprefix("kernel."), name)
 
     def _draw_plane(self, ax: Any, best: int) -> None:
         colors = import_matplotlib("colors")
@@ -251,7 +273,7 @@ class TuningDisplay(Display):
             met = [nats for nats in _NATS[:7] if below_best.min() < nats < below_best.max()]
             if met:
                 self.contours_ = ax.contour(
-                    *self.grid, below_best, levels=met, colors="white", linewidths=0.6
+                    *self.grid, below_best, levels=met, colors="black", linewidths=0.5
                 )
                 ax.clabel(self.contours_, fmt="%g", fontsize=8)
             bar = ax.figure.colorbar(filled, ax=ax, ticks=[0, *_NATS])
@@ -273,7 +295,7 @@ class TuningDisplay(Display):
         bar.ax.invert_yaxis()
         self._mark_best(ax, *self.tried[best])
         ax.set_yscale("log")
-        ax.set_ylabel(_readable(self.params[1]))
+        ax.set_ylabel(self._readable(1))
         if self.grid is not None:
             ax.set(xlim=self.grid[0][[0, -1]], ylim=self.grid[1][[0, -1]])
         below(ax, ncols=2)
@@ -304,15 +326,11 @@ class TuningDisplay(Display):
         )
 
 
-def _readable(name: str) -> str:
-    """Return the name of a setting as an axis has it."""
-    names = {
-        "sigma": "length scale σ (units of the features)",
-        "softness": "softness λ (units of the kernel)",
-        "label_noise_negative": "label noise of the first class (probability)",
-        "label_noise_positive": "label noise of the second class (probability)",
-    }
-    return names.get(name.removeprefix("kernel."), name)
+def _tied(search: Search) -> bool:
+    """Return whether both classes had one rate of label noise, in all settings tried."""
+    columns = [search.names.index(f"label_noise_{name}") for name in ("negative", "positive")]
+    first, second = search.tried[:, columns].T
+    return bool((first == second).all())
 
 
 class _Evidence:
@@ -323,10 +341,7 @@ class _Evidence:
         chosen = tuning._subset(labels, search.n_examples, model._evidence_seed)
         self.X, self.labels = model.X_fit_[chosen], labels[:, chosen]
         self.kernel, self.search, self.offset = model.kernel_, search, model._offset
-        negative, positive = (
-            search.names.index(f"label_noise_{n}") for n in ("negative", "positive")
-        )
-        self.tied = bool((search.tried[:, negative] == search.tried[:, positive]).all())
+        self.tied = _tied(search)
         softness = model._softness[chosen]
         self.weights = model.softness_ / softness if model.softness_ > 0 else np.ones(len(chosen))
 
