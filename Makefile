@@ -37,7 +37,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo gallery risk-bounds test test-rust test-python test-slow experiment bench bench-large bench-peers bench-margin bench-fit bench-samplers \
+.PHONY: help venv build install demo gallery displays risk-bounds test test-rust test-python test-slow experiment bench bench-large bench-peers bench-margin bench-fit bench-samplers \
         lint lint-rust lint-python \
         format docs-check clean distclean check-cargo check-python
 
@@ -100,6 +100,9 @@ demo: install ## Bayes point against maximal margin on sonar, and a picture
 
 gallery: install ## the papers' mechanisms as pictures of the running code: docs/gallery.md
 	@$(VENV_PYTHON) -m bayespoint.gallery --out docs
+
+displays: install ## the displays of bayespoint.plotting as pictures: docs/guide/plots.md
+	@$(VENV_PYTHON) -m bayespoint.plotting --out docs
 
 risk-bounds: install ## the risk bounds against true risks on 500 problems: tables, pictures (RISK_ARGS=--quick: seconds)
 	@$(VENV_PYTHON) -m bayespoint.experiments risk-bounds $(RISK_ARGS)

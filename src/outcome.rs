@@ -47,6 +47,8 @@ pub struct Outcome {
     pub draws: Vec<f64>,
     /// Draws per trajectory n, at most the number asked for.
     pub n_draws: usize,
+    /// Path between them, radians; 0 where draws are independent of one another.
+    pub spacing: f64,
     /// Indices of the planes watched, shape (q,).
     pub watched: Vec<usize>,
     /// Plane coordinates of the draws at the watched planes, relative to the feature vector's length, shape (T, n, q).

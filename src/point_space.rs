@@ -72,6 +72,7 @@ pub(crate) fn outcome(
         center_error: if (plus - 0.5).abs() < f64::EPSILON { f64::NAN } else { 0.0 },
         draws,
         n_draws: n,
+        spacing: 0.0,
         watched,
         functionals,
         bounces: vec![0; t],

@@ -33,6 +33,11 @@ impl Recorder {
         Self { spacing, next: 1, watched, draws, functionals }
     }
 
+    /// Path between positions, in radians.
+    pub fn spacing(&self) -> f64 {
+        self.spacing
+    }
+
     /// Number of positions kept, of m coefficients each.
     pub fn kept(&self, m: usize) -> usize {
         self.draws.len() / m

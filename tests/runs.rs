@@ -87,6 +87,10 @@ fn draws_are_unit_vectors_inside_at_equal_spacing() {
     ] {
         let outcome = run(&space, &settings);
         assert_eq!(outcome.draws.len(), 4 * outcome.n_draws * 50);
+        // The draws are all of a run of known length, or the last ones of a record up to twice as long.
+        let covered = outcome.n_draws as f64 * outcome.spacing / outcome.lengths[0];
+        let least = if settings.tol.is_some() { 0.5 } else { 1.0 };
+        assert!((least - 1e-9..1.0 + 1e-9).contains(&covered), "{covered}");
         for (k, dual) in outcome.draws.chunks(50).enumerate() {
             let w = problem.weight(dual);
             assert!((common::dot(&w, &w) - 1.0).abs() < 1e-9);

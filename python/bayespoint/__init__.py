@@ -48,6 +48,7 @@ __all__ = [
     "learning_curves",
     "openness",
     "planar",
+    "plotting",
     "rejection",
     "soft_boundary",
 ]
@@ -55,7 +56,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import the parts that few programs need when they are first asked for."""
-    if name in ("datasets", "elongated", "gallery", "planar", "soft_boundary"):
+    if name in ("datasets", "elongated", "gallery", "planar", "plotting", "soft_boundary"):
         return importlib.import_module(f"bayespoint.{name}")
     raise AttributeError(f"module 'bayespoint' has no attribute {name!r}")
 

@@ -50,6 +50,7 @@ class _Run(TypedDict):
     running_center: NotRequired[NDArray[np.float64]]
     impulse_center: NDArray[np.float64]
     draws: NDArray[np.float64]
+    spacing: float
     bounces: NDArray[np.uint64]
     crossings: NDArray[np.uint64]
     refreshes: NDArray[np.uint64]

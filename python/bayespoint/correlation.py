@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayespoint.results import Estimate, _as_html, _as_text
+from bayespoint._summary import as_html, as_text
+from bayespoint.results import Estimate
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -82,7 +83,7 @@ class CorrelationLength:
 
     def summary(self) -> str:
         """Return the main figures as text, one to a line."""
-        return _as_text("Correlation length", self._rows())
+        return as_text("Correlation length", self._rows())
 
     def __repr__(self) -> str:
         return (
@@ -91,7 +92,7 @@ class CorrelationLength:
         )
 
     def _repr_html_(self) -> str:
-        return _as_html("Correlation length", self._rows())
+        return as_html("Correlation length", self._rows())
 
 
 def _mean(values: NDArray[Any]) -> Estimate:

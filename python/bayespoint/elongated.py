@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint import _validation
+from bayespoint._summary import as_html
 from bayespoint._validation import Floats
 from bayespoint.datasets import make_elongated
-from bayespoint.plotting import _COLORS, _axes
+from bayespoint.plotting._style import COLORS, pick_axes
 from bayespoint.results import Estimate
 from bayespoint.version_space import VersionSpace
 
@@ -95,6 +96,15 @@ class CenterErrors:
             f"<CenterErrors: {len(self.seeds)} problems, mean gap {self.gap.value:.3g} ± "
             f"{self.gap.error:.2g}>"
         )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("problems", f"{len(self.seeds)}"),
+            ("maximal margin", f"{self.max_margin.mean():.2%} errors"),
+            ("Bayes point", f"{self.bayes_point.mean():.2%} errors"),
+            ("mean gap", f"{self.gap.value:.2%} ± {self.gap.error:.2%}"),
+        ]
+        return as_html("Maximal margin and Bayes point", rows)
 
 
 def center_errors(
@@ -175,17 +185,17 @@ def plot_center_errors(table: CenterErrors, *, ax: Any = None) -> Any:
     ImportError
         If matplotlib is not installed.
     """
-    ax = _axes(ax, (4.8, 4.6))
+    ax = pick_axes(ax, (4.8, 4.6))
     top = 1.05 * max(float(table.max_margin.max()), float(table.bayes_point.max()), PAPER[0])
     ax.plot([0, top], [0, top], color="gray", linewidth=1.0, label="_equal errors")
     ax.plot(
         table.max_margin,
         table.bayes_point,
         ".",
-        color=_COLORS[0],
+        color=COLORS[0],
         label=f"{len(table.seeds)} random problems",
     )
-    ax.plot(*PAPER, "s", color=_COLORS[1], markerfacecolor="none", label="the paper's example")
+    ax.plot(*PAPER, "s", color=COLORS[1], markerfacecolor="none", label="the paper's example")
     ax.set(
         xlim=(0, top),
         ylim=(0, top),

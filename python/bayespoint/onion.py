@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayespoint import _memory, _validation
+from bayespoint._summary import as_grid, as_html, as_text
 from bayespoint._validation import Floats, Labels
-from bayespoint.results import Estimate, _as_html, _as_text
+from bayespoint.results import Estimate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -486,7 +486,7 @@ class OnionTable:
             "  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True))
             for line in lines
         ]
-        return _as_text("Onion", self._rows()) + "\n" + "\n".join(f"  {line}" for line in grid)
+        return as_text("Onion", self._rows()) + "\n" + "\n".join(f"  {line}" for line in grid)
 
     def __repr__(self) -> str:
         rows, columns = self.center_norm.shape
@@ -497,13 +497,9 @@ class OnionTable:
 
     def _repr_html_(self) -> str:
         title, cells = self._cells()
-        head = "".join(f"<th>+{b}</th>" for b in range(len(cells[0])))
-        body = "".join(
-            f"<tr><th>-{a}</th>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>"
-            for a, row in enumerate(cells)
-        )
-        grid = f"<table><caption>{escape(title)}</caption><tr><th></th>{head}</tr>{body}</table>"
-        return _as_html("Onion", self._rows()) + grid
+        head = ["violated", *(f"+{b}" for b in range(len(cells[0])))]
+        lines = [[f"-{a}", *row] for a, row in enumerate(cells)]
+        return as_html("Onion", self._rows()) + as_grid(title, head, lines, names=True)
 
 
 class LayerChoice(NamedTuple):
@@ -518,3 +514,14 @@ class LayerChoice(NamedTuple):
 
     n_tests: NDArray[np.int64]
     """(n_neg + 1, n_pos + 1) Examples left out on which each layer's center was tested."""
+
+    def _repr_html_(self) -> str:
+        title = (
+            f"Layer ({self.layer[0]}, {self.layer[1]}) has the fewest errors on examples left out"
+        )
+        head = ["violated", *(f"+{b}" for b in range(self.errors.shape[1]))]
+        lines = [
+            [f"-{a}", *("-" if math.isnan(error) else f"{error:.4g}" for error in row)]
+            for a, row in enumerate(self.errors.tolist())
+        ]
+        return as_grid(title, head, lines, names=True)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayespoint import _validation
+from bayespoint._summary import as_html
 from bayespoint._validation import Floats, RandomState
 from bayespoint.version_space import VersionSpace
 
@@ -24,6 +25,13 @@ class EscapeFractions(NamedTuple):
 
     errors: Floats
     """(n_kernels,) Standard errors, from the spread between trajectories."""
+
+    def _repr_html_(self) -> str:
+        pairs = zip(self.values.tolist(), self.errors.tolist(), strict=True)
+        rows = [
+            (f"kernel {k}", f"{value:.4g} ± {error:.2g}") for k, (value, error) in enumerate(pairs)
+        ]
+        return as_html("Share of flights that escape", rows)
 
 
 def escape_fractions(

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,8 +13,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from bayespoint import diagnostics
+from bayespoint._summary import as_grid, as_html, as_text
 
 if TYPE_CHECKING:
+    import xarray as xr
     from typing_extensions import Self
 
 __all__ = ["BilliardResult", "Estimate", "Evidence", "LightTrap", "MaxMargin", "Search"]
@@ -68,19 +69,6 @@ def allowed_r_hat(n_trajectories: int, n_draws: int) -> float:
     return max(MAX_R_HAT, math.sqrt(1 + (ratio - 1) / max(n_draws // 2, 1)))
 
 
-def _as_text(title: str, rows: list[tuple[str, str]]) -> str:
-    width = max(len(name) for name, _ in rows)
-    return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
-
-
-def _as_html(title: str, rows: list[tuple[str, str]]) -> str:
-    body = "".join(
-        f'<tr><th style="text-align:left">{escape(name)}</th><td>{escape(value)}</td></tr>'
-        for name, value in rows
-    )
-    return f"<table><caption>{title}</caption>{body}</table>"
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class BilliardResult:
     """The outcome of billiard trajectories in version space.
@@ -111,8 +99,15 @@ class BilliardResult:
     """(n_trajectories, n_draws, m) Unit weight vectors at equal spacing along the path."""
 
     functionals: NDArray[np.float64]
-    """(n_trajectories, n_draws, 16 or m) The draws' coordinates ``<w, phi_i> / |phi_i|`` at as
-    many planes, evenly spread over the examples: what `ess` and `r_hat` are about."""
+    """(n_trajectories, n_draws, 16 or m) The draws' coordinates ``<w, phi_i> / |phi_i|`` at the
+    planes of `watched`: what `ess` and `r_hat` are about."""
+
+    watched: NDArray[np.int64]
+    """(16 or m,) Indices of as many planes, evenly spread over the examples."""
+
+    spacing: float
+    """Path between one draw and the next, in radians; 0 where the span has one dimension and draws
+    are independent."""
 
     bounces: NDArray[np.uint64]
     """(n_trajectories,) Reflections at walls."""
@@ -173,6 +168,18 @@ class BilliardResult:
     start: tuple[str, ...]
     """Where each trajectory's starting point came from: ``"light_trap"``, ``"max_margin"``,
     ``"typical"`` (drawn about the center, for average="conditional") or ``"given"``."""
+
+    y: NDArray[np.int8]
+    """(m,) Labels of the examples, -1 and +1."""
+
+    softness: NDArray[np.float64]
+    """(m,) Softness of the examples."""
+
+    offset: float
+    """What was added to all kernel values."""
+
+    seed: int
+    """The `random_state` that gives the same run again."""
 
     @classmethod
     def from_run(cls, run: Mapping[str, Any], average: str) -> Self:
@@ -316,9 +323,42 @@ class BilliardResult:
             ("started from", ", ".join(self.start)),
         ]
 
+    def to_datatree(self) -> xr.DataTree:
+        """Return the run as a tree of labeled arrays, as ArviZ takes it.
+
+        Returns
+        -------
+        xarray.DataTree
+            Groups ``posterior`` (dimensions chain and draw), ``sample_stats``, ``observed_data``
+            and ``constant_data``. No time of day is in it: equal runs give equal trees.
+
+        Raises
+        ------
+        ImportError
+            If xarray is not installed (optional extra ``arviz``).
+
+        Notes
+        -----
+        ArviZ 1 takes the tree as it is, ArviZ 0.22 and 0.23 take ``arviz.from_datatree(tree)``.
+        ``var_names="plane_coordinate"`` asks about what `ess` and `r_hat` are about, instead of
+        about the dual coefficients too, which are as many as examples.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bayespoint import VersionSpace
+        >>> result = VersionSpace(np.eye(3), [1, 1, -1]).sample(length=100.0, random_state=0)
+        >>> tree = result.to_datatree()
+        >>> dict(tree["posterior"].sizes)
+        {'chain': 4, 'draw': 100, 'plane': 3, 'example': 3}
+        """
+        from bayespoint._datatree import to_datatree
+
+        return to_datatree(self)
+
     def summary(self) -> str:
         """Return the main figures as text, one to a line."""
-        return _as_text("Billiard in version space", self._rows())
+        return as_text("Billiard in version space", self._rows())
 
     def __repr__(self) -> str:
         n_trajectories, n_draws, m = self.draws.shape
@@ -329,7 +369,7 @@ class BilliardResult:
         )
 
     def _repr_html_(self) -> str:
-        return _as_html("Billiard in version space", self._rows())
+        return as_html("Billiard in version space", self._rows())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -393,7 +433,7 @@ class MaxMargin:
 
     def summary(self) -> str:
         """Return the main figures as text, one to a line."""
-        return _as_text("Maximal margin", self._rows())
+        return as_text("Maximal margin", self._rows())
 
     def __repr__(self) -> str:
         end = "" if self.converged else ", not converged"
@@ -403,10 +443,10 @@ class MaxMargin:
         )
 
     def _repr_html_(self) -> str:
-        return _as_html("Maximal margin", self._rows())
+        return as_html("Maximal margin", self._rows())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LightTrap:
     """The way of a ball into version space through one-way mirrors."""
 
@@ -424,6 +464,29 @@ class LightTrap:
     """Whether the trap caught the ball. If not, `dual_coef` is from the search for the largest
     margin."""
 
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [
+            ("examples", f"{len(self.dual_coef)}"),
+            ("caught", "yes" if self.caught else "no: the point is from the search for margins"),
+        ]
+        if len(self.errors):
+            rows += [
+                ("violated at the start", f"{self.errors[0]}"),
+                ("violated at the end", f"{self.errors[-1]} after {self.bounces[-1]} bounces"),
+            ]
+        return rows
+
+    def summary(self) -> str:
+        """Return the main figures as text, one to a line."""
+        return as_text("Light trap", self._rows())
+
+    def __repr__(self) -> str:
+        way = f"{self.errors[0]} to {self.errors[-1]} errors" if len(self.errors) else "no flight"
+        return f"<LightTrap: {way}, {'caught' if self.caught else 'not caught'}>"
+
+    def _repr_html_(self) -> str:
+        return as_html("Light trap", self._rows())
+
 
 class Estimate(NamedTuple):
     """A number known from a random run."""
@@ -433,6 +496,9 @@ class Estimate(NamedTuple):
 
     error: float
     """Its standard error."""
+
+    def _repr_html_(self) -> str:
+        return as_html("Estimate", [("value", f"{self.value:.6g} ± {self.error:.2g}")])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -529,14 +595,14 @@ class Evidence:
 
     def summary(self) -> str:
         """Return the main figures as text, one to a line."""
-        return _as_text("Evidence", self._rows())
+        return as_text("Evidence", self._rows())
 
     def __repr__(self) -> str:
         end = "" if self.converged else ", not converged"
         return f"<Evidence: {self._figures()} nats, {self.method}{end}>"
 
     def _repr_html_(self) -> str:
-        return _as_html("Evidence", self._rows())
+        return as_html("Evidence", self._rows())
 
 
 @dataclass(frozen=True, eq=False)
@@ -590,15 +656,19 @@ class Search:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.names)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{value:.6g}</td>" for value in row) + "</tr>"
-            for row in self._best(10)
+        rows = [[f"{value:.6g}" for value in row] for row in self._best(10)]
+        return as_html("Search by evidence", self._rows()) + as_grid(
+            "The best settings tried", self.names, rows
         )
-        return (
-            f"<p>{escape(repr(self))}</p><table><thead><tr>{head}</tr></thead>"
-            f"<tbody>{body}</tbody></table>"
-        )
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
+            ("kernel", repr(self.kernel)),
+            ("softness", f"{self.softness:.4g}"),
+            ("label noise", _rates(self.label_noise)),
+            ("ln evidence", f"{self.log_evidence:.2f} nats (approximate)"),
+            ("settings tried", f"{len(self.tried)} on up to {self.n_examples} examples"),
+        ]
 
     def _best(self, n: int) -> NDArray[np.float64]:
         full = self.tried[self.tried[:, -2] == self.n_examples]

@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike
 from scipy import linalg, special
 
 from bayespoint import _memory, _validation
+from bayespoint._summary import as_grid, as_html, as_text
 from bayespoint._validation import Floats, RandomState
-from bayespoint.plotting import _COLORS, _SHADES, _axes, _import_matplotlib
-from bayespoint.results import _as_html, _as_text
+from bayespoint.plotting._style import COLORS, SHADES, import_matplotlib, pick_axes
 from bayespoint.version_space import VersionSpace
 
 __all__ = [
@@ -111,7 +111,7 @@ class ParameterSpace:
 
     def summary(self) -> str:
         """Return the main figures as text, one to a line."""
-        return _as_text("Parameter space", self._rows())
+        return as_text("Parameter space", self._rows())
 
     def __repr__(self) -> str:
         return (
@@ -120,7 +120,7 @@ class ParameterSpace:
         )
 
     def _repr_html_(self) -> str:
-        return _as_html("Parameter space", self._rows())
+        return as_html("Parameter space", self._rows())
 
 
 def parameter_space(
@@ -210,6 +210,14 @@ class CenterAngles:
         return (
             f"<CenterAngles: {self.angle[0]:.3g} rad at softness {self.softness[0]:.3g} to "
             f"{self.angle[-1]:.3g} rad at {self.softness[-1]:.3g}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = zip(self.softness, self.angle, self.error, self.margin, strict=True)
+        return as_grid(
+            "From the maximal margin to the center of mass",
+            ["softness", "angle (rad)", "error (rad)", "margin"],
+            [[f"{value:.4g}" for value in row] for row in rows],
         )
 
 
@@ -319,7 +327,7 @@ def plot_parameter_space(spaces: Any, *, axes: Any = None) -> Any:
     for space in spaces.values():
         if len(space.eigenvalues) != 3:
             raise ValueError(f"spaces must be of 3 examples; got {len(space.eigenvalues)}")
-    pyplot = _import_matplotlib("pyplot")
+    pyplot = import_matplotlib("pyplot")
     if axes is None:
         _, axes = pyplot.subplots(
             1,
@@ -343,9 +351,9 @@ def plot_parameter_space(spaces: Any, *, axes: Any = None) -> Any:
     for ax, (softness, space) in zip(axes, spaces.items(), strict=True):
         scaled = space.lengths / space.lengths[0]
         mesh = ball * scaled[:, None, None]
-        ax.plot_surface(*mesh, color=_SHADES[0], alpha=0.55, linewidth=0, rasterized=True)
+        ax.plot_surface(*mesh, color=SHADES[0], alpha=0.55, linewidth=0, rasterized=True)
         for axis, length in zip(np.eye(3), scaled, strict=True):
-            ax.plot(*np.outer(axis * length, [-1, 1]), color=_COLORS[1], linewidth=1.8)
+            ax.plot(*np.outer(axis * length, [-1, 1]), color=COLORS[1], linewidth=1.8)
         ax.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1), title=f"λ = {softness:g}")
         ax.set_box_aspect((1, 1, 1))
         ax.set(xticks=[], yticks=[], zticks=[])
@@ -372,13 +380,13 @@ def plot_center_angles(table: CenterAngles, *, ax: Any = None) -> Any:
     ImportError
         If matplotlib is not installed.
     """
-    ax = _axes(ax, (5.6, 3.8))
+    ax = pick_axes(ax, (5.6, 3.8))
     seen = table.softness > 0
     ax.errorbar(
         table.softness[seen],
         table.angle[seen],
         yerr=table.error[seen],
-        color=_COLORS[0],
+        color=COLORS[0],
         marker="o",
         capsize=3,
     )

@@ -29,7 +29,7 @@ from bayespoint import _blas, _ep, kernels
 from bayespoint.results import Search
 from bayespoint.version_space import VersionSpace
 
-__all__ = ["Search", "settle", "tune"]
+__all__ = ["Search", "approximate_log_evidence", "settle", "tune"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Report: TypeAlias = Callable[[str], object]
@@ -330,6 +330,50 @@ def tune(
         noise = tuple(rate if rate > _RATES[0] * 1.01 else 0.0 for rate in noise)  # type: ignore[assignment]
     tried = np.array(problem.tried)
     return Search(tuned, found_softness, noise, best.value, n, problem.names, tried)
+
+
+def approximate_log_evidence(
+    kernel: Any,
+    X: NDArray[Any],
+    labels: Floats,
+    *,
+    offset: float = 0.0,
+    softness: float,
+    label_noise: tuple[float, float] = (0.0, 0.0),
+    weights: Floats | None = None,
+) -> float:
+    """Return the evidence that `tune` searches by, at one setting.
+
+    Parameters
+    ----------
+    kernel : kernel object or callable
+        With the parameters of the setting.
+    X, labels, offset, weights
+        As for `tune`.
+    softness : float
+        Positive.
+    label_noise : tuple of two floats, default=(0.0, 0.0)
+        Probability of a wrong label for examples that truly are negative, and positive.
+
+    Returns
+    -------
+    float
+        Nats, the sum over the binary problems; minus infinity where the kernel is not positive
+        semidefinite or the approximation does not settle.
+    """
+    gram = kernels.evaluate(kernel, X) + offset
+    levels = softness / (np.ones(len(X)) if weights is None else weights)
+    change = _FINE_CHANGE if any(label_noise) else _CHANGE
+    try:
+        with threadpool_limits(limits=1, user_api="blas"):
+            found = [
+                _ep.approximate(gram, y, levels, noise=label_noise, change=change) for y in labels
+            ]
+    except np.linalg.LinAlgError:
+        return -math.inf
+    if any(label_noise) and not all(one.converged for one in found):
+        return -math.inf
+    return float(sum(one.log_evidence for one in found))
 
 
 def _search(problem: _Problem, examples: _Examples, coarse: _Examples) -> _Point:

@@ -17,6 +17,7 @@ from bayespoint._evidence import EvidenceMixin
 from bayespoint._factor import Factor, factorize
 from bayespoint._interior import InteriorMixin
 from bayespoint._onion import OnionMixin
+from bayespoint._summary import as_html
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.results import BilliardResult, too_few_pairs
 from bayespoint.weighting import WeightingMixin
@@ -237,6 +238,17 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
     def __repr__(self) -> str:
         negative = int((self.y < 0).sum())
         return f"<VersionSpace: {negative} negative and {len(self.y) - negative} positive examples>"
+
+    def _repr_html_(self) -> str:
+        negative = int((self.y < 0).sum())
+        low, high = self.softness.min(), self.softness.max()
+        rows = [
+            ("negative examples", f"{negative} ({self.classes[0]})"),
+            ("positive examples", f"{len(self.y) - negative} ({self.classes[1]})"),
+            ("softness", f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"),
+            ("offset", f"{self.offset:.4g}"),
+        ]
+        return as_html("Version space", rows)
 
     def margins(self, dual_coef: ArrayLike) -> Floats:
         """Return the margin ``y_i <w, phi_i>`` of every example.
@@ -472,7 +484,8 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         if start is not None:
             start = self._checked_start(start, opaque=opaque)
         run = self._run(settings, seed, start, callback, inverse)
-        result = BilliardResult.from_run(run, settings.average)
+        given = {"y": self.y, "softness": self.softness, "offset": self.offset, "seed": seed}
+        result = BilliardResult.from_run({**run, **given}, settings.average)
         messages = result.complaints(settings.tol)
         if self.softness.any() and (few := too_few_pairs(result)) is not None:
             messages.append(few)

@@ -19,8 +19,9 @@ from scipy import special
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _validation, predictive
+from bayespoint._summary import as_html, as_text
 from bayespoint._validation import Floats
-from bayespoint.results import BilliardResult, _as_html, _as_text
+from bayespoint.results import BilliardResult
 
 __all__ = ["WeightedClassifier", "WeightedResult"]
 
@@ -87,7 +88,7 @@ class WeightedResult:
 
     def summary(self) -> str:
         """Return the main figures as text, one to a line."""
-        return _as_text("Weighted draws", self._rows())
+        return as_text("Weighted draws", self._rows())
 
     def __repr__(self) -> str:
         return (
@@ -96,7 +97,7 @@ class WeightedResult:
         )
 
     def _repr_html_(self) -> str:
-        return _as_html("Weighted draws", self._rows())
+        return as_html("Weighted draws", self._rows())
 
 
 class WeightingMixin:
@@ -255,6 +256,14 @@ class WeightedClassifier:
 
     def __repr__(self) -> str:
         return f"<WeightedClassifier: {self.weighted_!r}>"
+
+    def _repr_html_(self) -> str:
+        if not isinstance(self.weighted_, list):
+            return as_html("Weighted classifier", self.weighted_._rows())
+        return "".join(
+            as_html(f"Weighted classifier, class {label}", one._rows())
+            for label, one in zip(self.classes_, self.weighted_, strict=True)
+        )
 
     def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
         r"""Return :math:`z(x)`, the weighted predictive mean over its standard deviation.

@@ -7,6 +7,7 @@ use crate::dynamics::Dynamics;
 use crate::error::Result;
 use crate::gram::Precision;
 use crate::outcome::{Outcome, StopReason};
+use crate::recorder::Recorder;
 use crate::refresh::Refresh;
 use crate::settings::Settings;
 use crate::version_space::VersionSpace;
@@ -64,6 +65,7 @@ pub(super) fn merge<D: Dynamics>(
         }
     }
     let n_draws = runners.iter().map(kept).min().unwrap_or(0).min(settings.n_draws);
+    let spacing = runners[0].trajectory.recorder().map_or(0.0, Recorder::spacing);
     let recorders = runners.iter_mut().filter_map(|runner| runner.trajectory.recorder_mut());
     let mut records = recorders.map(|recorder| recorder.take_last(n_draws, m));
     let (mut draws, mut functionals) = records.next().unwrap_or_default();
@@ -81,6 +83,7 @@ pub(super) fn merge<D: Dynamics>(
         center_error: center.error,
         draws,
         n_draws,
+        spacing,
         watched,
         functionals,
         bounces: tallies().map(|t| t.bounces).collect(),

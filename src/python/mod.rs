@@ -214,6 +214,7 @@ fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyD
     dict.set_item("draws", arrays::to_array(py, outcome.draws, [t, n, m])?)?;
     dict.set_item("watched", arrays::to_array(py, watched, [q])?)?;
     dict.set_item("functionals", arrays::to_array(py, outcome.functionals, [t, n, q])?)?;
+    dict.set_item("spacing", outcome.spacing)?;
     dict.set_item("bounces", arrays::to_array(py, outcome.bounces, [t])?)?;
     dict.set_item("crossings", arrays::to_array(py, outcome.crossings, [t])?)?;
     dict.set_item("refreshes", arrays::to_array(py, outcome.refreshes, [t])?)?;

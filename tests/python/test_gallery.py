@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bayespoint import InfeasibleError, MaxMarginClassifier, VersionSpace, gallery
+from bayespoint import InfeasibleError, MaxMarginClassifier, VersionSpace, _sphere, gallery
 from bayespoint.gallery import __main__ as command
 from bayespoint.gallery import _flights, _scenes
 from bayespoint.planar import Polygon
@@ -243,7 +243,7 @@ def test_projected_flight(ax, path):
     assert names(ax) == [str(k + 1) for k in range(len(crossings))]
     # Back on the sphere: on the flight's great circle, on a plane, and so many errors beyond.
     margin = path.space.max_margin().dual_coef @ path.X
-    frame = np.stack(_flights.chart(margin))
+    frame = np.stack(_sphere.chart(margin))
     axis = np.cross(leg.start, leg.direction)
     for errors, place in enumerate(crossings, start=1):
         point = place @ frame + margin
@@ -271,7 +271,7 @@ def test_version_space(ax):
     np.testing.assert_allclose(drawn["maximal margin"], [[0.0, 0.0]], atol=1e-12)  # the chart's
     space = VersionSpace(x @ x.T, y)
     margin = space.max_margin().dual_coef @ x
-    frame = np.stack(_flights.chart(margin))
+    frame = np.stack(_sphere.chart(margin))
     signed = x * y[:, None]
     [label] = [name for name in drawn if name.endswith(" bounces")]
     bounces = drawn[label] @ frame + margin

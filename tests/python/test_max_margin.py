@@ -400,7 +400,7 @@ def test_result_in_words():
     found = VersionSpace(np.eye(3), [1, -1, 1]).max_margin()
     assert "support vectors" in found.summary()
     assert "margin=0.5774, 3 support vectors of 3" in repr(found)
-    assert found._repr_html_().startswith("<table>")
+    assert found._repr_html_().startswith("<div ")
 
 
 # --- gradient descent ---

@@ -86,7 +86,7 @@ def test_search_finds_the_best_of_a_grid():
     assert table[0].split() == list(COLUMNS)
     assert len(table) == 4
     assert table[1].split()[-1] == f"{found.log_evidence:.2f}"
-    assert found._repr_html_().count("<tr>") == 1 + min(10, len(found.tried))
+    assert found._repr_html_().count("<tr>") == 5 + 1 + min(10, len(found.tried))
 
 
 def test_fixed_settings_stay():

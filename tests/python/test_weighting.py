@@ -243,7 +243,7 @@ def test_result_in_words(octant):
     found = ORTHANT.reweight(octant, log_power((1.0, 0.0, 0.0)), log=True)
     assert f"{found.ess:.4g}, by the weights alone" in found.summary()
     assert repr(found).startswith("<WeightedResult: m=3, ")
-    assert found._repr_html_().startswith("<table>")
+    assert found._repr_html_().startswith("<div ")
 
 
 # --- predictions ---

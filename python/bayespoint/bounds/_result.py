@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from html import escape
+
+from bayespoint._summary import as_grid, as_html
 
 __all__ = ["RiskBound", "RiskBounds"]
 
@@ -77,6 +78,13 @@ class RiskBound:
             lines.append(f"  region: {self.region}")
         lines += [f"  {name}: {value:.6g}" for name, value in self.quantities.items()]
         return "\n".join([*lines, *([f"  {self._note()}"] if self._note() else [])])
+
+    def _repr_html_(self) -> str:
+        rows = [("bound", self._figures()), ("region", self.region)]
+        rows += [(name, f"{value:.6g}") for name, value in self.quantities.items()]
+        rows.append(("note", self._note()))
+        rows = [(name, text) for name, text in rows if text]
+        return as_html(f"{self.name}: risk of {self.of}", rows)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -171,11 +179,5 @@ class RiskBounds:
         )
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in _HEAD)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in self._cells()
-        )
-        notes = "".join(f"<br>[{k}] {escape(note)}" for k, note in enumerate(self._notes(), 1))
-        title = f"<caption>{self._title()}</caption>"
-        return f"<table>{title}<tr>{head}</tr>{body}</table><small>{notes[4:]}</small>"
+        note = "\n".join(f"[{k}] {note}" for k, note in enumerate(self._notes(), 1))
+        return as_grid(self._title(), _HEAD, self._cells(), names=True, note=note)

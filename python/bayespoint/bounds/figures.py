@@ -8,9 +8,9 @@ import numpy as np
 
 from bayespoint import _elementwise, _validation
 from bayespoint.bounds._margins import luckiness
-from bayespoint.bounds._mirror import normalized_margins
 from bayespoint.bounds._volume import cap_log_fraction, linear_svm, volume_bayes, volume_gibbs
-from bayespoint.plotting import _axes, _import_matplotlib
+from bayespoint.plotting._margins import MarginDisplay
+from bayespoint.plotting._style import import_matplotlib
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -226,22 +226,12 @@ def plot_margin_histogram(
     >>> plot_margin_histogram(space, [1, 1, 2], ax=Figure().add_subplot()).get_ylabel()
     'examples'
     """
-    bins = _validation.integer("bins", bins, low=1)
-    margins = normalized_margins(space, dual_coef)
-    ax = _axes(ax)
-    _, _, bars = ax.hist(margins, bins=bins, histtype="stepfilled", alpha=0.4, label=label)
-    color = bars[0].get_facecolor()[:3]
-    ax.axvline(margins.min(), color=color, linestyle="dashed", linewidth=1.2)
-    ax.set_xlabel("normalized margin")
-    ax.set_ylabel("examples")
-    if label is not None:
-        ax.legend(frameon=False)
-    return ax
+    return MarginDisplay.from_dual_coef(space, dual_coef, bins=bins, name=label, ax=ax).ax_
 
 
 def _two_axes(axes: Any) -> tuple[Any, Any]:
     if axes is None:
-        figure = _import_matplotlib("pyplot").figure(figsize=_SIZE, layout="constrained")
+        figure = import_matplotlib("pyplot").figure(figsize=_SIZE, layout="constrained")
         axes = figure.subplots(1, 2)
     if np.shape(axes) != (2,):
         raise ValueError(f"axes must be two Axes; got an object of shape {np.shape(axes)}")

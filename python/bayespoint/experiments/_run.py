@@ -21,7 +21,7 @@ from tqdm import tqdm
 from bayespoint import __version__, _validation
 from bayespoint.experiments._framework import Experiment, Report, Row, Settings
 from bayespoint.experiments._store import Store
-from bayespoint.plotting import _import_matplotlib
+from bayespoint.plotting._style import import_matplotlib
 
 
 def run(
@@ -65,7 +65,7 @@ def run(
     """
     jobs = _validation.threads(n_jobs)
     _validation.integer("splits", settings.splits, low=1 if experiment.splits else 0)
-    figure_class = _import_matplotlib("figure").Figure
+    figure_class = import_matplotlib("figure").Figure
     began = time.perf_counter()
     ending = "-quick" if settings.quick else ""
     folder = Path(out)

@@ -12,16 +12,16 @@ from bayespoint import _validation
 from bayespoint._validation import Floats
 from bayespoint.bounds._mirror import mirrored_space
 from bayespoint.gallery._flights import Leg, Path
-from bayespoint.plotting import _COLORS, _import_matplotlib
+from bayespoint.plotting._style import COLORS, import_matplotlib
 from bayespoint.version_space import VersionSpace
 
-_BLUE, _VERMILION = _COLORS
+_BLUE, _VERMILION = COLORS
 
 
 def begin(ax: Any, size: tuple[float, float] = (4.6, 4.4), **how: Any) -> Any:
     """Return the axes to draw into, with equal scales; a new figure if there are none."""
     if ax is None:
-        figure = _import_matplotlib("pyplot").figure(figsize=size, layout="constrained")
+        figure = import_matplotlib("pyplot").figure(figsize=size, layout="constrained")
         ax = figure.add_subplot(**how)
     ax.set_aspect("equal")
     return ax
@@ -212,7 +212,7 @@ def plot_reflection(path: Path, leg: int = 0, *, axes: Any = None) -> Any:
     if flight.passed:
         raise ValueError("leg must end with a reflection; got one that passes through the wall")
     if axes is None:
-        figure = _import_matplotlib("pyplot").figure(figsize=(7.2, 3.2), layout="constrained")
+        figure = import_matplotlib("pyplot").figure(figsize=(7.2, 3.2), layout="constrained")
         axes = figure.subplots(1, 2)
     axes = np.ravel(np.asarray(axes, dtype=object))
     if len(axes) != 2:

@@ -184,14 +184,3 @@ def _legs(X: Floats, y: Labels, draws: Floats, spacing: float) -> list[Leg]:
         if not passed:
             away = away - 2 * (X[wall] @ away) / (X[wall] @ X[wall]) * X[wall]
         clock, last = clock + arc, wall
-
-
-def chart(center: Floats) -> tuple[Floats, Floats]:
-    """Return an orthonormal frame at a unit vector in three dimensions: two tangents to draw by.
-
-    In the chart ``p -> (p @ first, p @ second) / (p @ center)`` great circles are straight lines.
-    """
-    helper = np.eye(3)[np.abs(center).argmin()]
-    first = np.cross(center, helper)
-    first /= np.linalg.norm(first)
-    return first, np.cross(center, first)

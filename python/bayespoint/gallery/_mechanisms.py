@@ -11,15 +11,16 @@ from numpy.typing import ArrayLike
 from scipy import spatial
 
 from bayespoint import _validation
+from bayespoint._sphere import corners_of, flat_polygon
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.gallery._appendix import _at_wall, _leg_of, arrow, begin, circle, finish, line, mark
-from bayespoint.gallery._flights import Path, chart, fly
+from bayespoint.gallery._flights import Path, fly
 from bayespoint.max_margin import MaxMarginClassifier
 from bayespoint.planar import Polygon, billiard
-from bayespoint.plotting import _COLORS, _MARKERS, _SHADES
+from bayespoint.plotting._style import COLORS, MARKERS, SHADES
 from bayespoint.version_space import VersionSpace
 
-_BLUE, _VERMILION = _COLORS
+_BLUE, _VERMILION = COLORS
 
 
 def _plane_points(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Labels]:
@@ -72,7 +73,7 @@ def plot_connector(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
     w = model.dual_coef_[0] @ points
     ax = begin(ax)
     for sign, color, shade, marker in zip(
-        (-1, 1), _COLORS, (_SHADES[0], _SHADES[2]), _MARKERS, strict=True
+        (-1, 1), COLORS, (SHADES[0], SHADES[2]), MARKERS, strict=True
     ):
         ax.fill(*hulls[sign].T, facecolor=shade, alpha=0.4, label="_hull", zorder=0)
         name = "positive" if sign > 0 else "negative"
@@ -123,7 +124,7 @@ def plot_cone(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
     normals = np.asarray(extended * labels[:, None], dtype=np.float64)
     space = VersionSpace(points @ points.T, labels, offset=1.0)
     ray = space.max_margin().dual_coef @ extended
-    corners = _corners(normals, ray)
+    corners = corners_of(normals, ray)
     if ax is None:
         ax = begin(None, projection="3d")
     u, v = np.mgrid[0 : 2 * math.pi : 25j, 0 : math.pi : 13j]
@@ -135,7 +136,7 @@ def plot_cone(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
         ax.plot(*(1.3 * np.stack([np.zeros(3), first], axis=1)), color=_BLUE, label="_edge")
         ax.plot(*arc.T, color="black", linewidth=2.0, label="_arc")
         face = np.stack([np.zeros((31, 3)), 1.3 * arc])
-        ax.plot_surface(*np.moveaxis(face, -1, 0), color=_SHADES[0], alpha=0.25)
+        ax.plot_surface(*np.moveaxis(face, -1, 0), color=SHADES[0], alpha=0.25)
     ax.plot(*np.outer(ray, [0, 1.5]), color=_VERMILION, linewidth=2.2, label="maximal margin")
     ax.plot(*ray[:, None], "o", color=_VERMILION, label="_on the sphere")
     ax.view_init(*_viewpoint(corners.mean(axis=0)))
@@ -149,19 +150,6 @@ def _viewpoint(toward: Floats) -> tuple[float, float]:
     elevation = math.degrees(math.asin(toward[2] / np.linalg.norm(toward)))
     azimuth = math.degrees(math.atan2(toward[1], toward[0]))
     return float(np.clip(elevation + 25, -80, 80)), azimuth + 40
-
-
-def _corners(normals: Floats, inside: Floats) -> Floats:
-    """Return the (n, 3) corners of a spherical polygon around one of its points, in order."""
-    polygon, frame = _flat(normals, inside)
-    corners = polygon.vertices @ frame + inside
-    return np.asarray(corners / np.linalg.norm(corners, axis=1, keepdims=True))
-
-
-def _flat(normals: Floats, center: Floats) -> tuple[Polygon, Floats]:
-    """Return the polygon in the chart around one of its points, and the chart's two tangents."""
-    frame = np.stack(chart(center))
-    return Polygon.from_halfplanes(-normals @ frame.T, normals @ center), frame
 
 
 def plot_version_space(
@@ -213,12 +201,12 @@ def plot_version_space(
     signed = _in_space(path)
     margin = path.space.max_margin().dual_coef @ path.X
     center = path.space.sample(tol=0.01, random_state=rng).center @ path.X
-    polygon, frame = _flat(signed, margin)
+    polygon, frame = flat_polygon(signed, margin)
     ax = begin(ax)
-    ax.fill(*polygon.vertices.T, facecolor=_SHADES[1], edgecolor="black", label="_outline")
+    ax.fill(*polygon.vertices.T, facecolor=SHADES[1], edgecolor="black", label="_outline")
     bounces = np.array([leg.end for each in paths for leg in each.legs])
     for points, how in (
-        (bounces, {"marker": ".", "color": _SHADES[0], "label": f"{len(bounces)} bounces"}),
+        (bounces, {"marker": ".", "color": SHADES[0], "label": f"{len(bounces)} bounces"}),
         (center[None], {"marker": "D", "color": _BLUE, "label": "Bayes point"}),
         (margin[None], {"marker": "x", "color": _VERMILION, "label": "maximal margin"}),
     ):
@@ -437,7 +425,7 @@ def plot_projected_flight(path: Path, leg: int = 0, *, max_errors: int = 3, ax: 
     flight = _leg_of(path, leg)
     limit = _validation.integer("max_errors", max_errors, low=1)
     margin = path.space.max_margin().dual_coef @ path.X
-    polygon, frame = _flat(signed, margin)
+    polygon, frame = flat_polygon(signed, margin)
 
     def flat(points: Floats) -> Floats:
         return np.asarray(points @ frame.T / (points @ margin)[:, None])
@@ -452,7 +440,7 @@ def plot_projected_flight(path: Path, leg: int = 0, *, max_errors: int = 3, ax: 
         across = frame @ x
         foot = -(x @ margin) * across / (across @ across)
         line(ax, foot, (-across[1], across[0]), "_plane", color="gray", linewidth=0.8)
-    ax.fill(*polygon.vertices.T, facecolor=_SHADES[0], alpha=0.5, label="no errors")
+    ax.fill(*polygon.vertices.T, facecolor=SHADES[0], alpha=0.5, label="no errors")
     inside = flat(np.stack([flight.start, flight.end]))
     ax.plot(*inside.T, color=_BLUE, linewidth=2.2, label="flight")
     ray = flat(flight.at(np.append(flight.arc, times)))

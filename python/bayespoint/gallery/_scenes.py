@@ -7,14 +7,12 @@ the caption.
 from __future__ import annotations
 
 import inspect
-import re
-import textwrap
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from bayespoint import gallery, soft_boundary
+from bayespoint import _pictures, gallery, soft_boundary
 from bayespoint.datasets import make_elongated
 from bayespoint.elongated import center_errors, plot_center_errors
 from bayespoint.kernels import RBF
@@ -262,12 +260,11 @@ def page() -> str:
     """Return the gallery's page in Markdown: pictures, captions and commands."""
     source = inspect.getsource(inspect.getmodule(bayes_line))  # type: ignore[arg-type]
     imports = source[source.index("import numpy") : source.index("__all__")].strip()
+    imports = imports.replace("_pictures, ", "")
     data = source[source.index("TABLE = ") : source.index("def bayes_line")].strip()
     parts = [_HEAD.format(imports=f"{imports}\n\n{data}")]
     for name, draw in SCENES.items():
         caption = " ".join((draw.__doc__ or "").split())
-        body = re.split(r'"""\n', inspect.getsource(draw), maxsplit=1)[1]
-        body = body if body.startswith("    ") else body.split('"""\n', 1)[1]
-        code = textwrap.dedent(body).rstrip().replace("return ", "figure = ", 1)
+        code = _pictures.code_of(draw, "figure")
         parts.append(f"![{caption}](gallery/{name}.png)\n\n{caption}\n\n```python\n{code}\n```\n")
     return "\n".join(parts)

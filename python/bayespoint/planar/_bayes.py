@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _memory, _validation
+from bayespoint._summary import as_html, as_text
 from bayespoint._validation import Floats
 from bayespoint.planar._cuts import TOLERANCE, average, cut, normals_in, unit
 from bayespoint.planar._polygon import Polygon
 from bayespoint.planar._polygon import point as _point
-from bayespoint.results import _as_html, _as_text
 
 __all__ = [
     "BayesLine",
@@ -116,7 +116,7 @@ class BayesPoint:
 
     def summary(self) -> str:
         """Return the main figures as text, one to a line."""
-        return _as_text("Bayes point of a polygon", self._rows())
+        return as_text("Bayes point of a polygon", self._rows())
 
     def __repr__(self) -> str:
         return (
@@ -125,7 +125,7 @@ class BayesPoint:
         )
 
     def _repr_html_(self) -> str:
-        return _as_html("Bayes point of a polygon", self._rows())
+        return as_html("Bayes point of a polygon", self._rows())
 
 
 def bayes_line(polygon: Polygon, angle: float) -> BayesLine:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayespoint import _memory, _validation
+from bayespoint._summary import as_html, as_text
 from bayespoint._validation import Floats, RandomState
 from bayespoint.planar._polygon import Polygon, point
-from bayespoint.results import _as_html, _as_text
 
 __all__ = ["Trajectory", "billiard"]
 
@@ -67,13 +67,13 @@ class Trajectory:
 
     def summary(self) -> str:
         """Return the main figures as text, one to a line."""
-        return _as_text("Billiard in a polygon", self._rows())
+        return as_text("Billiard in a polygon", self._rows())
 
     def __repr__(self) -> str:
         return f"<Trajectory: {len(self.edges)} bounces, length {self.length:.6g}>"
 
     def _repr_html_(self) -> str:
-        return _as_html("Billiard in a polygon", self._rows())
+        return as_html("Billiard in a polygon", self._rows())
 
 
 def billiard(

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import optimize, spatial
 
 from bayespoint import _memory, _validation
+from bayespoint._summary import as_html
 from bayespoint._validation import Floats, RandomState
 
 __all__ = ["Polygon"]
@@ -257,6 +258,15 @@ class Polygon:
             f"<Polygon: {len(self.vertices)} vertices, area {self.area:.6g}, centroid "
             f"[{self.centroid[0]:.6g}, {self.centroid[1]:.6g}]>"
         )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("vertices", f"{len(self.vertices)}"),
+            ("area", f"{self.area:.6g}"),
+            ("perimeter", f"{self.perimeter:.6g}"),
+            ("centroid", f"[{self.centroid[0]:.6g}, {self.centroid[1]:.6g}]"),
+        ]
+        return as_html("Convex polygon", rows)
 
     def clearance(self, point: ArrayLike) -> Any:
         """Return how far inside points are.

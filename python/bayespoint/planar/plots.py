@@ -25,7 +25,7 @@ from bayespoint.planar._bayes import (
 from bayespoint.planar._billiard import Trajectory, billiard
 from bayespoint.planar._inscribed import Circle, Ellipse, largest_circle, largest_ellipse
 from bayespoint.planar._polygon import Polygon
-from bayespoint.plotting import _COLORS, _SHADES, _axes, _import_matplotlib
+from bayespoint.plotting._style import COLORS, SHADES, Display, import_matplotlib
 
 __all__ = [
     "BayesLineDisplay",
@@ -34,29 +34,24 @@ __all__ = [
     "TrajectoryDisplay",
 ]
 
-_BLUE, _VERMILION = _COLORS
+_BLUE, _VERMILION = COLORS
 _TABLE = "#F7F7F7"
 _WIDTH = 6.4  # of a new figure, inches
 _MARGIN = 0.06  # around the polygon, as a share of its extent
 
 
-class _Display:
+class _Display(Display):
     """The frame that all pictures share."""
 
     polygon: Polygon
-    ax_: Any
-    """The matplotlib axes of the last drawing."""
-    figure_: Any
-    """Their figure."""
 
-    def _begin(self, ax: Any) -> Any:
+    def _frame(self, ax: Any) -> Any:
         low, high = self.polygon.vertices.min(axis=0), self.polygon.vertices.max(axis=0)
         room = _MARGIN * float((high - low).max())
         low, high = low - room, high + room
         width, height = high - low
         tall = min(_WIDTH, max(_WIDTH / 3, 1.0 + 0.85 * _WIDTH * height / width))
-        ax = _axes(ax, (_WIDTH, tall))
-        self.ax_, self.figure_ = ax, ax.figure
+        ax = self._begin(ax, (_WIDTH, tall))
         ax.set_aspect("equal")
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xlabel="x1", ylabel="x2")
         return ax
@@ -156,10 +151,10 @@ class BayesLineDisplay(_Display):
 
     def plot(self, *, ax: Any = None) -> BayesLineDisplay:
         """Draw, into `ax` or a new figure; return the display itself."""
-        ax = self._begin(ax)
+        ax = self._frame(ax)
         line = self.line
         height = (self.polygon.vertices - line.segment[0]) @ line.normal
-        for name, side, shade in (("A₁", height > 0, _SHADES[2]), ("A₂", height <= 0, _SHADES[0])):
+        for name, side, shade in (("A₁", height > 0, SHADES[2]), ("A₂", height <= 0, SHADES[0])):
             # The halves are convex: around their middle the corners are in order of angle.
             corners = np.vstack([self.polygon.vertices[side], line.segment])
             away = corners - corners.mean(axis=0)
@@ -252,8 +247,8 @@ class BayesLinesDisplay(_Display):
     def plot(self, *, zoom: float = 1.0, ax: Any = None) -> BayesLinesDisplay:
         """Draw, `zoom` times magnified, into `ax` or a new figure; return the display itself."""
         zoom = _validation.real("zoom", zoom, low=1.0)
-        collections = _import_matplotlib("collections")
-        ax = self._begin(ax)
+        collections = import_matplotlib("collections")
+        ax = self._frame(ax)
         self._outline()
         ax.add_collection(
             collections.LineCollection(
@@ -329,7 +324,7 @@ class InscribedDisplay(_Display):
 
     def plot(self, *, ax: Any = None) -> InscribedDisplay:
         """Draw, into `ax` or a new figure; return the display itself."""
-        ax = self._begin(ax)
+        ax = self._frame(ax)
         self._outline()
         circle, ellipse = self.circle, self.ellipse
         turn = np.linspace(0, 2 * math.pi, 361)
@@ -428,13 +423,13 @@ class TrajectoryDisplay(_Display):
 
     def plot(self, *, ax: Any = None) -> TrajectoryDisplay:
         """Draw, into `ax` or a new figure; return the display itself."""
-        ax = self._begin(ax)
+        ax = self._frame(ax)
         self._outline()
         path = self.trajectory
         few = len(path.edges) < 100  # dashes, as in the paper, as long as they can be told apart
         ax.plot(
             *path.positions.T,
-            color=_BLUE if few else _SHADES[0],
+            color=_BLUE if few else SHADES[0],
             linewidth=1.2 if few else max(0.2, 12 / math.sqrt(len(path.edges))),
             linestyle="dashed" if few else "solid",
             label=f"{len(path.edges)} bounces",

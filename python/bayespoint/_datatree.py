@@ -1,0 +1,133 @@
+"""A run of the billiard as an xarray DataTree, in the groups and dimensions that ArviZ knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayespoint import __version__
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayespoint.results import BilliardResult
+
+__all__ = ["to_datatree"]
+
+# Name, dimension, unit and meaning: of each trajectory, of each example, and of the run.
+_OF_CHAINS = (
+    ("bounces", "bounces", "reflections at walls"),
+    ("crossings", "crossings", "walls passed through"),
+    ("refreshes", "refreshes", "changes of direction in mid-air"),
+    ("escapes", "escapes", "flights that met no wall"),
+    ("scatterings", "scatterings", "reflections off the scatterer"),
+    ("cycles", "bounces", "period of a cycle of planes, 0 without one"),
+    ("missed", "1", "share of the others' bounces at planes never hit"),
+)
+_OF_EXAMPLES = (
+    ("hits", "bounces", "bounces at the plane of the example"),
+    ("center", "1", "dual coefficients of the center"),
+    ("arc_center", "1", "dual coefficients of the center by the path"),
+    ("impulse_center", "1", "dual coefficients of the center by the impulses on the walls"),
+)
+_OF_THE_RUN = (
+    ("length", "rad", "path that was averaged, of each trajectory"),
+    ("settled", "rad", "path before it, of each trajectory"),
+    ("spacing", "rad", "path between draws"),
+    ("center_error", "rad", "estimated angle between the center and the exact one"),
+    ("center_norm", "1", "length of the mean of the unit weight vectors"),
+    ("mean_violations", "examples", "mean number of violated examples"),
+    ("refresh_rate", "1/rad", "refreshes of each trajectory"),
+    ("drift", "1", "largest relative difference of plane coordinates carried and recomputed"),
+)
+
+
+def to_datatree(result: BilliardResult) -> xr.DataTree:
+    """Return the groups posterior, sample_stats, observed_data and constant_data of a run."""
+    try:
+        import xarray as xr
+
+        data_tree = xr.DataTree
+    except (ImportError, AttributeError) as error:
+        raise ImportError(
+            "to_datatree needs xarray 2024.10 or newer, which is not installed: run "
+            "`pip install 'bayespoint[arviz]'`"
+        ) from error
+    n_trajectories, n_draws, m = result.draws.shape
+    unit = {"units": "1"}
+    chain = {"chain": np.arange(n_trajectories)}
+    example = {"example": np.arange(m)}
+    path = np.arange(n_draws) * result.spacing
+    posterior = xr.Dataset(
+        {
+            "plane_coordinate": (
+                ("chain", "draw", "plane"),
+                result.functionals,
+                unit | {"long_name": "sine of the angle between weight vector and plane"},
+            ),
+            "dual_coef": (
+                ("chain", "draw", "example"),
+                result.draws,
+                unit | {"long_name": "dual coefficients of the unit weight vector"},
+            ),
+        },
+        chain
+        | {
+            "draw": np.arange(n_draws),
+            "path": ("draw", path, {"units": "rad", "long_name": "path since the first draw"}),
+            "plane": ("plane", result.watched, {"long_name": "example that the plane is of"}),
+        }
+        | example,
+    )
+
+    def described(
+        table: Sequence[tuple[str, str, str]], dims: tuple[str, ...]
+    ) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
+        return {
+            name: (dims, _plain(getattr(result, name)), {"units": units, "long_name": meaning})
+            for name, units, meaning in table
+        }
+
+    statistics = (
+        described(_OF_CHAINS, ("chain",))
+        | described(_OF_EXAMPLES, ("example",))
+        | described(_OF_THE_RUN, ())
+    )
+    statistics["start"] = (("chain",), list(result.start), {"long_name": "source of the start"})
+    if result.scatterer is not None:
+        meaning = {"units": "rad", "long_name": "radius of the sphere around the center"}
+        statistics["scatterer"] = ((), result.scatterer, meaning)
+    stats = xr.Dataset(statistics, chain | example)
+    stats.attrs = {"stop_reason": result.stop_reason, "refresh": result.refresh}
+    labels = {"label": ("example", result.y, unit | {"long_name": "class, -1 or +1"})}
+    given = {
+        "softness": ("example", result.softness, {"long_name": "added to the kernel's diagonal"}),
+        "offset": ((), result.offset, {"long_name": "added to all kernel values"}),
+    }
+    tree: xr.DataTree = data_tree.from_dict(
+        {
+            "posterior": posterior,
+            "sample_stats": stats,
+            "observed_data": xr.Dataset(labels, example),
+            "constant_data": xr.Dataset(given, example),
+        }
+    )
+    # As text: a seed of 64 bits does not fit into the integers of every file format.
+    about = {
+        "inference_library": "bayespoint",
+        "inference_library_version": __version__,
+        "seed": str(result.seed),
+    }
+    tree.attrs.update(about)
+    for group in tree.children.values():
+        group.attrs.update(about)
+    return tree
+
+
+def _plain(values: ArrayLike) -> Any:
+    """Return unsigned counts as signed ones, which every file format has."""
+    array = np.asarray(values)
+    return array.astype(np.int64) if array.dtype.kind == "u" else array

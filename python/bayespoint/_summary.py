@@ -1,0 +1,97 @@
+"""Text and notebook representations of results: one form for all.
+
+The HTML needs nothing but itself. It has no colors of its own: lines and stripes are made of the
+text's color, so that it can be read on a light page and on a dark one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+__all__ = ["as_grid", "as_html", "as_text", "page"]
+
+Rows = Sequence[tuple[str, str]]
+
+# Inline, since notebooks throw style sheets away; `color: inherit` since some of them color tables.
+_TABLE = (
+    "border-collapse:collapse;margin:0.3em 0;font-size:0.9em;color:inherit;background:transparent;"
+    "font-variant-numeric:tabular-nums"
+)
+_CAPTION = (
+    "caption-side:top;text-align:left;font-weight:bold;padding:0.2em 0;color:inherit;"
+    "white-space:nowrap"
+)
+_LINE = "border:0;border-bottom:1px solid rgba(128,128,128,0.35)"
+_CELL = f"padding:0.15em 0.8em;background:transparent;color:inherit;{_LINE}"
+_NAME = f"{_CELL};text-align:left;font-weight:normal;opacity:0.75"
+_VALUE = f"{_CELL};text-align:left"
+_NUMBER = f"{_CELL};text-align:right"
+_HEAD = f"{_CELL};text-align:right;font-weight:bold"
+_FIRST = f"{_CELL};text-align:left;font-weight:bold"
+
+
+def as_text(title: str, rows: Rows) -> str:
+    """Return names and values below a title, one to a line."""
+    width = max(len(name) for name, _ in rows)
+    return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
+
+
+def as_html(title: str, rows: Rows) -> str:
+    """Return names and values as a table with a title."""
+    body = "".join(
+        f'<tr><th scope="row" style="{_NAME}">{escape(name)}</th>'
+        f'<td style="{_VALUE}">{escape(value)}</td></tr>'
+        for name, value in rows
+    )
+    return page(title, body)
+
+
+def as_grid(
+    title: str,
+    head: Sequence[str],
+    cells: Iterable[Sequence[str]],
+    *,
+    names: bool = False,
+    note: str = "",
+) -> str:
+    """Return a table with a line of names above its columns.
+
+    Parameters
+    ----------
+    title : str
+        Stands above the table.
+    head : sequence of str
+        Names of the columns.
+    cells : iterable of sequences of str
+        Texts of the rows, as many in each as names.
+    names : bool, default=False
+        The first text of each row is its name.
+    note : str, default=""
+        Small text below; its lines stay lines.
+    """
+    styles = [_FIRST if names else _HEAD] + [_HEAD] * (len(head) - 1)
+    top = "".join(
+        f'<th scope="col" style="{style}">{escape(text)}</th>'
+        for text, style in zip(head, styles, strict=True)
+    )
+    lines = []
+    for row in cells:
+        texts = [f'<td style="{_NUMBER}">{escape(text)}</td>' for text in row]
+        if names:
+            texts[0] = f'<th scope="row" style="{_NAME}">{escape(row[0])}</th>'
+        lines.append(f"<tr>{''.join(texts)}</tr>")
+    return page(title, f"<thead><tr>{top}</tr></thead><tbody>{''.join(lines)}</tbody>", note)
+
+
+def page(title: str, body: str, note: str = "") -> str:
+    """Return the rows of a table, HTML already, with a title above and a note below."""
+    caption = f'<caption style="{_CAPTION}">{escape(title)}</caption>'
+    below = ""
+    if note:
+        below = f'<div style="font-size:0.8em;opacity:0.8">{escape(note)}</div>'
+        below = below.replace("\n", "<br>")
+    # What is wider than the page is moved under it, and nothing else is.
+    return (
+        f'<div style="overflow-x:auto"><table style="{_TABLE}">{caption}{body}</table>{below}</div>'
+    )

@@ -1,0 +1,72 @@
+"""The guide's pages on diagnostics and pictures: their examples run, their pictures are there."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+from bayespoint.plotting import __main__ as command
+from bayespoint.plotting import _guide
+
+figure = pytest.importorskip("matplotlib.figure")
+pyplot = pytest.importorskip("matplotlib.pyplot")
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_diagnostics_page():
+    pytest.importorskip("xarray")
+    options = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    path = str(DOCS / "guide" / "diagnostics.md")
+    result = doctest.testfile(path, module_relative=False, optionflags=options, encoding="utf-8")
+    assert result.failed == 0
+    assert result.attempted > 10
+
+
+def test_pictures_page_is_the_one_that_the_code_writes():
+    text = _guide.page()
+    assert (DOCS / "guide" / "plots.md").read_text(encoding="utf-8") == text
+    for name in _guide.SCENES:
+        path = DOCS / _guide.FILES[name]
+        assert f"(../{_guide.FILES[name]})" in text
+        assert path.stat().st_size < 100_000, name
+    assert {path.name for path in (DOCS / "images" / "displays").iterdir()} == {
+        Path(file).name for file in _guide.FILES.values()
+    }
+
+
+def test_every_display_has_a_picture():
+    from bayespoint import plotting
+
+    text = _guide.page()
+    for name in plotting.__all__:
+        assert f"{name}." in text or f"`{name}`" in text
+
+
+def test_command_draws_what_it_is_asked_for(tmp_path, capsys):
+    command.main(["--out", str(tmp_path), "onion"])
+    path = tmp_path / "images" / "displays" / "onion.png"
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert str(path) in capsys.readouterr().out
+    assert not (tmp_path / "guide").exists()
+
+
+def test_the_commands_of_the_page_work(tmp_path):
+    pyplot.switch_backend("agg")
+    head, *blocks = re.findall(r"```python\n(.*?)```", _guide.page(), flags=re.DOTALL)
+    assert len(blocks) == len(_guide.SCENES)
+    names = {}
+    exec(head, names)
+    try:
+        for block in blocks:
+            found = dict(names)
+            exec(block, found)
+            if "animation" in found:
+                found["animation"].save(tmp_path / "path.gif", writer="pillow", dpi=20)
+                assert (tmp_path / "path.gif").read_bytes().startswith(b"GIF")
+            else:
+                assert isinstance(found["display"].figure_, figure.Figure)
+            pyplot.close("all")
+    finally:
+        pyplot.close("all")
