@@ -249,6 +249,7 @@ class BayesPointClassifier(
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         tags.input_tags.two_d_array = kernels.requires_vectors(self.kernel) is not False
+        tags.input_tags.sparse = _inputs.takes_sparse(self.kernel)
         return tags
 
     # --- fit ---------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ class _Examples:
     weights: Floats
 
     def part(self, chosen: NDArray[np.intp]) -> _Examples:
-        if len(chosen) == len(self.X):
+        if len(chosen) == self.labels.shape[1]:
             return self
         return _Examples(self.X[chosen], self.labels[:, chosen], self.weights[chosen])
 
@@ -237,7 +237,7 @@ class _Problem:
         if noisy:
             by_noise = np.array(noise) * sum((one.by_noise for one in found), np.zeros(2))
             gradient.extend([by_noise.sum()] if self.rates == 1 else by_noise.tolist())
-        row = [*np.exp(theta[: len(own)]).tolist(), softness, *noise, len(examples.X), value]
+        row = [*np.exp(theta[: len(own)]).tolist(), softness, *noise, examples.labels.shape[1], value]
         self.tried.append([float(x) for x in row])
         if self.report is not None:
             self.report(", ".join(f"{n}={x:.4g}" for n, x in zip(self.names, row, strict=True)))
@@ -309,7 +309,7 @@ def tune(
     weights = np.ones(m) if weights is None else weights
     everything = _Examples(X, labels.astype(np.float64), weights)
     examples = everything.part(_subset(everything.labels, LARGEST, seed))
-    n = len(examples.X)
+    n = examples.labels.shape[1]
     coarse = (
         examples.part(_subset(examples.labels, COARSE, seed)) if 2 * n > 3 * COARSE else examples
     )
@@ -396,7 +396,7 @@ def settle(
     if not search_kernel:
         # One matrix serves all values. Whatever the softness will be, it is positive: a feature
         # vector of length zero is no fault.
-        least = np.full(len(inputs), np.finfo(float).tiny)
+        least = np.full(labels.shape[1], np.finfo(float).tiny)
         gram, _ = kernels.training_gram(resolved, inputs, offset, least)
         inputs_of_search = np.arange(len(gram), dtype=np.float64)[:, None]
         kernel_of_search = _Entries(gram)

@@ -13,11 +13,15 @@ RBF(sigma=2.0) + 0.5 * normalize(Linear())
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
 
+from sklearn.base import clone
+
 from bayespoint import _validation
+from bayespoint.kernels import _gp
 from bayespoint.kernels._algebra import (
     Base,
     Constant,
@@ -25,6 +29,7 @@ from bayespoint.kernels._algebra import (
     Product,
     Scaled,
     Sum,
+    accepts_sparse,
     derivatives,
     diagonal,
     evaluate,
@@ -35,7 +40,9 @@ from bayespoint.kernels._algebra import (
     requires_vectors,
 )
 from bayespoint.kernels._matrix import gram_matrix
+from bayespoint.kernels._products import count
 from bayespoint.kernels._protocol import Floats, Inputs, Kernel, Parameter
+from bayespoint.kernels._scale import class_distance, scale_of
 from bayespoint.kernels._structured import SetIntersection, Spectrum
 from bayespoint.kernels._vectors import (
     RBF,
@@ -43,8 +50,7 @@ from bayespoint.kernels._vectors import (
     Linear,
     Matern,
     Polynomial,
-    class_distance,
-    scale_of,
+    RationalQuadratic,
 )
 
 __all__ = [
@@ -59,11 +65,14 @@ __all__ = [
     "Parameter",
     "Polynomial",
     "Product",
+    "RationalQuadratic",
     "Scaled",
     "SetIntersection",
     "Spectrum",
     "Sum",
+    "accepts_sparse",
     "class_distance",
+    "count",
     "derivatives",
     "diagonal",
     "evaluate",
@@ -84,7 +93,8 @@ def resolve(kernel: object, X: Inputs) -> Callable[..., Any] | str:
 
     A name stands for a kernel of this module: ``"rbf"`` has the length scale
     ``sigma = sqrt(d Var(X) / 2)`` for d features, ``"poly"`` is ``(x . x' + 1) ** 3``; None is
-    once Matérn's of nu = 5/2 with the same length scale. ``"precomputed"`` stays a name. A
+    once Matérn's of nu = 5/2 with the same length scale. ``"precomputed"`` stays a name. A kernel
+    object is copied, for parameters of the setting may be changed after the fit; any other
     callable is returned as it is.
     """
     if kernel is None:
@@ -100,7 +110,13 @@ def resolve(kernel: object, X: Inputs) -> Callable[..., Any] | str:
         if kernel == "precomputed":
             return kernel
     elif callable(kernel) and not isinstance(kernel, type):
-        return kernel
+        if _gp.is_gp(kernel):
+            _gp.refuse_foreign_parts(kernel)
+        elif not isinstance(kernel, Base):
+            return kernel
+        # What is inside ours is never changed, only replaced.
+        copied: Callable[..., Any] = copy(kernel) if isinstance(kernel, Base) else clone(kernel)
+        return copied
     raise ValueError(
         f"kernel must be one of {', '.join(map(repr, NAMES))}, a kernel object or a callable "
         f"k(X, Y); got {kernel!r}"

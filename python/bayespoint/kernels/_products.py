@@ -1,0 +1,62 @@
+"""Inner products of the rows of arrays, dense or sparse, and what else kernels ask of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from bayespoint import _validation
+from bayespoint.kernels._protocol import ROWS, Floats
+
+
+def count(X: Any) -> int:
+    """Return how many inputs `X` holds; a sparse matrix does not know its length."""
+    return int(X.shape[0]) if sparse.issparse(X) else len(X)
+
+
+def inner(X: Any, Y: Any | None) -> Floats:
+    """Return ``X @ Y.T`` as a dense array, exactly symmetric for ``Y=None``.
+
+    BLAS computes only half of ``X @ X.T``. Of sparse rows the product is computed block by
+    block: there is never more of it in sparse form than one block, and the rows stay sparse. Both
+    (i, j) and (j, i) add the same products in the order of the features.
+    """
+    other = X if Y is None else Y
+    if not (sparse.issparse(X) and sparse.issparse(other)):
+        with np.errstate(over="ignore", invalid="ignore"):
+            # Of one sparse side SciPy makes a dense product.
+            return np.asarray(X @ other.T)
+    turned = other.T.tocsr()
+    gram = np.empty((X.shape[0], other.shape[0]))
+    for rows in _validation.blocks(len(gram), ROWS):
+        gram[rows] = (X[rows] @ turned).toarray()
+    return gram
+
+
+def squares(X: Any) -> Floats:
+    """Return the squared lengths of the rows."""
+    if sparse.issparse(X):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).reshape(-1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values: Floats = np.einsum("ij,ij->i", X, X)
+    return values
+
+
+def divided(X: Any, units: Floats) -> Any:
+    """Return the rows with their features divided by `units`, one or (d,)."""
+    if not sparse.issparse(X):
+        return X / units
+    if units.ndim == 0:
+        return X / float(units)
+    return X.tocsr() @ sparse.diags_array(1.0 / units)
+
+
+def column(X: Any, k: int) -> Floats:
+    """Return feature `k` of all rows as a dense (n,) array."""
+    if sparse.issparse(X):
+        return np.asarray(X[:, [k]].toarray()).reshape(-1)
+    values: Floats = X[:, k]
+    return values
