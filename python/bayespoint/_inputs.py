@@ -29,7 +29,7 @@ def training(
         thin = takes_sparse(kernel)
         if not thin:
             _refuse_sparse(X, kernel)
-        checked, y = validate_data(
+        checked, labels = validate_data(
             estimator,
             X,
             y,
@@ -37,7 +37,7 @@ def training(
             order=None if precomputed else "C",
             accept_sparse="csr" if thin else False,
         )
-        return _canonical(checked), y
+        return _canonical(checked), labels
     checked = validate_data(
         estimator, _objects(X), y, dtype=None, ensure_2d=False, ensure_all_finite=False
     )
@@ -102,12 +102,13 @@ def joined(X: Any, Y: Any) -> Any:
     return np.concatenate([X, Y])
 
 
-def _canonical(X: Any) -> Any:
+def _canonical(X: Any) -> NDArray[Any]:
     """Return sparse rows with every feature once and in order, others as they are."""
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    return X
+    checked: NDArray[Any] = X  # what the rest of the package calls an array of inputs
+    return checked
 
 
 def _refuse_sparse(X: Any, kernel: object) -> None:

@@ -237,7 +237,13 @@ class _Problem:
         if noisy:
             by_noise = np.array(noise) * sum((one.by_noise for one in found), np.zeros(2))
             gradient.extend([by_noise.sum()] if self.rates == 1 else by_noise.tolist())
-        row = [*np.exp(theta[: len(own)]).tolist(), softness, *noise, examples.labels.shape[1], value]
+        row = [
+            *np.exp(theta[: len(own)]).tolist(),
+            softness,
+            *noise,
+            examples.labels.shape[1],
+            value,
+        ]
         self.tried.append([float(x) for x in row])
         if self.report is not None:
             self.report(", ".join(f"{n}={x:.4g}" for n, x in zip(self.names, row, strict=True)))

@@ -326,7 +326,7 @@ class WeightedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.log = log
         self.random_state = random_state
 
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803 (scikit-learn's name)
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         if "weighted_" in vars(self):
             return f"<WeightedClassifier: {self.weighted_!r}>"
         return str(super().__repr__(N_CHAR_MAX))
@@ -345,7 +345,7 @@ class WeightedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __deepcopy__(self, memo: dict[int, Any]) -> WeightedClassifier:
         copied = type(self).__new__(type(self))
         memo[id(self)] = copied
-        vars(copied).update(copy.deepcopy(vars(self), memo))
+        copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return copied
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:

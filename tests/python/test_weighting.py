@@ -354,9 +354,7 @@ def test_as_an_estimator():
     rng = np.random.default_rng([SEED, 2])
     X = rng.standard_normal((60, 2))
     y = X[:, 0] > X[:, 1]
-    inner = BayesPointClassifier(
-        kernels.RBF(1.0), softness=0.1, optimizer=None, random_state=SEED
-    )
+    inner = BayesPointClassifier(kernels.RBF(1.0), softness=0.1, optimizer=None, random_state=SEED)
     model = WeightedClassifier(inner, cautious, log=True)
     with pytest.raises(NotFittedError):
         model.predict(X)
@@ -390,12 +388,14 @@ def test_a_weight_that_cannot_be_stored():
     rng = np.random.default_rng([SEED, 4])
     X = rng.standard_normal((30, 2))
     y = X[:, 0] > 0
-    weighted = BayesPointClassifier("linear", random_state=SEED).fit(X, y).reweight(
-        lambda margins: np.ones(len(margins))
+    weighted = (
+        BayesPointClassifier("linear", random_state=SEED)
+        .fit(X, y)
+        .reweight(lambda margins: np.ones(len(margins)))
     )
     again = pickle.loads(pickle.dumps(weighted))
     np.testing.assert_array_equal(again.predict_proba(X), weighted.predict_proba(X))
-    with pytest.raises(ValueError, match="weight was <function .*lambda.* could not be stored"):
+    with pytest.raises(ValueError, match=r"weight was <function .*lambda.* could not be stored"):
         again.fit(X, y)
     again.set_params(weight=cautious, log=True).fit(X, y)
     assert copy.deepcopy(weighted).fit(X, y).score(X, y) > 0.9

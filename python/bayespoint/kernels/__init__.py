@@ -17,7 +17,6 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-
 from sklearn.base import clone
 
 from bayespoint import _validation
@@ -111,7 +110,7 @@ def resolve(kernel: object, X: Inputs) -> Callable[..., Any] | str:
             return kernel
     elif callable(kernel) and not isinstance(kernel, type):
         if _gp.is_gp(kernel):
-            _gp.refuse_foreign_parts(kernel)
+            _gp.refuse_what_is_no_kernel(kernel)
         elif not isinstance(kernel, Base):
             return kernel
         # What is inside ours is never changed, only replaced.

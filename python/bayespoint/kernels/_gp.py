@@ -63,8 +63,16 @@ def derivatives(kernel: Any, X: Inputs) -> Mapping[str, Floats]:
     return Slopes({name: by(k) for k, name in enumerate(_names(kernel))})
 
 
-def refuse_foreign_parts(kernel: Any) -> None:
-    """Raise TypeError for what ``gp_kernel + our_kernel`` makes: a "constant" that is none."""
+def refuse_what_is_no_kernel(kernel: Any) -> None:
+    """Raise TypeError for a `CompoundKernel`, which is several kernels, and for a false constant.
+
+    That is what ``gp_kernel + our_kernel`` makes of ours.
+    """
+    if type(kernel).__name__ == "CompoundKernel":
+        raise TypeError(
+            f"kernel must be one kernel, a sum or a product of them; got {len(kernel.kernels)} in a"
+            " CompoundKernel"
+        )
     for name, value in kernel.get_params().items():
         if callable(value) and not is_gp(value):
             raise TypeError(

@@ -167,8 +167,10 @@ class _Stationary(Base):
         else:
             self._units(X)
             d = len(self.sigma)
-            X = X.tocsc() if sparse.issparse(X) else X
-            scales = {f"sigma[{k}]": scale_of(X[:, [k]]) * math.sqrt(d) for k in range(d)}
+            columns: Any = X
+            if sparse.issparse(columns):
+                columns = columns.tocsc()
+            scales = {f"sigma[{k}]": scale_of(columns[:, [k]]) * math.sqrt(d) for k in range(d)}
         return tuple(
             Parameter(name, scale * math.exp(-4), scale * math.exp(5), scale)
             for name, scale in scales.items()
