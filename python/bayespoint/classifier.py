@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from bayespoint import (
     tuning,
 )
 from bayespoint._decisions import DecisionsMixin
+from bayespoint._progress import CallbackSupportMixin, Progress, with_callbacks
 from bayespoint._risk import RiskMixin
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.results import BilliardResult
@@ -37,6 +37,7 @@ __all__ = ["BayesPointClassifier"]
 
 
 class BayesPointClassifier(
+    CallbackSupportMixin,  # type: ignore[misc]
     DecisionsMixin,
     RiskMixin,
     ClassifierWeightingMixin,
@@ -110,7 +111,9 @@ class BayesPointClassifier(
     random_state : None, int, Generator or RandomState, default=None
         Seed. None asks NumPy's global generator.
     verbose : int, default=0
-        1: a line on standard error for each billiard. 2: its progress too.
+        1: a line on standard error for what is done: the search by evidence, each billiard. 2:
+        bars for what goes on, too. 3: a line for each setting tried, too. Progress is also told to
+        callbacks of scikit-learn: see Notes.
 
     Attributes
     ----------
@@ -167,6 +170,12 @@ class BayesPointClassifier(
     `n_jobs` says how many threads play the billiard. BLAS, which computes kernel matrices and
     factors, has its own number of threads (:mod:`threadpoolctl` sets it) and never runs while the
     billiard does; the search for hyper-parameters holds it to one.
+
+    With scikit-learn 1.9 and newer callbacks are told of the progress of a fit:
+    ``set_callbacks(sklearn.callback.ProgressBar())``, or the same on a search or pipeline around
+    the classifier. Their tasks are the search by evidence, with one task for each setting, and the
+    billiards, with one for each percent of the way to `tol`. A callback cannot stop a fit but by
+    an exception.
 
     References
     ----------
@@ -254,6 +263,7 @@ class BayesPointClassifier(
 
     # --- fit ---------------------------------------------------------------------------------
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Find the Bayes point of the training examples.
 
@@ -300,21 +310,22 @@ class BayesPointClassifier(
         weights = self._weights(y)[index]
         self._require_memory(len(index))
         labels = self._labels(index)
-        self.kernel_, self.softness_, self.label_noise_, self.tuning_ = tuning.settle(
-            self.kernel,
-            inputs,
-            labels.astype(np.float64),
-            offset=settings.offset,
-            softness=settings.softness,
-            label_noise=settings.label_noise,
-            rates=settings.rates,
-            weights=weights,
-            optimizer=settings.optimizer,
-            seed=settings.seed % 2**32,
-            report=_tell if settings.verbose > 1 else None,
-        )
-        if settings.verbose and self.tuning_ is not None:
-            _tell(repr(self.tuning_))
+        progress = Progress(self, settings.verbose, self._problem_names(), X, y)
+        with progress.search() as report:
+            self.kernel_, self.softness_, self.label_noise_, self.tuning_ = tuning.settle(
+                self.kernel,
+                inputs,
+                labels.astype(np.float64),
+                offset=settings.offset,
+                softness=settings.softness,
+                label_noise=settings.label_noise,
+                rates=settings.rates,
+                weights=weights,
+                optimizer=settings.optimizer,
+                seed=settings.seed % 2**32,
+                report=report,
+            )
+        progress.found_setting(self.tuning_)
         softness = _validation.softness(self.softness_ / weights, len(index))
         gram, own = kernels.training_gram(self.kernel_, inputs, settings.offset, softness)
         self.X_fit_ = None if isinstance(self.kernel_, str) else inputs.copy()
@@ -330,7 +341,7 @@ class BayesPointClassifier(
                 inverse = factor, factor.inverse_diagonal()
             else:  # made anew, in the place of the matrix, when that is not needed any more
                 del factor
-        self._play(gram, labels, softness, settings, inverse)
+        self._play(gram, labels, softness, settings, inverse, progress)
         calibrate = settings.calibrate
         if calibrate is None:
             calibrate = self.tuning_ is not None
@@ -355,6 +366,7 @@ class BayesPointClassifier(
         if watched is not None and self._factor.pivots is None:
             diagonal = self._factor.inverse_diagonal() if inverse is None else inverse[1]
             self.calibration_ = watched.factors(diagonal)
+        progress.done()
         return self
 
     def _weights(self, y: Any) -> Floats:
@@ -368,6 +380,12 @@ class BayesPointClassifier(
 
     def _labels(self, index: NDArray[np.intp]) -> Labels:
         return _inputs.one_vs_rest(index, len(self.classes_))
+
+    def _problem_names(self) -> list[str]:
+        """Return what the billiard of each binary problem is called."""
+        if len(self.classes_) == 2:
+            return ["billiard"]
+        return [f"billiard of class {label}" for label in self.classes_]
 
     def _require_memory(self, m: int) -> None:
         """Raise MemoryError if the matrix, factors beside it and the draws do not fit."""
@@ -399,34 +417,35 @@ class BayesPointClassifier(
         softness: Floats,
         settings: _settings.FitSettings,
         inverse: tuple[predictive.Factor, Floats] | None,
+        progress: Progress,
     ) -> None:
         """Play the billiard of each binary problem and keep what it found."""
         two = len(self.classes_) == 2
-        names = self.classes_[1:] if two else self.classes_
+        tol = _settings.tolerance(self.tol, len(gram))
         seeds = np.random.SeedSequence(settings.seed).generate_state(len(problems), np.uint64)
         first, second = self.label_noise_
         # P(label | the other class) over P(label | its own class), seen - and seen +.
         transparency = (second / (1 - first), first / (1 - second))
         results = []
-        for labels, label, seed in zip(problems, names, seeds.tolist(), strict=True):
+        runs = zip(problems, self._problem_names(), seeds.tolist(), strict=True)
+        for labels, name, seed in runs:
             space = VersionSpace._over(
                 gram, labels, softness=softness, offset=settings.offset, inverse=inverse
             )
-            name = f"class {label}"
-            result = space.sample(
-                n_trajectories=self.n_trajectories,
-                n_draws=self.n_draws,
-                tol=_settings.tolerance(self.tol, len(gram)),
-                dynamics=self.dynamics,
-                transparency=transparency,
-                refresh=self.refresh,
-                average="auto" if inverse is None else "conditional",
-                n_jobs=self.n_jobs,
-                random_state=seed,
-                callback=_Progress(name) if settings.verbose > 1 else None,
-            )
-            if settings.verbose:
-                print(f"{name}: {result!r}", file=sys.stderr)
+            with progress.billiard(tol) as report:
+                result = space.sample(
+                    n_trajectories=self.n_trajectories,
+                    n_draws=self.n_draws,
+                    tol=tol,
+                    dynamics=self.dynamics,
+                    transparency=transparency,
+                    refresh=self.refresh,
+                    average="auto" if inverse is None else "conditional",
+                    n_jobs=self.n_jobs,
+                    random_state=seed,
+                    callback=report,
+                )
+            progress.found_center(name, result, tol)
             results.append(result)
         self.dual_coef_ = np.stack([result.center for result in results])
         self.intercept_ = settings.offset * self.dual_coef_.sum(axis=1)
@@ -582,24 +601,3 @@ class BayesPointClassifier(
 
     def _checked_inputs(self, X: ArrayLike) -> NDArray[Any]:
         return _inputs.new(self, self.kernel_, X)
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr)
-
-
-class _Progress:
-    """Print how far a billiard has come, at most once a second or so."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.calls = 0
-
-    def __call__(self, progress: Mapping[str, Any]) -> None:
-        self.calls += 1
-        if self.calls % 10 == 0:
-            print(
-                f"{self.name}: {progress['bounces']} bounces, {progress['length']:.4g} rad, "
-                f"center_error {progress['center_error']:.2g} rad",
-                file=sys.stderr,
-            )

@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -33,7 +33,7 @@ from bayespoint.version_space import VersionSpace
 __all__ = ["Search", "settle", "tune"]
 
 Floats: TypeAlias = NDArray[np.float64]
-Report: TypeAlias = Callable[[str], object]
+Report: TypeAlias = Callable[[Mapping[str, float]], object]
 
 LARGEST = 500
 """Examples that the search looks at, at most: an evaluation is O(m^3)."""
@@ -246,7 +246,7 @@ class _Problem:
         ]
         self.tried.append([float(x) for x in row])
         if self.report is not None:
-            self.report(", ".join(f"{n}={x:.4g}" for n, x in zip(self.names, row, strict=True)))
+            self.report(dict(zip(self.names, self.tried[-1], strict=True)))
         return value, np.array(gradient)
 
 
@@ -291,7 +291,7 @@ def tune(
     seed : int, default=0
         For the choice of examples where there are more than 375.
     report : callable, default=None
-        Called with a line of text for each setting tried.
+        Called with a mapping of names to values for each setting tried: a row of `Search.tried`.
 
     Returns
     -------

@@ -25,6 +25,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import _validation, predictive
+from bayespoint._progress import CallbackSupportMixin, handed_on, with_callbacks
 from bayespoint._validation import Floats, RandomState
 from bayespoint.results import BilliardResult, _as_html, _as_text
 
@@ -236,7 +237,11 @@ class WeightingMixin:
         return math.sqrt(variance / squared)
 
 
-class WeightedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class WeightedClassifier(
+    CallbackSupportMixin,  # type: ignore[misc]
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """A Bayes point classifier under another density of the weight vectors' directions.
 
     :meth:`BayesPointClassifier.reweight` makes one of a fitted classifier, without another fit. By
@@ -348,6 +353,7 @@ class WeightedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return copied
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the classifier and weight its draws.
 
@@ -380,7 +386,10 @@ class WeightedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fresh: Any = clone(inner)
         if self.random_state is not None:
             fresh.set_params(random_state=self.random_state)
-        return self._take(fresh.fit(X, y))
+        with handed_on(self, fresh, X, y):
+            fresh.fit(X, y)
+            self._take(fresh)
+        return self
 
     def _unfitted(self) -> Any:
         if self.estimator is not None:

@@ -50,7 +50,7 @@ def replace(kernel: Any, values: Mapping[str, float]) -> Any:
 
 
 def derivatives(kernel: Any, X: Inputs) -> Mapping[str, Floats]:
-    """Return the derivatives by the logarithms of the hyper-parameters, which it computes at once."""
+    """Return the derivatives by the logarithms of the hyper-parameters, all computed at once."""
 
     @cache
     def gradient() -> Floats:
