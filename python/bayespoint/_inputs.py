@@ -88,6 +88,14 @@ def new(estimator: Any, kernel: object, X: ArrayLike) -> NDArray[Any]:
     return objects
 
 
+def mark(tags: Any, kernel: object) -> None:
+    """Set scikit-learn's tags of the inputs that a kernel setting takes."""
+    tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
+    tags.two_d_array = kernels.requires_vectors(kernel) is not False
+    tags.one_d_array = not tags.two_d_array
+    tags.sparse = takes_sparse(kernel)
+
+
 def takes_sparse(kernel: object) -> bool:
     """Return whether a kernel setting takes sparse inputs: a name, or an object that says so."""
     if isinstance(kernel, str):

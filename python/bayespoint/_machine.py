@@ -199,9 +199,7 @@ class KernelMachine(Machine, SpacesMixin):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        tags.input_tags.two_d_array = kernels.requires_vectors(self.kernel) is not False
-        tags.input_tags.sparse = _inputs.takes_sparse(self.kernel)
+        _inputs.mark(tags.input_tags, self.kernel)
         return tags
 
     def _problems(

@@ -312,4 +312,5 @@ def test_verbose_tells_what_is_tried(capsys):
     assert sum("softness=" in line and "n_examples=" in line for line in lines) == len(
         model.tuning_.tried
     )
-    assert repr(model.tuning_) in lines
+    said = f"search by evidence: {len(model.tuning_.tried)} settings on 40 examples, "
+    assert any(line.startswith(said) and repr(model.kernel_) in line for line in lines)
