@@ -61,8 +61,10 @@ class BayesPointClassifier(
         :math:`\sigma = \sqrt{d \operatorname{Var}(X) / 2}` for d features, "linear"
         :math:`x \cdot x'`, "poly" :math:`(x \cdot x' + 1)^3`. "precomputed": `X` holds kernel
         values. Objects from :mod:`bayespoint.kernels` have parameters, which the `optimizer`
-        searches; some take sets or strings instead of vectors. A callable ``k(X, Y)`` returns
-        the (n, n') matrix of values.
+        searches; some take sets or strings instead of vectors. So have those of
+        :mod:`sklearn.gaussian_process.kernels`, which are searched within their own bounds if not
+        fixed; a `WhiteKernel` among them is softness by another name. A callable ``k(X, Y)``
+        returns the (n, n') matrix of values.
     fit_intercept : bool, default=True
         Add 1 to all kernel values, which gives the weight vector an intercept.
     softness : float or "evidence", default="evidence"
@@ -125,9 +127,9 @@ class BayesPointClassifier(
         Intercepts: 0 without `fit_intercept`.
     support_ : ndarray of shape (n_support,)
         Indices of the examples whose planes were hit in any of the binary problems.
-    X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), or None
-        Training inputs, objects such as sets or strings if the kernel takes these; None for
-        kernel="precomputed".
+    X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR matrix, or None
+        Training inputs: sparse if they were, objects such as sets or strings if the kernel takes
+        these; None for kernel="precomputed".
     kernel_ : kernel object, callable or "precomputed"
         The kernel with its parameters.
     softness_ : float
@@ -267,10 +269,11 @@ class BayesPointClassifier(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             Inputs; with kernel="precomputed" the (n_samples, n_samples) kernel matrix. For a
             kernel that takes sets or strings a sequence of these, here and wherever the
-            estimator takes inputs.
+            estimator takes inputs. So with sparse ones, which go with "linear", "rbf", "poly" and
+            with what is made of `Linear`, `RBF` and `Polynomial`; they are never made dense.
         y : array-like of shape (n_samples,)
             Class labels of any type.
 
@@ -285,6 +288,8 @@ class BayesPointClassifier(
             If `softness` and `label_noise` are 0 and the examples are not separable.
         MemoryError
             If the kernel matrix does not fit into the memory available.
+        TypeError
+            If `X` is sparse and the kernel takes dense inputs only.
         ValueError
             If a setting is out of range or the data are not fit for classification.
         """

@@ -2,8 +2,9 @@
 
 Any callable ``k(X, Y) -> (n, n')`` will do. The kernels here can be added, multiplied with each
 other and with positive numbers, and normalized; they know which of their parameters can be tuned,
-and most know their derivatives. `SetIntersection` and `Spectrum` take lists of sets and of
-strings.
+and most know their derivatives. `Linear`, `Polynomial` and `RBF`, and what is made of them, take
+sparse matrices; `SetIntersection` and `Spectrum` take lists of sets and of strings. Kernels of
+scikit-learn's Gaussian processes are tuned as those here.
 
 >>> from bayespoint.kernels import RBF, Linear, normalize
 >>> RBF(sigma=2.0) + 0.5 * normalize(Linear())
