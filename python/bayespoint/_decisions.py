@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayespoint import _inputs, _memory, _validation, kernels, predictive
 from bayespoint._spaces import SpacesMixin
 from bayespoint._validation import Floats, RandomState
-from bayespoint.kernels import count
+from bayespoint.kernels._products import count
 from bayespoint.results import Estimate, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayespoint import _inputs, _memory, _validation, kernels
 from bayespoint._spaces import SpacesMixin
 from bayespoint._validation import Floats, Labels
+from bayespoint.kernels._products import count
 
 _BLOCK_BYTES = 64 * 2**20
 """About how much memory one block of test points may take."""
@@ -242,7 +243,7 @@ class KernelMachine(Machine, SpacesMixin):
 
     def _values(self, X: ArrayLike) -> Floats:
         inputs = _inputs.new(self, self.kernel_, X)
-        n = kernels.count(inputs)
+        n = count(inputs)
         values = np.empty((n, len(self.dual_coef_)))
         coef = self.dual_coef_[:, self.support_].T
         size = max(1, int(_BLOCK_BYTES / (8 * max(1, len(self.support_)))))

@@ -28,7 +28,7 @@ from scipy import linalg, special
 
 from bayespoint import _memory, _validation, kernels
 from bayespoint._factor import Factor, factorize
-from bayespoint.kernels import count
+from bayespoint.kernels._products import count
 from bayespoint.results import BilliardResult
 
 __all__ = [

@@ -423,10 +423,10 @@ def test_verbose(capsys):
 
 def test_progress_bars(capsys):
     x, y, _ = blobs()
-    BayesPointClassifier(random_state=0, verbose=2, tol=0.003).fit(x, y)
+    BayesPointClassifier(random_state=0, verbose=2, tol=0.0015).fit(x, y)
     err = capsys.readouterr().err
     assert re.search(r"search by evidence: \d+ settings, [\d:]+, log_evidence -[\d.]+", err)
-    assert re.search(r"billiard: +\d+%.*, \d+ bounces, center_error [\d.]+ rad \(tol 0.003\)", err)
+    assert re.search(r"billiard: +\d+%.*, \d+ bounces, center_error [\d.]+ rad \(tol 0.0015\)", err)
     assert "softness=" not in err
     BayesPointClassifier(random_state=0, verbose=3).fit(x, y)
     assert re.search(r"kernel.sigma=[\d.]+, softness=.*log_evidence=-", capsys.readouterr().err)

@@ -126,6 +126,9 @@ def test_data_frames(library, model):
     assert model.feature_names_in_.tolist() == NAMES
     assert model.classes_.tolist() == ["ill", "well"]
     np.testing.assert_array_equal(model.predict(table), expected.predict(x))
+    kind = "category" if library == "pandas" else module.Categorical
+    labels = module.Series(y.tolist(), dtype=kind)
+    assert clone(model).fit(table, labels).classes_.tolist() == ["ill", "well"]
     assert model.score(table, module.Series(y.tolist())) > 0.7
     with pytest.raises(ValueError, match="feature names"):
         model.predict(table[NAMES[::-1]])

@@ -111,6 +111,32 @@ def test_bad_parameters_change_nothing(params, text):
     assert kernel == 0.5 * (kernels.RBF(2.0) + kernels.Linear())
 
 
+class Shifted(kernels.Base):
+    """A kernel of somebody else's that is no dataclass."""
+
+    def __init__(self, shift):
+        self.shift = [shift]
+
+    def __call__(self, a, b=None):
+        return a @ (a if b is None else b).T + self.shift[0]
+
+    def diag(self, a):
+        return (a * a).sum(axis=1) + self.shift[0]
+
+
+def test_a_kernel_that_does_not_say_what_it_is_made_of():
+    kernel = Shifted(2.0)
+    assert kernel.get_params() == {}
+    assert kernel.set_params() is kernel
+    copied = clone(kernel, safe=False)
+    assert copied.shift == kernel.shift
+    assert copied.shift is not kernel.shift
+    with pytest.raises(ValueError, match="are: none; got 'shift'"):
+        kernel.set_params(shift=1.0)
+    model = BayesPointClassifier(2.0 * kernel, random_state=0)
+    assert clone(model).set_params(kernel__factor=3.0).fit(X, Y).score(X, Y) > 0.7
+
+
 @pytest.mark.parametrize("kernel", [kernels.RBF(), gp.RBF()], ids=["ours", "scikit-learn's"])
 def test_searched_on_a_grid(kernel):
     model = BayesPointClassifier(kernel=kernel, softness=0.3, optimizer=None, random_state=0)

@@ -169,6 +169,30 @@ def test_other_kernels_refuse(kernel):
             model.predict(sparse.csr_array(NEW))
 
 
+class Overlap:
+    """A kernel of somebody else's, of sparse rows alone."""
+
+    accepts_sparse = True
+
+    def __call__(self, a, b):
+        return (a.minimum(0) @ b.minimum(0).T + a.maximum(0) @ b.maximum(0).T).toarray()
+
+
+def test_a_callable_may_say_that_it_takes_sparse_inputs():
+    given = {"softness": 1.0, "optimizer": None, "random_state": 0}
+    model = BayesPointClassifier(kernels.Linear() + Overlap(), **given).fit(sparse.csr_matrix(X), Y)
+
+    def dense(a, b):
+        return np.minimum(a, 0) @ np.minimum(b, 0).T + np.maximum(a, 0) @ np.maximum(b, 0).T
+
+    expected = BayesPointClassifier(kernels.Linear() + dense, **given).fit(X, Y)
+    np.testing.assert_allclose(
+        model.predict_proba(sparse.csr_matrix(NEW)), expected.predict_proba(NEW), rtol=1e-6
+    )
+    with pytest.raises(TypeError, match=r"the value of kernel\(X, Y\) must be a dense array"):
+        kernels.evaluate(lambda a, b: a @ b.T, sparse.csr_matrix(X))
+
+
 def test_tags_and_what_stays_dense():
     for kernel in ("linear", "rbf", "poly", *KERNELS, kernels.Constant()):
         for classifier in (BayesPointClassifier, MaxMarginClassifier, KernelPerceptron):

@@ -40,7 +40,6 @@ from bayespoint.kernels._algebra import (
     requires_vectors,
 )
 from bayespoint.kernels._matrix import gram_matrix
-from bayespoint.kernels._products import count
 from bayespoint.kernels._protocol import Floats, Inputs, Kernel, Parameter
 from bayespoint.kernels._scale import class_distance, scale_of
 from bayespoint.kernels._structured import SetIntersection, Spectrum
@@ -72,7 +71,6 @@ __all__ = [
     "Sum",
     "accepts_sparse",
     "class_distance",
-    "count",
     "derivatives",
     "diagonal",
     "evaluate",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -92,15 +93,19 @@ class ParamsMixin:
             holder[name] = _changed(f"{name} of {self!r}", holder[name], values)
         if numbered:
             own["parts"] = tuple(numbered[str(k)] for k in range(len(numbered)))
-        return type(self)(**own)
+        return type(self)(**own) if own else self
 
     def __sklearn_clone__(self) -> Self:
+        if not dataclasses.is_dataclass(self):
+            return copy.deepcopy(self)
         return type(self)(
             **{name: clone(value, safe=False) for name, value in self._own_params().items()}
         )
 
     def _own_params(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}  # type: ignore[arg-type]
+        # A kernel of somebody else's that is no dataclass does not say what it was made of.
+        known = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()
+        return {each.name: getattr(self, each.name) for each in known}
 
     @staticmethod
     def _numbered(own: Mapping[str, Any]) -> dict[str, Any]:
