@@ -17,7 +17,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from bayespoint.results import BilliardResult, Search
+from bayespoint.results import BilliardResult, Search, _rates
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -212,11 +212,6 @@ def handed_on(outer: Any, inner: Any, X: Any, y: Any) -> Iterator[None]:
         yield
         task.call_on_fit_task_end(estimator=outer, X=X, y=y)
     root.call_on_fit_task_end(estimator=outer, X=X, y=y, reconstruction_attributes={})
-
-
-def _rates(noise: tuple[float, float]) -> str:
-    first, second = noise
-    return f"{first:.4g}" if first == second else f"{first:.4g} and {second:.4g}"
 
 
 def _tell(line: str) -> None:

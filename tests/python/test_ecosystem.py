@@ -56,9 +56,10 @@ def test_a_grid_search_in_two_processes():
     ).fit(x, y)
     assert search.best_params_["classifier__kernel__0__kernel__sigma"] == 1.0
     assert search.best_estimator_[-1].kernel_.parts[0].kernel == kernels.RBF(1.0)
+    # BLAS has fewer threads in workers, and adds in another order.
     serial = clone(search).set_params(n_jobs=None).fit(x, y)
-    np.testing.assert_array_equal(
-        serial.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"]
+    np.testing.assert_allclose(
+        serial.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"], rtol=1e-6
     )
 
 

@@ -104,7 +104,7 @@ class ParamsMixin:
 
     def _own_params(self) -> dict[str, Any]:
         # A kernel of somebody else's that is no dataclass does not say what it was made of.
-        known = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()
+        known: tuple[Any, ...] = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()
         return {each.name: getattr(self, each.name) for each in known}
 
     @staticmethod
