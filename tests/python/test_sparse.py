@@ -78,6 +78,22 @@ def test_values_and_derivatives(kernel, form):
     np.testing.assert_array_equal(kernels.gram_matrix(a, kernel, dtype=np.float64), gram)
 
 
+@pytest.mark.parametrize("offset", [1e3, 1e6, 1e10])
+def test_far_from_the_origin(offset):
+    """Where inner products have lost the digits that tell close rows apart."""
+    shift = np.where(np.arange(9) == 3, offset, 0.0)
+    far, new = X + shift, NEW + shift
+    for kernel in (kernels.RBF(1.7), kernels.RBF(SCALES)):
+        expected = kernel(far, new)
+        assert expected.max() > 0.1
+        a, b = sparse.csr_array(far), sparse.csr_array(new)
+        for left, right in [(a, b), (far, b), (a, new)]:
+            np.testing.assert_allclose(kernel(left, right), expected, rtol=1e-8, atol=1e-15)
+        gram = kernel(a)
+        np.testing.assert_array_equal(gram, gram.T)
+        np.testing.assert_allclose(gram, kernel(far), rtol=1e-8, atol=1e-15)
+
+
 def test_the_scale_of_sparse_inputs():
     for scale in (2.0**-600, 1.0, 2.0**520):
         assert kernels.scale_of(sparse.csr_array(scale * X)) == pytest.approx(

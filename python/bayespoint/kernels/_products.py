@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from bayespoint import _validation
 from bayespoint.kernels._protocol import ROWS, Floats
+
+_PAIRS = 4096
+"""Pairs of rows that are subtracted at a time."""
 
 
 def count(X: Any) -> int:
@@ -52,6 +56,17 @@ def divided(X: Any, units: Floats) -> Any:
     if units.ndim == 0:
         return X / float(units)
     return X.tocsr() @ sparse.diags_array(1.0 / units)
+
+
+def squared_distances(X: Any, i: NDArray[np.intp], Y: Any, j: NDArray[np.intp]) -> Floats:
+    """Return the squared distances of pairs of rows, from differences and not from products."""
+    values = np.empty(len(i))
+    for pairs in _validation.blocks(len(i), _PAIRS):
+        left, right = X[i[pairs]], Y[j[pairs]]
+        if sparse.issparse(left) != sparse.issparse(right):
+            left, right = sparse.csr_matrix(left), sparse.csr_matrix(right)
+        values[pairs] = squares(left - right)
+    return values
 
 
 def column(X: Any, k: int) -> Floats:

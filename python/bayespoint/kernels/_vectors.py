@@ -15,7 +15,7 @@ from scipy.spatial import distance
 
 from bayespoint import _validation
 from bayespoint.kernels._algebra import Base
-from bayespoint.kernels._products import column, count, divided, inner, squares
+from bayespoint.kernels._products import column, count, divided, inner, squared_distances, squares
 from bayespoint.kernels._protocol import ROWS, Floats, Parameter, Slopes
 from bayespoint.kernels._scale import scale_of
 
@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 
 _CACHED = 2**15
 """Kernel values of a block that stays in the cache from one operation to the next."""
+
+_LONG = 1e5
+"""Half the squared lengths of two sparse rows, in units of the length scale, beyond which a
+Gaussian kernel of close rows would have fewer than ten digits."""
+
+_VANISHED = -40.0
+_ROUNDING = 1e-12
+"""Exponents below this make a kernel value that is next to nothing, whatever they lost: at most
+this part of the squared lengths."""
 
 
 # --- dot products ----------------------------------------------------------------------------
@@ -244,9 +253,11 @@ class RBF(_Stationary):
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
         units = self._units(X)
         other = X if Y is None else Y
-        if not (sparse.issparse(X) or sparse.issparse(other)):
+        thin = sparse.issparse(X) or sparse.issparse(other)
+        if not thin:
             # Distances do not depend on the origin, rounding errors do: take it inside the data.
-            # That of sparse rows stays where it is, or they would not be sparse any more.
+            # That of sparse rows stays where it is, or they would not be sparse any more: there
+            # the distances that rounding could spoil are computed once more.
             origin = other.mean(axis=0)
             other = other - origin
             X = other if Y is None else X - origin
@@ -258,6 +269,8 @@ class RBF(_Stationary):
             block = gram[rows]
             block -= np.add.outer(half_left[rows], half_right)
             np.minimum(block, 0.0, out=block)
+            if thin:
+                _restore(block, left[rows], right, half_left[rows], half_right)
             np.exp(block, out=block)
         if Y is None:
             np.fill_diagonal(gram, 1.0)
@@ -273,6 +286,16 @@ class RBF(_Stationary):
         steps *= steps
         steps *= gram
         return steps
+
+
+def _restore(block: Floats, left: Any, right: Any, half_left: Floats, half_right: Floats) -> None:
+    """Compute exponents again whose digits are lost beside the lengths of the rows."""
+    if half_left.max() + half_right.max() <= _LONG:
+        return
+    lengths = np.add.outer(half_left, half_right)
+    lost = (lengths > _LONG) & (block > _VANISHED - _ROUNDING * lengths)
+    i, j = np.nonzero(lost)
+    block[i, j] = squared_distances(left, i, right, j) / -2
 
 
 @dataclass(frozen=True)
