@@ -20,6 +20,11 @@ def count(X: Any) -> int:
     return int(X.shape[0]) if sparse.issparse(X) else len(X)
 
 
+def in_rows(X: Any) -> Any:
+    """Return inputs of which rows can be taken: sparse ones in CSR form."""
+    return X.tocsr() if sparse.issparse(X) else X
+
+
 def inner(X: Any, Y: Any | None) -> Floats:
     """Return ``X @ Y.T`` as a dense array, exactly symmetric for ``Y=None``.
 
@@ -32,7 +37,7 @@ def inner(X: Any, Y: Any | None) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):
             # Of one sparse side SciPy makes a dense product.
             return np.asarray(X @ other.T)
-    turned = other.T.tocsr()
+    X, turned = X.tocsr(), other.T.tocsr()
     gram = np.empty((X.shape[0], other.shape[0]))
     for rows in _validation.blocks(len(gram), ROWS):
         gram[rows] = (X[rows] @ turned).toarray()
@@ -58,14 +63,16 @@ def divided(X: Any, units: Floats) -> Any:
     return X.tocsr() @ sparse.diags_array(1.0 / units)
 
 
-def squared_distances(X: Any, i: NDArray[np.intp], Y: Any, j: NDArray[np.intp]) -> Floats:
-    """Return the squared distances of pairs of rows, from differences and not from products."""
+def squared_distances(
+    X: Any, i: NDArray[np.intp], Y: Any, j: NDArray[np.intp], units: Floats
+) -> Floats:
+    """Return the squared distances of pairs of rows in `units`, from differences of features."""
     values = np.empty(len(i))
     for pairs in _validation.blocks(len(i), _PAIRS):
         left, right = X[i[pairs]], Y[j[pairs]]
         if sparse.issparse(left) != sparse.issparse(right):
             left, right = sparse.csr_matrix(left), sparse.csr_matrix(right)
-        values[pairs] = squares(left - right)
+        values[pairs] = squares(divided(left - right, units))
     return values
 
 

@@ -15,7 +15,15 @@ from scipy.spatial import distance
 
 from bayespoint import _validation
 from bayespoint.kernels._algebra import Base
-from bayespoint.kernels._products import column, count, divided, inner, squared_distances, squares
+from bayespoint.kernels._products import (
+    column,
+    count,
+    divided,
+    in_rows,
+    inner,
+    squared_distances,
+    squares,
+)
 from bayespoint.kernels._protocol import ROWS, Floats, Parameter, Slopes
 from bayespoint.kernels._scale import scale_of
 
@@ -252,7 +260,7 @@ class RBF(_Stationary):
     def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
         units = self._units(X)
-        other = X if Y is None else Y
+        X, other = in_rows(X), in_rows(X if Y is None else Y)
         thin = sparse.issparse(X) or sparse.issparse(other)
         if not thin:
             # Distances do not depend on the origin, rounding errors do: take it inside the data.
@@ -265,12 +273,13 @@ class RBF(_Stationary):
         left = right if Y is None else divided(X, units)
         gram = inner(left, None if Y is None else right)
         half_left, half_right = squares(left) / 2, squares(right) / 2
+        long = thin and half_left.max() + half_right.max() > _LONG
         for rows in _validation.blocks(len(gram), max(1, _CACHED // len(half_right))):
             block = gram[rows]
             block -= np.add.outer(half_left[rows], half_right)
             np.minimum(block, 0.0, out=block)
-            if thin:
-                _restore(block, left[rows], right, half_left[rows], half_right)
+            if long:
+                _restore(block, X[rows], other, units, half_left[rows], half_right)
             np.exp(block, out=block)
         if Y is None:
             np.fill_diagonal(gram, 1.0)
@@ -288,14 +297,14 @@ class RBF(_Stationary):
         return steps
 
 
-def _restore(block: Floats, left: Any, right: Any, half_left: Floats, half_right: Floats) -> None:
+def _restore(
+    block: Floats, X: Any, Y: Any, units: Floats, half_left: Floats, half_right: Floats
+) -> None:
     """Compute exponents again whose digits are lost beside the lengths of the rows."""
-    if half_left.max() + half_right.max() <= _LONG:
-        return
     lengths = np.add.outer(half_left, half_right)
     lost = (lengths > _LONG) & (block > _VANISHED - _ROUNDING * lengths)
     i, j = np.nonzero(lost)
-    block[i, j] = squared_distances(left, i, right, j) / -2
+    block[i, j] = squared_distances(X, i, Y, j, units) / -2
 
 
 @dataclass(frozen=True)
