@@ -31,7 +31,7 @@ IRIS = load_iris(return_X_y=True)
         BayesPointClassifier(
             kernel=kernels.RBF(2.0), softness=0.1, optimizer=None, label_noise=0.05, n_jobs=2
         ),
-        BayesPointClassifier(kernel=gp.RBF(2.0), class_weight="balanced", refresh="pair"),
+        BayesPointClassifier(kernel=gp.RBF(2.0, "fixed"), class_weight="balanced", refresh="pair"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
