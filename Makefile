@@ -114,7 +114,7 @@ test-rust: | check-cargo ## engine: unit, integration and doc tests, no Python n
 	$(CARGO) test --no-fail-fast $(CARGO_ARGS)
 
 test-python: install ## package: pytest and doctests against the installed wheel
-	$(VENV_PYTHON) -m pytest tests/python README.md --pyargs bayespoint $(PYTEST_ARGS)
+	$(VENV_PYTHON) -m pytest tests/python README.md docs/guide --pyargs bayespoint $(PYTEST_ARGS)
 
 test-slow: install | check-cargo ## the statistical tests at full length (minutes)
 	BAYESPOINT_SLOW=1 $(CARGO) test --no-fail-fast $(CARGO_ARGS)

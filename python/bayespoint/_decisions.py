@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bayespoint import _memory, _validation, kernels, predictive
+from bayespoint import _inputs, _memory, _validation, kernels, predictive
 from bayespoint._spaces import SpacesMixin
 from bayespoint._validation import Floats, RandomState
+from bayespoint.kernels._products import count
 from bayespoint.results import Estimate, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace
 
@@ -92,9 +93,9 @@ class DecisionsMixin(SpacesMixin):
                     "with kernel='precomputed'; got None"
                 )
             between, _ = _validation.gram_matrix(gram, name="gram")
-            if between.shape != (len(inputs), len(inputs)):
+            if between.shape != (count(inputs), count(inputs)):
                 raise ValueError(
-                    f"gram must have shape ({len(inputs)}, {len(inputs)}); got {between.shape}"
+                    f"gram must have shape ({count(inputs)}, {count(inputs)}); got {between.shape}"
                 )
         elif gram is not None:
             raise ValueError("gram must be None unless kernel='precomputed'")
@@ -340,13 +341,13 @@ class DecisionsMixin(SpacesMixin):
                 "log_labeling_probability needs a kernel that can be evaluated; got "
                 "kernel='precomputed'"
             )
-        positive = self._known_labels(y, len(inputs))
+        positive = self._known_labels(y, count(inputs))
         tol = _validation.real("tol", tol, low=0.0, low_open=True)
-        everything = np.concatenate([posterior.inputs, inputs])
-        m, total = len(posterior.inputs), len(everything)
+        everything = _inputs.joined(posterior.inputs, inputs)
+        m, total = count(posterior.inputs), count(everything)
         _memory.require(8.0 * (total**2 + m**2), f"the kernel matrix of {total} points")
         gram = kernels.evaluate(self.kernel_, everything)
-        softness = np.concatenate([self._softness, np.full(len(inputs), self.softness_)])
+        softness = np.concatenate([self._softness, np.full(count(inputs), self.softness_)])
         labels = np.concatenate([self._index, positive])
         rng = np.random.default_rng(_validation.seed(random_state))
         values, variance = [], 0.0
@@ -419,8 +420,8 @@ class DecisionsMixin(SpacesMixin):
         posterior = self._posterior()
         inputs = self._checked_inputs(X)
         n = _validation.integer("n", n, low=1)
-        if n > len(inputs):
-            raise ValueError(f"n must be at most the number of points, {len(inputs)}; got {n}")
+        if n > count(inputs):
+            raise ValueError(f"n must be at most the number of points, {count(inputs)}; got {n}")
         votes = posterior.votes(inputs)
         if len(self.classes_) == 2:
             lead = np.abs(votes[:, 0])

@@ -20,18 +20,24 @@ def training(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return checked inputs and labels of a fit.
 
-    The inputs are an (n, d) array of doubles in C order; with kernel="precomputed" a matrix as it
-    is; for a kernel that takes no vectors an (n,) array of objects.
+    The inputs are an (n, d) array of doubles in C order, or a sparse matrix of them in CSR form if
+    the kernel takes such; with kernel="precomputed" a matrix as it is; for a kernel that takes no
+    vectors an (n,) array of objects.
     """
     if kernels.requires_vectors(kernel) is not False:
         precomputed = isinstance(kernel, str) and kernel == "precomputed"
-        return validate_data(  # type: ignore[no-any-return]
+        thin = takes_sparse(kernel)
+        if not thin:
+            _refuse_sparse(X, kernel)
+        checked, labels = validate_data(
             estimator,
             X,
             y,
             dtype="numeric" if precomputed else np.float64,
             order=None if precomputed else "C",
+            accept_sparse="csr" if thin else False,
         )
+        return _canonical(checked), labels
     checked = validate_data(
         estimator, _objects(X), y, dtype=None, ensure_2d=False, ensure_all_finite=False
     )
@@ -64,14 +70,64 @@ def one_vs_rest(index: NDArray[np.intp], n_classes: int) -> Labels:
 def new(estimator: Any, kernel: object, X: ArrayLike) -> NDArray[Any]:
     """Return checked inputs of a fitted estimator."""
     if kernels.requires_vectors(kernel) is not False:
+        thin = takes_sparse(kernel)
+        if not thin:
+            _refuse_sparse(X, kernel)
         checked: NDArray[Any] = validate_data(
-            estimator, X, reset=False, dtype=np.float64, order="C"
+            estimator,
+            X,
+            reset=False,
+            dtype=np.float64,
+            order="C",
+            accept_sparse="csr" if thin else False,
         )
-        return checked
+        return _canonical(checked)
     objects = _objects(X)
     if len(objects) == 0:
         raise ValueError("X must hold at least one input; got none")
     return objects
+
+
+def mark(tags: Any, kernel: object) -> None:
+    """Set scikit-learn's tags of the inputs that a kernel setting takes."""
+    tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
+    tags.two_d_array = kernels.requires_vectors(kernel) is not False
+    tags.one_d_array = not tags.two_d_array
+    tags.sparse = takes_sparse(kernel)
+
+
+def takes_sparse(kernel: object) -> bool:
+    """Return whether a kernel setting takes sparse inputs: a name, or an object that says so."""
+    if isinstance(kernel, str):
+        return kernel in ("linear", "rbf", "poly")
+    return kernels.accepts_sparse(kernel)
+
+
+def joined(X: Any, Y: Any) -> Any:
+    """Return the inputs of both, sparse if some are."""
+    if sparse.issparse(X) or sparse.issparse(Y):
+        return sparse.vstack([X, Y], format="csr")
+    return np.concatenate([X, Y])
+
+
+def _canonical(X: Any) -> NDArray[Any]:
+    """Return sparse rows with every feature once and in order, others as they are."""
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    checked: NDArray[Any] = X  # what the rest of the package calls an array of inputs
+    return checked
+
+
+def _refuse_sparse(X: Any, kernel: object) -> None:
+    if not sparse.issparse(X):
+        return
+    name = "the default kernel" if kernel is None else f"kernel={kernel!r}"
+    raise TypeError(
+        f"X must be a dense array for {name}; got a sparse {type(X).__name__}: convert it with "
+        ".toarray(), or take one of the kernels of sparse rows: Linear, Polynomial, RBF and their "
+        "sums, products, multiples and normalized forms"
+    )
 
 
 def _objects(X: Any) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayespoint import _inputs, _memory, _validation, kernels
 from bayespoint._spaces import SpacesMixin
 from bayespoint._validation import Floats, Labels
+from bayespoint.kernels._products import count
 
 _BLOCK_BYTES = 64 * 2**20
 """About how much memory one block of test points may take."""
@@ -199,8 +200,7 @@ class KernelMachine(Machine, SpacesMixin):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        tags.input_tags.two_d_array = kernels.requires_vectors(self.kernel) is not False
+        _inputs.mark(tags.input_tags, self.kernel)
         return tags
 
     def _problems(
@@ -243,10 +243,11 @@ class KernelMachine(Machine, SpacesMixin):
 
     def _values(self, X: ArrayLike) -> Floats:
         inputs = _inputs.new(self, self.kernel_, X)
-        values = np.empty((len(inputs), len(self.dual_coef_)))
+        n = count(inputs)
+        values = np.empty((n, len(self.dual_coef_)))
         coef = self.dual_coef_[:, self.support_].T
         size = max(1, int(_BLOCK_BYTES / (8 * max(1, len(self.support_)))))
-        for rows in _validation.blocks(len(inputs), size):
+        for rows in _validation.blocks(n, size):
             if self.X_fit_ is None:
                 k_star = inputs[rows][:, self.support_]
             else:

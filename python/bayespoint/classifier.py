@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from bayespoint import (
     tuning,
 )
 from bayespoint._decisions import DecisionsMixin
+from bayespoint._progress import CallbackSupportMixin, Progress, with_callbacks
 from bayespoint._risk import RiskMixin
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.results import BilliardResult
@@ -38,6 +38,7 @@ __all__ = ["BayesPointClassifier"]
 
 
 class BayesPointClassifier(
+    CallbackSupportMixin,  # type: ignore[misc]
     DecisionsMixin,
     RiskMixin,
     ClassifierWeightingMixin,
@@ -61,8 +62,10 @@ class BayesPointClassifier(
         :math:`\sigma = \sqrt{d \operatorname{Var}(X) / 2}` for d features, "linear"
         :math:`x \cdot x'`, "poly" :math:`(x \cdot x' + 1)^3`. "precomputed": `X` holds kernel
         values. Objects from :mod:`bayespoint.kernels` have parameters, which the `optimizer`
-        searches; some take sets or strings instead of vectors. A callable ``k(X, Y)`` returns
-        the (n, n') matrix of values.
+        searches; some take sets or strings instead of vectors. So have those of
+        :mod:`sklearn.gaussian_process.kernels`, which are searched within their own bounds if not
+        fixed; a `WhiteKernel` among them is softness by another name. A callable ``k(X, Y)``
+        returns the (n, n') matrix of values.
     fit_intercept : bool, default=True
         Add 1 to all kernel values, which gives the weight vector an intercept.
     softness : float or "evidence", default="evidence"
@@ -111,7 +114,9 @@ class BayesPointClassifier(
     random_state : None, int, Generator or RandomState, default=None
         Seed. None asks NumPy's global generator.
     verbose : int, default=0
-        1: a line on standard error for each billiard. 2: its progress too.
+        1: a line on standard error for what is done: the search by evidence, each billiard. 2:
+        bars for what goes on, too. 3: a line for each setting tried, too. Progress is also told to
+        callbacks of scikit-learn: see Notes.
 
     Attributes
     ----------
@@ -123,9 +128,9 @@ class BayesPointClassifier(
         Intercepts: 0 without `fit_intercept`.
     support_ : ndarray of shape (n_support,)
         Indices of the examples whose planes were hit in any of the binary problems.
-    X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), or None
-        Training inputs, objects such as sets or strings if the kernel takes these; None for
-        kernel="precomputed".
+    X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR matrix, or None
+        Training inputs: sparse if they were, objects such as sets or strings if the kernel takes
+        these; None for kernel="precomputed".
     kernel_ : kernel object, callable or "precomputed"
         The kernel with its parameters.
     softness_ : float
@@ -170,6 +175,12 @@ class BayesPointClassifier(
     billiard does. Fits of up to 1500 examples and the search for hyper-parameters hold it to one,
     for the whole process meanwhile: that is faster, and the same bits come out however many there
     are.
+
+    With scikit-learn 1.9 and newer callbacks are told of the progress of a fit:
+    ``set_callbacks(sklearn.callback.ProgressBar())``, or the same on a search or pipeline around
+    the classifier. Their tasks are the search by evidence, with one task for each setting, and the
+    billiards, with one for each percent of the way to `tol`. A callback cannot stop a fit but by
+    an exception.
 
     References
     ----------
@@ -250,21 +261,22 @@ class BayesPointClassifier(
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        tags.input_tags.two_d_array = kernels.requires_vectors(self.kernel) is not False
+        _inputs.mark(tags.input_tags, self.kernel)
         return tags
 
     # --- fit ---------------------------------------------------------------------------------
 
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Find the Bayes point of the training examples.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             Inputs; with kernel="precomputed" the (n_samples, n_samples) kernel matrix. For a
             kernel that takes sets or strings a sequence of these, here and wherever the
-            estimator takes inputs.
+            estimator takes inputs. So with sparse ones, which go with "linear", "rbf", "poly" and
+            with what is made of `Linear`, `RBF` and `Polynomial`; they are never made dense.
         y : array-like of shape (n_samples,)
             Class labels of any type.
 
@@ -279,6 +291,8 @@ class BayesPointClassifier(
             If `softness` and `label_noise` are 0 and the examples are not separable.
         MemoryError
             If the kernel matrix does not fit into the memory available.
+        TypeError
+            If `X` is sparse and the kernel takes dense inputs only.
         ValueError
             If a setting is out of range or the data are not fit for classification.
         """
@@ -302,23 +316,25 @@ class BayesPointClassifier(
         weights = self._weights(y)[index]
         self._require_memory(len(index))
         labels = self._labels(index)
-        self.kernel_, self.softness_, self.label_noise_, self.tuning_ = tuning.settle(
-            self.kernel,
-            inputs,
-            labels.astype(np.float64),
-            offset=settings.offset,
-            softness=settings.softness,
-            label_noise=settings.label_noise,
-            rates=settings.rates,
-            weights=weights,
-            optimizer=settings.optimizer,
-            seed=settings.seed % 2**32,
-            report=_tell if settings.verbose > 1 else None,
-        )
-        if settings.verbose and self.tuning_ is not None:
-            _tell(repr(self.tuning_))
+        progress = Progress(self, settings.verbose, self._problem_names(), X, y)
+        with progress.search() as report:
+            self.kernel_, self.softness_, self.label_noise_, self.tuning_ = tuning.settle(
+                self.kernel,
+                inputs,
+                labels.astype(np.float64),
+                offset=settings.offset,
+                softness=settings.softness,
+                label_noise=settings.label_noise,
+                rates=settings.rates,
+                weights=weights,
+                optimizer=settings.optimizer,
+                seed=settings.seed % 2**32,
+                report=report,
+            )
+        progress.found_setting(self.tuning_)
         with _blas.threads_for(len(index)):
-            self._fit(inputs, index, labels, weights, settings)
+            self._fit(inputs, index, labels, weights, settings, progress)
+        progress.done()
         return self
 
     def _fit(
@@ -328,6 +344,7 @@ class BayesPointClassifier(
         labels: Labels,
         weights: Floats,
         settings: _settings.FitSettings,
+        progress: Progress,
     ) -> None:
         """Play the billiards of a kernel that is settled, and calibrate."""
         softness = _validation.softness(self.softness_ / weights, len(index))
@@ -345,7 +362,7 @@ class BayesPointClassifier(
                 inverse = factor, factor.inverse_diagonal()
             else:  # made anew, in the place of the matrix, when that is not needed any more
                 del factor
-        self._play(gram, labels, softness, settings, inverse)
+        self._play(gram, labels, softness, settings, inverse, progress)
         calibrate = settings.calibrate
         if calibrate is None:
             calibrate = self.tuning_ is not None
@@ -383,6 +400,12 @@ class BayesPointClassifier(
     def _labels(self, index: NDArray[np.intp]) -> Labels:
         return _inputs.one_vs_rest(index, len(self.classes_))
 
+    def _problem_names(self) -> list[str]:
+        """Return what the billiard of each binary problem is called."""
+        if len(self.classes_) == 2:
+            return ["billiard"]
+        return [f"billiard of class {label}" for label in self.classes_]
+
     def _require_memory(self, m: int) -> None:
         """Raise MemoryError if the matrix, factors beside it and the draws do not fit."""
         problems = 1 if len(self.classes_) == 2 else len(self.classes_)
@@ -413,34 +436,35 @@ class BayesPointClassifier(
         softness: Floats,
         settings: _settings.FitSettings,
         inverse: tuple[predictive.Factor, Floats] | None,
+        progress: Progress,
     ) -> None:
         """Play the billiard of each binary problem and keep what it found."""
         two = len(self.classes_) == 2
-        names = self.classes_[1:] if two else self.classes_
+        tol = _settings.tolerance(self.tol, len(gram))
         seeds = np.random.SeedSequence(settings.seed).generate_state(len(problems), np.uint64)
         first, second = self.label_noise_
         # P(label | the other class) over P(label | its own class), seen - and seen +.
         transparency = (second / (1 - first), first / (1 - second))
         results = []
-        for labels, label, seed in zip(problems, names, seeds.tolist(), strict=True):
+        runs = zip(problems, self._problem_names(), seeds.tolist(), strict=True)
+        for labels, name, seed in runs:
             space = VersionSpace._over(
                 gram, labels, softness=softness, offset=settings.offset, inverse=inverse
             )
-            name = f"class {label}"
-            result = space.sample(
-                n_trajectories=self.n_trajectories,
-                n_draws=self.n_draws,
-                tol=_settings.tolerance(self.tol, len(gram)),
-                dynamics=self.dynamics,
-                transparency=transparency,
-                refresh=self.refresh,
-                average="conditional" if inverse else _settings.AVERAGES[self.dynamics][0],
-                n_jobs=self.n_jobs,
-                random_state=seed,
-                callback=_Progress(name) if settings.verbose > 1 else None,
-            )
-            if settings.verbose:
-                print(f"{name}: {result!r}", file=sys.stderr)
+            with progress.billiard(tol) as report:
+                result = space.sample(
+                    n_trajectories=self.n_trajectories,
+                    n_draws=self.n_draws,
+                    tol=tol,
+                    dynamics=self.dynamics,
+                    transparency=transparency,
+                    refresh=self.refresh,
+                    average="conditional" if inverse else _settings.AVERAGES[self.dynamics][0],
+                    n_jobs=self.n_jobs,
+                    random_state=seed,
+                    callback=report,
+                )
+            progress.found_center(name, result, tol)
             results.append(result)
         self.dual_coef_ = np.stack([result.center for result in results])
         self.intercept_ = settings.offset * self.dual_coef_.sum(axis=1)
@@ -596,24 +620,3 @@ class BayesPointClassifier(
 
     def _checked_inputs(self, X: ArrayLike) -> NDArray[Any]:
         return _inputs.new(self, self.kernel_, X)
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr)
-
-
-class _Progress:
-    """Print how far a billiard has come, at most once a second or so."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.calls = 0
-
-    def __call__(self, progress: Mapping[str, Any]) -> None:
-        self.calls += 1
-        if self.calls % 10 == 0:
-            print(
-                f"{self.name}: {progress['bounces']} bounces, {progress['length']:.4g} rad, "
-                f"center_error {progress['center_error']:.2g} rad",
-                file=sys.stderr,
-            )

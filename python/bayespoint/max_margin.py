@@ -40,7 +40,8 @@ class MaxMarginClassifier(MarginRiskMixin, KernelMachine):
         :math:`\sigma = \sqrt{d \operatorname{Var}(X) / 2}` for d features, "linear"
         :math:`x \cdot x'`, "poly" :math:`(x \cdot x' + 1)^3`. "precomputed": `X` holds kernel
         values. Objects from :mod:`bayespoint.kernels` have other parameters; some take sets or
-        strings. A callable ``k(X, Y)`` returns the (n, n') matrix of values.
+        strings. Those of :mod:`sklearn.gaussian_process.kernels` are used as they are. A callable
+        ``k(X, Y)`` returns the (n, n') matrix of values.
     C : float, default=1.0
         Price of a unit of hinge loss, positive. inf: a hard margin, no training error at all.
     softness : float, default=0.0
@@ -83,8 +84,8 @@ class MaxMarginClassifier(MarginRiskMixin, KernelMachine):
         Largest violation of the conditions for the optimum, in units of the margin.
     n_iter_ : ndarray of shape (1,) or (n_classes,)
         Steps taken.
-    X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), or None
-        Training inputs; None for kernel="precomputed".
+    X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR matrix, or None
+        Training inputs, sparse if they were; None for kernel="precomputed".
     kernel_ : kernel object, callable or "precomputed"
         The kernel with its parameters.
     n_features_in_ : int
@@ -158,9 +159,10 @@ class MaxMarginClassifier(MarginRiskMixin, KernelMachine):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             Inputs; with kernel="precomputed" the (n_samples, n_samples) kernel matrix. For a
-            kernel that takes sets or strings a sequence of these.
+            kernel that takes sets or strings a sequence of these. Sparse ones go with the kernels
+            of :meth:`BayesPointClassifier.fit`.
         y : array-like of shape (n_samples,)
             Class labels of any type.
 
@@ -175,6 +177,8 @@ class MaxMarginClassifier(MarginRiskMixin, KernelMachine):
             With C = inf, if the examples are not separable. Its `certificate` proves it.
         MemoryError
             If the kernel matrix does not fit into the memory available.
+        TypeError
+            If `X` is sparse and the kernel takes dense inputs only.
         ValueError
             If a setting is out of range or the data are not fit for classification.
         """

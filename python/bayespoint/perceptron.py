@@ -295,8 +295,8 @@ class KernelPerceptron(PerceptronRiskMixin, DistanceMixin, KernelMachine):
         Novikoff's bound :math:`(R / \gamma)^2` by the vector found itself, with :math:`\gamma` its
         geometric margin; inf where it does not separate the examples. Any larger margin, such as
         the largest, gives a lower bound.
-    X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), or None
-        Training inputs; None for kernel="precomputed".
+    X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR matrix, or None
+        Training inputs, sparse if they were; None for kernel="precomputed".
     kernel_ : kernel object, callable or "precomputed"
         The kernel with its parameters, normalized if so asked.
     n_features_in_ : int
@@ -369,9 +369,10 @@ class KernelPerceptron(PerceptronRiskMixin, DistanceMixin, KernelMachine):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             Inputs; with kernel="precomputed" the (n_samples, n_samples) kernel matrix. For a
-            kernel that takes sets or strings a sequence of these.
+            kernel that takes sets or strings a sequence of these. Sparse ones go with the kernels
+            of :meth:`BayesPointClassifier.fit`.
         y : array-like of shape (n_samples,)
             Class labels of any type.
 
@@ -384,6 +385,8 @@ class KernelPerceptron(PerceptronRiskMixin, DistanceMixin, KernelMachine):
         ------
         MemoryError
             If the kernel matrix does not fit into the memory available.
+        TypeError
+            If `X` is sparse and the kernel takes dense inputs only.
         ValueError
             If a setting is out of range or the data are not fit for classification.
         """

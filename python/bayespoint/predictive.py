@@ -28,6 +28,7 @@ from scipy import linalg, special
 
 from bayespoint import _memory, _validation, kernels
 from bayespoint._factor import Factor, factorize
+from bayespoint.kernels._products import count
 from bayespoint.results import BilliardResult
 
 __all__ = [
@@ -220,7 +221,7 @@ class Posterior:
         """Yield blocks of kernel values, offset included, between points and examples."""
         n_trajectories, n_draws, m = self.results[0].draws.shape
         size = int(BLOCK_BYTES / (8 * (3 * m + 2 * n_trajectories * n_draws)))
-        for rows in _validation.blocks(len(X), max(1, size)):
+        for rows in _validation.blocks(count(X), max(1, size)):
             if isinstance(self.kernel, str):
                 k_star = X[rows]
             else:
@@ -229,7 +230,7 @@ class Posterior:
 
     def is_positive(self, X: Floats) -> NDArray[np.bool_]:
         """Return where the center of the first problem predicts its positive class."""
-        positive = np.empty(len(X), dtype=np.bool_)
+        positive = np.empty(count(X), dtype=np.bool_)
         for rows, k_star in self.blocks(X):
             mean = self.results[0].center_norm * self.results[0].center
             positive[rows] = k_star @ mean > 0
@@ -245,7 +246,7 @@ class Posterior:
         """
         own = self._own_variance(X, diag, strict=strict)
         n = self.factor.rank
-        values = np.empty((len(X), len(self.results)))
+        values = np.empty((count(X), len(self.results)))
         for rows, k_star in self.blocks(X):
             variance = self._variance(own, rows, k_star)
             for column, result in enumerate(self.results):
@@ -286,7 +287,7 @@ class Posterior:
 
     def votes(self, X: Floats) -> Floats:
         """Return the (n, n_problems) means over draws of the sign of <w, phi(x)>."""
-        votes = np.empty((len(X), len(self.results)))
+        votes = np.empty((count(X), len(self.results)))
         for rows, k_star in self.blocks(X):
             for column, result in enumerate(self.results):
                 h = k_star @ result.draws.reshape(-1, k_star.shape[1]).T
@@ -305,7 +306,7 @@ class Posterior:
         for result in self.results:
             draws = result.draws.reshape(-1, result.draws.shape[-1])
             chosen.append(draws[int(rng.integers(len(draws)))])
-        values = np.empty((len(X), len(self.results)))
+        values = np.empty((count(X), len(self.results)))
         for rows, k_star in self.blocks(X):
             variance = self._variance(own, rows, k_star) if several else None
             for column, draw in enumerate(chosen):
@@ -321,7 +322,7 @@ class Posterior:
     def functions(self, X: Floats, between: Floats, rng: np.random.Generator) -> Floats:
         """Return (n_problems, n_draws, n) joint draws of f; `between` is k between the points."""
         n_trajectories, n_draws, _ = self.results[0].draws.shape
-        total, rank, n = n_trajectories * n_draws, self.factor.rank, len(X)
+        total, rank, n = n_trajectories * n_draws, self.factor.rank, count(X)
         _memory.require(
             8.0 * (2 * len(self.results) * total * n + 3 * n * n + rank * n),
             f"{total} functions at {n} points and the covariance of these",
@@ -341,7 +342,7 @@ class Posterior:
 
     def closest_to_vote(self, X: Floats) -> Floats:
         """Return the (n_problems, m) dual coefficients of the function closest to the votes."""
-        rank, n, m = self.factor.rank, len(X), self.results[0].draws.shape[-1]
+        rank, n, m = self.factor.rank, count(X), self.results[0].draws.shape[-1]
         small = min(rank, n)
         _memory.require(8.0 * (rank * n + 2 * small**2), f"a least-squares fit at {n} points")
         points = np.empty((rank, n), order="F")
@@ -373,15 +374,15 @@ class Posterior:
             if not isinstance(self.kernel, str):
                 raise ValueError("diag must be None unless kernel='precomputed'")
             values = _validation.dense("diag", diag)
-            if values.shape != (len(X),):
-                raise ValueError(f"diag must have shape ({len(X)},); got shape {values.shape}")
+            if values.shape != (count(X),):
+                raise ValueError(f"diag must have shape ({count(X)},); got shape {values.shape}")
             if not np.isfinite(values).all():
                 raise ValueError("diag must be finite; it holds NaN or infinity")
             return np.asarray(values + extra, dtype=np.float64)
         if not isinstance(self.kernel, str):
             return kernels.diagonal(self.kernel, X) + extra
         if self.constant_diagonal is not None:
-            return np.full(len(X), self.constant_diagonal + extra)
+            return np.full(count(X), self.constant_diagonal + extra)
         if strict:
             raise ValueError(
                 "with kernel='precomputed' and a training matrix whose diagonal is not constant, "

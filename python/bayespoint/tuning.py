@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -32,7 +32,7 @@ from bayespoint.version_space import VersionSpace
 __all__ = ["Search", "approximate_log_evidence", "settle", "tune"]
 
 Floats: TypeAlias = NDArray[np.float64]
-Report: TypeAlias = Callable[[str], object]
+Report: TypeAlias = Callable[[Mapping[str, float]], object]
 
 LARGEST = 500
 """Examples that the search looks at, at most: an evaluation is O(m^3)."""
@@ -72,7 +72,7 @@ class _Examples:
     weights: Floats
 
     def part(self, chosen: NDArray[np.intp]) -> _Examples:
-        if len(chosen) == len(self.X):
+        if len(chosen) == self.labels.shape[1]:
             return self
         return _Examples(self.X[chosen], self.labels[:, chosen], self.weights[chosen])
 
@@ -236,10 +236,16 @@ class _Problem:
         if noisy:
             by_noise = np.array(noise) * sum((one.by_noise for one in found), np.zeros(2))
             gradient.extend([by_noise.sum()] if self.rates == 1 else by_noise.tolist())
-        row = [*np.exp(theta[: len(own)]).tolist(), softness, *noise, len(examples.X), value]
+        row = [
+            *np.exp(theta[: len(own)]).tolist(),
+            softness,
+            *noise,
+            examples.labels.shape[1],
+            value,
+        ]
         self.tried.append([float(x) for x in row])
         if self.report is not None:
-            self.report(", ".join(f"{n}={x:.4g}" for n, x in zip(self.names, row, strict=True)))
+            self.report(dict(zip(self.names, self.tried[-1], strict=True)))
         return value, np.array(gradient)
 
 
@@ -284,7 +290,7 @@ def tune(
     seed : int, default=0
         For the choice of examples where there are more than 375.
     report : callable, default=None
-        Called with a line of text for each setting tried.
+        Called with a mapping of names to values for each setting tried: a row of `Search.tried`.
 
     Returns
     -------
@@ -308,7 +314,7 @@ def tune(
     weights = np.ones(m) if weights is None else weights
     everything = _Examples(X, labels.astype(np.float64), weights)
     examples = everything.part(_subset(everything.labels, LARGEST, seed))
-    n = len(examples.X)
+    n = examples.labels.shape[1]
     coarse = (
         examples.part(_subset(examples.labels, COARSE, seed)) if 2 * n > 3 * COARSE else examples
     )
@@ -362,10 +368,10 @@ def approximate_log_evidence(
         semidefinite or the approximation does not settle.
     """
     gram = kernels.evaluate(kernel, X) + offset
-    levels = softness / (np.ones(len(X)) if weights is None else weights)
+    levels = softness / (np.ones(labels.shape[1]) if weights is None else weights)
     change = _FINE_CHANGE if any(label_noise) else _CHANGE
     try:
-        with threadpool_limits(limits=1, user_api="blas"):
+        with _blas.one_thread():
             found = [
                 _ep.approximate(gram, y, levels, noise=label_noise, change=change) for y in labels
             ]
@@ -439,7 +445,7 @@ def settle(
     if not search_kernel:
         # One matrix serves all values. Whatever the softness will be, it is positive: a feature
         # vector of length zero is no fault.
-        least = np.full(len(inputs), np.finfo(float).tiny)
+        least = np.full(labels.shape[1], np.finfo(float).tiny)
         gram, _ = kernels.training_gram(resolved, inputs, offset, least)
         inputs_of_search = np.arange(len(gram), dtype=np.float64)[:, None]
         kernel_of_search = _Entries(gram)

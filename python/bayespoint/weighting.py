@@ -7,21 +7,31 @@ sampling, as good as the weights are even.
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import estimator_html_repr, get_tags
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import _validation, predictive
+from bayespoint._progress import CallbackSupportMixin, handed_on, with_callbacks
 from bayespoint._summary import as_html, as_text
-from bayespoint._validation import Floats
+from bayespoint._validation import Floats, RandomState
 from bayespoint.results import BilliardResult
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["WeightedClassifier", "WeightedResult"]
 
@@ -228,36 +238,218 @@ class WeightingMixin:
         return math.sqrt(variance / squared)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class WeightedClassifier:
-    """A fitted classifier under another density of the weight vectors' directions.
+class WeightedClassifier(
+    CallbackSupportMixin,  # type: ignore[misc]
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """A Bayes point classifier under another density of the weight vectors' directions.
 
-    Made by :meth:`BayesPointClassifier.reweight`. The lengths of the weight vectors keep their
-    law, and there is no calibration: the decision values are those of the model.
+    :meth:`BayesPointClassifier.reweight` makes one of a fitted classifier, without another fit. By
+    itself it is an estimator as any: `fit` fits the classifier and weights its draws. The lengths
+    of the weight vectors keep their law, and there is no calibration: the decision values are those
+    of the model.
+
+    Parameters
+    ----------
+    estimator : BayesPointClassifier or None, default=None
+        The classifier. None is one with default settings.
+    weight : callable or None, default=None
+        The density relative to the posterior of the fit, up to a factor: it gets the margins of all
+        draws in an array of shape (n, n_samples) and returns n weights, as for
+        :meth:`BayesPointClassifier.reweight`. None: all weigh the same.
+    log : bool, default=False
+        `weight` returns natural logarithms of the weights instead.
+    random_state : None, int, Generator or RandomState, default=None
+        Seed of the fit. None: that of the estimator.
+
+    Attributes
+    ----------
+    estimator_ : BayesPointClassifier
+        The fitted classifier.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted.
+    dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
+        Dual coefficients of the weighted centers.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Their intercepts.
+    weighted_ : WeightedResult or list of WeightedResult
+        The weighted draws; one for each class if there are more than two.
+    label_noise_ : tuple of two floats
+        Label noise of the first and of the second class.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if all are strings.
+
+    Warns
+    -----
+    ConvergenceWarning
+        As :meth:`BayesPointClassifier.fit` and :meth:`BayesPointClassifier.reweight`.
+
+    Notes
+    -----
+    A fitted one can be pickled whatever its `weight` is: predictions do not need it. A function
+    that pickle cannot store, such as a lambda, is left out, and another fit asks for it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint import BayesPointClassifier, WeightedClassifier
+    >>> X = np.random.default_rng(0).normal(size=(40, 2))
+    >>> model = WeightedClassifier(
+    ...     BayesPointClassifier(random_state=0), lambda margins: np.log(margins).sum(axis=1) / 10,
+    ...     log=True,
+    ... )
+    >>> model.fit(X, X[:, 0] > X[:, 1]).predict([[0.0, 1.0], [1.0, 0.0]])
+    array([False,  True])
     """
 
+    # As those of the classifier: choices of the caller, not metadata to be routed.
+    __metadata_request__predict = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
+    __metadata_request__decision_function = {"diag": UNUSED}  # noqa: RUF012
+    __metadata_request__predict_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
+    __metadata_request__predict_log_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
+
+    estimator_: Any
     classes_: NDArray[Any]
-    """(n_classes,) Class labels."""
-
     dual_coef_: Floats
-    """(1, n_samples) or (n_classes, n_samples) Dual coefficients of the weighted centers."""
-
     intercept_: Floats
-    """(1,) or (n_classes,) Their intercepts."""
-
     weighted_: Any
-    """WeightedResult, or a list of one for each class if there are more than two."""
-
     label_noise_: tuple[float, float]
-    """Label noise of the first and of the second class."""
-
     _posterior: predictive.Posterior
-    _checked_inputs: Callable[[ArrayLike], NDArray[Any]]
 
-    def __repr__(self) -> str:
-        return f"<WeightedClassifier: {self.weighted_!r}>"
+    def __init__(
+        self,
+        estimator: Any = None,
+        weight: Callable[[Floats], ArrayLike] | None = None,
+        *,
+        log: bool = False,
+        random_state: RandomState = None,
+    ) -> None:
+        self.estimator = estimator
+        self.weight = weight
+        self.log = log
+        self.random_state = random_state
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        if "weighted_" in vars(self):
+            return f"<WeightedClassifier: {self.weighted_!r}>"
+        return str(super().__repr__(N_CHAR_MAX))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self._unfitted()).input_tags
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        if "weighted_" in state and not _can_be_stored(state.get("weight")):
+            state = {**state, "weight": _Forgotten(repr(state["weight"]))}
+        return state
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> WeightedClassifier:
+        copied = type(self).__new__(type(self))
+        memo[id(self)] = copied
+        copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return copied
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit the classifier and weight its draws.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs, as for :meth:`BayesPointClassifier.fit`.
+        y : array-like of shape (n_samples,)
+            Class labels of any type.
+
+        Returns
+        -------
+        WeightedClassifier
+            The estimator itself.
+
+        Raises
+        ------
+        TypeError
+            If `estimator` is no BayesPointClassifier, or `weight` is neither None nor callable.
+        Exception
+            As :meth:`BayesPointClassifier.fit` and :meth:`BayesPointClassifier.reweight`.
+        """
+        inner = self._unfitted()
+        if not isinstance(inner, ClassifierWeightingMixin):
+            raise TypeError(f"estimator must be a BayesPointClassifier or None; got {inner!r}")
+        if self.weight is not None and not callable(self.weight):
+            raise TypeError(f"weight must be None or a callable; got {self.weight!r}")
+        if isinstance(self.weight, _Forgotten):
+            self.weight.refuse()
+        fresh: Any = clone(inner)
+        if self.random_state is not None:
+            fresh.set_params(random_state=self.random_state)
+        with handed_on(self, fresh, X, y):
+            fresh.fit(X, y)
+            self._take(fresh)
+        return self
+
+    def _unfitted(self) -> Any:
+        if self.estimator is not None:
+            return self.estimator
+        from bayespoint.classifier import BayesPointClassifier  # which imports this module
+
+        return BayesPointClassifier()
+
+    def _take(self, fitted: Any) -> Self:
+        """Weight the draws of a fitted classifier."""
+        posterior = fitted._posterior()
+        spaces = fitted._fitted_spaces("reweight")
+        log = _validation.boolean("log", self.log)
+        weight, log = (_even, False) if self.weight is None else (self.weight, log)
+        found = [
+            space.reweight(result, weight, log=log)
+            for space, result in zip(spaces, posterior.results, strict=True)
+        ]
+        results = [
+            replace(result, center=one.center, center_norm=one.center_norm)
+            for result, one in zip(posterior.results, found, strict=True)
+        ]
+        self.estimator_ = fitted
+        self.classes_, self.label_noise_ = fitted.classes_, fitted.label_noise_
+        self.dual_coef_ = np.stack([one.center for one in found])
+        self.intercept_ = fitted._offset * self.dual_coef_.sum(axis=1)
+        self.weighted_ = found[0] if len(self.classes_) == 2 else found
+        self._posterior = replace(
+            posterior,
+            results=results,
+            weights=[one.weights.ravel() for one in found],
+            calibration=np.ones(len(found)),
+        )
+        return self
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features seen in fit."""
+        return int(self._fitted_attribute("n_features_in_"))
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the features seen in fit, if all are strings."""
+        names: NDArray[Any] = self._fitted_attribute("feature_names_in_")
+        return names
+
+    def _fitted_attribute(self, name: str) -> Any:
+        if "estimator_" not in vars(self):
+            raise AttributeError(f"a WeightedClassifier has {name} after fit")
+        return getattr(self.estimator_, name)
+
+    def _checked_inputs(self, X: ArrayLike) -> NDArray[Any]:
+        check_is_fitted(self)
+        inputs: NDArray[Any] = self.estimator_._checked_inputs(X)
+        return inputs
 
     def _repr_html_(self) -> str:
+        if "weighted_" not in vars(self):
+            return str(estimator_html_repr(self))
         if not isinstance(self.weighted_, list):
             return as_html("Weighted classifier", self.weighted_._rows())
         return "".join(
@@ -283,7 +475,8 @@ class WeightedClassifier:
         ValueError
             If `diag` is needed and missing.
         """
-        columns = self._posterior.evaluate(self._checked_inputs(X), diag)
+        inputs = self._checked_inputs(X)
+        columns = self._posterior.evaluate(inputs, diag)
         return columns[:, 0] if len(self.classes_) == 2 else columns
 
     def predict(
@@ -337,35 +530,57 @@ class WeightedClassifier:
         ValueError
             If `diag` is needed and missing.
         """
-        method = _validation.choice("method", method, ("moments", "mixture"))
-        logs = self._posterior.log_probabilities(
-            self._checked_inputs(X), diag, self.label_noise_, mixture=method == "mixture"
-        )
-        return np.asarray(np.exp(logs))
+        return np.asarray(np.exp(self.predict_log_proba(X, method=method, diag=diag)))
 
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Return the accuracy of `predict`.
+    def predict_log_proba(
+        self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
+    ) -> Floats:
+        """Return the logarithm of `predict_proba`, accurate for tiny probabilities too.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,)
-            True labels.
+        X, method, diag
+            As for :meth:`BayesPointClassifier.predict_proba`.
 
         Returns
         -------
-        float
-            Share of right predictions, in [0, 1].
-
-        Raises
-        ------
-        ValueError
-            If there are not as many labels as inputs.
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
         """
-        from sklearn.metrics import accuracy_score  # half of the time of all imports
+        method = _validation.choice("method", method, ("moments", "mixture"))
+        inputs = self._checked_inputs(X)
+        return self._posterior.log_probabilities(
+            inputs, diag, self.label_noise_, mixture=method == "mixture"
+        )
 
-        return float(accuracy_score(y, self.predict(X)))
+
+def _even(margins: Floats) -> Floats:
+    """Weigh all draws the same."""
+    return np.ones(len(margins))
+
+
+def _can_be_stored(weight: object) -> bool:
+    try:
+        pickle.dumps(weight)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class _Forgotten:
+    """What stands in a stored classifier for a weight function that could not be stored."""
+
+    name: str
+
+    def __call__(self, margins: Floats) -> Floats:
+        self.refuse()
+
+    def refuse(self) -> NoReturn:
+        raise ValueError(
+            f"weight was {self.name}, which could not be stored with the fitted classifier: set it "
+            "again with set_params(weight=...) before another fit"
+        )
 
 
 class ClassifierWeightingMixin:
@@ -426,28 +641,6 @@ class ClassifierWeightingMixin:
         >>> cautious.predict([[0.0, 1.0], [1.0, 0.0]])
         array([False,  True])
         """
-        posterior = self._posterior()
-        spaces = self._fitted_spaces("reweight")
-        found = [
-            space.reweight(result, weight, log=log)
-            for space, result in zip(spaces, posterior.results, strict=True)
-        ]
-        results = [
-            replace(result, center=one.center, center_norm=one.center_norm)
-            for result, one in zip(posterior.results, found, strict=True)
-        ]
-        dual_coef = np.stack([one.center for one in found])
-        return WeightedClassifier(
-            classes_=self.classes_,
-            dual_coef_=dual_coef,
-            intercept_=self._offset * dual_coef.sum(axis=1),
-            weighted_=found[0] if len(self.classes_) == 2 else found,
-            label_noise_=self.label_noise_,
-            _posterior=replace(
-                posterior,
-                results=results,
-                weights=[one.weights.ravel() for one in found],
-                calibration=np.ones(len(found)),
-            ),
-            _checked_inputs=self._checked_inputs,
-        )
+        if not callable(weight):
+            raise TypeError(f"weight must be a callable; got {weight!r}")
+        return WeightedClassifier(self, weight, log=log)._take(self)

@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import re
 
 import joblib
 import numpy as np
@@ -30,7 +31,7 @@ IRIS = load_iris(return_X_y=True)
         BayesPointClassifier(
             kernel=kernels.RBF(2.0), softness=0.1, optimizer=None, label_noise=0.05, n_jobs=2
         ),
-        BayesPointClassifier(kernel=gp.RBF(2.0), class_weight="balanced", refresh="pair"),
+        BayesPointClassifier(kernel=gp.RBF(2.0, "fixed"), class_weight="balanced", refresh="pair"),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -399,10 +400,36 @@ def test_verbose(capsys):
     output = capsys.readouterr()
     assert output.out == ""
     search, billiard = output.err.splitlines()
-    assert search.startswith("<Search: ")
-    assert billiard.startswith("class 1: <BilliardResult: m=120")
+    assert re.fullmatch(
+        r"search by evidence: \d+ settings on 120 examples, [\d.e-]+ s: [\d.]+ \* Matern\(.*\), "
+        r"softness [\d.]+, log evidence -[\d.]+",
+        search,
+    )
+    assert re.fullmatch(
+        r"billiard: \d+ bounces, [\d.e-]+ s: center_error 0.0\d+ rad \(tol 0.03\), "
+        r"\d+ of 120 examples put up a wall",
+        billiard,
+    )
     BayesPointClassifier(random_state=0).fit(x, y)
     assert capsys.readouterr().err == ""
+    noisy = BayesPointClassifier("linear", random_state=0, verbose=1, label_noise="evidence")
+    noisy.fit(IRIS[0], IRIS[1])
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 4
+    assert lines[2].startswith("billiard of class 1: ")
+    BayesPointClassifier("rbf", softness=0.1, optimizer=None, verbose=1).fit(x, y)
+    assert capsys.readouterr().err.startswith("billiard: ")
+
+
+def test_progress_bars(capsys):
+    x, y, _ = blobs()
+    BayesPointClassifier(random_state=0, verbose=2, tol=0.0015).fit(x, y)
+    err = capsys.readouterr().err
+    assert re.search(r"search by evidence: \d+ settings, [\d:]+, log_evidence -[\d.]+", err)
+    assert re.search(r"billiard: +\d+%.*, \d+ bounces, center_error [\d.]+ rad \(tol 0.0015\)", err)
+    assert "softness=" not in err
+    BayesPointClassifier(random_state=0, verbose=3).fit(x, y)
+    assert re.search(r"kernel.sigma=[\d.]+, softness=.*log_evidence=-", capsys.readouterr().err)
 
 
 def test_the_package():

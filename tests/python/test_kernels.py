@@ -41,6 +41,19 @@ PAIRS = [
         for sigma in (1.7, SCALES)
         for nu in (0.5, 1.5, 2.5)
     ),
+    *(
+        (
+            kernels.RationalQuadratic(1.7, alpha),
+            lambda a, b, n=alpha: gp.RationalQuadratic(1.7, n)(a, b),
+        )
+        for alpha in (0.3, 5.0)
+    ),
+    (
+        kernels.RationalQuadratic(SCALES, 0.7),
+        lambda a, b: gp.RationalQuadratic(1.0, 0.7)(a / SCALES, b / SCALES),
+    ),
+    # For a large exponent it is the Gaussian kernel.
+    (kernels.RationalQuadratic(1.7, 1e14), lambda a, b: gp.RBF(1.7)(a, b)),
     (
         kernels.RBF(2.0) + 0.5 * kernels.Linear() + 2,
         lambda a, b: gp.RBF(2.0)(a, b) + 0.5 * a @ b.T + 2,
@@ -159,12 +172,15 @@ def test_names():
         lambda: kernels.Laplacian(-1.0),
         lambda: kernels.Matern(nu=1.0),
         lambda: kernels.Matern(nu=True),
+        lambda: kernels.RationalQuadratic(alpha=0.0),
+        lambda: kernels.RationalQuadratic(0.0),
         lambda: kernels.Constant(0.0),
         lambda: 0.0 * kernels.Linear(),
         lambda: kernels.Sum((kernels.Linear(), 3)),
         lambda: kernels.Product(()),
         lambda: kernels.Linear() + kernels.Spectrum(),
         lambda: kernels.normalize(kernels.Linear),
+        lambda: kernels.Scaled(3.0, 2.0),
         lambda: kernels.SetIntersection(base=1.0),
         lambda: kernels.Spectrum(length=0),
         lambda: kernels.Polynomial(degree=0),
@@ -269,6 +285,7 @@ TUNED = [
     kernels.Laplacian(1.7),
     kernels.Laplacian(SCALES),
     *(kernels.Matern(sigma, nu) for sigma in (1.7, SCALES) for nu in (0.5, 1.5, 2.5)),
+    *(kernels.RationalQuadratic(sigma, alpha) for sigma in (1.7, SCALES) for alpha in (0.4, 3.0)),
     kernels.Polynomial(),
     kernels.Polynomial(1, 2.0),
     kernels.Constant(3.0),

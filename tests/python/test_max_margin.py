@@ -33,7 +33,7 @@ IRIS = load_iris(return_X_y=True)
         MaxMarginClassifier(),
         MaxMarginClassifier("linear", C=10.0, fit_intercept="free"),
         MaxMarginClassifier(kernels.RBF(2.0), C=np.inf, softness=0.1, fit_intercept=False),
-        HingeClassifier(regularization=0.1),
+        HingeClassifier(),
     ]
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -9,11 +9,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import integrate, special, stats
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bayespoint import BayesPointClassifier, VersionSpace, kernels
+from bayespoint import BayesPointClassifier, VersionSpace, WeightedClassifier, kernels
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+
+
+def cautious(margins):
+    """A density that keeps away from the walls, a little."""
+    return np.log(np.maximum(margins, 1e-300)).sum(axis=1) / 50
+
+
+@parametrize_with_checks([WeightedClassifier()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
 
 
 def angle(space, a, b):
@@ -333,6 +346,60 @@ def test_equal_weights_predict_as_the_model_does():
         for again in (copy.deepcopy(weighted), pickle.loads(pickle.dumps(weighted))):
             np.testing.assert_array_equal(again.predict(new), weighted.predict(new))
     assert repr(weighted).startswith("<WeightedClassifier: <WeightedResult: m=60")
+    assert weighted.estimator is weighted.estimator_ is model
+
+
+def test_as_an_estimator():
+    """What `fit` makes is what `reweight` makes of the fitted classifier."""
+    rng = np.random.default_rng([SEED, 2])
+    X = rng.standard_normal((60, 2))
+    y = X[:, 0] > X[:, 1]
+    inner = BayesPointClassifier(kernels.RBF(1.0), softness=0.1, optimizer=None, random_state=SEED)
+    model = WeightedClassifier(inner, cautious, log=True)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    assert not hasattr(model, "n_features_in_")
+    weighted = model.fit(X, y)
+    assert weighted is model
+    assert not hasattr(inner, "classes_")
+    expected = clone(inner).fit(X, y).reweight(cautious, log=True)
+    np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
+    np.testing.assert_allclose(
+        model.predict_log_proba(X), np.log(expected.predict_proba(X)), rtol=1e-9, atol=1e-15
+    )
+    assert model.n_features_in_ == 2
+    assert clone(expected).fit(X, y).score(X, y) == model.score(X, y)
+    plain = WeightedClassifier(inner, random_state=SEED).fit(X, y)
+    assert plain.weighted_.ess == pytest.approx(plain.weighted_.weights.size)
+    assert np.abs(plain.decision_function(X) - model.decision_function(X)).max() > 1e-3
+    assert cross_val_score(model, X, y, cv=3).mean() > 0.8
+    for bad, text in [
+        ({"estimator": 3}, "estimator must be a BayesPointClassifier or None; got 3"),
+        ({"weight": 3}, "weight must be None or a callable; got 3"),
+        ({"log": 1}, "log must be True or False"),
+    ]:
+        with pytest.raises(TypeError, match=text):
+            clone(model).set_params(**bad).fit(X, y)
+    with pytest.raises(TypeError, match="weight must be a callable; got None"):
+        model.estimator_.reweight(None)
+
+
+def test_a_weight_that_cannot_be_stored():
+    rng = np.random.default_rng([SEED, 4])
+    X = rng.standard_normal((30, 2))
+    y = X[:, 0] > 0
+    weighted = (
+        BayesPointClassifier("linear", random_state=SEED)
+        .fit(X, y)
+        .reweight(lambda margins: np.ones(len(margins)))
+    )
+    again = pickle.loads(pickle.dumps(weighted))
+    np.testing.assert_array_equal(again.predict_proba(X), weighted.predict_proba(X))
+    with pytest.raises(ValueError, match=r"weight was <function .*lambda.* could not be stored"):
+        again.fit(X, y)
+    again.set_params(weight=cautious, log=True).fit(X, y)
+    assert copy.deepcopy(weighted).fit(X, y).score(X, y) > 0.9
+    assert pickle.loads(pickle.dumps(again)).weight is cautious
 
 
 def test_score():

@@ -2,8 +2,9 @@
 
 Any callable ``k(X, Y) -> (n, n')`` will do. The kernels here can be added, multiplied with each
 other and with positive numbers, and normalized; they know which of their parameters can be tuned,
-and most know their derivatives. `SetIntersection` and `Spectrum` take lists of sets and of
-strings.
+and most know their derivatives. `Linear`, `Polynomial` and `RBF`, and what is made of them, take
+sparse matrices; `SetIntersection` and `Spectrum` take lists of sets and of strings. Kernels of
+scikit-learn's Gaussian processes are tuned as those here.
 
 >>> from bayespoint.kernels import RBF, Linear, normalize
 >>> RBF(sigma=2.0) + 0.5 * normalize(Linear())
@@ -13,11 +14,14 @@ RBF(sigma=2.0) + 0.5 * normalize(Linear())
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from bayespoint import _validation
+from bayespoint.kernels import _gp
 from bayespoint.kernels._algebra import (
     Base,
     Constant,
@@ -25,6 +29,7 @@ from bayespoint.kernels._algebra import (
     Product,
     Scaled,
     Sum,
+    accepts_sparse,
     derivatives,
     diagonal,
     evaluate,
@@ -36,6 +41,7 @@ from bayespoint.kernels._algebra import (
 )
 from bayespoint.kernels._matrix import gram_matrix
 from bayespoint.kernels._protocol import Floats, Inputs, Kernel, Parameter
+from bayespoint.kernels._scale import class_distance, scale_of
 from bayespoint.kernels._structured import SetIntersection, Spectrum
 from bayespoint.kernels._vectors import (
     RBF,
@@ -43,8 +49,7 @@ from bayespoint.kernels._vectors import (
     Linear,
     Matern,
     Polynomial,
-    class_distance,
-    scale_of,
+    RationalQuadratic,
 )
 
 __all__ = [
@@ -59,10 +64,12 @@ __all__ = [
     "Parameter",
     "Polynomial",
     "Product",
+    "RationalQuadratic",
     "Scaled",
     "SetIntersection",
     "Spectrum",
     "Sum",
+    "accepts_sparse",
     "class_distance",
     "derivatives",
     "diagonal",
@@ -84,7 +91,8 @@ def resolve(kernel: object, X: Inputs) -> Callable[..., Any] | str:
 
     A name stands for a kernel of this module: ``"rbf"`` has the length scale
     ``sigma = sqrt(d Var(X) / 2)`` for d features, ``"poly"`` is ``(x . x' + 1) ** 3``; None is
-    once Matérn's of nu = 5/2 with the same length scale. ``"precomputed"`` stays a name. A
+    once Matérn's of nu = 5/2 with the same length scale. ``"precomputed"`` stays a name. A kernel
+    object is copied, for parameters of the setting may be changed after the fit; any other
     callable is returned as it is.
     """
     if kernel is None:
@@ -100,7 +108,13 @@ def resolve(kernel: object, X: Inputs) -> Callable[..., Any] | str:
         if kernel == "precomputed":
             return kernel
     elif callable(kernel) and not isinstance(kernel, type):
-        return kernel
+        if _gp.is_gp(kernel):
+            _gp.refuse_what_is_no_kernel(kernel)
+        elif not isinstance(kernel, Base):
+            return kernel
+        # What is inside ours is never changed, only replaced.
+        copied: Callable[..., Any] = copy(kernel) if isinstance(kernel, Base) else clone(kernel)
+        return copied
     raise ValueError(
         f"kernel must be one of {', '.join(map(repr, NAMES))}, a kernel object or a callable "
         f"k(X, Y); got {kernel!r}"

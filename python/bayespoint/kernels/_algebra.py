@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayespoint import _validation
+from bayespoint.kernels import _gp
+from bayespoint.kernels._params import ParamsMixin
+from bayespoint.kernels._products import count
 from bayespoint.kernels._protocol import ROWS, Floats, Inputs, Parameter, Slopes
 
 if TYPE_CHECKING:
@@ -30,7 +33,12 @@ _RANGE = math.exp(7)
 
 
 def parameters(kernel: object, X: Inputs) -> tuple[Parameter, ...]:
-    """Return what a kernel declares by a method ``parameters(X)``, if it has one."""
+    """Return what a kernel declares by a method ``parameters(X)``, if it has one.
+
+    Gaussian-process kernels of scikit-learn declare theirs in their own way.
+    """
+    if _gp.is_gp(kernel):
+        return _gp.parameters(kernel)
     declare = getattr(kernel, "parameters", None)
     return tuple(declare(X)) if callable(declare) else ()
 
@@ -41,11 +49,15 @@ def replace(kernel: Any, values: Mapping[str, float]) -> Any:
         return kernel
     if isinstance(kernel, Base):
         return kernel.with_values(values)
+    if _gp.is_gp(kernel):
+        return _gp.replace(kernel, values)
     return dataclasses.replace(kernel, **values)
 
 
 def derivatives(kernel: object, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
     """Return the derivatives of `gram` by the logarithms of parameters, as far as known."""
+    if _gp.is_gp(kernel):
+        return _gp.derivatives(kernel, X)
     known = getattr(kernel, "derivatives", None)
     return known(X, gram) if callable(known) else {}
 
@@ -62,6 +74,14 @@ def requires_vectors(kernel: object) -> bool | None:
     return None if value is None else bool(value)
 
 
+def accepts_sparse(kernel: object) -> bool:
+    """Return whether a kernel takes the rows of sparse matrices.
+
+    It says so by an attribute ``accepts_sparse``, which is None for one that takes anything.
+    """
+    return getattr(kernel, "accepts_sparse", False) is not False
+
+
 def is_semidefinite(kernel: object) -> bool:
     """Return whether a kernel is known to be positive semidefinite: made of this module's."""
     return isinstance(kernel, Base) and kernel.semidefinite
@@ -70,15 +90,15 @@ def is_semidefinite(kernel: object) -> bool:
 def evaluate(kernel: Callable[..., Any], X: Inputs, Y: Inputs | None = None) -> Floats:
     """Return ``kernel(X, Y)`` checked for shape and finite values; ``Y=None`` stands for `X`.
 
-    The kernels of this module are told that both arguments are the same; any other callable is
-    given both.
+    The kernels of this module and scikit-learn's are told that both arguments are the same; any
+    other callable is given both.
     """
-    if isinstance(kernel, Base):
+    if isinstance(kernel, Base) or _gp.is_gp(kernel):
         value: Any = kernel(X, Y)
     else:
         value = kernel(X, X if Y is None else Y)
     gram = _validation.dense("the value of kernel(X, Y)", value)
-    shape = (len(X), len(X if Y is None else Y))
+    shape = (count(X), count(X if Y is None else Y))
     if gram.shape != shape:
         raise ValueError(f"kernel(X, Y) must have shape {shape}; got shape {gram.shape}")
     for rows in _validation.blocks(len(gram)):
@@ -91,13 +111,14 @@ def diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
     """Return the (n,) values ``k(x, x)``, from the kernel's own ``diag`` where it has one."""
     if hasattr(kernel, "diag"):
         values = _validation.dense("the value of kernel.diag(X)", kernel.diag(X))
-        if values.shape != (len(X),):
+        if values.shape != (count(X),):
             raise ValueError(
-                f"kernel.diag(X) must have shape ({len(X)},); got shape {values.shape}"
+                f"kernel.diag(X) must have shape ({count(X)},); got shape {values.shape}"
             )
     else:
         pieces = [
-            evaluate(kernel, X[rows], X[rows]).diagonal() for rows in _validation.blocks(len(X), 32)
+            evaluate(kernel, X[rows], X[rows]).diagonal()
+            for rows in _validation.blocks(count(X), 32)
         ]
         values = np.concatenate(pieces)
     return np.asarray(values, dtype=np.float64)
@@ -106,11 +127,14 @@ def diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
 # --- algebra ---------------------------------------------------------------------------------
 
 
-class Base:
+class Base(ParamsMixin):
     """A kernel that can be added to and multiplied with others, and multiplied by numbers."""
 
     requires_vector_input: bool | None = True
     """Whether inputs are the rows of a numeric array, or entries of any kind; None for both."""
+
+    accepts_sparse: bool | None = False
+    """Whether inputs may be the rows of a sparse matrix; None for a kernel that takes anything."""
 
     semidefinite = True
     """Whether the kernel is known to be positive semidefinite."""
@@ -178,17 +202,18 @@ class Constant(Base):
     value: float = 1.0
 
     requires_vector_input = None
+    accepts_sparse = None
 
     def __post_init__(self) -> None:
-        _validation.real("value", self.value, low=0.0, low_open=True)
+        self._set(value=_validation.real("value", self.value, low=0.0, low_open=True))
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
-        return np.full((len(X), len(X if Y is None else Y)), float(self.value))
+        return np.full((count(X), count(X if Y is None else Y)), self.value)
 
     def diag(self, X: Inputs) -> Floats:
         """Return the (n,) values ``k(x, x)``."""
-        return np.full(len(X), float(self.value))
+        return np.full(count(X), self.value)
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         """Return the value."""
@@ -216,7 +241,7 @@ class _Several(Base):
             flat.extend(part.parts if isinstance(part, type(self)) else [part])
         if not flat:
             raise ValueError("parts must be one kernel or more; got none")
-        object.__setattr__(self, "parts", tuple(flat))
+        self._set(parts=tuple(flat))
         if len(self._kinds) > 1:
             raise ValueError(f"parts must be all kernels of vectors or none of them; got {self!r}")
 
@@ -228,6 +253,13 @@ class _Several(Base):
     def requires_vector_input(self) -> bool | None:  # type: ignore[override]
         """As all parts that do not take anything."""
         return next(iter(self._kinds), None)
+
+    @property
+    def accepts_sparse(self) -> bool | None:  # type: ignore[override]
+        """As the parts: False if one of them does not, None if all take anything."""
+        if not all(accepts_sparse(part) for part in self.parts):
+            return False
+        return None if self.requires_vector_input is None else True
 
     @property
     def semidefinite(self) -> bool:  # type: ignore[override]
@@ -360,12 +392,20 @@ class Scaled(Base):
     factor: float
 
     def __post_init__(self) -> None:
-        _validation.real("factor", self.factor, low=0.0, low_open=True)
+        if not callable(self.kernel) or isinstance(self.kernel, type):
+            raise TypeError(f"kernel must be a kernel object or a callable; got {self.kernel!r}")
+        self._set(factor=_validation.real("factor", self.factor, low=0.0, low_open=True))
 
     @property
     def requires_vector_input(self) -> bool | None:  # type: ignore[override]
         """As the kernel."""
         return requires_vectors(self.kernel)
+
+    @property
+    def accepts_sparse(self) -> bool | None:  # type: ignore[override]
+        """As the kernel."""
+        value: bool | None = getattr(self.kernel, "accepts_sparse", False)
+        return value
 
     @property
     def semidefinite(self) -> bool:  # type: ignore[override]
@@ -434,6 +474,12 @@ class Normalized(Base):
     def requires_vector_input(self) -> bool | None:  # type: ignore[override]
         """As the kernel."""
         return requires_vectors(self.kernel)
+
+    @property
+    def accepts_sparse(self) -> bool | None:  # type: ignore[override]
+        """As the kernel."""
+        value: bool | None = getattr(self.kernel, "accepts_sparse", False)
+        return value
 
     @property
     def semidefinite(self) -> bool:  # type: ignore[override]

@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from bayespoint import _memory, _validation
 from bayespoint.kernels._algebra import evaluate
+from bayespoint.kernels._products import count
 from bayespoint.kernels._protocol import Inputs
 
 _BLOCK = 2048
@@ -60,7 +61,7 @@ def gram_matrix(
     wanted = np.dtype(dtype)
     if wanted not in (np.float32, np.float64):
         raise ValueError(f"dtype must be np.float32 or np.float64; got {wanted}")
-    m = len(X)
+    m = count(X)
     if m == 0:
         raise ValueError("X must hold at least one example; got none")
     block = min(m, _BLOCK)

@@ -12,7 +12,8 @@ from scipy import sparse
 
 from bayespoint import _validation
 from bayespoint.kernels._algebra import Base
-from bayespoint.kernels._protocol import ROWS, Floats, Inputs, Parameter, Slopes
+from bayespoint.kernels._products import inner
+from bayespoint.kernels._protocol import Floats, Inputs, Parameter, Slopes
 
 
 class _Counted(Base):
@@ -31,11 +32,7 @@ class _Counted(Base):
         right = left if Y is None else self._table(Y, names)
         # The features seen in Y alone are columns that the table of X lacks.
         left.resize(left.shape[0], len(names))
-        turned = right.T.tocsc()
-        gram = np.empty((left.shape[0], right.shape[0]))
-        for rows in _validation.blocks(len(gram), ROWS):
-            gram[rows] = (left[rows] @ turned).toarray()
-        return gram
+        return inner(left, None if Y is None else right)
 
     def _squares(self, X: Inputs) -> Floats:
         return np.array(
@@ -97,7 +94,7 @@ class SetIntersection(_Counted):
     base: float = 2.0
 
     def __post_init__(self) -> None:
-        _validation.real("base", self.base, low=1.0, low_open=True)
+        self._set(base=_validation.real("base", self.base, low=1.0, low_open=True))
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
@@ -162,7 +159,7 @@ class Spectrum(_Counted):
     length: int = 3
 
     def __post_init__(self) -> None:
-        _validation.integer("length", self.length, low=1)
+        self._set(length=_validation.integer("length", self.length, low=1))
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""

@@ -10,12 +10,22 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy.spatial import distance
 
 from bayespoint import _validation
 from bayespoint.kernels._algebra import Base
+from bayespoint.kernels._products import (
+    column,
+    count,
+    divided,
+    in_rows,
+    inner,
+    squared_distances,
+    squares,
+)
 from bayespoint.kernels._protocol import ROWS, Floats, Parameter, Slopes
+from bayespoint.kernels._scale import scale_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -24,27 +34,14 @@ if TYPE_CHECKING:
 _CACHED = 2**15
 """Kernel values of a block that stays in the cache from one operation to the next."""
 
+_LONG = 1e5
+"""Half the squared lengths of two sparse rows, in units of the length scale, beyond which a
+Gaussian kernel of close rows would have fewer than ten digits."""
 
-def inner(X: Floats, Y: Floats | None) -> Floats:
-    """Return ``X @ Y.T``; BLAS computes only half of ``X @ X.T``, so it is exactly symmetric."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        gram: Floats = X @ (X if Y is None else Y).T
-    return gram
-
-
-def squares(X: Floats) -> Floats:
-    """Return the squared lengths of the rows."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        values: Floats = np.einsum("ij,ij->i", X, X)
-    return values
-
-
-def scale_of(X: Floats) -> float:
-    """Return ``sqrt(d Var(X) / 2)``: the length scale of scikit-learn's gamma="scale"."""
-    # A power of two takes the size out of X first, or its squares could over- or underflow.
-    size = 2.0 ** (math.frexp(float(np.abs(X).max()))[1] - 1)
-    variance = float((X / size).var()) if size > 0 else 0.0
-    return size * math.sqrt(X.shape[1] * variance / 2) if variance > 0 else math.sqrt(0.5)
+_VANISHED = -40.0
+_ROUNDING = 1e-12
+"""Exponents below this make a kernel value that is next to nothing, whatever they lost: at most
+this part of the squared lengths."""
 
 
 # --- dot products ----------------------------------------------------------------------------
@@ -62,6 +59,8 @@ class Linear(Base):
     array([[ 5., 11.],
            [11., 25.]])
     """
+
+    accepts_sparse = True
 
     def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
@@ -96,9 +95,11 @@ class Polynomial(Base):
     degree: int = 3
     coef0: float = 1.0
 
+    accepts_sparse = True
+
     def __post_init__(self) -> None:
-        _validation.integer("degree", self.degree, low=1)
-        _validation.real("coef0", self.coef0, low=0.0)
+        degree = _validation.integer("degree", self.degree, low=1)
+        self._set(degree=degree, coef0=_validation.real("coef0", self.coef0, low=0.0))
 
     def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
@@ -167,11 +168,11 @@ class _Stationary(Base):
             )
         else:
             sigma = _validation.real("sigma", values, low=0.0, low_open=True)
-        object.__setattr__(self, "sigma", sigma)
+        self._set(sigma=sigma)
 
     def diag(self, X: Floats) -> Floats:
         """Return the (n,) values ``k(x, x)``: ones."""
-        return np.ones(len(X))
+        return np.ones(count(X))
 
     def parameters(self, X: Floats) -> tuple[Parameter, ...]:
         """Return the length scales, to be searched around the scale of the data.
@@ -183,7 +184,10 @@ class _Stationary(Base):
         else:
             self._units(X)
             d = len(self.sigma)
-            scales = {f"sigma[{k}]": scale_of(X[:, [k]]) * math.sqrt(d) for k in range(d)}
+            columns: Any = X
+            if sparse.issparse(columns):
+                columns = columns.tocsc()
+            scales = {f"sigma[{k}]": scale_of(columns[:, [k]]) * math.sqrt(d) for k in range(d)}
         return tuple(
             Parameter(name, scale * math.exp(-4), scale * math.exp(5), scale)
             for name, scale in scales.items()
@@ -194,16 +198,19 @@ class _Stationary(Base):
         if not isinstance(self.sigma, tuple):
             return super().with_values(values)
         sigma = tuple(values.get(f"sigma[{k}]", old) for k, old in enumerate(self.sigma))
-        return dataclasses.replace(self, sigma=sigma)
+        others = {name: value for name, value in values.items() if not name.startswith("sigma[")}
+        return dataclasses.replace(self, sigma=sigma, **others)
 
     def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
         """Return the derivatives by the logarithms of the length scales."""
         if not isinstance(self.sigma, tuple):
             return Slopes({"sigma": lambda: self._by_scale(X, gram)})
-        units = X / self._units(X)
+        units = divided(X, self._units(X))
+        units = units.tocsc() if sparse.issparse(units) else units
 
         def by_feature(k: int) -> Floats:
-            return self._by_feature(X, gram, np.subtract.outer(units[:, k], units[:, k]))
+            values = column(units, k)
+            return self._by_feature(X, gram, np.subtract.outer(values, values))
 
         return Slopes({f"sigma[{k}]": partial(by_feature, k) for k in range(len(self.sigma))})
 
@@ -248,20 +255,31 @@ class RBF(_Stationary):
            [0.6065, 1.    ]])
     """
 
+    accepts_sparse = True
+
     def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
         units = self._units(X)
-        other = X if Y is None else Y
-        # Distances do not depend on the origin, rounding errors do: take it inside the data.
-        origin = other.mean(axis=0)
-        right = (other - origin) / units
-        left = right if Y is None else (X - origin) / units
+        X, other = in_rows(X), in_rows(X if Y is None else Y)
+        thin = sparse.issparse(X) or sparse.issparse(other)
+        if not thin:
+            # Distances do not depend on the origin, rounding errors do: take it inside the data.
+            # That of sparse rows stays where it is, or they would not be sparse any more: there
+            # the distances that rounding could spoil are computed once more.
+            origin = other.mean(axis=0)
+            other = other - origin
+            X = other if Y is None else X - origin
+        right = divided(other, units)
+        left = right if Y is None else divided(X, units)
         gram = inner(left, None if Y is None else right)
         half_left, half_right = squares(left) / 2, squares(right) / 2
-        for rows in _validation.blocks(len(gram), max(1, _CACHED // len(right))):
+        long = thin and half_left.max() + half_right.max() > _LONG
+        for rows in _validation.blocks(len(gram), max(1, _CACHED // len(half_right))):
             block = gram[rows]
             block -= np.add.outer(half_left[rows], half_right)
             np.minimum(block, 0.0, out=block)
+            if long:
+                _restore(block, X[rows], other, units, half_left[rows], half_right)
             np.exp(block, out=block)
         if Y is None:
             np.fill_diagonal(gram, 1.0)
@@ -277,6 +295,16 @@ class RBF(_Stationary):
         steps *= steps
         steps *= gram
         return steps
+
+
+def _restore(
+    block: Floats, X: Any, Y: Any, units: Floats, half_left: Floats, half_right: Floats
+) -> None:
+    """Compute exponents again whose digits are lost beside the lengths of the rows."""
+    lengths = np.add.outer(half_left, half_right)
+    lost = (lengths > _LONG) & (block > _VANISHED - _ROUNDING * lengths)
+    i, j = np.nonzero(lost)
+    block[i, j] = squared_distances(X, i, Y, j, units) / -2
 
 
 @dataclass(frozen=True)
@@ -375,6 +403,7 @@ class Matern(_Distances):
         super().__post_init__()
         if isinstance(self.nu, bool) or self.nu not in (0.5, 1.5, 2.5):
             raise ValueError(f"nu must be 0.5, 1.5 or 2.5; got {self.nu!r}")
+        self._set(nu=float(self.nu))
 
     def _fill(self, distances: Floats) -> None:
         distances *= math.sqrt(2 * self.nu)
@@ -403,63 +432,69 @@ class Matern(_Distances):
         return 5.0 / 3.0 * (1.0 + math.sqrt(5.0) * distances) * decay
 
 
-# --- a rule of thumb -------------------------------------------------------------------------
+@dataclass(frozen=True)
+class RationalQuadratic(_Distances):
+    """The rational quadratic kernel: RBF kernels of many length scales at once.
 
-
-def class_distance(X: ArrayLike, y: ArrayLike) -> float:
-    """Return the distance between the closest two examples of different classes.
-
-    A good length scale is comparable to it (Crowley, 2018): far larger ones make the
-    discriminant surface overly flat, far smaller ones overfit the examples.
+    ``k(x, x') = (1 + r^2 / (2 alpha)) ** -alpha`` with ``r = |x - x'| / sigma``, differences
+    divided feature by feature. It is the mean of RBF kernels whose ``1 / length scale^2`` has a
+    gamma law of shape alpha and mean ``1 / sigma^2`` (Rasmussen and Williams, 2006, Eq. 4.19);
+    for large alpha it is the RBF kernel itself.
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Inputs, finite.
-    y : array-like of shape (n_samples,)
-        Labels of at least two classes.
-
-    Returns
-    -------
-    float
-        Positive.
-
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit, if there is only one class, or if two examples of different
-        classes are at the same place.
+    sigma : float or array-like of shape (n_features,), default=1.0
+        Length scale, positive, or one for each feature.
+    alpha : float, default=1.0
+        Mixture exponent, positive: the smaller, the more the length scales differ. Can be tuned
+        between 0.02 and 150.
 
     References
     ----------
-    J. L. Crowley, "Perceptrons and Support Vector Machines", Intelligent Systems: Reasoning and
-    Recognition, Lesson 6, 2018.
+    C. E. Rasmussen and C. K. I. Williams, "Gaussian Processes for Machine Learning", MIT Press,
+    2006.
 
     Examples
     --------
-    >>> from bayespoint.kernels import RBF, class_distance
-    >>> RBF(sigma=class_distance([[0.0], [1.0], [4.0]], ["a", "a", "b"]))
-    RBF(sigma=3.0)
+    >>> import numpy as np
+    >>> from bayespoint.kernels import RationalQuadratic
+    >>> RationalQuadratic(sigma=2.0, alpha=0.5)(np.array([[0.0], [2.0]])).round(4)
+    array([[1.    , 0.7071],
+           [0.7071, 1.    ]])
     """
-    points = np.asarray(_validation.dense("X", X), dtype=np.float64)
-    labels: NDArray[Any] = np.asarray(y)
-    if points.ndim != 2 or labels.shape != (len(points),):
-        raise ValueError(
-            "X must have shape (n_samples, n_features) and y shape (n_samples,); got shapes "
-            f"{points.shape} and {labels.shape}"
-        )
-    if not np.isfinite(points).all():
-        raise ValueError("X must be finite; it holds NaN or infinity")
-    classes, index = np.unique(labels, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(f"y must hold at least two classes; got {len(classes)}")
-    smallest = math.inf
-    for rows in _validation.blocks(len(points), ROWS):
-        apart = distance.cdist(points[rows], points)
-        apart[index[rows, None] == index] = math.inf
-        smallest = min(smallest, float(apart.min()))
-    if smallest == 0:
-        raise ValueError(
-            "examples of different classes must be at different places; two of them coincide"
-        )
-    return smallest
+
+    alpha: float = 1.0
+
+    _metric = "sqeuclidean"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(alpha=_validation.real("alpha", self.alpha, low=0.0, low_open=True))
+
+    def parameters(self, X: Floats) -> tuple[Parameter, ...]:
+        """Return the length scales as for other kernels of distances, and the exponent."""
+        return (*super().parameters(X), Parameter("alpha", 0.02, 150.0, 1.0))
+
+    def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
+        """Return the derivatives by the logarithms of the length scales and of the exponent."""
+        scales = super().derivatives(X, gram)
+        known = {name: partial(scales.__getitem__, name) for name in scales}
+        return Slopes({**known, "alpha": lambda: self._by_exponent(X, gram)})
+
+    def _fill(self, distances: Floats) -> None:
+        # Through the logarithm, which keeps its digits where alpha is large and values near 1.
+        distances /= 2 * self.alpha
+        np.log1p(distances, out=distances)
+        distances *= -self.alpha
+        np.exp(distances, out=distances)
+
+    def _by_scale(self, X: Floats, gram: Floats) -> Floats:
+        distances = self._distances(X)
+        return gram * distances / (1 + distances / (2 * self.alpha))
+
+    def _by_feature(self, X: Floats, gram: Floats, steps: Floats) -> Floats:
+        return gram * steps**2 / (1 + self._distances(X) / (2 * self.alpha))
+
+    def _by_exponent(self, X: Floats, gram: Floats) -> Floats:
+        ratio = self._distances(X) / (2 * self.alpha)
+        return self.alpha * gram * (ratio / (1 + ratio) - np.log1p(ratio))

@@ -1,0 +1,304 @@
+"""At home in scikit-learn's company: its tools, data frames, conformal predictors, other inputs."""
+
+import os
+
+import joblib
+import numpy as np
+import pytest
+import sklearn
+from scipy import stats
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer, make_blobs
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import log_loss
+from sklearn.model_selection import (
+    GridSearchCV,
+    cross_val_predict,
+    cross_val_score,
+    train_test_split,
+)
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from bayespoint import BayesPointClassifier, KernelPerceptron, MaxMarginClassifier, kernels
+
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+NAMES = ["mass", "age", "dose"]
+
+
+def classes(n=90, k=2, seed=0):
+    centers = [[0, 0, 0], [2, 2, 0], [-2, 2, 0]][:k]
+    x, y = make_blobs(n, centers=centers, random_state=np.random.RandomState([SEED, seed]))
+    return x, np.array(["ill", "well", "old"])[y]
+
+
+def pipeline(**settings):
+    return Pipeline(
+        [
+            ("scale", StandardScaler()),
+            ("classifier", BayesPointClassifier(random_state=SEED, **settings)),
+        ]
+    )
+
+
+# --- tools of scikit-learn ---
+
+
+def test_a_grid_search_in_two_processes():
+    """Of a pipeline, over settings and over parameters of kernels inside kernels."""
+    x, y = classes()
+    kernel = 1.0 * kernels.RBF(1.0) + 0.1
+    grid = {
+        "classifier__softness": [0.1, 0.3],
+        "classifier__kernel__0__kernel__sigma": [1e-3, 1.0],
+    }
+    search = GridSearchCV(
+        pipeline(kernel=kernel, optimizer=None), grid, cv=3, n_jobs=2, scoring="neg_log_loss"
+    ).fit(x, y)
+    assert search.best_params_["classifier__kernel__0__kernel__sigma"] == 1.0
+    assert search.best_estimator_[-1].kernel_.parts[0].kernel == kernels.RBF(1.0)
+    # BLAS has fewer threads in workers, and adds in another order.
+    serial = clone(search).set_params(n_jobs=None).fit(x, y)
+    np.testing.assert_allclose(
+        serial.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"], rtol=1e-6
+    )
+
+
+def test_cross_validated_probabilities():
+    x, y = classes(k=3)
+    p = cross_val_predict(pipeline(), x, y, cv=3, method="predict_proba", n_jobs=2)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert log_loss(y, p) < 0.7 * np.log(3)
+    z = cross_val_predict(pipeline(), x, y, cv=3, method="decision_function")
+    assert z.shape == (90, 3)
+
+
+def test_calibration_of_scikit_learn():
+    x, y = classes(200)
+    rest, truth = classes(200, seed=1)
+    base = log_loss(truth, np.full((200, 2), 0.5))
+    cross = CalibratedClassifierCV(BayesPointClassifier(random_state=SEED), cv=3).fit(x, y)
+    assert log_loss(truth, cross.predict_proba(rest)) < 0.7 * base
+    fitted = BayesPointClassifier(random_state=SEED).fit(x[:100], y[:100])
+    frozen = FrozenEstimator(fitted)
+    assert frozen.fit(x, y).estimator is fitted
+    np.testing.assert_array_equal(frozen.predict_proba(rest), fitted.predict_proba(rest))
+    prefit = CalibratedClassifierCV(frozen).fit(x[100:], y[100:])
+    assert log_loss(truth, prefit.predict_proba(rest)) < 0.7 * base
+    margin = CalibratedClassifierCV(MaxMarginClassifier("linear"), cv=3).fit(x, y)
+    assert log_loss(truth, margin.predict_proba(rest)) < 0.7 * base
+
+
+def test_clone_and_joblib_of_a_pipeline(tmp_path):
+    x, y = classes()
+    model = pipeline(kernel=2.0 * kernels.RationalQuadratic()).fit(x, y)
+    joblib.dump(model, tmp_path / "model.joblib")
+    again = joblib.load(tmp_path / "model.joblib")
+    np.testing.assert_array_equal(again.predict_proba(x), model.predict_proba(x))
+    fresh = clone(model)
+    assert not hasattr(fresh[-1], "classes_")
+    assert fresh[-1].kernel == model[-1].kernel
+    assert fresh[-1].kernel is not model[-1].kernel
+    np.testing.assert_array_equal(fresh.fit(x, y).predict_proba(x), model.predict_proba(x))
+
+
+# --- data frames ---
+
+
+def frame(library, x):
+    module = pytest.importorskip(library)
+    table = module.DataFrame({name: x[:, k] for k, name in enumerate(NAMES)})
+    if not hasattr(StandardScaler().fit(table), "feature_names_in_"):
+        pytest.skip(
+            f"scikit-learn {sklearn.__version__} knows no names of {library} {module.__version__}"
+        )
+    return module, table
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize(
+    "model", [BayesPointClassifier(random_state=0), MaxMarginClassifier(), KernelPerceptron("poly")]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_data_frames(library, model):
+    x, y = classes()
+    module, table = frame(library, x)
+    expected = clone(model).fit(x, y)
+    model = clone(model).fit(table, module.Series(y.tolist()))
+    assert model.feature_names_in_.tolist() == NAMES
+    assert model.classes_.tolist() == ["ill", "well"]
+    np.testing.assert_array_equal(model.predict(table), expected.predict(x))
+    kind = "category" if library == "pandas" else module.Categorical
+    labels = module.Series(y.tolist(), dtype=kind)
+    assert clone(model).fit(table, labels).classes_.tolist() == ["ill", "well"]
+    assert model.score(table, module.Series(y.tolist())) > 0.7
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(table[NAMES[::-1]])
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        model.predict(x)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_the_output_of_a_pipeline_keeps_its_names(library):
+    x, y = classes()
+    module, table = frame(library, x)
+    model = pipeline().set_output(transform=library).fit(table, module.Series(y.tolist()))
+    assert model[-1].feature_names_in_.tolist() == NAMES
+    # A frame is scaled column by column, an array row by row: means differ by rounding, and the
+    # search for the best evidence ends where that takes it.
+    plain = pipeline().fit(x, y)
+    np.testing.assert_allclose(model.predict_proba(table), plain.predict_proba(x), atol=1e-4)
+
+
+def test_a_stranger_is_productive_in_a_minute():
+    """What one who knows scikit-learn would write, on a frame of polars and names of classes."""
+    pl = pytest.importorskip("polars")
+    data = load_breast_cancer()
+    X = pl.DataFrame(data.data[:160], schema=[str(name) for name in data.feature_names])
+    y = pl.Series("tumor", [str(data.target_names[k]) for k in data.target[:160]])
+    X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=SEED, stratify=y)
+    model = Pipeline([("scale", StandardScaler()), ("bpc", BayesPointClassifier())])
+    search = GridSearchCV(model, {"bpc__kernel": [None, "linear"]}, n_jobs=2, cv=3)
+    search.fit(X_train, y_train)
+    assert isinstance(X_train, pl.DataFrame)
+    assert search.classes_.tolist() == ["benign", "malignant"]
+    probability = search.predict_proba(X_test)
+    assert probability.shape == (40, 2)
+    base = log_loss(y_test, np.full((40, 2), 0.5))
+    assert search.score(X_test, y_test) > 0.8
+    assert log_loss(y_test, probability) < 0.6 * base
+
+
+# --- conformal predictors ---
+
+
+def assert_covers(held, y, confidence, n_calibrated):
+    """The share of sets that hold the truth has a beta-binomial law; sets are not everything."""
+    n = len(y)
+    k = int(np.ceil(confidence * (n_calibrated + 1)))
+    law = stats.betabinom(n, k, n_calibrated + 1 - k)
+    low, high = law.ppf([1e-6, 1 - 1e-6])
+    assert low <= held[np.arange(n), y].sum() <= high
+    assert held.sum(axis=1).mean() < held.shape[1] - 1
+
+
+def conformal_data():
+    x, y = classes(700, k=3)
+    index = np.searchsorted(["ill", "old", "well"], y)
+    model = pipeline(tol=0.1).fit(x[:150], index[:150])
+    return model, (x[150:400], index[150:400]), (x[400:], index[400:])
+
+
+def test_mapie():
+    """Prediction sets of a stated coverage, from a fitted pipeline and examples held back."""
+    module = pytest.importorskip("mapie.classification", reason="no wheel of MAPIE here")
+    model, (x, y), (new, truth) = conformal_data()
+    conformal = module.SplitConformalClassifier(model, confidence_level=0.9, prefit=True)
+    predicted, sets = conformal.conformalize(x, y).predict_set(new)
+    np.testing.assert_array_equal(predicted, model.predict(new))
+    assert_covers(sets[:, :, 0], truth, 0.9, len(y))
+
+
+def test_crepes():
+    module = pytest.importorskip("crepes", reason="no wheel of crepes here")
+    model, (x, y), (new, truth) = conformal_data()
+    wrapped = module.WrapClassifier(model)
+    wrapped.calibrate(x, y, seed=SEED)
+    sets = wrapped.predict_set(new, confidence=0.9, labels=False, seed=SEED)
+    assert_covers(np.asarray(sets), truth, 0.9, len(y))
+
+
+# --- inputs that are no vectors ---
+
+
+def strings(n=90, seed=0):
+    """Strings over two letters; in one class runs are longer."""
+    rng = np.random.default_rng([SEED, seed])
+    y = np.resize([0, 1], n)
+    turns = [rng.random(20) < (0.7 if label else 0.2) for label in y]
+    return ["".join(np.where(np.cumsum(turn) % 2, "a", "b")) for turn in turns], y
+
+
+def upper(texts):
+    return [text.upper() for text in texts]
+
+
+@pytest.mark.parametrize("classifier", [BayesPointClassifier, MaxMarginClassifier])
+def test_strings_in_pipelines_and_searches(classifier):
+    texts, y = strings()
+    settings = {"random_state": SEED} if classifier is BayesPointClassifier else {}
+    model = make_pipeline(
+        FunctionTransformer(upper), classifier(kernels.normalize(kernels.Spectrum(1)), **settings)
+    )
+    name = model.steps[-1][0]
+    grid = {f"{name}__kernel__kernel__length": [1, 2]}
+    search = GridSearchCV(model, grid, cv=3, n_jobs=2).fit(texts, y)
+    assert search.best_params_ == {f"{name}__kernel__kernel__length": 2}
+    assert search.best_score_ > 0.75
+    assert cross_val_score(search.best_estimator_, texts, y, cv=3).mean() == search.best_score_
+    tags = search.best_estimator_[-1].__sklearn_tags__().input_tags
+    assert (tags.one_d_array, tags.two_d_array, tags.sparse) == (True, False, False)
+    new, truth = strings(100, seed=1)
+    assert search.score(new, truth) > 0.7
+    series = pytest.importorskip("polars").Series
+    fitted = search.best_estimator_[-1]
+    np.testing.assert_array_equal(fitted.predict(series(new)), fitted.predict(new))
+
+
+def test_sets_in_a_cross_validation():
+    rng = np.random.default_rng([SEED, 2])
+    y = np.resize(["x", "y"], 60)
+    law = {name: rng.dirichlet(np.full(12, 0.3)) for name in "xy"}
+    sets = [set(rng.choice(12, 6, p=law[name]).tolist()) for name in y]
+    model = BayesPointClassifier(kernels.normalize(kernels.SetIntersection()), random_state=SEED)
+    p = cross_val_predict(model, sets, y, cv=3, method="predict_proba")
+    assert log_loss(y, p) < 0.6
+
+
+def colors(graph, rounds=2):
+    """Return the Weisfeiler-Lehman colors of a graph, given as lists of neighbors: a multiset."""
+    now = [str(len(neighbors)) for neighbors in graph]
+    seen = list(now)
+    for _ in range(rounds):
+        now = [f"{now[v]}({','.join(sorted(now[w] for w in graph[v]))})" for v in range(len(graph))]
+        seen += now
+    return seen
+
+
+def graphs(n=60, seed=0):
+    """Rings with a tail, and trees of as many edges."""
+    rng = np.random.default_rng([SEED, seed])
+    found, y = [], np.resize(["ring", "tree"], n)
+    for label in y:
+        size = int(rng.integers(6, 11))
+        edges = [(k, int(rng.integers(max(0, k - 2), k))) for k in range(1, size)]
+        if label == "ring":
+            edges = [(k, (k + 1) % size) for k in range(size)] + [(size, int(rng.integers(size)))]
+        neighbors = [[] for _ in range(size + 1)]
+        for a, b in edges:
+            neighbors[a].append(b)
+            neighbors[b].append(a)
+        found.append(neighbors)
+    return found, y
+
+
+def all_colors(several):
+    return [colors(graph) for graph in several]
+
+
+def test_graphs():
+    """By their colors, or by a precomputed kernel of these: the same classifier."""
+    several, y = graphs()
+    kernel = kernels.normalize(kernels.Spectrum(1))
+    given = {"softness": 0.05, "optimizer": None, "random_state": SEED}
+    model = make_pipeline(FunctionTransformer(all_colors), BayesPointClassifier(kernel, **given))
+    assert cross_val_score(model, several, y, cv=3).mean() > 0.9
+    model.fit(several, y)
+    new, truth = graphs(40, seed=1)
+    assert model.score(new, truth) > 0.9
+    other = BayesPointClassifier("precomputed", **given).fit(kernel(all_colors(several)), y)
+    k_star = kernel(all_colors(new), all_colors(several))
+    np.testing.assert_allclose(other.predict_proba(k_star), model.predict_proba(new), rtol=1e-8)
+    gram = kernel(all_colors(several))
+    assert cross_val_score(other, gram, y, cv=3).mean() > 0.9

@@ -1,0 +1,146 @@
+"""Progress of a fit: scikit-learn's callbacks, where there are any."""
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bayespoint import BayesPointClassifier, WeightedClassifier
+
+TWO = make_blobs(60, centers=[[0, 0], [2, 2]], random_state=0)
+THREE = make_blobs(60, centers=[[0, 0], [2, 2], [0, 3]], random_state=0)
+
+
+def callbacks():
+    return pytest.importorskip("sklearn.callback", reason="scikit-learn 1.9 has callbacks first")
+
+
+class Recorder:
+    """A callback that writes down the tasks that began and ended."""
+
+    def __init__(self, stop=False):
+        self.begun, self.ended, self.stop = [], [], stop
+        self.set_up = self.torn_down = 0
+        self.fitted = None
+
+    def setup(self, estimator, context):
+        self.set_up += 1
+
+    def teardown(self, estimator, context):
+        self.torn_down += 1
+
+    def on_fit_task_begin(self, estimator, context, *, X=None, y=None):
+        assert len(X) == len(y)
+        self.begun.append(context)
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        self.ended.append(context)
+        if fitted_estimator is not None:
+            self.fitted = fitted_estimator
+        return self.stop
+
+
+def path(context):
+    return () if context is None else (*path(context.parent), context.task_name)
+
+
+@pytest.mark.parametrize(("data", "n"), [(TWO, 1), (THREE, 3)], ids=["binary", "multiclass"])
+def test_the_tasks_of_a_fit(data, n):
+    callbacks()
+    seen = Recorder()
+    model = BayesPointClassifier(random_state=0).set_callbacks(seen).fit(*data)
+    assert (seen.set_up, seen.torn_down) == (1, 1)
+    assert len(seen.begun) == len(seen.ended)
+    names = ["billiard"] if n == 1 else [f"billiard of class {k}" for k in range(3)]
+    top = [each.task_name for each in seen.begun if len(path(each)) == 2]
+    assert top == ["search by evidence", *names]
+    tried = [each for each in seen.begun if path(each)[:-1] == ("fit", "search by evidence")]
+    assert len(tried) == len(model.tuning_.tried)
+    for name in names:
+        percents = [each for each in seen.begun if path(each)[:-1] == ("fit", name)]
+        assert len(percents) < 100
+    np.testing.assert_array_equal(seen.fitted.predict(data[0]), model.predict(data[0]))
+    # Who listens changes nothing.
+    silent = clone(model).set_callbacks().fit(*data)
+    np.testing.assert_array_equal(silent.dual_coef_, model.dual_coef_)
+
+
+def test_percents_are_told_on_the_way():
+    """Of a billiard that takes a second or so."""
+    callbacks()
+    seen = Recorder()
+    settings = {"kernel": "rbf", "softness": 0.1, "optimizer": None, "tol": 2e-3}
+    BayesPointClassifier(random_state=0, **settings).set_callbacks(seen).fit(*TWO)
+    top = [each.task_name for each in seen.begun if len(path(each)) == 2]
+    assert top == ["search by evidence", "billiard"]
+    assert 2 < sum(path(each)[:-1] == ("fit", "billiard") for each in seen.begun) < 100
+
+
+def test_a_wish_to_stop_is_answered():
+    callbacks()
+    model = BayesPointClassifier(random_state=0).set_callbacks(Recorder(stop=True))
+    with pytest.warns(UserWarning, match="a callback asked to stop the fit, which went on"):
+        model.fit(*TWO)
+
+
+def test_an_error_ends_the_tasks():
+    callbacks()
+    seen = Recorder()
+    with pytest.raises(ValueError, match="tol must be"):
+        BayesPointClassifier(random_state=0, tol=-1.0).set_callbacks(seen).fit(*TWO)
+    assert seen.set_up == seen.torn_down
+    assert not hasattr(BayesPointClassifier(), "_callback_fit_ctx")
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_the_progress_bar_of_scikit_learn(n_jobs, capsys):
+    """By itself, and handed on by a grid search and a pipeline, to other processes too."""
+    module = callbacks()
+    pytest.importorskip("rich")
+    inner = BayesPointClassifier(random_state=0)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), inner),
+        {"bayespointclassifier__kernel": ["linear", "rbf"]},
+        cv=2,
+        n_jobs=n_jobs,
+    ).set_callbacks(module.ProgressBar(max_propagation_depth=None))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # none that callbacks are not supported
+        search.fit(*TWO)
+    out = capsys.readouterr().out
+    assert "GridSearchCV - fit" in out
+    assert "BayesPointClassifier - fit" in out
+    assert "billiard" in out
+    weighted = WeightedClassifier(inner).set_callbacks(module.ProgressBar())
+    weighted.fit(*TWO)
+    assert "WeightedClassifier - fit" in capsys.readouterr().out
+
+
+def test_the_scoring_monitor_of_scikit_learn():
+    module = callbacks()
+    monitor = module.ScoringMonitor(scoring="accuracy")
+    model = BayesPointClassifier(random_state=0).set_callbacks(monitor).fit(*TWO)
+    assert [row["accuracy"] for row in monitor.get_logs().data] == [model.score(*TWO)]
+
+
+def test_nothing_breaks_without_callbacks():
+    """Where scikit-learn has none: as if the module were not there."""
+    code = (
+        "import sys; import sklearn.base; sys.modules['sklearn.callback'] = None\n"
+        "from bayespoint import BayesPointClassifier, WeightedClassifier\n"
+        "del sys.modules['sklearn.callback']\n"  # scikit-learn itself cannot do without its own
+        "X = [[0.0], [1.0], [3.0], [4.0]]; y = [0, 0, 1, 1]\n"
+        "model = BayesPointClassifier(random_state=0, verbose=2).fit(X, y)\n"
+        "print(hasattr(model, '_init_callback_context'), model.predict(X),\n"
+        "      WeightedClassifier(random_state=0).fit(X, y).predict(X))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False [0 0 1 1] [0 0 1 1]\n"
+    assert "search by evidence" in done.stderr

@@ -1,0 +1,259 @@
+"""Sparse inputs: the same answers as dense ones, without a dense copy of the inputs."""
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.gaussian_process import kernels as gp
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+from bayespoint import (
+    BayesPointClassifier,
+    HingeClassifier,
+    KernelPerceptron,
+    MaxMarginClassifier,
+    Perceptron,
+    kernels,
+)
+
+RNG = np.random.default_rng(0)
+
+
+def thin(n, d=9):
+    values = RNG.standard_normal((n, d)) * (RNG.random((n, d)) < 0.4)
+    values[0] = 0.0  # a row without any entry
+    return values
+
+
+X, NEW = thin(70), thin(25)
+Y = X[:, 0] + X[:, 1] - X[:, 2] + 0.3 * RNG.standard_normal(70) > 0
+SCALES = RNG.uniform(0.5, 3.0, 9)
+
+KERNELS = [
+    kernels.Linear(),
+    kernels.Polynomial(2, 0.5),
+    kernels.RBF(1.7),
+    kernels.RBF(SCALES),
+    0.5 * kernels.Linear() + kernels.RBF(2.0) * kernels.Polynomial(2) + 2,
+    kernels.normalize(kernels.Polynomial(3) + kernels.RBF(1.0)),
+]
+DENSE_ONLY = [
+    None,
+    "precomputed",
+    kernels.Laplacian(),
+    kernels.Matern(),
+    kernels.RationalQuadratic(),
+    kernels.Linear() + kernels.Matern(),
+    kernels.normalize(kernels.Laplacian()),
+    gp.RBF(),
+    kernels.Linear() * gp.RBF(),
+    lambda a, b: a @ b.T,
+]
+FORMATS = [sparse.csr_matrix, sparse.csr_array, sparse.csc_array, sparse.coo_matrix]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_values_and_derivatives(kernel, form):
+    a, b = form(X), form(NEW)
+    expected = kernel(X, NEW)
+    for left, right in [(a, b), (a, NEW), (X, b)]:
+        np.testing.assert_allclose(kernel(left, right), expected, rtol=1e-11, atol=1e-13)
+    gram = kernel(a)
+    assert type(gram) is np.ndarray
+    np.testing.assert_array_equal(gram, gram.T)
+    np.testing.assert_allclose(gram, kernel(X), rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(kernel.diag(a), kernel.diag(X), rtol=1e-13)
+    for one, other in zip(kernel.parameters(a), kernel.parameters(X), strict=True):
+        assert one.name == other.name
+        assert one.start == pytest.approx(other.start, rel=1e-12)
+    slopes, others = kernel.derivatives(a, gram), kernel.derivatives(X, gram)
+    assert set(slopes) == set(others)
+    for name in slopes:
+        np.testing.assert_allclose(slopes[name], others[name], rtol=1e-9, atol=1e-12)
+    filled = kernels.gram_matrix(a.tocsr(), kernel, dtype=np.float64)
+    np.testing.assert_allclose(filled, gram, rtol=1e-13)
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6, 1e10])
+def test_far_from_the_origin(offset):
+    """Where inner products have lost the digits that tell close rows apart."""
+    shift = np.where(np.arange(9) == 3, offset, 0.0)
+    far, new = X + shift, NEW + shift
+    for kernel in (kernels.RBF(1.7), kernels.RBF(SCALES)):
+        expected = kernel(far, new)
+        assert expected.max() > 0.1
+        a, b = sparse.csr_array(far), sparse.csr_array(new)
+        for left, right in [(a, b), (far, b), (a, new)]:
+            np.testing.assert_allclose(kernel(left, right), expected, rtol=1e-8, atol=1e-15)
+        gram = kernel(a)
+        np.testing.assert_array_equal(gram, gram.T)
+        np.testing.assert_allclose(gram, kernel(far), rtol=1e-8, atol=1e-15)
+
+
+def test_the_scale_of_sparse_inputs():
+    for scale in (2.0**-600, 1.0, 2.0**520):
+        assert kernels.scale_of(sparse.csr_array(scale * X)) == pytest.approx(
+            kernels.scale_of(scale * X), rel=1e-12
+        )
+    assert kernels.scale_of(sparse.csr_array((3, 2))) == kernels.scale_of(np.zeros((3, 2)))
+    full = np.full((3, 2), 7.0)
+    assert kernels.scale_of(sparse.csr_array(full)) == kernels.scale_of(full)
+
+
+@pytest.mark.parametrize(
+    "kernel", ["linear", "rbf", "poly", kernels.RBF(), kernels.Linear() + kernels.RBF()], ids=str
+)
+def test_the_classifier(kernel):
+    """With the search by evidence, and all that a fitted model can be asked."""
+    dense = BayesPointClassifier(kernel, random_state=0).fit(X, Y)
+    model = BayesPointClassifier(kernel, random_state=0).fit(sparse.csr_array(X), Y)
+    assert sparse.issparse(model.X_fit_)
+    assert model.X_fit_.format == "csr"
+    assert model.n_features_in_ == 9
+    assert model.tuning_.log_evidence == pytest.approx(dense.tuning_.log_evidence, abs=1e-6)
+    again = pickle.loads(pickle.dumps(model))
+    for form in (sparse.csr_matrix, sparse.coo_array, sparse.lil_matrix, np.asarray):
+        points = form(NEW)
+        np.testing.assert_array_equal(model.predict(points), dense.predict(NEW))
+        for one in (model, again):
+            np.testing.assert_allclose(
+                one.predict_proba(points), dense.predict_proba(NEW), rtol=1e-5, atol=1e-8
+            )
+    np.testing.assert_allclose(
+        dense.decision_function(sparse.csc_matrix(NEW)), dense.decision_function(NEW), rtol=1e-8
+    )
+    points = sparse.csr_matrix(NEW)
+    for question in (
+        lambda one, x: one.predict(x, method="vote"),
+        lambda one, x: one.reject(x, cost=0.2),
+        lambda one, x: one.suggest_query(x, 3),
+        lambda one, x: one.bayes_point(x).round(4),
+        lambda one, x: one.sample_functions(x, random_state=0).round(3),
+    ):
+        np.testing.assert_allclose(
+            question(model, points), question(dense, NEW), rtol=1e-3, atol=2e-3
+        )
+    values = [
+        one.log_labeling_probability(x, Y[:3], random_state=0).value
+        for one, x in ((model, points[:3]), (dense, NEW[:3]), (dense, points[:3]))
+    ]
+    np.testing.assert_allclose(values, values[0], atol=0.3)
+
+
+@pytest.mark.parametrize("kernel", ["linear", kernels.RBF(2.0) * kernels.Linear() + 1], ids=str)
+@pytest.mark.parametrize("classifier", [MaxMarginClassifier, KernelPerceptron])
+def test_the_other_machines(classifier, kernel):
+    dense = classifier(kernel, softness=1.0).fit(X, Y)
+    model = classifier(kernel, softness=1.0).fit(sparse.csc_matrix(X), Y)
+    assert model.X_fit_.format == "csr"
+    np.testing.assert_allclose(
+        model.decision_function(sparse.csr_array(NEW)), dense.decision_function(NEW), rtol=1e-6
+    )
+    bounds = [one.risk_bounds(delta=0.05, random_state=0) for one in (model, dense)]
+    assert [row.name for row in bounds[0].rows] == [row.name for row in bounds[1].rows]
+
+
+def test_duplicate_entries_are_summed_and_the_given_matrix_is_left_alone():
+    given = sparse.csr_matrix(
+        (np.array([1.0, 2.0, 3.0, 1.0]), np.array([1, 0, 0, 1]), np.array([0, 3, 4])), shape=(2, 2)
+    )
+    plain = np.array([[5.0, 1.0], [0.0, 1.0]])
+    np.testing.assert_array_equal(given.toarray(), plain)
+    model = BayesPointClassifier("rbf", softness=0.1, optimizer=None, random_state=0)
+    z = model.fit(given, [0, 1]).decision_function(given)
+    assert given.nnz == 4
+    np.testing.assert_allclose(z, model.fit(plain, [0, 1]).decision_function(plain), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", DENSE_ONLY, ids=str)
+def test_other_kernels_refuse(kernel):
+    message = r"X must be a dense array for .*; got a sparse csr_array: convert it with .toarray"
+    model = BayesPointClassifier(kernel, softness=1.0, random_state=0)
+    assert not model.__sklearn_tags__().input_tags.sparse
+    with pytest.raises(TypeError, match=message):
+        model.fit(sparse.csr_array(X), Y)
+    if kernel is not None:
+        with pytest.raises(TypeError, match=message):
+            MaxMarginClassifier(kernel).fit(sparse.csr_array(X), Y)
+    if kernel != "precomputed":
+        model.fit(X, Y)
+        with pytest.raises(TypeError, match=message):
+            model.predict(sparse.csr_array(NEW))
+
+
+class Overlap:
+    """A kernel of somebody else's, of sparse rows alone."""
+
+    accepts_sparse = True
+
+    def __call__(self, a, b):
+        return (a.minimum(0) @ b.minimum(0).T + a.maximum(0) @ b.maximum(0).T).toarray()
+
+
+def test_a_callable_may_say_that_it_takes_sparse_inputs():
+    given = {"softness": 1.0, "optimizer": None, "random_state": 0}
+    model = BayesPointClassifier(kernels.Linear() + Overlap(), **given).fit(sparse.csr_matrix(X), Y)
+
+    def dense(a, b):
+        return np.minimum(a, 0) @ np.minimum(b, 0).T + np.maximum(a, 0) @ np.maximum(b, 0).T
+
+    expected = BayesPointClassifier(kernels.Linear() + dense, **given).fit(X, Y)
+    np.testing.assert_allclose(
+        model.predict_proba(sparse.csr_matrix(NEW)), expected.predict_proba(NEW), rtol=1e-6
+    )
+    with pytest.raises(TypeError, match=r"the value of kernel\(X, Y\) must be a dense array"):
+        kernels.evaluate(lambda a, b: a @ b.T, sparse.csr_matrix(X))
+
+
+def test_tags_and_what_stays_dense():
+    for kernel in ("linear", "rbf", "poly", *KERNELS, kernels.Constant()):
+        for classifier in (BayesPointClassifier, MaxMarginClassifier, KernelPerceptron):
+            assert classifier(kernel).__sklearn_tags__().input_tags.sparse
+    for model in (Perceptron(), HingeClassifier()):
+        assert not model.__sklearn_tags__().input_tags.sparse
+        with pytest.raises(TypeError, match="Sparse data was passed"):
+            model.fit(sparse.csr_array(X), Y)
+
+
+@pytest.mark.parametrize(
+    "kernel", [kernels.Linear(), kernels.Polynomial(), 2.0 * kernels.RBF(3.0) + 1], ids=repr
+)
+def test_the_inputs_are_never_dense(kernel):
+    """A dense copy of these would take 1.6 GB."""
+    d = 2_000_000
+    rng = np.random.default_rng(1)
+    places = np.repeat(np.arange(100), 20), rng.integers(d, size=2000)
+    wide = sparse.csr_array((rng.standard_normal(2000), places), shape=(100, d))
+    y = np.resize([0, 1], 100)
+    given = {"softness": 0.1, "optimizer": None, "random_state": 0}
+    tracemalloc.start()
+    BayesPointClassifier(kernel, random_state=0).fit(wide, y)
+    probability = BayesPointClassifier(kernel, **given).fit(wide, y).predict_proba(wide)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 8 * d  # the like of eight rows: the transpose has a pointer for each feature
+    narrow = wide[:, np.unique(places[1])].toarray()
+    expected = BayesPointClassifier(kernel, **given).fit(narrow, y).predict_proba(narrow)
+    np.testing.assert_allclose(probability, expected, rtol=1e-6)
+
+
+def test_text_in_a_pipeline():
+    rng = np.random.default_rng(0)
+    words = np.array(["ball", "wall", "plane", "point", "mean", "cone", "edge", "path"])
+    y = np.resize(["short", "long"], 80)
+    texts = [
+        " ".join(rng.choice(words, 12, p=np.roll([0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.05, 0.05], k)))
+        for k in np.where(y == "short", 0, 3)
+    ]
+    model = make_pipeline(TfidfVectorizer(), BayesPointClassifier("linear", random_state=0))
+    assert cross_val_score(model, texts, y, cv=3).mean() > 0.8
+    search = GridSearchCV(
+        model, {"bayespointclassifier__kernel": ["linear", "rbf"]}, cv=3, scoring="neg_log_loss"
+    ).fit(texts, y)
+    assert search.best_estimator_[-1].X_fit_.shape == (80, 8)
+    assert search.best_score_ > -0.6
