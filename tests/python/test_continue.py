@@ -99,12 +99,13 @@ def test_rows_on_demand_and_near_walls():
 
 def test_the_longer_path_is_the_better_center():
     one = space()
-    exact = one.sample(tol=0.001, average="conditional", random_state=SEED + 1).center
+    exact = one.sample(tol=0.004, average="conditional", random_state=SEED + 1).center
     start = one.sample(length=20.0, random_state=SEED)
-    end = one.sample(length=4000.0, continue_from=start)
-    error = np.sqrt((exact - end.center) @ one.margins(exact - end.center).__mul__(one.y))
+    end = one.sample(length=1500.0, continue_from=start)
+    gap = exact - end.center
+    error = np.sqrt(gap @ (one.margins(gap) * one.y))
     assert end.center_error < start.center_error / 4
-    assert error < 5 * end.center_error
+    assert error < 5 * np.hypot(end.center_error, 0.004)
 
 
 def test_a_state_is_small_and_of_arrays_and_plain_values():
@@ -224,7 +225,7 @@ def broken_off(one, path, *, after=2, **settings):
 def test_broken_off_and_taken_up(tmp_path, settings):
     """Every kind of run, from states in its middle."""
     one, path = space(), tmp_path / "run.npz"
-    settings = settings | {"max_bounces": 60_000}
+    settings = settings | {"max_bounces": 15_000 if "scatterer" in settings else 60_000}
     whole = one.sample(**settings)
     same(whole, one.sample(checkpoint=tmp_path / "other.npz", every=0.0, n_jobs=2, **settings))
     broken_off(one, path, **settings)
@@ -314,7 +315,7 @@ def test_files_of_other_runs(tmp_path, change):
         (lambda: VersionSpace(nudged(), space().y, softness=0.1), "the Gram matrix differs"),
         (
             lambda: VersionSpace(space().gram.astype(np.float32), space().y, softness=0.1),
-            "the Gram matrix differs",
+            "the diagonal of the Gram matrix differs",
         ),
     ],
 )

@@ -32,6 +32,15 @@ def data(n_classes=2, n=90, seed=0):
     )
 
 
+def separable(n=90, d=4):
+    """Examples that a plane separates, on a singular matrix: a point inside has to be found."""
+    X = np.random.default_rng([SEED, d]).standard_normal((n, d))
+    return X, (X[:, 0] + 0.5 * X[:, 1] > 0.2).astype(int)
+
+
+PLANE = {"kernel": kernels.Linear(), "softness": 0.0, "tol": 0.3}
+
+
 def model(**settings):
     given = {"kernel": "rbf", "softness": 0.1, "optimizer": None, "random_state": SEED}
     return BayesPointClassifier(**given | settings)
@@ -74,8 +83,8 @@ def test_in_how_many_steps_does_not_matter(n_classes, settings):
 @pytest.mark.parametrize("settings", [{}, {"softness": 0.01, "dynamics": "flipper"}])
 def test_to_a_smaller_tolerance_is_a_fit_with_it(settings):
     X, y = data()
-    refined = model(tol=0.2, **settings).fit(X, y).refine(tol=0.02)
-    same(refined, model(tol=0.02, **settings).fit(X, y), X)
+    refined = model(tol=0.2, **settings).fit(X, y).refine(tol=0.03)
+    same(refined, model(tol=0.03, **settings).fit(X, y), X)
     # What is reached is reached.
     before = refined.dual_coef_
     assert np.array_equal(refined.refine(tol=0.1).dual_coef_, before)
@@ -83,19 +92,15 @@ def test_to_a_smaller_tolerance_is_a_fit_with_it(settings):
 
 def test_refining_gets_nearer():
     X, y = data()
-    settings = {"softness": 0.001, "dynamics": "geodesic", "tol": 0.3}
-    exact = model(**settings | {"tol": 0.002, "random_state": SEED + 1}).fit(X, y)
+    settings = {"kernel": kernels.RBF(2.0), "tol": 0.2}
+    exact = model(**settings | {"tol": 0.006, "random_state": SEED + 1}).fit(X, y)
     fitted = model(**settings).fit(X, y)
-    refined = copy.deepcopy(fitted).refine(50 * fitted.billiard_.length)
-
-    def distance(a):
-        gap = (a.dual_coef_ - exact.dual_coef_)[0]
-        one = VersionSpace(a.kernel_(X), 2 * y - 1, softness=0.001, offset=1.0)
-        return np.sqrt(gap @ (one.margins(gap) * one.y))
-
+    refined = copy.deepcopy(fitted).refine(20 * fitted.billiard_.length)
+    one = VersionSpace(kernels.RBF(2.0)(X), 2 * y - 1, softness=0.1, offset=1.0)
+    gap = (refined.dual_coef_ - exact.dual_coef_)[0]
     error = refined.billiard_.center_error
-    assert error < fitted.billiard_.center_error
-    assert distance(refined) < 5 * error + 0.01
+    assert error < fitted.billiard_.center_error / 2
+    assert np.sqrt(gap @ (one.margins(gap) * one.y)) < 5 * np.hypot(error, 0.006)
 
 
 def test_after_a_search_the_setting_stays():
@@ -170,19 +175,18 @@ def test_more_examples_have_the_law_of_all(n_classes):
 
 
 def test_balls_start_at_the_old_center_where_it_is_inside():
-    X, y = data(seed=3)
-    settings = {"kernel": kernels.RBF(2.0), "softness": 1e-9, "tol": 0.3}
-    fitted = model(**settings).fit(X[:60], y[:60])
+    X, y = separable()
+    fitted = model(**PLANE).fit(X[:30], y[:30])
     assert set(fitted.billiard_.start) <= {"light_trap", "max_margin"}
-    kind = fitted.predict(X[60:]) == y[60:]
-    right, wrong = np.flatnonzero(kind) + 60, np.flatnonzero(~kind) + 60
+    kind = fitted.predict(X[30:]) == y[30:]
+    right, wrong = np.flatnonzero(kind) + 30, np.flatnonzero(~kind) + 30
     inside = copy.deepcopy(fitted).add_examples(X[right], y[right])
     assert set(inside.billiard_.start) == {"given"}
     assert inside.score(X[right], y[right]) == 1.0
-    x, label = (X[wrong], y[wrong]) if len(wrong) else (X[60:61], 1 - y[60:61])
-    outside = copy.deepcopy(fitted).add_examples(x, label)
+    assert len(wrong) > 0, "another seed would do"
+    outside = copy.deepcopy(fitted).add_examples(X[wrong], y[wrong])
     assert set(outside.billiard_.start) <= {"light_trap", "max_margin"}
-    assert outside.score(x, label) == 1.0
+    assert outside.score(X[wrong], y[wrong]) == 1.0
 
 
 def test_labels_are_those_of_the_fit():
@@ -247,50 +251,54 @@ def test_the_same_again_goes_on():
     cold = model().fit(X, y)
     same(warm, cold, X)
     same(warm.fit(X, y), cold, X)
-    same(warm.set_params(tol=0.01, random_state=77).fit(X, y), model(tol=0.01).fit(X, y), X)
+    same(warm.set_params(tol=0.02, random_state=77).fit(X, y), model(tol=0.02).fit(X, y), X)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"softness": 1e-8},
-        {"kernel": kernels.RBF(2.01)},
+        {"kernel": 1.0001 * kernels.Linear()},
         {"n_draws": 50},
+        {"n_trajectories": 3},
         {"refresh": "pair"},
-        {"fit_intercept": False},
         {"label_noise": 0.01},
     ],
     ids=lambda change: next(iter(change)),
 )
 def test_other_settings_start_at_the_old_center(change):
-    X, y = data(seed=3)
-    warm = model(warm_start=True, kernel=kernels.RBF(2.0), softness=1e-9, tol=0.3).fit(X, y)
+    X, y = separable()
+    warm = model(**PLANE, warm_start=True).fit(X, y)
     old = warm.billiard_
     new = warm.set_params(**change).fit(X, y).billiard_
     assert set(old.start) <= {"light_trap", "max_margin"}
     assert set(new.start) == {"given"}
     assert new.settled > 0
+    # The settings of the run that was are no reason to go on with it.
+    assert new.draws.shape[:2] == (warm.n_trajectories, warm.n_draws)
 
 
 def test_more_rows_start_at_the_old_center_and_others_do_not():
-    X, y = data(seed=3)
-    settings = {"warm_start": True, "kernel": kernels.RBF(2.0), "softness": 1e-9, "tol": 0.3}
-    fitted = model(**settings).fit(X[:60], y[:60])
+    X, y = separable()
+    fitted = model(**PLANE, warm_start=True).fit(X[:60], y[:60])
     right = np.flatnonzero(fitted.predict(X[60:]) == y[60:]) + 60
     rows = np.r_[:60, right]
     more = copy.deepcopy(fitted).fit(X[rows], y[rows])
     assert set(more.billiard_.start) == {"given"}
-    for rows in (np.r_[1:60], np.r_[59:-1:-1, 60:70], np.r_[:50]):
+    for rows in (np.r_[1:60], np.r_[np.arange(60)[::-1], 60:70], np.r_[:50]):
         other = copy.deepcopy(fitted).fit(X[rows], y[rows])
         assert set(other.billiard_.start) <= {"light_trap", "max_margin"}
 
 
 def test_matrices_start_but_do_not_go_on():
-    X, y = data(seed=3)
-    gram = kernels.RBF(2.0)(X)
-    settings = {"warm_start": True, "kernel": "precomputed", "softness": 1e-9, "tol": 0.3}
-    fitted = model(**settings).fit(gram, y)
-    assert set(fitted.fit(gram, y).billiard_.start) == {"given"}
+    X, y = separable()
+    fitted = model(**PLANE | {"kernel": "precomputed"}, warm_start=True).fit(X @ X.T, y)
+    assert set(fitted.fit(X @ X.T, y).billiard_.start) == {"given"}
+
+
+def test_where_no_point_is_looked_for_balls_start_about_the_center():
+    X, y = data()
+    warm = model(warm_start=True).fit(X, y).set_params(softness=0.2).fit(X, y)
+    assert set(warm.billiard_.start) == {"typical"}
 
 
 def test_other_classes_begin_anew():
