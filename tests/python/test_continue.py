@@ -490,6 +490,7 @@ KILLED = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_killed_again_and_again(tmp_path):
     """SIGKILL at random moments, most of them while a file is written."""
