@@ -26,6 +26,7 @@ use crate::dot;
 use crate::error::{Error, Result};
 use crate::factor::{Draw, Isotropic};
 use crate::mirror::Mirror;
+use crate::state::{Loader, Saver, foreign};
 use crate::version_space::VersionSpace;
 
 /// Products with the inverse that find its largest eigenvalue, relative to its diagonal, well enough.
@@ -254,6 +255,27 @@ impl<'a> Densities<'a> {
             *sum += wall_density(label, [*f, *c, *q], length, self.mirror);
         }
         self.looks += 1.0;
+    }
+
+    pub(crate) fn save(&self, saver: &mut Saver) {
+        saver.rng(&self.rng);
+        saver.all(&self.sum);
+        saver.all(&[self.looks, self.spacing]);
+    }
+
+    pub(crate) fn load(
+        smoother: Arc<Smoother<'a>>,
+        mirror: Mirror,
+        loader: &mut Loader<'_>,
+    ) -> Result<Self> {
+        let mut densities = Self::new(smoother, mirror, loader.rng()?);
+        densities.sum = loader.finite(densities.sum.len())?;
+        let rest = loader.finite(2)?;
+        (densities.looks, densities.spacing) = (rest[0], rest[1]);
+        if densities.spacing.is_nan() || densities.spacing <= 0.0 {
+            return Err(foreign(format!("one with looks {} radians apart", densities.spacing)));
+        }
+        Ok(densities)
     }
 
     /// Takes out the integral of r along `length` radians, for unit vectors, since the last call.

@@ -191,6 +191,10 @@ impl Factor {
         Ok(())
     }
 
+    pub(crate) fn examples(&self) -> usize {
+        self.lengths.len()
+    }
+
     /// Numerical rank: the dimension of the span.
     pub fn rank(&self) -> usize {
         self.pivots.len()

@@ -1,7 +1,9 @@
 //! Draws: positions at equal spacing along the path.
 
 use crate::ball::Ball;
+use crate::error::Result;
 use crate::gram::Gram;
+use crate::state::{Loader, Saver, foreign};
 
 /// Keeps dual coefficients, and plane coordinates at a few watched planes, at equal spacing along the path.
 #[derive(Clone, Debug)]
@@ -57,6 +59,40 @@ impl Recorder {
         draws.drain(..skip * m);
         functionals.drain(..skip * self.watched.len());
         (draws, functionals)
+    }
+
+    pub(crate) fn save(&self, saver: &mut Saver) {
+        saver.number(self.spacing);
+        saver.word(self.next);
+    }
+
+    /// A record that goes on with these draws and their functionals, `path` radians from its beginning.
+    pub(crate) fn load(
+        watched: &[usize],
+        gram: &Gram<'_>,
+        draws: &[f64],
+        functionals: &[f64],
+        path: f64,
+        loader: &mut Loader<'_>,
+    ) -> Result<Self> {
+        let (spacing, next) = (loader.number()?, loader.word()?);
+        // The next is still ahead: otherwise all between would be made up for.
+        if !(spacing > 0.0 && spacing.is_finite() && (next as f64 + 0.5) * spacing > path) {
+            let got =
+                format!("one with draws {spacing} radians apart, the next being number {next}");
+            return Err(foreign(got));
+        }
+        let finite = |x: &[f64]| x.iter().all(|x| x.is_finite());
+        if !(finite(draws) && finite(functionals)) {
+            return Err(foreign("one with draws that are not finite"));
+        }
+        let (draws, functionals) = (draws.to_vec(), functionals.to_vec());
+        Ok(Self { next, draws, functionals, ..Self::new(spacing, watched, 0, gram) })
+    }
+
+    /// Draws and functionals of the positions up to the `n`-th.
+    pub(crate) fn first(&self, n: usize, m: usize) -> (&[f64], &[f64]) {
+        (&self.draws[..n * m], &self.functionals[..n * self.watched.len()])
     }
 
     /// Records all positions due on a flight of `flight` radians that starts at `path`.

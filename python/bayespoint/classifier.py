@@ -25,6 +25,7 @@ from bayespoint import (
 )
 from bayespoint._decisions import DecisionsMixin
 from bayespoint._progress import CallbackSupportMixin, Progress, with_callbacks
+from bayespoint._refine import GoesOn, RefineMixin
 from bayespoint._risk import RiskMixin
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.results import BilliardResult
@@ -40,6 +41,7 @@ __all__ = ["BayesPointClassifier"]
 class BayesPointClassifier(
     CallbackSupportMixin,  # type: ignore[misc]
     DecisionsMixin,
+    RefineMixin,
     RiskMixin,
     ClassifierWeightingMixin,
     ClassifierMixin,  # type: ignore[misc]
@@ -117,6 +119,12 @@ class BayesPointClassifier(
         1: a line on standard error for what is done: the search by evidence, each billiard. 2:
         bars for what goes on, too. 3: a line for each setting tried, too. Progress is also told to
         callbacks of scikit-learn: see Notes.
+    warm_start : bool, default=False
+        Fit from what was learned before, if the first examples are those of the last fit. To the
+        same examples, with the same settings but for `tol`, the billiard goes on where it ended;
+        after other changes balls start at the old center where it is inside version space. The
+        law is that of the new examples and settings in any case. See also `refine` and
+        `add_examples`.
 
     Attributes
     ----------
@@ -242,6 +250,7 @@ class BayesPointClassifier(
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.kernel = kernel
         self.fit_intercept = fit_intercept
@@ -258,6 +267,7 @@ class BayesPointClassifier(
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -306,6 +316,7 @@ class BayesPointClassifier(
             random_state=self.random_state,
             verbose=self.verbose,
         )
+        before = self._before() if _validation.boolean("warm_start", self.warm_start) else None
         inputs, y = _inputs.training(self, self.kernel, X, y)
         self.classes_, index = _inputs.encode(y)
         if len(self.classes_) > 2 and np.ndim(self.label_noise):
@@ -332,21 +343,36 @@ class BayesPointClassifier(
                 report=report,
             )
         progress.found_setting(self.tuning_)
-        with _blas.threads_for(len(index)):
-            self._fit(inputs, index, labels, weights, settings, progress)
+        goes_on = None
+        if before is not None:
+            goes_on = before.goes_on(self.classes_, index, inputs, self.kernel_)
+        self._learn(inputs, index, weights, settings, goes_on, progress)
         progress.done()
         return self
 
-    def _fit(
+    def _learn(
         self,
         inputs: Any,
         index: NDArray[np.intp],
-        labels: Labels,
         weights: Floats,
         settings: _settings.FitSettings,
+        goes_on: GoesOn | None,
         progress: Progress,
     ) -> None:
-        """Play the billiards of a kernel that is settled, and calibrate."""
+        """Play with kernel, softness and label noise as they are, and keep what predicts."""
+        with _blas.threads_for(len(index)):
+            self._learn_at_rest(inputs, index, weights, settings, goes_on, progress)
+
+    def _learn_at_rest(
+        self,
+        inputs: Any,
+        index: NDArray[np.intp],
+        weights: Floats,
+        settings: _settings.FitSettings,
+        goes_on: GoesOn | None,
+        progress: Progress,
+    ) -> None:
+        labels = self._labels(index)
         softness = _validation.softness(self.softness_ / weights, len(index))
         gram, own = kernels.training_gram(self.kernel_, inputs, settings.offset, softness)
         self.X_fit_ = None if isinstance(self.kernel_, str) else inputs.copy()
@@ -362,7 +388,7 @@ class BayesPointClassifier(
                 inverse = factor, factor.inverse_diagonal()
             else:  # made anew, in the place of the matrix, when that is not needed any more
                 del factor
-        self._play(gram, labels, softness, settings, inverse, progress)
+        self._play(gram, labels, softness, settings, inverse, goes_on, progress)
         calibrate = settings.calibrate
         if calibrate is None:
             calibrate = self.tuning_ is not None
@@ -436,6 +462,7 @@ class BayesPointClassifier(
         softness: Floats,
         settings: _settings.FitSettings,
         inverse: tuple[predictive.Factor, Floats] | None,
+        goes_on: GoesOn | None,
         progress: Progress,
     ) -> None:
         """Play the billiard of each binary problem and keep what it found."""
@@ -447,21 +474,24 @@ class BayesPointClassifier(
         transparency = (second / (1 - first), first / (1 - second))
         results = []
         runs = zip(problems, self._problem_names(), seeds.tolist(), strict=True)
-        for labels, name, seed in runs:
+        for k, (labels, name, seed) in enumerate(runs):
             space = VersionSpace._over(
                 gram, labels, softness=softness, offset=settings.offset, inverse=inverse
             )
+            asked = {
+                "n_trajectories": self.n_trajectories,
+                "n_draws": self.n_draws,
+                "tol": tol,
+                "dynamics": self.dynamics,
+                "transparency": transparency,
+                "refresh": self.refresh,
+                "average": "conditional" if inverse else _settings.AVERAGES[self.dynamics][0],
+                "random_state": seed,
+            }
             with progress.billiard(tol) as report:
                 result = space.sample(
-                    n_trajectories=self.n_trajectories,
-                    n_draws=self.n_draws,
-                    tol=tol,
-                    dynamics=self.dynamics,
-                    transparency=transparency,
-                    refresh=self.refresh,
-                    average="conditional" if inverse else _settings.AVERAGES[self.dynamics][0],
+                    **(asked if goes_on is None else goes_on(k, space, asked)),
                     n_jobs=self.n_jobs,
-                    random_state=seed,
                     callback=report,
                 )
             progress.found_center(name, result, tol)

@@ -12,6 +12,7 @@ use crate::average::RunningCenter;
 use crate::ball::Ball;
 use crate::control::Control;
 use crate::error::Result;
+use crate::state::{Loader, Saver};
 use crate::version_space::VersionSpace;
 
 pub use chord::Chord;
@@ -49,6 +50,19 @@ pub enum Motion {
 }
 
 impl Motion {
+    /// A number for its kind, with what it cannot be changed in on the way.
+    pub(crate) fn code(&self) -> u64 {
+        match self {
+            Self::Geodesic => 0,
+            Self::Scattered { cosine, scatterer } => {
+                1 + u64::from(*cosine) + 2 * u64::from(scatterer.is_some())
+            }
+            Self::Chord { .. } => 5,
+            Self::Flipper { points: Points::Midpoints, .. } => 6,
+            Self::Flipper { points: Points::Bounces, .. } => 7,
+        }
+    }
+
     /// True for the straight flights of the papers, which keep a center of their own.
     pub fn is_straight(&self) -> bool {
         matches!(self, Self::Chord { .. } | Self::Flipper { .. })
@@ -138,4 +152,16 @@ pub trait Dynamics: Clone + Send + Sync {
 
     /// Forgets the running center.
     fn reset(&mut self) {}
+
+    /// Writes down what it knows of the flight and of its center.
+    fn save(&self, _saver: &mut Saver) {}
+
+    /// Reads that, in the place of what a new one knows.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Invalid`] for what [`Dynamics::save`] would not write.
+    fn load(&mut self, _loader: &mut Loader<'_>) -> Result<()> {
+        Ok(())
+    }
 }

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -11,38 +11,85 @@ use pyo3::types::PyDict;
 
 use crate::control::Control;
 use crate::error::Result;
+use crate::state::State;
 
-/// Between two looks for a signal; the callback is called at every second one.
+/// Between two looks for a signal; the callback is called half as often.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Runs `work` on a thread of its own, detached from the interpreter, while the calling thread listens for signals and
-/// calls `callback` with the progress. What either raises stops the work and is raised once it has stopped.
+/// What the calling thread hears of.
+enum News {
+    Over,
+    State(State),
+}
+
+/// Takes a state of the run to Python.
+type Keep<'a> = dyn Fn(Python<'_>, State) -> PyResult<()> + Send + Sync + 'a;
+
+/// Who keeps states of the run, and how often.
+pub(super) struct Keeping<'a> {
+    pub every: Duration,
+    pub keep: &'a Keep<'a>,
+}
+
+/// Runs `work` on a thread of its own, detached from the interpreter, while the calling thread listens for signals,
+/// calls `callback` with the progress, and now and then has a state of the run kept. What any of them raises stops the work and
+/// is raised once it has stopped.
 pub(super) fn interruptible<R: Send>(
     py: Python<'_>,
     callback: Option<&Bound<'_, PyAny>>,
+    keeping: Option<&Keeping<'_>>,
     work: impl FnOnce(&Control) -> Result<R> + Send,
 ) -> PyResult<R> {
-    let control = Control::new();
+    let (done, news) = channel();
+    let control = match keeping {
+        Some(_) => {
+            let to_caller = done.clone();
+            Control::new().kept_by(move |state| {
+                // The listener may have gone after a signal: nobody keeps it then.
+                let _ = to_caller.send(News::State(state));
+            })
+        }
+        None => Control::new(),
+    };
     let callback = callback.map(|callback| callback.clone().unbind());
-    py.detach(|| {
+    py.detach(move || {
         std::thread::scope(|scope| {
-            let (done, finished) = channel();
             let control = &control;
             let worker = scope.spawn(move || {
                 let result = catch_unwind(AssertUnwindSafe(|| work(control)));
                 // The listener may have gone after a signal: nobody waits then.
-                let _ = done.send(());
+                let _ = done.send(News::Over);
                 result
             });
             let mut raised = None;
-            for tick in 1u64.. {
-                if finished.recv_timeout(TICK) != Err(RecvTimeoutError::Timeout) {
-                    break;
+            // When to ask for the next state, unless one was asked for.
+            let later = || keeping.map(|keeping| Instant::now() + keeping.every);
+            let mut next = later();
+            let mut report_at = Instant::now() + 2 * TICK;
+            loop {
+                let wait = next
+                    .map_or(TICK, |time| TICK.min(time.saturating_duration_since(Instant::now())));
+                let state = match news.recv_timeout(wait) {
+                    Ok(News::State(state)) => Some(state),
+                    Err(RecvTimeoutError::Timeout) => None,
+                    Ok(News::Over) | Err(RecvTimeoutError::Disconnected) => break,
+                };
+                let now = Instant::now();
+                if next.is_some_and(|time| now >= time) {
+                    control.ask_for_state();
+                    next = None;
                 }
                 let heard = Python::attach(|py| {
                     py.check_signals()?;
+                    if let (Some(state), Some(keeping)) = (state, keeping) {
+                        (keeping.keep)(py, state)?;
+                        next = later();
+                    }
                     match &callback {
-                        Some(callback) if tick % 2 == 0 => report(py, callback, control),
+                        Some(callback) if now >= report_at => {
+                            report_at = now + 2 * TICK;
+                            report(py, callback, control)
+                        }
                         _ => Ok(()),
                     }
                 });

@@ -4,8 +4,11 @@ mod arrays;
 mod call;
 mod errors;
 mod rows;
+mod states;
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use std::time::Duration;
+
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -21,6 +24,7 @@ use crate::mirror::Mirror;
 use crate::onion::{OnionMethod, OnionSettings};
 use crate::outcome::Outcome;
 use crate::settings::{RefreshChoice, Settings};
+use crate::state::State;
 use crate::version_space::VersionSpace;
 use crate::{light_trap, max_margin, perceptron};
 
@@ -61,7 +65,7 @@ impl Space<'_> {
         callback: Option<&Bound<'_, PyAny>>,
         work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
     ) -> PyResult<R> {
-        call::interruptible(py, callback, self.on_space(work)?)
+        call::interruptible(py, callback, None, self.on_space(work)?)
     }
 
     /// The same for work on one thread.
@@ -73,7 +77,7 @@ impl Space<'_> {
     ) -> PyResult<R> {
         let work = self.on_space(work)?;
         match callback {
-            Some(_) => call::interruptible(py, callback, work),
+            Some(_) => call::interruptible(py, callback, None, work),
             None => call::interruptible_here(py, work),
         }
     }
@@ -96,7 +100,7 @@ impl Space<'_> {
 /// Samples version space; see `VersionSpace.sample`.
 #[pyfunction]
 #[pyo3(signature = (gram, labels, *, offset, softness, transparency, n_trajectories, n_draws, length, tol,
-    max_bounces, dynamics, scattering, scatterer, fits_scatterer, tau_max, weight_tol, bounce_points, refresh, refresh_rate, start, factor, inverse_diagonal, n_threads, seed, callback))]
+    max_bounces, dynamics, scattering, scatterer, fits_scatterer, tau_max, weight_tol, bounce_points, refresh, refresh_rate, start, factor, inverse_diagonal, state, checkpoint, every, n_threads, seed, callback))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
 fn run<'py>(
     py: Python<'py>,
@@ -122,6 +126,9 @@ fn run<'py>(
     start: Option<PyReadonlyArray1<'py, f64>>,
     factor: Option<PyReadonlyArray2<'py, f64>>,
     inverse_diagonal: Option<PyReadonlyArray1<'py, f64>>,
+    state: Option<states::Saved<'py>>,
+    checkpoint: Option<Py<PyAny>>,
+    every: f64,
     n_threads: usize,
     seed: u64,
     callback: Option<&Bound<'py, PyAny>>,
@@ -159,6 +166,7 @@ fn run<'py>(
         length,
         max_bounces,
         tol,
+        first_length: None,
         settle: None,
         motion,
         mirror: Mirror::new(transparency.0, transparency.1)?,
@@ -167,6 +175,8 @@ fn run<'py>(
         n_threads,
         seed,
     };
+    let state = state.map(|state| state.taken()).transpose()?;
+    let m = labels.len();
     let space = Space { gram, labels, offset, softness };
     let inverse = match (&factor, &inverse_diagonal) {
         (Some(columns), Some(diagonal)) => {
@@ -178,8 +188,19 @@ fn run<'py>(
             return Err(Error::invalid("factor", "one of the two", wanted).into());
         }
     };
-    let outcome = space
-        .call(py, callback, |space, control| gas::run_with(space, &settings, inverse, control))?;
+    let keep = checkpoint.map(|checkpoint| {
+        move |py: Python<'_>, state: State| -> PyResult<()> {
+            checkpoint.call1(py, (states::to_dict(py, state, m)?,)).map(|_| ())
+        }
+    });
+    let every = Duration::try_from_secs_f64(every)
+        .map_err(|_| Error::invalid("every", every, "seconds, at least 0"))?;
+    let keeping = keep.as_ref().map(|keep| call::Keeping { every, keep });
+    let work = space.on_space(|space, control| match &state {
+        Some(state) => gas::resume(space, &settings, inverse, state, control),
+        None => gas::run_with(space, &settings, inverse, control),
+    })?;
+    let outcome = call::interruptible(py, callback, keeping.as_ref(), work)?;
     to_dict(py, outcome, n_trajectories)
 }
 
@@ -232,6 +253,8 @@ fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyD
     dict.set_item("refresh_rate", outcome.refresh_rate)?;
     dict.set_item("drift", outcome.drift)?;
     dict.set_item("start", start)?;
+    let state = outcome.state.map(|state| states::to_dict(py, state, m)).transpose()?;
+    dict.set_item("state", state)?;
     Ok(dict)
 }
 
