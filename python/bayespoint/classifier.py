@@ -15,9 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import (
     _calibration,
+    _distributed,
     _inputs,
     _memory,
     _settings,
+    _tasks,
     _validation,
     kernels,
     predictive,
@@ -406,24 +408,38 @@ class BayesPointClassifier(
         first, second = self.label_noise_
         # P(label | the other class) over P(label | its own class), seen - and seen +.
         transparency = (second / (1 - first), first / (1 - second))
+        spaces = [
+            VersionSpace._over(
+                gram,
+                labels,
+                softness=softness,
+                offset=settings.offset,
+                inverse=inverse,
+                source=(self.kernel_, self.X_fit_),
+            )
+            for labels in problems
+        ]
+        options = {
+            "n_trajectories": self.n_trajectories,
+            "n_draws": self.n_draws,
+            "tol": _settings.tolerance(self.tol, len(gram)),
+            "dynamics": self.dynamics,
+            "transparency": transparency,
+            "refresh": self.refresh,
+            "average": "auto" if inverse is None else "conditional",
+            "n_jobs": self.n_jobs,
+        }
+        several = None
+        if len(spaces) > 1 and _distributed.active():
+            several = _tasks.samples(spaces, options, seeds.tolist())
         results = []
-        for labels, label, seed in zip(problems, names, seeds.tolist(), strict=True):
-            space = VersionSpace._over(
-                gram, labels, softness=softness, offset=settings.offset, inverse=inverse
-            )
+        for space, label, seed in zip(spaces, names, seeds.tolist(), strict=True):
             name = f"class {label}"
-            result = space.sample(
-                n_trajectories=self.n_trajectories,
-                n_draws=self.n_draws,
-                tol=_settings.tolerance(self.tol, len(gram)),
-                dynamics=self.dynamics,
-                transparency=transparency,
-                refresh=self.refresh,
-                average="auto" if inverse is None else "conditional",
-                n_jobs=self.n_jobs,
-                random_state=seed,
-                callback=_Progress(name) if settings.verbose > 1 else None,
-            )
+            if several is None:
+                callback = _Progress(name) if settings.verbose > 1 else None
+                result = space.sample(**options, random_state=seed, callback=callback)
+            else:
+                result = next(several)
             if settings.verbose:
                 print(f"{name}: {result!r}", file=sys.stderr)
             results.append(result)

@@ -116,6 +116,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
     offset: float
 
     _known_inverse: tuple[Factor, Floats] | None = None
+    _source: tuple[Any, Any] = (None, None)
 
     def __init__(
         self, gram: ArrayLike, y: ArrayLike, *, softness: ArrayLike = 0.0, offset: float = 0.0
@@ -136,13 +137,15 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         softness: Floats,
         offset: float,
         inverse: tuple[Factor, Floats] | None = None,
+        source: tuple[Any, Any] = (None, None),
     ) -> Self:
         """Return a version space over arrays that have been checked already.
 
-        `inverse` is a factor of the Gram matrix and the diagonal of its inverse, if at hand.
+        `inverse` is a factor of the Gram matrix and the diagonal of its inverse, if at hand;
+        `source` the kernel and the inputs that the matrix is of, if they are known.
         """
         space = cls.__new__(cls)
-        space._known_inverse = inverse
+        space._known_inverse, space._source = inverse, source
         space.gram, space.y, space.softness, space.offset = gram, y, softness, offset
         space.classes = np.array([-1, 1])
         return space
@@ -464,13 +467,16 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         if start is not None:
             start = self._checked_start(start, opaque=opaque)
         inverse = self._inverse() if settings.average == "conditional" else None
-        run = self._run(settings, seed, start, callback, inverse)
+        return self._result(self._run(settings, seed, start, callback, inverse), settings)
+
+    def _result(self, run: Mapping[str, Any], settings: _settings.SampleSettings) -> BilliardResult:
+        """Return the result of the engine's run, with a warning of what is wrong with it."""
         result = BilliardResult.from_run(run, settings.average)
         messages = result.complaints(settings.tol)
         if self.softness.any() and (few := too_few_pairs(result)) is not None:
             messages.append(few)
         for message in messages:
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
         return result
 
     def _inverse(self) -> tuple[Factor, Floats]:

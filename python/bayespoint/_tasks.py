@@ -1,0 +1,53 @@
+"""The binary problems of one fit as tasks for other processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bayespoint import _distributed, _settings
+from bayespoint._validation import Labels
+from bayespoint.results import BilliardResult
+from bayespoint.version_space import VersionSpace
+
+_LEFT = {
+    "length": None,
+    "max_bounces": None,
+    "scattering": "specular",
+    "scatterer": None,
+    "tau_max": None,
+    "weight_tol": None,
+    "refresh_rate": "auto",
+}
+"""Settings of a run that the classifiers leave as they are."""
+
+
+def samples(
+    spaces: Sequence[VersionSpace], options: Mapping[str, Any], seeds: Sequence[int]
+) -> Iterator[BilliardResult]:
+    """Return the results of ``space.sample(**options, random_state=seed)`` over one Gram matrix.
+
+    All have been played when this returns; the warnings of each come with its result.
+    """
+    settings = _settings.sample_settings(**_LEFT, **options)
+    first = spaces[0]
+    if not any(settings.transparency):
+        for space in spaces:
+            space._refuse_conflicts()
+    inverse = first._inverse() if settings.average == "conditional" else None
+    ground = _distributed.Ground(first.gram, first.offset, first.softness, inverse)
+    workers = _distributed.Workers(ground, *first._source, options["n_jobs"])
+    own = replace(settings, n_threads=1)  # the others have theirs
+    runs = workers.each(
+        _play, [(space.y, own, seed) for space, seed in zip(spaces, seeds, strict=True)]
+    )
+    return (space._result(run, settings) for space, run in zip(spaces, runs, strict=True))
+
+
+def _play(
+    ground: _distributed.Ground, y: Labels, settings: _settings.SampleSettings, seed: int
+) -> Mapping[str, Any]:
+    """Play the billiard of one problem, on a worker."""
+    space = VersionSpace._over(ground.gram, y, softness=ground.softness, offset=ground.offset)
+    return space._run(settings, seed, None, None, ground.inverse)
