@@ -26,6 +26,7 @@ from bayespoint import (
     tuning,
 )
 from bayespoint._decisions import DecisionsMixin
+from bayespoint._persistence import Savable
 from bayespoint._risk import RiskMixin
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.results import BilliardResult
@@ -42,6 +43,7 @@ class BayesPointClassifier(
     DecisionsMixin,
     RiskMixin,
     ClassifierWeightingMixin,
+    Savable,
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):

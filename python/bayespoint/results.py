@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from bayespoint import diagnostics
+from bayespoint._persistence import Savable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -82,7 +83,7 @@ def _as_html(title: str, rows: list[tuple[str, str]]) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BilliardResult:
+class BilliardResult(Savable):
     """The outcome of billiard trajectories in version space.
 
     ``m`` is the number of examples. A weight vector is given by its signed dual coefficients
@@ -333,7 +334,7 @@ class BilliardResult:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MaxMargin:
+class MaxMargin(Savable):
     """The weight vector with the largest smallest distance to the planes.
 
     Only where all feature vectors have the same length is that a distance on the sphere: then
@@ -407,7 +408,7 @@ class MaxMargin:
 
 
 @dataclass(frozen=True, eq=False)
-class LightTrap:
+class LightTrap(Savable):
     """The way of a ball into version space through one-way mirrors."""
 
     dual_coef: NDArray[np.float64]
@@ -436,7 +437,7 @@ class Estimate(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evidence:
+class Evidence(Savable):
     """The logarithm of the share of the sphere that gives the examples their labels.
 
     ``m`` is the number of examples. The methods ``"integration"`` and ``"annealing"`` go along a
@@ -540,7 +541,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class Search(Savable):
     """What a search found and what it tried."""
 
     kernel: Callable[..., Any] | str

@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import _validation, predictive
+from bayespoint import _inputs, _validation, predictive
+from bayespoint._persistence import Savable
 from bayespoint._validation import Floats
 from bayespoint.results import BilliardResult, _as_html, _as_text
 
@@ -32,7 +33,7 @@ _IN_A_BATCH = 10  # draws at least
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WeightedResult:
+class WeightedResult(Savable):
     """The center of mass of a density on version space, from weighted draws.
 
     ``m`` is the number of examples. A weight vector is given by its signed dual coefficients.
@@ -228,7 +229,7 @@ class WeightingMixin:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WeightedClassifier:
+class WeightedClassifier(Savable):
     """A fitted classifier under another density of the weight vectors' directions.
 
     Made by :meth:`BayesPointClassifier.reweight`. The lengths of the weight vectors keep their
@@ -251,10 +252,14 @@ class WeightedClassifier:
     """Label noise of the first and of the second class."""
 
     _posterior: predictive.Posterior
-    _checked_inputs: Callable[[ArrayLike], NDArray[Any]]
+    _estimator: Any
+    """The fitted classifier, which knows what inputs look like."""
 
     def __repr__(self) -> str:
         return f"<WeightedClassifier: {self.weighted_!r}>"
+
+    def _checked_inputs(self, X: ArrayLike) -> NDArray[Any]:
+        return _inputs.new(self._estimator, self._posterior.kernel, X)
 
     def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
         r"""Return :math:`z(x)`, the weighted predictive mean over its standard deviation.
@@ -369,9 +374,6 @@ class ClassifierWeightingMixin:
     def _posterior(self) -> predictive.Posterior:
         raise NotImplementedError
 
-    def _checked_inputs(self, X: ArrayLike) -> NDArray[Any]:
-        raise NotImplementedError
-
     def _fitted_spaces(self, question: str) -> Sequence[WeightingMixin]:
         raise NotImplementedError
 
@@ -440,5 +442,5 @@ class ClassifierWeightingMixin:
                 weights=[one.weights.ravel() for one in found],
                 calibration=np.ones(len(found)),
             ),
-            _checked_inputs=self._checked_inputs,
+            _estimator=self,
         )
