@@ -6,6 +6,7 @@ use crate::control::Control;
 use crate::dot;
 use crate::error::Result;
 use crate::gram::{Gram, Precision};
+use crate::state::{Loader, Saver};
 
 /// The dual coefficients of `∫ b dt`, without a midpoint approximation.
 ///
@@ -23,6 +24,19 @@ impl ArcIntegral {
     /// The integral of an empty path over m coordinates.
     pub(crate) fn new(m: usize) -> Self {
         Self { sum: vec![0.0; m], mark: vec![(0.0, 1.0); m] }
+    }
+
+    pub(crate) fn save(&self, saver: &mut Saver) {
+        saver.all(&self.sum);
+        for &(sin, cos) in &self.mark {
+            saver.all(&[sin, cos]);
+        }
+    }
+
+    pub(crate) fn load(m: usize, loader: &mut Loader<'_>) -> Result<Self> {
+        let sum = loader.finite(m)?;
+        let marks = loader.finite(2 * m)?;
+        Ok(Self { sum, mark: marks.chunks_exact(2).map(|mark| (mark[0], mark[1])).collect() })
     }
 
     /// Brings coordinate j up to the frame's angle. To be called before `p_j` or `q_j` changes.
@@ -233,6 +247,18 @@ pub struct RunningCenter {
 impl RunningCenter {
     pub(crate) fn new(m: usize, addition: Addition) -> Self {
         Self { addition, dual: vec![0.0; m], weight: 0.0, least_cosine: 1.0, largest_weight: 0.0 }
+    }
+
+    pub(crate) fn save(&self, saver: &mut Saver) {
+        saver.all(&self.dual);
+        saver.all(&[self.weight, self.least_cosine, self.largest_weight]);
+    }
+
+    pub(crate) fn load(&mut self, loader: &mut Loader<'_>) -> Result<()> {
+        self.dual = loader.finite(self.dual.len())?;
+        let rest = loader.finite(3)?;
+        (self.weight, self.least_cosine, self.largest_weight) = (rest[0], rest[1], rest[2]);
+        Ok(())
     }
 
     /// Dual coefficients of the unit vector, shape (m,); zeros while nothing was added.

@@ -5,6 +5,7 @@ use crate::control::Control;
 use crate::dot;
 use crate::error::Result;
 use crate::gram::{Gram, Precision};
+use crate::state::{Loader, Saver, foreign};
 
 /// The arc integral of a piece of path.
 #[derive(Clone, Debug)]
@@ -22,6 +23,33 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
+    pub(crate) fn save(&self, saver: &mut Saver) {
+        saver.all(&self.integral);
+        saver.number(self.length);
+        let plain = self.plain.as_ref();
+        let parts = [
+            self.densities.as_ref(),
+            plain.map(|[integral, _]| integral),
+            plain.map(|[_, change]| change),
+            self.field.as_ref(),
+        ];
+        for part in parts {
+            saver.flag(part.is_some());
+            saver.all(part.map_or(&[], Vec::as_slice));
+        }
+    }
+
+    pub(crate) fn load(m: usize, loader: &mut Loader<'_>) -> Result<Self> {
+        let (integral, length) = (loader.finite(m)?, loader.number()?);
+        if !(length > 0.0 && length.is_finite()) {
+            return Err(foreign(format!("one with a piece of {length} radians")));
+        }
+        let mut part = || loader.flag()?.then(|| loader.finite(m)).transpose();
+        let (densities, plain, change, field) = (part()?, part()?, part()?, part()?);
+        let plain = plain.zip(change).map(|(integral, change)| [integral, change]);
+        Ok(Self { integral, length, densities, plain, field })
+    }
+
     /// Joins two pieces of one trajectory.
     fn join(mut self, other: &Self) -> Self {
         let add = |a: &mut Vec<f64>, b: &[f64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);

@@ -26,6 +26,7 @@ use crate::dot;
 use crate::error::{Error, Result};
 use crate::factor::{Draw, Isotropic};
 use crate::mirror::Mirror;
+use crate::state::{Loader, Saver, foreign};
 use crate::version_space::VersionSpace;
 
 /// Products with the inverse that find its largest eigenvalue, relative to its diagonal, well enough.
@@ -154,9 +155,18 @@ pub(crate) struct Smoother<'a> {
 
 impl<'a> Smoother<'a> {
     pub(crate) fn new(inverse: Inverse<'a>, control: &Control) -> Result<Self> {
+        Self::with_share(inverse, inverse.share(control)?)
+    }
+
+    /// The same where the share is known.
+    pub(crate) fn with_share(inverse: Inverse<'a>, share: f64) -> Result<Self> {
         let length = ChiSquared::new(inverse.len() as f64)
             .map_err(|_| Error::invalid("factor", "no rows", "one row or more"))?;
-        Ok(Self { inverse, share: inverse.share(control)?, length })
+        Ok(Self { inverse, share, length })
+    }
+
+    pub(crate) fn share(&self) -> f64 {
+        self.share
     }
 
     /// What the plane coordinates of the integral of the position with dual coefficients c change by when it is moved to
@@ -238,6 +248,10 @@ impl<'a> Densities<'a> {
         Self { smoother, mirror, rng, sum, looks: 0.0, spacing: f64::INFINITY }
     }
 
+    pub(crate) fn shared(&self) -> Arc<Smoother<'a>> {
+        Arc::clone(&self.smoother)
+    }
+
     pub(crate) fn smoother(&self) -> &Smoother<'a> {
         &self.smoother
     }
@@ -254,6 +268,27 @@ impl<'a> Densities<'a> {
             *sum += wall_density(label, [*f, *c, *q], length, self.mirror);
         }
         self.looks += 1.0;
+    }
+
+    pub(crate) fn save(&self, saver: &mut Saver) {
+        saver.rng(&self.rng);
+        saver.all(&self.sum);
+        saver.all(&[self.looks, self.spacing]);
+    }
+
+    pub(crate) fn load(
+        smoother: Arc<Smoother<'a>>,
+        mirror: Mirror,
+        loader: &mut Loader<'_>,
+    ) -> Result<Self> {
+        let mut densities = Self::new(smoother, mirror, loader.rng()?);
+        densities.sum = loader.finite(densities.sum.len())?;
+        let rest = loader.finite(2)?;
+        (densities.looks, densities.spacing) = (rest[0], rest[1]);
+        if densities.spacing.is_nan() || densities.spacing <= 0.0 {
+            return Err(foreign(format!("one with looks {} radians apart", densities.spacing)));
+        }
+        Ok(densities)
     }
 
     /// Takes out the integral of r along `length` radians, for unit vectors, since the last call.

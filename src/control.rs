@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
+use crate::state::State;
 
 /// One relaxed flag that the workers look at, and the counters that they fill.
 ///
@@ -13,10 +14,21 @@ use crate::error::{Error, Result};
 #[derive(Debug, Default)]
 pub struct Control {
     listener: Option<Listener>,
+    keeper: Option<Keeper>,
     stop: AtomicBool,
+    pause: AtomicBool,
     bounces: AtomicU64,
     length: AtomicU64,
     center_error: AtomicU64,
+}
+
+/// Who takes states of the run.
+struct Keeper(Box<dyn Fn(State) + Send + Sync>);
+
+impl fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Keeper").finish_non_exhaustive()
+    }
 }
 
 /// What the checks ask now and then.
@@ -61,6 +73,36 @@ impl Control {
         let next = AtomicU64::new(u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
         let listener = Listener { ear: Box::new(ear), every, began: Instant::now(), next };
         Self { listener: Some(listener), ..Self::new() }
+    }
+
+    /// Gives `keeper` a state of the run whenever [`Control::ask_for_state`] asks for one, on a thread of the run, which
+    /// waits meanwhile.
+    #[must_use]
+    pub fn kept_by(mut self, keeper: impl Fn(State) + Send + Sync + 'static) -> Self {
+        self.keeper = Some(Keeper(Box::new(keeper)));
+        self
+    }
+
+    /// Asks for a state of the run, as soon as it measures. Runs that cannot be continued give none.
+    pub fn ask_for_state(&self) {
+        if self.keeper.is_some() {
+            self.pause.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the workers are to stand still for a state.
+    #[inline]
+    pub(crate) fn is_to_pause(&self) -> bool {
+        self.pause.load(Ordering::Relaxed)
+    }
+
+    /// Takes the state that was asked for, which `state` makes.
+    pub(crate) fn keep(&self, state: impl FnOnce() -> State) {
+        if self.pause.swap(false, Ordering::Relaxed)
+            && let Some(Keeper(keeper)) = &self.keeper
+        {
+            keeper(state());
+        }
     }
 
     /// Asks all workers to stop.

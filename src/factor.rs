@@ -192,6 +192,11 @@ impl Factor {
     }
 
     /// Numerical rank: the dimension of the span.
+    pub(crate) fn examples(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Numerical rank of the matrix.
     pub fn rank(&self) -> usize {
         self.pivots.len()
     }

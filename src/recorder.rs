@@ -1,7 +1,9 @@
 //! Draws: positions at equal spacing along the path.
 
 use crate::ball::Ball;
+use crate::error::Result;
 use crate::gram::Gram;
+use crate::state::{Loader, Saver, foreign};
 
 /// Keeps dual coefficients, and plane coordinates at a few watched planes, at equal spacing along the path.
 #[derive(Clone, Debug)]
@@ -52,6 +54,47 @@ impl Recorder {
         draws.drain(..skip * m);
         functionals.drain(..skip * self.watched.len());
         (draws, functionals)
+    }
+
+    pub(crate) fn save(&self, saver: &mut Saver) {
+        saver.number(self.spacing);
+        saver.word(self.next);
+    }
+
+    /// A record that goes on with these draws and their functionals.
+    pub(crate) fn load(
+        watched: &[usize],
+        gram: &Gram<'_>,
+        draws: &[f64],
+        functionals: &[f64],
+        loader: &mut Loader<'_>,
+    ) -> Result<Self> {
+        let (spacing, next) = (loader.number()?, loader.word()?);
+        if !(spacing > 0.0 && spacing.is_finite()) {
+            return Err(foreign(format!("one with draws {spacing} radians apart")));
+        }
+        let finite = |x: &[f64]| x.iter().all(|x| x.is_finite());
+        if !(finite(draws) && finite(functionals)) {
+            return Err(foreign("one with draws that are not finite"));
+        }
+        let (draws, functionals) = (draws.to_vec(), functionals.to_vec());
+        Ok(Self { next, draws, functionals, ..Self::new(spacing, watched, 0, gram) })
+    }
+
+    /// Puts what an earlier record holds before what this one does.
+    pub(crate) fn follow(&mut self, earlier: &mut Self) {
+        for (own, before) in [
+            (&mut self.draws, &mut earlier.draws),
+            (&mut self.functionals, &mut earlier.functionals),
+        ] {
+            std::mem::swap(own, before);
+            own.append(before);
+        }
+    }
+
+    /// Draws and functionals of the positions up to the `n`-th.
+    pub(crate) fn first(&self, n: usize, m: usize) -> (&[f64], &[f64]) {
+        (&self.draws[..n * m], &self.functionals[..n * self.watched.len()])
     }
 
     /// Records all positions due on a flight of `flight` radians that starts at `path`.

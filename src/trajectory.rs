@@ -14,6 +14,7 @@ use crate::layers::{LayerRange, LayerWalls, RayBeyond};
 use crate::mirror::Mirror;
 use crate::recorder::Recorder;
 use crate::refresh::Refresh;
+use crate::state::{Loader, Saver, foreign};
 use crate::version_space::VersionSpace;
 
 /// Events between two re-projections: their O(m²) work is about a fifteenth of the bounces' O(m), and on a Gram
@@ -121,10 +122,56 @@ impl Tally {
         }
     }
 
+    fn save(&self, saver: &mut Saver) {
+        saver.all(&[self.path, self.violations, self.drift]);
+        for word in [self.bounces, self.crossings, self.refreshes, self.escapes, self.scatterings] {
+            saver.word(word);
+        }
+        for &hits in &self.hits {
+            saver.word(hits);
+        }
+        saver.all(&self.impulses);
+    }
+
+    fn load(m: usize, loader: &mut Loader<'_>) -> Result<Self> {
+        let sums = loader.finite(3)?;
+        let mut word = || loader.word();
+        let [bounces, crossings, refreshes, escapes, scatterings] =
+            [word()?, word()?, word()?, word()?, word()?];
+        let hits = (0..m).map(|_| loader.word()).collect::<Result<Vec<u64>>>()?;
+        // So that their sums do not overflow.
+        let counts = [bounces, crossings, refreshes, escapes, scatterings];
+        if counts.iter().chain(&hits).any(|count| *count >> 48 > 0) {
+            return Err(foreign("one with counts that are out of range"));
+        }
+        Ok(Self {
+            path: sums[0],
+            violations: sums[1],
+            drift: sums[2],
+            bounces,
+            crossings,
+            refreshes,
+            escapes,
+            scatterings,
+            hits,
+            impulses: loader.finite(m)?,
+            layers: None,
+        })
+    }
+
     /// Bounces and crossings.
     pub fn arrivals(&self) -> u64 {
         self.bounces + self.crossings
     }
+}
+
+/// How [`Trajectory::run_pausing`] came to an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// At the goal, or with the last flight that leads up to it.
+    AtGoal,
+    /// Somewhere, because somebody wants to write down how things stand.
+    Paused,
 }
 
 /// A ball with its dynamics, mirrors, refresh and random stream.
@@ -180,6 +227,70 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             tally: Tally::new(space.len()),
             recorder: None,
         }
+    }
+
+    /// Writes down all that the path depends on but the problem, the mirrors, the dynamics and the refresh, and the number
+    /// of draws. Walls, layers and rays are not for such runs.
+    pub(crate) fn save(&self, saver: &mut Saver) {
+        saver.rng(&self.rng);
+        self.ball.save(saver);
+        self.dynamics.save(saver);
+        saver.number(self.clock);
+        saver.word(self.violated[0].into());
+        saver.word(self.violated[1].into());
+        saver.count(self.since_reprojection);
+        saver.count(self.reprojection_delay);
+        saver.word(self.escapes_in_a_row.into());
+        self.tally.save(saver);
+        if let Some(recorder) = &self.recorder {
+            recorder.save(saver);
+        }
+    }
+
+    /// Reads that; `recorder` reads the record.
+    pub(crate) fn load(
+        space: &'s VersionSpace<'s>,
+        mut dynamics: D,
+        (mirror, refresh): (Mirror, &Refresh<'s>),
+        recorder: impl FnOnce(&mut Loader<'_>) -> Result<Recorder>,
+        loader: &mut Loader<'_>,
+    ) -> Result<Self> {
+        let rng = loader.rng()?;
+        let ball = Ball::load(space.gram(), loader)?;
+        dynamics.load(loader)?;
+        let clock = loader.all(1)?[0];
+        let mut trajectory = Self::new(space, dynamics, ball, rng);
+        let violated = [loader.word()?, loader.word()?];
+        if violated != trajectory.violated.map(u64::from)
+            || (violated[0] > 0 && mirror.negative == 0.0)
+            || (violated[1] > 0 && mirror.positive == 0.0)
+        {
+            let [negative, positive] = trajectory.violated;
+            return Err(foreign(format!(
+                "one that violates {negative} + {positive} examples, where it says {} + {}",
+                violated[0], violated[1]
+            )));
+        }
+        trajectory.set_mirror(mirror);
+        (trajectory.refresh, trajectory.clock) = (refresh.clone(), clock);
+        trajectory.since_reprojection = loader.count(usize::MAX >> 16)?;
+        trajectory.reprojection_delay = loader.count(LATEST)?.max(1);
+        trajectory.escapes_in_a_row =
+            u32::try_from(loader.count(MOST_ESCAPES as usize)?).unwrap_or(0);
+        trajectory.tally = Tally::load(space.len(), loader)?;
+        trajectory.recorder = Some(recorder(loader)?);
+        Ok(trajectory)
+    }
+
+    /// Keeps no record from here on.
+    pub(crate) fn without_record(mut self) -> Self {
+        self.recorder = None;
+        self
+    }
+
+    /// The refresh.
+    pub(crate) fn refresh(&self) -> &Refresh<'s> {
+        &self.refresh
     }
 
     /// The same ball under another dynamics, with the same mirrors and refresh and nothing tallied.
@@ -338,6 +449,25 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     /// [`crate::Error::Interrupted`], [`crate::Error::Breakdown`] found at a re-projection, or what
     /// [`Dynamics::launch`] returns.
     pub fn run(&mut self, goal: Goal, control: &Control) -> Result<()> {
+        self.advance::<true, false>(goal, control).map(|_| ())
+    }
+
+    /// As [`Trajectory::run`], but stops where a pause is asked for.
+    pub(crate) fn run_pausing(&mut self, goal: Goal, control: &Control) -> Result<Ended> {
+        self.advance::<true, true>(goal, control)
+    }
+
+    /// The same without the flight that would end in mid-air at the end of the path: as if the path went on there.
+    pub(crate) fn run_short(&mut self, goal: Goal, control: &Control) -> Result<Ended> {
+        self.advance::<false, true>(goal, control)
+    }
+
+    /// The event loop.
+    fn advance<const TO_THE_END: bool, const PAUSES: bool>(
+        &mut self,
+        goal: Goal,
+        control: &Control,
+    ) -> Result<Ended> {
         let gram = self.space.gram();
         let reproject_every =
             REPROJECT_EVERY.max(REPROJECT_EVERY_PER_PLANE.saturating_mul(gram.len()));
@@ -358,8 +488,14 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
                 }
                 control.count_bounces(self.tally.bounces - reported);
                 (since_check, reported) = (0, self.tally.bounces);
+                if PAUSES && control.is_to_pause() {
+                    return Ok(Ended::Paused);
+                }
             }
             since_check += 1;
+            if !TO_THE_END && self.ends_in_mid_air(goal.path) {
+                break;
+            }
             self.since_reprojection += 1;
             if self.since_reprojection >= reproject_every * self.reprojection_delay {
                 self.reproject(control)?;
@@ -367,7 +503,17 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             self.event(goal.path, control)?;
         }
         control.count_bounces(self.tally.bounces - reported);
-        Ok(())
+        Ok(Ended::AtGoal)
+    }
+
+    /// Whether the present flight leads beyond the end of the path, and no refresh comes before.
+    #[inline]
+    fn ends_in_mid_air(&mut self, path_end: f64) -> bool {
+        let to_end = path_end - self.tally.path;
+        // No flight is longer than half a turn.
+        to_end <= std::f64::consts::PI
+            && self.clock > to_end
+            && self.dynamics.flight(&self.ball).is_some_and(|flight| flight > to_end)
     }
 
     /// Recomputes the ball from its dual coefficients and tallies the drift found.

@@ -19,18 +19,26 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from joblib.parallel import BACKENDS, get_active_backend
+from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from bayespoint import kernels
+from bayespoint import _core, kernels
 from bayespoint._factor import Factor, factorize
+from bayespoint._settings import SampleSettings
 from bayespoint._sources import Gram, KernelRows
-from bayespoint._validation import Floats
+from bayespoint._validation import Floats, Labels
+
+if TYPE_CHECKING:
+    from bayespoint.version_space import VersionSpace
+
+State: TypeAlias = "tuple[NDArray[np.uint64], NDArray[np.float64]]"
+"""A trajectory as it stands, or an order to all of them, as the engine writes it."""
 
 R = TypeVar("R")
 
@@ -153,6 +161,46 @@ class Workers:
             send = again
         self._sent = True
         return [found[i] for i in range(len(arguments))]
+
+
+def divides(settings: SampleSettings) -> bool:
+    """Return whether the trajectories of a run can fly in other processes."""
+    # The other motions have a center or a sphere of their own that the engine does not hand over.
+    plain = settings.dynamics == "geodesic" and settings.scattering == "specular"
+    return plain and not settings.has_scatterer and settings.n_trajectories > 1
+
+
+def sender(
+    space: VersionSpace,
+    inverse: tuple[Factor, Floats] | None,
+    n_jobs: int | None,
+    callback: Callable[[Mapping[str, Any]], object] | None,
+) -> Callable[..., list[State]]:
+    """Return what hands steps of trajectories to joblib's workers, for the engine to call."""
+    ground = Ground(space.gram, space.offset, space.softness, inverse)
+    workers = Workers(ground, *space._source, n_jobs)
+
+    def send(order: State, states: list[State], progress: Mapping[str, Any]) -> list[State]:
+        if callback is not None:
+            callback(progress)
+        return workers.each(_step, [(space.y, order, state) for state in states])
+
+    return send
+
+
+def _step(ground: Ground, y: Labels, order: State, state: State) -> State:
+    """Take a step of one trajectory, on a worker."""
+    inverse = ground.inverse
+    return _core.take_step(
+        ground.gram,
+        y,
+        offset=ground.offset,
+        softness=ground.softness,
+        factor=None if inverse is None else inverse[0].lower.T,
+        inverse_diagonal=None if inverse is None else inverse[1],
+        order=order,
+        state=state,
+    )
 
 
 class _Answer(NamedTuple):

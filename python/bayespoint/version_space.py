@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import _core, _memory, _settings, _sources, _validation
+from bayespoint import _core, _distributed, _memory, _settings, _sources, _validation
 from bayespoint._core import InfeasibleError, __version__
 from bayespoint._correlation import CorrelationMixin
 from bayespoint._evidence import EvidenceMixin
@@ -467,7 +467,11 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         if start is not None:
             start = self._checked_start(start, opaque=opaque)
         inverse = self._inverse() if settings.average == "conditional" else None
-        return self._result(self._run(settings, seed, start, callback, inverse), settings)
+        elsewhere = None
+        if _distributed.active() and _distributed.divides(settings):
+            elsewhere = _distributed.sender(self, inverse, n_jobs, callback)
+        run = self._run(settings, seed, start, callback, inverse, elsewhere)
+        return self._result(run, settings)
 
     def _result(self, run: Mapping[str, Any], settings: _settings.SampleSettings) -> BilliardResult:
         """Return the result of the engine's run, with a warning of what is wrong with it."""
@@ -499,8 +503,12 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         start: Floats | None,
         callback: Callable[[Mapping[str, Any]], object] | None,
         inverse: tuple[Factor, Floats] | None,
+        elsewhere: Callable[..., Any] | None = None,
     ) -> Mapping[str, Any]:
-        """Return the engine's run; the inverse is for average="conditional"."""
+        """Return the engine's run; the inverse is for average="conditional".
+
+        With `elsewhere` the trajectories fly in other processes, to which it hands them.
+        """
         m = len(self.y)
         draws = 2 * 8.0 * settings.n_trajectories * settings.n_draws * m
         # Beside the factor, what remains of the matrix while it is made. "auto" makes it for
@@ -546,6 +554,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             n_threads=settings.n_threads,
             seed=seed,
             callback=callback,
+            elsewhere=elsewhere,
         )
 
     def _checked_start(self, start: ArrayLike, *, opaque: bool) -> Floats:

@@ -1,5 +1,8 @@
 //! Position and direction as dual coefficients in a frame that stands still.
 
+use crate::error::Result;
+use crate::state::{Loader, Saver};
+
 /// Dual coefficients of position and direction in a frame that stands still between jumps:
 /// `b = p cos θ + q sin θ`, `v = -p sin θ + q cos θ`, with θ the angle flown since the frame was laid.
 ///
@@ -16,6 +19,18 @@ pub struct Frame {
 impl Frame {
     pub(super) fn lay(p: Vec<f64>, q: Vec<f64>) -> Self {
         Self { p, q, theta: 0.0, sin: 0.0, cos: 1.0 }
+    }
+
+    pub(super) fn save(&self, saver: &mut Saver) {
+        saver.all(&self.p);
+        saver.all(&self.q);
+        saver.all(&[self.theta, self.sin, self.cos]);
+    }
+
+    pub(super) fn load(m: usize, loader: &mut Loader<'_>) -> Result<Self> {
+        let (p, q) = (loader.finite(m)?, loader.finite(m)?);
+        let angle = loader.finite(3)?;
+        Ok(Self { p, q, theta: angle[0], sin: angle[1], cos: angle[2] })
     }
 
     #[inline]

@@ -10,10 +10,13 @@ mod laying;
 mod near;
 
 use crate::average::{ArcIntegral, LayerIntegral, LayerIntegrals};
+use crate::control::Control;
 use crate::dot;
+use crate::error::Result;
 use crate::factor::Draw;
-use crate::gram::{Gram, Values};
+use crate::gram::{Gram, Precision, Values};
 use crate::pass::{self, Kick, NextWall};
+use crate::state::{Loader, Saver, foreign};
 use near::Near;
 
 pub use frame::Frame;
@@ -67,6 +70,60 @@ pub struct Ball {
 }
 
 impl Ball {
+    /// Writes down all of it but the integrals by layer.
+    pub(crate) fn save(&self, saver: &mut Saver) {
+        saver.all(&self.f);
+        saver.all(&self.g);
+        self.frame.save(saver);
+        self.arc.save(saver);
+        saver.count(self.wall.plane);
+        saver.all(&[self.wall.n, self.wall.d]);
+        saver.flag(self.minds_near);
+        saver.flag(self.near.is_some());
+        if let Some(near) = &self.near {
+            near.save(saver);
+        }
+    }
+
+    /// Reads that.
+    pub(crate) fn load(gram: &Gram<'_>, loader: &mut Loader<'_>) -> Result<Self> {
+        let m = gram.len();
+        let (f, g) = (loader.finite(m)?, loader.finite(m)?);
+        let (frame, arc) = (Frame::load(m, loader)?, ArcIntegral::load(m, loader)?);
+        let (plane, next) = (loader.index(m)?, loader.finite(2)?);
+        let wall = NextWall { plane, n: next[0], d: next[1] };
+        let minds_near = loader.flag()?;
+        let near = match (loader.flag()?, gram.features()) {
+            (false, _) => None,
+            (true, Some(features)) => Some(Box::new(Near::load(gram, features, &frame, loader)?)),
+            (true, None) => return Err(foreign("one with near walls")),
+        };
+        let to_wall = wall.angle();
+        Ok(Self { f, g, frame, arc, layers: None, wall, to_wall, minds_near, near })
+    }
+
+    /// Whether position and direction are unit vectors across each other, with the planes on the sides that they are on.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Interrupted`].
+    pub(crate) fn fits(&self, gram: &Gram<'_>, control: &Control) -> Result<bool> {
+        const CLOSE: f64 = 1e-3;
+        let (position, direction) = self.frame.unfold(0.0);
+        let (mut f, mut g) = (vec![0.0; gram.len()], vec![0.0; gram.len()]);
+        let out = &mut [f.as_mut_slice(), &mut g];
+        gram.multiply(&[&position, &direction], out, Precision::Compensated, control)?;
+        let dot = |a: &[f64], b: &[f64]| dot::dot(gram.arch(), a, b);
+        let unit = (dot(&position, &f) - 1.0).abs() < CLOSE
+            && (dot(&direction, &g) - 1.0).abs() < CLOSE
+            && dot(&direction, &f).abs() < CLOSE;
+        let own_side = |i: usize| {
+            f[i].abs() < CLOSE * gram.diagonal(i).sqrt()
+                || (f[i] < 0.0) == self.f[i].is_sign_negative()
+        };
+        Ok(unit && (0..gram.len()).all(own_side))
+    }
+
     /// Plane coordinates of the position, shape (m,). The sign bit is the side, also of zeros.
     ///
     /// While the ball minds near walls alone ([`Ball::mind_near`]) only the sides are up to date, and what

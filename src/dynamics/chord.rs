@@ -8,6 +8,7 @@ use crate::average::{Addition, RunningCenter};
 use crate::ball::Ball;
 use crate::control::Control;
 use crate::error::Result;
+use crate::state::{Loader, Saver};
 use crate::version_space::VersionSpace;
 
 /// Straight flight between points of the sphere (Herbrich et al., Algorithm 1).
@@ -74,5 +75,13 @@ impl Dynamics for Chord {
 
     fn reset(&mut self) {
         self.straight.center.reset();
+    }
+
+    fn save(&self, saver: &mut Saver) {
+        self.straight.save(saver);
+    }
+
+    fn load(&mut self, loader: &mut Loader<'_>) -> Result<()> {
+        self.straight.load(loader)
     }
 }

@@ -8,6 +8,7 @@ use crate::average::{Addition, RunningCenter};
 use crate::ball::Ball;
 use crate::control::Control;
 use crate::error::Result;
+use crate::state::{Loader, Saver};
 use crate::version_space::VersionSpace;
 
 /// What the flipper's center is made of.
@@ -84,5 +85,13 @@ impl Dynamics for Flipper {
 
     fn reset(&mut self) {
         self.straight.center.reset();
+    }
+
+    fn save(&self, saver: &mut Saver) {
+        self.straight.save(saver);
+    }
+
+    fn load(&mut self, loader: &mut Loader<'_>) -> Result<()> {
+        self.straight.load(loader)
     }
 }

@@ -12,6 +12,7 @@ use crate::average::RunningCenter;
 use crate::ball::Ball;
 use crate::control::Control;
 use crate::error::Result;
+use crate::state::{Loader, Saver};
 use crate::version_space::VersionSpace;
 
 pub use chord::Chord;
@@ -138,4 +139,16 @@ pub trait Dynamics: Clone + Send + Sync {
 
     /// Forgets the running center.
     fn reset(&mut self) {}
+
+    /// Writes down what it knows of the flight and of its center.
+    fn save(&self, _saver: &mut Saver) {}
+
+    /// Reads that, in the place of what a new one knows.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Invalid`] for what [`Dynamics::save`] would not write.
+    fn load(&mut self, _loader: &mut Loader<'_>) -> Result<()> {
+        Ok(())
+    }
 }

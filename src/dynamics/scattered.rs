@@ -12,6 +12,7 @@ use crate::dot;
 use crate::error::{Error, Result};
 use crate::factor::Factor;
 use crate::mirror::{Encounter, Mirror};
+use crate::state::{Loader, Saver};
 use crate::version_space::VersionSpace;
 
 /// Share of the distance to the nearest wall that a fitted sphere takes.
@@ -214,6 +215,29 @@ impl Dynamics for Scattered {
             }
             Encounter::Passes => Arrival::Crossing { plane: ball.cross(space.gram()) },
         }
+    }
+
+    fn save(&self, saver: &mut Saver) {
+        saver.flag(self.cap.is_some());
+        if let Some(cap) = &self.cap {
+            saver.all(&cap.dual);
+            saver.all(&cap.coordinates);
+            saver.number(cap.radius);
+            saver.flag(cap.just_left);
+        }
+    }
+
+    fn load(&mut self, loader: &mut Loader<'_>) -> Result<()> {
+        self.cap = if loader.flag()? {
+            let (dual, coordinates) =
+                (loader.finite(self.factor.examples())?, loader.finite(self.factor.rank())?);
+            let (radius, just_left) = (loader.number()?, loader.flag()?);
+            // The exit is looked for at every event.
+            Some(Cap { dual, coordinates, radius, arch: Arch::new(), just_left, exit: None })
+        } else {
+            None
+        };
+        Ok(())
     }
 
     fn scatterer(&self) -> Option<f64> {

@@ -20,6 +20,7 @@ use crate::ball::Ball;
 use crate::control::Control;
 use crate::error::Result;
 use crate::light_trap;
+use crate::state::{Loader, Saver};
 use crate::version_space::VersionSpace;
 
 /// A straight flight, seen from the sphere.
@@ -43,6 +44,20 @@ impl Straight {
     pub fn new(m: usize, tau_max: f64, addition: Addition) -> Self {
         let center = RunningCenter::new(m, addition);
         Self { reach: 0.0, length: 1.0, flown: 0.0, tau_max, left: None, center }
+    }
+
+    pub fn save(&self, saver: &mut Saver) {
+        saver.all(&[self.reach, self.length, self.flown]);
+        // One more than the plane.
+        saver.count(self.left.map_or(0, |plane| plane + 1));
+        self.center.save(saver);
+    }
+
+    pub fn load(&mut self, loader: &mut Loader<'_>) -> Result<()> {
+        let flight = loader.finite(3)?;
+        (self.reach, self.length, self.flown) = (flight[0], flight[1], flight[2]);
+        self.left = loader.count(self.center.dual().len())?.checked_sub(1);
+        self.center.load(loader)
     }
 
     /// Radians to the next wall, `None` where the flight time to it is infinite.

@@ -1,5 +1,6 @@
 //! Many trajectories: started, settled, run in parallel and merged in the order of their index.
 
+mod away;
 mod merge;
 mod start;
 
@@ -21,6 +22,8 @@ use crate::refresh::Refresh;
 use crate::settings::{RefreshChoice, Settings};
 use crate::trajectory::{Goal, Trajectory, Until};
 use crate::version_space::VersionSpace;
+pub use away::{Elsewhere, take_step};
+use away::{Step, Terms};
 use merge::merge;
 use start::{SETTLE_ARRIVALS, SETTLE_PATH, settle, settling, start};
 pub(crate) use start::{settled, settled_around};
@@ -127,6 +130,34 @@ pub fn run_with(
     inverse: Option<Inverse<'_>>,
     control: &Control,
 ) -> Result<Outcome> {
+    run_by(space, settings, inverse, None, control)
+}
+
+/// As [`run_with`], with trajectories that fly elsewhere, step by step. The same seed gives the same bits as here.
+///
+/// # Errors
+///
+/// As [`run_with`]; what [`Elsewhere::take`] returns; and [`Error::Invalid`] for a motion that is not geodesic.
+pub fn run_elsewhere(
+    space: &VersionSpace<'_>,
+    settings: &Settings,
+    inverse: Option<Inverse<'_>>,
+    elsewhere: Box<dyn Elsewhere>,
+    control: &Control,
+) -> Result<Outcome> {
+    if !matches!(settings.motion, Motion::Geodesic) {
+        return Err(Error::invalid("motion", "another", "geodesic for trajectories elsewhere"));
+    }
+    run_by(space, settings, inverse, Some(elsewhere), control)
+}
+
+fn run_by(
+    space: &VersionSpace<'_>,
+    settings: &Settings,
+    inverse: Option<Inverse<'_>>,
+    elsewhere: Option<Box<dyn Elsewhere>>,
+    control: &Control,
+) -> Result<Outcome> {
     settings.check()?;
     if let Some(inverse) = inverse {
         space.gram().check_in_memory()?;
@@ -158,7 +189,7 @@ pub fn run_with(
     if point_space::is_one_dimensional(space.gram()) {
         return point_space::outcome(space, settings, watched);
     }
-    let crew = Crew::new(settings.n_threads.min(settings.n_trajectories))?;
+    let crew = Crew::new(settings.n_threads.min(settings.n_trajectories))?.with(elsewhere);
     let smoother =
         inverse.map(|inverse| Smoother::new(inverse, control)).transpose()?.map(Arc::new);
     let mut runners = start(space, settings, smoother.as_deref(), &crew, control)?;
@@ -324,11 +355,14 @@ fn measure<D: Dynamics>(
             densities.spacing = unit / LOOKS;
         }
     }
+    let terms = Terms { mirror: settings.mirror, records: true, watched };
     loop {
         let done = runners[0].batches.len();
         let stage =
             if settings.tol.is_some() && done < pieces * 3 / 4 { pieces * 3 / 4 } else { pieces };
-        crew.each(runners, |_, runner| runner.extend(stage - done, unit, limit, control))?;
+        let prepare = settings.tol.is_some();
+        let step = Step::Extend { pieces: stage - done, unit, limit, prepare };
+        away::take(crew, runners, step, &terms, control)?;
         let exhausted =
             runners.iter().any(|runner| runner.trajectory.tally().arrivals() >= limit.arrivals);
         let at_end = runners.iter().all(|runner| runner.trajectory.tally().path >= length);
@@ -391,12 +425,7 @@ pub(crate) fn estimate<D: Dynamics>(
     control: &Control,
 ) -> Result<Center> {
     let gram = watched_space(runners).gram();
-    crew.each(runners, |_, runner| {
-        if let Some(densities) = &runner.densities {
-            center::smooth(densities.smoother(), &mut runner.batches, control)?;
-        }
-        center::fill_fields(gram, &mut runner.batches, control)
-    })?;
+    crew.each(runners, |_, runner| runner.prepare(control))?;
     let lists: Vec<Vec<Batch>> =
         runners.iter_mut().map(|runner| std::mem::take(&mut runner.batches)).collect();
     let center = center::center(gram, &lists);

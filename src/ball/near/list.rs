@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::ball::frame::Frame;
 use crate::dot;
+use crate::error::Result;
 use crate::gram::{Gram, KernelRows, Panels};
+use crate::state::{Loader, Saver, foreign};
 
 /// Share of a cap that is left out, and a little more, for the rounding of coordinates and of `|b|²`.
 const SLACK: f64 = 1e-9;
@@ -104,6 +106,60 @@ impl List {
             sine: 0.0,
             aim: 0,
         }
+    }
+
+    pub fn save(&self, saver: &mut Saver) {
+        saver.count(self.above.len());
+        for &place in &self.above {
+            saver.count(place);
+        }
+        saver.all(&[self.cap.depth, self.cap.below, self.cap.along]);
+        saver.all(&self.heights);
+        saver.all(&self.middle);
+        saver.all(&[self.lift, self.angle.0, self.angle.1, self.sine]);
+        saver.count(self.kicked.len());
+        for (&plane, &dual) in &self.kicked {
+            saver.count(plane);
+            saver.number(dual);
+        }
+        saver.count(self.aim);
+    }
+
+    /// A list whose planes have their places in `longer`, or are numbered among all, of which there are the features and
+    /// the inverse lengths.
+    pub fn load(
+        features: &KernelRows,
+        inverse_lengths: &[f64],
+        longer: Option<&Self>,
+        loader: &mut Loader<'_>,
+    ) -> Result<Self> {
+        let (m, d) = (inverse_lengths.len(), features.points().dimension());
+        let mut list = Self::new(d);
+        let all = longer.map_or(m, |longer| longer.planes.len());
+        let n = loader.count(all)?;
+        for _ in 0..n {
+            let place = loader.index(all)?;
+            if list.above.last().is_some_and(|&last| last >= place) {
+                return Err(foreign("one with a list out of order"));
+            }
+            list.above.push(place);
+            let plane = longer.map_or(place, |longer| longer.planes[place]);
+            list.planes.push(plane);
+            list.inverse_lengths.push(inverse_lengths[plane]);
+        }
+        list.points.take(longer.map_or(features.points(), |longer| &longer.points), &list.above);
+        let cap = loader.all(3)?;
+        list.cap = Cap { depth: cap[0], below: cap[1], along: cap[2] };
+        list.heights = loader.finite(n)?;
+        list.middle = loader.finite(d)?;
+        let rest = loader.finite(4)?;
+        (list.lift, list.angle, list.sine) = (rest[0], (rest[1], rest[2]), rest[3]);
+        for _ in 0..loader.count(m)? {
+            let plane = loader.index(m)?;
+            list.kicked.insert(plane, loader.number()?);
+        }
+        list.aim = loader.count(m.saturating_mul(16))?;
+        Ok(list)
     }
 
     /// `<φ_i, b₀>` of any plane that is about to be kicked, of which the features are given.

@@ -13,8 +13,10 @@ mod rows;
 
 use super::frame::Frame;
 use crate::dot;
+use crate::error::Result;
 use crate::gram::{Gram, KernelRows};
 use crate::pass::{self, Kick, NextWall};
+use crate::state::{Loader, Saver};
 use list::{Cap, List, Turn, product};
 use rows::Rows;
 
@@ -115,6 +117,49 @@ impl Near {
             products: Vec::new(),
             sines: Vec::new(),
         }
+    }
+
+    /// Without what is computed anew when it is asked for: rows, and products.
+    pub fn save(&self, saver: &mut Saver) {
+        for list in self.lists.iter().rev() {
+            list.save(saver);
+        }
+        for numbers in [&self.f, &self.g, &self.weights[0], &self.weights[1], &self.sum] {
+            saver.all(numbers);
+        }
+        saver.all(&[self.lifts[0], self.lifts[1], self.sum_of_lifts]);
+        saver.flag(self.settled);
+        for count in [self.events, self.looked_at, self.aim] {
+            saver.count(count);
+        }
+    }
+
+    pub fn load(
+        gram: &Gram<'_>,
+        features: &KernelRows,
+        frame: &Frame,
+        loader: &mut Loader<'_>,
+    ) -> Result<Self> {
+        let mut near = Self::new(gram, features, frame);
+        let (m, d) = (gram.len(), near.vector.len());
+        for level in (0..near.lists.len()).rev() {
+            let longer = near.lists.get(level + 1);
+            near.lists[level] = List::load(features, &near.inverse_lengths, longer, loader)?;
+        }
+        for (at, &plane) in (0..).zip(&near.lists[0].planes) {
+            near.places[plane] = at;
+        }
+        let n = near.lists[0].planes.len();
+        near.rows.forget(n, d);
+        (near.f, near.g) = (loader.finite(n)?, loader.finite(n)?);
+        near.weights = [loader.finite(d)?, loader.finite(d)?];
+        near.sum = loader.finite(d)?;
+        let lifts = loader.finite(3)?;
+        (near.lifts, near.sum_of_lifts) = ([lifts[0], lifts[1]], lifts[2]);
+        near.settled = loader.flag()?;
+        near.events = loader.count(usize::MAX >> 32)?;
+        (near.looked_at, near.aim) = (loader.count(m)?, loader.count(m)?);
+        Ok(near)
     }
 
     /// True when the list has grown so long that to look at all planes costs hardly more.
