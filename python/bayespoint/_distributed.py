@@ -13,13 +13,16 @@ matrix is sent.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import os
 import socket
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -35,6 +38,8 @@ from bayespoint._sources import Gram, KernelRows
 from bayespoint._validation import Floats, Labels
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from bayespoint.version_space import VersionSpace
 
 State: TypeAlias = "tuple[NDArray[np.uint64], NDArray[np.float64]]"
@@ -68,6 +73,19 @@ class Ground(NamedTuple):
     inverse: tuple[Factor, Floats] | None
     """A factor of the Gram matrix and the diagonal of its inverse, if at hand."""
 
+    def copied(self) -> Ground:
+        """Return the same as the engine takes it."""
+        inverse = self.inverse
+        if inverse is not None:
+            inverse = replace(inverse[0], lower=laid(inverse[0].lower)), laid(inverse[1])
+        gram = self.gram
+        if isinstance(gram, KernelRows):
+            gram = copy(gram)
+            gram.inputs = laid(gram.inputs)
+        else:
+            gram = laid(gram)
+        return Ground(gram, self.offset, laid(self.softness), inverse)
+
 
 class Recipe(NamedTuple):
     """How to make a ground from inputs."""
@@ -83,12 +101,12 @@ class Recipe(NamedTuple):
     def make(self) -> Ground:
         """Return the ground."""
         with threadpool_limits(limits=self.threads, user_api="blas"):
-            gram, _ = kernels.training_gram(self.kernel, self.inputs, self.offset, self.softness)
+            inputs, softness = laid(self.inputs), laid(self.softness)
+            gram, _ = kernels.training_gram(self.kernel, inputs, self.offset, softness)
             if not self.inverse:
-                return Ground(gram, self.offset, self.softness, None)
-            factor = factorize(gram, self.offset, self.softness)
-            inverse = factor, factor.inverse_diagonal()
-            return Ground(gram, self.offset, self.softness, inverse)
+                return Ground(gram, self.offset, softness, None)
+            factor = factorize(gram, self.offset, softness)
+            return Ground(gram, self.offset, softness, (factor, factor.inverse_diagonal()))
 
 
 def active() -> bool:
@@ -105,7 +123,7 @@ def active() -> bool:
 
 
 class Workers:
-    """Joblib's workers, for tasks about one ground.
+    """Joblib's workers, for tasks about one ground, within a ``with`` block.
 
     Parameters
     ----------
@@ -137,18 +155,28 @@ class Workers:
                     ground.inverse is not None,
                     _blas_threads(),
                 )
-        self.parallel = Parallel(n_jobs=n_jobs)
+        # Not several to a batch, as joblib has it after quick ones: those to come may be long.
+        self.parallel = Parallel(n_jobs=n_jobs, batch_size=1)
         self._sent = False
+
+    def __enter__(self) -> Self:
+        # Ray starts processes for each call otherwise.
+        self.parallel.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.parallel.__exit__(*error)
 
     def each(self, work: Callable[..., R], arguments: Sequence[tuple[Any, ...]]) -> list[R]:
         """Return ``work(ground, *arguments[i])`` of every task, in their order."""
         found: dict[int, R] = {}
         send = dict.fromkeys(range(len(arguments)), None if self._sent else self.shipment)
         while send:
-            answers = self.parallel(
-                delayed(_task)(self.key, shipment, work, arguments[i])
-                for i, shipment in send.items()
-            )
+            with _large_arguments(self.parallel):
+                answers = self.parallel(
+                    delayed(_task)(self.key, shipment, work, arguments[i])
+                    for i, shipment in send.items()
+                )
             again: dict[int, Ground | Recipe | None] = {}
             for i, answer in zip(send, answers, strict=True):
                 LOGGER.debug("%s: %s", work.__name__, answer)
@@ -163,29 +191,46 @@ class Workers:
         return [found[i] for i in range(len(arguments))]
 
 
-def divides(settings: SampleSettings) -> bool:
+def _divides(settings: SampleSettings) -> bool:
     """Return whether the trajectories of a run can fly in other processes."""
     # The other motions have a center or a sphere of their own that the engine does not hand over.
     plain = settings.dynamics == "geodesic" and settings.scattering == "specular"
     return plain and not settings.has_scatterer and settings.n_trajectories > 1
 
 
+@contextlib.contextmanager
 def sender(
     space: VersionSpace,
+    settings: SampleSettings,
     inverse: tuple[Factor, Floats] | None,
     n_jobs: int | None,
     callback: Callable[[Mapping[str, Any]], object] | None,
-) -> Callable[..., list[State]]:
-    """Return what hands steps of trajectories to joblib's workers, for the engine to call."""
+) -> Iterator[Callable[..., list[State]] | None]:
+    """Yield what hands steps of trajectories to joblib's workers, for the engine to call.
+
+    None where the trajectories stay here.
+    """
+    if not (active() and _divides(settings)):
+        yield None
+        return
     ground = Ground(space.gram, space.offset, space.softness, inverse)
-    workers = Workers(ground, *space._source, n_jobs)
+    with Workers(ground, *space._source, n_jobs) as workers:
+        yield lambda *parcels: _send(workers, space.y, callback, *parcels)
 
-    def send(order: State, states: list[State], progress: Mapping[str, Any]) -> list[State]:
-        if callback is not None:
-            callback(progress)
-        return workers.each(_step, [(space.y, order, state) for state in states])
 
-    return send
+def _send(
+    workers: Workers,
+    y: Labels,
+    callback: Callable[[Mapping[str, Any]], object] | None,
+    order: State,
+    states: list[State],
+    progress: Mapping[str, Any],
+) -> list[State]:
+    """Let every trajectory take a step."""
+    if callback is not None:
+        callback(progress)
+    back = workers.each(_step, [(y, order, state) for state in states])
+    return [(laid(words), laid(numbers)) for words, numbers in back]
 
 
 def _step(ground: Ground, y: Labels, order: State, state: State) -> State:
@@ -193,13 +238,13 @@ def _step(ground: Ground, y: Labels, order: State, state: State) -> State:
     inverse = ground.inverse
     return _core.take_step(
         ground.gram,
-        y,
+        laid(y),
         offset=ground.offset,
         softness=ground.softness,
         factor=None if inverse is None else inverse[0].lower.T,
         inverse_diagonal=None if inverse is None else inverse[1],
-        order=order,
-        state=state,
+        order=(laid(order[0]), laid(order[1])),
+        state=(laid(state[0]), laid(state[1])),
     )
 
 
@@ -229,6 +274,26 @@ def _task(
     return _Answer("done", process, machine, work(ground, *arguments))
 
 
+@contextlib.contextmanager
+def _large_arguments(parallel: Parallel) -> Iterator[None]:
+    """Keep Dask from warning of arguments of more than 10 MB.
+
+    What it recommends in their place is lost with the worker that holds it.
+    """
+    if parallel._backend.__class__.__name__ != "DaskDistributedBackend":
+        yield
+        return
+    import dask
+
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+        yield
+
+
+def laid(array: Any) -> Any:
+    """Return an array as the engine takes it: what came over a network may lie across words."""
+    return array if array.flags.aligned else array.copy(order="K")
+
+
 class _Shelf:
     """The ground that a worker used last."""
 
@@ -250,7 +315,7 @@ class _Shelf:
                     if _digest(ground) != key:
                         return "differs"
                 else:
-                    ground = shipment
+                    ground = shipment.copied()
                 self.key, self.ground = key, ground
             self.uses += 1
             timer = threading.Timer(_KEPT, self.clear, (self.uses,))

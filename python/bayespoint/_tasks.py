@@ -37,11 +37,10 @@ def samples(
             space._refuse_conflicts()
     inverse = first._inverse() if settings.average == "conditional" else None
     ground = _distributed.Ground(first.gram, first.offset, first.softness, inverse)
-    workers = _distributed.Workers(ground, *first._source, options["n_jobs"])
     own = replace(settings, n_threads=1)  # the others have theirs
-    runs = workers.each(
-        _play, [(space.y, own, seed) for space, seed in zip(spaces, seeds, strict=True)]
-    )
+    problems = [(space.y, own, seed) for space, seed in zip(spaces, seeds, strict=True)]
+    with _distributed.Workers(ground, *first._source, options["n_jobs"]) as workers:
+        runs = workers.each(_play, problems)
     return (space._result(run, settings) for space, run in zip(spaces, runs, strict=True))
 
 

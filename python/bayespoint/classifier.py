@@ -315,6 +315,7 @@ class BayesPointClassifier(
             optimizer=settings.optimizer,
             seed=settings.seed % 2**32,
             report=_tell if settings.verbose > 1 else None,
+            n_jobs=self.n_jobs,
         )
         if settings.verbose and self.tuning_ is not None:
             _tell(repr(self.tuning_))

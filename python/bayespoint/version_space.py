@@ -467,10 +467,8 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         if start is not None:
             start = self._checked_start(start, opaque=opaque)
         inverse = self._inverse() if settings.average == "conditional" else None
-        elsewhere = None
-        if _distributed.active() and _distributed.divides(settings):
-            elsewhere = _distributed.sender(self, inverse, n_jobs, callback)
-        run = self._run(settings, seed, start, callback, inverse, elsewhere)
+        with _distributed.sender(self, settings, inverse, n_jobs, callback) as elsewhere:
+            run = self._run(settings, seed, start, callback, inverse, elsewhere)
         return self._result(run, settings)
 
     def _result(self, run: Mapping[str, Any], settings: _settings.SampleSettings) -> BilliardResult:

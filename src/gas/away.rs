@@ -174,7 +174,7 @@ fn save_mirror(mirror: Mirror, saver: &mut Saver) {
 
 fn load_mirror(loader: &mut Loader<'_>) -> Result<Mirror> {
     let mirror = loader.finite(2)?;
-    Mirror::new(mirror[0], mirror[1])
+    Mirror::new(mirror[0], mirror[1]).map_err(|_| foreign("one with walls that cannot be"))
 }
 
 fn save_share(smoother: Option<&Smoother<'_>>, saver: &mut Saver) {
