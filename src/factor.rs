@@ -191,12 +191,11 @@ impl Factor {
         Ok(())
     }
 
-    /// Numerical rank: the dimension of the span.
     pub(crate) fn examples(&self) -> usize {
         self.lengths.len()
     }
 
-    /// Numerical rank of the matrix.
+    /// Numerical rank: the dimension of the span.
     pub fn rank(&self) -> usize {
         self.pivots.len()
     }

@@ -57,6 +57,17 @@ impl Start {
             Self::Given => "given",
         }
     }
+
+    const ALL: [Self; 4] = [Self::Typical, Self::LightTrap, Self::MaxMargin, Self::Given];
+
+    /// A number for it, for [`Start::of_code`].
+    pub(crate) fn code(self) -> u64 {
+        (0..).zip(Self::ALL).find(|(_, start)| *start == self).map_or(0, |(code, _)| code)
+    }
+
+    pub(crate) fn of_code(code: u64) -> Option<Self> {
+        usize::try_from(code).ok().and_then(|code| Self::ALL.get(code)).copied()
+    }
 }
 
 /// What became of a ball that was set free outside.

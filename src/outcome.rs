@@ -1,6 +1,7 @@
 //! What a run found.
 
 use crate::light_trap::Start;
+use crate::state::State;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,4 +87,6 @@ pub struct Outcome {
     pub drift: f64,
     /// Where each trajectory started, shape (T,).
     pub start: Vec<Start>,
+    /// What it takes to go on; none of a one-dimensional span, where nothing flies.
+    pub state: Option<State>,
 }

@@ -96,6 +96,7 @@ pub(crate) fn outcome(
         refresh_rate: 0.0,
         drift: 0.0,
         start: vec![if settings.start.is_some() { Start::Given } else { Start::LightTrap }; t],
+        state: None,
     })
 }
 

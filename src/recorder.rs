@@ -61,17 +61,21 @@ impl Recorder {
         saver.word(self.next);
     }
 
-    /// A record that goes on with these draws and their functionals.
+    /// A record that goes on with these draws and their functionals, `path` radians from its beginning.
     pub(crate) fn load(
         watched: &[usize],
         gram: &Gram<'_>,
         draws: &[f64],
         functionals: &[f64],
+        path: f64,
         loader: &mut Loader<'_>,
     ) -> Result<Self> {
         let (spacing, next) = (loader.number()?, loader.word()?);
-        if !(spacing > 0.0 && spacing.is_finite()) {
-            return Err(foreign(format!("one with draws {spacing} radians apart")));
+        // The next is still ahead: otherwise all between would be made up for.
+        if !(spacing > 0.0 && spacing.is_finite() && (next as f64 + 0.5) * spacing > path) {
+            let got =
+                format!("one with draws {spacing} radians apart, the next being number {next}");
+            return Err(foreign(got));
         }
         let finite = |x: &[f64]| x.iter().all(|x| x.is_finite());
         if !(finite(draws) && finite(functionals)) {

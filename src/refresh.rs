@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::factor::{Factor, Isotropic};
 use crate::gram::Gram;
 use crate::settings::RefreshChoice;
+use crate::state::foreign;
 
 /// Pair refreshes per arrival at a wall, and where only they can turn the direction of isolated planes.
 const PAIRS_PER_ARRIVAL: f64 = 0.05;
@@ -116,6 +117,29 @@ impl<'s> Refresh<'s> {
             Self::None => "none",
             Self::Pair { .. } => "pair",
             Self::Full { .. } => "full",
+        }
+    }
+
+    /// A number for its kind, for [`Refresh::of_code`].
+    pub(crate) fn code(&self) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Pair { .. } => 1,
+            Self::Full { .. } => 2,
+        }
+    }
+
+    /// The refresh of a kind; full ones take their directions from `source`.
+    pub(crate) fn of_code(
+        code: u64,
+        rate: f64,
+        source: impl FnOnce() -> Result<Arc<dyn Isotropic + 's>>,
+    ) -> Result<Self> {
+        match code {
+            0 => Ok(Self::None),
+            1 => Ok(Self::Pair { rate }),
+            2 => Ok(Self::Full { rate, source: source()? }),
+            _ => Err(foreign("one with another refresh")),
         }
     }
 

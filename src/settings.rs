@@ -33,6 +33,10 @@ pub struct Settings {
     pub max_bounces: Option<u64>,
     /// Standard error of the center, radians.
     pub tol: Option<f64>,
+    /// The length that pieces, draws and settling are laid out for, where the run may go on for longer: by default `length`.
+    /// At the end of it a run with `length` alone goes on as one with `tol` does, with pieces that are joined and draws that
+    /// are thinned as the path grows.
+    pub first_length: Option<f64>,
     /// Path per trajectory that is discarded first, radians; by default 2π or 5 % of `length` if that is more, and
     /// less where 4000 arrivals at walls come earlier.
     pub settle: Option<f64>,
@@ -58,6 +62,7 @@ impl Default for Settings {
             length: None,
             max_bounces: None,
             tol: Some(0.1),
+            first_length: None,
             settle: None,
             motion: Motion::Geodesic,
             mirror: Mirror::HARD,
@@ -94,6 +99,12 @@ impl Settings {
             return Err(Error::invalid("length", length, "at least 1e-6"));
         }
         positive("tol", self.tol)?;
+        positive("first_length", self.first_length)?;
+        if let Some(first) = self.first_length
+            && self.length.is_none_or(|length| first > length || first < SHORTEST_LENGTH)
+        {
+            return Err(Error::invalid("first_length", first, "at least 1e-6 and at most length"));
+        }
         if let RefreshChoice::Pair(rate) | RefreshChoice::Full(rate) = self.refresh {
             positive("refresh_rate", rate)?;
         }

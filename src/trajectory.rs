@@ -135,6 +135,9 @@ impl Tally {
 
     fn load(m: usize, loader: &mut Loader<'_>) -> Result<Self> {
         let sums = loader.finite(3)?;
+        if sums.iter().any(|sum| *sum < 0.0) {
+            return Err(foreign("one with a path below 0"));
+        }
         let mut word = || loader.word();
         let [bounces, crossings, refreshes, escapes, scatterings] =
             [word()?, word()?, word()?, word()?, word()?];
@@ -252,13 +255,16 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         space: &'s VersionSpace<'s>,
         mut dynamics: D,
         (mirror, refresh): (Mirror, &Refresh<'s>),
-        recorder: impl FnOnce(&mut Loader<'_>) -> Result<Recorder>,
+        recorder: impl FnOnce(f64, &mut Loader<'_>) -> Result<Recorder>,
         loader: &mut Loader<'_>,
     ) -> Result<Self> {
         let rng = loader.rng()?;
         let ball = Ball::load(space.gram(), loader)?;
         dynamics.load(loader)?;
         let clock = loader.all(1)?[0];
+        if clock < 0.0 {
+            return Err(foreign("one with a refresh in the past"));
+        }
         let mut trajectory = Self::new(space, dynamics, ball, rng);
         let violated = [loader.word()?, loader.word()?];
         if violated != trajectory.violated.map(u64::from)
@@ -278,7 +284,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         trajectory.escapes_in_a_row =
             u32::try_from(loader.count(MOST_ESCAPES as usize)?).unwrap_or(0);
         trajectory.tally = Tally::load(space.len(), loader)?;
-        trajectory.recorder = Some(recorder(loader)?);
+        trajectory.recorder = Some(recorder(trajectory.tally.path, loader)?);
         Ok(trajectory)
     }
 

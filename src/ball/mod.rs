@@ -92,6 +92,9 @@ impl Ball {
         let (frame, arc) = (Frame::load(m, loader)?, ArcIntegral::load(m, loader)?);
         let (plane, next) = (loader.index(m)?, loader.finite(2)?);
         let wall = NextWall { plane, n: next[0], d: next[1] };
+        if wall.d < 0.0 {
+            return Err(foreign("one with a wall behind the ball"));
+        }
         let minds_near = loader.flag()?;
         let near = match (loader.flag()?, gram.features()) {
             (false, _) => None,
@@ -102,7 +105,7 @@ impl Ball {
         Ok(Self { f, g, frame, arc, layers: None, wall, to_wall, minds_near, near })
     }
 
-    /// Whether position and direction are unit vectors across each other, with the planes on the sides that they are on.
+    /// Whether position and direction are unit vectors across each other, with the plane coordinates that they should have.
     ///
     /// # Errors
     ///
@@ -117,11 +120,14 @@ impl Ball {
         let unit = (dot(&position, &f) - 1.0).abs() < CLOSE
             && (dot(&direction, &g) - 1.0).abs() < CLOSE
             && dot(&direction, &f).abs() < CLOSE;
-        let own_side = |i: usize| {
-            f[i].abs() < CLOSE * gram.diagonal(i).sqrt()
-                || (f[i] < 0.0) == self.f[i].is_sign_negative()
+        let close = |i: usize| {
+            let (own_f, own_g) = self.coordinates(gram, i);
+            let far = CLOSE * gram.diagonal(i).sqrt();
+            (f[i] - own_f).abs() < far
+                && (g[i] - own_g).abs() < far
+                && (own_f == 0.0 || own_f.is_sign_negative() == self.f[i].is_sign_negative())
         };
-        Ok(unit && (0..gram.len()).all(own_side))
+        Ok(unit && (0..gram.len()).all(close))
     }
 
     /// Plane coordinates of the position, shape (m,). The sign bit is the side, also of zeros.

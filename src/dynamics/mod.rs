@@ -50,6 +50,19 @@ pub enum Motion {
 }
 
 impl Motion {
+    /// A number for its kind, with what it cannot be changed in on the way.
+    pub(crate) fn code(&self) -> u64 {
+        match self {
+            Self::Geodesic => 0,
+            Self::Scattered { cosine, scatterer } => {
+                1 + u64::from(*cosine) + 2 * u64::from(scatterer.is_some())
+            }
+            Self::Chord { .. } => 5,
+            Self::Flipper { points: Points::Midpoints, .. } => 6,
+            Self::Flipper { points: Points::Bounces, .. } => 7,
+        }
+    }
+
     /// True for the straight flights of the papers, which keep a center of their own.
     pub fn is_straight(&self) -> bool {
         matches!(self, Self::Chord { .. } | Self::Flipper { .. })

@@ -6,19 +6,19 @@
 
 use std::sync::Arc;
 
-use super::Runner;
+use super::runner::{MOST_PIECES, Runner};
 use super::start::{Middle, attempt};
-use crate::center::{self, Batch};
 use crate::conditional::{Densities, Inverse, Smoother};
 use crate::control::Control;
 use crate::crew::Crew;
 use crate::dynamics::{Dynamics, Geodesic};
 use crate::error::{Error, Result};
-use crate::factor::Factor;
-use crate::light_trap::{self, Start, Trapped};
+use crate::factor::{Factor, Isotropic};
+use crate::light_trap::{self, Trapped};
 use crate::mirror::Mirror;
 use crate::recorder::Recorder;
 use crate::refresh::Refresh;
+use crate::settings::Settings;
 use crate::state::{Loader, Saver, State, foreign};
 use crate::trajectory::{Goal, Trajectory, Until};
 use crate::version_space::VersionSpace;
@@ -40,115 +40,98 @@ pub(crate) enum Step {
     /// Forgets what was tallied and flies to a goal.
     Run(Goal),
     /// Flies on in pieces; see [`Runner::extend`]. And prepares them for the center where it is asked for at once.
-    Extend { pieces: usize, unit: f64, limit: Goal, prepare: bool },
+    Extend { stage: usize, unit: f64, limit: Goal, prepare: bool },
 }
 
-impl<D: Dynamics> Runner<'_, D> {
+impl<'s, D: Dynamics> Runner<'s, D> {
     fn take(&mut self, step: Step, control: &Control) -> Result<()> {
         match step {
             Step::Run(goal) => {
                 self.reset(None);
                 self.trajectory.run(goal, control)
             }
-            Step::Extend { pieces, unit, limit, prepare } => {
-                self.extend(pieces, unit, limit, control)?;
-                if prepare { self.prepare(control) } else { Ok(()) }
+            Step::Extend { stage, unit, limit, prepare } => {
+                self.extend(stage, unit, limit, control)?;
+                // What is made of a path that was cut off is no part of a longer one.
+                if prepare && !self.is_cut() { self.prepare(control) } else { Ok(()) }
             }
         }
     }
 
-    /// Makes the averages of the pieces ready for the center.
-    pub(super) fn prepare(&mut self, control: &Control) -> Result<()> {
-        if let Some(densities) = &self.densities {
-            center::smooth(densities.smoother(), &mut self.batches, control)?;
-        }
-        center::fill_fields(self.trajectory.space().gram(), &mut self.batches, control)
-    }
-
-    /// What a step goes on from, and what its center and record are made of where `whole`: an earlier step's stays here.
-    fn save(&self, whole: bool) -> State {
+    /// How it stands. A step comes back with its draws; those of earlier ones stay here.
+    fn parcel(&self, with_draws: bool) -> State {
         let mut saver = Saver::begin();
-        if whole {
-            saver.count(self.batches.len());
-            self.batches.iter().for_each(|batch| batch.save(&mut saver));
+        if with_draws {
             let m = self.trajectory.space().len();
             let kept = self.trajectory.recorder().map_or(0, |recorder| recorder.kept(m));
             saver.count(kept);
             if let Some(recorder) = self.trajectory.recorder() {
-                let (draws, functionals) = recorder.last(kept, m);
+                let (draws, functionals) = recorder.first(kept, m);
                 saver.all(draws);
                 saver.all(functionals);
             }
         }
-        self.trajectory.save(&mut saver);
-        if let Some(densities) = &self.densities {
-            densities.save(&mut saver);
-        }
+        saver.append(&self.pack());
         sealed(saver)
     }
 
-    /// Goes on from where a step has led, with what there is already before what the step has added.
+    /// Goes on from where a step has led.
     fn join(&mut self, state: &State, terms: &Terms<'_>) -> Result<()> {
         let space = self.trajectory.space();
         let own = (self.trajectory.dynamics().clone(), self.trajectory.refresh().clone());
         let smoother = self.densities.as_ref().map(Densities::shared);
-        let mut loaded = load(space, own, smoother, terms, (state, true), self.start)?;
+        let recorder = self.trajectory.recorder_mut();
+        let before = recorder.map_or(0, |recorder| recorder.kept(space.len()));
+        let mut loaded = load(space, own, smoother.as_ref(), terms, state, Some(before))?;
         if let (Some(recorder), Some(earlier)) =
             (loaded.trajectory.recorder_mut(), self.trajectory.recorder_mut())
         {
             recorder.follow(earlier);
         }
-        self.batches.append(&mut loaded.batches);
-        (self.trajectory, self.densities) = (loaded.trajectory, loaded.densities);
+        *self = loaded;
         Ok(())
     }
 }
 
-/// What [`Runner::save`] wrote, with what came of a step where `whole`.
+/// What [`Runner::parcel`] wrote; with the draws of a step where there were draws `before`.
 fn load<'s, D: Dynamics>(
     space: &'s VersionSpace<'s>,
     (dynamics, refresh): (D, Refresh<'s>),
-    smoother: Option<Arc<Smoother<'s>>>,
+    smoother: Option<&Arc<Smoother<'s>>>,
     terms: &Terms<'_>,
-    (state, whole): (&State, bool),
-    start: Start,
+    state: &State,
+    before: Option<usize>,
 ) -> Result<Runner<'s, D>> {
     let (gram, m) = (space.gram(), space.len());
     let mut loader = Loader::begin(state)?;
-    let (mut batches, mut draws, mut functionals) = (Vec::new(), Vec::new(), Vec::new());
-    if whole {
-        let n = loader.count(MOST_PIECES)?;
-        batches = (0..n).map(|_| Batch::load(m, &mut loader)).collect::<Result<_>>()?;
+    let (mut draws, mut functionals) = (Vec::new(), Vec::new());
+    if before.is_some() {
         let kept = loader.count(usize::MAX >> 32)?;
         draws = loader.finite(kept * m)?;
         functionals = loader.finite(kept * terms.watched.len())?;
     }
-    let record = |loader: &mut Loader<'_>| {
+    let record = |path: f64, loader: &mut Loader<'_>| {
         if terms.records {
-            Recorder::load(terms.watched, gram, &draws, &functionals, loader)
+            Recorder::load(terms.watched, gram, &draws, &functionals, path, loader)
         } else {
             Ok(no_record(space))
         }
     };
-    let mut trajectory =
-        Trajectory::load(space, dynamics, (terms.mirror, &refresh), record, &mut loader)?;
-    if !terms.records {
-        trajectory = trajectory.without_record();
-    }
-    let densities = smoother
-        .map(|smoother| Densities::load(smoother, terms.mirror, &mut loader))
-        .transpose()?;
+    let settings = Settings { mirror: terms.mirror, ..Settings::default() };
+    let mut runner =
+        Runner::load(space, &settings, dynamics, (&refresh, smoother), record, &mut loader)?;
+    runner.unpack(before.unwrap_or(0), &mut loader)?;
     loader.end()?;
-    Ok(Runner { trajectory, batches, densities, start })
+    if !terms.records {
+        runner.trajectory = runner.trajectory.without_record();
+    }
+    Ok(runner)
 }
 
 /// A record in which no position comes due.
 fn no_record(space: &VersionSpace<'_>) -> Recorder {
     Recorder::new(f64::INFINITY, &[], 0, space.gram())
 }
-
-/// Pieces that a step may come back with: more than any run is cut into.
-const MOST_PIECES: usize = 64;
 
 /// What is the same for all trajectories.
 #[derive(Clone, Copy, Debug)]
@@ -211,11 +194,11 @@ pub(crate) fn take<D: Dynamics>(
             order.word(goal.arrivals);
             order.number(goal.path);
         }
-        Step::Extend { pieces, unit, limit, prepare } => {
+        Step::Extend { stage, unit, limit, prepare } => {
             order.word(EXTEND);
             order.word(limit.arrivals);
             order.number(limit.path);
-            order.count(pieces);
+            order.count(stage);
             order.number(unit);
             order.flag(prepare);
         }
@@ -227,14 +210,10 @@ pub(crate) fn take<D: Dynamics>(
     // That of all: it is chosen for all of them.
     let first = &runners[0];
     let refresh = first.trajectory.refresh();
-    order.word(match refresh {
-        Refresh::None => 0,
-        Refresh::Pair { .. } => 1,
-        Refresh::Full { .. } => 2,
-    });
+    order.word(refresh.code());
     order.number(refresh.rate());
     save_share(first.densities.as_ref().map(Densities::smoother), &mut order);
-    let states = runners.iter().map(|runner| runner.save(false)).collect();
+    let states = runners.iter().map(|runner| runner.parcel(false)).collect();
     let back = elsewhere.take(sealed(order), states, control)?;
     if back.len() != runners.len() {
         return Err(foreign(format!("{} of {}", back.len(), runners.len())));
@@ -278,7 +257,7 @@ pub(super) fn attempts<'s>(
     let started = back.iter().map(|state| {
         let mut loader = Loader::begin(state)?;
         let trapped = if loader.flag()? {
-            let record = |_: &mut Loader<'_>| Ok(no_record(space));
+            let record = |_, _: &mut Loader<'_>| Ok(no_record(space));
             let under = (mirror, &Refresh::None);
             let trajectory = Trajectory::load(space, Geodesic, under, record, &mut loader)?;
             control.count_bounces(trajectory.tally().bounces);
@@ -320,7 +299,7 @@ pub fn take_step<'s>(
         RUN => Step::Run(goal),
         EXTEND => Step::Extend {
             limit: goal,
-            pieces: loader.count(MOST_PIECES)?,
+            stage: loader.count(MOST_PIECES)?,
             unit: loader.number()?,
             prepare: loader.flag()?,
         },
@@ -329,20 +308,19 @@ pub fn take_step<'s>(
     let (mirror, records) = (load_mirror(&mut loader)?, loader.flag()?);
     let n = loader.count(space.len())?;
     let watched = (0..n).map(|_| loader.index(space.len())).collect::<Result<Vec<_>>>()?;
-    let (refresh, rate) = (loader.count(2)?, loader.number()?);
-    let refresh = match (refresh, inverse) {
-        (0, _) => Refresh::None,
-        (1, _) => Refresh::Pair { rate },
-        (_, Some(inverse)) => Refresh::Full { rate, source: Arc::new(inverse) },
-        (_, None) => Refresh::Full { rate, source: Arc::new(Factor::new(space.gram(), control)?) },
-    };
+    let (kind, rate) = (loader.word()?, loader.number()?);
+    let refresh = Refresh::of_code(kind, rate, || -> Result<Arc<dyn Isotropic + 's>> {
+        Ok(match inverse {
+            Some(inverse) => Arc::new(inverse),
+            None => Arc::new(Factor::new(space.gram(), control)?),
+        })
+    })?;
     let smoother = load_smoother(inverse, &mut loader)?.map(Arc::new);
     loader.end()?;
     let terms = Terms { mirror, records, watched: &watched };
-    let mut runner =
-        load(space, (Geodesic, refresh), smoother, &terms, (state, false), Start::Given)?;
+    let mut runner = load(space, (Geodesic, refresh), smoother.as_ref(), &terms, state, None)?;
     runner.take(step, control)?;
-    Ok(runner.save(true))
+    Ok(runner.parcel(true))
 }
 
 fn start_one(

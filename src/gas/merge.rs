@@ -1,5 +1,6 @@
 //! What the trajectories found, put together.
 
+use super::measure::Course;
 use super::{Runner, estimate, totals};
 use crate::control::Control;
 use crate::crew::Crew;
@@ -7,8 +8,8 @@ use crate::dynamics::Dynamics;
 use crate::error::Result;
 use crate::gram::Precision;
 use crate::outcome::{Outcome, StopReason};
-use crate::refresh::Refresh;
 use crate::settings::Settings;
+use crate::state::State;
 use crate::version_space::VersionSpace;
 
 /// Share of the bounces of all other trajectories at planes that a trajectory did not hit.
@@ -31,9 +32,8 @@ pub(super) fn merge<D: Dynamics>(
     watched: Vec<usize>,
     crew: &Crew,
     runners: &mut [Runner<'_, D>],
-    refresh: &Refresh<'_>,
-    settled: f64,
-    stop_reason: StopReason,
+    Course { refresh, settled, .. }: &Course<'_>,
+    (stop_reason, mut state): (StopReason, State),
     control: &Control,
 ) -> Result<Outcome> {
     let m = space.len();
@@ -64,6 +64,16 @@ pub(super) fn merge<D: Dynamics>(
         }
     }
     let n_draws = runners.iter().map(kept).min().unwrap_or(0).min(settings.n_draws);
+    // What the outcome does not have of the draws that the trajectories go on with.
+    for ((runner, held), &own) in runners.iter().zip(&mut state.held).zip(&state.kept) {
+        let older = kept(runner).saturating_sub(n_draws).min(usize::try_from(own).unwrap_or(0));
+        if let Some(recorder) = runner.trajectory.recorder() {
+            let (draws, functionals) = recorder.first(older, m);
+            state.draws.extend_from_slice(draws);
+            state.functionals.extend_from_slice(functionals);
+        }
+        *held = older as u64;
+    }
     let recorders = runners.iter_mut().filter_map(|runner| runner.trajectory.recorder_mut());
     let mut records = recorders.map(|recorder| recorder.take_last(n_draws, m));
     let (mut draws, mut functionals) = records.next().unwrap_or_default();
@@ -90,7 +100,7 @@ pub(super) fn merge<D: Dynamics>(
         scatterings: tallies().map(|t| t.scatterings).collect(),
         scatterer: runners[0].trajectory.dynamics().scatterer(),
         lengths: tallies().map(|t| t.path).collect(),
-        settled,
+        settled: *settled,
         missed: missed(runners, &hits),
         cycles: vec![0; runners.len()],
         hits,
@@ -100,6 +110,7 @@ pub(super) fn merge<D: Dynamics>(
         refresh_rate: refresh.rate(),
         drift,
         start: runners.iter().map(|runner| runner.start).collect(),
+        state: Some(state),
     })
 }
 

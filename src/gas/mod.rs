@@ -1,7 +1,9 @@
 //! Many trajectories: started, settled, run in parallel and merged in the order of their index.
 
 mod away;
+mod measure;
 mod merge;
+mod runner;
 mod start;
 
 use std::sync::Arc;
@@ -14,97 +16,23 @@ use crate::cycle;
 use crate::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Radius, Scattered};
 use crate::error::{Error, Result};
 use crate::factor::Factor;
-use crate::light_trap::{self, Start};
-use crate::outcome::{Outcome, StopReason};
+use crate::light_trap;
+use crate::outcome::Outcome;
 use crate::point_space;
-use crate::recorder::Recorder;
 use crate::refresh::Refresh;
 use crate::settings::{RefreshChoice, Settings};
-use crate::trajectory::{Goal, Trajectory, Until};
+use crate::state::{State, foreign};
+use crate::trajectory::Goal;
 use crate::version_space::VersionSpace;
 pub use away::{Elsewhere, take_step};
-use away::{Step, Terms};
+use measure::{Course, Restored};
 use merge::merge;
+pub(crate) use runner::Runner;
 use start::{SETTLE_ARRIVALS, SETTLE_PATH, settle, settling, start};
 pub(crate) use start::{settled, settled_around};
 
 /// Planes whose coordinates are kept with the draws, for the convergence diagnostics.
 const WATCHED: usize = 16;
-/// First piece of path of a run without a given length: radians, and arrivals where version space is small.
-const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
-const PIECE_ARRIVALS: f64 = 1_000.0;
-/// Independent vectors that a path must be worth for each draw to keep, before its center is good enough: an eighth of
-/// one for so many draws as decision values need, and one for each that was asked for beyond.
-const SHARE_OF_DRAWS: f64 = 0.125;
-const FEW_DRAWS: usize = 400;
-/// Looks at the densities at the walls in such a piece.
-const LOOKS: f64 = 8.0;
-
-/// A trajectory with the pieces of its path.
-pub(crate) struct Runner<'s, D = Geodesic> {
-    pub trajectory: Trajectory<'s, D>,
-    pub batches: Vec<Batch>,
-    /// Where the center is one of conditional means.
-    densities: Option<Densities<'s>>,
-    start: Start,
-}
-
-impl<'s, D: Dynamics> Runner<'s, D> {
-    /// Hands the ball over to another dynamics.
-    fn under<E: Dynamics>(self, dynamics: E) -> Runner<'s, E> {
-        let trajectory = self.trajectory.under(dynamics);
-        Runner { trajectory, batches: Vec::new(), densities: self.densities, start: self.start }
-    }
-
-    /// Forgets the pieces and starts a new path.
-    pub(crate) fn reset(&mut self, recorder: Option<Recorder>) {
-        self.trajectory.reset(recorder);
-        self.batches.clear();
-    }
-
-    /// Runs `pieces` pieces of `unit` radians, or to `limit`.
-    pub(crate) fn extend(
-        &mut self,
-        pieces: usize,
-        unit: f64,
-        limit: Goal,
-        control: &Control,
-    ) -> Result<()> {
-        let before = self.trajectory.tally().path;
-        for piece in 1..=pieces {
-            let path = (before + unit * piece as f64).min(limit.path);
-            let from = self.trajectory.tally().path;
-            match &mut self.densities {
-                None => self.trajectory.run(Goal { path, ..limit }, control)?,
-                Some(densities) => {
-                    let steps = ((path - from) / densities.spacing).ceil().max(1.0);
-                    let mut step = 1.0;
-                    while step <= steps && self.trajectory.tally().arrivals() < limit.arrivals {
-                        let path = from + (path - from) * (step / steps);
-                        self.trajectory.run(Goal { path, ..limit }, control)?;
-                        densities.look(self.trajectory.ball(), self.trajectory.space());
-                        step += 1.0;
-                    }
-                }
-            }
-            let length = self.trajectory.tally().path - from;
-            if length > 0.0 {
-                let integral = self.trajectory.ball_mut().take_arc_integral();
-                let densities = self.densities.as_mut().map(|d| d.take(length));
-                self.batches.push(Batch { integral, length, densities, plain: None, field: None });
-            }
-            if self.trajectory.tally().path < path || path >= limit.path {
-                break;
-            }
-        }
-        Ok(())
-    }
-}
-
-fn runner_of<D>(trajectory: Trajectory<'_, D>, start: Start) -> Runner<'_, D> {
-    Runner { trajectory, batches: Vec::new(), densities: None, start }
-}
-
 /// Samples version space with several trajectories.
 ///
 /// The same seed gives the same bits for every number of threads.
@@ -115,6 +43,26 @@ fn runner_of<D>(trajectory: Trajectory<'_, D>, start: Start) -> Runner<'_, D> {
 /// space seems empty, [`Error::Breakdown`] where the arithmetic fails, [`Error::Interrupted`].
 pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> Result<Outcome> {
     run_with(space, settings, None, control)
+}
+
+/// Goes on with a run, to the ends that `settings` say now: `length` and `max_bounces` of the whole path of each trajectory,
+/// behind and ahead.
+///
+/// The problem, the inverse and the settings but for the ends, the threads, the seed and the start must be those of the run
+/// that `state` is of, with all of its draws. Then the outcome has the bits of one run to the new ends, for every number of threads and
+/// wherever the path was cut. (Of a run with `length` alone: of one with the same [`Settings::first_length`].)
+///
+/// # Errors
+///
+/// As [`run_with`]; and [`Error::Invalid`] for a state that does not fit.
+pub fn resume(
+    space: &VersionSpace<'_>,
+    settings: &Settings,
+    inverse: Option<Inverse<'_>>,
+    state: &State,
+    control: &Control,
+) -> Result<Outcome> {
+    play(space, settings, inverse, Some(state), None, control)
 }
 
 /// As [`run`]. Given the inverse of the Gram matrix the center is one of conditional means, which has far less noise, and
@@ -130,31 +78,34 @@ pub fn run_with(
     inverse: Option<Inverse<'_>>,
     control: &Control,
 ) -> Result<Outcome> {
-    run_by(space, settings, inverse, None, control)
+    play(space, settings, inverse, None, None, control)
 }
 
-/// As [`run_with`], with trajectories that fly elsewhere, step by step. The same seed gives the same bits as here.
+/// As [`run_with`], or with a state as [`resume`], with trajectories that fly elsewhere, step by step. The same seed gives the
+/// same bits as here.
 ///
 /// # Errors
 ///
-/// As [`run_with`]; what [`Elsewhere::take`] returns; and [`Error::Invalid`] for a motion that is not geodesic.
+/// As these; what [`Elsewhere::take`] returns; and [`Error::Invalid`] for a motion that is not geodesic.
 pub fn run_elsewhere(
     space: &VersionSpace<'_>,
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
+    state: Option<&State>,
     elsewhere: Box<dyn Elsewhere>,
     control: &Control,
 ) -> Result<Outcome> {
     if !matches!(settings.motion, Motion::Geodesic) {
         return Err(Error::invalid("motion", "another", "geodesic for trajectories elsewhere"));
     }
-    run_by(space, settings, inverse, Some(elsewhere), control)
+    play(space, settings, inverse, state, Some(elsewhere), control)
 }
 
-fn run_by(
+fn play(
     space: &VersionSpace<'_>,
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
+    state: Option<&State>,
     elsewhere: Option<Box<dyn Elsewhere>>,
     control: &Control,
 ) -> Result<Outcome> {
@@ -175,7 +126,7 @@ fn run_by(
         space.gram().check_in_memory()?;
     }
     let m = space.len();
-    if let Some(start) = &settings.start
+    if let Some(start) = settings.start.as_ref().filter(|_| state.is_none())
         && settings.mirror.is_hard()
         && !space.contains(start)?
     {
@@ -187,48 +138,141 @@ fn run_by(
         (0..q).map(|k| k * m / q).collect()
     };
     if point_space::is_one_dimensional(space.gram()) {
-        return point_space::outcome(space, settings, watched);
+        return match state {
+            None => point_space::outcome(space, settings, watched),
+            Some(_) => Err(foreign("one, where nothing flies in one dimension")),
+        };
     }
     let crew = Crew::new(settings.n_threads.min(settings.n_trajectories))?.with(elsewhere);
     let smoother =
         inverse.map(|inverse| Smoother::new(inverse, control)).transpose()?.map(Arc::new);
-    let mut runners = start(space, settings, smoother.as_deref(), &crew, control)?;
+    let table = Table { space, settings, inverse, smoother, watched, crew: &crew, control };
     match settings.motion {
-        Motion::Geodesic => {
-            let (refresh, settled) =
-                settle(space, settings, inverse, &crew, &mut runners, control)?;
-            if let Some(smoother) = smoother {
+        Motion::Geodesic => table.geodesic(state),
+        Motion::Scattered { cosine, scatterer } => table.scattered(state, cosine, scatterer),
+        Motion::Chord { tau_max, weight_tol } => {
+            table.straight(state, &Chord::new(m, tau_max, weight_tol))
+        }
+        Motion::Flipper { tau_max, points } => {
+            table.straight(state, &Flipper::new(m, tau_max, points))
+        }
+    }
+}
+
+/// What a run is played on.
+struct Table<'s, 'c> {
+    space: &'s VersionSpace<'s>,
+    settings: &'c Settings,
+    inverse: Option<Inverse<'s>>,
+    smoother: Option<Arc<Smoother<'s>>>,
+    watched: Vec<usize>,
+    crew: &'c Crew,
+    control: &'c Control,
+}
+
+impl<'s> Table<'s, '_> {
+    /// Trajectories that go on as they were, if there is a state.
+    fn restored<D: Dynamics>(
+        &self,
+        state: Option<&State>,
+        dynamics: &D,
+    ) -> Result<Option<(Course<'s>, Vec<Runner<'s, D>>)>> {
+        let Self { space, settings, crew, control, .. } = *self;
+        state
+            .map(|state| {
+                let parts = (dynamics, self.smoother.as_ref());
+                Restored::begin(space, settings, self.inverse, state, control)?.runners(
+                    space,
+                    settings,
+                    parts,
+                    &self.watched,
+                    crew,
+                    control,
+                )
+            })
+            .transpose()
+    }
+
+    fn geodesic(self, state: Option<&State>) -> Result<Outcome> {
+        let Self { space, settings, inverse, crew, control, .. } = self;
+        let (course, mut runners) = if let Some(found) = self.restored(state, &Geodesic)? {
+            found
+        } else {
+            let mut runners = start(space, settings, self.smoother.as_deref(), crew, control)?;
+            let (refresh, settled) = settle(space, settings, inverse, crew, &mut runners, control)?;
+            if let Some(smoother) = &self.smoother {
                 for (i, runner) in runners.iter_mut().enumerate() {
                     let rng = light_trap::stream(settings.seed, settings.n_trajectories + i);
-                    let smoother = Arc::clone(&smoother);
+                    let smoother = Arc::clone(smoother);
                     runner.densities = Some(Densities::new(smoother, settings.mirror, rng));
                 }
             }
-            let mut outcome =
-                finish(space, settings, watched, &crew, &mut runners, &refresh, settled, control)?;
-            if matches!(refresh, Refresh::None) && settings.mirror.is_hard() {
-                outcome.cycles = cycles(space, &crew, &mut runners, control)?;
-            }
-            Ok(outcome)
+            let watched = &self.watched;
+            (Course::begin(settings, watched, &mut runners, refresh, settled), runners)
+        };
+        let bare = matches!(course.refresh, Refresh::None) && settings.mirror.is_hard();
+        let mut outcome = self.finish(course, &mut runners)?;
+        if bare {
+            outcome.cycles = cycles(space, crew, &mut runners, control)?;
         }
-        Motion::Scattered { cosine, scatterer } => {
-            let (refresh, settled) = settle(space, settings, None, &crew, &mut runners, control)?;
-            let dynamics = Scattered::new(Arc::new(Factor::new(space.gram(), control)?), cosine);
-            let (dynamics, path) =
-                with_scatterer(space, dynamics, scatterer, &crew, &mut runners, control)?;
-            let mut runners: Vec<_> =
-                runners.into_iter().map(|runner| runner.under(dynamics.clone())).collect();
-            let settled = settled + path;
-            finish(space, settings, watched, &crew, &mut runners, &refresh, settled, control)
+        Ok(outcome)
+    }
+
+    fn scattered(
+        self,
+        state: Option<&State>,
+        cosine: bool,
+        scatterer: Option<Radius>,
+    ) -> Result<Outcome> {
+        let Self { space, settings, crew, control, .. } = self;
+        let dynamics = || -> Result<Scattered> {
+            Ok(Scattered::new(Arc::new(Factor::new(space.gram(), control)?), cosine))
+        };
+        if state.is_some()
+            && let Some((course, mut runners)) = self.restored(state, &dynamics()?)?
+        {
+            return self.finish(course, &mut runners);
         }
-        Motion::Chord { tau_max, weight_tol } => {
-            let dynamics = Chord::new(m, tau_max, weight_tol);
-            launch(space, settings, watched, &crew, runners, &dynamics, control)
+        let mut runners = start(space, settings, None, crew, control)?;
+        let (refresh, settled) = settle(space, settings, None, crew, &mut runners, control)?;
+        let (dynamics, path) =
+            with_scatterer(space, dynamics()?, scatterer, crew, &mut runners, control)?;
+        let mut runners: Vec<_> =
+            runners.into_iter().map(|runner| runner.under(dynamics.clone())).collect();
+        let settled = settled + path;
+        let course = Course::begin(settings, &self.watched, &mut runners, refresh, settled);
+        self.finish(course, &mut runners)
+    }
+
+    /// Hands the balls over to a dynamics of the papers, settles and measures.
+    fn straight<D: Dynamics>(self, state: Option<&State>, dynamics: &D) -> Result<Outcome> {
+        let Self { space, settings, crew, control, .. } = self;
+        if let Some((course, mut runners)) = self.restored(state, dynamics)? {
+            return self.finish(course, &mut runners);
         }
-        Motion::Flipper { tau_max, points } => {
-            let dynamics = Flipper::new(m, tau_max, points);
-            launch(space, settings, watched, &crew, runners, &dynamics, control)
-        }
+        let mut runners = start(space, settings, None, crew, control)?
+            .into_iter()
+            .map(|runner| {
+                let trajectory = runner.trajectory.launched_by(dynamics.clone(), control)?;
+                Ok(Runner::new(trajectory, runner.start))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let goal = settling(settings);
+        crew.each(&mut runners, |_, runner| runner.trajectory.run(goal, control))?;
+        let settled = totals(&runners).0 / runners.len() as f64;
+        let course = Course::begin(settings, &self.watched, &mut runners, Refresh::None, settled);
+        self.finish(course, &mut runners)
+    }
+
+    /// Measures and merges.
+    fn finish<D: Dynamics>(
+        self,
+        mut course: Course<'s>,
+        runners: &mut [Runner<'s, D>],
+    ) -> Result<Outcome> {
+        let Self { space, settings, watched, crew, control, .. } = self;
+        let ended = course.run(settings, &watched, crew, runners, control)?;
+        merge(space, settings, watched, crew, runners, &course, ended, control)
     }
 }
 
@@ -271,49 +315,14 @@ fn first_center(
     crew.each(runners, |_, runner| {
         runner.reset(None);
         let limit = Goal::either(f64::INFINITY, SETTLE_ARRIVALS);
-        runner.extend(1, SETTLE_PATH, limit, control)
+        // A pause that is asked for has to wait until something is measured.
+        while !runner.has(1) {
+            runner.extend(1, SETTLE_PATH, limit, control)?;
+        }
+        Ok(())
     })?;
     let path = totals(runners).0 / runners.len() as f64;
     Ok((estimate(crew, runners, control)?.dual, path))
-}
-
-/// Hands the balls over to another dynamics, settles, measures and merges.
-fn launch<'s, D: Dynamics>(
-    space: &'s VersionSpace<'s>,
-    settings: &Settings,
-    watched: Vec<usize>,
-    crew: &Crew,
-    runners: Vec<Runner<'s>>,
-    dynamics: &D,
-    control: &Control,
-) -> Result<Outcome> {
-    let mut runners = runners
-        .into_iter()
-        .map(|runner| {
-            let trajectory = runner.trajectory.launched_by(dynamics.clone(), control)?;
-            Ok(runner_of(trajectory, runner.start))
-        })
-        .collect::<Result<Vec<_>>>()?;
-    let goal = settling(settings);
-    crew.each(&mut runners, |_, runner| runner.trajectory.run(goal, control))?;
-    let settled = totals(&runners).0 / runners.len() as f64;
-    let refresh = Refresh::None;
-    finish(space, settings, watched, crew, &mut runners, &refresh, settled, control)
-}
-
-#[allow(clippy::too_many_arguments, reason = "the last steps of two functions")]
-fn finish<D: Dynamics>(
-    space: &VersionSpace<'_>,
-    settings: &Settings,
-    watched: Vec<usize>,
-    crew: &Crew,
-    runners: &mut [Runner<'_, D>],
-    refresh: &Refresh<'_>,
-    settled: f64,
-    control: &Control,
-) -> Result<Outcome> {
-    let stop_reason = measure(settings, &watched, crew, runners, control)?;
-    merge(space, settings, watched, crew, runners, refresh, settled, stop_reason, control)
 }
 
 /// Total path and arrivals of the tallies.
@@ -322,96 +331,6 @@ fn totals<D: Dynamics>(runners: &[Runner<'_, D>]) -> (f64, u64) {
         let tally = runner.trajectory.tally();
         (path + tally.path, arrivals + tally.arrivals())
     })
-}
-
-/// Runs the measured path. Where no length is given, or a tolerance is, the pieces of path are joined and their
-/// length doubles as the path grows.
-fn measure<D: Dynamics>(
-    settings: &Settings,
-    watched: &[usize],
-    crew: &Crew,
-    runners: &mut [Runner<'_, D>],
-    control: &Control,
-) -> Result<StopReason> {
-    let pieces = if runners.len() == 1 { 16 } else { 8 };
-    let length = settings.length.unwrap_or(f64::INFINITY);
-    let until = if settings.weight_tol().is_some() { Until::Light } else { Until::Never };
-    let limit = Goal { until, ..Goal::either(length, settings.max_bounces.unwrap_or(u64::MAX)) };
-    let grows = settings.tol.is_some() || settings.length.is_none();
-    let mut unit = if grows {
-        let (path, arrivals) = totals(runners);
-        let per_arrival = if arrivals > 0 { path / arrivals as f64 } else { f64::INFINITY };
-        PIECE_PATH.min(PIECE_ARRIVALS * per_arrival).min(length)
-    } else {
-        length / pieces as f64
-    };
-    // A growing run keeps twice the draws asked for when the pieces are full, and returns the last ones.
-    let kept = if grows { 2 * settings.n_draws } else { settings.n_draws };
-    let spacing = unit * pieces as f64 / kept as f64;
-    let gram = watched_space(runners).gram();
-    for runner in runners.iter_mut() {
-        runner.reset(Some(Recorder::new(spacing, watched, kept, gram)));
-        if let Some(densities) = &mut runner.densities {
-            densities.spacing = unit / LOOKS;
-        }
-    }
-    let terms = Terms { mirror: settings.mirror, records: true, watched };
-    loop {
-        let done = runners[0].batches.len();
-        let stage =
-            if settings.tol.is_some() && done < pieces * 3 / 4 { pieces * 3 / 4 } else { pieces };
-        let prepare = settings.tol.is_some();
-        let step = Step::Extend { pieces: stage - done, unit, limit, prepare };
-        away::take(crew, runners, step, &terms, control)?;
-        let exhausted =
-            runners.iter().any(|runner| runner.trajectory.tally().arrivals() >= limit.arrivals);
-        let at_end = runners.iter().all(|runner| runner.trajectory.tally().path >= length);
-        if let Some(tol) = settings.tol {
-            let center = estimate(crew, runners, control)?;
-            let enough = worth(settings, runners);
-            control.report(totals(runners).0 / runners.len() as f64, center.error);
-            // A flipper goes on from a center of its own: what its halves differ by does not pass.
-            let flips = matches!(settings.motion, Motion::Flipper { .. });
-            if center.error <= tol && (center.mixed || flips) && enough {
-                return Ok(StopReason::Tol);
-            }
-        }
-        if until == Until::Light && runners.iter().any(|r| r.trajectory.dynamics().is_light()) {
-            return Ok(StopReason::WeightTol);
-        }
-        if at_end {
-            return Ok(StopReason::Length);
-        }
-        if exhausted {
-            return Ok(StopReason::MaxBounces);
-        }
-        if stage == pieces {
-            let m = watched_space(runners).len();
-            for runner in runners.iter_mut() {
-                center::join_pairs(&mut runner.batches);
-                if let Some(recorder) = runner.trajectory.recorder_mut() {
-                    recorder.coarsen(m);
-                }
-            }
-            unit *= 2.0;
-        }
-    }
-}
-
-/// Whether the path is worth a fair share of the draws to keep, where the center needs less.
-fn worth<D: Dynamics>(settings: &Settings, runners: &mut [Runner<'_, D>]) -> bool {
-    if runners.iter().all(|runner| runner.densities.is_none()) {
-        return true;
-    }
-    let lists: Vec<Vec<Batch>> =
-        runners.iter_mut().map(|runner| std::mem::take(&mut runner.batches)).collect();
-    let worth = center::worth(watched_space(runners).gram(), &lists);
-    for (runner, list) in runners.iter_mut().zip(lists) {
-        runner.batches = list;
-    }
-    let draws = settings.n_trajectories * settings.n_draws;
-    let few = draws.min(FEW_DRAWS);
-    worth >= SHARE_OF_DRAWS * few as f64 + (draws - few) as f64
 }
 
 fn watched_space<'s, D: Dynamics>(runners: &[Runner<'s, D>]) -> &'s VersionSpace<'s> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 
 use super::away::{self, Step, Terms};
-use super::{Runner, runner_of, totals, with_scatterer};
+use super::{Runner, totals, with_scatterer};
 use crate::conditional::{Inverse, Smoother};
 use crate::control::Control;
 use crate::crew::Crew;
@@ -36,7 +36,7 @@ const GAUGE_REFRESH: f64 = 1.0;
 
 /// How far a ball flies before anything is measured.
 pub(super) fn settling(settings: &Settings) -> Goal {
-    let share = SETTLE_SHARE * settings.length.unwrap_or(0.0);
+    let share = SETTLE_SHARE * settings.first_length.or(settings.length).unwrap_or(0.0);
     let path = settings.settle.unwrap_or_else(|| SETTLE_PATH.max(share));
     let arrivals = if settings.settle.is_some() { u64::MAX } else { SETTLE_ARRIVALS };
     Goal::either(path, arrivals)
@@ -92,7 +92,7 @@ pub(super) fn start<'s>(
                 (Trapped::Lost(_), None) => unreachable!("the search was made for the lost ones"),
             };
             trajectory.set_mirror(settings.mirror);
-            Ok(runner_of(trajectory, start))
+            Ok(Runner::new(trajectory, start))
         })
         .collect()
 }

@@ -174,6 +174,7 @@ fn run<'py>(
         length,
         max_bounces,
         tol,
+        first_length: None,
         settle: None,
         motion,
         mirror: Mirror::new(transparency.0, transparency.1)?,
@@ -188,7 +189,7 @@ fn run<'py>(
         None => space
             .call(py, callback, |space, control| gas::run_with(space, &settings, inverse, control)),
         Some(send) => space.call_sending(py, send, |space, elsewhere, control| {
-            gas::run_elsewhere(space, &settings, inverse, elsewhere, control)
+            gas::run_elsewhere(space, &settings, inverse, None, elsewhere, control)
         }),
     }?;
     to_dict(py, outcome, n_trajectories)
