@@ -47,6 +47,14 @@ class _Progress(TypedDict):
     bounces: int
     center_error: float
 
+class _State(TypedDict):
+    words: NDArray[np.uint64]
+    numbers: NDArray[np.float64]
+    draws: NDArray[np.float64]
+    functionals: NDArray[np.float64]
+    held: NDArray[np.uint64]
+    kept: NDArray[np.uint64]
+
 class _Run(TypedDict):
     center: NDArray[np.float64]
     center_norm: float
@@ -73,6 +81,7 @@ class _Run(TypedDict):
     refresh_rate: float
     drift: float
     start: list[str]
+    state: _State | None
 
 class _Correlation(TypedDict):
     pair_bounces: NDArray[np.uint64]
@@ -173,6 +182,9 @@ def run(
     start: NDArray[np.float64] | None,
     factor: NDArray[np.float64] | None,
     inverse_diagonal: NDArray[np.float64] | None,
+    state: _State | None,
+    checkpoint: Callable[[_State], object] | None,
+    every: float,
     n_threads: int,
     seed: int,
     callback: Callable[[_Progress], object] | None,

@@ -24,8 +24,8 @@ class SpacesMixin:
     def _labels(self, index: NDArray[np.intp]) -> Labels:
         raise NotImplementedError
 
-    def _spaces(self, gram: ArrayLike | None) -> list[VersionSpace]:
-        """Return the version space of each binary problem, all on one matrix."""
+    def _training_inputs(self, gram: ArrayLike | None) -> Any:
+        """Return the training inputs, or with kernel="precomputed" the matrix given again."""
         m = len(self._index)
         if isinstance(self.kernel_, str):
             if gram is None:
@@ -33,14 +33,18 @@ class SpacesMixin:
                     "gram must be the (n_samples, n_samples) matrix given to fit with "
                     "kernel='precomputed'; got None"
                 )
-            inputs: Any = _validation.dense("gram", gram)
+            inputs = _validation.dense("gram", gram)
             if inputs.shape != (m, m):
                 raise ValueError(f"gram must have shape ({m}, {m}); got shape {inputs.shape}")
-        elif gram is not None:
+            return inputs
+        if gram is not None:
             raise ValueError("gram must be None unless kernel='precomputed'")
-        else:
-            inputs = self.X_fit_
-            _memory.require(8.0 * m * m, f"the kernel matrix of {m} examples")
+        _memory.require(8.0 * m * m, f"the kernel matrix of {m} examples")
+        return self.X_fit_
+
+    def _spaces(self, gram: ArrayLike | None) -> list[VersionSpace]:
+        """Return the version space of each binary problem, all on one matrix."""
+        inputs = self._training_inputs(gram)
         matrix, _ = kernels.training_gram(self.kernel_, inputs, self._offset, self._softness)
         return [
             VersionSpace._over(matrix, labels, softness=self._softness, offset=self._offset)

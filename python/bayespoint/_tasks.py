@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bayespoint import _distributed, _settings
+from bayespoint import _continue, _distributed, _settings
 from bayespoint._validation import Labels
 from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
@@ -24,13 +24,16 @@ _LEFT = {
 
 
 def samples(
-    spaces: Sequence[VersionSpace], options: Mapping[str, Any], seeds: Sequence[int]
+    spaces: Sequence[VersionSpace],
+    options: Mapping[str, Any],
+    seeds: Sequence[int],
+    n_jobs: int | None,
 ) -> Iterator[BilliardResult]:
     """Return the results of ``space.sample(**options, random_state=seed)`` over one Gram matrix.
 
     All have been played when this returns; the warnings of each come with its result.
     """
-    settings = _settings.sample_settings(**_LEFT, **options)
+    settings = _settings.sample_settings(**_LEFT, **options, n_jobs=n_jobs)
     first = spaces[0]
     if not any(settings.transparency):
         for space in spaces:
@@ -38,15 +41,33 @@ def samples(
     inverse = first._inverse() if settings.average == "conditional" else None
     ground = _distributed.Ground(first.gram, first.offset, first.softness, inverse)
     own = replace(settings, n_threads=1)  # the others have theirs
-    problems = [(space.y, own, seed) for space, seed in zip(spaces, seeds, strict=True)]
-    with _distributed.Workers(ground, *first._source, options["n_jobs"]) as workers:
+    courses = [
+        _continue.begin(
+            space,
+            settings,
+            seed,
+            None,
+            continue_from=None,
+            checkpoint=None,
+            every=_continue.EVERY,
+        )
+        for space, seed in zip(spaces, seeds, strict=True)
+    ]
+    triples = list(zip(spaces, seeds, courses, strict=True))
+    problems = [(space.y, own, seed, course) for space, seed, course in triples]
+    with _distributed.Workers(ground, *first._source, n_jobs) as workers:
         runs = workers.each(_play, problems)
-    return (space._result(run, settings) for space, run in zip(spaces, runs, strict=True))
+    pairs = zip(triples, runs, strict=True)
+    return (space._result(run, settings, course) for (space, _, course), run in pairs)
 
 
 def _play(
-    ground: _distributed.Ground, y: Labels, settings: _settings.SampleSettings, seed: int
+    ground: _distributed.Ground,
+    y: Labels,
+    settings: _settings.SampleSettings,
+    seed: int,
+    course: _continue.Course,
 ) -> Mapping[str, Any]:
     """Play the billiard of one problem, on a worker."""
     space = VersionSpace._over(ground.gram, y, softness=ground.softness, offset=ground.offset)
-    return space._run(settings, seed, None, None, ground.inverse)
+    return space._run(settings, seed, None, None, ground.inverse, course)

@@ -27,6 +27,7 @@ from bayespoint import (
 )
 from bayespoint._decisions import DecisionsMixin
 from bayespoint._persistence import Savable
+from bayespoint._refine import GoesOn, RefineMixin
 from bayespoint._risk import RiskMixin
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.results import BilliardResult
@@ -41,6 +42,7 @@ __all__ = ["BayesPointClassifier"]
 
 class BayesPointClassifier(
     DecisionsMixin,
+    RefineMixin,
     RiskMixin,
     ClassifierWeightingMixin,
     Savable,
@@ -115,6 +117,12 @@ class BayesPointClassifier(
         Seed. None asks NumPy's global generator.
     verbose : int, default=0
         1: a line on standard error for each billiard. 2: its progress too.
+    warm_start : bool, default=False
+        Fit from what was learned before, if the first examples are those of the last fit. To the
+        same examples, with the same settings but for `tol`, the billiard goes on where it ended;
+        after other changes balls start at the old center where it is inside version space. The
+        law is that of the new examples and settings in any case. See also `refine` and
+        `add_examples`.
 
     Attributes
     ----------
@@ -232,6 +240,7 @@ class BayesPointClassifier(
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.kernel = kernel
         self.fit_intercept = fit_intercept
@@ -248,6 +257,7 @@ class BayesPointClassifier(
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -293,6 +303,7 @@ class BayesPointClassifier(
             random_state=self.random_state,
             verbose=self.verbose,
         )
+        before = self._before() if _validation.boolean("warm_start", self.warm_start) else None
         inputs, y = _inputs.training(self, self.kernel, X, y)
         self.classes_, index = _inputs.encode(y)
         if len(self.classes_) > 2 and np.ndim(self.label_noise):
@@ -319,6 +330,22 @@ class BayesPointClassifier(
         )
         if settings.verbose and self.tuning_ is not None:
             _tell(repr(self.tuning_))
+        goes_on = None
+        if before is not None:
+            goes_on = before.goes_on(self.classes_, index, inputs, self.kernel_)
+        self._learn(inputs, index, weights, settings, goes_on)
+        return self
+
+    def _learn(
+        self,
+        inputs: Any,
+        index: NDArray[np.intp],
+        weights: Floats,
+        settings: _settings.FitSettings,
+        goes_on: GoesOn | None,
+    ) -> None:
+        """Play with kernel, softness and label noise as they are, and keep what predicts."""
+        labels = self._labels(index)
         softness = _validation.softness(self.softness_ / weights, len(index))
         gram, own = kernels.training_gram(self.kernel_, inputs, settings.offset, softness)
         self.X_fit_ = None if isinstance(self.kernel_, str) else inputs.copy()
@@ -334,7 +361,7 @@ class BayesPointClassifier(
                 inverse = factor, factor.inverse_diagonal()
             else:  # made anew, in the place of the matrix, when that is not needed any more
                 del factor
-        self._play(gram, labels, softness, settings, inverse)
+        self._play(gram, labels, softness, settings, inverse, goes_on)
         calibrate = settings.calibrate
         if calibrate is None:
             calibrate = self.tuning_ is not None
@@ -359,7 +386,6 @@ class BayesPointClassifier(
         if watched is not None and self._factor.pivots is None:
             diagonal = self._factor.inverse_diagonal() if inverse is None else inverse[1]
             self.calibration_ = watched.factors(diagonal)
-        return self
 
     def _weights(self, y: Any) -> Floats:
         """Return the weights of the classes."""
@@ -403,6 +429,7 @@ class BayesPointClassifier(
         softness: Floats,
         settings: _settings.FitSettings,
         inverse: tuple[predictive.Factor, Floats] | None,
+        goes_on: GoesOn | None,
     ) -> None:
         """Play the billiard of each binary problem and keep what it found."""
         two = len(self.classes_) == 2
@@ -430,17 +457,22 @@ class BayesPointClassifier(
             "transparency": transparency,
             "refresh": self.refresh,
             "average": "auto" if inverse is None else "conditional",
-            "n_jobs": self.n_jobs,
         }
         several = None
-        if len(spaces) > 1 and _distributed.active():
-            several = _tasks.samples(spaces, options, seeds.tolist())
+        # A run that goes on has a state of its own: its trajectories are the tasks.
+        if len(spaces) > 1 and goes_on is None and _distributed.active():
+            several = _tasks.samples(spaces, options, seeds.tolist(), self.n_jobs)
         results = []
-        for space, label, seed in zip(spaces, names, seeds.tolist(), strict=True):
+        runs = enumerate(zip(spaces, names, seeds.tolist(), strict=True))
+        for k, (space, label, seed) in runs:
             name = f"class {label}"
             if several is None:
-                callback = _Progress(name) if settings.verbose > 1 else None
-                result = space.sample(**options, random_state=seed, callback=callback)
+                asked = options | {"random_state": seed}
+                result = space.sample(
+                    **(asked if goes_on is None else goes_on(k, space, asked)),
+                    n_jobs=self.n_jobs,
+                    callback=_Progress(name) if settings.verbose > 1 else None,
+                )
             else:
                 result = next(several)
             if settings.verbose:

@@ -175,6 +175,12 @@ class BilliardResult(Savable):
     """Where each trajectory's starting point came from: ``"light_trap"``, ``"max_margin"``,
     ``"typical"`` (drawn about the center, for average="conditional") or ``"given"``."""
 
+    state: Mapping[str, Any] | None = None
+    """What it takes to go on with the run (``continue_from`` of :meth:`VersionSpace.sample`):
+    arrays, of some dozens of numbers for each example and trajectory, and such of the older draws
+    as the run goes on with; with its settings and digests of the problem. None in one dimension,
+    where nothing flies."""
+
     @classmethod
     def from_run(cls, run: Mapping[str, Any], average: str) -> Self:
         """Return the result of an engine's run with `average` as center."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import _core, _distributed, _memory, _settings, _sources, _validation
+from bayespoint import _continue, _core, _distributed, _memory, _settings, _sources, _validation
 from bayespoint._core import InfeasibleError, __version__
 from bayespoint._correlation import CorrelationMixin
 from bayespoint._evidence import EvidenceMixin
@@ -288,6 +289,9 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         refresh_rate: float | str = "auto",
         start: ArrayLike | None = None,
         average: str = "auto",
+        continue_from: BilliardResult | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: float = _continue.EVERY,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         callback: Callable[[Mapping[str, Any]], object] | None = None,
@@ -373,6 +377,22 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             "flipper": the bouncing points, of equal weight. "auto" is "arc" with "geodesic", else
             "midpoints". The result has the "arc" center (or the "conditional" one, if asked for),
             and the "impulse" center if there is one, in any case.
+        continue_from : BilliardResult, default=None
+            A run on this version space to go on with. `length`, `tol`, `max_bounces` and
+            `weight_tol` are the new ends of the whole, what is behind counted; the other settings
+            are those of the run, and left out here. To a smaller `tol` the result is, bit by bit,
+            that of one run with it. To a larger `length` it does not matter in how many steps; the
+            pieces and draws stay laid out for the first length, and get longer and sparser in
+            powers of two.
+        checkpoint : str or path-like, default=None
+            A file to keep the run in. If it is there, the run goes on from it, on any number of
+            threads, and comes out with the bits of one that was never interrupted. It must be of
+            the same problem and the same settings. When the run is over it holds its end: the next
+            call with the same settings returns the same result without flying. Written in one
+            step: whoever is killed leaves the old file or the new one. It is 2 `n_draws` m doubles
+            for each trajectory, and some dozens for each example, and only one run may write to it.
+        every : float, default=60.0
+            Seconds between two states in the `checkpoint`, at least 0.
         n_jobs : int, default=None
             Threads, as joblib counts them: None is 1, -1 all processors. It does not change the
             result.
@@ -393,12 +413,19 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             If version space is empty, or no point of it was found.
         ValueError
             If a setting is out of range, does not belong to the `dynamics` ("chord" and "flipper"
-            have no transparency and no refresh), or `start` is outside version space.
+            have no transparency and no refresh), or `start` is outside version space. If
+            `continue_from` or the `checkpoint` is of another problem or has other settings, or the
+            file is damaged or none: it is never overwritten then.
+        OSError
+            If no file can be made in the folder of the `checkpoint`, or it cannot be read.
         MemoryError
             If there is no room for the draws.
 
         Warns
         -----
+        RuntimeWarning
+            If the `checkpoint` could not be written, as on a full disk: the run goes on, and the
+            file is the one before.
         ConvergenceWarning
             If a run with `tol` ended with a larger estimated error. If R-hat exceeds 1.05, or
             what chance allows where draws are few, in a run that `tol` did not end: one that met
@@ -443,37 +470,56 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         >>> bool((space.margins(result.draws) > 0).all())
         True
         """
-        settings = _settings.sample_settings(
-            n_trajectories=n_trajectories,
-            n_draws=n_draws,
-            length=length,
-            tol=tol,
-            max_bounces=max_bounces,
-            dynamics=dynamics,
-            scattering=scattering,
-            scatterer=scatterer,
-            tau_max=tau_max,
-            weight_tol=weight_tol,
-            transparency=transparency,
-            refresh=refresh,
-            refresh_rate=refresh_rate,
-            average=average,
-            n_jobs=n_jobs,
-        )
+        given = {
+            "n_trajectories": n_trajectories,
+            "n_draws": n_draws,
+            "length": length,
+            "tol": tol,
+            "max_bounces": max_bounces,
+            "dynamics": dynamics,
+            "scattering": scattering,
+            "scatterer": scatterer,
+            "tau_max": tau_max,
+            "weight_tol": weight_tol,
+            "transparency": transparency,
+            "refresh": refresh,
+            "refresh_rate": refresh_rate,
+            "average": average,
+            "n_jobs": n_jobs,
+        }
+        if continue_from is not None:
+            if start is not None:
+                raise ValueError("start must be None with continue_from: the balls are under way")
+            defaults = dict(self.sample.__kwdefaults__ or {})
+            given = _continue.resumed_settings(continue_from, given, defaults)
+        settings = _settings.sample_settings(**given)
         seed = _validation.seed(random_state)
         opaque = not any(settings.transparency)
         if opaque:
             self._refuse_conflicts()
         if start is not None:
             start = self._checked_start(start, opaque=opaque)
+        course = _continue.begin(
+            self,
+            settings,
+            random_state,
+            start,
+            continue_from=continue_from,
+            checkpoint=checkpoint,
+            every=every,
+        )
         inverse = self._inverse() if settings.average == "conditional" else None
         with _distributed.sender(self, settings, inverse, n_jobs, callback) as elsewhere:
-            run = self._run(settings, seed, start, callback, inverse, elsewhere)
-        return self._result(run, settings)
+            run = self._run(settings, seed, start, callback, inverse, course, elsewhere)
+        return self._result(run, settings, course)
 
-    def _result(self, run: Mapping[str, Any], settings: _settings.SampleSettings) -> BilliardResult:
+    def _result(
+        self, run: Mapping[str, Any], settings: _settings.SampleSettings, course: _continue.Course
+    ) -> BilliardResult:
         """Return the result of the engine's run, with a warning of what is wrong with it."""
+        run = course.concluded(run)
         result = BilliardResult.from_run(run, settings.average)
+        course.keep(result)
         messages = result.complaints(settings.tol)
         if self.softness.any() and (few := too_few_pairs(result)) is not None:
             messages.append(few)
@@ -501,6 +547,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         start: Floats | None,
         callback: Callable[[Mapping[str, Any]], object] | None,
         inverse: tuple[Factor, Floats] | None,
+        course: _continue.Course,
         elsewhere: Callable[..., Any] | None = None,
     ) -> Mapping[str, Any]:
         """Return the engine's run; the inverse is for average="conditional".
@@ -549,6 +596,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             start=start,
             factor=None if inverse is None else inverse[0].lower.T,
             inverse_diagonal=None if inverse is None else inverse[1],
+            **course.arguments,
             n_threads=settings.n_threads,
             seed=seed,
             callback=callback,

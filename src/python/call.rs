@@ -1,9 +1,9 @@
 //! Every long call: detach, run, listen for signals, convert the error.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -11,36 +11,76 @@ use pyo3::types::PyDict;
 
 use crate::control::Control;
 use crate::error::Result;
+use crate::state::State;
 
 /// Between two looks for a signal; the callback is called at every second one.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Runs `work` on a thread of its own, detached from the interpreter, while the calling thread listens for signals and
-/// calls `callback` with the progress. What either raises stops the work and is raised once it has stopped.
+/// What the calling thread hears of.
+enum News {
+    Over,
+    State(State),
+}
+
+/// Takes a state of the run to Python.
+type Keep<'a> = dyn Fn(Python<'_>, State) -> PyResult<()> + Send + Sync + 'a;
+
+/// Who keeps states of the run, and how often.
+pub(super) struct Keeping<'a> {
+    pub every: Duration,
+    pub keep: &'a Keep<'a>,
+}
+
+/// Runs `work` on a thread of its own, detached from the interpreter, while the calling thread listens for signals,
+/// calls `callback` with the progress, and now and then has a state of the run kept. What any of them raises stops the work and
+/// is raised once it has stopped.
 pub(super) fn interruptible<R: Send>(
     py: Python<'_>,
     callback: Option<&Bound<'_, PyAny>>,
+    keeping: Option<&Keeping<'_>>,
     work: impl FnOnce(&Control) -> Result<R> + Send,
 ) -> PyResult<R> {
-    let control = Control::new();
+    let (done, news) = channel();
+    let control = match keeping {
+        Some(_) => {
+            let to_caller = done.clone();
+            Control::new().kept_by(move |state| {
+                // The listener may have gone after a signal: nobody keeps it then.
+                let _ = to_caller.send(News::State(state));
+            })
+        }
+        None => Control::new(),
+    };
     let callback = callback.map(|callback| callback.clone().unbind());
-    py.detach(|| {
+    py.detach(move || {
         std::thread::scope(|scope| {
-            let (done, finished) = channel();
             let control = &control;
             let worker = scope.spawn(move || {
                 let result = catch_unwind(AssertUnwindSafe(|| work(control)));
                 // The listener may have gone after a signal: nobody waits then.
-                let _ = done.send(());
+                let _ = done.send(News::Over);
                 result
             });
             let mut raised = None;
+            // When to ask for the next state, unless one was asked for.
+            let later = || keeping.map(|keeping| Instant::now() + keeping.every);
+            let mut next = later();
             for tick in 1u64.. {
-                if finished.recv_timeout(TICK) != Err(RecvTimeoutError::Timeout) {
-                    break;
+                let state = match news.recv_timeout(TICK) {
+                    Ok(News::State(state)) => Some(state),
+                    Err(RecvTimeoutError::Timeout) => None,
+                    Ok(News::Over) | Err(RecvTimeoutError::Disconnected) => break,
+                };
+                if next.is_some_and(|time| Instant::now() >= time) {
+                    control.ask_for_state();
+                    next = None;
                 }
                 let heard = Python::attach(|py| {
                     py.check_signals()?;
+                    if let (Some(state), Some(keeping)) = (state, keeping) {
+                        (keeping.keep)(py, state)?;
+                        next = later();
+                    }
                     match &callback {
                         Some(callback) if tick % 2 == 0 => report(py, callback, control),
                         _ => Ok(()),
@@ -63,20 +103,25 @@ pub(super) fn interruptible_here<R: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Control) -> Result<R> + Send,
 ) -> PyResult<R> {
-    here(py, Raised::default(), work)
+    here(py, Raised::default(), None, work)
 }
 
 /// What was raised by a signal, or by what `work` calls: it must end then.
 pub(super) type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// The same for work that may raise exceptions of its own.
+/// The same for work that may raise exceptions of its own, and gives states that it is asked for to `keeper`.
 pub(super) fn here<R: Send>(
     py: Python<'_>,
     raised: Raised,
+    keeper: Option<Sender<State>>,
     work: impl FnOnce(&Control) -> Result<R> + Send,
 ) -> PyResult<R> {
     py.detach(|| {
-        let control = listening(&raised);
+        let mut control = listening(&raised);
+        if let Some(keeper) = keeper {
+            // Whoever takes them may have ended.
+            control = control.kept_by(move |state| drop(keeper.send(state)));
+        }
         let result = catch_unwind(AssertUnwindSafe(|| work(&control)));
         let raised = raised.lock().unwrap_or_else(PoisonError::into_inner).take();
         concluded(raised, result)

@@ -5,8 +5,12 @@ mod away;
 mod call;
 mod errors;
 mod rows;
+mod states;
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -22,6 +26,7 @@ use crate::mirror::Mirror;
 use crate::onion::{OnionMethod, OnionSettings};
 use crate::outcome::Outcome;
 use crate::settings::{RefreshChoice, Settings};
+use crate::state::State;
 use crate::version_space::VersionSpace;
 use crate::{light_trap, max_margin, perceptron};
 
@@ -62,7 +67,7 @@ impl Space<'_> {
         callback: Option<&Bound<'_, PyAny>>,
         work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
     ) -> PyResult<R> {
-        call::interruptible(py, callback, self.on_space(work)?)
+        call::interruptible(py, callback, None, self.on_space(work)?)
     }
 
     /// The same for work that `send` hands out, on the calling thread: it alone may know where the others are.
@@ -70,12 +75,18 @@ impl Space<'_> {
         &self,
         py: Python<'_>,
         send: &Bound<'_, PyAny>,
+        keep: Option<(Py<PyAny>, Duration, usize)>,
         work: impl FnOnce(&VersionSpace<'_>, Box<dyn Elsewhere>, &Control) -> Result<R> + Send,
     ) -> PyResult<R> {
         let raised = call::Raised::default();
-        let sender = Box::new(away::Sender::new(send, &raised));
+        let (to_sender, states) = channel();
+        let keeps = keep.is_some().then_some(to_sender);
+        let keeper = keep.map(|(checkpoint, every, m)| {
+            away::Keeper::new(checkpoint, every, m, states)
+        });
+        let sender = Box::new(away::Sender::new(send, keeper, &raised));
         let work = self.on_space(|space, control| work(space, sender, control))?;
-        call::here(py, raised, work)
+        call::here(py, raised, keeps, work)
     }
 
     /// The same for work on one thread.
@@ -87,7 +98,7 @@ impl Space<'_> {
     ) -> PyResult<R> {
         let work = self.on_space(work)?;
         match callback {
-            Some(_) => call::interruptible(py, callback, work),
+            Some(_) => call::interruptible(py, callback, None, work),
             None => call::interruptible_here(py, work),
         }
     }
@@ -110,7 +121,7 @@ impl Space<'_> {
 /// Samples version space; see `VersionSpace.sample`.
 #[pyfunction]
 #[pyo3(signature = (gram, labels, *, offset, softness, transparency, n_trajectories, n_draws, length, tol,
-    max_bounces, dynamics, scattering, scatterer, fits_scatterer, tau_max, weight_tol, bounce_points, refresh, refresh_rate, start, factor, inverse_diagonal, n_threads, seed, callback, elsewhere=None))]
+    max_bounces, dynamics, scattering, scatterer, fits_scatterer, tau_max, weight_tol, bounce_points, refresh, refresh_rate, start, factor, inverse_diagonal, state, checkpoint, every, n_threads, seed, callback, elsewhere=None))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
 fn run<'py>(
     py: Python<'py>,
@@ -136,6 +147,9 @@ fn run<'py>(
     start: Option<PyReadonlyArray1<'py, f64>>,
     factor: Option<PyReadonlyArray2<'py, f64>>,
     inverse_diagonal: Option<PyReadonlyArray1<'py, f64>>,
+    state: Option<states::Saved<'py>>,
+    checkpoint: Option<Py<PyAny>>,
+    every: f64,
     n_threads: usize,
     seed: u64,
     callback: Option<&Bound<'py, PyAny>>,
@@ -183,15 +197,30 @@ fn run<'py>(
         n_threads,
         seed,
     };
+    let state = state.map(|state| state.taken()).transpose()?;
+    let m = labels.len();
     let space = Space { gram, labels, offset, softness };
     let inverse = inverse_of(&factor, &inverse_diagonal)?;
-    let outcome = match elsewhere {
-        None => space
-            .call(py, callback, |space, control| gas::run_with(space, &settings, inverse, control)),
-        Some(send) => space.call_sending(py, send, |space, elsewhere, control| {
-            gas::run_elsewhere(space, &settings, inverse, None, elsewhere, control)
-        }),
-    }?;
+    let every = Duration::try_from_secs_f64(every)
+        .map_err(|_| Error::invalid("every", every, "seconds, at least 0"))?;
+    if let Some(send) = elsewhere {
+        let keep = checkpoint.map(|checkpoint| (checkpoint, every, m));
+        let outcome = space.call_sending(py, send, keep, |space, elsewhere, control| {
+            gas::run_elsewhere(space, &settings, inverse, state.as_ref(), elsewhere, control)
+        })?;
+        return to_dict(py, outcome, n_trajectories);
+    }
+    let keep = checkpoint.map(|checkpoint| {
+        move |py: Python<'_>, state: State| -> PyResult<()> {
+            checkpoint.call1(py, (states::to_dict(py, state, m)?,)).map(|_| ())
+        }
+    });
+    let keeping = keep.as_ref().map(|keep| call::Keeping { every, keep });
+    let work = space.on_space(|space, control| match &state {
+        Some(state) => gas::resume(space, &settings, inverse, state, control),
+        None => gas::run_with(space, &settings, inverse, control),
+    })?;
+    let outcome = call::interruptible(py, callback, keeping.as_ref(), work)?;
     to_dict(py, outcome, n_trajectories)
 }
 
@@ -284,6 +313,8 @@ fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyD
     dict.set_item("refresh_rate", outcome.refresh_rate)?;
     dict.set_item("drift", outcome.drift)?;
     dict.set_item("start", start)?;
+    let state = outcome.state.map(|state| states::to_dict(py, state, m)).transpose()?;
+    dict.set_item("state", state)?;
     Ok(dict)
 }
 

@@ -1,0 +1,297 @@
+"""Classifiers that learn on: longer runs, more examples, other settings; a mixin of their class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from bayespoint import _continue, _settings, _validation
+from bayespoint._spaces import SpacesMixin
+from bayespoint._validation import Floats
+from bayespoint.results import BilliardResult
+from bayespoint.version_space import VersionSpace
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+GoesOn = Callable[[int, VersionSpace, dict[str, Any]], dict[str, Any]]
+"""From the number of a binary problem, its version space and the settings of a new run on it to
+what `VersionSpace.sample` is asked for."""
+
+
+@dataclass(frozen=True)
+class Before:
+    """What a classifier knew before a fit that may go on from there."""
+
+    classes: NDArray[Any]
+    index: NDArray[np.intp]
+    inputs: Any
+    """None with kernel="precomputed"."""
+    kernel: Any
+    results: list[BilliardResult]
+
+    def goes_on(
+        self, classes: NDArray[Any], index: NDArray[np.intp], inputs: Any, kernel: Any
+    ) -> GoesOn | None:
+        """Return how a fit to these examples goes on: not at all if the first are not the old."""
+        m = len(self.index)
+        if not np.array_equal(self.classes, classes) or not np.array_equal(self.index, index[:m]):
+            return None
+        if self.inputs is not None and not _equal(self.inputs, inputs[:m]):
+            return None
+        same = self.inputs is not None and len(index) == m and self.kernel == kernel
+
+        def asked(k: int, space: VersionSpace, new: dict[str, Any]) -> dict[str, Any]:
+            old = self.results[k]
+            if same and _continue.fits(old, space, new):
+                return {"continue_from": old, "tol": new["tol"]}
+            return _started(space, new, old.center)
+
+        return asked
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two sets of inputs are the same."""
+    if sparse.issparse(a) != sparse.issparse(b) or a.shape != b.shape:
+        return False
+    return (a != b).nnz == 0 if sparse.issparse(a) else bool(np.array_equal(a, b))
+
+
+def _started(space: VersionSpace, new: dict[str, Any], center: Floats) -> dict[str, Any]:
+    """Return settings of a run that starts at an old center, of the first examples, if it may.
+
+    Where the center is to be one of conditional means no point need be looked for, and balls
+    start about the center in any case.
+    """
+    if new["average"] == "conditional":
+        return new
+    start = np.zeros(len(space.y))
+    start[: len(center)] = center
+    inside = any(new["transparency"]) or space.contains(start)
+    return new | {"start": start} if inside else new
+
+
+class RefineMixin(SpacesMixin):
+    """A classifier that can go on from what it has learned."""
+
+    classes_: NDArray[Any]
+    fit_intercept: bool
+    softness: float | str
+    optimizer: str | None
+    label_noise: Any
+    dynamics: str
+    calibration: str | None
+    verbose: int
+    _evidence_seed: int
+
+    @property
+    def _results(self) -> list[BilliardResult]:
+        raise NotImplementedError
+
+    def _weights(self, y: Any) -> Floats:
+        raise NotImplementedError
+
+    def _require_memory(self, m: int) -> None:
+        raise NotImplementedError
+
+    def _checked_inputs(self, X: ArrayLike) -> NDArray[Any]:
+        raise NotImplementedError
+
+    def _learn(
+        self,
+        inputs: Any,
+        index: NDArray[np.intp],
+        weights: Floats,
+        settings: _settings.FitSettings,
+        goes_on: GoesOn | None,
+    ) -> None:
+        raise NotImplementedError
+
+    def refine(
+        self,
+        more_length: float | None = None,
+        *,
+        tol: float | None = None,
+        gram: ArrayLike | None = None,
+    ) -> Self:
+        """Go on with the billiard where it ended: a better center, draws from a longer path.
+
+        Kernel, softness and label noise stay as they are. Center, draws, calibration and all that
+        is predicted from them are made anew.
+
+        Parameters
+        ----------
+        more_length : float, default=None
+            Radians to fly for each trajectory, positive. In how many calls does not matter: two of
+            them give the bits of one with their sum.
+        tol : float, default=None
+            In its place: the angular error of the center at which to stop. The bits are those of a
+            fit with this `tol`.
+        gram : array-like of shape (n_samples, n_samples), default=None
+            With kernel="precomputed", and only then: the matrix given to fit.
+
+        Returns
+        -------
+        BayesPointClassifier
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If not one of `more_length` and `tol` is given, it is out of range, `gram` is missing or
+            another matrix, or nothing flies, in one dimension.
+        MemoryError
+            If the kernel matrix does not fit into the memory available.
+
+        Warns
+        -----
+        ConvergenceWarning
+            As for `fit`.
+
+        Notes
+        -----
+        The kernel matrix and its factor are computed again. What raises an exception, Ctrl-C too,
+        leaves the estimator as it was.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from bayespoint import BayesPointClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = BayesPointClassifier(random_state=0).fit(X[50:], y[50:])
+        >>> before = model.billiard_.length
+        >>> round(model.refine(10.0).billiard_.length - before, 6)
+        10.0
+        """
+        check_is_fitted(self)
+        if (more_length is None) == (tol is None):
+            raise ValueError(
+                f"refine needs one of more_length and tol; got more_length={more_length!r} and "
+                f"tol={tol!r}"
+            )
+        if more_length is not None:
+            more_length = _validation.real("more_length", more_length, low=0.0, low_open=True)
+        results = self._results
+
+        def asked(k: int, space: VersionSpace, new: dict[str, Any]) -> dict[str, Any]:
+            length = None if more_length is None else results[k].length + more_length
+            return {"continue_from": results[k], "length": length, "tol": tol}
+
+        inputs = self._training_inputs(gram)
+        weights = self._weights(self.classes_[self._index])[self._index]
+        with self._as_it_was():
+            self._learn(inputs, self._index, weights, self._settings(), asked)
+        return self
+
+    def add_examples(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from more examples, with kernel, softness and label noise as they are.
+
+        The law is exactly that of all examples together: new walls are new, so that the balls
+        settle again and averages begin anew. They start at the old center where it gives the new
+        examples their labels too; else they are caught by a light trap. Where the center is one of
+        conditional means, as on all kernel matrices that are far from singular, no such point is
+        needed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_features)
+            Inputs, as for `fit`.
+        y : array-like of shape (n_new,)
+            Labels, of the classes seen in `fit`.
+
+        Returns
+        -------
+        BayesPointClassifier
+            The estimator itself. `X_fit_` has the new examples behind the old ones.
+
+        Raises
+        ------
+        InfeasibleError
+            If `softness` and `label_noise` are 0 and the examples are no longer separable.
+        ValueError
+            With kernel="precomputed" (fit to the larger matrix, with ``warm_start=True``), for
+            labels of no class seen in `fit`, and for inputs as `fit` has it.
+        MemoryError
+            If the kernel matrix does not fit into the memory available.
+
+        Notes
+        -----
+        What raises an exception, Ctrl-C too, leaves the estimator as it was. To choose kernel and
+        softness anew, fit to all examples.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from bayespoint import BayesPointClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = BayesPointClassifier(random_state=0).fit(X[::2], y[::2])
+        >>> model.add_examples(X[1::2], y[1::2]).dual_coef_.shape
+        (3, 150)
+        """
+        check_is_fitted(self)
+        if self.X_fit_ is None:
+            raise ValueError(
+                "add_examples takes inputs, which kernel='precomputed' has none of: fit to the "
+                "larger matrix, with warm_start=True"
+            )
+        new = self._checked_inputs(X)
+        check_consistent_length(new, y)
+        labels = np.asarray(y)
+        if labels.ndim != 1:
+            raise ValueError(f"y must have shape (n_new,); got shape {labels.shape}")
+        known = np.isin(labels, self.classes_)
+        if not known.all():
+            raise ValueError(
+                f"y must be of the classes seen in fit, {self.classes_.tolist()}; got "
+                f"{labels[~known][0]!r}"
+            )
+        index = np.concatenate([self._index, np.searchsorted(self.classes_, labels)])
+        stack = sparse.vstack if sparse.issparse(new) else np.concatenate
+        inputs = stack([self.X_fit_, new])
+        self._require_memory(len(index))
+        weights = self._weights(self.classes_[index])[index]
+        results = self._results
+
+        def asked(k: int, space: VersionSpace, new: dict[str, Any]) -> dict[str, Any]:
+            return _started(space, new, results[k].center)
+
+        with self._as_it_was():
+            self._learn(inputs, index, weights, self._settings(), asked)
+        return self
+
+    def _settings(self) -> _settings.FitSettings:
+        """Return the settings of a fit, of which kernel, softness and noise are known already."""
+        return _settings.fit_settings(
+            fit_intercept=self.fit_intercept,
+            softness=self.softness,
+            optimizer=self.optimizer,
+            label_noise=self.label_noise,
+            dynamics=self.dynamics,
+            calibration=self.calibration,
+            random_state=self._evidence_seed,
+            verbose=self.verbose,
+        )
+
+    def _before(self) -> Before | None:
+        """Return what was learned so far, if anything was."""
+        if not hasattr(self, "billiard_"):
+            return None
+        return Before(self.classes_, self._index, self.X_fit_, self.kernel_, self._results)
+
+    @contextmanager
+    def _as_it_was(self) -> Iterator[None]:
+        """Leave the estimator as it was if what is done to it is not finished."""
+        before = vars(self).copy()
+        try:
+            yield
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise

@@ -1,0 +1,57 @@
+//! States of runs at the door: mappings of arrays.
+
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::arrays::{to_array, vector};
+use crate::error::Error;
+use crate::state::State;
+
+/// A state with all of its draws.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(super) struct Saved<'py> {
+    words: PyReadonlyArray1<'py, u64>,
+    numbers: PyReadonlyArray1<'py, f64>,
+    draws: PyReadonlyArray2<'py, f64>,
+    functionals: PyReadonlyArray2<'py, f64>,
+    held: PyReadonlyArray1<'py, u64>,
+    kept: PyReadonlyArray1<'py, u64>,
+}
+
+impl Saved<'_> {
+    pub(super) fn taken(&self) -> PyResult<State> {
+        let rows = |array: &PyReadonlyArray2<'_, f64>| -> PyResult<Vec<f64>> {
+            let rows = array.as_slice();
+            let rows = rows.map_err(|_| Error::invalid("state", "other rows", "C-contiguous"))?;
+            Ok(rows.to_vec())
+        };
+        Ok(State {
+            words: vector("state", &self.words)?.to_vec(),
+            numbers: vector("state", &self.numbers)?.to_vec(),
+            draws: rows(&self.draws)?,
+            functionals: rows(&self.functionals)?,
+            held: vector("state", &self.held)?.to_vec(),
+            kept: vector("state", &self.kept)?.to_vec(),
+        })
+    }
+}
+
+/// Hands over a state of a run on m examples.
+pub(super) fn to_dict(py: Python<'_>, state: State, m: usize) -> PyResult<Bound<'_, PyDict>> {
+    let State { words, numbers, draws, functionals, held, kept } = state;
+    let rows = draws.len() / m;
+    let q = functionals.len().checked_div(rows).unwrap_or(0);
+    let dict = PyDict::new(py);
+    let n = words.len();
+    dict.set_item("words", to_array(py, words, [n])?)?;
+    let n = numbers.len();
+    dict.set_item("numbers", to_array(py, numbers, [n])?)?;
+    dict.set_item("draws", to_array(py, draws, [rows, m])?)?;
+    dict.set_item("functionals", to_array(py, functionals, [rows, q])?)?;
+    let n = held.len();
+    dict.set_item("held", to_array(py, held, [n])?)?;
+    dict.set_item("kept", to_array(py, kept, [n])?)?;
+    Ok(dict)
+}
