@@ -106,6 +106,8 @@ class Recipe(NamedTuple):
             if not self.inverse:
                 return Ground(gram, self.offset, softness, None)
             factor = factorize(gram, self.offset, softness)
+            if not factor.invertible:  # by other rounding: the digest will say so
+                return Ground(gram, self.offset, softness, None)
             return Ground(gram, self.offset, softness, (factor, factor.inverse_diagonal()))
 
 
@@ -302,6 +304,7 @@ class _Shelf:
         self.key: str | None = None
         self.ground: Ground | None = None
         self.uses = 0
+        self.timer: threading.Timer | None = None
 
     def find(self, key: str, shipment: Ground | Recipe | None) -> Ground | str:
         """Return the ground of a digest, or what is wrong: ``"lacks"`` or ``"differs"``."""
@@ -318,9 +321,11 @@ class _Shelf:
                     ground = shipment.copied()
                 self.key, self.ground = key, ground
             self.uses += 1
-            timer = threading.Timer(_KEPT, self.clear, (self.uses,))
-            timer.daemon = True
-            timer.start()
+            if self.timer is not None:
+                self.timer.cancel()
+            self.timer = threading.Timer(_KEPT, self.clear, (self.uses,))
+            self.timer.daemon = True
+            self.timer.start()
             return ground
 
     def clear(self, uses: int) -> None:

@@ -240,9 +240,7 @@ class _Writer:
                 "bayespoint.kernels or of scikit-learn's Gaussian processes"
             )
         # Two results may share an object as they share arrays, but it is cheap to have it twice.
-        state = {
-            key: self.tree(one, f"{where}.{key}") for key, one in _state(value).items()
-        }
+        state = {key: self.tree(one, f"{where}.{key}") for key, one in _state(value).items()}
         return {"object": name, "state": state}
 
 
@@ -340,7 +338,7 @@ class _Reader:
         return sparse.csr_array(tuple(self._several(tree["csr_array"])), shape=tree["shape"])
 
     def _read_random_state(self, tree: Any) -> Any:
-        random = np.random.RandomState()  # noqa: NPY002
+        random = np.random.RandomState()
         random.set_state(self.value(tree["random_state"]))
         return random
 

@@ -1,9 +1,9 @@
 """Classifiers as ONNX graphs, to predict without this package and without Python.
 
-A fitted Bayes point classifier is a kernel expansion: kernel values between a point and the training
-examples, and matrices that make a mean, a variance and so a decision value of them. All of that can
-be said in the standard operators of ONNX, in double precision. The graph holds what the classifier
-holds: the training inputs, the draws and, for the probabilities, the inverse of a Cholesky factor.
+A fitted Bayes point classifier is a kernel expansion: kernel values between a point and the
+training examples, and matrices that make a mean, a variance and so a decision value of them. All
+of that can be said in the standard operators of ONNX, in double precision. The graph holds what
+the classifier holds: the training inputs, the draws, and the inverse of a Cholesky factor.
 
 It takes the package `onnx` (``pip install bayespoint[onnx]``) to write a graph; to run one, any
 runtime, such as `onnxruntime`.
@@ -82,9 +82,7 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
     try:
         import onnx
     except ImportError as error:
-        raise ImportError(
-            "to_onnx needs the package onnx: pip install bayespoint[onnx]"
-        ) from error
+        raise ImportError("to_onnx needs the package onnx: pip install bayespoint[onnx]") from error
     probabilities = boolean("probabilities", probabilities)
     known = isinstance(classifier, (BayesPointClassifier, KernelMachine, PrimalMachine))
     if not known:
@@ -123,9 +121,7 @@ def _bayes_point(graph: _Graph, classifier: BayesPointClassifier, probabilities:
         h = graph.op("MatMul", k_star, draws.T)
         second = graph.mean(graph.op("Mul", h, h))
         first = graph.op("Mul", graph.mean(h), a)
-        spread = graph.op(
-            "Sub", graph.op("Mul", second, float(n)), graph.op("Mul", first, first)
-        )
+        spread = graph.op("Sub", graph.op("Mul", second, float(n)), graph.op("Mul", first, first))
         scale = graph.op("Add", graph.op("Max", spread, 0.0), variance)
         least = graph.op("Mul", graph.op("Mul", numerator, numerator), 1e-16)
         scale = graph.op("Max", scale, least)

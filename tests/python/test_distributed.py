@@ -64,9 +64,14 @@ def differences(one, other):
     return [
         field.name
         for field in fields(one)
-        if np.asarray(getattr(one, field.name)).tobytes()
-        != np.asarray(getattr(other, field.name)).tobytes()
+        if not same(getattr(one, field.name), getattr(other, field.name))
     ]
+
+
+def same(one, other):
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+    return np.asarray(one).tobytes() == np.asarray(other).tobytes()
 
 
 def assert_same(here, there, inputs):
@@ -281,6 +286,34 @@ def test_exceptions_of_a_callback_end_a_divided_run(divided):
     assert calls[-1] > calls[0]
 
 
+def test_divided_runs_are_kept_and_go_on(divided, monkeypatch, tmp_path):
+    class StopNowError(Exception):
+        pass
+
+    space = VersionSpace(RBF(2.0)(X), Y, softness=0.1)
+    given = {"random_state": 0, "n_draws": 10, "average": "conditional"}
+    begun = space.sample(tol=0.1, **given)
+    more = space.sample(tol=0.005, continue_from=begun)
+    steps = []
+
+    def callback(progress):
+        steps.append(progress)
+        if len(steps) == 9:
+            raise StopNowError
+
+    kept = {"checkpoint": tmp_path / "run", "every": 0.0}
+    with pytest.raises(StopNowError):
+        space.sample(tol=0.005, **given, **kept, callback=callback)
+    assert (tmp_path / "run").exists()
+    late = []
+    there = space.sample(tol=0.005, **given, **kept, callback=late.append)
+    assert late[0]["bounces"] > steps[4]["bounces"]  # not from the beginning
+    monkeypatch.undo()
+    here = space.sample(tol=0.005, **given)
+    assert differences(here, there) == []
+    assert differences(here, more) == []
+
+
 # --- threads that are not the main one ---------------------------------------------------------
 
 
@@ -323,9 +356,9 @@ def test_ctrl_c_is_the_main_threads_business():
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        time.sleep(0.3)
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
         with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
             time.sleep(5)
         assert thread.is_alive()
     finally:

@@ -24,7 +24,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3)) * [1.0, 10.0, 0.1] + 3.0
 NEW = np.concatenate([RNG.normal(size=(30, 3)) * [1.0, 10.0, 0.1] + 3.0, X[:3], X[:1] * 1e3])
 SCORE = X[:, 0] + X[:, 1] / 10 + 0.5 * RNG.normal(size=40)
-TWO, THREE = SCORE > SCORE.mean(), np.digitize(SCORE, np.quantile(SCORE, [0.3, 0.7]))
+TWO, THREE = np.mean(SCORE) < SCORE, np.digitize(SCORE, np.quantile(SCORE, [0.3, 0.7]))
 GIVEN = {"softness": 0.3, "optimizer": None, "tol": 0.3, "random_state": 0, "n_draws": 20}
 KERNELS = [
     kernels.Linear(),

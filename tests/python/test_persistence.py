@@ -62,7 +62,9 @@ def same(one, other):
             return False
         if one.dtype == object:
             return all(map(same, one.ravel().tolist(), other.ravel().tolist()))
-        return one.tobytes() == other.tobytes() and one.flags.f_contiguous == other.flags.f_contiguous
+        return (
+            one.tobytes() == other.tobytes() and one.flags.f_contiguous == other.flags.f_contiguous
+        )
     if isinstance(one, (list, tuple)):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, BaseEstimator):
@@ -77,11 +79,8 @@ def same(one, other):
 
 
 def answers(model, new):
-    found = [model.predict(new)]
-    for method in ("decision_function", "predict_proba"):
-        if hasattr(model, method):
-            found.append(getattr(model, method)(new))
-    return found
+    methods = ("predict", "decision_function", "predict_proba")
+    return [getattr(model, method)(new) for method in methods if hasattr(model, method)]
 
 
 @pytest.fixture
@@ -185,16 +184,22 @@ def test_a_precomputed_matrix_and_sparse_values(path):
     model.verbose = sparse.csr_array(np.diag([1.0, 0.0, 2.0]))
     model.save(path)
     again = bayespoint.load(path)
-    assert same(again.decision_function(gram, diag=gram.diagonal()),
-                model.decision_function(gram, diag=gram.diagonal()))
+    assert same(
+        again.decision_function(gram, diag=gram.diagonal()),
+        model.decision_function(gram, diag=gram.diagonal()),
+    )
     assert (again.verbose != model.verbose).nnz == 0
     assert type(again.verbose) is sparse.csr_array
     assert again.class_weight == {"yes": 1.0}
 
 
 @pytest.mark.parametrize(
-    "random", [np.random.default_rng(5), np.random.RandomState(5),  # noqa: NPY002
-               np.random.Generator(np.random.Philox(5))]
+    "random",
+    [
+        np.random.default_rng(5),
+        np.random.RandomState(5),
+        np.random.Generator(np.random.Philox(5)),
+    ],
 )
 def test_random_generators_go_on(random, path):
     BayesPointClassifier(random_state=random).save(path)
@@ -272,7 +277,9 @@ def test_what_cannot_be_saved(path):
         pass
 
     model = BayesPointClassifier(kernel, **QUICK).fit(X, TWO)
-    with pytest.raises(TypeError, match=r"BayesPointClassifier\.kernel cannot be saved: .*kernel.*"):
+    with pytest.raises(
+        TypeError, match=r"BayesPointClassifier\.kernel cannot be saved: .*kernel.*"
+    ):
         model.save(path)
     compound = BayesPointClassifier(kernels.Linear() + kernel, **QUICK)
     with pytest.raises(TypeError, match=r"kernel\.parts\[1\] cannot be saved"):
@@ -322,12 +329,15 @@ CONTENT = {
 }
 
 
-@pytest.mark.parametrize("content", [one for one in CONTENT.values() if one is not None],
-                         ids=[key for key, one in CONTENT.items() if one is not None])
+@pytest.mark.parametrize(
+    "content",
+    [one for one in CONTENT.values() if one is not None],
+    ids=[key for key, one in CONTENT.items() if one is not None],
+)
 def test_trees_that_save_does_not_make_are_refused(content, path):
     Perceptron().save(path)
     rewritten(path, lambda meta: meta.update(content=content))
-    with pytest.raises(ValueError, match="is no bayespoint model that bayespoint .* can read"):
+    with pytest.raises(ValueError, match=r"is no bayespoint model that bayespoint .* can read"):
         bayespoint.load(path)
 
 
