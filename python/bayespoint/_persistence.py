@@ -132,7 +132,15 @@ def load(path: StrPath) -> Any:
         )
     try:
         return _Reader(arrays).value(meta.get("content"))
-    except (_DamagedError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (
+        _DamagedError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise ValueError(
             f"{str(path)!r} is no {FORMAT} that bayespoint {_package()} can read (it was written "
             f"by {package}): {error}"
@@ -251,7 +259,7 @@ def _name(cls: type) -> str | None:
     if _is_kernel(cls):
         known = getattr(kernels, cls.__name__, None) is cls
         return _KERNELS + cls.__name__ if known else None
-    if cls.__module__ == _GP_KERNELS[:-1]:
+    if cls.__module__ == _GP_KERNELS[:-1] and hasattr(cls, "get_params"):
         return _GP_KERNELS + cls.__name__
     name = cls.__name__
     known = cls.__module__ == f"bayespoint.{_CLASSES.get(name)}"

@@ -169,6 +169,9 @@ impl<'s> Course<'s> {
                 state.held.clone_from(&state.kept);
                 state
             });
+            if is_done {
+                return Ok(());
+            }
         }
     }
 

@@ -50,12 +50,7 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    pub(super) fn new(
-        keep: Py<PyAny>,
-        every: Duration,
-        m: usize,
-        states: Receiver<State>,
-    ) -> Self {
+    pub(super) fn new(keep: Py<PyAny>, every: Duration, m: usize, states: Receiver<State>) -> Self {
         let next = Mutex::new(Some(Instant::now() + every));
         Self { keep, every, m, states: Mutex::new(states), next }
     }

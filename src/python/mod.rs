@@ -81,9 +81,8 @@ impl Space<'_> {
         let raised = call::Raised::default();
         let (to_sender, states) = channel();
         let keeps = keep.is_some().then_some(to_sender);
-        let keeper = keep.map(|(checkpoint, every, m)| {
-            away::Keeper::new(checkpoint, every, m, states)
-        });
+        let keeper =
+            keep.map(|(checkpoint, every, m)| away::Keeper::new(checkpoint, every, m, states));
         let sender = Box::new(away::Sender::new(send, keeper, &raised));
         let work = self.on_space(|space, control| work(space, sender, control))?;
         call::here(py, raised, keeps, work)

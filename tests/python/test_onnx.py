@@ -58,13 +58,13 @@ def runtimes():
     yield pytest.param(by_onnxruntime, id="onnxruntime")
 
 
-def compare(model, run, inputs=NEW):
+def compare(model, run, inputs=NEW, tol=1e-8):
     graph = to_onnx(model)
     found = dict(
         zip([output.name for output in graph.graph.output], run(graph, inputs), strict=True)
     )
     expected = model.decision_function(inputs)
-    np.testing.assert_allclose(found["decision"], expected, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(found["decision"], expected, rtol=tol, atol=tol)
     labels = found["label"]
     assert labels.shape == (len(inputs),)
     clear = np.abs(expected) > 1e-6 if expected.ndim == 1 else np.ptp(expected, axis=1) > 1e-6
@@ -81,7 +81,9 @@ def compare(model, run, inputs=NEW):
 @pytest.mark.parametrize("run", runtimes())
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_kernels(kernel, run):
-    compare(BayesPointClassifier(kernel, **GIVEN).fit(X, TWO), run)
+    # Of this one the distances count to the first order, where they are roots of what is rounded.
+    tol = 1e-6 if getattr(kernel, "nu", None) == 0.5 else 1e-8
+    compare(BayesPointClassifier(kernel, **GIVEN).fit(X, TWO), run, tol=tol)
 
 
 @pytest.mark.parametrize("run", runtimes())

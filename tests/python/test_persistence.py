@@ -1,5 +1,6 @@
 """Fitted classifiers and results in files: our own, skops', joblib's."""
 
+import inspect
 import json
 import pickle
 import subprocess
@@ -325,20 +326,35 @@ CONTENT = {
     "missing settings": {"object": "Perceptron", "state": {}},
     "a bad parameter": {"object": "kernels.RBF", "state": {"sigma": -1.0}},
     "a bad generator": {"generator": {"dict": [["bit_generator", "system"]]}},
-    "nothing": None,
+    "a large shape": {"objects": [1], "shape": [2**70]},
+    "a helper of scikit-learn's": {
+        "object": "sklearn.gaussian_process.kernels.Hyperparameter",
+        "state": {"name": "a", "value_type": "numeric", "bounds": "fixed"},
+    },
 }
 
 
-@pytest.mark.parametrize(
-    "content",
-    [one for one in CONTENT.values() if one is not None],
-    ids=[key for key, one in CONTENT.items() if one is not None],
-)
+@pytest.mark.parametrize("content", CONTENT.values(), ids=CONTENT)
 def test_trees_that_save_does_not_make_are_refused(content, path):
     Perceptron().save(path)
     rewritten(path, lambda meta: meta.update(content=content))
     with pytest.raises(ValueError, match=r"is no bayespoint model that bayespoint .* can read"):
         bayespoint.load(path)
+
+
+def test_a_tree_too_deep_is_refused(path):
+    Perceptron().save(path)
+    tree = 1
+    for _ in range(400):
+        tree = {"list": [tree]}
+    rewritten(path, lambda meta: meta.update(content=tree))
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack()) + 500)
+    try:
+        with pytest.raises(ValueError, match=r"recursion|too deep"):
+            bayespoint.load(path)
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 @pytest.mark.parametrize("name", ["predict", "__class__", "a b", "log_evidence_"])
