@@ -13,7 +13,7 @@ use crate::control::Control;
 use crate::error::Result;
 use crate::state::State;
 
-/// Between two looks for a signal; the callback is called at every second one.
+/// Between two looks for a signal; the callback is called half as often.
 const TICK: Duration = Duration::from_millis(50);
 
 /// What the calling thread hears of.
@@ -65,13 +65,17 @@ pub(super) fn interruptible<R: Send>(
             // When to ask for the next state, unless one was asked for.
             let later = || keeping.map(|keeping| Instant::now() + keeping.every);
             let mut next = later();
-            for tick in 1u64.. {
-                let state = match news.recv_timeout(TICK) {
+            let mut report_at = Instant::now() + 2 * TICK;
+            loop {
+                let wait = next
+                    .map_or(TICK, |time| TICK.min(time.saturating_duration_since(Instant::now())));
+                let state = match news.recv_timeout(wait) {
                     Ok(News::State(state)) => Some(state),
                     Err(RecvTimeoutError::Timeout) => None,
                     Ok(News::Over) | Err(RecvTimeoutError::Disconnected) => break,
                 };
-                if next.is_some_and(|time| Instant::now() >= time) {
+                let now = Instant::now();
+                if next.is_some_and(|time| now >= time) {
                     control.ask_for_state();
                     next = None;
                 }
@@ -82,7 +86,10 @@ pub(super) fn interruptible<R: Send>(
                         next = later();
                     }
                     match &callback {
-                        Some(callback) if tick % 2 == 0 => report(py, callback, control),
+                        Some(callback) if now >= report_at => {
+                            report_at = now + 2 * TICK;
+                            report(py, callback, control)
+                        }
                         _ => Ok(()),
                     }
                 });

@@ -1,0 +1,508 @@
+"""Runs that go on, from a result or from a file: the bits of one run, whatever happened."""
+
+import dataclasses
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from bayespoint import VersionSpace, _continue, _npz, kernels
+
+SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def space(m=60, *, softness=0.1, seed=0, flip=None):
+    x = np.random.default_rng([SEED, seed]).standard_normal((m, 3))
+    y = np.where(x[:, 0] > 0, 1, -1)
+    if flip is not None:
+        y[flip] *= -1
+    return VersionSpace(kernels.RBF(2.0)(x), y, softness=softness)
+
+
+def same(a, b):
+    for field in dataclasses.fields(a):
+        mine, other = getattr(a, field.name), getattr(b, field.name)
+        if field.name == "state":
+            assert (mine is None) == (other is None)
+            for name in mine or {}:
+                np.testing.assert_array_equal(mine[name], other[name], err_msg=name)
+        else:
+            np.testing.assert_array_equal(mine, other, err_msg=field.name)
+
+
+RUNS = {
+    "arc": {},
+    "impulse": {"average": "impulse", "refresh": "pair", "n_trajectories": 2},
+    "conditional": {"average": "conditional"},
+    "transparent": {"transparency": (0.1, 0.3), "refresh": "pair", "refresh_rate": 20.0},
+    "bare": {"refresh": None, "n_draws": 7},
+    "sphere": {"scatterer": "auto", "scattering": "cosine"},
+    "chord": {"dynamics": "chord"},
+    "flipper": {"dynamics": "flipper", "average": "bounces", "tau_max": 1e5},
+}
+
+
+@pytest.fixture(params=list(RUNS))
+def settings(request):
+    return RUNS[request.param] | {"random_state": SEED}
+
+
+# --- from a result ---------------------------------------------------------------------------
+
+
+def test_in_how_many_steps_does_not_matter(settings):
+    one = space()
+    start = one.sample(length=10.0, **settings)
+    whole = one.sample(length=77.7, continue_from=start)
+    steps = start
+    for length, n_jobs in [(10.3, 2), (25.0, 1), (77.7, 3)]:
+        steps = one.sample(length=length, continue_from=steps, n_jobs=n_jobs)
+    same(whole, steps)
+    assert (whole.length, start.length) == (77.7, 10.0)
+    assert whole.draws.shape == start.draws.shape
+    # Nothing flies to where it is.
+    same(whole, one.sample(length=77.7, continue_from=whole))
+
+
+@pytest.mark.parametrize("name", ["arc", "conditional", "flipper"])
+def test_a_smaller_tolerance_has_the_bits_of_a_run_with_it(name):
+    settings = RUNS[name] | {"random_state": SEED}
+    whole = space().sample(tol=0.03, **settings)
+    start = space().sample(tol=0.2, **settings)
+    assert start.length < whole.length
+    same(whole, space().sample(tol=0.03, continue_from=pickle.loads(pickle.dumps(start))))
+
+
+def test_bounces_add_up():
+    whole = space().sample(max_bounces=5000, random_state=SEED)
+    start = space().sample(max_bounces=100, random_state=SEED)
+    same(whole, space().sample(max_bounces=5000, continue_from=start))
+
+
+def test_rows_on_demand_and_near_walls():
+    x = np.random.default_rng(SEED).standard_normal((1200, 3))
+    one = VersionSpace.from_features(x, np.where(x[:, 0] > 0, 1, -1), "linear", offset=1.0)
+    start = one.sample(length=0.5, random_state=SEED)
+    steps = one.sample(length=0.9, continue_from=start, n_jobs=2)
+    same(one.sample(length=2.0, continue_from=start), one.sample(length=2.0, continue_from=steps))
+
+
+def test_the_longer_path_is_the_better_center():
+    one = space()
+    exact = one.sample(tol=0.001, average="conditional", random_state=SEED + 1).center
+    start = one.sample(length=20.0, random_state=SEED)
+    end = one.sample(length=4000.0, continue_from=start)
+    error = np.sqrt((exact - end.center) @ one.margins(exact - end.center).__mul__(one.y))
+    assert end.center_error < start.center_error / 4
+    assert error < 5 * end.center_error
+
+
+def test_a_state_is_small_and_of_arrays_and_plain_values():
+    result = space(200).sample(length=20.0, random_state=SEED)
+    numbers = sum(v.size for v in result.state.values() if isinstance(v, np.ndarray))
+    assert numbers < 100 * 4 * 200
+    assert len(result.state["draws"]) == 0
+    for value in result.state["settings"].values():
+        assert value is None or isinstance(value, (int, float, str, tuple))
+    assert all(isinstance(digest, str) for digest in result.state["problem"].values())
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"n_trajectories": 3}, "n_trajectories must be left out"),
+        ({"n_draws": 50}, "n_draws must be left out"),
+        ({"transparency": 0.1}, "transparency must be left out"),
+        ({"refresh": "pair"}, "refresh must be left out"),
+        ({"average": "conditional"}, "average must be left out"),
+        ({"length": None}, "needs an end of the run"),
+        ({"length": 19.0}, "at least the 20.0 radians that are behind"),
+        ({"start": np.ones(60)}, "start must be None"),
+        ({"continue_from": "result"}, "continue_from must be a BilliardResult; got"),
+    ],
+)
+def test_settings_that_are_not_those_of_the_run(change, text):
+    start = space().sample(length=20.0, random_state=SEED)
+    error = TypeError if isinstance(change.get("continue_from"), str) else ValueError
+    with pytest.raises(error, match=text):
+        space().sample(**{"continue_from": start, "length": 30.0} | change)
+
+
+def test_settings_may_be_said_again():
+    start = space().sample(length=20.0, n_trajectories=2, transparency=0.1, random_state=SEED)
+    again = {"n_trajectories": 2, "transparency": np.array([0.1, 0.1]), "average": "arc"}
+    same(
+        space().sample(length=30.0, continue_from=start),
+        space().sample(length=30.0, continue_from=start, **again),
+    )
+
+
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        (lambda: space(flip=3), "labels differ"),
+        (lambda: space(softness=0.2), "softness differ"),
+        (lambda: space(61), "labels differ"),
+        (lambda: space(seed=1, softness=0.1), "labels differ|elsewhere"),
+        (lambda: VersionSpace(2 * space().gram, space().y, softness=0.1), "diagonal"),
+        (lambda: VersionSpace(space().gram, space().y, softness=0.1, offset=1.0), "offset"),
+        # Of the same diagonal: the balls are not where they would be.
+        (lambda: VersionSpace(space().gram ** 2, space().y, softness=0.1), "elsewhere"),
+    ],
+)
+def test_results_of_other_problems(other, text):
+    start = space().sample(length=20.0, random_state=SEED)
+    with pytest.raises(ValueError, match=text):
+        other().sample(length=30.0, continue_from=start)
+
+
+def test_states_that_do_not_fit():
+    start = space().sample(length=20.0, random_state=SEED)
+
+    def refused(text, **change):
+        broken = dataclasses.replace(start, state={**start.state, **change})
+        with pytest.raises(ValueError, match=text):
+            space().sample(length=30.0, continue_from=broken)
+
+    state = start.state
+    refused("'words' of a state must be an array of uint64", words=state["words"].astype(int))
+    refused("'numbers' of a state", numbers=state["numbers"].reshape(-1, 1))
+    refused("'kept' of a state", kept=None)
+    refused("belongs to its draws", kept=state["kept"] + np.uint64(1000))
+    refused("belongs to its draws", held=state["held"] + np.uint64(1))
+    refused("belongs to its draws", kept=state["kept"][:2])
+    refused("state must be .*too short", words=state["words"][:-5])
+    refused("state must be .*too long", numbers=np.append(state["numbers"], 0.0))
+    without = dataclasses.replace(start, state=None)
+    with pytest.raises(ValueError, match="one without"):
+        space().sample(length=30.0, continue_from=without)
+
+
+def test_in_one_dimension_nothing_flies(tmp_path):
+    one = VersionSpace([[1.0]], [1])
+    result = one.sample(length=1.0, checkpoint=tmp_path / "file")
+    assert result.state is None
+    assert os.listdir(tmp_path) == []
+    with pytest.raises(ValueError, match="one without"):
+        one.sample(length=2.0, continue_from=result)
+
+
+# --- from a file -----------------------------------------------------------------------------
+
+
+class Enough(Exception):  # noqa: N818
+    pass
+
+
+def broken_off(one, path, *, after=2, **settings):
+    """Begin a run and end it once some states have been written; the last of them stays."""
+    written = []
+    write = _continue.Checkpoint.write
+
+    def write_and_stop(self, state):
+        write(self, state)
+        written.append(state)
+        if len(written) == after:
+            raise Enough
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_continue.Checkpoint, "write", write_and_stop)
+        with pytest.raises(Enough):
+            one.sample(checkpoint=path, every=0.0, **settings)
+
+
+def test_broken_off_and_taken_up(tmp_path, settings):
+    """Every kind of run, from states in its middle."""
+    one, path = space(), tmp_path / "run.npz"
+    settings = settings | {"max_bounces": 60_000}
+    whole = one.sample(**settings)
+    same(whole, one.sample(checkpoint=tmp_path / "other.npz", every=0.0, n_jobs=2, **settings))
+    broken_off(one, path, **settings)
+    broken_off(one, path, after=1, n_jobs=3, **settings)
+    assert sorted(os.listdir(tmp_path)) == ["other.npz", "run.npz"]
+    same(whole, one.sample(checkpoint=path, n_jobs=2, **settings))
+
+
+def test_a_callback_that_raises_leaves_a_file_to_go_on_from(tmp_path):
+    one, path = space(), tmp_path / "run.npz"
+    settings = {"length": 1e9, "random_state": SEED, "checkpoint": path, "every": 0.0}
+    threads = threading.active_count()
+    for n_jobs in (1, 2, 3):
+        before = path.read_bytes() if path.exists() else b""
+
+        def callback(_, before=before):
+            if path.exists() and path.read_bytes() != before:
+                raise Enough
+
+        with pytest.raises(Enough):
+            one.sample(n_jobs=n_jobs, callback=callback, **settings)
+    assert threading.active_count() == threads
+    assert os.listdir(tmp_path) == ["run.npz"]
+    assert _npz.read(path, _continue.FORMAT, 1e8)[2]["settings"]["length"] == 1e9
+
+
+def test_the_finished_file_is_the_finished_run(tmp_path):
+    one, path = space(), tmp_path / "run.npz"
+    settings = {"tol": 0.03, "random_state": SEED, "checkpoint": path}
+    whole = one.sample(**settings)
+    before = path.read_bytes()
+    flown = []
+    same(whole, one.sample(**settings, n_jobs=2, callback=flown.append))
+    assert path.read_bytes() == before
+
+
+def test_a_result_goes_on_with_a_file(tmp_path):
+    one, path = space(), tmp_path / "run.npz"
+    start = one.sample(length=20.0, random_state=SEED)
+    whole = one.sample(length=60.0, continue_from=start)
+    same(whole, one.sample(length=60.0, continue_from=start, checkpoint=path, every=0.0))
+    same(whole, one.sample(length=60.0, continue_from=start, checkpoint=str(path)))
+    with pytest.raises(ValueError, match="the continue_from differs"):
+        one.sample(length=60.0, continue_from=whole, checkpoint=path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"length": 21.0},
+        {"tol": 0.1},
+        {"max_bounces": 10**9},
+        {"n_trajectories": 2},
+        {"n_draws": 99},
+        {"dynamics": "chord"},
+        {"transparency": 0.1},
+        {"refresh": "pair"},
+        {"average": "conditional"},
+        {"random_state": 1000},
+        {"random_state": None},
+        {"start": True},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_files_of_other_runs(tmp_path, change):
+    one, path = space(), tmp_path / "run.npz"
+    settings = {"length": 20.0, "random_state": SEED, "checkpoint": path}
+    found = one.sample(**settings)
+    before = path.read_bytes()
+    (name,) = change
+    if name == "start":
+        change = {"start": found.center}
+    with pytest.raises(ValueError, match=f"is of another run: the {name} differs"):
+        one.sample(**settings | change)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        (lambda: space(flip=3), "the labels differs"),
+        (lambda: space(softness=0.2), "the softness differs"),
+        (
+            lambda: VersionSpace(space().gram, space().y, softness=0.1, offset=1.0),
+            "the offset differs",
+        ),
+        (lambda: VersionSpace(nudged(), space().y, softness=0.1), "the Gram matrix differs"),
+        (
+            lambda: VersionSpace(space().gram.astype(np.float32), space().y, softness=0.1),
+            "the Gram matrix differs",
+        ),
+    ],
+)
+def test_files_of_other_problems(tmp_path, other, text):
+    path = tmp_path / "run.npz"
+    settings = {"length": 20.0, "random_state": SEED, "checkpoint": path}
+    space().sample(**settings)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=f"is of another problem: {text}"):
+        other().sample(**settings)
+    assert path.read_bytes() == before
+
+
+def nudged():
+    gram = space().gram.copy()
+    gram[3, 5] = gram[5, 3] = np.nextafter(gram[3, 5], 1.0)
+    return gram
+
+
+def test_files_of_inputs_and_kernels(tmp_path):
+    x = np.random.default_rng(SEED).standard_normal((50, 3))
+    y = np.where(x[:, 0] > 0, 1, -1)
+
+    def run(x, kernel):
+        one = VersionSpace.from_features(x, y, kernel, softness=0.1)
+        return one.sample(length=5.0, random_state=SEED, checkpoint=tmp_path / "file")
+
+    same(run(x, kernels.RBF(2.0)), run(x, kernels.RBF(2.0)))
+    for other, kernel in [(x, kernels.RBF(2.1)), (x + 0.0001, kernels.RBF(2.0))]:
+        with pytest.raises(ValueError, match="the Gram matrix differs"):
+            run(other, kernel)
+
+
+def test_files_that_are_damaged_or_none(tmp_path):
+    one, path = space(), tmp_path / "run.npz"
+    settings = {"length": 20.0, "random_state": SEED, "checkpoint": path}
+    one.sample(**settings)
+    data = path.read_bytes()
+
+    def refused(content, text):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=text):
+            one.sample(**settings)
+        assert path.read_bytes() == content
+
+    for k in np.random.default_rng(SEED).integers(len(data), size=20):
+        refused(data[:k] + bytes([data[k] ^ 4]) + data[k + 1 :], "is damaged|was cut")
+        refused(data[:k], "was cut")
+    refused(b"", "of another program")
+    refused(b"x" * 10**7, "would do")
+    _npz.write(path, "another format", 1, {}, {})
+    refused(path.read_bytes(), "another format")
+    _, arrays, meta = 0, *_npz_parts(data, tmp_path)
+    _npz.write(path, _continue.FORMAT, 7, arrays, meta)
+    refused(path.read_bytes(), "of version 7, this is 1")
+    _npz.write(path, _continue.FORMAT, 1, {"words": arrays["words"]}, meta)
+    refused(path.read_bytes(), "'numbers' of a state must be")
+    _npz.write(path, _continue.FORMAT, 1, arrays, {})
+    refused(path.read_bytes(), "another problem: the labels differs")
+    _npz.write(path, _continue.FORMAT, 1, arrays | {"words": arrays["words"][:100]}, meta)
+    refused(path.read_bytes(), "too short")
+
+
+def _npz_parts(data, folder):
+    (folder / "good").write_bytes(data)
+    _, arrays, meta = _npz.read(folder / "good", _continue.FORMAT, 1e8)
+    return arrays, meta
+
+
+def test_paths_and_seconds(tmp_path):
+    one = space()
+    with pytest.raises(FileNotFoundError):
+        one.sample(length=1.0, checkpoint=tmp_path / "nowhere" / "file")
+    with pytest.raises(IsADirectoryError):
+        one.sample(length=1.0, checkpoint=tmp_path)
+    with pytest.raises(TypeError, match="checkpoint must be a path; got 3"):
+        one.sample(length=1.0, checkpoint=3)
+    with pytest.raises(ValueError, match="every must be"):
+        one.sample(length=1.0, checkpoint=tmp_path / "file", every=-1.0)
+    with pytest.raises(ValueError, match="every is for runs with a checkpoint"):
+        one.sample(length=1.0, every=1.0)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_may_not_be_written_to(tmp_path):
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(PermissionError):
+            space().sample(length=1.0, checkpoint=tmp_path / "file")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits are those of POSIX")
+def test_a_full_disk_takes_the_file_but_not_the_result(tmp_path):
+    import resource
+
+    one, path = space(), tmp_path / "run.npz"
+    settings = {"length": 20.0, "random_state": SEED}
+    whole = one.sample(**settings)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, hard))
+    try:
+        with pytest.warns(RuntimeWarning, match="the checkpoint is not up to date.*File too large"):
+            same(whole, one.sample(checkpoint=path, **settings))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert os.listdir(tmp_path) == []
+    same(whole, one.sample(checkpoint=path, **settings))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
+@pytest.mark.skipif(
+    threading.current_thread() is not threading.main_thread(), reason="not the main thread"
+)
+def test_ctrl_c_leaves_a_file_to_go_on_from(tmp_path):
+    one, path = space(150), tmp_path / "run.npz"
+    settings = {"length": 3000.0, "random_state": SEED, "refresh": "pair", "checkpoint": path}
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def interrupt():
+        while not path.exists():
+            time.sleep(0.001)
+        time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Thread(target=interrupt)
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            one.sample(**settings | {"length": 1e9}, every=0.0)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
+    assert os.listdir(tmp_path) == ["run.npz"]
+    assert _npz.read(path, _continue.FORMAT, 1e8)[2]["settings"]["length"] == 1e9
+
+
+KILLED = """
+    import os, signal, sys, time, warnings
+    import numpy as np
+    from bayespoint import VersionSpace, _continue, _npz, kernels
+
+    warnings.simplefilter("ignore")
+    path, kills, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((100, 3))
+    space = VersionSpace(kernels.RBF(2.0)(x), np.where(x[:, 0] > 0, 1, -1), softness=0.1)
+    settings = dict(length=float(sys.argv[4]), refresh="pair", random_state=0)
+    began = time.monotonic()
+    whole = space.sample(**settings)
+    needed = time.monotonic() - began
+    killed, moments, seen = 0, [], set()
+    for k in range(kills):
+        child = os.fork()
+        if child == 0:
+            space.sample(**settings, checkpoint=path, every=0.0, n_jobs=1 + k % 3)
+            os._exit(0)
+        time.sleep(rng.uniform(0.01, 0.01 + 4 * needed / kills))
+        os.kill(child, signal.SIGKILL)
+        killed += os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        if os.path.exists(path):  # whole, whenever that was
+            _, arrays, _ = _npz.read(path, _continue.FORMAT, 1e8)
+            seen.add(arrays["words"].tobytes())
+    found = space.sample(**settings, checkpoint=path, n_jobs=2)
+    for name in ("center", "draws", "impulse_center", "hits", "bounces", "functionals"):
+        assert np.array_equal(getattr(found, name), getattr(whole, name)), name
+    assert found.center_error == whole.center_error
+    assert os.listdir(os.path.dirname(path)) == [os.path.basename(path)]
+    print(killed, len(seen))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_killed_again_and_again(tmp_path):
+    """SIGKILL at random moments, most of them while a file is written."""
+    kills = 200 if SLOW else 10
+    arguments = [str(tmp_path / "run.npz"), str(kills), str(SEED), "20000" if SLOW else "2000"]
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(KILLED), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=500,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    killed, seen = map(int, run.stdout.split())
+    assert killed >= kills // 2, f"{killed} of {kills} were killed on the way"
+    assert seen >= kills // 5, f"{seen} states were seen"

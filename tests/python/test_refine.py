@@ -1,0 +1,314 @@
+"""Classifiers that learn on: longer runs, more examples, other settings."""
+
+import copy
+import os
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.exceptions import NotFittedError
+
+from bayespoint import BayesPointClassifier, InfeasibleError, kernels
+from bayespoint.version_space import VersionSpace
+
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def data(n_classes=2, n=90, seed=0):
+    return make_classification(
+        n,
+        5,
+        n_informative=3,
+        n_redundant=0,
+        n_classes=n_classes,
+        n_clusters_per_class=1,
+        class_sep=1.5,
+        random_state=SEED + seed,
+    )
+
+
+def model(**settings):
+    given = {"kernel": "rbf", "softness": 0.1, "optimizer": None, "random_state": SEED}
+    return BayesPointClassifier(**given | settings)
+
+
+def same(a, b, X):
+    for name in ("dual_coef_", "intercept_", "support_", "calibration_"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+    np.testing.assert_array_equal(a.predict_proba(X), b.predict_proba(X))
+    np.testing.assert_array_equal(
+        a.predict_proba(X, method="mixture"), b.predict_proba(X, method="mixture")
+    )
+
+
+# --- refine ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"softness": 0.0}, {"label_noise": 0.05}, {"calibration": "leave-one-out"}],
+    ids=["soft", "hard", "noise", "calibrated"],
+)
+def test_in_how_many_steps_does_not_matter(n_classes, settings):
+    X, y = data(n_classes)
+    if settings.get("softness") == 0.0:  # separable for sure
+        settings = settings | {"kernel": kernels.RBF(0.5)}
+    fitted = model(**settings).fit(X, y)
+    once = copy.deepcopy(fitted).refine(12.0)
+    twice = pickle.loads(pickle.dumps(fitted)).refine(4.0).set_params(n_jobs=2).refine(8.0)
+    same(once, twice, X)
+    results = zip(once._results, fitted._results, strict=True)
+    for new, old in results:
+        assert new.length == pytest.approx(old.length + 12.0, rel=1e-12)
+        assert new.draws.shape == old.draws.shape
+        assert new.bounces.min() > old.bounces.min()
+    assert not np.array_equal(once.dual_coef_, fitted.dual_coef_)
+
+
+@pytest.mark.parametrize("settings", [{}, {"softness": 0.01, "dynamics": "flipper"}])
+def test_to_a_smaller_tolerance_is_a_fit_with_it(settings):
+    X, y = data()
+    refined = model(tol=0.2, **settings).fit(X, y).refine(tol=0.02)
+    same(refined, model(tol=0.02, **settings).fit(X, y), X)
+    # What is reached is reached.
+    before = refined.dual_coef_
+    assert np.array_equal(refined.refine(tol=0.1).dual_coef_, before)
+
+
+def test_refining_gets_nearer():
+    X, y = data()
+    settings = {"softness": 0.001, "dynamics": "geodesic", "tol": 0.3}
+    exact = model(**settings | {"tol": 0.002, "random_state": SEED + 1}).fit(X, y)
+    fitted = model(**settings).fit(X, y)
+    refined = copy.deepcopy(fitted).refine(50 * fitted.billiard_.length)
+
+    def distance(a):
+        gap = (a.dual_coef_ - exact.dual_coef_)[0]
+        one = VersionSpace(a.kernel_(X), 2 * y - 1, softness=0.001, offset=1.0)
+        return np.sqrt(gap @ (one.margins(gap) * one.y))
+
+    error = refined.billiard_.center_error
+    assert error < fitted.billiard_.center_error
+    assert distance(refined) < 5 * error + 0.01
+
+
+def test_after_a_search_the_setting_stays():
+    X, y = data()
+    fitted = BayesPointClassifier(random_state=SEED).fit(X, y)
+    refined = copy.deepcopy(fitted).refine(5.0)
+    assert refined.kernel_ == fitted.kernel_
+    assert refined.softness_ == fitted.softness_
+    assert refined.tuning_ is not None
+    assert refined.log_evidence_ == fitted.log_evidence_
+
+
+def test_settings_changed_meanwhile_do_not_count():
+    X, y = data()
+    fitted = model().fit(X, y)
+    changed = copy.deepcopy(fitted).set_params(n_draws=7, n_trajectories=2, refresh="pair", tol=0.5)
+    same(fitted.refine(3.0), changed.refine(3.0), X)
+
+
+def test_a_matrix_has_to_be_given_again():
+    X, y = data()
+    gram = kernels.RBF(2.0)(X)
+    fitted = model(kernel="precomputed").fit(gram, y)
+    with pytest.raises(ValueError, match=r"gram must be the .* matrix given to fit"):
+        fitted.refine(3.0)
+    with pytest.raises(ValueError, match="elsewhere"):
+        copy.deepcopy(fitted).refine(3.0, gram=gram**2)
+    before = fitted.billiard_.length
+    assert fitted.refine(3.0, gram=gram).billiard_.length == pytest.approx(before + 3.0)
+    with pytest.raises(ValueError, match="gram must be None"):
+        model().fit(X, y).refine(3.0, gram=gram)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({}, "needs one of more_length and tol"),
+        ({"more_length": 1.0, "tol": 0.1}, "needs one of more_length and tol"),
+        ({"more_length": 0.0}, "more_length must be"),
+        ({"more_length": -1.0}, "more_length must be"),
+        ({"more_length": np.nan}, "more_length must be"),
+        ({"tol": 0.0}, "tol must be"),
+    ],
+)
+def test_what_cannot_be_refined(arguments, text):
+    X, y = data()
+    fitted = model().fit(X, y)
+    before = fitted.dual_coef_
+    with pytest.raises(ValueError, match=text):
+        fitted.refine(**arguments)
+    assert fitted.dual_coef_ is before
+    with pytest.raises(NotFittedError):
+        model().refine(1.0)
+
+
+# --- more examples ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_more_examples_have_the_law_of_all(n_classes):
+    X, y = data(n_classes)
+    settings = {"kernel": kernels.RBF(2.0), "tol": 0.02}
+    added = model(**settings).fit(X[:60], y[:60]).add_examples(X[60:], y[60:])
+    whole = model(**settings | {"random_state": SEED + 1}).fit(X, y)
+    np.testing.assert_array_equal(added.X_fit_, X)
+    assert added.dual_coef_.shape == whole.dual_coef_.shape
+    gram = kernels.RBF(2.0)(X) + 1.0 + 0.1 * np.eye(len(X))
+    for a, b in zip(added._results, whole._results, strict=True):
+        cosine = float(a.center @ gram @ b.center)
+        assert np.arccos(min(cosine, 1.0)) < 5 * np.hypot(a.center_error, b.center_error)
+    np.testing.assert_allclose(added.predict_proba(X), whole.predict_proba(X), atol=0.1)
+
+
+def test_balls_start_at_the_old_center_where_it_is_inside():
+    X, y = data(seed=3)
+    settings = {"kernel": kernels.RBF(2.0), "softness": 1e-9, "tol": 0.3}
+    fitted = model(**settings).fit(X[:60], y[:60])
+    assert set(fitted.billiard_.start) <= {"light_trap", "max_margin"}
+    kind = fitted.predict(X[60:]) == y[60:]
+    right, wrong = np.flatnonzero(kind) + 60, np.flatnonzero(~kind) + 60
+    inside = copy.deepcopy(fitted).add_examples(X[right], y[right])
+    assert set(inside.billiard_.start) == {"given"}
+    assert inside.score(X[right], y[right]) == 1.0
+    x, label = (X[wrong], y[wrong]) if len(wrong) else (X[60:61], 1 - y[60:61])
+    outside = copy.deepcopy(fitted).add_examples(x, label)
+    assert set(outside.billiard_.start) <= {"light_trap", "max_margin"}
+    assert outside.score(x, label) == 1.0
+
+
+def test_labels_are_those_of_the_fit():
+    X, y = data()
+    names = np.array(["no", "yes"])[y]
+    fitted = model().fit(X[:60], names[:60])
+    with pytest.raises(ValueError, match=r"classes seen in fit, \['no', 'yes'\]; got"):
+        fitted.add_examples(X[60:62], ["yes", "perhaps"])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        fitted.add_examples(X[60:63], ["yes", "no"])
+    with pytest.raises(ValueError, match="y must have shape"):
+        fitted.add_examples(X[60:61], [["yes"]])
+    with pytest.raises(ValueError, match="features"):
+        fitted.add_examples(X[60:62, :3], ["yes", "no"])
+    assert fitted.add_examples(X[60:61], ["yes"]).dual_coef_.shape == (1, 61)
+
+
+def test_weights_of_classes_are_those_of_all_examples():
+    X, y = data()
+    settings = {"class_weight": "balanced", "kernel": kernels.RBF(2.0)}
+    order = np.argsort(y, kind="stable")
+    X, y = X[order], y[order]
+    added = model(**settings).fit(X[:60], y[:60]).add_examples(X[60:], y[60:])
+    np.testing.assert_array_equal(added._softness, model(**settings).fit(X, y)._softness)
+
+
+def test_sets_and_matrices():
+    words = [{"a", "b"}, {"b"}, {"c"}, {"c", "d"}]
+    fitted = model(kernel=kernels.SetIntersection()).fit(words, [0, 0, 1, 1])
+    fitted.add_examples([{"a", "e"}, {"d"}], [0, 1])
+    assert fitted.dual_coef_.shape == (1, 6)
+    assert fitted.predict([{"e"}]) == [0]
+    X, y = data()
+    with pytest.raises(ValueError, match="takes inputs"):
+        model(kernel="precomputed").fit(kernels.RBF(2.0)(X), y).add_examples(X, y)
+
+
+def test_what_is_not_finished_leaves_no_trace(monkeypatch):
+    X, y = data()
+    fitted = model(kernel=kernels.RBF(2.0), softness=0.0).fit(X[:60], y[:60])
+    before = pickle.dumps(fitted)
+    with pytest.raises(InfeasibleError):
+        fitted.add_examples(X[:1], 1 - y[:1])
+    assert pickle.dumps(fitted) == before
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(VersionSpace, "sample", interrupted)
+    for work in (lambda: fitted.refine(1.0), lambda: fitted.add_examples(X[60:], y[60:])):
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert pickle.dumps(fitted) == before
+
+
+# --- warm_start ------------------------------------------------------------------------------
+
+
+def test_the_same_again_goes_on():
+    X, y = data(3)
+    warm = model(warm_start=True).fit(X, y)
+    cold = model().fit(X, y)
+    same(warm, cold, X)
+    same(warm.fit(X, y), cold, X)
+    same(warm.set_params(tol=0.01, random_state=77).fit(X, y), model(tol=0.01).fit(X, y), X)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"softness": 1e-8},
+        {"kernel": kernels.RBF(2.01)},
+        {"n_draws": 50},
+        {"refresh": "pair"},
+        {"fit_intercept": False},
+        {"label_noise": 0.01},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_other_settings_start_at_the_old_center(change):
+    X, y = data(seed=3)
+    warm = model(warm_start=True, kernel=kernels.RBF(2.0), softness=1e-9, tol=0.3).fit(X, y)
+    old = warm.billiard_
+    new = warm.set_params(**change).fit(X, y).billiard_
+    assert set(old.start) <= {"light_trap", "max_margin"}
+    assert set(new.start) == {"given"}
+    assert new.settled > 0
+
+
+def test_more_rows_start_at_the_old_center_and_others_do_not():
+    X, y = data(seed=3)
+    settings = {"warm_start": True, "kernel": kernels.RBF(2.0), "softness": 1e-9, "tol": 0.3}
+    fitted = model(**settings).fit(X[:60], y[:60])
+    right = np.flatnonzero(fitted.predict(X[60:]) == y[60:]) + 60
+    rows = np.r_[:60, right]
+    more = copy.deepcopy(fitted).fit(X[rows], y[rows])
+    assert set(more.billiard_.start) == {"given"}
+    for rows in (np.r_[1:60], np.r_[59:-1:-1, 60:70], np.r_[:50]):
+        other = copy.deepcopy(fitted).fit(X[rows], y[rows])
+        assert set(other.billiard_.start) <= {"light_trap", "max_margin"}
+
+
+def test_matrices_start_but_do_not_go_on():
+    X, y = data(seed=3)
+    gram = kernels.RBF(2.0)(X)
+    settings = {"warm_start": True, "kernel": "precomputed", "softness": 1e-9, "tol": 0.3}
+    fitted = model(**settings).fit(gram, y)
+    assert set(fitted.fit(gram, y).billiard_.start) == {"given"}
+
+
+def test_other_classes_begin_anew():
+    X, y = data(3)
+    warm = model(warm_start=True).fit(X[y < 2], y[y < 2])
+    same(warm.fit(X, y), model().fit(X, y), X)
+
+
+def test_warm_start_is_true_or_false():
+    X, y = data()
+    with pytest.raises(TypeError, match="warm_start must be True or False"):
+        model(warm_start="yes").fit(X, y)
+    assert clone(model(warm_start=True)).warm_start
+
+
+def test_a_search_may_be_warm():
+    X, y = data()
+    warm = BayesPointClassifier(random_state=SEED, warm_start=True).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same(warm.fit(X, y), BayesPointClassifier(random_state=SEED).fit(X, y), X)
