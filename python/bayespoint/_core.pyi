@@ -40,7 +40,7 @@ class _Rows(Protocol):
 
 _Gram: TypeAlias = NDArray[np.float64] | NDArray[np.float32] | _Rows
 
-_State: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.float64]]
+_Streams: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.float64]]
 
 class _Progress(TypedDict):
     length: float
@@ -188,7 +188,7 @@ def run(
     n_threads: int,
     seed: int,
     callback: Callable[[_Progress], object] | None,
-    elsewhere: Callable[[_State, list[_State], _Progress], list[_State]] | None = None,
+    elsewhere: Callable[[_Streams, list[_Streams], _Progress], list[_Streams]] | None = None,
 ) -> _Run: ...
 def take_step(
     gram: _Gram,
@@ -198,9 +198,9 @@ def take_step(
     softness: NDArray[np.float64],
     factor: NDArray[np.float64] | None,
     inverse_diagonal: NDArray[np.float64] | None,
-    order: _State,
-    state: _State,
-) -> _State: ...
+    order: _Streams,
+    state: _Streams,
+) -> _Streams: ...
 def correlation(
     gram: _Gram,
     labels: NDArray[np.int8],

@@ -26,7 +26,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
-from joblib.parallel import BACKENDS, get_active_backend
+from joblib.parallel import BACKENDS, get_active_backend  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -36,6 +36,7 @@ from bayespoint._factor import Factor, factorize
 from bayespoint._settings import SampleSettings
 from bayespoint._sources import Gram, KernelRows
 from bayespoint._validation import Floats, Labels
+from bayespoint.kernels._algebra import is_semidefinite
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -143,7 +144,7 @@ class Workers:
         self.ground = ground
         self.key = _digest(ground)
         self.shipment: Ground | Recipe = ground
-        known = kernels.is_semidefinite(kernel) and isinstance(inputs, np.ndarray)
+        known = is_semidefinite(kernel) and isinstance(inputs, np.ndarray)
         if known and inputs.dtype == np.float64 and not isinstance(ground.gram, KernelRows):
             size = ground.gram.nbytes
             if ground.inverse is not None:

@@ -29,6 +29,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from bayespoint import _distributed, _ep, kernels
+from bayespoint.kernels._algebra import is_semidefinite
 from bayespoint.results import Search
 from bayespoint.version_space import VersionSpace
 
@@ -194,7 +195,7 @@ class _Problem:
 
         At once in other processes, if joblib hands tasks to such.
         """
-        ours = kernels.is_semidefinite(self.kernel)
+        ours = is_semidefinite(self.kernel)
         if len(starts) < 2 or not (ours and _distributed.active()):
             return [self.minimize(examples, start, noisy=noisy) for start in starts]
         copied = copy(self)
