@@ -43,7 +43,7 @@ pub(crate) enum Step {
     Extend { stage: usize, unit: f64, limit: Goal, prepare: bool },
 }
 
-impl<'s, D: Dynamics> Runner<'s, D> {
+impl<D: Dynamics> Runner<'_, D> {
     fn take(&mut self, step: Step, control: &Control) -> Result<()> {
         match step {
             Step::Run(goal) => {

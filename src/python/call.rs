@@ -110,7 +110,7 @@ pub(super) fn interruptible_here<R: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Control) -> Result<R> + Send,
 ) -> PyResult<R> {
-    here(py, Raised::default(), None, work)
+    here(py, &Raised::default(), None, work)
 }
 
 /// What was raised by a signal, or by what `work` calls: it must end then.
@@ -119,12 +119,12 @@ pub(super) type Raised = Arc<Mutex<Option<PyErr>>>;
 /// The same for work that may raise exceptions of its own, and gives states that it is asked for to `keeper`.
 pub(super) fn here<R: Send>(
     py: Python<'_>,
-    raised: Raised,
+    raised: &Raised,
     keeper: Option<Sender<State>>,
     work: impl FnOnce(&Control) -> Result<R> + Send,
 ) -> PyResult<R> {
     py.detach(|| {
-        let mut control = listening(&raised);
+        let mut control = listening(raised);
         if let Some(keeper) = keeper {
             // Whoever takes them may have ended.
             control = control.kept_by(move |state| drop(keeper.send(state)));

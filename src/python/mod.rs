@@ -85,7 +85,7 @@ impl Space<'_> {
             keep.map(|(checkpoint, every, m)| away::Keeper::new(checkpoint, every, m, states));
         let sender = Box::new(away::Sender::new(send, keeper, &raised));
         let work = self.on_space(|space, control| work(space, sender, control))?;
-        call::here(py, raised, keeps, work)
+        call::here(py, &raised, keeps, work)
     }
 
     /// The same for work on one thread.
@@ -199,7 +199,7 @@ fn run<'py>(
     let state = state.map(|state| state.taken()).transpose()?;
     let m = labels.len();
     let space = Space { gram, labels, offset, softness };
-    let inverse = inverse_of(&factor, &inverse_diagonal)?;
+    let inverse = inverse_of(factor.as_ref(), inverse_diagonal.as_ref())?;
     let every = Duration::try_from_secs_f64(every)
         .map_err(|_| Error::invalid("every", every, "seconds, at least 0"))?;
     if let Some(send) = elsewhere {
@@ -224,8 +224,8 @@ fn run<'py>(
 }
 
 fn inverse_of<'a>(
-    factor: &'a Option<PyReadonlyArray2<'_, f64>>,
-    diagonal: &'a Option<PyReadonlyArray1<'_, f64>>,
+    factor: Option<&'a PyReadonlyArray2<'_, f64>>,
+    diagonal: Option<&'a PyReadonlyArray1<'_, f64>>,
 ) -> PyResult<Option<Inverse<'a>>> {
     match (factor, diagonal) {
         (Some(columns), Some(diagonal)) => {
@@ -256,7 +256,7 @@ fn take_step<'py>(
     state: (PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, f64>),
 ) -> PyResult<away::Pair<'py>> {
     let (order, state) = (away::from_pair(&order)?, away::from_pair(&state)?);
-    let inverse = inverse_of(&factor, &inverse_diagonal)?;
+    let inverse = inverse_of(factor.as_ref(), inverse_diagonal.as_ref())?;
     let space = Space { gram, labels, offset, softness };
     let state = space.call_single(py, None, |space, control| {
         gas::take_step(space, inverse, &order, &state, control)
