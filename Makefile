@@ -143,7 +143,7 @@ bench-fit: install ## seconds of fits beside SVC's and Gaussian processes' (PEER
 	@$(VENV_PYTHON) benches/peers/fit.py $(PEERS_ARGS)
 
 bench-distributed: install ## a fit here and on one and two Dask workers (BENCH_ARGS="--examples 2000")
-	@$(VENV_PYTHON) benches/distributed.py $(BENCH_ARGS)
+	@$(VENV_PYTHON) benches/dask_workers.py $(BENCH_ARGS)
 
 bench-samplers: install ## effective samples per second beside other samplers of polytopes, which it installs apart
 	@$(VENV_PYTHON) benches/peers/samplers/run.py $(PEERS_ARGS)
