@@ -1,8 +1,8 @@
 """Wall time of one fit: on one thread of this process, and on Dask clusters of one and two workers.
 
 `python benches/dask_workers.py --examples 1500 --tol 0.01`. Every result must have the same bits.
-Needs `dask.distributed` (whose name this file must not have). The first fit of each cluster, in which the workers import everything, is
-not counted.
+Needs `dask.distributed`, whose name this file must not have. The first fit of each cluster, in
+which the workers import everything, is not counted.
 """
 
 import argparse
