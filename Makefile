@@ -37,7 +37,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo gallery displays risk-bounds test test-rust test-python test-slow experiment bench bench-large bench-peers bench-margin bench-fit bench-samplers \
+.PHONY: help venv build install demo gallery displays risk-bounds test test-rust test-python test-slow test-ray experiment bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
         lint lint-rust lint-python \
         format docs-check clean distclean check-cargo check-python
 
@@ -121,6 +121,10 @@ test-slow: install | check-cargo ## the statistical tests at full length (minute
 	BAYESPOINT_SLOW=1 $(VENV_PYTHON) -m pytest tests/python -m slow $(PYTEST_ARGS) \
 	  || [ $$? -eq 5 ] # 5: no test bears the mark
 
+test-ray: install ## fits on a local Ray, which is installed for it
+	@$(VENV_PYTHON) -m pip install --quiet "ray>=2.30"
+	$(VENV_PYTHON) -m pytest tests/python/test_distributed.py -m ray $(PYTEST_ARGS)
+
 EXPERIMENT ?=
 experiment: install ## a table or figure of the papers: make experiment EXPERIMENT="table-1 --quick"; alone: the list
 	@$(VENV_PYTHON) -m bayespoint.experiments $(EXPERIMENT)
@@ -140,6 +144,9 @@ bench-large: install ## 60 000 digits: BENCH_ARGS="--examples 60000", with MNIST
 
 bench-fit: install ## seconds of fits beside SVC's and Gaussian processes' (PEERS_ARGS="--sizes 400 1000 2000")
 	@$(VENV_PYTHON) benches/peers/fit.py $(PEERS_ARGS)
+
+bench-distributed: install ## a fit here and on one and two Dask workers (BENCH_ARGS="--examples 2000")
+	@$(VENV_PYTHON) benches/dask_workers.py $(BENCH_ARGS)
 
 bench-samplers: install ## effective samples per second beside other samplers of polytopes, which it installs apart
 	@$(VENV_PYTHON) benches/peers/samplers/run.py $(PEERS_ARGS)

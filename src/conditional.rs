@@ -155,9 +155,18 @@ pub(crate) struct Smoother<'a> {
 
 impl<'a> Smoother<'a> {
     pub(crate) fn new(inverse: Inverse<'a>, control: &Control) -> Result<Self> {
+        Self::with_share(inverse, inverse.share(control)?)
+    }
+
+    /// The same where the share is known.
+    pub(crate) fn with_share(inverse: Inverse<'a>, share: f64) -> Result<Self> {
         let length = ChiSquared::new(inverse.len() as f64)
             .map_err(|_| Error::invalid("factor", "no rows", "one row or more"))?;
-        Ok(Self { inverse, share: inverse.share(control)?, length })
+        Ok(Self { inverse, share, length })
+    }
+
+    pub(crate) fn share(&self) -> f64 {
+        self.share
     }
 
     /// What the plane coordinates of the integral of the position with dual coefficients c change by when it is moved to
@@ -237,6 +246,10 @@ impl<'a> Densities<'a> {
     pub(crate) fn new(smoother: Arc<Smoother<'a>>, mirror: Mirror, rng: ChaCha8Rng) -> Self {
         let sum = vec![0.0; smoother.inverse.len()];
         Self { smoother, mirror, rng, sum, looks: 0.0, spacing: f64::INFINITY }
+    }
+
+    pub(crate) fn shared(&self) -> Arc<Smoother<'a>> {
+        Arc::clone(&self.smoother)
     }
 
     pub(crate) fn smoother(&self) -> &Smoother<'a> {

@@ -74,7 +74,7 @@ pub use correlation::{Correlation, CorrelationSettings, Pair, correlation};
 pub use error::{Error, Result};
 pub use evidence::{EvidenceOutcome, EvidenceSettings, Method, evidence};
 pub use factor::{Draw, Factor, Isotropic};
-pub use gas::{resume, run, run_with};
+pub use gas::{Elsewhere, resume, run, run_elsewhere, run_with, take_step};
 pub use gram::{Gram, Kernel, KernelRows, Precision, Row, Stored, Values};
 pub use layers::LayerRange;
 pub use light_trap::{OneWay, Start, feasible_point, one_way};

@@ -90,6 +90,17 @@ impl Recorder {
         Ok(Self { next, draws, functionals, ..Self::new(spacing, watched, 0, gram) })
     }
 
+    /// Puts what an earlier record holds before what this one does.
+    pub(crate) fn follow(&mut self, earlier: &mut Self) {
+        for (own, before) in [
+            (&mut self.draws, &mut earlier.draws),
+            (&mut self.functionals, &mut earlier.functionals),
+        ] {
+            std::mem::swap(own, before);
+            own.append(before);
+        }
+    }
+
     /// Draws and functionals of the positions up to the `n`-th.
     pub(crate) fn first(&self, n: usize, m: usize) -> (&[f64], &[f64]) {
         (&self.draws[..n * m], &self.functionals[..n * self.watched.len()])

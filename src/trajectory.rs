@@ -288,6 +288,17 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         Ok(trajectory)
     }
 
+    /// Keeps no record from here on.
+    pub(crate) fn without_record(mut self) -> Self {
+        self.recorder = None;
+        self
+    }
+
+    /// The refresh.
+    pub(crate) fn refresh(&self) -> &Refresh<'s> {
+        &self.refresh
+    }
+
     /// The same ball under another dynamics, with the same mirrors and refresh and nothing tallied.
     pub(crate) fn under<E: Dynamics>(mut self, dynamics: E) -> Trajectory<'s, E> {
         // Theirs may be centers that all planes have a part in.

@@ -14,6 +14,7 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import bounds, kernels, learning_curves, openness, rejection
+from bayespoint._persistence import load, trusted_types
 from bayespoint.classifier import BayesPointClassifier
 from bayespoint.correlation import CorrelationLength
 from bayespoint.max_margin import HingeClassifier, MaxMarginClassifier
@@ -23,7 +24,12 @@ from bayespoint.results import BilliardResult, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace, __version__
 from bayespoint.weighting import WeightedClassifier, WeightedResult
 
+TRUSTED_TYPES = trusted_types()
+"""Names of the classes that fitted estimators of this package are made of, beside NumPy arrays and
+plain values: what ``skops.io.load`` has to be told to trust."""
+
 __all__ = [
+    "TRUSTED_TYPES",
     "BayesPointClassifier",
     "BilliardResult",
     "ConvergenceWarning",
@@ -46,6 +52,7 @@ __all__ = [
     "gallery",
     "kernels",
     "learning_curves",
+    "load",
     "openness",
     "planar",
     "plotting",

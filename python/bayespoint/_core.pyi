@@ -22,6 +22,7 @@ __all__ = [
     "onion",
     "perceptron",
     "run",
+    "take_step",
 ]
 
 __version__: str
@@ -38,6 +39,8 @@ class _Rows(Protocol):
     cached_rows: int
 
 _Gram: TypeAlias = NDArray[np.float64] | NDArray[np.float32] | _Rows
+
+_Streams: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.float64]]
 
 class _Progress(TypedDict):
     length: float
@@ -186,7 +189,19 @@ def run(
     n_threads: int,
     seed: int,
     callback: Callable[[_Progress], object] | None,
+    elsewhere: Callable[[_Streams, list[_Streams], _Progress], list[_Streams]] | None = None,
 ) -> _Run: ...
+def take_step(
+    gram: _Gram,
+    labels: NDArray[np.int8],
+    *,
+    offset: float,
+    softness: NDArray[np.float64],
+    factor: NDArray[np.float64] | None,
+    inverse_diagonal: NDArray[np.float64] | None,
+    order: _Streams,
+    state: _Streams,
+) -> _Streams: ...
 def correlation(
     gram: _Gram,
     labels: NDArray[np.int8],

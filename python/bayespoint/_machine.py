@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayespoint import _inputs, _memory, _validation, kernels
+from bayespoint._persistence import Savable
 from bayespoint._spaces import SpacesMixin
 from bayespoint._validation import Floats, Labels
 from bayespoint.kernels._products import count
@@ -22,7 +23,7 @@ _LARGEST = 1e140
 """Numbers in the inputs of linear machines: sums of their squares are in the range of doubles."""
 
 
-class Machine(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Machine(Savable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier by the sign of a weight vector, or by the largest of one for each class.
 
     A subclass sets `classes_` and `norm_`, and computes the functional values of inputs.

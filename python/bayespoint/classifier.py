@@ -15,15 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 from bayespoint import (
     _blas,
     _calibration,
+    _distributed,
     _inputs,
     _memory,
     _settings,
+    _tasks,
     _validation,
     kernels,
     predictive,
     tuning,
 )
 from bayespoint._decisions import DecisionsMixin
+from bayespoint._persistence import Savable
 from bayespoint._progress import CallbackSupportMixin, Progress, with_callbacks
 from bayespoint._refine import GoesOn, RefineMixin
 from bayespoint._risk import RiskMixin
@@ -44,6 +47,7 @@ class BayesPointClassifier(
     RefineMixin,
     RiskMixin,
     ClassifierWeightingMixin,
+    Savable,
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
@@ -341,6 +345,7 @@ class BayesPointClassifier(
                 optimizer=settings.optimizer,
                 seed=settings.seed % 2**32,
                 report=report,
+                n_jobs=self.n_jobs,
             )
         progress.found_setting(self.tuning_)
         goes_on = None
@@ -472,28 +477,44 @@ class BayesPointClassifier(
         first, second = self.label_noise_
         # P(label | the other class) over P(label | its own class), seen - and seen +.
         transparency = (second / (1 - first), first / (1 - second))
-        results = []
-        runs = zip(problems, self._problem_names(), seeds.tolist(), strict=True)
-        for k, (labels, name, seed) in enumerate(runs):
-            space = VersionSpace._over(
-                gram, labels, softness=softness, offset=settings.offset, inverse=inverse
+        spaces = [
+            VersionSpace._over(
+                gram,
+                labels,
+                softness=softness,
+                offset=settings.offset,
+                inverse=inverse,
+                source=(self.kernel_, self.X_fit_),
             )
-            asked = {
-                "n_trajectories": self.n_trajectories,
-                "n_draws": self.n_draws,
-                "tol": tol,
-                "dynamics": self.dynamics,
-                "transparency": transparency,
-                "refresh": self.refresh,
-                "average": "conditional" if inverse else _settings.AVERAGES[self.dynamics][0],
-                "random_state": seed,
-            }
+            for labels in problems
+        ]
+        options = {
+            "n_trajectories": self.n_trajectories,
+            "n_draws": self.n_draws,
+            "tol": tol,
+            "dynamics": self.dynamics,
+            "transparency": transparency,
+            "refresh": self.refresh,
+            "average": "conditional" if inverse else _settings.AVERAGES[self.dynamics][0],
+        }
+        several = None
+        # A run that goes on has a state of its own: its trajectories are the tasks.
+        if len(spaces) > 1 and goes_on is None and _distributed.active():
+            several = _tasks.samples(spaces, options, seeds.tolist(), self.n_jobs)
+        results = []
+        for k, (space, name, seed) in enumerate(
+            zip(spaces, self._problem_names(), seeds.tolist(), strict=True)
+        ):
             with progress.billiard(tol) as report:
-                result = space.sample(
-                    **(asked if goes_on is None else goes_on(k, space, asked)),
-                    n_jobs=self.n_jobs,
-                    callback=report,
-                )
+                if several is None:
+                    asked = options | {"random_state": seed}
+                    result = space.sample(
+                        **(asked if goes_on is None else goes_on(k, space, asked)),
+                        n_jobs=self.n_jobs,
+                        callback=report,
+                    )
+                else:
+                    result = next(several)
             progress.found_center(name, result, tol)
             results.append(result)
         self.dual_coef_ = np.stack([result.center for result in results])

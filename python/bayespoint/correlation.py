@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayespoint._persistence import Savable
 from bayespoint._summary import as_html, as_text
 from bayespoint.results import Estimate
 
@@ -19,7 +20,7 @@ __all__ = ["CorrelationLength"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CorrelationLength:
+class CorrelationLength(Savable):
     """How far pairs of balls got from a common point before they met different planes."""
 
     bounces: float

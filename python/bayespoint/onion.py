@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayespoint import _memory, _validation
+from bayespoint._persistence import Savable
 from bayespoint._summary import as_grid, as_html, as_text
 from bayespoint._validation import Floats, Labels
 from bayespoint.results import Estimate
@@ -26,7 +27,7 @@ _SHOWN = 5  # layers named in a message
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OnionTable:
+class OnionTable(Savable):
     """The centers of the layers of weight vectors around version space.
 
     Layer ``(a, b)`` holds the unit vectors that violate exactly `a` examples labeled -1 and `b`

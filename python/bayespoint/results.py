@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from bayespoint import diagnostics
+from bayespoint._persistence import Savable
 from bayespoint._summary import as_grid, as_html, as_text
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def allowed_r_hat(n_trajectories: int, n_draws: int) -> float:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BilliardResult:
+class BilliardResult(Savable):
     """The outcome of billiard trajectories in version space.
 
     ``m`` is the number of examples. A weight vector is given by its signed dual coefficients
@@ -379,7 +380,7 @@ class BilliardResult:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MaxMargin:
+class MaxMargin(Savable):
     """The weight vector with the largest smallest distance to the planes.
 
     Only where all feature vectors have the same length is that a distance on the sphere: then
@@ -453,7 +454,7 @@ class MaxMargin:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LightTrap:
+class LightTrap(Savable):
     """The way of a ball into version space through one-way mirrors."""
 
     dual_coef: NDArray[np.float64]
@@ -508,7 +509,7 @@ class Estimate(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evidence:
+class Evidence(Savable):
     """The logarithm of the share of the sphere that gives the examples their labels.
 
     ``m`` is the number of examples. The methods ``"integration"`` and ``"annealing"`` go along a
@@ -612,7 +613,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class Search(Savable):
     """What a search found and what it tried."""
 
     kernel: Callable[..., Any] | str

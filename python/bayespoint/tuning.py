@@ -17,6 +17,7 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -24,8 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.parallel import Parallel, delayed
 
-from bayespoint import _blas, _ep, kernels
+from bayespoint import _blas, _distributed, _ep, kernels
+from bayespoint.kernels._algebra import is_semidefinite
 from bayespoint.results import Search
 from bayespoint.version_space import VersionSpace
 
@@ -99,7 +102,9 @@ class _Problem:
         rates: int,
         search_kernel: bool,
         report: Report | None,
+        n_jobs: int | None,
     ) -> None:
+        self.n_jobs = n_jobs
         self.kernel, self.offset = kernel, offset
         self.softness, self.noise, self.rates = softness, noise, rates
         self.parameters = kernels.parameters(kernel, examples.X) if search_kernel else ()
@@ -182,6 +187,32 @@ class _Problem:
         )
         return _Point(found.x, noisy, -float(found.fun) if found.fun < 1e10 else -math.inf)
 
+    def minimize_all(
+        self, examples: _Examples, starts: Sequence[Floats], *, noisy: bool = False
+    ) -> list[_Point]:
+        """Return what `minimize` reaches from each start, from one after the other or all at once.
+
+        At once in other processes, if joblib hands tasks to such.
+        """
+        ours = is_semidefinite(self.kernel)
+        if len(starts) < 2 or not (ours and _distributed.active()):
+            return [self.minimize(examples, start, noisy=noisy) for start in starts]
+        copied = copy(self)
+        copied.report = None
+        found = Parallel(n_jobs=self.n_jobs, batch_size=1)(
+            delayed(_minimize_apart)(copied, examples, start, noisy) for start in starts
+        )
+        for _, tried in found:
+            for row in tried:
+                self._note(row)
+        return [point for point, _ in found]
+
+    def _note(self, row: list[float]) -> None:
+        """Keep a setting that was tried, and report it."""
+        self.tried.append(row)
+        if self.report is not None:
+            self.report(dict(zip(self.names, row, strict=True)))
+
     def _evaluate(
         self, examples: _Examples, theta: Floats, noisy: bool, sites: list[_ep.Sites | None]
     ) -> tuple[float, Floats]:
@@ -243,10 +274,21 @@ class _Problem:
             examples.labels.shape[1],
             value,
         ]
-        self.tried.append([float(x) for x in row])
-        if self.report is not None:
-            self.report(dict(zip(self.names, self.tried[-1], strict=True)))
+        self._note([float(x) for x in row])
         return value, np.array(gradient)
+
+
+def _minimize_apart(
+    problem: _Problem, examples: _Examples, start: Floats, noisy: bool
+) -> tuple[_Point, list[list[float]]]:
+    """Minimize in a process of its own, and return what was tried on the way too."""
+    problem = copy(problem)
+    problem.tried = []
+    parts = (examples.X, examples.labels, examples.weights, start)
+    X, labels, weights, start = map(_distributed.laid, parts)
+    with _blas.one_thread():
+        point = problem.minimize(_Examples(X, labels, weights), start, noisy=noisy)
+    return point, problem.tried
 
 
 def tune(
@@ -262,6 +304,7 @@ def tune(
     search_kernel: bool = True,
     seed: int = 0,
     report: Report | None = None,
+    n_jobs: int | None = None,
 ) -> Search:
     """Search the hyper-parameters of maximal evidence.
 
@@ -291,6 +334,9 @@ def tune(
         For the choice of examples where there are more than 375.
     report : callable, default=None
         Called with a mapping of names to values for each setting tried: a row of `Search.tried`.
+    n_jobs : int, default=None
+        Starts to search from at a time, where joblib's active backend hands tasks to other
+        machines. The search is the same everywhere.
 
     Returns
     -------
@@ -319,7 +365,7 @@ def tune(
         examples.part(_subset(examples.labels, COARSE, seed)) if 2 * n > 3 * COARSE else examples
     )
     problem = _Problem(
-        kernel, examples, offset, softness, label_noise, rates, search_kernel, report
+        kernel, examples, offset, softness, label_noise, rates, search_kernel, report, n_jobs
     )
     # Matrices this small lose more by waiting for threads of BLAS than they gain; and with one
     # thread rounding, and so all that follows, does not depend on how many there are.
@@ -387,11 +433,11 @@ def _search(problem: _Problem, examples: _Examples, coarse: _Examples) -> _Point
     starts = [problem.start(*start) for start in _STARTS]
     if not len(starts[0]):
         starts, coarse = starts[:1], examples
-    best = _best([problem.minimize(coarse, start) for start in starts])
+    best = _best(problem.minimize_all(coarse, starts))
     candidates = [best]
     if problem.rates:
         noisy = [problem.noisy(best, *start) for start in _NOISY_STARTS]
-        candidates.append(_best([problem.minimize(coarse, start, noisy=True) for start in noisy]))
+        candidates.append(_best(problem.minimize_all(coarse, noisy, noisy=True)))
     if coarse is not examples:
         candidates = [
             problem.minimize(examples, one.theta, noisy=one.noisy, steps=15) for one in candidates
@@ -418,6 +464,7 @@ def settle(
     optimizer: str | None,
     seed: int,
     report: Report | None = None,
+    n_jobs: int | None = None,
 ) -> tuple[Any, float, tuple[float, float], Search | None]:
     """Return kernel, softness, label noise and search of a classifier's settings.
 
@@ -428,7 +475,7 @@ def settle(
         fixed parameters. Parameters that an object declares are searched.
     inputs : ndarray of shape (m, d), or (m, m) for "precomputed"
         Training inputs.
-    labels, offset, softness, label_noise, rates, weights, seed, report
+    labels, offset, softness, label_noise, rates, weights, seed, report, n_jobs
         As for `tune`.
     optimizer : "evidence" or None
         None keeps the kernel as it is.
@@ -462,6 +509,7 @@ def settle(
             search_kernel=search_kernel,
             seed=seed,
             report=report,
+            n_jobs=n_jobs,
         )
     except ValueError as error:
         hard = softness == 0 and not rates

@@ -11,7 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import _blas, _continue, _core, _memory, _settings, _sources, _validation
+from bayespoint import (
+    _blas,
+    _continue,
+    _core,
+    _distributed,
+    _memory,
+    _settings,
+    _sources,
+    _validation,
+)
 from bayespoint._core import InfeasibleError, __version__
 from bayespoint._correlation import CorrelationMixin
 from bayespoint._evidence import EvidenceMixin
@@ -122,6 +131,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
     offset: float
 
     _known_inverse: tuple[Factor, Floats] | None = None
+    _source: tuple[Any, Any] = (None, None)
 
     def __init__(
         self, gram: ArrayLike, y: ArrayLike, *, softness: ArrayLike = 0.0, offset: float = 0.0
@@ -142,13 +152,15 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         softness: Floats,
         offset: float,
         inverse: tuple[Factor, Floats] | None = None,
+        source: tuple[Any, Any] = (None, None),
     ) -> Self:
         """Return a version space over arrays that have been checked already.
 
-        `inverse` is a factor of the Gram matrix and the diagonal of its inverse, if at hand.
+        `inverse` is a factor of the Gram matrix and the diagonal of its inverse, if at hand;
+        `source` the kernel and the inputs that the matrix is of, if they are known.
         """
         space = cls.__new__(cls)
-        space._known_inverse = inverse
+        space._known_inverse, space._source = inverse, source
         space.gram, space.y, space.softness, space.offset = gram, y, softness, offset
         space.classes = np.array([-1, 1])
         return space
@@ -525,15 +537,26 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             checkpoint=checkpoint,
             every=every,
         )
-        run = course.concluded(self._run(settings, seed, start, callback, inverse, course))
+        with _distributed.sender(self, settings, inverse, n_jobs, callback) as elsewhere:
+            run = self._run(settings, seed, start, callback, inverse, course, elsewhere)
+        return self._result(run, settings, seed, course)
+
+    def _result(
+        self,
+        run: Mapping[str, Any],
+        settings: _settings.SampleSettings,
+        seed: int,
+        course: _continue.Course,
+    ) -> BilliardResult:
+        """Return the result of the engine's run, with a warning of what is wrong with it."""
         known = {"y": self.y, "softness": self.softness, "offset": self.offset, "seed": seed}
-        result = BilliardResult.from_run({**run, **known}, settings.average)
+        result = BilliardResult.from_run({**course.concluded(run), **known}, settings.average)
         course.keep(result)
         messages = result.complaints(settings.tol)
         if self.softness.any() and (few := too_few_pairs(result)) is not None:
             messages.append(few)
         for message in messages:
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
         return result
 
     def _inverse(self, settings: _settings.SampleSettings) -> tuple[Factor, Floats] | None:
@@ -566,8 +589,12 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         callback: Callable[[Mapping[str, Any]], object] | None,
         inverse: tuple[Factor, Floats] | None,
         course: _continue.Course,
+        elsewhere: Callable[..., Any] | None = None,
     ) -> Mapping[str, Any]:
-        """Return the engine's run; the inverse is for average="conditional"."""
+        """Return the engine's run; the inverse is for average="conditional".
+
+        With `elsewhere` the trajectories fly in other processes, to which it hands them.
+        """
         m = len(self.y)
         draws = 2 * 8.0 * settings.n_trajectories * settings.n_draws * m
         # Beside the factor, what remains of the matrix while it is made. "auto" makes it for
@@ -614,6 +641,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             n_threads=settings.n_threads,
             seed=seed,
             callback=callback,
+            elsewhere=elsewhere,
         )
 
     def _checked_start(self, start: ArrayLike, *, opaque: bool) -> Floats:

@@ -8,6 +8,7 @@ sampling, as good as the weights are even.
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 import pickle
 import warnings
@@ -25,6 +26,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import _validation, predictive
+from bayespoint._persistence import Savable
 from bayespoint._progress import CallbackSupportMixin, handed_on, with_callbacks
 from bayespoint._summary import as_html, as_text
 from bayespoint._validation import Floats, RandomState
@@ -43,7 +45,7 @@ _IN_A_BATCH = 10  # draws at least
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WeightedResult:
+class WeightedResult(Savable):
     """The center of mass of a density on version space, from weighted draws.
 
     ``m`` is the number of examples. A weight vector is given by its signed dual coefficients.
@@ -239,6 +241,7 @@ class WeightingMixin:
 
 
 class WeightedClassifier(
+    Savable,
     CallbackSupportMixin,  # type: ignore[misc]
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -289,8 +292,9 @@ class WeightedClassifier(
 
     Notes
     -----
-    A fitted one can be pickled whatever its `weight` is: predictions do not need it. A function
-    that pickle cannot store, such as a lambda, is left out, and another fit asks for it.
+    A fitted one can be pickled and saved whatever its `weight` is: predictions do not need it. A
+    function that pickle cannot store, such as a lambda, and in files of `save` any function, is
+    left out, and another fit asks for it.
 
     Examples
     --------
@@ -346,6 +350,13 @@ class WeightedClassifier(
         state: dict[str, Any] = super().__getstate__()
         if "weighted_" in state and not _can_be_stored(state.get("weight")):
             state = {**state, "weight": _Forgotten(repr(state["weight"]))}
+        return state
+
+    def _stored(self) -> dict[str, Any]:
+        """Return what `save` writes: files hold no functions, and predictions need none."""
+        state = dict(vars(self))
+        if "weighted_" in state and inspect.isroutine(state["weight"]):
+            state["weight"] = _Forgotten(repr(state["weight"]))
         return state
 
     def __deepcopy__(self, memo: dict[int, Any]) -> WeightedClassifier:
@@ -591,9 +602,6 @@ class ClassifierWeightingMixin:
     _offset: float
 
     def _posterior(self) -> predictive.Posterior:
-        raise NotImplementedError
-
-    def _checked_inputs(self, X: ArrayLike) -> NDArray[Any]:
         raise NotImplementedError
 
     def _fitted_spaces(self, question: str) -> Sequence[WeightingMixin]:

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::away::{self, Step, Terms};
 use super::{Runner, estimate, totals, watched_space};
 use crate::center::{self, Batch};
 use crate::conditional::{Inverse, Smoother};
@@ -90,6 +91,7 @@ impl<'s> Course<'s> {
     pub fn run<D: Dynamics>(
         &mut self,
         settings: &Settings,
+        watched: &[usize],
         crew: &Crew,
         runners: &mut [Runner<'s, D>],
         control: &Control,
@@ -101,7 +103,7 @@ impl<'s> Course<'s> {
         loop {
             let mut state = None;
             if self.is_open {
-                self.fly(settings, crew, runners, limit, control)?;
+                self.fly(settings, watched, crew, runners, limit, control)?;
                 // What the look at a path that was cut off makes of its pieces is no part of a longer one.
                 self.is_open = runners.iter().any(Runner::is_cut);
                 state = self.is_open.then(|| self.save(settings, runners));
@@ -132,14 +134,24 @@ impl<'s> Course<'s> {
     fn fly<D: Dynamics>(
         &self,
         settings: &Settings,
+        watched: &[usize],
         crew: &Crew,
         runners: &mut [Runner<'s, D>],
         limit: Goal,
         control: &Control,
     ) -> Result<()> {
+        let terms = Terms { mirror: settings.mirror, records: true, watched };
         loop {
-            crew.each(runners, |_, runner| runner.extend(self.stage, self.unit, limit, control))?;
-            if runners.iter().all(|runner| runner.has(self.stage)) {
+            let step = Step::Extend {
+                stage: self.stage,
+                unit: self.unit,
+                limit,
+                prepare: settings.tol.is_some(),
+            };
+            away::take(crew, runners, step, &terms, control)?;
+            let is_done = runners.iter().all(|runner| runner.has(self.stage));
+            // Elsewhere nobody pauses: a state that is asked for is that between two steps.
+            if is_done && (crew.elsewhere().is_none() || !control.is_to_pause()) {
                 return Ok(());
             }
             control.keep(|| {
@@ -156,6 +168,9 @@ impl<'s> Course<'s> {
                 state.held.clone_from(&state.kept);
                 state
             });
+            if is_done {
+                return Ok(());
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! Many trajectories: started, settled, run in parallel and merged in the order of their index.
 
+mod away;
 mod measure;
 mod merge;
 mod runner;
@@ -23,6 +24,7 @@ use crate::settings::{RefreshChoice, Settings};
 use crate::state::{State, foreign};
 use crate::trajectory::Goal;
 use crate::version_space::VersionSpace;
+pub use away::{Elsewhere, take_step};
 use measure::{Course, Restored};
 use merge::merge;
 pub(crate) use runner::Runner;
@@ -60,7 +62,7 @@ pub fn resume(
     state: &State,
     control: &Control,
 ) -> Result<Outcome> {
-    play(space, settings, inverse, Some(state), control)
+    play(space, settings, inverse, Some(state), None, control)
 }
 
 /// As [`run`]. Given the inverse of the Gram matrix the center is one of conditional means, which has far less noise, and
@@ -76,7 +78,27 @@ pub fn run_with(
     inverse: Option<Inverse<'_>>,
     control: &Control,
 ) -> Result<Outcome> {
-    play(space, settings, inverse, None, control)
+    play(space, settings, inverse, None, None, control)
+}
+
+/// As [`run_with`], or with a state as [`resume`], with trajectories that fly elsewhere, step by step. The same seed gives the
+/// same bits as here.
+///
+/// # Errors
+///
+/// As these; what [`Elsewhere::take`] returns; and [`Error::Invalid`] for a motion that is not geodesic.
+pub fn run_elsewhere(
+    space: &VersionSpace<'_>,
+    settings: &Settings,
+    inverse: Option<Inverse<'_>>,
+    state: Option<&State>,
+    elsewhere: Box<dyn Elsewhere>,
+    control: &Control,
+) -> Result<Outcome> {
+    if !matches!(settings.motion, Motion::Geodesic) {
+        return Err(Error::invalid("motion", "another", "geodesic for trajectories elsewhere"));
+    }
+    play(space, settings, inverse, state, Some(elsewhere), control)
 }
 
 fn play(
@@ -84,6 +106,7 @@ fn play(
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
     state: Option<&State>,
+    elsewhere: Option<Box<dyn Elsewhere>>,
     control: &Control,
 ) -> Result<Outcome> {
     settings.check()?;
@@ -120,7 +143,7 @@ fn play(
             Some(_) => Err(foreign("one, where nothing flies in one dimension")),
         };
     }
-    let crew = Crew::new(settings.n_threads.min(settings.n_trajectories))?;
+    let crew = Crew::new(settings.n_threads.min(settings.n_trajectories))?.with(elsewhere);
     let smoother =
         inverse.map(|inverse| Smoother::new(inverse, control)).transpose()?.map(Arc::new);
     let table = Table { space, settings, inverse, smoother, watched, crew: &crew, control };
@@ -248,7 +271,7 @@ impl<'s> Table<'s, '_> {
         runners: &mut [Runner<'s, D>],
     ) -> Result<Outcome> {
         let Self { space, settings, watched, crew, control, .. } = self;
-        let ended = course.run(settings, crew, runners, control)?;
+        let ended = course.run(settings, &watched, crew, runners, control)?;
         merge(space, settings, watched, crew, runners, &course, ended, control)
     }
 }
@@ -321,12 +344,7 @@ pub(crate) fn estimate<D: Dynamics>(
     control: &Control,
 ) -> Result<Center> {
     let gram = watched_space(runners).gram();
-    crew.each(runners, |_, runner| {
-        if let Some(densities) = &runner.densities {
-            center::smooth(densities.smoother(), &mut runner.batches, control)?;
-        }
-        center::fill_fields(gram, &mut runner.batches, control)
-    })?;
+    crew.each(runners, |_, runner| runner.prepare(control))?;
     let lists: Vec<Vec<Batch>> =
         runners.iter_mut().map(|runner| std::mem::take(&mut runner.batches)).collect();
     let center = center::center(gram, &lists);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::center::Batch;
+use crate::center::{self, Batch};
 use crate::conditional::{Densities, Smoother};
 use crate::control::Control;
 use crate::dynamics::{Dynamics, Geodesic};
@@ -16,7 +16,7 @@ use crate::trajectory::{Ended, Goal, Trajectory};
 use crate::version_space::VersionSpace;
 
 /// Pieces that a trajectory may have.
-const MOST_PIECES: usize = 64;
+pub(super) const MOST_PIECES: usize = 64;
 
 /// A trajectory with the pieces of its path.
 pub(crate) struct Runner<'s, D = Geodesic> {
@@ -187,6 +187,41 @@ impl<'s, D: Dynamics> Runner<'s, D> {
         }
         self.trajectory.save(&mut saver);
         saver
+    }
+
+    /// Makes the averages of the pieces ready for the center.
+    pub(super) fn prepare(&mut self, control: &Control) -> Result<()> {
+        if let Some(densities) = &self.densities {
+            center::smooth(densities.smoother(), &mut self.batches, control)?;
+        }
+        center::fill_fields(self.trajectory.space().gram(), &mut self.batches, control)
+    }
+
+    /// Writes down how it stands, and how it did before its path was cut off, without its draws.
+    pub(super) fn pack(&self) -> Saver {
+        let mut saver = self.written();
+        saver.flag(self.rest.is_some());
+        if let Some(Rest { saver: rest, kept }) = &self.rest {
+            for count in [*kept, rest.words.len(), rest.numbers.len()] {
+                saver.count(count);
+            }
+            saver.append(rest);
+        }
+        saver
+    }
+
+    /// Reads that, with draws that were there `before`.
+    pub(super) fn unpack(&mut self, before: usize, loader: &mut Loader<'_>) -> Result<()> {
+        self.rest = None;
+        if loader.flag()? {
+            let most = usize::MAX >> 32;
+            let kept = before + loader.count(most)?;
+            let (words, numbers) = (loader.count(most)?, loader.count(most)?);
+            let words = (0..words).map(|_| loader.word()).collect::<Result<Vec<_>>>()?;
+            let saver = Saver { words, numbers: loader.all(numbers)? };
+            self.rest = Some(Rest { saver, kept });
+        }
+        Ok(())
     }
 
     /// Reads that; `recorder` reads the record.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 
+use super::away::{self, Step, Terms};
 use super::{Runner, totals, with_scatterer};
 use crate::conditional::{Inverse, Smoother};
 use crate::control::Control;
@@ -50,36 +51,32 @@ pub(super) fn start<'s>(
     crew: &Crew,
     control: &Control,
 ) -> Result<Vec<Runner<'s>>> {
-    let at = |position: &[f64], mut rng: ChaCha8Rng| {
-        let ball = light_trap::ball_at(space, position, &mut rng, control)?;
-        Ok(Trajectory::new(space, Geodesic, ball, rng))
-    };
     let middle = match smoother {
         Some(smoother) if settings.start.is_none() => {
             Some((smoother, smoother.middle(space, settings.mirror, control)?))
         }
         _ => None,
     };
-    let mut tried = crew.each(&mut vec![(); settings.n_trajectories], |i, ()| {
-        let mut rng = light_trap::stream(settings.seed, i);
-        if let Some((smoother, middle)) = &middle {
-            let position = smoother.typical(space, middle, &mut rng, control)?;
-            // Rounding may put it outside of walls that are next to each other.
-            if space.contains(&position)? {
-                return at(&position, rng).map(Trapped::Caught);
+    let (seed, n, mirror) = (settings.seed, settings.n_trajectories, settings.mirror);
+    let middle = middle.as_ref().map(|(smoother, middle)| (*smoother, middle));
+    let mut tried = match (&settings.start, crew.elsewhere()) {
+        (None, Some(elsewhere)) => {
+            away::attempts(elsewhere, space, (seed, n), mirror, middle, control)?
+        }
+        (start, _) => crew.each(&mut vec![(); n], |i, ()| {
+            let rng = light_trap::stream(seed, i);
+            match start {
+                Some(position) => at(space, position, rng, control).map(Trapped::Caught),
+                None => attempt(space, mirror, middle, rng, control),
             }
-        }
-        match &settings.start {
-            Some(position) => at(position, rng).map(Trapped::Caught),
-            None => light_trap::trap(space, settings.mirror, rng, control),
-        }
-    })?;
+        })?,
+    };
     let interior = if tried.iter().any(|trapped| matches!(trapped, Trapped::Lost(_))) {
         Some(hard_point(space, settings.mirror, control)?)
     } else {
         None
     };
-    let caught = match (&settings.start, &middle) {
+    let caught = match (&settings.start, middle) {
         (Some(_), _) => Start::Given,
         (None, Some(_)) => Start::Typical,
         (None, None) => Start::LightTrap,
@@ -89,13 +86,46 @@ pub(super) fn start<'s>(
         .map(|trapped| {
             let (mut trajectory, start) = match (trapped, &interior) {
                 (Trapped::Caught(trajectory), _) => (trajectory, caught),
-                (Trapped::Lost(rng), Some(position)) => (at(position, rng)?, Start::MaxMargin),
+                (Trapped::Lost(rng), Some(position)) => {
+                    (at(space, position, rng, control)?, Start::MaxMargin)
+                }
                 (Trapped::Lost(_), None) => unreachable!("the search was made for the lost ones"),
             };
             trajectory.set_mirror(settings.mirror);
             Ok(Runner::new(trajectory, start))
         })
         .collect()
+}
+
+/// Plane coordinates and dual coefficients of the middle of version space; see [`Smoother::middle`].
+pub(super) type Middle = [Vec<f64>; 2];
+
+/// One trajectory that nobody gave a start: at a point drawn about the middle, or in its own light trap.
+pub(super) fn attempt<'s>(
+    space: &'s VersionSpace<'s>,
+    mirror: Mirror,
+    middle: Option<(&Smoother<'_>, &Middle)>,
+    mut rng: ChaCha8Rng,
+    control: &Control,
+) -> Result<Trapped<'s>> {
+    if let Some((smoother, middle)) = middle {
+        let position = smoother.typical(space, middle, &mut rng, control)?;
+        // Rounding may put it outside of walls that are next to each other.
+        if space.contains(&position)? {
+            return at(space, &position, rng, control).map(Trapped::Caught);
+        }
+    }
+    light_trap::trap(space, mirror, rng, control)
+}
+
+fn at<'s>(
+    space: &'s VersionSpace<'s>,
+    position: &[f64],
+    mut rng: ChaCha8Rng,
+    control: &Control,
+) -> Result<Trajectory<'s, Geodesic>> {
+    let ball = light_trap::ball_at(space, position, &mut rng, control)?;
+    Ok(Trajectory::new(space, Geodesic, ball, rng))
 }
 
 /// A point that satisfies every example whose wall is hard.
@@ -154,10 +184,8 @@ pub(super) fn settle<'s>(
 ) -> Result<(Refresh<'s>, f64)> {
     let mut settled = 0.0;
     let mut spend = |runners: &mut [Runner<'s>], goal: Goal| -> Result<f64> {
-        crew.each(runners, |_, runner| {
-            runner.reset(None);
-            runner.trajectory.run(goal, control)
-        })?;
+        let terms = Terms { mirror: settings.mirror, records: false, watched: &[] };
+        away::take(crew, runners, Step::Run(goal), &terms, control)?;
         let (path, arrivals) = totals(runners);
         settled += path / runners.len() as f64;
         Ok(arrivals.max(1) as f64 / path)

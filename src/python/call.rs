@@ -1,7 +1,7 @@
 //! Every long call: detach, run, listen for signals, convert the error.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -110,22 +110,43 @@ pub(super) fn interruptible_here<R: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Control) -> Result<R> + Send,
 ) -> PyResult<R> {
+    here(py, &Raised::default(), None, work)
+}
+
+/// What was raised by a signal, or by what `work` calls: it must end then.
+pub(super) type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// The same for work that may raise exceptions of its own, and gives states that it is asked for to `keeper`.
+pub(super) fn here<R: Send>(
+    py: Python<'_>,
+    raised: &Raised,
+    keeper: Option<Sender<State>>,
+    work: impl FnOnce(&Control) -> Result<R> + Send,
+) -> PyResult<R> {
     py.detach(|| {
-        let raised = Arc::new(Mutex::new(None));
-        let heard = Arc::clone(&raised);
-        let control = Control::listening(TICK, move || {
-            let Err(error) = Python::attach(|py| -> PyResult<()> {
-                py.check_signals()?;
-                Ok(())
-            }) else {
-                return false;
-            };
-            *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            true
-        });
+        let mut control = listening(raised);
+        if let Some(keeper) = keeper {
+            // Whoever takes them may have ended.
+            control = control.kept_by(move |state| drop(keeper.send(state)));
+        }
         let result = catch_unwind(AssertUnwindSafe(|| work(&control)));
         let raised = raised.lock().unwrap_or_else(PoisonError::into_inner).take();
         concluded(raised, result)
+    })
+}
+
+/// Checks that listen for signals, on the thread that makes them, and put down what these raise.
+fn listening(raised: &Raised) -> Control {
+    let heard = Arc::clone(raised);
+    Control::listening(TICK, move || {
+        let Err(error) = Python::attach(|py| -> PyResult<()> {
+            py.check_signals()?;
+            Ok(())
+        }) else {
+            return false;
+        };
+        *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        true
     })
 }
 
@@ -147,8 +168,13 @@ fn concluded<R>(raised: Option<PyErr>, result: std::thread::Result<Result<R>>) -
 
 fn report(py: Python<'_>, callback: &Py<PyAny>, control: &Control) -> PyResult<()> {
     let progress = PyDict::new(py);
+    fill(&progress, control)?;
+    callback.call1(py, (progress,)).map(|_| ())
+}
+
+/// Says how far the work has come.
+pub(super) fn fill(progress: &Bound<'_, PyDict>, control: &Control) -> PyResult<()> {
     progress.set_item("length", control.length())?;
     progress.set_item("bounces", control.bounces())?;
-    progress.set_item("center_error", control.center_error())?;
-    callback.call1(py, (progress,)).map(|_| ())
+    progress.set_item("center_error", control.center_error())
 }

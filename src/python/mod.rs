@@ -1,11 +1,13 @@
 //! The Python door: few flat functions over arrays, numbers and a seed.
 
 mod arrays;
+mod away;
 mod call;
 mod errors;
 mod rows;
 mod states;
 
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -18,7 +20,7 @@ use crate::correlation::{self, CorrelationSettings};
 use crate::dynamics::{Motion, Points, Radius};
 use crate::error::{Error, Result};
 use crate::evidence::{EvidenceSettings, Method};
-use crate::gas;
+use crate::gas::{self, Elsewhere};
 use crate::max_margin::MarginSettings;
 use crate::mirror::Mirror;
 use crate::onion::{OnionMethod, OnionSettings};
@@ -41,7 +43,7 @@ mod _core {
     #[pymodule_export]
     use super::{
         correlation_pairs, evidence, feasible_point, light_trap_one_way, max_margin_point, onion,
-        perceptron_path, run,
+        perceptron_path, run, take_step,
     };
 
     #[pymodule_export]
@@ -66,6 +68,24 @@ impl Space<'_> {
         work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
     ) -> PyResult<R> {
         call::interruptible(py, callback, None, self.on_space(work)?)
+    }
+
+    /// The same for work that `send` hands out, on the calling thread: it alone may know where the others are.
+    fn call_sending<R: Send>(
+        &self,
+        py: Python<'_>,
+        send: &Bound<'_, PyAny>,
+        keep: Option<(Py<PyAny>, Duration, usize)>,
+        work: impl FnOnce(&VersionSpace<'_>, Box<dyn Elsewhere>, &Control) -> Result<R> + Send,
+    ) -> PyResult<R> {
+        let raised = call::Raised::default();
+        let (to_sender, states) = channel();
+        let keeps = keep.is_some().then_some(to_sender);
+        let keeper =
+            keep.map(|(checkpoint, every, m)| away::Keeper::new(checkpoint, every, m, states));
+        let sender = Box::new(away::Sender::new(send, keeper, &raised));
+        let work = self.on_space(|space, control| work(space, sender, control))?;
+        call::here(py, &raised, keeps, work)
     }
 
     /// The same for work on one thread.
@@ -100,7 +120,7 @@ impl Space<'_> {
 /// Samples version space; see `VersionSpace.sample`.
 #[pyfunction]
 #[pyo3(signature = (gram, labels, *, offset, softness, transparency, n_trajectories, n_draws, length, tol,
-    max_bounces, dynamics, scattering, scatterer, fits_scatterer, tau_max, weight_tol, bounce_points, refresh, refresh_rate, start, factor, inverse_diagonal, state, checkpoint, every, n_threads, seed, callback))]
+    max_bounces, dynamics, scattering, scatterer, fits_scatterer, tau_max, weight_tol, bounce_points, refresh, refresh_rate, start, factor, inverse_diagonal, state, checkpoint, every, n_threads, seed, callback, elsewhere=None))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
 fn run<'py>(
     py: Python<'py>,
@@ -132,6 +152,7 @@ fn run<'py>(
     n_threads: usize,
     seed: u64,
     callback: Option<&Bound<'py, PyAny>>,
+    elsewhere: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let refresh = match refresh {
         "auto" => RefreshChoice::Auto,
@@ -178,23 +199,21 @@ fn run<'py>(
     let state = state.map(|state| state.taken()).transpose()?;
     let m = labels.len();
     let space = Space { gram, labels, offset, softness };
-    let inverse = match (&factor, &inverse_diagonal) {
-        (Some(columns), Some(diagonal)) => {
-            Some(Inverse::new(matrix("factor", columns)?, vector("inverse_diagonal", diagonal)?)?)
-        }
-        (None, None) => None,
-        _ => {
-            let wanted = "given with the diagonal of the inverse, and only then";
-            return Err(Error::invalid("factor", "one of the two", wanted).into());
-        }
-    };
+    let inverse = inverse_of(factor.as_ref(), inverse_diagonal.as_ref())?;
+    let every = Duration::try_from_secs_f64(every)
+        .map_err(|_| Error::invalid("every", every, "seconds, at least 0"))?;
+    if let Some(send) = elsewhere {
+        let keep = checkpoint.map(|checkpoint| (checkpoint, every, m));
+        let outcome = space.call_sending(py, send, keep, |space, elsewhere, control| {
+            gas::run_elsewhere(space, &settings, inverse, state.as_ref(), elsewhere, control)
+        })?;
+        return to_dict(py, outcome, n_trajectories);
+    }
     let keep = checkpoint.map(|checkpoint| {
         move |py: Python<'_>, state: State| -> PyResult<()> {
             checkpoint.call1(py, (states::to_dict(py, state, m)?,)).map(|_| ())
         }
     });
-    let every = Duration::try_from_secs_f64(every)
-        .map_err(|_| Error::invalid("every", every, "seconds, at least 0"))?;
     let keeping = keep.as_ref().map(|keep| call::Keeping { every, keep });
     let work = space.on_space(|space, control| match &state {
         Some(state) => gas::resume(space, &settings, inverse, state, control),
@@ -202,6 +221,47 @@ fn run<'py>(
     })?;
     let outcome = call::interruptible(py, callback, keeping.as_ref(), work)?;
     to_dict(py, outcome, n_trajectories)
+}
+
+fn inverse_of<'a>(
+    factor: Option<&'a PyReadonlyArray2<'_, f64>>,
+    diagonal: Option<&'a PyReadonlyArray1<'_, f64>>,
+) -> PyResult<Option<Inverse<'a>>> {
+    match (factor, diagonal) {
+        (Some(columns), Some(diagonal)) => {
+            let columns = matrix("factor", columns)?;
+            Ok(Some(Inverse::new(columns, vector("inverse_diagonal", diagonal)?)?))
+        }
+        (None, None) => Ok(None),
+        _ => {
+            let wanted = "given with the diagonal of the inverse, and only then";
+            Err(Error::invalid("factor", "one of the two", wanted).into())
+        }
+    }
+}
+
+/// Takes a step of a trajectory for another process; see `run` with `elsewhere`.
+#[pyfunction]
+#[pyo3(signature = (gram, labels, *, offset, softness, factor, inverse_diagonal, order, state))]
+#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
+fn take_step<'py>(
+    py: Python<'py>,
+    gram: Rows<'py>,
+    labels: PyReadonlyArray1<'py, i8>,
+    offset: f64,
+    softness: PyReadonlyArray1<'py, f64>,
+    factor: Option<PyReadonlyArray2<'py, f64>>,
+    inverse_diagonal: Option<PyReadonlyArray1<'py, f64>>,
+    order: (PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, f64>),
+    state: (PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, f64>),
+) -> PyResult<away::Pair<'py>> {
+    let (order, state) = (away::from_pair(&order)?, away::from_pair(&state)?);
+    let inverse = inverse_of(factor.as_ref(), inverse_diagonal.as_ref())?;
+    let space = Space { gram, labels, offset, softness };
+    let state = space.call_single(py, None, |space, control| {
+        gas::take_step(space, inverse, &order, &state, control)
+    })?;
+    away::to_pair(py, state)
 }
 
 /// Whether walls scatter by the cosine law, and how large the sphere is, if there is one.

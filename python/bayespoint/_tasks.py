@@ -1,0 +1,73 @@
+"""The binary problems of one fit as tasks for other processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from bayespoint import _continue, _distributed, _settings
+from bayespoint._validation import Labels
+from bayespoint.results import BilliardResult
+from bayespoint.version_space import VersionSpace
+
+_LEFT = {
+    "length": None,
+    "max_bounces": None,
+    "scattering": "specular",
+    "scatterer": None,
+    "tau_max": None,
+    "weight_tol": None,
+    "refresh_rate": "auto",
+}
+"""Settings of a run that the classifiers leave as they are."""
+
+
+def samples(
+    spaces: Sequence[VersionSpace],
+    options: Mapping[str, Any],
+    seeds: Sequence[int],
+    n_jobs: int | None,
+) -> Iterator[BilliardResult]:
+    """Return the results of ``space.sample(**options, random_state=seed)`` over one Gram matrix.
+
+    All have been played when this returns; the warnings of each come with its result.
+    """
+    settings = _settings.sample_settings(**_LEFT, **options, n_jobs=n_jobs)
+    first = spaces[0]
+    inverse = first._inverse(settings)
+    if inverse is None and not any(settings.transparency):
+        for space in spaces:
+            space._refuse_conflicts()
+    ground = _distributed.Ground(first.gram, first.offset, first.softness, inverse)
+    own = replace(settings, n_threads=1)  # the others have theirs
+    courses = [
+        _continue.begin(
+            space,
+            settings,
+            seed,
+            None,
+            continue_from=None,
+            checkpoint=None,
+            every=_continue.EVERY,
+        )
+        for space, seed in zip(spaces, seeds, strict=True)
+    ]
+    triples = list(zip(spaces, seeds, courses, strict=True))
+    problems = [(space.y, own, seed, course) for space, seed, course in triples]
+    with _distributed.Workers(ground, *first._source, n_jobs) as workers:
+        runs = workers.each(_play, problems)
+    pairs = zip(triples, runs, strict=True)
+    return (space._result(run, settings, seed, course) for (space, seed, course), run in pairs)
+
+
+def _play(
+    ground: _distributed.Ground,
+    y: Labels,
+    settings: _settings.SampleSettings,
+    seed: int,
+    course: _continue.Course,
+) -> Mapping[str, Any]:
+    """Play the billiard of one problem, on a worker."""
+    space = VersionSpace._over(ground.gram, y, softness=ground.softness, offset=ground.offset)
+    return space._run(settings, seed, None, None, ground.inverse, course)
