@@ -29,7 +29,9 @@ SAMPLE = """
 gram = np.zeros((m, m), dtype=sys.argv[2])
 for k in range(0, m, 500):
     gram[k : k + 500] = np.exp(-0.5 * ((X[k : k + 500, None, :1] - X[None, :, :1])[..., 0] ** 2))
-VersionSpace(gram, y, softness=0.1).sample(max_bounces=2000, random_state=0)
+VersionSpace(gram, y, softness=0.1).sample(
+    max_bounces=2000, refresh=sys.argv[3], random_state=0
+)
 """
 
 FIT = """
@@ -42,15 +44,16 @@ model.fit(X, y)
 TAIL = "print(peak() - before)\n"
 
 RUNS = {
-    "sample, doubles": (SAMPLE, "float64"),
-    "sample, singles": (SAMPLE, "float32"),
-    "classifier with factor": (FIT, ""),
+    "sample, doubles": (SAMPLE, "float64", "pair"),
+    "sample, singles": (SAMPLE, "float32", "pair"),
+    "sample, with the factor that softness calls for": (SAMPLE, "float64", "auto"),
+    "classifier with factor": (FIT, "", ""),
 }
 
 
-def peak(code: str, m: int, dtype: str = "") -> int:
+def peak(code: str, m: int, dtype: str, refresh: str) -> int:
     """Return the bytes that a process takes at most, beyond those after its imports."""
-    arguments = [sys.executable, "-c", HEAD + code + TAIL, str(m), dtype]
+    arguments = [sys.executable, "-c", HEAD + code + TAIL, str(m), dtype, refresh]
     done = subprocess.run(arguments, capture_output=True, text=True, check=True)
     return int(done.stdout)
 
@@ -65,9 +68,9 @@ def main() -> None:
     unit = 8 * options.m**2
     print("| run | peak, MB | in 8 m² bytes |")
     print("|---|---:|---:|")
-    for name, (code, dtype) in RUNS.items():
+    for name, (code, dtype, refresh) in RUNS.items():
         if options.only in (None, name):
-            used = peak(code, options.m, dtype)
+            used = peak(code, options.m, dtype, refresh)
             print(f"| {name} | {used / 1e6:.0f} | {used / unit:.2f} |", flush=True)
 
 

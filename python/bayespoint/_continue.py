@@ -87,7 +87,7 @@ def problem(space: VersionSpace) -> dict[str, str]:
 def stored(settings: _settings.SampleSettings) -> dict[str, Any]:
     """Return the settings that a run keeps to, as arguments of `VersionSpace.sample`."""
     given = dataclasses.asdict(settings)
-    for name in (*_ENDS, "n_threads", "fits_scatterer"):
+    for name in (*_ENDS, "n_threads", "fits_scatterer", "may_smooth"):
         del given[name]
     given["scatterer"] = "auto" if settings.fits_scatterer else settings.scatterer
     given["tau_max"] = None if settings.dynamics == "geodesic" else settings.tau_max
@@ -219,8 +219,10 @@ class Checkpoint:
         The problem.
     settings : dict
         All settings of the run that its result depends on, plain values.
-    m : int
-        Examples.
+    problem : dict
+        Digests of the problem.
+    seed : int
+        Of the run, if it begins here: the file knows that of another beginning.
 
     Raises
     ------
@@ -237,6 +239,7 @@ class Checkpoint:
         space: VersionSpace,
         settings: Mapping[str, Any],
         problem: Mapping[str, str],
+        seed: int,
     ) -> None:
         self.every = _validation.real("every", every, low=0.0)
         try:
@@ -244,7 +247,11 @@ class Checkpoint:
         except TypeError:
             raise TypeError(f"checkpoint must be a path; got {path!r}") from None
         digests = dict(problem) | {"Gram matrix": _gram_digest(space)}
-        self.meta = {"settings": _plain(settings), "problem": digests}
+        self.meta: dict[str, Any] = {
+            "settings": _plain(settings),
+            "problem": digests,
+            "seed": seed,
+        }
         self.max_bytes = _LITTLE + 8.0 * len(space.y) * settings["n_trajectories"] * (
             2 * settings["n_draws"] + _NUMBERS_PER_EXAMPLE
         )
@@ -264,6 +271,9 @@ class Checkpoint:
             raise ValueError(f"checkpoint {name!r} is of version {version}, this is {VERSION}")
         for what, article in (("problem", "another problem"), ("settings", "another run")):
             self._compare(what, article, meta.get(what))
+        if type(meta.get("seed")) is not int:
+            raise ValueError(f"checkpoint {name!r} has no seed; got {meta.get('seed')!r}")
+        self.meta["seed"] = meta["seed"]
         try:
             return _checked(arrays)
         except ValueError as error:
@@ -313,6 +323,7 @@ def begin(
     space: VersionSpace,
     settings: _settings.SampleSettings,
     random_state: object,
+    seed: int,
     start: Floats | None,
     *,
     continue_from: BilliardResult | None,
@@ -331,10 +342,11 @@ def begin(
                     f"continue_from must be a result of this version space: its {what} differ"
                 )
         state = complete(continue_from)
+        seed = continue_from.seed
     if checkpoint is None:
         if every != EVERY:
             raise ValueError(f"every is for runs with a checkpoint; got {every!r} without one")
-        return Course(own, digests, state, None)
+        return Course(own, digests, seed, state, None)
     whole = own | {name: getattr(settings, name) for name in _ENDS}
     # Of a generator nobody knows how it stood.
     whole["random_state"] = (
@@ -342,8 +354,9 @@ def begin(
     )
     whole["start"] = None if start is None else _digest(start)
     whole["continue_from"] = None if state is None else _digest(state["words"], state["numbers"])
-    kept = Checkpoint(checkpoint, every, space, whole, digests)
-    return Course(own, digests, state if kept.state is None else kept.state, kept)
+    kept = Checkpoint(checkpoint, every, space, whole, digests, seed)
+    state = state if kept.state is None else kept.state
+    return Course(own, digests, kept.meta["seed"], state, kept)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -352,6 +365,9 @@ class Course:
 
     settings: dict[str, Any]
     problem: dict[str, str]
+    seed: int
+    """Of the beginning of the run."""
+
     state: Mapping[str, NDArray[Any]] | None
     checkpoint: Checkpoint | None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -218,6 +218,12 @@ def sample_settings(
         may_smooth=may_smooth,
         n_threads=min(threads(n_jobs), n_trajectories),  # the others would have no ball
     )
+
+
+def settled(settings: SampleSettings, *, smooths: bool) -> SampleSettings:
+    """Return the settings of a run of which it is known whether its means are conditional."""
+    average = "conditional" if smooths else settings.average
+    return replace(settings, average=average, may_smooth=False)
 
 
 @dataclass(frozen=True)

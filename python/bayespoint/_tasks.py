@@ -36,6 +36,7 @@ def samples(
     settings = _settings.sample_settings(**_LEFT, **options, n_jobs=n_jobs)
     first = spaces[0]
     inverse = first._inverse(settings)
+    settings = _settings.settled(settings, smooths=inverse is not None)
     if inverse is None and not any(settings.transparency):
         for space in spaces:
             space._refuse_conflicts()
@@ -46,6 +47,7 @@ def samples(
             space,
             settings,
             seed,
+            seed,
             None,
             continue_from=None,
             checkpoint=None,
@@ -53,21 +55,20 @@ def samples(
         )
         for space, seed in zip(spaces, seeds, strict=True)
     ]
-    triples = list(zip(spaces, seeds, courses, strict=True))
-    problems = [(space.y, own, seed, course) for space, seed, course in triples]
+    pairs = list(zip(spaces, courses, strict=True))
+    problems = [(space.y, own, course) for space, course in pairs]
     with _distributed.Workers(ground, *first._source, n_jobs) as workers:
         runs = workers.each(_play, problems)
-    pairs = zip(triples, runs, strict=True)
-    return (space._result(run, settings, seed, course) for (space, seed, course), run in pairs)
+    found = zip(pairs, runs, strict=True)
+    return (space._result(run, settings, course) for (space, course), run in found)
 
 
 def _play(
     ground: _distributed.Ground,
     y: Labels,
     settings: _settings.SampleSettings,
-    seed: int,
     course: _continue.Course,
 ) -> Mapping[str, Any]:
     """Play the billiard of one problem, on a worker."""
     space = VersionSpace._over(ground.gram, y, softness=ground.softness, offset=ground.offset)
-    return space._run(settings, seed, None, None, ground.inverse, course)
+    return space._run(settings, None, None, ground.inverse, course)

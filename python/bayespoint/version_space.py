@@ -524,6 +524,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         seed = _validation.seed(random_state)
         opaque = not any(settings.transparency)
         inverse = self._inverse(settings)
+        settings = _settings.settled(settings, smooths=inverse is not None)
         if opaque and inverse is None:  # else all feature vectors are independent
             self._refuse_conflicts()
         if start is not None:
@@ -532,24 +533,29 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             self,
             settings,
             random_state,
+            seed,
             start,
             continue_from=continue_from,
             checkpoint=checkpoint,
             every=every,
         )
         with _distributed.sender(self, settings, inverse, n_jobs, callback) as elsewhere:
-            run = self._run(settings, seed, start, callback, inverse, course, elsewhere)
-        return self._result(run, settings, seed, course)
+            run = self._run(settings, start, callback, inverse, course, elsewhere)
+        return self._result(run, settings, course)
 
     def _result(
         self,
         run: Mapping[str, Any],
         settings: _settings.SampleSettings,
-        seed: int,
         course: _continue.Course,
     ) -> BilliardResult:
         """Return the result of the engine's run, with a warning of what is wrong with it."""
-        known = {"y": self.y, "softness": self.softness, "offset": self.offset, "seed": seed}
+        known = {
+            "y": self.y,
+            "softness": self.softness,
+            "offset": self.offset,
+            "seed": course.seed,
+        }
         result = BilliardResult.from_run({**course.concluded(run), **known}, settings.average)
         course.keep(result)
         messages = result.complaints(settings.tol)
@@ -584,7 +590,6 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
     def _run(
         self,
         settings: _settings.SampleSettings,
-        seed: int,
         start: Floats | None,
         callback: Callable[[Mapping[str, Any]], object] | None,
         inverse: tuple[Factor, Floats] | None,
@@ -639,7 +644,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             inverse_diagonal=None if inverse is None else inverse[1],
             **course.arguments,
             n_threads=settings.n_threads,
-            seed=seed,
+            seed=course.seed,
             callback=callback,
             elsewhere=elsewhere,
         )

@@ -18,7 +18,10 @@ def blas_threads():
 def test_few_examples_are_fitted_by_one_thread_of_blas(monkeypatch):
     seen = []
     monkeypatch.setattr(
-        BayesPointClassifier, "_fit", lambda *args: seen.append(blas_threads()), raising=True
+        BayesPointClassifier,
+        "_learn_at_rest",
+        lambda *args: seen.append(blas_threads()),
+        raising=True,
     )
     X, y = make_moons(60, noise=0.2, random_state=0)
     with threadpool_limits(limits=2, user_api="blas"):

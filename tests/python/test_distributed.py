@@ -257,8 +257,9 @@ def test_states_of_something_else_are_refused(divided, monkeypatch):
                 step(*args, **{**settings, name: (words[:cut], numbers)})
         with pytest.raises(ValueError, match="state must be"):
             step(*args, **{**settings, name: (words, numbers[:-1])})
+    own = {"softness": np.ones(4), "factor": None, "inverse_diagonal": None}
     with pytest.raises(ValueError, match="state must be"):
-        step(np.eye(4), np.ones(4, np.int8), **{**settings, "softness": np.ones(4)})
+        step(np.eye(4), np.ones(4, np.int8), **{**settings, **own})
 
 
 def test_local_backends_keep_the_threads_of_the_engine():

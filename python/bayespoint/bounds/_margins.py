@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -130,5 +132,5 @@ def luckiness(
 def _fat(d: Floats, m: Floats) -> Floats:
     """Return ``d log2(8 e m / d) log2(32 m)``, held at its largest value from d = 8 m on."""
     d = np.minimum(d, 8 * m)
-    bits: Floats = d * np.log2(8 * np.e * m / d) * np.log2(32 * m)
+    bits: Floats = d * np.log2(8 * math.e * m / d) * np.log2(32 * m)
     return bits
