@@ -41,7 +41,7 @@ def same(a, b):
 
 
 RUNS = {
-    "arc": {},
+    "arc": {"average": "arc"},
     "impulse": {"average": "impulse", "refresh": "pair", "n_trajectories": 2},
     "conditional": {"average": "conditional"},
     "transparent": {"transparency": (0.1, 0.3), "refresh": "pair", "refresh_rate": 20.0},
