@@ -68,20 +68,19 @@ pub(super) fn merge<D: Dynamics>(
     let spacing = runners[0].trajectory.recorder().map_or(0.0, Recorder::spacing);
     // What the outcome does not have of the draws that the trajectories go on with.
     for ((runner, held), &own) in runners.iter().zip(&mut state.held).zip(&state.kept) {
-        let older = kept(runner).saturating_sub(n_draws).min(usize::try_from(own).unwrap_or(0));
-        if let Some(recorder) = runner.trajectory.recorder() {
-            let (draws, functionals) = recorder.first(older, m);
-            state.draws.extend_from_slice(draws);
-            state.functionals.extend_from_slice(functionals);
-        }
-        *held = older as u64;
+        *held = own.min(kept(runner).saturating_sub(n_draws) as u64);
     }
-    let recorders = runners.iter_mut().filter_map(|runner| runner.trajectory.recorder_mut());
-    let mut records = recorders.map(|recorder| recorder.take_last(n_draws, m));
-    let (mut draws, mut functionals) = records.next().unwrap_or_default();
-    for (positions, values) in records {
-        draws.reserve_exact((settings.n_trajectories * n_draws * m).saturating_sub(draws.len()));
-        draws.extend_from_slice(&positions);
+    let older: u64 = state.held.iter().sum();
+    state.draws.reserve_exact(usize::try_from(older).unwrap_or(0) * m);
+    let (mut draws, mut functionals) = (Vec::new(), Vec::new());
+    draws.reserve_exact(settings.n_trajectories * n_draws * m);
+    for (runner, &held) in runners.iter_mut().zip(&state.held) {
+        let Some(recorder) = runner.trajectory.recorder_mut() else { continue };
+        let (first, values) = recorder.first(usize::try_from(held).unwrap_or(0), m);
+        state.draws.extend_from_slice(first);
+        state.functionals.extend_from_slice(values);
+        let (last, values) = recorder.take_last(n_draws, m);
+        draws.extend_from_slice(&last);
         functionals.extend_from_slice(&values);
     }
     let tallies = || runners.iter().map(|runner| runner.trajectory.tally());

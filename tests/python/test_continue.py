@@ -466,18 +466,21 @@ KILLED = """
     x = rng.standard_normal((100, 3))
     space = VersionSpace(kernels.RBF(2.0)(x), np.where(x[:, 0] > 0, 1, -1), softness=0.1)
     settings = dict(length=float(sys.argv[4]), refresh="pair", random_state=0)
-    began = time.monotonic()
     whole = space.sample(**settings)
-    needed = time.monotonic() - began
-    killed, moments, seen = 0, [], set()
+    stamp = lambda: os.stat(path).st_mtime_ns if os.path.exists(path) else 0
+    ended = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    killed, seen, seen_last = 0, set(), 0
     for k in range(kills):
         child = os.fork()
         if child == 0:
             space.sample(**settings, checkpoint=path, every=0.0, n_jobs=1 + k % 3)
             os._exit(0)
-        time.sleep(rng.uniform(0.01, 0.01 + needed / kills))
+        while stamp() == seen_last and os.waitid(os.P_PID, child, ended) is None:
+            time.sleep(0.001)  # until it has written something
+        time.sleep(rng.uniform(0.0, 0.02))
         os.kill(child, signal.SIGKILL)
         killed += os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        seen_last = stamp()
         if os.path.exists(path):  # whole, whenever that was
             _, arrays, _ = _npz.read(path, _continue.FORMAT, 1e8)
             seen.add(arrays["words"].tobytes())
@@ -495,7 +498,7 @@ KILLED = """
 def test_killed_again_and_again(tmp_path):
     """SIGKILL at random moments, most of them while a file is written."""
     kills = 200 if SLOW else 10
-    arguments = [str(tmp_path / "run.npz"), str(kills), str(SEED), "20000" if SLOW else "2000"]
+    arguments = [str(tmp_path / "run.npz"), str(kills), str(SEED), str(2000 * kills)]
     run = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(KILLED), *arguments],
         capture_output=True,
