@@ -1,0 +1,88 @@
+"""Settings of the documentation site: `make docs` builds it, without network, warnings are errors."""
+
+import shutil
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import _reference  # noqa: E402
+
+import bayespoint  # noqa: E402
+
+project = "bayespoint"
+author = "The bayespoint developers"
+project_copyright = author
+version = release = bayespoint.__version__
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_build", "**.ipynb_checkpoints"]
+templates_path = ["_templates"]
+
+# The pages of the reference are written from the package's `__all__`, the notebooks are those of
+# examples/: both are copies, ignored by git.
+_reference.write(HERE / "reference")
+shutil.rmtree(HERE / "examples", ignore_errors=True)
+(HERE / "examples").mkdir()
+for notebook in sorted((HERE.parent / "examples").glob("*.ipynb")):
+    shutil.copy(notebook, HERE / "examples")
+
+# --- Markdown and notebooks ----------------------------------------------------------------------
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath"]
+myst_heading_anchors = 3
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
+# --- docstrings ----------------------------------------------------------------------------------
+
+default_role = "literal"
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+numpydoc_validation_checks = {
+    "GL08",  # no docstring
+    "SS03",  # summary without a full stop
+    "PR01",  # parameters that are not documented
+    "PR02",  # documented parameters that do not exist
+    "PR03",  # parameters in another order
+    "PR04",  # parameters without a type
+    "PR07",  # parameters without a description
+    "RT03",  # what is returned without a description
+    "YD01",  # what is yielded without a section
+}
+# What is inherited from scikit-learn is documented there.
+numpydoc_validation_exclude = {r"\.(set|get)_(callbacks|params|metadata_routing)$", r"\.set_\w+_request$"}
+nitpicky = True
+# Names of other packages: their inventories are on the net, which the build must not need.
+nitpick_ignore_regex = [(r"py:.*", r"(sklearn|numpy|scipy|matplotlib|pandas|arviz|xarray)\..*")]
+
+# --- the site ------------------------------------------------------------------------------------
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"bayespoint {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "header_links_before_dropdown": 6,
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
