@@ -1,5 +1,6 @@
 """Writes the pages of the API reference: one for the package, one for each of its public modules."""
 
+import dataclasses
 import importlib
 import inspect
 import pkgutil
@@ -7,21 +8,40 @@ from pathlib import Path
 
 import bayespoint
 
-COMMANDS = ("demo", "experiments")
-"""Modules that are commands: `python -m bayespoint.demo`."""
+LEFT_OUT = ("demo", "experiments", "predictive")
+"""Two commands (`python -m bayespoint.demo`), and what the estimators predict with."""
+
+PASSED_ON = ("complaints", "from_run")
+"""Methods by which the package makes its results, not its users."""
 
 
 def public_modules() -> dict[str, list[str]]:
-    """Return the public names of each public module that the package itself does not have."""
-    own = {id(getattr(bayespoint, name)) for name in bayespoint.__all__}
-    found = {}
-    for info in pkgutil.iter_modules(bayespoint.__path__):
-        if info.name.startswith("_") or info.name in COMMANDS:
+    """Return the public names of each public module that the packages above it do not have."""
+    found: dict[str, list[str]] = {}
+    known = {"bayespoint": {id(getattr(bayespoint, name)) for name in bayespoint.__all__}}
+    for info in pkgutil.walk_packages(bayespoint.__path__, "bayespoint."):
+        _, *path = info.name.split(".")
+        if path[0] in LEFT_OUT or any(part.startswith("_") for part in path):
             continue
-        module = importlib.import_module(f"bayespoint.{info.name}")
-        names = [name for name in module.__all__ if id(getattr(module, name)) not in own]
+        module = importlib.import_module(info.name)
+        above = set().union(*(known.get(info.name.rsplit(".", n)[0], set()) for n in (1, 2)))
+        names = [name for name in module.__all__ if id(getattr(module, name)) not in above]
+        known[info.name] = {id(getattr(module, name)) for name in module.__all__}
         if names:
-            found[module.__name__] = names
+            found[info.name] = names
+    return found
+
+
+def records() -> list[str]:
+    """Return the classes that hold results: their fields are documented one by one."""
+    found = []
+    for module, names in {"bayespoint": bayespoint.__all__, **public_modules()}.items():
+        for name in names:
+            value = getattr(importlib.import_module(module), name)
+            if inspect.isclass(value) and (
+                dataclasses.is_dataclass(value) or hasattr(value, "_fields")
+            ):
+                found.append(f"{module}.{name}")
     return found
 
 
@@ -81,15 +101,12 @@ def _index(modules: dict[str, list[str]]) -> str:
 
 
 def _module(module: str, names: list[str]) -> str:
-    text = inspect.getdoc(importlib.import_module(module)) or ""
     return "\n".join(
         [
             f"# {module}",
             "",
             "```{eval-rst}",
-            f".. module:: {module}",
-            "",
-            text,
+            f".. automodule:: {module}",
             "```",
             "",
             _names(module, names),

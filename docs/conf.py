@@ -1,8 +1,10 @@
 """Settings of the documentation site: `make docs` builds it, without network, warnings are errors."""
 
+import re
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -58,17 +60,22 @@ numpydoc_validation_checks = {
     "SS03",  # summary without a full stop
     "PR01",  # parameters that are not documented
     "PR02",  # documented parameters that do not exist
-    "PR03",  # parameters in another order
-    "PR04",  # parameters without a type
     "PR07",  # parameters without a description
     "RT03",  # what is returned without a description
     "YD01",  # what is yielded without a section
 }
-# What is inherited from scikit-learn is documented there.
-numpydoc_validation_exclude = {r"\.(set|get)_(callbacks|params|metadata_routing)$", r"\.set_\w+_request$"}
+# Results have documented fields instead of parameters, and what a method of a kernel takes stands at
+# that of `Base`.
+numpydoc_validation_exclude = {
+    *(f"^{re.escape(name)}$" for name in _reference.records()),
+    r"^bayespoint\.kernels\.(?!Base\b)\w+\.(derivatives|diag|parameters|with_values)$",
+    r"^bayespoint\.kernels\.\w+\.(accepts_sparse|requires_vector_input)$",
+    r"^bayespoint\.kernels\.Kernel$",
+    r"^bayespoint\.ConvergenceWarning$",
+}
 nitpicky = True
 # Names of other packages: their inventories are on the net, which the build must not need.
-nitpick_ignore_regex = [(r"py:.*", r"(sklearn|numpy|scipy|matplotlib|pandas|arviz|xarray)\..*")]
+nitpick_ignore_regex = [(r"py:.*", r"(sklearn|numpy|scipy|matplotlib|pandas|arviz|threadpoolctl|xarray)(\..*)?")]
 
 # --- the site ------------------------------------------------------------------------------------
 
@@ -86,3 +93,39 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+
+def _skip(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out what is scikit-learn's, which is documented there, and what users never call."""
+    theirs = re.fullmatch(r"set_\w+_request|set_callbacks|get_metadata_routing", name)
+    return True if theirs or name in _reference.PASSED_ON else None
+
+
+def _plain(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Give the docstrings of modules, which numpydoc leaves alone, rubrics instead of titles."""
+    if what != "module":
+        return
+    text = re.sub(r"^(.+)\n-{4,}$", r".. rubric:: \1\n", "\n".join(lines), flags=re.MULTILINE)
+    lines[:] = re.sub(r"^\.\. \[(\d)\] ", r"\1. ", text, flags=re.MULTILINE).split("\n")
+
+
+def _resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
+    """Find names of the package itself, such as `VersionSpace.sample`, from inside its modules."""
+    if node.get("refdomain") != "py" or node["reftarget"].startswith("bayespoint."):
+        return None
+    return env.get_domain("py").resolve_xref(
+        env,
+        node["refdoc"],
+        app.builder,
+        node["reftype"],
+        f"bayespoint.{node['reftarget']}",
+        node,
+        contnode,
+    )
+
+
+def setup(app: Any) -> None:
+    """Connect the three."""
+    app.connect("autodoc-process-docstring", _plain, priority=400)
+    app.connect("autodoc-skip-member", _skip)
+    app.connect("missing-reference", _resolve)
