@@ -1,5 +1,6 @@
 """Settings of the documentation site: `make docs` builds it, without network, warnings are errors."""
 
+import os
 import re
 import shutil
 import sys
@@ -19,11 +20,11 @@ project_copyright = author
 version = release = bayespoint.__version__
 
 extensions = [
+    "_mathml",
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx_copybutton",
 ]
 exclude_patterns = ["_build", "**.ipynb_checkpoints"]
@@ -41,6 +42,8 @@ for notebook in sorted((HERE.parent / "examples").glob("*.ipynb")):
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath"]
 myst_heading_anchors = 3
+# Pictures of notebooks are drawn into them, whatever backend the shell asks for.
+os.environ.pop("MPLBACKEND", None)
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
@@ -79,13 +82,14 @@ nitpick_ignore_regex = [(r"py:.*", r"(sklearn|numpy|scipy|matplotlib|pandas|arvi
 
 # --- the site ------------------------------------------------------------------------------------
 
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = f"bayespoint {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_theme_options = {
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 5,
     "navigation_with_keys": False,
     "show_prev_next": True,
     "footer_start": ["copyright"],
@@ -124,8 +128,9 @@ def _resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
     )
 
 
-def setup(app: Any) -> None:
+def setup(app: Any) -> dict[str, bool]:
     """Connect the three."""
     app.connect("autodoc-process-docstring", _plain, priority=400)
     app.connect("autodoc-skip-member", _skip)
     app.connect("missing-reference", _resolve)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
