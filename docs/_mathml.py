@@ -4,16 +4,27 @@ from typing import Any
 
 from docutils import nodes
 from latex2mathml.converter import convert
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
+
+def _convert(node: nodes.Node, **how: str) -> str:
+    """Return the formula; a command that the converter does not know is a warning."""
+    markup = convert(node.astext(), **how)
+    if "\\" in markup:
+        logger.warning("TeX that has no form in MathML: %s", node.astext(), location=node)
+    return markup
 
 
 def _inline(translator: Any, node: nodes.math) -> None:
-    translator.body.append(convert(node.astext()))
+    translator.body.append(_convert(node))
     raise nodes.SkipNode
 
 
 def _block(translator: Any, node: nodes.math_block) -> None:
     number = f'<span class="eqno">({node["number"]})</span>' if node["number"] else ""
-    formula = convert(node.astext(), display="block")
+    formula = _convert(node, display="block")
     translator.body.append(f'<div class="math">{number}{formula}</div>\n')
     raise nodes.SkipNode
 

@@ -1,4 +1,4 @@
-"""Writes the pages of the API reference: one for the package, one for each of its public modules."""
+"""Writes the pages of the API reference: the package, and each of its public modules."""
 
 import dataclasses
 import importlib
@@ -83,7 +83,8 @@ def _index(modules: dict[str, list[str]]) -> str:
         [
             "# Reference",
             "",
-            "Every public name with all its parameters. What is not listed here may change without notice.",
+            "Every public name with all its parameters. What is not listed here may change without",
+            "notice.",
             "",
             "## bayespoint",
             "",

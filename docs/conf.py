@@ -1,4 +1,4 @@
-"""Settings of the documentation site: `make docs` builds it, without network, warnings are errors."""
+"""Settings of the site that `make docs` builds, without network and with warnings as errors."""
 
 import os
 import re
@@ -67,8 +67,8 @@ numpydoc_validation_checks = {
     "RT03",  # what is returned without a description
     "YD01",  # what is yielded without a section
 }
-# Results have documented fields instead of parameters, and what a method of a kernel takes stands at
-# that of `Base`.
+# Results have documented fields instead of parameters, and what a method of a kernel takes stands
+# at that of `Base`.
 numpydoc_validation_exclude = {
     *(f"^{re.escape(name)}$" for name in _reference.records()),
     r"^bayespoint\.kernels\.(?!Base\b)\w+\.(derivatives|diag|parameters|with_values)$",
@@ -78,7 +78,9 @@ numpydoc_validation_exclude = {
 }
 nitpicky = True
 # Names of other packages: their inventories are on the net, which the build must not need.
-nitpick_ignore_regex = [(r"py:.*", r"(sklearn|numpy|scipy|matplotlib|pandas|arviz|threadpoolctl|xarray)(\..*)?")]
+nitpick_ignore_regex = [
+    (r"py:.*", r"(sklearn|numpy|scipy|matplotlib|pandas|arviz|threadpoolctl|xarray)(\..*)?")
+]
 
 # --- the site ------------------------------------------------------------------------------------
 
@@ -87,6 +89,10 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"bayespoint {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+# Pages without pages below them need no list of these.
+html_sidebars: dict[str, list[str]] = {
+    page: [] for page in ("comparison", "faq", "gallery", "theory")
+}
 html_show_sourcelink = False
 html_theme_options = {
     "header_links_before_dropdown": 5,

@@ -156,8 +156,8 @@ def largest_ellipse(polygon: Polygon) -> Ellipse:
 
     Notes
     -----
-    Of the ellipses ``c + B @ u``, ``|u| <= 1``, with B symmetric, the one with the largest log det B
-    subject to ``|B @ n_i| + n_i @ c <= offset_i`` (Boyd & Vandenberghe, Section 8.4.2). A barrier
+    Of the ellipses ``c + B @ u``, ``|u| <= 1``, with B symmetric, the one with the largest log det
+    B subject to ``|B @ n_i| + n_i @ c <= offset_i`` (Boyd & Vandenberghe, Section 8.4.2). A barrier
     method in five variables: Newton steps of the length that self-concordance allows never leave
     the polygon. The map of the polygon to a round one beforehand changes nothing in the answer, an
     affine map takes the largest ellipse to the largest.
