@@ -33,7 +33,10 @@ def public_modules() -> dict[str, list[str]]:
 
 
 def records() -> list[str]:
-    """Return the classes that hold results: their fields are documented one by one."""
+    """Return the classes that hold results, and their fields, each of which a text follows.
+
+    `tests/python/test_reference.py` sees to that: numpydoc looks for the text in a field's default.
+    """
     found = []
     for module, names in {"bayespoint": bayespoint.__all__, **public_modules()}.items():
         for name in names:
@@ -41,7 +44,8 @@ def records() -> list[str]:
             if inspect.isclass(value) and (
                 dataclasses.is_dataclass(value) or hasattr(value, "_fields")
             ):
-                found.append(f"{module}.{name}")
+                fields = getattr(value, "_fields", None) or value.__dataclass_fields__
+                found += [f"{module}.{name}", *(f"{module}.{name}.{field}" for field in fields)]
     return found
 
 

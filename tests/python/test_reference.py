@@ -6,6 +6,7 @@ import importlib
 import inspect
 import json
 import pkgutil
+import re
 import textwrap
 from pathlib import Path
 
@@ -63,6 +64,26 @@ def test_a_field_without_a_text_is_found() -> None:
 def test_the_results_are_found() -> None:
     names = {record.__qualname__ for record in RECORDS}
     assert {"BilliardResult", "Evidence", "RiskBounds", "Circle"} <= names
+
+
+def test_every_dependency_has_its_reason() -> None:
+    tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has no reader of TOML")
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    crate = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
+    project = package["project"]
+    named = [
+        *package["build-system"]["requires"],
+        *project["dependencies"],
+        *(each for extra in project["optional-dependencies"].values() for each in extra),
+        *crate["dependencies"],
+        *crate["dev-dependencies"],
+    ]
+    names = {re.split(r"[^\w-]", each)[0] for each in named} - {"bayespoint"}
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|`]+) \|", text, flags=re.MULTILINE)
+    explained = {name for row in rows for name in row.split(", ")}
+    assert len(names) > 20
+    assert names - explained == set()
 
 
 @pytest.mark.parametrize(
