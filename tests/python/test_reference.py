@@ -10,8 +10,9 @@ import re
 import textwrap
 from pathlib import Path
 
-import bayespoint
 import pytest
+
+import bayespoint
 
 ROOT = Path(__file__).parents[2]
 RECORDS = sorted(
