@@ -14,6 +14,7 @@ PYTEST_ARGS ?=
 PEERS_ARGS  ?=
 BENCH_ARGS  ?=
 RISK_ARGS   ?=
+DOCS_ARGS   ?=
 CARGO_ARGS  ?=
 
 VENV_PYTHON := $(VENV)/bin/python
@@ -24,6 +25,7 @@ MATURIN     := $(shell sed -n 's/^requires = \["\(maturin[^"]*\)"\]$$/\1/p' pypr
 VENV_STAMP    := $(VENV)/.stamp-venv
 WHEEL_STAMP   := dist/.stamp-wheel
 INSTALL_STAMP := $(VENV)/.stamp-install
+DOCS_STAMP    := $(VENV)/.stamp-docs
 
 # Directories are listed too: a file taken away makes its directory newer.
 SOURCES := $(wildcard Cargo.toml Cargo.lock pyproject.toml README.md LICENSE-MIT LICENSE-APACHE) \
@@ -37,9 +39,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo gallery displays risk-bounds test test-rust test-python test-slow test-ray experiment bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
+.PHONY: help venv build install demo gallery displays risk-bounds test test-rust test-python test-slow test-ray ci-slow experiment bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
         lint lint-rust lint-python \
-        format docs-check clean distclean check-cargo check-python
+        format docs docs-check examples clean distclean check-cargo check-python
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.x] [VENV=.venv]"
@@ -169,11 +171,24 @@ format: install | check-cargo ## rewrite the sources in the house's form
 	$(VENV_PYTHON) -m ruff check --fix .
 	$(VENV_PYTHON) -m ruff format .
 
+$(DOCS_STAMP): $(INSTALL_STAMP)
+	@$(VENV_PYTHON) -m pip install --quiet "$$(echo dist/bayespoint-*.whl)[docs]"
+	@touch $@
+
+ci-slow: test-slow test-ray examples ## what takes too long for every change: tests at full length, Ray, the notebooks
+
+docs: $(DOCS_STAMP) ## the site, into docs/_build/html; warnings are errors, the examples are run
+	$(VENV_PYTHON) -m sphinx --builder html --nitpicky --fail-on-warning --keep-going -j auto $(DOCS_ARGS) docs docs/_build/html
+
+examples: $(DOCS_STAMP) ## run the notebooks of examples/
+	$(VENV_PYTHON) -m pytest --nbmake --nbmake-timeout=120 examples $(PYTEST_ARGS)
+
 docs-check: | check-cargo ## the crate's documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps
 
 clean: ## remove what was built, keep the environment
-	rm -rf dist demo_output experiments_output .pytest_cache .mypy_cache .ruff_cache $(INSTALL_STAMP)
+	rm -rf dist demo_output experiments_output .pytest_cache .mypy_cache .ruff_cache $(INSTALL_STAMP) $(DOCS_STAMP)
+	rm -rf docs/_build docs/examples docs/reference
 	@if command -v $(CARGO) >/dev/null 2>&1; then $(CARGO) clean; fi
 
 distclean: clean ## remove the environment too

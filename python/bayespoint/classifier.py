@@ -160,7 +160,7 @@ class BayesPointClassifier(
         The billiard; one for each class if there are more than two.
     n_features_in_ : int
         Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if all are strings.
 
     Warns

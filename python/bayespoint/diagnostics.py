@@ -1,6 +1,6 @@
 r"""How far the draws of several trajectories can be trusted: R-hat and effective sample size.
 
-Both are the rank-normalized forms of Vehtari et al. [1]_, for arrays of shape
+Both are the rank-normalized forms of Vehtari et al., for arrays of shape
 ``(chain, draw, ...)``: every trailing index is a quantity of its own. A bound on
 :math:`\hat R` says that trajectories agree with one another. It is never evidence that they
 agree with the right law.
@@ -73,7 +73,7 @@ def ess_bulk(draws: ArrayLike) -> NDArray[np.float64]:
     Notes
     -----
     Vehtari et al. (2021), Eqs. 10-15, on rank-normalized split chains: autocovariances by fast
-    Fourier transform, summed as far as Geyer's initial monotone sequence goes [2]_.
+    Fourier transform, summed as far as Geyer's initial monotone sequence goes (1992).
 
     Examples
     --------

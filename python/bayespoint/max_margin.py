@@ -90,7 +90,7 @@ class MaxMarginClassifier(MarginRiskMixin, KernelMachine):
         The kernel with its parameters.
     n_features_in_ : int
         Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if all are strings.
 
     Warns
@@ -256,7 +256,7 @@ class HingeClassifier(PrimalMachine):
         Steps taken.
     n_features_in_ : int
         Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if all are strings.
 
     Warns

@@ -73,7 +73,7 @@ class Perceptron(DistanceMixin, PrimalMachine):
         the examples. A plane with a larger margin gives a lower one.
     n_features_in_ : int
         Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if all are strings.
 
     Warns
@@ -301,7 +301,7 @@ class KernelPerceptron(PerceptronRiskMixin, DistanceMixin, KernelMachine):
         The kernel with its parameters, normalized if so asked.
     n_features_in_ : int
         Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if all are strings.
 
     Warns

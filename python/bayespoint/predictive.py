@@ -195,8 +195,10 @@ class Posterior:
     """(m, d) training inputs; None for "precomputed"."""
 
     offset: float
+    """Offset of all kernel values."""
+
     softness: float
-    """Offset of all kernel values and softness of a new point."""
+    """Softness of a new point."""
 
     constant_diagonal: float | None
     """k(x, x) if it is the same for all training examples."""

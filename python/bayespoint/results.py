@@ -649,7 +649,18 @@ class Search(Savable):
         )
 
     def summary(self, n: int = 10) -> str:
-        """Return a table of the `n` best settings tried on the most examples, best first."""
+        """Return a table of the best settings tried on the most examples, best first.
+
+        Parameters
+        ----------
+        n : int, default=10
+            How many, at most.
+
+        Returns
+        -------
+        str
+            A line for each setting, below one of their names.
+        """
         rows = self._best(n)
         cells = [
             self.names,

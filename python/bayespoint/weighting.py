@@ -282,7 +282,7 @@ class WeightedClassifier(
         Label noise of the first and of the second class.
     n_features_in_ : int
         Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if all are strings.
 
     Warns

@@ -5,7 +5,7 @@ the value of a theorem as it is: from 1 on it says nothing. With probability at 
 over m independent examples of one law the risk is at most that value; m, R, :math:`\gamma` and the
 other quantities are those of the examples, and kernel and prior must have been chosen without them.
 
-==================  ==========================================================================
+=================== ==========================================================================
 `sparsity`          a consistent classifier that few examples determine
 `margin`            the perceptron, where some classifier has a large margin
 `mistakes`          how many updates the perceptron makes
@@ -19,7 +19,7 @@ other quantities are those of the examples, and kernel and prior must have been 
 `cap_log_fraction`  ln of the share of the sphere within a ball
 `hoeffding_samples` how many independent draws a center of mass needs
 `table`             all that hold of a given weight vector
-==================  ==========================================================================
+=================== ==========================================================================
 
 `mirrored_space`, `normalized_margins` and `margin_histogram` give what goes in;
 :mod:`bayespoint.bounds.figures` draws it (extra ``plot``).

@@ -21,13 +21,13 @@ def load_sonar(
 ) -> Any:
     """Load the sonar data of Gorman and Sejnowski: rocks against mines.
 
-    =================   ====================
+    ==================  ====================
     Classes                                2
     Examples per class   97 (-1), 111 (+1)
     Examples                             208
     Features                              60
     Values                real, from 0 to 1
-    =================   ====================
+    ==================  ====================
 
     The rows are sorted by class: shuffle or stratify before splitting. The data set is part of the
     package; nothing is downloaded, unless `split` asks for the published one.
@@ -128,13 +128,13 @@ def load_sonar(
 def load_ionosphere(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load the ionosphere data: radar returns that show structure, or do not.
 
-    =================   ====================
+    ==================  ====================
     Classes                                2
     Examples per class   126 (-1), 225 (+1)
     Examples                             351
     Features                              33
     Values               real, from -1 to 1
-    =================   ====================
+    ==================  ====================
 
     Part of the package. The second of UCI's 34 columns, constant, is left out.
 
@@ -172,13 +172,13 @@ def load_ionosphere(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 def load_wisconsin(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load the Wisconsin breast cancer data (original): benign or malignant.
 
-    =================   ========================
+    ==================  ========================
     Classes                                    2
     Examples per class       444 (-1), 239 (+1)
     Examples                                 683
     Features                                   9
     Values               integers, from 1 to 10
-    =================   ========================
+    ==================  ========================
 
     Part of the package. These are the rows without a missing value.
 
@@ -217,12 +217,12 @@ def load_wisconsin(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 def load_heart(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load the Statlog heart data: absence or presence of heart disease.
 
-    =================   ====================
+    ==================  ====================
     Classes                                2
     Examples per class   150 (-1), 120 (+1)
     Examples                             270
     Features                              13
-    =================   ====================
+    ==================  ====================
 
     Part of the package.
 
@@ -260,12 +260,12 @@ def load_heart(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 def load_diabetes(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load the Pima Indians diabetes data: signs of diabetes within five years, or none.
 
-    =================   ====================
+    ==================  ====================
     Classes                                2
     Examples per class   500 (-1), 268 (+1)
     Examples                             768
     Features                               8
-    =================   ====================
+    ==================  ====================
 
     Part of the package. Not scikit-learn's data set of the same name, which is for regression.
 
@@ -304,12 +304,12 @@ def load_diabetes(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 def load_banana(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load Rätsch's banana data: two crescents in the plane that overlap.
 
-    =================   ======================
+    ==================  ======================
     Classes                                  2
     Examples per class   2924 (-1), 2376 (+1)
     Examples                              5300
     Features                                 2
-    =================   ======================
+    ==================  ======================
 
     Part of the package. Features have mean 0 and standard deviation 1.
 
@@ -352,12 +352,12 @@ def load_thyroid(
 ) -> Any:
     """Load the new-thyroid data: normal, or hyper- or hypothyroid.
 
-    =================   ===================
+    ==================  ===================
     Classes                               2
     Examples per class   150 (-1), 65 (+1)
     Examples                            215
     Features                              5
-    =================   ===================
+    ==================  ===================
 
     Not part of the package: see `data_home`. The two diseases are one class, as in Rätsch's
     benchmarks. The rows are in the order of their text, from whatever source.

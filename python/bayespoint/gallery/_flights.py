@@ -54,7 +54,18 @@ class Leg:
         return np.asarray(math.cos(self.arc) * self.direction - math.sin(self.arc) * self.start)
 
     def at(self, arc: ArrayLike) -> Floats:
-        """Return the (..., d) points that many radians along the way."""
+        """Return points of the way.
+
+        Parameters
+        ----------
+        arc : array-like of float
+            How far along it they are, in radians.
+
+        Returns
+        -------
+        ndarray of shape (..., d)
+            Unit vectors.
+        """
         turn = np.asarray(arc, dtype=np.float64)[..., None]
         return np.asarray(np.cos(turn) * self.start + np.sin(turn) * self.direction)
 

@@ -94,6 +94,23 @@ def resolve(kernel: object, X: Inputs) -> Callable[..., Any] | str:
     once Matérn's of nu = 5/2 with the same length scale. ``"precomputed"`` stays a name. A kernel
     object is copied, for parameters of the setting may be changed after the fit; any other
     callable is returned as it is.
+
+    Parameters
+    ----------
+    kernel : None, str, kernel object or callable
+        The setting.
+    X : array of shape (n, n_features), or a sequence of n examples
+        What the kernel takes.
+
+    Returns
+    -------
+    kernel object, callable or "precomputed"
+        The kernel.
+
+    Raises
+    ------
+    ValueError
+        If it is none of these.
     """
     if kernel is None:
         return Scaled(Matern(scale_of(X), nu=2.5), 1.0)
@@ -129,6 +146,30 @@ def training_gram(
     The kernels of this module are positive semidefinite by construction, other matrices are
     tested. The second value tells whether the matrix is ours to overwrite: nobody else's, such
     as the user's or one that a callable keeps.
+
+    Parameters
+    ----------
+    kernel : kernel object, callable or "precomputed"
+        What `resolve` gives.
+    X : array of shape (n, n_features), or a sequence of n examples
+        What the kernel takes.
+    offset : float
+        What will be added to every value.
+    softness : ndarray of shape (n,)
+        What will be added to the diagonal.
+
+    Returns
+    -------
+    gram : ndarray of shape (n, n)
+        Kernel values.
+    is_own : bool
+        Whether they may be overwritten.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square, finite, symmetric and, with offset and softness, positive
+        semidefinite with a positive diagonal.
     """
     if isinstance(kernel, str):
         name, value = "X", X

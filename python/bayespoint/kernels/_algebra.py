@@ -36,6 +36,18 @@ def parameters(kernel: object, X: Inputs) -> tuple[Parameter, ...]:
     """Return what a kernel declares by a method ``parameters(X)``, if it has one.
 
     Gaussian-process kernels of scikit-learn declare theirs in their own way.
+
+    Parameters
+    ----------
+    kernel : kernel object or callable
+        Of this module, of scikit-learn's Gaussian processes, or any ``k(X, Y)``.
+    X : array of shape (n, n_features), or a sequence of n examples
+        What the kernel takes.
+
+    Returns
+    -------
+    tuple of Parameter
+        What can be tuned, with bounds; empty for a kernel that declares nothing.
     """
     if _gp.is_gp(kernel):
         return _gp.parameters(kernel)
@@ -44,7 +56,20 @@ def parameters(kernel: object, X: Inputs) -> tuple[Parameter, ...]:
 
 
 def replace(kernel: Any, values: Mapping[str, float]) -> Any:
-    """Return the kernel with other values of parameters, given under the names it declares."""
+    """Return the kernel with other values of parameters.
+
+    Parameters
+    ----------
+    kernel : kernel object or callable
+        Of this module, of scikit-learn's Gaussian processes, or any ``k(X, Y)``.
+    values : mapping of str to float
+        New values, under the names that `parameters` gives.
+
+    Returns
+    -------
+    kernel object
+        Another one, or the same if there are no values.
+    """
     if not values:
         return kernel
     if isinstance(kernel, Base):
@@ -55,7 +80,22 @@ def replace(kernel: Any, values: Mapping[str, float]) -> Any:
 
 
 def derivatives(kernel: object, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-    """Return the derivatives of `gram` by the logarithms of parameters, as far as known."""
+    """Return the derivatives of a kernel matrix by the logarithms of parameters, as far as known.
+
+    Parameters
+    ----------
+    kernel : kernel object or callable
+        Of this module, of scikit-learn's Gaussian processes, or any ``k(X, Y)``.
+    X : array of shape (n, n_features), or a sequence of n examples
+        What the kernel takes.
+    gram : ndarray of shape (n, n)
+        Its matrix on `X`.
+
+    Returns
+    -------
+    mapping of str to ndarray of shape (n, n)
+        By names of parameters, each computed when it is asked for.
+    """
     if _gp.is_gp(kernel):
         return _gp.derivatives(kernel, X)
     known = getattr(kernel, "derivatives", None)
@@ -69,6 +109,16 @@ def requires_vectors(kernel: object) -> bool | None:
     """Return whether a kernel takes the rows of a numeric array; None if it takes anything.
 
     It does unless it has an attribute ``requires_vector_input`` that is false.
+
+    Parameters
+    ----------
+    kernel : kernel object or callable
+        Of this module, of scikit-learn's Gaussian processes, or any ``k(X, Y)``.
+
+    Returns
+    -------
+    bool or None
+        None: rows of arrays and anything else.
     """
     value = getattr(kernel, "requires_vector_input", True)
     return None if value is None else bool(value)
@@ -78,6 +128,16 @@ def accepts_sparse(kernel: object) -> bool:
     """Return whether a kernel takes the rows of sparse matrices.
 
     It says so by an attribute ``accepts_sparse``, which is None for one that takes anything.
+
+    Parameters
+    ----------
+    kernel : kernel object or callable
+        Of this module, of scikit-learn's Gaussian processes, or any ``k(X, Y)``.
+
+    Returns
+    -------
+    bool
+        False for a kernel without the attribute.
     """
     return getattr(kernel, "accepts_sparse", False) is not False
 
@@ -92,6 +152,25 @@ def evaluate(kernel: Callable[..., Any], X: Inputs, Y: Inputs | None = None) -> 
 
     The kernels of this module and scikit-learn's are told that both arguments are the same; any
     other callable is given both.
+
+    Parameters
+    ----------
+    kernel : kernel object or callable
+        Of this module, of scikit-learn's Gaussian processes, or any ``k(X, Y)``.
+    X : array of shape (n, n_features), or a sequence of n examples
+        What the kernel takes.
+    Y : array of shape (n', n_features), or a sequence of n' examples, default=None
+        The other examples; None: `X`.
+
+    Returns
+    -------
+    ndarray of shape (n, n')
+        Kernel values.
+
+    Raises
+    ------
+    ValueError
+        If the kernel returns an array of another shape, or NaN or infinity.
     """
     if isinstance(kernel, Base) or _gp.is_gp(kernel):
         value: Any = kernel(X, Y)
@@ -108,7 +187,25 @@ def evaluate(kernel: Callable[..., Any], X: Inputs, Y: Inputs | None = None) -> 
 
 
 def diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
-    """Return the (n,) values ``k(x, x)``, from the kernel's own ``diag`` where it has one."""
+    """Return the values ``k(x, x)``, from the kernel's own ``diag`` where it has one.
+
+    Parameters
+    ----------
+    kernel : kernel object or callable
+        Of this module, of scikit-learn's Gaussian processes, or any ``k(X, Y)``.
+    X : array of shape (n, n_features), or a sequence of n examples
+        What the kernel takes.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        One value for each example.
+
+    Raises
+    ------
+    ValueError
+        If the kernel returns an array of another shape, or NaN or infinity.
+    """
     if hasattr(kernel, "diag"):
         values = _validation.dense("the value of kernel.diag(X)", kernel.diag(X))
         if values.shape != (count(X),):
@@ -146,19 +243,66 @@ class Base(ParamsMixin):
         raise NotImplementedError
 
     def diag(self, X: Inputs) -> Floats:
-        """Return the (n,) values ``k(x, x)``."""
+        """Return the values ``k(x, x)``.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features), or a sequence of n examples
+            What the kernel takes.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            One value for each example.
+        """
         raise NotImplementedError
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
-        """Return the parameters that can be tuned on the inputs `X`."""
+        """Return the parameters that can be tuned.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features), or a sequence of n examples
+            The training inputs: bounds and starts are of their scale.
+
+        Returns
+        -------
+        tuple of Parameter
+            Their names, bounds and starts.
+        """
         return ()
 
     def with_values(self, values: Mapping[str, float]) -> Self:
-        """Return the kernel with other values of declared parameters."""
+        """Return the kernel with other values of declared parameters.
+
+        Parameters
+        ----------
+        values : mapping of str to float
+            New values, under the names that `parameters` gives.
+
+        Returns
+        -------
+        kernel object
+            Another one.
+        """
         return dataclasses.replace(self, **values)  # type: ignore[type-var]
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-        """Return the derivatives of ``gram = k(X)`` by the logarithms of parameters."""
+        """Return the derivatives of the kernel matrix by the logarithms of parameters.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features), or a sequence of n examples
+            What the kernel takes.
+        gram : ndarray of shape (n, n)
+            The matrix ``k(X)``.
+
+        Returns
+        -------
+        mapping of str to ndarray of shape (n, n)
+            By names of parameters, each computed when it is asked for. Those that are missing are
+            searched without a derivative.
+        """
         return {}
 
     def __add__(self, other: object) -> Sum:
@@ -202,7 +346,10 @@ class Constant(Base):
     value: float = 1.0
 
     requires_vector_input = None
+    """None: inputs may be of any kind."""
+
     accepts_sparse = None
+    """None: inputs may be of any kind."""
 
     def __post_init__(self) -> None:
         self._set(value=_validation.real("value", self.value, low=0.0, low_open=True))

@@ -28,17 +28,35 @@ class Kernel(Protocol):
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
 
     def diag(self, X: Inputs) -> Floats:
-        """Return the (n,) values ``k(x, x)``."""
+        """Return the values ``k(x, x)``.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features), or a sequence of n examples
+            What the kernel takes.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            One value for each example.
+        """
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A positive parameter of a kernel that can be tuned: bounds of the search, and its start."""
+    """A positive parameter of a kernel that can be tuned."""
 
     name: str
+    """Its name, as ``with_values`` takes it."""
+
     low: float
+    """Lower bound of the search."""
+
     high: float
+    """Upper bound of the search."""
+
     start: float
+    """Where the search starts."""
 
 
 class Slopes(Mapping[str, Floats]):

@@ -49,7 +49,7 @@ this part of the squared lengths."""
 
 @dataclass(frozen=True)
 class Linear(Base):
-    """The kernel ``k(x, x') = x . x'``.
+    """The kernel ``k(x, x') = <x, x'>``.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Linear(Base):
 
 @dataclass(frozen=True)
 class Polynomial(Base):
-    """The kernel ``k(x, x') = (x . x' + coef0) ** degree``.
+    """The kernel ``k(x, x') = (<x, x'> + coef0) ** degree``.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ class Ellipse:
 
     @property
     def shape(self) -> Floats:
-        """(2, 2) The symmetric matrix B for which the ellipse is ``center + B @ u``, |u| <= 1."""
+        """(2, 2) The symmetric B for which the ellipse is ``center + B @ u`` with ``|u| <= 1``."""
         cos, sin = math.cos(self.angle), math.sin(self.angle)
         axes = np.array([[cos, -sin], [sin, cos]])
         shape: Floats = (axes * self.semi_axes) @ axes.T
@@ -156,8 +156,8 @@ def largest_ellipse(polygon: Polygon) -> Ellipse:
 
     Notes
     -----
-    Of the ellipses ``c + B @ u``, |u| <= 1, with B symmetric, the one with the largest log det B
-    subject to ``|B @ n_i| + n_i @ c <= offset_i`` (Boyd & Vandenberghe, Section 8.4.2). A barrier
+    Of the ellipses ``c + B @ u``, ``|u| <= 1``, with B symmetric, the one with the largest log det
+    B subject to ``|B @ n_i| + n_i @ c <= offset_i`` (Boyd & Vandenberghe, Section 8.4.2). A barrier
     method in five variables: Newton steps of the length that self-concordance allows never leave
     the polygon. The map of the polygon to a round one beforehand changes nothing in the answer, an
     affine map takes the largest ellipse to the largest.

@@ -150,7 +150,18 @@ class BayesLineDisplay(_Display):
         return cls(polygon, bayes_line(polygon, angle)).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> BayesLineDisplay:
-        """Draw, into `ax` or a new figure; return the display itself."""
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+
+        Returns
+        -------
+        BayesLineDisplay
+            The display itself.
+        """
         ax = self._frame(ax)
         line = self.line
         height = (self.polygon.vertices - line.segment[0]) @ line.normal
@@ -245,7 +256,25 @@ class BayesLinesDisplay(_Display):
         return cls(polygon, lines, bayes_point(polygon)).plot(zoom=zoom, ax=ax)
 
     def plot(self, *, zoom: float = 1.0, ax: Any = None) -> BayesLinesDisplay:
-        """Draw, `zoom` times magnified, into `ax` or a new figure; return the display itself."""
+        """Draw the display.
+
+        Parameters
+        ----------
+        zoom : float, default=1.0
+            How much to magnify, at least 1.
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+
+        Returns
+        -------
+        BayesLinesDisplay
+            The display itself.
+
+        Raises
+        ------
+        ValueError
+            If `zoom` is below 1.
+        """
         zoom = _validation.real("zoom", zoom, low=1.0)
         collections = import_matplotlib("collections")
         ax = self._frame(ax)
@@ -323,7 +352,18 @@ class InscribedDisplay(_Display):
         return cls(polygon, largest_circle(polygon), largest_ellipse(polygon)).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> InscribedDisplay:
-        """Draw, into `ax` or a new figure; return the display itself."""
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+
+        Returns
+        -------
+        InscribedDisplay
+            The display itself.
+        """
         ax = self._frame(ax)
         self._outline()
         circle, ellipse = self.circle, self.ellipse
@@ -422,7 +462,18 @@ class TrajectoryDisplay(_Display):
         return cls(polygon, path).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> TrajectoryDisplay:
-        """Draw, into `ax` or a new figure; return the display itself."""
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+
+        Returns
+        -------
+        TrajectoryDisplay
+            The display itself.
+        """
         ax = self._frame(ax)
         self._outline()
         path = self.trajectory

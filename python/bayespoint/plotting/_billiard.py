@@ -261,7 +261,20 @@ class BilliardDisplay(Display):
         return 0 < self.spacing <= _FINE * self.radius
 
     def plot(self, *, view: str = "sphere", ax: Any = None) -> BilliardDisplay:
-        """Draw, into `ax` or a new figure; return the display itself."""
+        """Draw the display.
+
+        Parameters
+        ----------
+        view : {"sphere", "chart"}, default="sphere"
+            The sphere in space, or its chart in the plane.
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+
+        Returns
+        -------
+        BilliardDisplay
+            The display itself.
+        """
         _validation.choice("view", view, ("sphere", "chart"))
         self._stage(view, ax, "center, by the run")
         for points, line in zip(self.paths, self.lines_, strict=True):

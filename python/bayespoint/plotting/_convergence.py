@@ -243,7 +243,18 @@ class ConvergenceDisplay(Display):
         ).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> ConvergenceDisplay:
-        """Draw, into `ax` or a new figure; return the display itself."""
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The display itself.
+        """
         ax = self._begin(ax, (5.6, 4.0))
         seen = self.angle > 0
         [self.line_] = ax.plot(

@@ -152,7 +152,20 @@ class DecisionDisplay(Display):
         return _decision(estimator, X, y, levels, ring, grid_resolution, pad, ax)
 
     def plot(self, *, levels: Sequence[float] = (0.1, 0.5, 0.9), ax: Any = None) -> DecisionDisplay:
-        """Draw, with contours at `levels`, into `ax` or a new figure; return the display itself."""
+        """Draw the display.
+
+        Parameters
+        ----------
+        levels : sequence of float, default=(0.1, 0.5, 0.9)
+            Probabilities in (0, 1) of the contours.
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+
+        Returns
+        -------
+        DecisionDisplay
+            The display itself.
+        """
         contours = _levels(levels)
         ax = self._begin(ax, (7.2, 5.6))
         field = ax.pcolormesh(

@@ -102,7 +102,18 @@ class EvidenceDisplay(Display):
         ).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> EvidenceDisplay:
-        """Draw, into `ax` or a new figure; return the display itself."""
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+
+        Returns
+        -------
+        EvidenceDisplay
+            The display itself.
+        """
         ax = self._begin(ax, (5.8, 3.8))
         x, y = self.log_transparency, self.mean_violations
         self.area_ = ax.fill_between(

@@ -183,10 +183,21 @@ class MarginDisplay(Display):
         return cls(margins=normalized_margins(space, dual_coef), name=name).plot(bins=bins, ax=ax)
 
     def plot(self, *, bins: Any = 20, ax: Any = None, **kwargs: Any) -> MarginDisplay:
-        """Draw, into `ax` or a new figure; return the display itself.
+        """Draw the display.
 
-        `bins` may also be edges, so that two histograms share them. Further arguments go to the
-        histogram.
+        Parameters
+        ----------
+        bins : int or sequence of float, default=20
+            Number of bins, or their edges, so that two histograms share them.
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+        **kwargs : dict
+            Further arguments of the histogram.
+
+        Returns
+        -------
+        MarginDisplay
+            The display itself.
         """
         ax = self._begin(ax, (5.4, 3.6))
         second = bool(ax.patches)  # after another histogram

@@ -137,7 +137,20 @@ class OnionDisplay(Display):
         return display.plot(values_format=values_format, ax=ax)
 
     def plot(self, *, values_format: str | None = None, ax: Any = None) -> OnionDisplay:
-        """Draw, into `ax` or a new figure; return the display itself."""
+        """Draw the display.
+
+        Parameters
+        ----------
+        values_format : str, default=None
+            Format of the numbers in the cells; None: ".3g".
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+
+        Returns
+        -------
+        OnionDisplay
+            The display itself.
+        """
         rows, columns = self.values.shape
         width = min(9.0, max(3.8, 2.0 + 0.62 * columns))
         ax = self._begin(ax, (width, min(8.0, max(3.2, 1.2 + 0.5 * rows))))

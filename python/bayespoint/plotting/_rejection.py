@@ -137,9 +137,19 @@ class RejectionDisplay(Display):
         return cls(coverage=coverage, error=error, cost=cost, name=name).plot(ax=ax)
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> RejectionDisplay:
-        """Draw, into `ax` or a new figure; return the display itself.
+        """Draw the display.
 
-        Further arguments go to the line: ``color="C1"`` for a second curve in the same axes.
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+        **kwargs : dict
+            Further arguments of the line: ``color="C1"`` for a second curve in the same axes.
+
+        Returns
+        -------
+        RejectionDisplay
+            The display itself.
         """
         ax = self._begin(ax, (5.0, 3.6))
         style = {"color": COLORS[0], "linewidth": 1.8, "label": self.name} | kwargs

@@ -211,10 +211,20 @@ class ReliabilityDisplay(Display):
         ).plot(ax=ax)
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> ReliabilityDisplay:
-        """Draw, into `ax` or a new figure; return the display itself.
+        """Draw the display.
 
-        Further arguments go to the line: ``color="C1"`` for a second curve in the same axes, where
-        the numbers of points are drawn for the first one only.
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+        **kwargs : dict
+            Further arguments of the line: ``color="C1"`` for a second curve in the same axes, where
+            the numbers of points are drawn for the first one only.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            The display itself.
         """
         first = ax is None or not ax.lines
         ax = self._begin(ax, (4.6, 4.8))

@@ -91,5 +91,16 @@ class Display:
         return self.ax_
 
     def plot(self, *, ax: Any = None) -> Self:
-        """Draw, into `ax` or a new figure; return the display itself."""
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+
+        Returns
+        -------
+        display
+            The display itself.
+        """
         raise NotImplementedError

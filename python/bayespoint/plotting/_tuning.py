@@ -231,7 +231,18 @@ class TuningDisplay(Display):
         return np.geomspace(low, high, n)
 
     def plot(self, *, ax: Any = None) -> TuningDisplay:
-        """Draw, into `ax` or a new figure; return the display itself."""
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+
+        Returns
+        -------
+        TuningDisplay
+            The display itself.
+        """
         ax = self._begin(ax, (6.0, 4.6) if len(self.params) == 2 else (5.4, 3.8))
         self.contours_ = None
         draw = self._draw_plane if len(self.params) == 2 else self._draw_line

@@ -145,7 +145,20 @@ class WallsDisplay(Display):
         return cls(impulse=impulse / impulse.sum(), hits=hits, y=result.y, classes=classes)
 
     def plot(self, *, n_largest: int = 30, ax: Any = None) -> WallsDisplay:
-        """Draw the `n_largest`, into `ax` or a new figure; return the display itself."""
+        """Draw the display.
+
+        Parameters
+        ----------
+        n_largest : int, default=30
+            Walls to draw, at least 1: those with the largest impulse.
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+
+        Returns
+        -------
+        WallsDisplay
+            The display itself.
+        """
         n = min(_validation.integer("n_largest", n_largest, low=1), int((self.impulse > 0).sum()))
         ax = self._begin(ax, (7.2, 4.0))
         self.order_ = np.argsort(-self.impulse, kind="stable")[:n]

@@ -1,0 +1,119 @@
+"""Writes the pages of the API reference: the package, and each of its public modules."""
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+from pathlib import Path
+
+import bayespoint
+
+LEFT_OUT = ("demo", "experiments", "predictive")
+"""Two commands (`python -m bayespoint.demo`), and what the estimators predict with."""
+
+PASSED_ON = ("complaints", "from_run")
+"""Methods by which the package makes its results, not its users."""
+
+
+def public_modules() -> dict[str, list[str]]:
+    """Return the public names of each public module that the packages above it do not have."""
+    found: dict[str, list[str]] = {}
+    known = {"bayespoint": {id(getattr(bayespoint, name)) for name in bayespoint.__all__}}
+    for info in pkgutil.walk_packages(bayespoint.__path__, "bayespoint."):
+        _, *path = info.name.split(".")
+        if path[0] in LEFT_OUT or any(part.startswith("_") for part in path):
+            continue
+        module = importlib.import_module(info.name)
+        above = set().union(*(known.get(info.name.rsplit(".", n)[0], set()) for n in (1, 2)))
+        names = [name for name in module.__all__ if id(getattr(module, name)) not in above]
+        known[info.name] = {id(getattr(module, name)) for name in module.__all__}
+        if names:
+            found[info.name] = names
+    return found
+
+
+def records() -> list[str]:
+    """Return the classes that hold results, and their fields, each of which a text follows.
+
+    `tests/python/test_reference.py` sees to that: numpydoc looks for the text in a field's default.
+    """
+    found = []
+    for module, names in {"bayespoint": bayespoint.__all__, **public_modules()}.items():
+        for name in names:
+            value = getattr(importlib.import_module(module), name)
+            if inspect.isclass(value) and (
+                dataclasses.is_dataclass(value) or hasattr(value, "_fields")
+            ):
+                fields = getattr(value, "_fields", None) or value.__dataclass_fields__
+                found += [f"{module}.{name}", *(f"{module}.{name}.{field}" for field in fields)]
+    return found
+
+
+def _names(module: str, names: list[str]) -> str:
+    """Return the tables of a module's classes, functions and submodules."""
+    home = importlib.import_module(module)
+    kinds = {
+        "Classes": inspect.isclass,
+        "Functions": inspect.isroutine,
+    }
+    lines = ["```{eval-rst}", f".. currentmodule:: {module}", ""]
+    for title, belongs in kinds.items():
+        members = [name for name in sorted(names) if belongs(getattr(home, name))]
+        if members:
+            lines += [f".. rubric:: {title}", "", ".. autosummary::", "   :toctree: generated", ""]
+            lines += [f"   {name}" for name in members] + [""]
+    return "\n".join([*lines, "```", ""])
+
+
+def write(folder: Path) -> None:
+    """Write the pages into a folder; those of names that are gone are taken away."""
+    folder.mkdir(exist_ok=True)
+    modules = public_modules()
+    pages = {"index.md": _index(modules)}
+    for module, names in modules.items():
+        pages[f"{module}.md"] = _module(module, names)
+    for old in folder.glob("*.md"):
+        if old.name not in pages:
+            old.unlink()
+    for name, text in pages.items():
+        path = folder / name
+        # An unchanged page keeps its time: Sphinx reads it no second time.
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def _index(modules: dict[str, list[str]]) -> str:
+    return "\n".join(
+        [
+            "# Reference",
+            "",
+            "Every public name with all its parameters. What is not listed here may change without",
+            "notice.",
+            "",
+            "## bayespoint",
+            "",
+            _names("bayespoint", [name for name in bayespoint.__all__ if name != "__version__"]),
+            "## Modules",
+            "",
+            "```{toctree}",
+            ":maxdepth: 1",
+            "",
+            *modules,
+            "```",
+            "",
+        ]
+    )
+
+
+def _module(module: str, names: list[str]) -> str:
+    return "\n".join(
+        [
+            f"# {module}",
+            "",
+            "```{eval-rst}",
+            f".. automodule:: {module}",
+            "```",
+            "",
+            _names(module, names),
+        ]
+    )

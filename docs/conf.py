@@ -1,0 +1,142 @@
+"""Settings of the site that `make docs` builds, without network and with warnings as errors."""
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import _reference  # noqa: E402
+
+import bayespoint  # noqa: E402
+
+project = "bayespoint"
+author = "The bayespoint developers"
+project_copyright = author
+version = release = bayespoint.__version__
+
+extensions = [
+    "_mathml",
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_build", "**.ipynb_checkpoints"]
+templates_path = ["_templates"]
+
+# The pages of the reference are written from the package's `__all__`, the notebooks are those of
+# examples/: both are copies, ignored by git.
+_reference.write(HERE / "reference")
+shutil.rmtree(HERE / "examples", ignore_errors=True)
+(HERE / "examples").mkdir()
+for notebook in sorted((HERE.parent / "examples").glob("*.ipynb")):
+    shutil.copy(notebook, HERE / "examples")
+
+# --- Markdown and notebooks ----------------------------------------------------------------------
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath"]
+myst_heading_anchors = 3
+# Pictures of notebooks are drawn into them, whatever backend the shell asks for.
+os.environ.pop("MPLBACKEND", None)
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
+# --- docstrings ----------------------------------------------------------------------------------
+
+default_role = "literal"
+autosummary_generate = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+numpydoc_validation_checks = {
+    "GL08",  # no docstring
+    "SS03",  # summary without a full stop
+    "PR01",  # parameters that are not documented
+    "PR02",  # documented parameters that do not exist
+    "PR07",  # parameters without a description
+    "RT03",  # what is returned without a description
+    "YD01",  # what is yielded without a section
+}
+# Results have documented fields instead of parameters, and what a method of a kernel takes stands
+# at that of `Base`.
+numpydoc_validation_exclude = {
+    *(f"^{re.escape(name)}$" for name in _reference.records()),
+    r"^bayespoint\.kernels\.(?!Base\b)\w+\.(derivatives|diag|parameters|with_values)$",
+    r"^bayespoint\.kernels\.\w+\.(accepts_sparse|requires_vector_input)$",
+    r"^bayespoint\.kernels\.Kernel$",
+    r"^bayespoint\.ConvergenceWarning$",
+}
+nitpicky = True
+# Names of other packages: their inventories are on the net, which the build must not need.
+nitpick_ignore_regex = [
+    (r"py:.*", r"(sklearn|numpy|scipy|matplotlib|pandas|arviz|threadpoolctl|xarray)(\..*)?")
+]
+
+# --- the site ------------------------------------------------------------------------------------
+
+html_math_renderer = "mathml"
+html_theme = "pydata_sphinx_theme"
+html_title = f"bayespoint {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+# Pages without pages below them need no list of these.
+html_sidebars: dict[str, list[str]] = {
+    page: [] for page in ("comparison", "faq", "gallery", "theory")
+}
+html_show_sourcelink = False
+html_theme_options = {
+    "header_links_before_dropdown": 5,
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+
+
+def _skip(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out what is scikit-learn's, which is documented there, and what users never call."""
+    theirs = re.fullmatch(r"set_\w+_request|set_callbacks|get_metadata_routing", name)
+    return True if theirs or name in _reference.PASSED_ON else None
+
+
+def _plain(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Give the docstrings of modules, which numpydoc leaves alone, rubrics instead of titles."""
+    if what != "module":
+        return
+    text = re.sub(r"^(.+)\n-{4,}$", r".. rubric:: \1\n", "\n".join(lines), flags=re.MULTILINE)
+    lines[:] = re.sub(r"^\.\. \[(\d)\] ", r"\1. ", text, flags=re.MULTILINE).split("\n")
+
+
+def _resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
+    """Find names of the package itself, such as `VersionSpace.sample`, from inside its modules."""
+    if node.get("refdomain") != "py" or node["reftarget"].startswith("bayespoint."):
+        return None
+    return env.get_domain("py").resolve_xref(
+        env,
+        node["refdoc"],
+        app.builder,
+        node["reftype"],
+        f"bayespoint.{node['reftarget']}",
+        node,
+        contnode,
+    )
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Connect the three."""
+    app.connect("autodoc-process-docstring", _plain, priority=400)
+    app.connect("autodoc-skip-member", _skip)
+    app.connect("missing-reference", _resolve)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
