@@ -163,6 +163,51 @@ pub fn dual_angle(space: &VersionSpace<'_>, a: &[f64], b: &[f64]) -> f64 {
     2.0 * (square.max(0.0).sqrt() / 2.0).min(1.0).asin()
 }
 
+/// All that a run found, to the last bit.
+pub fn bits(outcome: &Outcome) -> Vec<u64> {
+    [
+        &outcome.center,
+        &outcome.impulse_center,
+        &outcome.draws,
+        &outcome.functionals,
+        &outcome.lengths,
+    ]
+    .into_iter()
+    .flatten()
+    .chain([&outcome.center_error, &outcome.center_norm, &outcome.refresh_rate, &outcome.settled])
+    .map(|x| x.to_bits())
+    .chain(outcome.hits.iter().copied())
+    .chain(outcome.bounces.iter().copied())
+    .collect()
+}
+
+/// Columns of the Cholesky factor, row-major, and the diagonal of the inverse, the plain way.
+pub fn inverse(gram: &[f64], softness: f64) -> (Vec<f64>, Vec<f64>) {
+    let m = gram.len().isqrt();
+    let mut columns = vec![0.0; m * m];
+    for j in 0..m {
+        for i in j..m {
+            let done: f64 = (0..j).map(|k| columns[k * m + i] * columns[k * m + j]).sum();
+            let shift = if i == j { softness } else { 0.0 };
+            let rest = gram[i * m + j] + shift - done;
+            columns[j * m + i] = if i == j { rest.sqrt() } else { rest / columns[j * m + j] };
+        }
+    }
+    let mut diagonal = vec![0.0; m];
+    for i in 0..m {
+        let mut x = vec![0.0; m];
+        x[i] = 1.0;
+        for j in i..m {
+            x[j] /= columns[j * m + j];
+            for k in j + 1..m {
+                x[k] -= columns[j * m + k] * x[j];
+            }
+            diagonal[i] += x[j] * x[j];
+        }
+    }
+    (columns, diagonal)
+}
+
 pub fn mean(x: &[f64]) -> f64 {
     x.iter().sum::<f64>() / x.len() as f64
 }
