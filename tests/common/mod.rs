@@ -130,6 +130,36 @@ pub fn space<'a>(gram: &'a [f64], labels: &[i8], softness: f64) -> VersionSpace<
         .expect("a valid problem")
 }
 
+/// `Q diag(1 .. 10^-decades) Qᵀ` with Q from normal vectors, made orthonormal.
+pub fn ill_conditioned(m: usize, decades: f64, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let mut basis: Vec<Vec<f64>> = Vec::new();
+    while basis.len() < m {
+        let mut vector = normals(m, rng);
+        for _ in 0..2 {
+            for b in &basis {
+                let along = dot(&vector, b);
+                vector.iter_mut().zip(b).for_each(|(x, b)| *x -= along * b);
+            }
+        }
+        basis.push(unit(vector));
+    }
+    let mut gram = vec![0.0; m * m];
+    for (k, b) in basis.iter().enumerate() {
+        let eigenvalue = 10f64.powf(-decades * k as f64 / (m as f64 - 1.0));
+        for i in 0..m {
+            for j in 0..m {
+                gram[i * m + j] += eigenvalue * b[i] * b[j];
+            }
+        }
+    }
+    for i in 0..m {
+        for j in 0..i {
+            gram[i * m + j] = gram[j * m + i];
+        }
+    }
+    gram
+}
+
 /// An RBF problem of normal points in ten dimensions with a curved boundary.
 pub fn rbf(m: usize, sigma: f64, seed: u64) -> (Vec<f64>, Vec<i8>) {
     let mut rng = rng(seed);

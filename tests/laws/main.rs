@@ -4,6 +4,7 @@
 //! ([`jury`]): moments, and Kolmogorov's and Smirnov's distance on marginals, with tolerances from what the samples are worth and
 //! Holm's correction over all comparisons of a test.
 
+mod calibration;
 #[path = "../common/mod.rs"]
 mod common;
 mod crosscheck;
@@ -11,6 +12,7 @@ mod geweke;
 mod jury;
 mod samplers;
 mod special;
+mod stability;
 mod targets;
 
 use bayespoint::dynamics::{Geodesic, Motion, Points, Radius};

@@ -367,11 +367,16 @@ impl Cone {
         };
         let count = move |y: i8| (if y > 0 { m - negative } else { negative }) as f64;
         let nodes: Vec<(f64, f64)> = {
-            let raw: Vec<(f64, f64)> = (0..=800)
-                .map(|k| 0.025 * f64::from(k - 400))
-                .map(|s| {
-                    let log: f64 = [-1, 1].iter().map(|&y| count(y) * weight(y, s).ln()).sum();
-                    (s, density(s) * log.exp())
+            // Closer together where the walls are: there everything happens within the ratio of own part to shared part.
+            let scale = (own / shared.max(1e-300)).sqrt().min(1.0);
+            let end = (10.0 / scale).asinh();
+            let raw: Vec<(f64, f64)> = (0..=1000)
+                .map(|k| {
+                    let u = end * f64::from(k - 500) / 500.0;
+                    let s = scale * u.sinh();
+                    let classes = [-1, 1].into_iter().filter(|&y| count(y) > 0.0);
+                    let log: f64 = classes.map(|y| count(y) * weight(y, s).ln()).sum();
+                    (s, density(s) * log.exp() * u.cosh())
                 })
                 .collect();
             let sum: f64 = raw.iter().map(|node| node.1).sum();
@@ -379,7 +384,7 @@ impl Cone {
         };
         let expect = |of: &dyn Fn(f64) -> f64| nodes.iter().map(|&(s, p)| p * of(s)).sum::<f64>();
         let by_class = |of: &dyn Fn(i8, f64) -> f64, s: f64| {
-            [-1, 1].iter().map(|&y| count(y) * of(y, s)).sum::<f64>()
+            [-1, 1].iter().filter(|y| count(**y) > 0.0).map(|&y| count(y) * of(y, s)).sum::<f64>()
         };
         let (first, last) = (labels[0], labels[m - 1]);
         let features = (target.problem.x[0].clone(), target.problem.x[m - 1].clone());
@@ -399,7 +404,9 @@ impl Cone {
         for (name, feature, y) in [("f_1", features.0, first), ("f_m", features.1, last)] {
             let (below, above) = halves(y);
             let nodes = nodes.clone();
-            let wide = 6.0 * (own + shared).sqrt();
+            // Between hard walls on both sides there is only the own part.
+            let both = negative > 0 && negative < m && kappa == (0.0, 0.0);
+            let wide = if both { 6.0 * own.sqrt() } else { 6.0 * (own + shared).sqrt() };
             let distribution = tabulated((-wide, wide), 1200, |x| {
                 let of = |&(s, p): &(f64, f64)| {
                     let left = normal((x.min(0.0) - mean(s)) / deviation);
