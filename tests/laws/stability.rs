@@ -3,8 +3,8 @@
 
 use bayespoint::dynamics::Geodesic;
 use bayespoint::{
-    Ball, Control, Error, Goal, Precision, Refresh, RefreshChoice, Settings, Trajectory,
-    VersionSpace, feasible_point, run,
+    Ball, Control, Error, EvidenceSettings, Goal, Method, Precision, Refresh, RefreshChoice,
+    Settings, Trajectory, VersionSpace, evidence, feasible_point, run,
 };
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -246,6 +246,45 @@ fn needle(width: f64) {
         Err(error) => {
             println!("needle of {width:e} rad: {error}");
             assert!(is_clear(&error), "{error}");
+        }
+    }
+}
+
+/// The bridge of Gaussian laws gives the volume of a slit, or says that it cannot and what can; the ladder of mirrors can.
+#[test]
+fn volumes_of_slits() {
+    for width in [1e-2, 1e-3, 1e-4, 1e-6] {
+        for (n, method) in [
+            (2, Method::Bridge),
+            (4, Method::Bridge),
+            (2, Method::Integration),
+            (4, Method::Integration),
+        ] {
+            // The ladder has to find the slit.
+            if method == Method::Integration && width < 1e-4 {
+                continue;
+            }
+            let target = wedge(n, width);
+            let exact = (width / std::f64::consts::TAU).ln() - (n as f64 - 2.0) * 2f64.ln();
+            let settings =
+                EvidenceSettings { method, seed: seed(8), ..EvidenceSettings::default() };
+            let found =
+                target.space(Source::Doubles, |space| evidence(space, &settings, &Control::new()));
+            let name = format!("{method:?}, wedge of {width:e} rad, n = {n}");
+            match found {
+                Ok(found) => {
+                    println!(
+                        "{name}: {:.3} ± {:.3}, exact {exact:.3}",
+                        found.values[0], found.errors[0]
+                    );
+                    assert!((found.values[0] - exact).abs() < 5.0 * found.errors[0], "{name}");
+                }
+                Err(error) => {
+                    println!("{name}: {error}");
+                    assert!(method == Method::Bridge && width < 1e-3, "{name}: {error}");
+                    assert!(error.to_string().contains("integration"), "{name}: {error}");
+                }
+            }
         }
     }
 }
