@@ -31,18 +31,18 @@ impl Target {
         let d = self.base.len() / m;
         let row = |i: usize| &self.base[i * d..(i + 1) * d];
         let softness = vec![self.softness; m];
-        let dense = |_| -> Vec<f64> {
+        let dense = || -> Vec<f64> {
             (0..m).flat_map(|i| (0..m).map(move |j| dot(row(i), row(j)))).collect()
         };
         let (doubles, singles): (Vec<f64>, Vec<f32>);
         let gram = match source {
             Source::Doubles => {
-                doubles = dense(());
+                doubles = dense();
                 Gram::new(&doubles, self.offset, softness)
             }
             Source::Singles => {
                 #[allow(clippy::cast_possible_truncation, reason = "the source in singles")]
-                let rounded = dense(()).iter().map(|&x| x as f32).collect();
+                let rounded = dense().iter().map(|&x| x as f32).collect();
                 singles = rounded;
                 Gram::new(&singles, self.offset, softness)
             }
@@ -177,7 +177,7 @@ impl Dynamics for SinglePlane {
         rng: &mut impl Rng,
     ) -> Arrival {
         let angle = self.flight(ball).expect("a great circle meets a wall");
-        if angle == ball.to_wall() {
+        if angle >= ball.to_wall() {
             self.reflected = false;
             return Geodesic.arrive(ball, space, transparency, rng);
         }
