@@ -169,7 +169,11 @@ pub fn one_way(space: &VersionSpace<'_>, seed: u64, control: &Control) -> Result
     if !point_space::is_one_dimensional(gram)
         && let Some(ball) =
             ball_at(space, &means, &mut rng, control).map(Some).or_else(|error| {
-                if matches!(error, Error::Invalid { .. }) { Ok(None) } else { Err(error) }
+                if matches!(error, Error::Invalid { .. } | Error::Breakdown { .. }) {
+                    Ok(None)
+                } else {
+                    Err(error)
+                }
             })?
     {
         let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);
@@ -201,7 +205,8 @@ pub fn one_way(space: &VersionSpace<'_>, seed: u64, control: &Control) -> Result
 ///
 /// # Errors
 ///
-/// As [`Ball::new`].
+/// As [`Ball::new`], but for the direction, which is no argument: [`Error::Breakdown`] where rounding leaves no part of it across
+/// the position, as between walls closer than the matrix can tell from one.
 pub(crate) fn ball_at(
     space: &VersionSpace<'_>,
     position: &[f64],
@@ -209,7 +214,13 @@ pub(crate) fn ball_at(
     control: &Control,
 ) -> Result<Ball> {
     let direction = random_direction(space.gram(), rng);
-    let mut ball = Ball::new(space.gram(), position, &direction, control)?;
+    let mut ball = Ball::new(space.gram(), position, &direction, control).map_err(|error| {
+        let what = "length of a direction across the position";
+        match error {
+            Error::Invalid { name: "direction", .. } => Error::Breakdown { what, value: 0.0 },
+            other => other,
+        }
+    })?;
     ball.mind_near(space.gram());
     Ok(ball)
 }

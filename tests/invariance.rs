@@ -155,32 +155,7 @@ fn norms_hold_over_many_bounces_of_an_ill_conditioned_gram() {
 
 fn norms_hold(m: usize) {
     let mut rng = rng(15);
-    // K = Q diag(1 .. 1e-8) Qᵀ with Q from normal vectors, made orthonormal.
-    let mut basis: Vec<Vec<f64>> = Vec::new();
-    while basis.len() < m {
-        let mut vector = normals(m, &mut rng);
-        for _ in 0..2 {
-            for b in &basis {
-                let along = common::dot(&vector, b);
-                vector.iter_mut().zip(b).for_each(|(x, b)| *x -= along * b);
-            }
-        }
-        basis.push(common::unit(vector));
-    }
-    let mut gram = vec![0.0; m * m];
-    for (k, b) in basis.iter().enumerate() {
-        let eigenvalue = 10f64.powf(-8.0 * k as f64 / (m as f64 - 1.0));
-        for i in 0..m {
-            for j in 0..m {
-                gram[i * m + j] += eigenvalue * b[i] * b[j];
-            }
-        }
-    }
-    for i in 0..m {
-        for j in 0..i {
-            gram[i * m + j] = gram[j * m + i];
-        }
-    }
+    let gram = common::ill_conditioned(m, 8.0, &mut rng);
     let labels: Vec<i8> = (0..m).map(|_| if rng.random::<bool>() { 1 } else { -1 }).collect();
     let space = space(&gram, &labels, 0.0);
     let control = Control::new();

@@ -3,33 +3,16 @@
 mod common;
 
 use bayespoint::{
-    Control, Error, Gram, MarginSettings, Mirror, Outcome, RefreshChoice, Settings, Start,
-    StopReason, VersionSpace,
+    Control, Error, Gram, MarginSettings, Mirror, RefreshChoice, Settings, Start, StopReason,
+    VersionSpace,
 };
-use common::{Problem, normals, rng, run, seed, space};
+use common::{Problem, bits, normals, rng, run, seed, space};
 use std::time::{Duration, Instant};
 
 fn taught(index: u64, m: usize, r: usize, noise: f64) -> Problem {
     let mut rng = rng(index);
     let teacher = normals(r, &mut rng);
     Problem::taught(m, &teacher, noise, &mut rng)
-}
-
-fn bits(outcome: &Outcome) -> Vec<u64> {
-    [
-        &outcome.center,
-        &outcome.impulse_center,
-        &outcome.draws,
-        &outcome.functionals,
-        &outcome.lengths,
-    ]
-    .into_iter()
-    .flatten()
-    .chain([&outcome.center_error, &outcome.center_norm, &outcome.refresh_rate, &outcome.settled])
-    .map(|x| x.to_bits())
-    .chain(outcome.hits.iter().copied())
-    .chain(outcome.bounces.iter().copied())
-    .collect()
 }
 
 #[test]

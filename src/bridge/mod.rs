@@ -253,6 +253,19 @@ fn draw_together(
     Err(Error::Breakdown { what, value: share })
 }
 
+/// What goes wrong on a rung, where the Gram matrix itself is good: the variances of a law that is narrower across some plane
+/// than the prior by 1e4 or more are differences that lose their digits, and with them the length of its balls.
+fn too_narrow(error: Error) -> Error {
+    let value = match error {
+        Error::Breakdown { value, .. } => value,
+        Error::Invalid { .. } => f64::NAN,
+        other => return other,
+    };
+    let what = "squared length of a vector under a Gaussian law of the bridge, which version space is too narrow for \
+                (method=\"integration\" needs none)";
+    Error::Breakdown { what, value }
+}
+
 /// ln Z at one pair of transparencies.
 ///
 /// # Errors
@@ -290,9 +303,10 @@ pub(crate) fn evidence(
     let mut start = || draws::choose(&draws, &mut rng).expect("their share is positive");
     let starts: Vec<Point> = (0..=n).map(|_| start()).collect();
     let first = starts[n].clone();
-    places = ladder::place(space, mirror, &law, &draws, first, &mut rng, crew, control)?;
+    places = ladder::place(space, mirror, &law, &draws, first, &mut rng, crew, control)
+        .map_err(too_narrow)?;
     for Place { t, matrix, pace, source } in places.iter().rev() {
-        let gram = Gram::new(matrix, 0.0, vec![0.0; space.len()])?;
+        let gram = Gram::new(matrix, 0.0, vec![0.0; space.len()]).map_err(too_narrow)?;
         let (space, source) = (space.mapped(gram), Arc::clone(source));
         rungs.push(Rung { t: *t, space, pace: *pace, source });
     }
@@ -325,7 +339,8 @@ pub(crate) fn evidence(
     let cost = |samples: usize| 2.0 * spacings * (SETTLE_SAMPLES + PIECES * samples) as f64;
     let (mut samples, mut length) = (PIECE_SAMPLES, 0.0);
     loop {
-        crew.each(&mut climbers, |_, climber| bridge.climb(climber, samples, control))?;
+        crew.each(&mut climbers, |_, climber| bridge.climb(climber, samples, control))
+            .map_err(too_narrow)?;
         length += cost(samples);
         let (inside, inside_error) = draws::log_mean(log_weights(&climbers));
         let ratio = |keep: &dyn Fn(usize) -> bool| {

@@ -130,6 +130,36 @@ pub fn space<'a>(gram: &'a [f64], labels: &[i8], softness: f64) -> VersionSpace<
         .expect("a valid problem")
 }
 
+/// `Q diag(1 .. 10^-decades) Qᵀ` with Q from normal vectors, made orthonormal.
+pub fn ill_conditioned(m: usize, decades: f64, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let mut basis: Vec<Vec<f64>> = Vec::new();
+    while basis.len() < m {
+        let mut vector = normals(m, rng);
+        for _ in 0..2 {
+            for b in &basis {
+                let along = dot(&vector, b);
+                vector.iter_mut().zip(b).for_each(|(x, b)| *x -= along * b);
+            }
+        }
+        basis.push(unit(vector));
+    }
+    let mut gram = vec![0.0; m * m];
+    for (k, b) in basis.iter().enumerate() {
+        let eigenvalue = 10f64.powf(-decades * k as f64 / (m as f64 - 1.0));
+        for i in 0..m {
+            for j in 0..m {
+                gram[i * m + j] += eigenvalue * b[i] * b[j];
+            }
+        }
+    }
+    for i in 0..m {
+        for j in 0..i {
+            gram[i * m + j] = gram[j * m + i];
+        }
+    }
+    gram
+}
+
 /// An RBF problem of normal points in ten dimensions with a curved boundary.
 pub fn rbf(m: usize, sigma: f64, seed: u64) -> (Vec<f64>, Vec<i8>) {
     let mut rng = rng(seed);
@@ -161,6 +191,51 @@ pub fn dual_angle(space: &VersionSpace<'_>, a: &[f64], b: &[f64]) -> f64 {
         })
         .sum();
     2.0 * (square.max(0.0).sqrt() / 2.0).min(1.0).asin()
+}
+
+/// All that a run found, to the last bit.
+pub fn bits(outcome: &Outcome) -> Vec<u64> {
+    [
+        &outcome.center,
+        &outcome.impulse_center,
+        &outcome.draws,
+        &outcome.functionals,
+        &outcome.lengths,
+    ]
+    .into_iter()
+    .flatten()
+    .chain([&outcome.center_error, &outcome.center_norm, &outcome.refresh_rate, &outcome.settled])
+    .map(|x| x.to_bits())
+    .chain(outcome.hits.iter().copied())
+    .chain(outcome.bounces.iter().copied())
+    .collect()
+}
+
+/// Columns of the Cholesky factor, row-major, and the diagonal of the inverse, the plain way.
+pub fn inverse(gram: &[f64], softness: f64) -> (Vec<f64>, Vec<f64>) {
+    let m = gram.len().isqrt();
+    let mut columns = vec![0.0; m * m];
+    for j in 0..m {
+        for i in j..m {
+            let done: f64 = (0..j).map(|k| columns[k * m + i] * columns[k * m + j]).sum();
+            let shift = if i == j { softness } else { 0.0 };
+            let rest = gram[i * m + j] + shift - done;
+            columns[j * m + i] = if i == j { rest.sqrt() } else { rest / columns[j * m + j] };
+        }
+    }
+    let mut diagonal = vec![0.0; m];
+    for i in 0..m {
+        let mut x = vec![0.0; m];
+        x[i] = 1.0;
+        for j in i..m {
+            x[j] /= columns[j * m + j];
+            for k in j + 1..m {
+                x[k] -= columns[j * m + k] * x[j];
+            }
+            diagonal[i] += x[j] * x[j];
+        }
+    }
+    (columns, diagonal)
 }
 
 pub fn mean(x: &[f64]) -> f64 {

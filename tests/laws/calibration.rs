@@ -1,15 +1,13 @@
 //! Simulation-based calibration: a teacher drawn from the prior has a uniform rank among the draws of the posterior.
 
-mod common;
-
-use bayespoint::dynamics::{Arrival, Dynamics, Geodesic};
+use bayespoint::dynamics::{Dynamics, Geodesic};
 use bayespoint::{
     Ball, Control, Factor, Goal, Mirror, Recorder, Refresh, RefreshChoice, Settings, Trajectory,
-    VersionSpace,
 };
-use common::{Problem, chi_square_tail, dot, normals, rng, seed, size};
-use rand::Rng;
 use std::sync::Arc;
+
+use crate::common::{self, Problem, chi_square_tail, dot, normals, rng, seed, size};
+use crate::samplers::Timid;
 
 const DRAWS: usize = 63;
 const BINS: usize = 8;
@@ -112,29 +110,6 @@ fn a_wrong_transparency_fails() {
     let full = RefreshChoice::Full(Some(0.5));
     let tails = calibrate(200, (5, 15), 0.1, engine(full, 0.0001));
     assert!(tails.iter().any(|p| *p < 1e-8), "{tails:?}");
-}
-
-/// A deliberately wrong dynamics: turns round short of the wall.
-#[derive(Clone)]
-struct Timid;
-
-impl Dynamics for Timid {
-    fn flight(&mut self, ball: &Ball) -> Option<f64> {
-        Geodesic.flight(ball).map(|angle| 0.6 * angle)
-    }
-
-    fn arrive(
-        &mut self,
-        ball: &mut Ball,
-        space: &VersionSpace<'_>,
-        _transparency: f64,
-        _rng: &mut impl Rng,
-    ) -> Arrival {
-        let angle = self.flight(ball).expect("a great circle meets a wall");
-        ball.fly(space.gram(), angle);
-        ball.reverse(space.gram());
-        Arrival::Turn
-    }
 }
 
 /// One trajectory of any dynamics, driven by hand: the wrong one differs in nothing else from the right one.

@@ -1,0 +1,166 @@
+//! The engine against samplers that know nothing of billiards: rejection in few dimensions, coordinate Gibbs on truncated normal
+//! vectors in more.
+
+use bayespoint::{Mirror, RefreshChoice, Settings};
+
+use crate::common::{Problem, dot, mean, normals, rbf, rng, seed, size, space, unit};
+use crate::jury::{Jury, worth};
+use crate::samplers::gibbs;
+
+/// Center's cosine, and votes at test points, of two sets of chains of weight vectors with their inner products.
+fn compare(
+    jury: &mut Jury,
+    case: &str,
+    billiard: &[Vec<Vec<f64>>],
+    other: &[Vec<Vec<f64>>],
+    inner: impl Fn(&[f64], &[f64]) -> f64,
+    tests: &[Vec<f64>],
+) {
+    let center = |chains: &[Vec<Vec<f64>>]| {
+        let mut sum = vec![0.0; chains[0][0].len()];
+        for w in chains.iter().flatten() {
+            sum.iter_mut().zip(w).for_each(|(s, w)| *s += w);
+        }
+        let norm = inner(&sum, &sum).sqrt();
+        sum.iter_mut().for_each(|s| *s /= norm);
+        sum
+    };
+    let cosine = inner(&center(billiard), &center(other));
+    let mut squares = Vec::new();
+    for (k, test) in tests.iter().enumerate() {
+        let votes = |chains: &[Vec<Vec<f64>>]| {
+            let votes: Vec<Vec<f64>> = chains
+                .iter()
+                .map(|c| c.iter().map(|w| f64::from(u8::from(dot(w, test) > 0.0))).collect())
+                .collect();
+            (mean(&votes.concat()), votes)
+        };
+        let ((a, votes_a), (b, votes_b)) = (votes(billiard), votes(other));
+        let p = 0.5 * (a + b);
+        // Where all agree there is nothing to compare.
+        if p > 0.02 && p < 0.98 {
+            let (n_a, n_b) = (worth(&votes_a), worth(&votes_b));
+            let z = (a - b) / (p * (1.0 - p) * (n_a.recip() + n_b.recip())).sqrt();
+            squares.push(z * z);
+            jury.hear_score(
+                case,
+                &format!("vote at test point {}", k + 1),
+                (a, b),
+                z,
+                n_a.min(n_b),
+            );
+        }
+    }
+    let largest = squares.iter().copied().fold(0.0, f64::max).sqrt();
+    println!(
+        "{case}: cosine of the centers {cosine:.6}; votes at {} points, rms {:.2} and at most {largest:.2} errors off",
+        squares.len(),
+        mean(&squares).sqrt(),
+    );
+    assert!(cosine >= 0.999, "{case}: {cosine}");
+    assert!(squares.len() >= 5, "{case}: hardly a vote is open");
+}
+
+fn settings(kappa: f64, index: u64) -> Settings {
+    Settings {
+        n_trajectories: 16,
+        n_draws: size(600, 4000),
+        length: Some(size(1200.0, 8000.0)),
+        tol: None,
+        mirror: Mirror::new(kappa, kappa).expect("a transparency"),
+        refresh: RefreshChoice::Full(Some(1.0)),
+        seed: seed(index),
+        ..Settings::default()
+    }
+}
+
+fn chains(draws: &[f64], m: usize, trajectories: usize) -> Vec<Vec<Vec<f64>>> {
+    draws
+        .chunks(draws.len() / trajectories)
+        .map(|chain| chain.chunks(m).map(<[f64]>::to_vec).collect())
+        .collect()
+}
+
+#[test]
+fn rejection_agrees() {
+    let mut jury = Jury::default();
+    for (r, m, kappa) in [(2, 4, 0.0), (3, 8, 0.0), (4, 10, 0.0), (3, 8, 0.15), (4, 10, 0.1)] {
+        use rand::RngExt;
+        let mut rng = rng(80_000 + (10 * r + m) as u64);
+        let teacher = unit(normals(r, &mut rng));
+        let noise = kappa / (1.0 + kappa);
+        let problem = Problem::taught(m, &teacher, noise, &mut rng);
+        let outcome = crate::common::run(&problem.space(), &settings(kappa, 800 + r as u64));
+        let billiard: Vec<Vec<Vec<f64>>> = chains(&outcome.draws, m, 16)
+            .iter()
+            .map(|chain| chain.iter().map(|dual| problem.weight(dual)).collect())
+            .collect();
+        let mut accepted = Vec::new();
+        while accepted.len() < size(20_000, 200_000) {
+            let w = unit(normals(r, &mut rng));
+            let wrong = |(x, y): (&Vec<f64>, &i8)| dot(x, &w) * f64::from(*y) <= 0.0;
+            let violated =
+                problem.x.iter().zip(&problem.labels).filter(|pair| wrong(*pair)).count();
+            let share = (0..violated).fold(1.0, |share, _| share * kappa);
+            if violated == 0 || rng.random::<f64>() < share {
+                accepted.push(w);
+            }
+        }
+        let other: Vec<Vec<Vec<f64>>> = accepted.chunks(500).map(<[Vec<f64>]>::to_vec).collect();
+        // Around the teacher: where votes are open.
+        let tests: Vec<Vec<f64>> = (0..40).map(|_| across(&teacher, 0.5, &mut rng)).collect();
+        let case = format!("rejection, r = {r}, m = {m}, κ = {kappa}");
+        compare(&mut jury, &case, &billiard, &other, dot, &tests);
+    }
+    jury.acquit();
+}
+
+/// A test point near the plane across the teacher.
+fn across(teacher: &[f64], off: f64, rng: &mut rand::rngs::ChaCha8Rng) -> Vec<f64> {
+    let mut x = normals(teacher.len(), rng);
+    let along = dot(&x, teacher);
+    for (x, t) in x.iter_mut().zip(teacher) {
+        *x -= (1.0 - off) * along * t;
+    }
+    x
+}
+
+#[test]
+fn gibbs_agrees() {
+    let mut jury = Jury::default();
+    for (m, sigma, softness) in [(10, 2.0, 0.5), (25, 3.0, 0.2), (50, 3.0, 0.3), (50, 1.5, 0.05)] {
+        let (mut gram, labels) = rbf(m, sigma, 900 + m as u64);
+        let outcome = {
+            let space = space(&gram, &labels, softness);
+            crate::common::run(&space, &settings(0.0, 900 + m as u64))
+        };
+        for i in 0..m {
+            gram[i * m + i] += softness;
+        }
+        let mut rng = rng(90_000 + m as u64);
+        let start: Vec<f64> = labels.iter().map(|y| f64::from(*y)).collect();
+        let other: Vec<Vec<Vec<f64>>> = (0..16)
+            .map(|_| {
+                // The first tenth settles.
+                let draws = size(300, 3000);
+                let all = gibbs(&gram, &labels, &start, (draws * 11 / 10, 20), &mut rng);
+                all[draws / 10..].to_vec()
+            })
+            .collect();
+        let product = |a: &[f64], b: &[f64]| -> f64 {
+            gram.chunks(m).zip(a).map(|(row, a)| a * dot(row, b)).sum()
+        };
+        // Linear functionals of the dual coefficients: mixtures of two examples of either class.
+        let class = |y: i8| (0..m).filter(|&i| labels[i] == y).collect::<Vec<_>>();
+        let (up, down) = (class(1), class(-1));
+        let tests: Vec<Vec<f64>> = (0..30)
+            .map(|k| {
+                let (a, b) = (up[k % up.len()], down[(3 * k + 1) % down.len()]);
+                (0..m).map(|j| gram[a * m + j] + gram[b * m + j]).collect()
+            })
+            .collect();
+        let case = format!("Gibbs, m = {m}, σ = {sigma}, λ = {softness}");
+        compare(&mut jury, &case, &chains(&outcome.draws, m, 16), &other, product, &tests);
+    }
+    jury.acquit();
+}

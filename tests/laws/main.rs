@@ -1,0 +1,286 @@
+//! One harness for the question whether a sampler has the right law.
+//!
+//! Targets with closed forms ([`targets`]), every sampler that the engine has and wrong ones ([`samplers`]), and one judgment
+//! ([`jury`]): moments, and Kolmogorov's and Smirnov's distance on marginals, with tolerances from what the samples are worth and
+//! Holm's correction over all comparisons of a test.
+
+mod calibration;
+#[path = "../common/mod.rs"]
+mod common;
+mod crosscheck;
+mod geweke;
+mod jury;
+mod samplers;
+mod special;
+mod stability;
+mod targets;
+
+use bayespoint::dynamics::{Geodesic, Motion, Points, Radius};
+use bayespoint::{Control, Inverse, Refresh, RefreshChoice, Settings, run_with};
+use common::{rng, seed, size};
+use jury::Jury;
+use samplers::{Leaning, Path, SinglePlane, Source, Timid, by_hand, engine, fresh};
+use targets::{Cone, Seen, Target, crowded_orthant, half_sphere, orthant, triangle, wedge};
+
+const SMALL: [[f64; 3]; 3] = [[1.0, 0.0, 0.2], [0.8, 0.5, 0.0], [0.9, 0.3, 0.5]];
+const LARGE: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [-0.7, 0.7, 0.1], [-0.3, -0.5, 0.9]];
+
+/// Cones of equicorrelated planes: positive correlation, mixed labels, transparent walls of one rate and of one a class; own and
+/// shared parts of the matrix, of softness and of offset.
+fn cones() -> Vec<Target> {
+    let cone = |m, negative, shared, softness, kappa| {
+        Cone { m, negative, own: 0.75, shared, softness, kappa }.target()
+    };
+    vec![
+        cone(6, 0, 0.75, 0.0, (0.0, 0.0)),
+        cone(50, 0, 0.25, 0.5, (0.0, 0.0)),
+        cone(12, 4, 0.75, 0.25, (0.0, 0.0)),
+        cone(12, 4, 0.5, 0.5, (0.2, 0.2)),
+        cone(20, 9, 0.25, 0.0, (0.3, 0.05)),
+    ]
+}
+
+fn all_targets() -> Vec<Target> {
+    let mut all = vec![
+        orthant(2, 0.0),
+        orthant(3, 0.0),
+        orthant(10, 0.0),
+        orthant(50, 0.0),
+        orthant(5, 0.4),
+        orthant(30, 0.05),
+        wedge(2, 0.7),
+        wedge(3, 2.5),
+        wedge(8, 0.05),
+        wedge(40, 1.0),
+        triangle(SMALL),
+        triangle(LARGE),
+        half_sphere(3),
+        half_sphere(25),
+    ];
+    all.extend(cones());
+    all
+}
+
+/// Many trajectories of moderate length: the spread of their means tells their error.
+fn settings(refresh: RefreshChoice, index: u64) -> Settings {
+    Settings {
+        n_trajectories: 32,
+        n_draws: size(100, 1000),
+        length: Some(size(300.0, 3000.0)),
+        tol: None,
+        refresh,
+        seed: seed(index),
+        ..Settings::default()
+    }
+}
+
+/// Every target by every refresh; the bare billiard, which is not ergodic, from exact draws.
+#[test]
+fn every_refresh_has_every_law() {
+    let mut jury = Jury::default();
+    for (k, target) in all_targets().iter().enumerate() {
+        for (name, refresh) in [
+            ("auto", RefreshChoice::Auto),
+            ("pair", RefreshChoice::Pair(Some(3.0))),
+            ("full", RefreshChoice::Full(Some(0.7))),
+        ] {
+            // Pairs alone do not mix where hardly anything reflects, nor in a plane.
+            if name == "pair" && (target.rank == 2 || target.name.starts_with("half")) {
+                continue;
+            }
+            let settings = settings(refresh, 100 + k as u64);
+            let chains = engine(target, Source::Doubles, &settings);
+            jury.hear(&format!("{}; {name}", target.name), target, &chains);
+        }
+        if target.exact.is_some() {
+            let path = Path { chains: size(200, 2000), draws: 20, spacing: 5.0 };
+            let chains = by_hand(target, &Geodesic, &Refresh::None, path);
+            jury.hear(&format!("{}; none", target.name), target, &chains);
+        }
+    }
+    jury.acquit();
+}
+
+/// The law does not depend on where the rows come from, the number of threads not even on the last bit.
+#[test]
+fn every_source_has_the_law() {
+    let mut jury = Jury::default();
+    let mut targets = vec![orthant(10, 0.0), triangle(SMALL), wedge(8, 0.05), orthant(5, 0.4)];
+    targets.extend(cones().into_iter().skip(2));
+    for (k, target) in targets.iter().enumerate() {
+        for source in [Source::Singles, Source::OnDemand(2)] {
+            let settings = settings(
+                RefreshChoice::Pair(Some(3.0)),
+                200 + 2 * k as u64 + u64::from(source == Source::Singles),
+            );
+            let chains = engine(target, source, &settings);
+            jury.hear(&format!("{}; {source:?}", target.name), target, &chains);
+            let short = Settings { length: Some(20.0), n_trajectories: 5, ..settings };
+            let [one, two] = [1, 2].map(|n_threads| {
+                let settings = Settings { n_threads, mirror: target.mirror, ..short.clone() };
+                target.space(source, |space| common::bits(&common::run(space, &settings)))
+            });
+            assert_eq!(one, two, "{}, {source:?}: threads", target.name);
+        }
+    }
+    jury.acquit();
+}
+
+/// Among a thousand planes that cut nothing off a ball minds near ones alone, and meets none of those.
+#[test]
+fn near_walls_have_the_law() {
+    let mut jury = Jury::default();
+    for n in [3, 12] {
+        let target = crowded_orthant(n, 1200, &mut rng(n as u64));
+        let settings = Settings {
+            n_draws: size(60, 300),
+            length: Some(size(180.0, 900.0)),
+            ..settings(RefreshChoice::Pair(Some(10.0)), 300 + n as u64)
+        };
+        let chains = engine(&target, Source::OnDemand(1), &settings);
+        jury.hear(&target.name, &target, &chains);
+        let hits = target.space(Source::OnDemand(1), |space| common::run(space, &settings).hits);
+        assert!(hits[..n].iter().all(|&hits| hits > 0));
+        assert!(hits[n..].iter().all(|&hits| hits == 0), "a plane that cuts nothing off was hit");
+    }
+    jury.acquit();
+}
+
+/// The dynamics that are to mix faster have the same law.
+#[test]
+fn cosine_law_and_scatterer_have_the_law() {
+    let mut jury = Jury::default();
+    let targets = [orthant(3, 0.0), orthant(10, 0.0), triangle(LARGE), wedge(5, 1.0)];
+    for (k, target) in targets.iter().enumerate() {
+        for (cosine, scatterer) in
+            [(true, None), (false, Some(Radius::Fitted)), (true, Some(Radius::Fitted))]
+        {
+            let motion = Motion::Scattered { cosine, scatterer };
+            let settings =
+                Settings { motion, ..settings(RefreshChoice::Full(Some(0.3)), 400 + k as u64) };
+            let chains = engine(target, Source::Doubles, &settings);
+            let case = format!("{}; cosine {cosine}, {scatterer:?}", target.name);
+            jury.hear(&case, target, &chains);
+        }
+    }
+    jury.acquit();
+}
+
+/// The center, from the arcs and from conditional means: contrasts of its plane coordinates over independent runs.
+#[test]
+fn both_centers_are_the_exact_one() {
+    let mut jury = Jury::default();
+    for (k, target) in all_targets().iter().enumerate() {
+        let exact = target.center.as_ref().expect("a center");
+        let m = exact.len();
+        let solved = target.solve(exact);
+        let norm = common::dot(&solved, exact).sqrt();
+        let (columns, diagonal) = common::inverse(&target.problem.gram, 0.0);
+        for average in ["arc", "conditional"] {
+            // Conditional means are for as many dimensions as planes; of orthogonal planes nothing is left to chance.
+            let orthogonal = target.name.starts_with("orthant") || target.name.starts_with("half");
+            if average == "conditional" && (orthogonal || target.rank < 3) {
+                continue;
+            }
+            let centers: Vec<Vec<f64>> = (0..size(24, 100))
+                .map(|run| {
+                    let settings = Settings {
+                        n_trajectories: 4,
+                        length: Some(40.0),
+                        n_draws: 1,
+                        mirror: target.mirror,
+                        ..settings(RefreshChoice::Full(Some(0.7)), 10_000 + 100 * k as u64 + run)
+                    };
+                    let inverse = (average == "conditional")
+                        .then(|| Inverse::new(&columns, &diagonal).expect("an inverse"));
+                    target.space(Source::Doubles, |space| {
+                        let outcome = run_with(space, &settings, inverse, &Control::new());
+                        let center = outcome.expect("runs").center;
+                        let mut field = vec![0.0; m];
+                        for (field, x) in field.iter_mut().zip(&target.problem.x) {
+                            *field = common::dot(&target.problem.weight(&center), x);
+                        }
+                        field
+                    })
+                })
+                .collect();
+            // Only across the exact center: along it a unit vector falls short by the square of its error.
+            for plane in [0, m / 2, m - 1] {
+                let share = exact[plane] / norm;
+                let across: Vec<f64> = centers
+                    .iter()
+                    .map(|field| field[plane] - share * common::dot(&solved, field) / norm)
+                    .collect();
+                // In two dimensions or by symmetry nothing may be left of it.
+                if common::rms(&across) > 1e-9 {
+                    let case = format!("{}; {average}", target.name);
+                    let what = format!("f_{} of the center", plane + 1);
+                    jury.hear_means(&case, &what, &across, 0.0, across.len() as f64);
+                }
+            }
+        }
+    }
+    jury.acquit();
+}
+
+/// What is wrong must be found, and by hand the right dynamics must pass.
+#[test]
+fn wrong_samplers_fail() {
+    let path = Path { chains: 200, draws: 40, spacing: 4.0 };
+    for target in [orthant(3, 0.0), triangle(SMALL), wedge(6, 1.0)] {
+        let right = fresh(&target, 0.7);
+        let hear = |chains: Vec<Vec<Seen>>| {
+            let mut jury = Jury::default();
+            jury.hear(&target.name, &target, &chains);
+            jury
+        };
+        hear(by_hand(&target, &Geodesic, &right, path)).acquit();
+        hear(by_hand(&target, &Timid, &right, path))
+            .convict(&format!("{}, short of the wall", target.name));
+        hear(by_hand(&target, &SinglePlane::default(), &right, path))
+            .convict(&format!("{}, single-plane mirror in mid-air", target.name));
+        hear(by_hand(&target, &Geodesic, &Leaning::refresh(&target, 2.0), path))
+            .convict(&format!("{}, refresh towards the wall", target.name));
+    }
+}
+
+/// The papers' dynamics are launched anew after an escape, which is not in the uniform law: the harness measures how much
+/// that changes it, and would not let it pass where it is large.
+#[test]
+fn the_bias_of_straight_flights_is_seen() {
+    let targets = [triangle(LARGE), orthant(3, 0.0), wedge(6, 1.0), orthant(20, 0.0)];
+    for (name, motion, open) in [
+        ("chord", Motion::Chord { tau_max: 1e6, weight_tol: None }, 0),
+        ("flipper", Motion::Flipper { tau_max: f64::INFINITY, points: Points::Midpoints }, 2),
+    ] {
+        for (index, target) in targets.iter().enumerate() {
+            let settings = Settings {
+                motion,
+                n_draws: 400,
+                length: Some(1200.0),
+                ..settings(RefreshChoice::None, 500 + index as u64)
+            };
+            let mut jury = Jury::default();
+            jury.hear(&target.name, target, &engine(target, Source::Doubles, &settings));
+            let name = format!("{}, {name}", target.name);
+            if index == open {
+                jury.convict(&name);
+            } else {
+                jury.tell(&name);
+            }
+        }
+    }
+}
+
+/// The exact draws and the closed forms agree with each other.
+#[test]
+fn exact_draws_have_the_law() {
+    let mut jury = Jury::default();
+    for target in all_targets().iter().filter(|target| target.exact.is_some()) {
+        // A path so short that the draw is the start.
+        let path = Path { chains: size(1000, 4000), draws: 1, spacing: 1e-9 };
+        let chains = by_hand(target, &Geodesic, &Refresh::None, path);
+        jury.hear(&target.name, target, &chains);
+    }
+    jury.acquit();
+}

@@ -1,0 +1,303 @@
+//! The product's samplers on a target, from every source of Gram rows; a trajectory driven by hand, and three wrong ones.
+
+use std::sync::Arc;
+
+use bayespoint::dynamics::{Arrival, Dynamics, Geodesic};
+use bayespoint::{
+    Ball, Control, Draw, Factor, Goal, Gram, Isotropic, Kernel, KernelRows, Recorder, Refresh,
+    Settings, Trajectory, VersionSpace,
+};
+use rand::rngs::ChaCha8Rng;
+use rand::{Rng, RngExt, SeedableRng};
+use rand_distr::{ChiSquared, Distribution};
+
+use crate::common::{self, dot, normals, rng, seed, unit};
+use crate::targets::{Seen, Target};
+
+/// Where the rows of the Gram matrix come from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Source {
+    Doubles,
+    Singles,
+    /// Computed from the feature vectors when asked for, with room for so many rows. Near walls alone are minded where there
+    /// are many more planes than features.
+    OnDemand(usize),
+}
+
+impl Target {
+    /// Calls `with` with the version space, its rows from the source.
+    pub fn space<T>(&self, source: Source, with: impl FnOnce(&VersionSpace<'_>) -> T) -> T {
+        let m = self.problem.x.len();
+        let d = self.base.len() / m;
+        let row = |i: usize| &self.base[i * d..(i + 1) * d];
+        let softness = vec![self.softness; m];
+        let dense = || -> Vec<f64> {
+            (0..m).flat_map(|i| (0..m).map(move |j| dot(row(i), row(j)))).collect()
+        };
+        let (doubles, singles): (Vec<f64>, Vec<f32>);
+        let gram = match source {
+            Source::Doubles => {
+                doubles = dense();
+                Gram::new(&doubles, self.offset, softness)
+            }
+            Source::Singles => {
+                #[allow(clippy::cast_possible_truncation, reason = "the source in singles")]
+                let rounded = dense().iter().map(|&x| x as f32).collect();
+                singles = rounded;
+                Gram::new(&singles, self.offset, softness)
+            }
+            Source::OnDemand(cached) => {
+                let rows = KernelRows::new(&self.base, m, Kernel::Linear, 1.0, cached);
+                Gram::computed(Arc::new(rows.expect("good inputs")), self.offset, softness)
+            }
+        };
+        let labels = self.problem.labels.clone();
+        with(&VersionSpace::new(gram.expect("a good matrix"), labels).expect("good labels"))
+    }
+
+    /// What the harness looks at, of dual coefficients.
+    fn seen(&self, dual: &[f64], rng: &mut ChaCha8Rng) -> Seen {
+        let weight = unit(self.problem.weight(dual));
+        let violated = |(x, y): (&Vec<f64>, &i8)| dot(x, &weight) * f64::from(*y) < 0.0;
+        let violations = if self.mirror.is_hard() {
+            0
+        } else {
+            self.problem.x.iter().zip(&self.problem.labels).filter(|pair| violated(*pair)).count()
+        };
+        let square: f64 = ChiSquared::new(self.rank as f64).expect("positive").sample(rng);
+        Seen { weight, length: square.sqrt(), violations: violations as f64 }
+    }
+}
+
+/// The draws of a run, trajectory by trajectory.
+pub fn engine(target: &Target, source: Source, settings: &Settings) -> Vec<Vec<Seen>> {
+    let settings = Settings { mirror: target.mirror, tol: None, ..settings.clone() };
+    let outcome = target.space(source, |space| common::run(space, &settings));
+    let m = target.problem.x.len();
+    let mut rng = rng(settings.seed ^ 0x5eed);
+    outcome
+        .draws
+        .chunks(outcome.n_draws * m)
+        .map(|chain| chain.chunks(m).map(|dual| target.seen(dual, &mut rng)).collect())
+        .collect()
+}
+
+/// A path of one trajectory.
+#[derive(Clone, Copy)]
+pub struct Path {
+    pub chains: u64,
+    pub draws: usize,
+    pub spacing: f64,
+}
+
+/// Trajectories of any dynamics and refresh, each from an exact draw of the target's law in an isotropic direction: nothing
+/// need settle, and every draw has the exact law if the dynamics preserves it, ergodic or not.
+pub fn by_hand<D: Dynamics>(
+    target: &Target,
+    dynamics: &D,
+    refresh: &Refresh<'static>,
+    path: Path,
+) -> Vec<Vec<Seen>> {
+    let control = Control::new();
+    let m = target.problem.x.len();
+    target.space(Source::Doubles, |space| {
+        let factor = Factor::new(space.gram(), &control).expect("positive semi-definite");
+        (0..path.chains)
+            .map(|chain| {
+                let mut rng = ChaCha8Rng::seed_from_u64(seed(0xabcd_0000 + chain));
+                let start = target.exact.as_ref().expect("an exact law")(&mut rng);
+                let direction = factor.draw(&mut rng).dual;
+                let ball = Ball::new(space.gram(), &target.dual(&start), &direction, &control)
+                    .expect("a direction");
+                let stream = ChaCha8Rng::seed_from_u64(rng.random());
+                let mut trajectory = Trajectory::new(space, dynamics.clone(), ball, stream);
+                trajectory.set_mirror(target.mirror);
+                trajectory.set_refresh(refresh.clone());
+                let recorder = Recorder::new(path.spacing, &[], path.draws, space.gram());
+                trajectory.reset(Some(recorder));
+                let length = path.spacing * (path.draws as f64 + 0.5);
+                trajectory.run(Goal::path(length), &control).expect("runs");
+                let recorder = trajectory.recorder().expect("was set");
+                let draws = recorder.last(path.draws, m).0;
+                draws.chunks(m).map(|dual| target.seen(dual, &mut rng)).collect()
+            })
+            .collect()
+    })
+}
+
+/// A refresh by fresh directions.
+pub fn fresh(target: &Target, rate: f64) -> Refresh<'static> {
+    let factor = target.space(Source::Doubles, |space| {
+        Factor::new(space.gram(), &Control::new()).expect("positive semi-definite")
+    });
+    Refresh::Full { rate, source: Arc::new(factor) }
+}
+
+/// Wrong: turns round short of the wall.
+#[derive(Clone)]
+pub struct Timid;
+
+impl Dynamics for Timid {
+    fn flight(&mut self, ball: &Ball) -> Option<f64> {
+        Geodesic.flight(ball).map(|angle| 0.6 * angle)
+    }
+
+    fn arrive(
+        &mut self,
+        ball: &mut Ball,
+        space: &VersionSpace<'_>,
+        _transparency: f64,
+        _rng: &mut impl Rng,
+    ) -> Arrival {
+        let angle = self.flight(ball).expect("a great circle meets a wall");
+        ball.fly(space.gram(), angle);
+        ball.reverse(space.gram());
+        Arrival::Turn
+    }
+}
+
+/// Wrong: every flight that is not short is reflected half way, in mid-air, by the first plane's normal, which is not tangent to
+/// the sphere there; what is left of the direction is laid on the sphere again.
+#[derive(Clone, Default)]
+pub struct SinglePlane {
+    reflected: bool,
+}
+
+impl Dynamics for SinglePlane {
+    fn flight(&mut self, ball: &Ball) -> Option<f64> {
+        let angle = ball.to_wall();
+        Some(if self.reflected || angle < 0.1 { angle } else { 0.5 * angle })
+    }
+
+    fn arrive(
+        &mut self,
+        ball: &mut Ball,
+        space: &VersionSpace<'_>,
+        transparency: f64,
+        rng: &mut impl Rng,
+    ) -> Arrival {
+        let angle = self.flight(ball).expect("a great circle meets a wall");
+        if angle >= ball.to_wall() {
+            self.reflected = false;
+            return Geodesic.arrive(ball, space, transparency, rng);
+        }
+        self.reflected = true;
+        let gram = space.gram();
+        ball.fly(gram, angle);
+        let mut direction = ball.direction();
+        direction[0] -= 2.0 * ball.g()[0] / gram.diagonal(0);
+        *ball = Ball::new(gram, &ball.position(0.0), &direction, &Control::new()).expect("tangent");
+        Arrival::Turn
+    }
+}
+
+/// Wrong: fresh directions that lean towards the first wall.
+#[derive(Debug)]
+pub struct Leaning {
+    factor: Factor,
+    /// Dual coefficients and plane coordinates of what is added.
+    push: (Vec<f64>, Vec<f64>),
+}
+
+impl Leaning {
+    pub fn refresh(target: &Target, rate: f64) -> Refresh<'static> {
+        target.space(Source::Doubles, |space| {
+            let gram = space.gram();
+            let factor = Factor::new(gram, &Control::new()).expect("positive semi-definite");
+            let step = -2.0 * f64::from(space.labels()[0]) / gram.diagonal(0).sqrt();
+            let mut dual = vec![0.0; gram.len()];
+            dual[0] = step;
+            let field = (0..gram.len()).map(|i| step * gram.entry(i, 0)).collect();
+            Refresh::Full { rate, source: Arc::new(Self { factor, push: (dual, field) }) }
+        })
+    }
+}
+
+impl Isotropic for Leaning {
+    fn draw(&self, rng: &mut dyn Rng) -> Draw {
+        let mut draw = self.factor.draw(rng);
+        for (x, push) in draw.dual.iter_mut().zip(&self.push.0) {
+            *x += push;
+        }
+        for (x, push) in draw.field.iter_mut().zip(&self.push.1) {
+            *x += push;
+        }
+        draw.square = dot(&draw.dual, &draw.field);
+        draw
+    }
+}
+
+/// A normal vector cut by the planes, coordinate by coordinate: Gibbs' sampler on the plane coordinates `f ~ N(0, K)`, which
+/// knows nothing of billiards. Returns dual coefficients of unit vectors, one after every `sweeps` sweeps.
+pub fn gibbs(
+    gram: &[f64],
+    labels: &[i8],
+    start: &[f64],
+    (draws, sweeps): (usize, usize),
+    rng: &mut ChaCha8Rng,
+) -> Vec<Vec<f64>> {
+    let m = labels.len();
+    let precision = inverse(gram);
+    let mut f = start.to_vec();
+    let mut out = Vec::with_capacity(draws);
+    for _ in 0..draws {
+        for _ in 0..sweeps {
+            for i in 0..m {
+                let row = &precision[i * m..(i + 1) * m];
+                let variance = row[i].recip();
+                let mean = f[i] - dot(row, &f) * variance;
+                let y = f64::from(labels[i]);
+                f[i] = y * positive_normal(y * mean, variance.sqrt(), rng);
+            }
+        }
+        let solved: Vec<f64> = precision.chunks(m).map(|row| dot(row, &f)).collect();
+        let norm = dot(&solved, &f).sqrt();
+        out.push(solved.iter().map(|c| c / norm).collect());
+    }
+    out
+}
+
+/// A normal value given that it is positive (Robert, 1995).
+fn positive_normal(mean: f64, deviation: f64, rng: &mut ChaCha8Rng) -> f64 {
+    let low = -mean / deviation;
+    if low < 0.5 {
+        loop {
+            let z = normals(1, rng)[0];
+            if z > low {
+                return mean + deviation * z;
+            }
+        }
+    }
+    let rate = 0.5 * (low + (low * low + 4.0).sqrt());
+    loop {
+        let z = low - (1.0 - rng.random::<f64>()).ln() / rate;
+        if rng.random::<f64>() <= (-0.5 * (z - rate).powi(2)).exp() {
+            // Rounding may leave nothing of it.
+            return (mean + deviation * z).max(f64::MIN_POSITIVE);
+        }
+    }
+}
+
+/// The inverse of a positive definite matrix, by Gauss and Jordan.
+fn inverse(matrix: &[f64]) -> Vec<f64> {
+    let m = matrix.len().isqrt();
+    let (mut a, mut b) = (matrix.to_vec(), vec![0.0; m * m]);
+    for i in 0..m {
+        b[i * m + i] = 1.0;
+    }
+    for i in 0..m {
+        let pivot = a[i * m + i];
+        for j in 0..m {
+            a[i * m + j] /= pivot;
+            b[i * m + j] /= pivot;
+        }
+        for k in (0..m).filter(|&k| k != i) {
+            let factor = a[k * m + i];
+            for j in 0..m {
+                a[k * m + j] -= factor * a[i * m + j];
+                b[k * m + j] -= factor * b[i * m + j];
+            }
+        }
+    }
+    b
+}

@@ -1,0 +1,290 @@
+//! What rounding does: many bounces, ill-conditioned matrices, softness of any size, and version spaces that hardly exist. A
+//! right law, a right center, or an error that says what is wrong; never a wrong number.
+
+use bayespoint::dynamics::Geodesic;
+use bayespoint::{
+    Ball, Control, Error, EvidenceSettings, Goal, Method, Precision, Refresh, RefreshChoice,
+    Settings, Trajectory, VersionSpace, evidence, feasible_point, run,
+};
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+use crate::common::{self, Problem, angle, dot, normals, rng, seed, size, space};
+use crate::jury::Jury;
+use crate::samplers::{Source, engine};
+use crate::targets::{Cone, Target, wedge};
+
+/// How far the running coordinates are from those of the dual coefficients, relative to the feature vectors' lengths, and the
+/// norms and the product of position and direction from what they should be.
+fn drift(ball: &Ball, space: &VersionSpace<'_>) -> [f64; 2] {
+    let m = space.len();
+    let (position, direction) = (ball.position(0.0), ball.direction());
+    let (mut f, mut g) = (vec![0.0; m], vec![0.0; m]);
+    let (duals, mut out) = ([&position[..], &direction], [&mut f[..], &mut g]);
+    let control = Control::new();
+    space.gram().multiply(&duals, &mut out, Precision::Compensated, &control).expect("ok");
+    let coordinates = (0..m).map(|i| {
+        let off = (f[i] - ball.f()[i]).abs().max((g[i] - ball.g()[i]).abs());
+        off / space.gram().diagonal(i).sqrt()
+    });
+    let products = [dot(&position, &f) - 1.0, dot(&direction, &g) - 1.0, dot(&position, &g)];
+    [coordinates.fold(0.0, f64::max), products.iter().fold(0.0, |worst, x| x.abs().max(worst))]
+}
+
+/// 1e6 bounces, 1e8 at full length, off a hundred planes.
+#[test]
+fn nothing_drifts() {
+    let mut random = rng(60_000);
+    let teacher = normals(20, &mut random);
+    let problem = Problem::taught(100, &teacher, 0.0, &mut random);
+    let space = problem.space();
+    let control = Control::new();
+    let (start, _) = feasible_point(&space, seed(1), &control).expect("separable");
+    let ball = Ball::new(space.gram(), &start, &normals(100, &mut random), &control).expect("ok");
+    let mut trajectory =
+        Trajectory::new(&space, Geodesic, ball, ChaCha8Rng::seed_from_u64(seed(2)));
+    trajectory.set_refresh(Refresh::Pair { rate: 5.0 });
+    let bounces = size(1_000_000u64, 100_000_000);
+    let mut worst = [0f64; 2];
+    // Looks that fall between two re-projections as well as behind one.
+    for look in 1..=100 {
+        let goal = Goal::either(f64::INFINITY, bounces / 100 * look + 37 * (look % 2));
+        trajectory.run(goal, &control).expect("no breakdown");
+        for (worst, drift) in worst.iter_mut().zip(drift(trajectory.ball(), &space)) {
+            *worst = worst.max(drift);
+        }
+        assert_eq!(trajectory.violated(), 0);
+    }
+    let own = trajectory.tally().drift;
+    println!(
+        "{} bounces: f and g off by {:.1e}, norms by {:.1e}, drift reported {own:.1e}",
+        trajectory.tally().bounces,
+        worst[0],
+        worst[1]
+    );
+    assert!(worst[0] <= 1e-10 && worst[1] <= 1e-10 && own <= 1e-10, "{worst:?} {own:e}");
+}
+
+/// An error that says what is wrong with the arithmetic or the data, in words for a user.
+fn is_clear(error: &Error) -> bool {
+    matches!(error, Error::Breakdown { .. } | Error::Infeasible { .. })
+}
+
+/// Condition 1e14, random labels: the draws are where they say, the norms hold, or a breakdown is reported.
+#[test]
+fn condition_of_1e14() {
+    for (m, decades) in [(20, 10.0), (20, 14.0), (60, 12.0), (60, 14.0)] {
+        let mut random = rng(61_000 + m as u64);
+        let gram = common::ill_conditioned(m, decades, &mut random);
+        let labels: Vec<i8> = (0..m).map(|_| if random.random() { 1 } else { -1 }).collect();
+        let space = space(&gram, &labels, 0.0);
+        let settings = Settings {
+            tol: None,
+            max_bounces: Some(size(20_000, 200_000)),
+            seed: seed(3),
+            ..Settings::default()
+        };
+        match run(&space, &settings, &Control::new()) {
+            Ok(outcome) => {
+                let mut worst = 0f64;
+                for draw in outcome.draws.chunks(m) {
+                    let margins = space.margins(draw).expect("fits");
+                    for (i, margin) in margins.iter().enumerate() {
+                        worst = worst.max(-margin / space.gram().diagonal(i).sqrt());
+                    }
+                    // |w|² to the rounding of the dual coefficients and of the matrix.
+                    let (mut norm, mut terms) = (0.0, 0.0);
+                    for (row, c) in gram.chunks(m).zip(draw) {
+                        norm += c * dot(row, draw);
+                        terms += row.iter().zip(draw).map(|(k, d)| (c * k * d).abs()).sum::<f64>();
+                    }
+                    let rounding = m as f64 * f64::EPSILON * terms;
+                    assert!((norm - 1.0).abs() < rounding, "m = {m}: |w|² = {norm}");
+                }
+                println!(
+                    "m = {m}, condition 1e{decades}: violated by {worst:.1e}, drift {:.1e}",
+                    outcome.drift
+                );
+                assert!(worst < 1e-10, "m = {m}: draws are outside by {worst:e}");
+                // What rounding does to a matrix of this condition at first order, however carefully it is handled.
+                let bound = f64::EPSILON * 10f64.powf(decades);
+                assert!(outcome.drift <= bound, "m = {m}: {:e}", outcome.drift);
+                assert!(space.contains(&outcome.center).expect("fits"), "m = {m}: the center");
+            }
+            Err(error) => {
+                println!("m = {m}, condition 1e{decades}: {error}");
+                assert!(is_clear(&error), "{error}");
+            }
+        }
+    }
+}
+
+fn settings(index: u64) -> Settings {
+    Settings {
+        n_trajectories: 24,
+        n_draws: size(60, 600),
+        length: Some(size(180.0, 1800.0)),
+        refresh: RefreshChoice::Full(Some(0.7)),
+        seed: seed(index),
+        tol: None,
+        ..Settings::default()
+    }
+}
+
+/// The law of a cone whose own part is softness, of every size; from the condition 1 to 1e13.
+#[test]
+fn softness_of_every_size() {
+    let mut jury = Jury::default();
+    for (k, softness) in [0.0, 1e-12, 1e-9, 1e-6, 1e-3, 1.0, 1e3, 1e6].into_iter().enumerate() {
+        for negative in [0, 4] {
+            // Mixed labels leave a gap of √λ between two walls, which takes as many bounces as it is narrow.
+            if negative > 0 && (1e-15..1e-4).contains(&softness) {
+                continue;
+            }
+            // Without softness the matrix has a part of its own.
+            let own = if softness == 0.0 { 1.0 } else { softness };
+            let target =
+                Cone { m: 10, negative, own, shared: 1.0, softness, kappa: (0.0, 0.0) }.target();
+            let case = format!("λ = {softness:e}, {negative} of 10 labels -");
+            let chains = engine(&target, Source::Doubles, &settings(600 + k as u64));
+            jury.hear(&case, &target, &chains);
+        }
+    }
+    jury.acquit();
+}
+
+/// A kernel that tells nothing apart: one direction, a point without softness, or nothing at all.
+#[test]
+fn a_constant_kernel() {
+    let ones = vec![1.0; 25];
+    let same = run(&space(&ones, &[1; 5], 0.0), &Settings::default(), &Control::new());
+    let center = same.expect("a point").center;
+    assert!((center.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    let mixed = run(&space(&ones, &[1, -1, 1, 1, -1], 0.0), &Settings::default(), &Control::new());
+    assert!(matches!(mixed, Err(Error::Infeasible { .. })), "{mixed:?}");
+}
+
+/// The center of a narrow version space, or a clear error.
+fn narrow(target: &Target, label: &str) {
+    let exact = target.center.as_ref().expect("a center");
+    let exact = target.problem.weight(&target.solve(exact));
+    let settings = Settings { max_bounces: Some(100_000), seed: seed(5), ..Settings::default() };
+    target.space(Source::Doubles, |space| match run(space, &settings, &Control::new()) {
+        Ok(outcome) => {
+            let off = angle(&target.problem.weight(&outcome.center), &exact);
+            println!("{label}: center off by {off:.1e}, said {:.1e}", outcome.center_error);
+            // Four trajectories: the error itself is known to a factor of two.
+            assert!(off <= 6.0 * outcome.center_error + 1e-12, "{label}: {off:e}");
+        }
+        Err(error) => {
+            println!("{label}: {error}");
+            assert!(is_clear(&error), "{label}: {error}");
+        }
+    });
+}
+
+/// Narrow in every direction.
+#[test]
+fn arcs_and_needles() {
+    for width in [1e-4, 1e-6, 1e-7, 1e-8, 1e-9] {
+        narrow(&wedge(2, width), &format!("arc of {width:e} rad"));
+    }
+    for width in [1e-4, 1e-6, 1e-8] {
+        needle(width);
+    }
+}
+
+/// Narrow in one direction or in all but one, and wide in the others.
+fn slits(width: f64) {
+    for n in [3, 8] {
+        narrow(&wedge(n, width), &format!("wedge of {width:e} rad in {n} dimensions"));
+    }
+    let own = width * width;
+    let cone = Cone { m: 8, negative: 3, own, shared: 1.0, softness: own, kappa: (0.0, 0.0) };
+    narrow(&cone.target(), &format!("cone, own part {own:e}"));
+}
+
+#[test]
+fn narrow_slits() {
+    for width in [1e-2, 1e-3, 1e-4] {
+        slits(width);
+    }
+}
+
+#[test]
+#[ignore = "known: settling and pieces end by arrivals at walls, a path far too short here, so that trajectories from one start \
+            agree on a center that is wrong"]
+fn narrower_slits() {
+    for width in [1e-6, 1e-8] {
+        slits(width);
+    }
+}
+
+/// Sixty planes that all pass nearly through one direction.
+fn needle(width: f64) {
+    let mut random = rng(62_000);
+    let axis = common::unit(normals(4, &mut random));
+    let x: Vec<Vec<f64>> = (0..60)
+        .map(|_| {
+            let normal = normals(4, &mut random);
+            let along = dot(&normal, &axis);
+            normal.iter().zip(&axis).map(|(n, a)| n - along * a + width * a).collect()
+        })
+        .collect();
+    let problem = Problem::new(x, vec![1; 60]);
+    let settings = Settings { max_bounces: Some(100_000), seed: seed(6), ..Settings::default() };
+    match run(&problem.space(), &settings, &Control::new()) {
+        Ok(outcome) => {
+            let w = problem.weight(&outcome.center);
+            let worst = problem.x.iter().map(|x| dot(x, &w)).fold(f64::INFINITY, f64::min);
+            println!(
+                "needle of {width:e} rad: {:.1e} from its axis, smallest margin {worst:.1e}",
+                angle(&w, &axis)
+            );
+            assert!(angle(&w, &axis) < 10.0 * width, "{:e}", angle(&w, &axis));
+        }
+        Err(error) => {
+            println!("needle of {width:e} rad: {error}");
+            assert!(is_clear(&error), "{error}");
+        }
+    }
+}
+
+/// The bridge of Gaussian laws gives the volume of a slit, or says that it cannot and what can; the ladder of mirrors can.
+#[test]
+fn volumes_of_slits() {
+    for width in [1e-2, 1e-3, 1e-4, 1e-6] {
+        for (n, method) in [
+            (2, Method::Bridge),
+            (4, Method::Bridge),
+            (2, Method::Integration),
+            (4, Method::Integration),
+        ] {
+            // The ladder has to find the slit.
+            if method == Method::Integration && width < 1e-4 {
+                continue;
+            }
+            let target = wedge(n, width);
+            let exact = (width / std::f64::consts::TAU).ln() - (n as f64 - 2.0) * 2f64.ln();
+            let settings =
+                EvidenceSettings { method, seed: seed(8), ..EvidenceSettings::default() };
+            let found =
+                target.space(Source::Doubles, |space| evidence(space, &settings, &Control::new()));
+            let name = format!("{method:?}, wedge of {width:e} rad, n = {n}");
+            match found {
+                Ok(found) => {
+                    println!(
+                        "{name}: {:.3} ± {:.3}, exact {exact:.3}",
+                        found.values[0], found.errors[0]
+                    );
+                    assert!((found.values[0] - exact).abs() < 5.0 * found.errors[0], "{name}");
+                }
+                Err(error) => {
+                    println!("{name}: {error}");
+                    assert!(method == Method::Bridge && width < 1e-3, "{name}: {error}");
+                    assert!(error.to_string().contains("integration"), "{name}: {error}");
+                }
+            }
+        }
+    }
+}
