@@ -172,8 +172,8 @@ class RefineMixin(SpacesMixin):
         >>> X, y = load_iris(return_X_y=True)
         >>> model = BayesPointClassifier(random_state=0).fit(X[50:], y[50:])
         >>> before = model.billiard_.length
-        >>> round(model.refine(10.0).billiard_.length - before, 6)
-        10.0
+        >>> round(model.refine(300.0).billiard_.length - before, 6)
+        300.0
         """
         check_is_fitted(self)
         if (more_length is None) == (tol is None):
