@@ -271,30 +271,3 @@ pub fn normal_tail(x: f64) -> f64 {
                 + t * (1.781_477_937 + t * (-1.821_255_978 + t * 1.330_274_429))));
     poly * (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt()
 }
-
-/// Columns of the Cholesky factor, row-major, and the diagonal of the inverse, the plain way.
-pub fn inverse(gram: &[f64], softness: f64) -> (Vec<f64>, Vec<f64>) {
-    let m = gram.len().isqrt();
-    let mut columns = vec![0.0; m * m];
-    for j in 0..m {
-        for i in j..m {
-            let done: f64 = (0..j).map(|k| columns[k * m + i] * columns[k * m + j]).sum();
-            let shift = if i == j { softness } else { 0.0 };
-            let rest = gram[i * m + j] + shift - done;
-            columns[j * m + i] = if i == j { rest.sqrt() } else { rest / columns[j * m + j] };
-        }
-    }
-    let mut diagonal = vec![0.0; m];
-    for i in 0..m {
-        let mut x = vec![0.0; m];
-        x[i] = 1.0;
-        for j in i..m {
-            x[j] /= columns[j * m + j];
-            for k in j + 1..m {
-                x[k] -= columns[j * m + k] * x[j];
-            }
-            diagonal[i] += x[j] * x[j];
-        }
-    }
-    (columns, diagonal)
-}
