@@ -187,9 +187,10 @@ impl Sum {
 /// The center of all batches (one list per trajectory, fields filled; empty lists do not count) and the standard error of its direction.
 ///
 /// The error is `√(n/(n-1) Σ |r_k|²) / (L |mean|)` with the residuals `r_k = S_k - L_k mean` of the n pieces, less
-/// their parts along the mean, which do not turn it. The pieces are once the trajectories and once all batches, and the
-/// larger value counts: batches see too little where a trajectory remembers longer than a batch, few
-/// trajectories in few dimensions are a noisy sample.
+/// their parts along the mean, which do not turn it. The pieces are once the trajectories, once these as if all were as long,
+/// and once all batches, and the largest value counts: batches see too little where a trajectory remembers longer than a
+/// batch, lengths say too much where one gets much further than the others, few trajectories in few dimensions are a noisy
+/// sample.
 pub(crate) fn center(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> Center {
     let m = gram.len();
     let arch = gram.arch();
@@ -221,8 +222,16 @@ pub(crate) fn center(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> Center {
         }
         if n > 1.0 { (n / (n - 1.0) * sum).sqrt() / (length * norm) } else { f64::NAN }
     };
-    let flown = sums.iter().filter(|sum| sum.length > 0.0);
-    let between = spread(&mut flown.map(|sum| across(&sum.integral, &sum.field, sum.length)));
+    let apart: Vec<(f64, f64)> = sums
+        .iter()
+        .filter(|sum| sum.length > 0.0)
+        .map(|sum| (across(&sum.integral, &sum.field, sum.length), sum.length))
+        .collect();
+    let between = spread(&mut apart.iter().map(|(square, _)| *square));
+    // Each trajectory for one: a path that the limit of arrivals cut short, in a corner, says no less about where balls are.
+    let share = length / apart.len() as f64;
+    let alike = spread(&mut apart.iter().map(|(square, own)| square * (share / own).powi(2)));
+    let between = between.max(alike);
     let residuals: Vec<f64> = trajectories
         .iter()
         .flatten()
@@ -295,6 +304,21 @@ mod tests {
             })
             .collect();
         center(&gram, &paths).mixed
+    }
+
+    /// Three balls that a limit of arrivals stopped in a corner, and one that got a thousand times further.
+    #[test]
+    fn short_paths_elsewhere_count() {
+        let identity = [1.0, 0.0, 0.0, 1.0];
+        let gram = Gram::new(&identity, 0.0, vec![0.0; 2]).expect("valid");
+        let batch = |[x, y]: [f64; 2], length: f64| {
+            let integral = vec![x * length, y * length];
+            Batch { field: Some(integral.clone()), integral, length, densities: None, plain: None }
+        };
+        let far = vec![batch([1.0, 0.0], 1.0); 4];
+        let stuck = vec![batch([0.0, 1.0], 1e-3); 4];
+        let found = center(&gram, &[far, stuck.clone(), stuck.clone(), stuck]);
+        assert!(found.error > 0.4, "{}", found.error);
     }
 
     /// Independent pieces are, walks away from a common start are not, on their own or all in one direction.
