@@ -160,6 +160,18 @@ pub(crate) struct Center {
     /// no longer than a few times what it remembers, and no error made of it is to be trusted. All trajectories may be on
     /// their way from where they started together.
     pub mixed: bool,
+    /// Radians from the mean to that of the trajectory furthest away, less the length of its path.
+    pub missing: f64,
+}
+
+impl Center {
+    /// The same, if `settled` radians of each trajectory were left out before its path. The error is infinite where a
+    /// trajectory is further from the mean than all of its path is long: it never was where the others are, and
+    /// nothing is known of what lies between.
+    pub(crate) fn after(self, settled: f64) -> Self {
+        let error = if self.missing > settled { f64::INFINITY } else { self.error };
+        Self { error, ..self }
+    }
 }
 
 /// Sums of pieces.
@@ -262,8 +274,12 @@ pub(crate) fn center(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> Center {
     };
     let scale = if square > 0.0 { square.sqrt().recip() } else { 0.0 };
     let dual = total.integral.iter().map(|x| x * scale).collect();
+    let missing = apart
+        .iter()
+        .map(|(square, own)| square.sqrt() / (own * norm) - own)
+        .fold(f64::NEG_INFINITY, f64::max);
     // NaN loses against a number.
-    Center { dual, norm, error: between.max(pooled), mixed }
+    Center { dual, norm, error: between.max(pooled), mixed, missing }
 }
 
 #[cfg(test)]
@@ -319,6 +335,9 @@ mod tests {
         let stuck = vec![batch([0.0, 1.0], 1e-3); 4];
         let found = center(&gram, &[far, stuck.clone(), stuck.clone(), stuck]);
         assert!(found.error > 0.4, "{}", found.error);
+        // They can only have been there before.
+        assert!(found.clone().after(1.0).error.is_infinite());
+        assert!(found.after(2.0).error.is_finite());
     }
 
     /// Independent pieces are, walks away from a common start are not, on their own or all in one direction.

@@ -20,7 +20,8 @@ use crate::recorder::Recorder;
 use crate::refresh::Refresh;
 use crate::settings::Settings;
 use crate::state::{Loader, Saver, State, foreign};
-use crate::trajectory::{Goal, Trajectory, Until};
+use crate::tally::{Goal, Until};
+use crate::trajectory::Trajectory;
 use crate::version_space::VersionSpace;
 
 /// Processes that take steps for this one.

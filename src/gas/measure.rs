@@ -16,7 +16,7 @@ use crate::recorder::Recorder;
 use crate::refresh::Refresh;
 use crate::settings::Settings;
 use crate::state::{Loader, Saver, State, foreign};
-use crate::trajectory::{Goal, Until};
+use crate::tally::{Goal, Until};
 use crate::version_space::VersionSpace;
 
 /// First piece of path of a run without a given length: radians, and arrivals where version space is small.
@@ -108,7 +108,7 @@ impl<'s> Course<'s> {
                 self.is_open = runners.iter().any(Runner::is_cut);
                 state = self.is_open.then(|| self.save(settings, runners));
             }
-            if let Some(reason) = Self::look(settings, crew, runners, limit, control)? {
+            if let Some(reason) = self.look(settings, crew, runners, limit, control)? {
                 let state = state.unwrap_or_else(|| self.save(settings, runners));
                 return Ok((reason, state));
             }
@@ -176,6 +176,7 @@ impl<'s> Course<'s> {
 
     /// Looks at what has been flown: why the run is over, if it is.
     fn look<D: Dynamics>(
+        &self,
         settings: &Settings,
         crew: &Crew,
         runners: &mut [Runner<'s, D>],
@@ -183,7 +184,7 @@ impl<'s> Course<'s> {
         control: &Control,
     ) -> Result<Option<StopReason>> {
         if let Some(tol) = settings.tol {
-            let center = estimate(crew, runners, control)?;
+            let center = estimate(crew, runners, control)?.after(self.settled);
             let enough = worth(settings, runners);
             control.report(totals(runners).0 / runners.len() as f64, center.error);
             // A flipper goes on from a center of its own: what its halves differ by does not pass.

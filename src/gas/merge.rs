@@ -40,7 +40,7 @@ pub(super) fn merge<D: Dynamics>(
     let m = space.len();
     // The last word on drift, also for runs too short for a re-projection.
     crew.each(runners, |_, runner| runner.trajectory.reproject(control))?;
-    let center = estimate(crew, runners, control)?;
+    let center = estimate(crew, runners, control)?.after(*settled);
     let mut hits = vec![0; m];
     let mut impulses = vec![0.0; m];
     let (mut violations, mut drift) = (0.0, 0f64);

@@ -22,7 +22,7 @@ use crate::point_space;
 use crate::refresh::Refresh;
 use crate::settings::{RefreshChoice, Settings};
 use crate::state::{State, foreign};
-use crate::trajectory::Goal;
+use crate::tally::Goal;
 use crate::version_space::VersionSpace;
 pub use away::{Elsewhere, take_step};
 use measure::{Course, Restored};

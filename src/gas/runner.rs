@@ -12,7 +12,8 @@ use crate::recorder::Recorder;
 use crate::refresh::Refresh;
 use crate::settings::Settings;
 use crate::state::{Loader, Saver, foreign};
-use crate::trajectory::{Ended, Goal, Trajectory};
+use crate::tally::Goal;
+use crate::trajectory::{Ended, Trajectory};
 use crate::version_space::VersionSpace;
 
 /// Pieces that a trajectory may have.

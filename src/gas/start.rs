@@ -16,7 +16,8 @@ use crate::max_margin;
 use crate::mirror::Mirror;
 use crate::refresh::Refresh;
 use crate::settings::Settings;
-use crate::trajectory::{Goal, Trajectory};
+use crate::tally::Goal;
+use crate::trajectory::Trajectory;
 use crate::version_space::VersionSpace;
 
 /// Path before anything is measured: radians, and the share of a given length; and arrivals at walls, which
