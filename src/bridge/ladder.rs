@@ -13,7 +13,8 @@ use crate::error::Result;
 use crate::factor::Isotropic;
 use crate::gram::Gram;
 use crate::mirror::Mirror;
-use crate::trajectory::{Goal, Trajectory};
+use crate::tally::Goal;
+use crate::trajectory::Trajectory;
 use crate::version_space::VersionSpace;
 
 use super::draws::{self, Draw};

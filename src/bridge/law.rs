@@ -14,12 +14,13 @@ use crate::dynamics::Geodesic;
 use crate::error::Result;
 use crate::factor::{Draw, Factor, Isotropic};
 use crate::gram::{Gram, Precision};
-use crate::trajectory::{Goal, Trajectory};
+use crate::tally::Goal;
+use crate::trajectory::Trajectory;
 
 use super::pace::Pace;
 
-/// Path that finds the center: arrivals for each plane, and radians where there are fewer.
-const CENTER_ARRIVALS: u64 = 20;
+/// Path that finds the center: so many times that between two samples, and radians at most.
+const CENTER_SAMPLES: f64 = 80.0;
 const CENTER_PATH: f64 = 20.0;
 /// Samples of the spread on each trajectory.
 const SAMPLES: usize = 60;
@@ -71,7 +72,7 @@ impl Law {
         control: &Control,
     ) -> Result<Self> {
         let m = gram.len();
-        let goal = Goal::either(CENTER_PATH, CENTER_ARRIVALS * m as u64);
+        let goal = Goal::path((CENTER_SAMPLES * pace.spacing).min(CENTER_PATH));
         let integrals = crew.each(homes, |_, home| {
             home.reset(None);
             home.run(goal, control)?;

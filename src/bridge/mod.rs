@@ -38,7 +38,8 @@ use crate::light_trap;
 use crate::mirror::Mirror;
 use crate::refresh::Refresh;
 use crate::settings::{RefreshChoice, Settings};
-use crate::trajectory::{Goal, Trajectory};
+use crate::tally::Goal;
+use crate::trajectory::Trajectory;
 use crate::version_space::VersionSpace;
 use draws::Draw;
 use ladder::Place;
@@ -289,7 +290,8 @@ pub(crate) fn evidence(
     let mut homes = gas::settled(space, &run, crew, control)?;
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let isotropic: Arc<dyn Isotropic> = Arc::clone(&factor) as _;
-    let pace = Pace::gauge(&mut homes[0], &isotropic, control)?;
+    let gauged = crew.each(&mut homes, |_, home| Pace::gauge(home, &isotropic, control))?;
+    let pace = Pace::slowest(&gauged);
     // Lives longer than the rungs, which borrow their matrices from it.
     let places;
     let mut rungs = vec![Rung { t: 0.0, space: space.clone(), pace, source: isotropic }];

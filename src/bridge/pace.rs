@@ -7,7 +7,8 @@ use crate::dynamics::Geodesic;
 use crate::error::Result;
 use crate::factor::Isotropic;
 use crate::refresh::Refresh;
-use crate::trajectory::{Goal, Trajectory};
+use crate::tally::Goal;
+use crate::trajectory::Trajectory;
 
 /// Path between two samples: arrivals for each plane, and radians where there are fewer.
 const SAMPLE_ARRIVALS: f64 = 0.25;
@@ -15,6 +16,10 @@ const SAMPLE_PATH: f64 = 0.5;
 /// Full refreshes between two samples, and the least for each radian.
 const REFRESHES: f64 = 0.1;
 const LEAST_REFRESHES: f64 = 0.5;
+/// Part of the path between two samples that the ball may have got away from the first, in the mean of so many stretches: more,
+/// and it has not turned round yet, as in a slit, where nearly all arrivals are at the two walls of it.
+const AWAY: f64 = 0.5;
+const STRETCHES: usize = 8;
 /// Path on which arrivals are counted: radians, and arrivals for each plane.
 const GAUGE_PATH: f64 = 10.0;
 const GAUGE_ARRIVALS: u64 = 2;
@@ -28,6 +33,11 @@ pub(super) struct Pace {
 }
 
 impl Pace {
+    /// The one with the longest path between samples: a ball in a corner sees nothing but its walls.
+    pub fn slowest(paces: &[Self]) -> Self {
+        *paces.iter().max_by(|a, b| a.spacing.total_cmp(&b.spacing)).expect("at least one")
+    }
+
     /// By the arrivals that a trajectory counts now; sets its refresh.
     pub fn gauge(
         trajectory: &mut Trajectory<'_, Geodesic>,
@@ -41,9 +51,25 @@ impl Pace {
         trajectory.run(Goal::either(GAUGE_PATH, GAUGE_ARRIVALS * m as u64 + 16), control)?;
         let tally = trajectory.tally();
         let rate = tally.arrivals() as f64 / tally.path;
-        let spacing = (SAMPLE_ARRIVALS * m as f64 / rate).min(SAMPLE_PATH);
+        let mut spacing = (SAMPLE_ARRIVALS * m as f64 / rate).min(SAMPLE_PATH);
+        while spacing < SAMPLE_PATH && away(trajectory, spacing, control)? > AWAY * spacing {
+            spacing = (2.0 * spacing).min(SAMPLE_PATH);
+        }
         let pace = Self { spacing, rate: (REFRESHES / spacing).max(LEAST_REFRESHES) };
         trajectory.set_refresh(refresh(pace.rate));
         Ok(pace)
     }
+}
+
+/// Radians from one end of a stretch of path to the other, in the mean of some.
+fn away(trajectory: &mut Trajectory<'_, Geodesic>, path: f64, control: &Control) -> Result<f64> {
+    let mut sum = 0.0;
+    for _ in 0..STRETCHES {
+        let start = trajectory.ball().position(0.0);
+        trajectory.reset(None);
+        trajectory.run(Goal::path(path), control)?;
+        let cosine: f64 = start.iter().zip(trajectory.ball().f()).map(|(c, f)| c * f).sum();
+        sum += cosine.clamp(-1.0, 1.0).acos();
+    }
+    Ok(sum / STRETCHES as f64)
 }
