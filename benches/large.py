@@ -96,6 +96,7 @@ def sampled(
 ) -> BilliardResult:
     """Sample from a point until there are enough effective draws."""
     bounces = options.bounces
+    rate: float | str = "auto"
     while True:
         trace = Trace()
         with timed(f"{options.trajectories} trajectories of {bounces} bounces"):
@@ -104,6 +105,8 @@ def sampled(
                 n_trajectories=options.trajectories,
                 n_draws=100,
                 max_bounces=bounces,
+                refresh="auto" if rate == "auto" else "pair",
+                refresh_rate=rate,
                 n_jobs=options.jobs,
                 random_state=options.seed,
                 callback=trace,
@@ -116,12 +119,16 @@ def sampled(
             f"{result.r_hat:.3f}, center_error {result.center_error:.3f}, "
             f"drift {result.drift:.1e}, "
             f"{1e6 * flying * options.jobs / result.bounces.sum():.1f} us a bounce of one thread, "
-            f"{np.count_nonzero(result.hits)} planes hit\n",
+            f"{np.count_nonzero(result.hits)} planes hit, {result.refreshes.min()} refreshes\n",
             flush=True,
         )
-        if result.ess >= options.draws:
+        pairs = options.pairs * len(space.y)
+        if result.ess >= options.draws and result.refreshes.min() >= pairs:
             return result
-        bounces = int(bounces * np.clip(1.2 * options.draws / result.ess, 1.5, 20))
+        longer = np.clip(1.2 * options.draws / result.ess, 1.5, 20)
+        bounces = int(bounces * longer)
+        if options.pairs:
+            rate = 1.1 * pairs / (longer * result.length)
 
 
 def error(values: Floats, y: NDArray[Any]) -> str:
@@ -178,7 +185,7 @@ def svc(options: argparse.Namespace) -> None:
     X, y, X_test, y_test = digits(options.examples, options.seed)
     sigma = length_scale(X, options)
     some = slice(min(options.svc_examples, len(X)))
-    machine = SVC(kernel="rbf", gamma=0.5 / sigma**2, C=options.svc_c, cache_size=1000)
+    machine = SVC(kernel="rbf", gamma=0.5 / sigma**2, C=options.svc_c, cache_size=options.svc_cache)
     with timed(f"SVC of {some.stop} examples, C = {options.svc_c}"):
         machine.fit(X[some], y[some])
     values = machine.decision_function(X_test)
@@ -218,6 +225,14 @@ def main() -> None:
     )
     parser.add_argument("--svc-examples", type=int, default=5000, help="default: %(default)s")
     parser.add_argument("--svc-c", type=float, default=10.0, help="default: %(default)s")
+    parser.add_argument("--svc-cache", type=int, default=1000, help="MB; default: %(default)s")
+    parser.add_argument(
+        "--pairs",
+        type=float,
+        default=0.0,
+        help="tangent pairs of each trajectory for each example, at least; 40 are asked for by a "
+        "warning where there is softness; default: as many as sample() takes",
+    )
     parser.add_argument(
         "--seconds", type=float, default=1800.0, help="for nystroem, for svc; default: %(default)s"
     )

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::evidence::{EvidenceOutcome, EvidenceSettings, isotropic, mirror};
 use crate::factor::Factor;
 use crate::light_trap;
-use crate::trajectory::Goal;
+use crate::tally::Goal;
 use crate::version_space::VersionSpace;
 
 /// Path on a rung, radians.

@@ -335,7 +335,7 @@ mod tests {
     use crate::layers::LayerRange;
     use crate::light_trap;
     use crate::refresh::Refresh;
-    use crate::trajectory::Goal;
+    use crate::tally::Goal;
     use crate::version_space::VersionSpace;
 
     /// The same path twice: integrated by layer, and arrival by arrival with the arc integral of all of it.

@@ -14,7 +14,8 @@ use crate::gas;
 use crate::gram::Gram;
 use crate::light_trap;
 use crate::settings::Settings;
-use crate::trajectory::{Goal, Trajectory};
+use crate::tally::Goal;
+use crate::trajectory::Trajectory;
 use crate::version_space::VersionSpace;
 
 /// Path and arrivals at walls between two pairs of a trajectory, whichever ends first: with its refresh the ball has

@@ -23,7 +23,8 @@ use crate::mirror::Mirror;
 use crate::point_space;
 use crate::refresh::Refresh;
 use crate::reweight::{self, Histogram, Rung, Shares};
-use crate::trajectory::{Goal, Layers, Trajectory};
+use crate::tally::{Goal, Layers};
+use crate::trajectory::Trajectory;
 use crate::version_space::VersionSpace;
 
 /// Full refreshes per radian: near κ = 1 hardly anything reflects, and the refresh alone must mix.

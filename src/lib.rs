@@ -60,6 +60,7 @@ mod refresh;
 mod reweight;
 mod settings;
 mod state;
+mod tally;
 mod trajectory;
 mod version_space;
 
@@ -87,5 +88,6 @@ pub use recorder::Recorder;
 pub use refresh::Refresh;
 pub use settings::{RefreshChoice, Settings};
 pub use state::{Loader, Saver, State};
-pub use trajectory::{Goal, Layers, Tally, Trajectory, Until};
+pub use tally::{Goal, Layers, Tally, Until};
+pub use trajectory::Trajectory;
 pub use version_space::VersionSpace;

@@ -16,7 +16,8 @@ use crate::max_margin;
 use crate::mirror::Mirror;
 use crate::point_space;
 use crate::refresh::Refresh;
-use crate::trajectory::{Goal, Trajectory, Until};
+use crate::tally::{Goal, Until};
+use crate::trajectory::Trajectory;
 use crate::version_space::VersionSpace;
 
 /// Factor between the transparencies of two rungs.

@@ -22,7 +22,8 @@ from bayespoint.onion import LayerChoice, OnionTable
 from bayespoint.perceptron import KernelPerceptron, Perceptron
 from bayespoint.results import BilliardResult, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace, __version__
-from bayespoint.weighting import WeightedClassifier, WeightedResult
+from bayespoint.weighted import WeightedClassifier
+from bayespoint.weighting import WeightedResult
 
 TRUSTED_TYPES = trusted_types()
 """Names of the classes that fitted estimators of this package are made of, beside NumPy arrays and

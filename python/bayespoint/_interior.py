@@ -60,6 +60,11 @@ class InteriorMixin:
         MemoryError
             If there is no room for rows on demand.
 
+        Warns
+        -----
+        ConvergenceWarning
+            If a light trap did not catch the ball, and the search for the largest margin took over.
+
         Examples
         --------
         >>> import numpy as np
@@ -83,6 +88,13 @@ class InteriorMixin:
             seed=seed,
             callback=callback,
         )
+        if found["method"] != method:
+            warnings.warn(
+                f"method={method!r} did not find a point of version space; this one is from the "
+                "search for the largest margin",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return found["dual_coef"]
 
     def light_trap(

@@ -17,7 +17,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from bayespoint.results import BilliardResult, Search, _rates
+from bayespoint.results import BilliardResult, Search
+from bayespoint.results._search import rates
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -106,7 +107,7 @@ class Progress:
         """Say what the search found."""
         if not self._verbose or found is None:
             return
-        noise = f", label noise {_rates(found.label_noise)}" if any(found.label_noise) else ""
+        noise = f", label noise {rates(found.label_noise)}" if any(found.label_noise) else ""
         _tell(
             f"search by evidence: {len(found.tried)} settings on {found.n_examples} examples, "
             f"{self._seconds()}: {found.kernel!r}, softness {found.softness:.4g}{noise}, "

@@ -33,7 +33,7 @@ from bayespoint._risk import RiskMixin
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
-from bayespoint.weighting import ClassifierWeightingMixin
+from bayespoint.weighted import ClassifierWeightingMixin
 
 if TYPE_CHECKING:
     from typing_extensions import Self

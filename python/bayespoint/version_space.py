@@ -29,7 +29,8 @@ from bayespoint._interior import InteriorMixin
 from bayespoint._onion import OnionMixin
 from bayespoint._summary import as_html
 from bayespoint._validation import Floats, Labels, RandomState
-from bayespoint.results import BilliardResult, too_few_pairs
+from bayespoint.results import BilliardResult
+from bayespoint.results._billiard import too_few_pairs
 from bayespoint.weighting import WeightingMixin
 
 if TYPE_CHECKING:
@@ -455,9 +456,11 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             If the `checkpoint` could not be written, as on a full disk: the run goes on, and the
             file is the one before.
         ConvergenceWarning
-            If a run with `tol` ended with a larger estimated error. If R-hat exceeds 1.05, or
-            what chance allows where draws are few, in a run that `tol` did not end: one that met
-            its tolerance needs few effective draws. If the plane coordinates drifted by more
+            If a run with `tol` ended with a larger estimated error. If trajectories are further
+            apart than their paths are long: the estimated error is infinite. In a run that `tol`
+            did not end, for one that met its tolerance needs few effective draws: if R-hat exceeds
+            1.01, or what chance allows where draws are few; if the draws are worth less than 100
+            independent ones, or than half of their number; if they are too few to tell. If the plane coordinates drifted by more
             than 1e-6: the Gram matrix is so ill-conditioned that softness is needed. If a
             trajectory goes round a short cycle. If in a run without refresh that `tol` did not end
             one has never met planes that have a tenth of the bounces of the others, though it had
@@ -558,7 +561,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         }
         result = BilliardResult.from_run({**course.concluded(run), **known}, settings.average)
         course.keep(result)
-        messages = result.complaints(settings.tol)
+        messages = result.complaints(settings.tol, settings.n_draws)
         if self.softness.any() and (few := too_few_pairs(result)) is not None:
             messages.append(few)
         for message in messages:

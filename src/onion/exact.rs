@@ -22,7 +22,8 @@ use crate::factor::Factor;
 use crate::layers::{LayerRange, LayerWalls};
 use crate::light_trap;
 use crate::reweight::{self, Histogram, Rung, Shares};
-use crate::trajectory::{Goal, Layers, Trajectory};
+use crate::tally::{Goal, Layers};
+use crate::trajectory::Trajectory;
 use crate::version_space::VersionSpace;
 
 /// Path to settle on a rung of the ladder, radians: the memory of eight refreshes less.

@@ -9,7 +9,8 @@ use crate::error::Result;
 use crate::gas;
 use crate::layers::LayerRange;
 use crate::settings::Settings;
-use crate::trajectory::{Goal, Trajectory};
+use crate::tally::Goal;
+use crate::trajectory::Trajectory;
 use crate::version_space::VersionSpace;
 
 /// Measured pieces of path of a round.

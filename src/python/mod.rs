@@ -4,10 +4,11 @@ mod arrays;
 mod away;
 mod call;
 mod errors;
+mod points;
 mod rows;
+mod space;
 mod states;
 
-use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -15,106 +16,33 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::conditional::Inverse;
-use crate::control::Control;
 use crate::correlation::{self, CorrelationSettings};
 use crate::dynamics::{Motion, Points, Radius};
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::evidence::{EvidenceSettings, Method};
-use crate::gas::{self, Elsewhere};
-use crate::max_margin::MarginSettings;
+use crate::gas;
 use crate::mirror::Mirror;
 use crate::onion::{OnionMethod, OnionSettings};
 use crate::outcome::Outcome;
 use crate::settings::{RefreshChoice, Settings};
 use crate::state::State;
-use crate::version_space::VersionSpace;
-use crate::{light_trap, max_margin, perceptron};
 
 use arrays::{matrix, vector};
 use rows::Rows;
-
-/// Updates of the kernel perceptron before the maximal-margin search takes over.
-const PERCEPTRON_UPDATES: usize = 100_000;
+use space::Space;
 
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
     use super::errors::InfeasibleError;
     #[pymodule_export]
-    use super::{
-        correlation_pairs, evidence, feasible_point, light_trap_one_way, max_margin_point, onion,
-        perceptron_path, run, take_step,
-    };
+    use super::points::{feasible_point, light_trap_one_way, max_margin_point, perceptron_path};
+    #[pymodule_export]
+    use super::{correlation_pairs, evidence, onion, run, take_step};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "a Python name")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
-}
-
-/// The arrays that every function of the door takes.
-struct Space<'py> {
-    gram: Rows<'py>,
-    labels: PyReadonlyArray1<'py, i8>,
-    offset: f64,
-    softness: PyReadonlyArray1<'py, f64>,
-}
-
-impl Space<'_> {
-    /// Runs `work` on the version space, detached from the interpreter and open to interrupts.
-    fn call<R: Send>(
-        &self,
-        py: Python<'_>,
-        callback: Option<&Bound<'_, PyAny>>,
-        work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
-    ) -> PyResult<R> {
-        call::interruptible(py, callback, None, self.on_space(work)?)
-    }
-
-    /// The same for work that `send` hands out, on the calling thread: it alone may know where the others are.
-    fn call_sending<R: Send>(
-        &self,
-        py: Python<'_>,
-        send: &Bound<'_, PyAny>,
-        keep: Option<(Py<PyAny>, Duration, usize)>,
-        work: impl FnOnce(&VersionSpace<'_>, Box<dyn Elsewhere>, &Control) -> Result<R> + Send,
-    ) -> PyResult<R> {
-        let raised = call::Raised::default();
-        let (to_sender, states) = channel();
-        let keeps = keep.is_some().then_some(to_sender);
-        let keeper =
-            keep.map(|(checkpoint, every, m)| away::Keeper::new(checkpoint, every, m, states));
-        let sender = Box::new(away::Sender::new(send, keeper, &raised));
-        let work = self.on_space(|space, control| work(space, sender, control))?;
-        call::here(py, &raised, keeps, work)
-    }
-
-    /// The same for work on one thread.
-    fn call_single<R: Send>(
-        &self,
-        py: Python<'_>,
-        callback: Option<&Bound<'_, PyAny>>,
-        work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
-    ) -> PyResult<R> {
-        let work = self.on_space(work)?;
-        match callback {
-            Some(_) => call::interruptible(py, callback, None, work),
-            None => call::interruptible_here(py, work),
-        }
-    }
-
-    fn on_space<R>(
-        &self,
-        work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
-    ) -> PyResult<impl FnOnce(&Control) -> Result<R> + Send> {
-        let labels = vector("labels", &self.labels)?.to_vec();
-        let softness = vector("softness", &self.softness)?.to_vec();
-        let offset = self.offset;
-        let rows = self.gram.borrow()?;
-        Ok(move |control: &Control| {
-            let space = VersionSpace::new(rows.gram(offset, softness)?, labels)?;
-            work(&space, control)
-        })
-    }
 }
 
 /// Samples version space; see `VersionSpace.sample`.
@@ -365,135 +293,6 @@ fn correlation_pairs<'py>(
     let parted = pairs.iter().map(|pair| pair.parted).collect();
     dict.set_item("parted", arrays::to_array::<bool, 2>(py, parted, shape)?)?;
     dict.set_item("scatterer", scatterer)?;
-    Ok(dict)
-}
-
-/// A point inside version space; see `VersionSpace.feasible_point`.
-#[pyfunction]
-#[pyo3(signature = (gram, labels, *, offset, softness, method, seed, callback))]
-#[allow(clippy::too_many_arguments, reason = "one flat call")]
-fn feasible_point<'py>(
-    py: Python<'py>,
-    gram: Rows<'py>,
-    labels: PyReadonlyArray1<'py, i8>,
-    offset: f64,
-    softness: PyReadonlyArray1<'py, f64>,
-    method: &str,
-    seed: u64,
-    callback: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let space = Space { gram, labels, offset, softness };
-    let (dual, used) = space.call_single(py, callback, |space, control| match method {
-        "light_trap" => light_trap::feasible_point(space, seed, control)
-            .map(|(dual, start)| (dual, start.name())),
-        "one_way" => light_trap::one_way(space, seed, control)
-            .map(|found| (found.dual, if found.caught { "one_way" } else { "max_margin" })),
-        "perceptron" => perceptron::perceptron_point(space, PERCEPTRON_UPDATES, control)
-            .map(|dual| (dual, "perceptron")),
-        "max_margin" => max_margin::interior_point(space, control).map(|dual| (dual, "max_margin")),
-        other => {
-            let wanted = "'light_trap', 'one_way', 'perceptron' or 'max_margin'";
-            Err(Error::invalid("method", other, wanted))
-        }
-    })?;
-    let dict = PyDict::new(py);
-    let m = dual.len();
-    dict.set_item("dual_coef", arrays::to_array(py, dual, [m])?)?;
-    dict.set_item("method", used)?;
-    Ok(dict)
-}
-
-/// The light trap of the paper; see `VersionSpace.light_trap`.
-#[pyfunction]
-#[pyo3(name = "light_trap", signature = (gram, labels, *, offset, softness, seed, callback))]
-fn light_trap_one_way<'py>(
-    py: Python<'py>,
-    gram: Rows<'py>,
-    labels: PyReadonlyArray1<'py, i8>,
-    offset: f64,
-    softness: PyReadonlyArray1<'py, f64>,
-    seed: u64,
-    callback: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let space = Space { gram, labels, offset, softness };
-    let found = space
-        .call_single(py, callback, |space, control| light_trap::one_way(space, seed, control))?;
-    let dict = PyDict::new(py);
-    let (m, n) = (found.dual.len(), found.errors.len());
-    dict.set_item("dual_coef", arrays::to_array(py, found.dual, [m])?)?;
-    let errors: Vec<i64> = found.errors.into_iter().map(i64::from).collect();
-    dict.set_item("errors", arrays::to_array(py, errors, [n])?)?;
-    dict.set_item("bounces", arrays::to_array(py, found.bounces, [n])?)?;
-    dict.set_item("caught", found.caught)?;
-    Ok(dict)
-}
-
-/// The maximal margin; see `VersionSpace.max_margin`.
-#[pyfunction]
-#[pyo3(name = "max_margin", signature = (gram, labels, *, offset, softness, cost, free_bias, tol, max_iter,
-    callback))]
-#[allow(clippy::too_many_arguments, reason = "one flat call")]
-fn max_margin_point<'py>(
-    py: Python<'py>,
-    gram: Rows<'py>,
-    labels: PyReadonlyArray1<'py, i8>,
-    offset: f64,
-    softness: PyReadonlyArray1<'py, f64>,
-    cost: f64,
-    free_bias: bool,
-    tol: f64,
-    max_iter: usize,
-    callback: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let space = Space { gram, labels, offset, softness };
-    let settings = MarginSettings { cost, free_bias, tol, max_iter };
-    let found = space.call_single(py, callback, |space, control| {
-        max_margin::max_margin(space, &settings, control)
-    })?;
-    let dict = PyDict::new(py);
-    let m = found.dual.len();
-    dict.set_item("dual_coef", arrays::to_array(py, found.dual, [m])?)?;
-    dict.set_item("multipliers", arrays::to_array(py, found.multipliers, [m])?)?;
-    dict.set_item("bias", found.bias)?;
-    dict.set_item("norm", found.norm)?;
-    dict.set_item("margin", found.margin)?;
-    dict.set_item("bound", found.bound)?;
-    dict.set_item("gap", found.gap)?;
-    dict.set_item("kkt", found.kkt)?;
-    dict.set_item("iterations", found.iterations)?;
-    dict.set_item("converged", found.converged)?;
-    Ok(dict)
-}
-
-/// The kernel perceptron in a given order; see `KernelPerceptron`.
-#[pyfunction]
-#[pyo3(name = "perceptron", signature = (gram, labels, *, offset, softness, order, rate, max_epochs, callback))]
-#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
-fn perceptron_path<'py>(
-    py: Python<'py>,
-    gram: Rows<'py>,
-    labels: PyReadonlyArray1<'py, i8>,
-    offset: f64,
-    softness: PyReadonlyArray1<'py, f64>,
-    order: PyReadonlyArray1<'py, i64>,
-    rate: f64,
-    max_epochs: usize,
-    callback: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let order: Vec<usize> = vector("order", &order)?
-        .iter()
-        .map(|&i| usize::try_from(i))
-        .collect::<std::result::Result<_, _>>()?;
-    let space = Space { gram, labels, offset, softness };
-    let found = space.call_single(py, callback, |space, control| {
-        perceptron::perceptron(space, &order, rate, max_epochs, control)
-    })?;
-    let dict = PyDict::new(py);
-    let m = found.dual.len();
-    dict.set_item("dual_coef", arrays::to_array(py, found.dual, [m])?)?;
-    dict.set_item("mistakes", found.mistakes)?;
-    dict.set_item("epochs", found.epochs)?;
-    dict.set_item("converged", found.converged)?;
     Ok(dict)
 }
 

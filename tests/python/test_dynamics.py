@@ -132,7 +132,8 @@ def test_weight_tol_ends_a_run():
     assert 5 < runs[1].bounces[0] / runs[0].bounces[0] < 20
 
 
-@pytest.mark.filterwarnings("ignore:the trajectories disagree")  # they may: flights are counted
+# They may: flights are counted.
+@pytest.mark.filterwarnings("ignore:the trajectories disagree", "ignore:the .* draws are worth")
 # Flights that escape after a tenth of a radian get nowhere, and the run says so.
 @pytest.mark.filterwarnings("ignore:trajectory .* keeps to a part of version space")
 def test_tau_max():

@@ -31,7 +31,10 @@ KERNELS = [
 ]
 
 # Runs whose bits are compared, or their draws one by one: too short to agree with each other.
-SHORT = pytest.mark.filterwarnings("ignore:.*disagree:sklearn.exceptions.ConvergenceWarning")
+SHORT = pytest.mark.filterwarnings(
+    "ignore:.*disagree:sklearn.exceptions.ConvergenceWarning",
+    "ignore:.*draws are worth:sklearn.exceptions.ConvergenceWarning",
+)
 
 
 def problem(m=120, d=4, seed=0):

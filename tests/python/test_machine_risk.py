@@ -1,5 +1,6 @@
 """Risk bounds of maximal margins and perceptrons: what they say, and when they must not."""
 
+import math
 import warnings
 
 import numpy as np
@@ -277,16 +278,22 @@ def test_an_order_of_ones_own_is_told():
 
 
 def test_weight_vectors_close_to_a_wall():
-    """What is symmetric about them is too thin for double precision: no number, and at once."""
+    """What is symmetric about them is thin, then too thin for double precision: no number."""
     X, y = linear(150, 10)
     space = VersionSpace(X @ X.T, y)
     inside = space.max_margin().dual_coef
     outside = np.where(np.arange(150) == np.argmin(space.margins(inside)), -1.0, 0.0) * space.y
     away = space.margins(outside)
     steps = np.where(away < 0, -space.margins(inside) / np.minimum(away, -1e-300), np.inf)
-    c = inside + steps.min() * (1 - 1e-5) * outside
+    thin = {}
+    for distance in (1e-2, 1e-4):
+        c = inside + steps.min() * (1 - distance) * outside
+        thin[distance] = bounds.bayes_point(space, c, random_state=0).quantities["log_volume"]
+    # As far from the wall in one direction of it, a hundredth as wide.
+    assert thin[1e-2] - thin[1e-4] == pytest.approx(math.log(100.0), abs=1.0)
+    c = inside + steps.min() * (1 - 1e-6) * outside
     assert (space.margins(c) > 0).all()
-    assert bounds.normalized_margins(space, c).min() < 1e-6
+    assert bounds.normalized_margins(space, c).min() < 1e-7
     found = bounds.table(space.gram, y, c, rule="max_margin", random_state=0)
     for name in ("bayes_point", "pac_bayes_kl"):
         assert "too thin for double precision" in found.find(name).reason

@@ -235,8 +235,11 @@ def test_long_length_scales(sigma):
     x = rng.standard_normal((200, 3))
     y = np.sign(x[:, 0] + 0.3 * x[:, 1] ** 2)
     space = VersionSpace(kernels.RBF(sigma)(x), y, offset=1.0)
-    for method in ("max_margin", "light_trap"):
-        assert space.contains(space.feasible_point(method, random_state=SEED))
+    with warnings.catch_warnings():
+        # The trap may give up.
+        warnings.filterwarnings("ignore", "method='light_trap' did not", ConvergenceWarning)
+        for method in ("max_margin", "light_trap"):
+            assert space.contains(space.feasible_point(method, random_state=SEED))
     found = space.max_margin()
     assert space.contains(found.dual_coef)
     assert found.margin == pytest.approx(9.9e-2 / sigma**2, rel=0.05)

@@ -291,16 +291,51 @@ def test_few_pairs_for_many_examples_with_softness():
     # Fresh directions need none, nor do walls without softness, nor a path of many pairs.
     VersionSpace(gram, labels, softness=0.1).sample(tol=0.3, random_state=0)
     found = VersionSpace(gram, labels).sample(tol=0.3, refresh="pair", random_state=0)
-    assert results.too_few_pairs(found) is not None
+    assert results._billiard.too_few_pairs(found) is not None
     many = dataclasses.replace(found, refreshes=np.full(4, 40 * 501, dtype=np.uint64))
-    assert results.too_few_pairs(many) is None
+    assert results._billiard.too_few_pairs(many) is None
 
 
 def test_allowed_r_hat():
-    """1.05, and more for so few draws that chance alone exceeds it."""
-    assert results.allowed_r_hat(4, 1000) == 1.05
-    assert 1.05 < results.allowed_r_hat(4, 50) < 1.1
-    assert results.allowed_r_hat(1, 50) > results.allowed_r_hat(2, 50) > 1.1
+    """1.01, and more for so few draws that chance alone exceeds it."""
+    allowed = results._billiard.allowed_r_hat
+    assert allowed(4, 4000) == 1.01
+    assert 1.05 < allowed(4, 200) < 1.1
+    assert allowed(1, 50) > allowed(2, 100) > 1.1
+    # Of independent draws that are worth what they are, hardly any trip over it.
+    draws = np.random.default_rng(0).standard_normal((4, 50, 1000))
+    above = diagnostics.r_hat(draws) > allowed(4, 200)
+    assert above.mean() < 2e-3
+    draws[3] += 3.0
+    assert (diagnostics.r_hat(draws) > allowed(4, 200)).all()
+
+
+def test_few_draws_are_told():
+    space = VersionSpace(*cone())
+    with pytest.warns(ConvergenceWarning, match=r"draws are worth \d+ independent ones \(below"):
+        space.sample(length=20.0, n_trajectories=1, n_draws=1000, random_state=0)
+    few = space.sample(length=1000.0, n_draws=3, random_state=0)  # as few as were asked for
+    (message,) = few.complaints(None, 100)
+    assert "gave 3 of 100 draws, too few to tell" in message
+
+
+def test_trajectories_that_cannot_have_met():
+    """Balls in corners of a slit of a millionth of a radian: nothing is known of the error."""
+    x = np.array([[0.0, 1, 0], [-1e-6, 1, 0], [0, 0, 1]])
+    space = VersionSpace(x @ x.T, [1, -1, 1])
+    with pytest.warns(ConvergenceWarning, match="further apart than their paths are long"):
+        result = space.sample(max_bounces=100_000, random_state=0)
+    assert np.isinf(result.center_error)
+    assert "inf" in result.summary()
+
+
+def test_a_trap_that_does_not_catch_says_so():
+    """Margins of 1e-7 of the feature vectors' length."""
+    x = np.random.default_rng(0).standard_normal((200, 3))
+    y = np.sign(x[:, 0] + 0.3 * x[:, 1] ** 2)
+    space = VersionSpace(kernels.RBF(1000.0)(x), y, offset=1.0)
+    with pytest.warns(ConvergenceWarning, match="method='light_trap' did not find a point"):
+        assert space.contains(space.feasible_point(random_state=0))
 
 
 def test_start():

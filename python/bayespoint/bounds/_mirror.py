@@ -13,7 +13,7 @@ from bayespoint._validation import Floats, RandomState
 from bayespoint.bounds._result import RiskBound
 from bayespoint.bounds._volume import volume_bayes
 from bayespoint.results import Estimate, Evidence
-from bayespoint.version_space import VersionSpace
+from bayespoint.version_space import InfeasibleError, VersionSpace
 
 if TYPE_CHECKING:
     from bayespoint._ladder import Callback
@@ -140,11 +140,9 @@ def bayes_point(
     ------
     ValueError
         If w is not in version space, or a setting is out of range.
-    InfeasibleError
-        If the region was not found in `max_length`.
     FloatingPointError
         If the region is too thin for double precision, as around a weight vector at a distance
-        of less than about 1e-5 from a wall.
+        of less than about 1e-6 from a wall, or was not found in `max_length`.
     MemoryError
         If the Gram matrix of 2 m examples does not fit into memory.
 
@@ -185,8 +183,9 @@ def bayes_point(
     True
     """
     delta = _validation.real("delta", delta, low=0, high=1, low_open=True, high_open=True)
-    volume = estimated(
-        mirrored_space(space, dual_coef).log_volume,
+    volume = symmetric_volume(
+        space,
+        dual_coef,
         tol=tol,
         max_length=max_length,
         n_trajectories=n_trajectories,
@@ -195,6 +194,19 @@ def bayes_point(
         callback=callback,
     )
     return from_volume(len(space.y), delta, volume)
+
+
+def symmetric_volume(space: VersionSpace, dual_coef: ArrayLike, **settings: Any) -> Estimate:
+    """Return ln of the volume of what is symmetric about a weight vector, as `estimated` does."""
+    region = mirrored_space(space, dual_coef)
+    try:
+        return estimated(region.log_volume, **settings)
+    except InfeasibleError as error:
+        # The weight vector itself is in it.
+        raise FloatingPointError(
+            "No point was found in the region about the weight vector, which seems too thin for "
+            "double precision."
+        ) from error
 
 
 def estimated(

@@ -22,8 +22,8 @@ from bayespoint.bounds._mirror import (
     SYMMETRIC,
     estimated,
     from_volume,
-    mirrored_space,
     normalized_margins,
+    symmetric_volume,
 )
 from bayespoint.bounds._result import RiskBound
 from bayespoint.bounds._volume import (
@@ -188,8 +188,7 @@ class Rows:
         if reason := self._no_consistent():
             return self._refused_symmetric(reason)
         try:
-            region = mirrored_space(self.space, self.learned.dual_coef)
-            volume = estimated(region.log_volume, **self._settings())
+            volume = symmetric_volume(self.space, self.learned.dual_coef, **self._settings())
         except _UNFOUND as error:
             return self._refused_symmetric(str(error))
         known = {"log_volume": volume.value, "log_volume_error": volume.error}

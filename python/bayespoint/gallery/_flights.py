@@ -147,6 +147,7 @@ def fly(
         # One ball without refresh, which may go round a cycle: its flights are asked for, not its
         # center.
         warnings.filterwarnings("ignore", "the trajectories disagree", ConvergenceWarning)
+        warnings.filterwarnings("ignore", ".*are worth .* independent ones", ConvergenceWarning)
         warnings.filterwarnings("ignore", ".*go round a short cycle", ConvergenceWarning)
         run = space.sample(
             n_trajectories=1,

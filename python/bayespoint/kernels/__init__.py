@@ -29,12 +29,14 @@ from bayespoint.kernels._algebra import (
     Product,
     Scaled,
     Sum,
+    is_semidefinite,
+    normalize,
+)
+from bayespoint.kernels._functions import (
     accepts_sparse,
     derivatives,
     diagonal,
     evaluate,
-    is_semidefinite,
-    normalize,
     parameters,
     replace,
     requires_vectors,

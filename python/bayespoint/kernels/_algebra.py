@@ -1,4 +1,4 @@
-"""What all kernels share: parameters that can be tuned, evaluation, and the algebra of kernels.
+"""What the kernels of this package share, and their algebra.
 
 Sums, products and positive multiples of kernels are kernels, and so is a kernel divided by the
 lengths of its feature vectors. Each is an object of its own here, with the parameters of its
@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayespoint import _validation
-from bayespoint.kernels import _gp
+from bayespoint.kernels._functions import (
+    accepts_sparse,
+    derivatives,
+    diagonal,
+    evaluate,
+    parameters,
+    replace,
+    requires_vectors,
+)
 from bayespoint.kernels._params import ParamsMixin
 from bayespoint.kernels._products import count
 from bayespoint.kernels._protocol import ROWS, Floats, Inputs, Parameter, Slopes
@@ -27,201 +35,6 @@ if TYPE_CHECKING:
 
 _RANGE = math.exp(7)
 """Factor by which the search may move a weight from where it is."""
-
-
-# --- parameters ------------------------------------------------------------------------------
-
-
-def parameters(kernel: object, X: Inputs) -> tuple[Parameter, ...]:
-    """Return what a kernel declares by a method ``parameters(X)``, if it has one.
-
-    Gaussian-process kernels of scikit-learn declare theirs in their own way.
-
-    Parameters
-    ----------
-    kernel : kernel object or callable
-        Of this module, of scikit-learn's Gaussian processes, or any ``k(X, Y)``.
-    X : array of shape (n, n_features), or a sequence of n examples
-        What the kernel takes.
-
-    Returns
-    -------
-    tuple of Parameter
-        What can be tuned, with bounds; empty for a kernel that declares nothing.
-    """
-    if _gp.is_gp(kernel):
-        return _gp.parameters(kernel)
-    declare = getattr(kernel, "parameters", None)
-    return tuple(declare(X)) if callable(declare) else ()
-
-
-def replace(kernel: Any, values: Mapping[str, float]) -> Any:
-    """Return the kernel with other values of parameters.
-
-    Parameters
-    ----------
-    kernel : kernel object or callable
-        Of this module, of scikit-learn's Gaussian processes, or any ``k(X, Y)``.
-    values : mapping of str to float
-        New values, under the names that `parameters` gives.
-
-    Returns
-    -------
-    kernel object
-        Another one, or the same if there are no values.
-    """
-    if not values:
-        return kernel
-    if isinstance(kernel, Base):
-        return kernel.with_values(values)
-    if _gp.is_gp(kernel):
-        return _gp.replace(kernel, values)
-    return dataclasses.replace(kernel, **values)
-
-
-def derivatives(kernel: object, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-    """Return the derivatives of a kernel matrix by the logarithms of parameters, as far as known.
-
-    Parameters
-    ----------
-    kernel : kernel object or callable
-        Of this module, of scikit-learn's Gaussian processes, or any ``k(X, Y)``.
-    X : array of shape (n, n_features), or a sequence of n examples
-        What the kernel takes.
-    gram : ndarray of shape (n, n)
-        Its matrix on `X`.
-
-    Returns
-    -------
-    mapping of str to ndarray of shape (n, n)
-        By names of parameters, each computed when it is asked for.
-    """
-    if _gp.is_gp(kernel):
-        return _gp.derivatives(kernel, X)
-    known = getattr(kernel, "derivatives", None)
-    return known(X, gram) if callable(known) else {}
-
-
-# --- evaluation ------------------------------------------------------------------------------
-
-
-def requires_vectors(kernel: object) -> bool | None:
-    """Return whether a kernel takes the rows of a numeric array; None if it takes anything.
-
-    It does unless it has an attribute ``requires_vector_input`` that is false.
-
-    Parameters
-    ----------
-    kernel : kernel object or callable
-        Of this module, of scikit-learn's Gaussian processes, or any ``k(X, Y)``.
-
-    Returns
-    -------
-    bool or None
-        None: rows of arrays and anything else.
-    """
-    value = getattr(kernel, "requires_vector_input", True)
-    return None if value is None else bool(value)
-
-
-def accepts_sparse(kernel: object) -> bool:
-    """Return whether a kernel takes the rows of sparse matrices.
-
-    It says so by an attribute ``accepts_sparse``, which is None for one that takes anything.
-
-    Parameters
-    ----------
-    kernel : kernel object or callable
-        Of this module, of scikit-learn's Gaussian processes, or any ``k(X, Y)``.
-
-    Returns
-    -------
-    bool
-        False for a kernel without the attribute.
-    """
-    return getattr(kernel, "accepts_sparse", False) is not False
-
-
-def is_semidefinite(kernel: object) -> bool:
-    """Return whether a kernel is known to be positive semidefinite: made of this module's."""
-    return isinstance(kernel, Base) and kernel.semidefinite
-
-
-def evaluate(kernel: Callable[..., Any], X: Inputs, Y: Inputs | None = None) -> Floats:
-    """Return ``kernel(X, Y)`` checked for shape and finite values; ``Y=None`` stands for `X`.
-
-    The kernels of this module and scikit-learn's are told that both arguments are the same; any
-    other callable is given both.
-
-    Parameters
-    ----------
-    kernel : kernel object or callable
-        Of this module, of scikit-learn's Gaussian processes, or any ``k(X, Y)``.
-    X : array of shape (n, n_features), or a sequence of n examples
-        What the kernel takes.
-    Y : array of shape (n', n_features), or a sequence of n' examples, default=None
-        The other examples; None: `X`.
-
-    Returns
-    -------
-    ndarray of shape (n, n')
-        Kernel values.
-
-    Raises
-    ------
-    ValueError
-        If the kernel returns an array of another shape, or NaN or infinity.
-    """
-    if isinstance(kernel, Base) or _gp.is_gp(kernel):
-        value: Any = kernel(X, Y)
-    else:
-        value = kernel(X, X if Y is None else Y)
-    gram = _validation.dense("the value of kernel(X, Y)", value)
-    shape = (count(X), count(X if Y is None else Y))
-    if gram.shape != shape:
-        raise ValueError(f"kernel(X, Y) must have shape {shape}; got shape {gram.shape}")
-    for rows in _validation.blocks(len(gram)):
-        if not np.isfinite(gram[rows]).all():
-            raise ValueError("kernel(X, Y) must be finite; it returned NaN or infinity")
-    return gram
-
-
-def diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
-    """Return the values ``k(x, x)``, from the kernel's own ``diag`` where it has one.
-
-    Parameters
-    ----------
-    kernel : kernel object or callable
-        Of this module, of scikit-learn's Gaussian processes, or any ``k(X, Y)``.
-    X : array of shape (n, n_features), or a sequence of n examples
-        What the kernel takes.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        One value for each example.
-
-    Raises
-    ------
-    ValueError
-        If the kernel returns an array of another shape, or NaN or infinity.
-    """
-    if hasattr(kernel, "diag"):
-        values = _validation.dense("the value of kernel.diag(X)", kernel.diag(X))
-        if values.shape != (count(X),):
-            raise ValueError(
-                f"kernel.diag(X) must have shape ({count(X)},); got shape {values.shape}"
-            )
-    else:
-        pieces = [
-            evaluate(kernel, X[rows], X[rows]).diagonal()
-            for rows in _validation.blocks(count(X), 32)
-        ]
-        values = np.concatenate(pieces)
-    return np.asarray(values, dtype=np.float64)
-
-
-# --- algebra ---------------------------------------------------------------------------------
 
 
 class Base(ParamsMixin):
@@ -708,3 +521,8 @@ def normalize(kernel: Callable[..., Any]) -> Base:
     while isinstance(kernel, (Normalized, Scaled)):
         kernel = kernel.kernel  # neither a factor nor lengths are left to see
     return Normalized(kernel)
+
+
+def is_semidefinite(kernel: object) -> bool:
+    """Return whether a kernel is known to be positive semidefinite: made of this module's."""
+    return isinstance(kernel, Base) and kernel.semidefinite

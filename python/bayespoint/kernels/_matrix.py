@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from bayespoint import _memory, _validation
-from bayespoint.kernels._algebra import evaluate
+from bayespoint.kernels._functions import evaluate
 from bayespoint.kernels._products import count
 from bayespoint.kernels._protocol import Inputs
 

@@ -1,12 +1,12 @@
-"""What a run returns: arrays and plain values, with a summary."""
+"""What a billiard run returns, and what of it is worth a warning."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,19 +14,24 @@ from scipy import stats
 
 from bayespoint import diagnostics
 from bayespoint._persistence import Savable
-from bayespoint._summary import as_grid, as_html, as_text
+from bayespoint._summary import as_html, as_text
 
 if TYPE_CHECKING:
     import xarray as xr
     from typing_extensions import Self
 
-__all__ = ["BilliardResult", "Estimate", "Evidence", "LightTrap", "MaxMargin", "Search"]
-
 MAX_DRIFT = 1e-6
 """A larger relative drift of the plane coordinates is worth a warning."""
 
-MAX_R_HAT = 1.05
-"""A larger R-hat is worth a warning, unless the run met its tolerance or draws are few."""
+MAX_R_HAT = 1.01
+"""A larger R-hat is worth a warning (Vehtari et al., 2021), unless the run met its tolerance or
+chance explains it."""
+
+MIN_ESS = 100.0
+"""Draws worth fewer independent ones are worth a warning, or fewer than half of few draws."""
+
+LEAST_DRAWS = 4
+"""Draws of a trajectory below which R-hat and effective sample size do not exist."""
 
 R_HAT_DRAWS = 1000
 """Draws of a trajectory that R-hat looks at, at most."""
@@ -58,16 +63,16 @@ def too_few_pairs(result: BilliardResult) -> str | None:
     )
 
 
-def allowed_r_hat(n_trajectories: int, n_draws: int) -> float:
+def allowed_r_hat(n_trajectories: int, ess: float) -> float:
     """Return the R-hat beyond which a run that no tolerance ended is worth a warning.
 
-    1.05, or what one in ten thousand quantities exceeds by chance if all draws are independent:
-    then the variance between the halves of trajectories over that within them is close to
-    chi-square over its degrees of freedom.
+    1.01, or what one in ten thousand quantities exceeds by chance if the draws are worth `ess`
+    independent ones: then the variance between the halves of trajectories over that within them is
+    close to chi-square over its degrees of freedom.
     """
     freedom = 2 * n_trajectories - 1
     ratio = float(stats.chi2.isf(1e-4, freedom)) / freedom
-    return max(MAX_R_HAT, math.sqrt(1 + (ratio - 1) / max(n_draws // 2, 1)))
+    return max(MAX_R_HAT, math.sqrt(1 + (ratio - 1) / max(ess / (freedom + 1), 1.0)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -229,23 +234,24 @@ class BilliardResult(Savable):
         crossed = (coordinates > 0).any(axis=(0, 1)) & (coordinates < 0).any(axis=(0, 1))
         return np.concatenate([coordinates, coordinates[:, :, crossed] ** 2], axis=2)
 
-    def complaints(self, tol: float | None) -> list[str]:
-        """Return what went wrong with a run that was asked for the tolerance `tol`, if any."""
+    def complaints(self, tol: float | None, n_draws: int = LEAST_DRAWS) -> list[str]:
+        """Return what went wrong with a run that was asked for `tol` and so many draws, if any."""
         messages = []
-        if tol is not None and not self.center_error <= tol:
+        if math.isinf(self.center_error):
+            messages.append(
+                "the trajectories are further apart than their paths are long: of the center's "
+                f"error nothing is known after {self.length:.3g} radians and "
+                f"{int(self.bounces.max())} bounces; version space may be a slit, which a longer "
+                "run gets along and a softness opens"
+            )
+        elif tol is not None and not self.center_error <= tol:
             messages.append(
                 f"the billiard ended by {self.stop_reason} with an estimated center_error of "
                 f"{self.center_error:.3g} radians; tol={tol:g} was asked for "
                 f"({int(self.bounces.max())} bounces in {self.length:.4g} radians per trajectory)"
             )
-        n_trajectories, n_draws = self.draws.shape[:2]
-        allowed = allowed_r_hat(n_trajectories, min(n_draws, R_HAT_DRAWS))
-        if self.stop_reason != "tol" and self.r_hat > allowed:
-            messages.append(
-                f"the trajectories disagree: R-hat is {self.r_hat:.3f} (above {allowed:.3f}) with "
-                f"{self.ess:.0f} effective draws after {self.length:.4g} radians per trajectory; "
-                "a longer run is needed"
-            )
+        if self.stop_reason != "tol" and not math.isinf(self.center_error):
+            messages += self._complaints_of_draws(n_draws)
         if self.cycles.any():
             cycling = np.flatnonzero(self.cycles)
             messages.append(
@@ -274,6 +280,34 @@ class BilliardResult(Savable):
         if not self.center.any():
             messages.append("no wall was hit: there is no such center")
         return messages
+
+    def _complaints_of_draws(self, wanted: int) -> list[str]:
+        """Return what is wrong with the draws, of each trajectory `wanted` ones."""
+        n_trajectories, n_draws = self.draws.shape[:2]
+        if n_draws < LEAST_DRAWS:
+            if n_draws >= wanted:
+                return []
+            return [
+                f"{self.length:.3g} radians per trajectory gave {n_draws} of {wanted} draws, too "
+                "few to tell whether the trajectories agree; a longer run is needed"
+            ]
+        least = min(MIN_ESS, n_trajectories * n_draws / 2)
+        # Draws of trajectories that disagree are worth little: that does not excuse them.
+        looked_at = n_trajectories * min(n_draws, R_HAT_DRAWS)
+        allowed = allowed_r_hat(n_trajectories, min(max(self.ess, least), looked_at))
+        if self.r_hat > allowed:
+            return [
+                f"the trajectories disagree: R-hat is {self.r_hat:.3f} (above {allowed:.3f}) with "
+                f"{self.ess:.0f} effective draws after {self.length:.4g} radians per trajectory; "
+                "a longer run is needed"
+            ]
+        if self.stop_reason != "weight_tol" and self.ess < least:
+            return [
+                f"the {n_trajectories} x {n_draws} draws are worth {self.ess:.0f} independent ones "
+                f"(below {least:.0f}) after {self.length:.4g} radians per trajectory; a longer run "
+                "is needed"
+            ]
+        return []
 
     @property
     def escape_fraction(self) -> float:
@@ -377,323 +411,3 @@ class BilliardResult(Savable):
 
     def _repr_html_(self) -> str:
         return as_html("Billiard in version space", self._rows())
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class MaxMargin(Savable):
-    """The weight vector with the largest smallest distance to the planes.
-
-    Only where all feature vectors have the same length is that a distance on the sphere: then
-    the hard margin is the center of the largest ball inscribed in version space.
-    """
-
-    dual_coef: NDArray[np.float64]
-    """(m,) Dual coefficients of the unit vector, labels included."""
-
-    multipliers: NDArray[np.float64]
-    """(m,) Lagrange multipliers ``a_i``, from 0 to C: ``w = sum(a_i y_i phi_i)`` gives the
-    examples on the margin the value 1."""
-
-    bias: float
-    """b beside the w of the multipliers; 0 unless it is free."""
-
-    norm: float
-    """``|w|``."""
-
-    margin: float
-    """``min_i y_i (<w, phi_i> + b) / |w|``, positive inside version space."""
-
-    bound: float
-    """``|w| / sum(a_i)``: no margin is larger (weak duality). With a free bias twice that is the
-    length of the minimal connector between the convex hulls of the two classes."""
-
-    gap: float
-    """Relative duality gap that was reached: for a hard margin ``1 - (margin / bound)^2``."""
-
-    kkt: float
-    """Largest violation of a condition for the optimum, in units of the margin: how far margins
-    of examples with multiplier 0 are below 1, with multiplier C above 1, others off 1."""
-
-    iterations: int
-    """Coordinate steps and changes of the active set."""
-
-    converged: bool
-    """Whether the violation is below the tolerance, or not above what rounding of the
-    multipliers explains."""
-
-    @property
-    def support(self) -> NDArray[np.intp]:
-        """Indices of the support vectors: the examples with positive multipliers."""
-        return np.flatnonzero(self.multipliers)
-
-    def _rows(self) -> list[tuple[str, str]]:
-        return [
-            ("examples", f"{len(self.multipliers)}"),
-            ("support vectors", f"{len(self.support)}"),
-            ("margin", f"{self.margin:.6g}, at most {self.bound:.6g}"),
-            ("bias", f"{self.bias:.6g}"),
-            ("relative duality gap", f"{self.gap:.1e}"),
-            ("violation", f"{self.kkt:.1e} margins"),
-            ("steps", f"{self.iterations}"),
-            ("converged", "yes" if self.converged else "no"),
-        ]
-
-    def summary(self) -> str:
-        """Return the main figures as text, one to a line."""
-        return as_text("Maximal margin", self._rows())
-
-    def __repr__(self) -> str:
-        end = "" if self.converged else ", not converged"
-        return (
-            f"<MaxMargin: margin={self.margin:.4g}, {len(self.support)} support vectors of "
-            f"{len(self.multipliers)}{end}>"
-        )
-
-    def _repr_html_(self) -> str:
-        return as_html("Maximal margin", self._rows())
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LightTrap(Savable):
-    """The way of a ball into version space through one-way mirrors."""
-
-    dual_coef: NDArray[np.float64]
-    """(m,) Dual coefficients of a unit vector in version space."""
-
-    errors: NDArray[np.int64]
-    """(k,) Violated examples at the start, and whenever they became fewer. Empty where there was
-    nothing to fly through: all feature vectors parallel."""
-
-    bounces: NDArray[np.uint64]
-    """(k,) Bounces before each of them."""
-
-    caught: bool
-    """Whether the trap caught the ball. If not, `dual_coef` is from the search for the largest
-    margin."""
-
-    def _rows(self) -> list[tuple[str, str]]:
-        rows = [
-            ("examples", f"{len(self.dual_coef)}"),
-            ("caught", "yes" if self.caught else "no: the point is from the search for margins"),
-        ]
-        if len(self.errors):
-            rows += [
-                ("violated at the start", f"{self.errors[0]}"),
-                ("violated at the end", f"{self.errors[-1]} after {self.bounces[-1]} bounces"),
-            ]
-        return rows
-
-    def summary(self) -> str:
-        """Return the main figures as text, one to a line."""
-        return as_text("Light trap", self._rows())
-
-    def __repr__(self) -> str:
-        way = f"{self.errors[0]} to {self.errors[-1]} errors" if len(self.errors) else "no flight"
-        return f"<LightTrap: {way}, {'caught' if self.caught else 'not caught'}>"
-
-    def _repr_html_(self) -> str:
-        return as_html("Light trap", self._rows())
-
-
-class Estimate(NamedTuple):
-    """A number known from a random run."""
-
-    value: float
-    """The estimate."""
-
-    error: float
-    """Its standard error."""
-
-    def _repr_html_(self) -> str:
-        return as_html("Estimate", [("value", f"{self.value:.6g} ± {self.error:.2g}")])
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Evidence(Savable):
-    """The logarithm of the share of the sphere that gives the examples their labels.
-
-    ``m`` is the number of examples. The methods ``"integration"`` and ``"annealing"`` go along a
-    ladder of ``k`` transparencies kappa, from 1, where every weight vector counts, down to the
-    smallest asked for. ``"bridge"`` goes from a Gaussian law to the prior, and has no figures by
-    transparency: its arrays are empty.
-    """
-
-    value: Any
-    """Nats, at most 0: a float, or an array of shape (n,) if asked for n rates of label noise."""
-
-    error: Any
-    """One standard error of `value`, in nats and of the same shape."""
-
-    lag: Any
-    """Estimated bias, in nats and of the same shape: half of the difference between the ways to
-    and fro along the rungs. More than half of it cancels in `value`; what exceeds two standard
-    errors counts in `error`. NaN if unknown: for ``"annealing"``, or if only one of the two ways
-    entered version space."""
-
-    n_rungs: int
-    """Number of laws between the two ends, both included."""
-
-    log_transparency: NDArray[np.float64]
-    """(k,) ln kappa of the rungs, falling from 0."""
-
-    mean_violations: NDArray[np.float64]
-    """(k,) Mean number of violated examples on each rung."""
-
-    log_share: NDArray[np.float64]
-    """(m + 1,) ln of the share of the sphere that violates exactly v examples, v = 0, ..., m;
-    -inf where none was seen. Known to ``"integration"`` alone; else empty."""
-
-    layers: NDArray[np.int64]
-    """(l, 2) The layers seen: how many examples labeled -1 and how many labeled +1 are violated.
-    Known to ``"integration"`` alone; else empty."""
-
-    layer_shares: NDArray[np.float64]
-    """(l,) Share of each layer in all layers with as many violations."""
-
-    length: float
-    """Path in radians per trajectory."""
-
-    method: str
-    """``"bridge"``, ``"integration"`` or ``"annealing"``."""
-
-    converged: bool
-    """Whether every error reached the tolerance."""
-
-    @classmethod
-    def from_run(cls, run: Mapping[str, Any], method: str) -> Self:
-        """Return the result of an engine's run, with an array for `value` and `error`."""
-        given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
-        seen = run["layer_shares"] > 0  # some are passed through in no time
-        by_transparency = method != "bridge"
-        return cls(
-            **given | {name: given[name][seen] for name in ("layers", "layer_shares")},
-            value=run["values"],
-            error=run["errors"],
-            lag=run["lags"],
-            n_rungs=len(run["ladder"]),
-            log_transparency=0.0 - run["ladder"] if by_transparency else np.empty(0),
-            method=method,
-        )
-
-    def _figures(self) -> str:
-        pairs = zip(np.atleast_1d(self.value), np.atleast_1d(self.error), strict=True)
-        shown = [f"{value:.6g} ± {error:.2g}" for value, error in pairs]
-        return ", ".join(shown if len(shown) <= 5 else [*shown[:2], "...", shown[-1]])
-
-    def _rows(self) -> list[tuple[str, str]]:
-        rows = [
-            ("value", f"{self._figures()} nats"),
-            ("method", self.method),
-            ("converged", "yes" if self.converged else "no"),
-            (
-                "lag",
-                f"{np.nan_to_num(np.abs(self.lag)).max():.2g} nats between to and fro, halved",
-            ),
-            ("path", f"{self.length:.4g} rad per trajectory"),
-            ("rungs", str(self.n_rungs)),
-        ]
-        if len(self.log_transparency):
-            first, last = self.mean_violations[[0, -1]]
-            rows += [
-                ("ln kappa", f"0 to {self.log_transparency[-1]:.3g}"),
-                ("mean violations", f"{first:.4g} at the top, {last:.3g} below"),
-            ]
-        return rows
-
-    def summary(self) -> str:
-        """Return the main figures as text, one to a line."""
-        return as_text("Evidence", self._rows())
-
-    def __repr__(self) -> str:
-        end = "" if self.converged else ", not converged"
-        return f"<Evidence: {self._figures()} nats, {self.method}{end}>"
-
-    def _repr_html_(self) -> str:
-        return as_html("Evidence", self._rows())
-
-
-@dataclass(frozen=True, eq=False)
-class Search(Savable):
-    """What a search found and what it tried."""
-
-    kernel: Callable[..., Any] | str
-    """The kernel with the parameters of the best evidence."""
-
-    softness: float
-    """The softness of the best evidence, or the one given."""
-
-    label_noise: tuple[float, float]
-    """Label noise of the negative and of the positive class: of the best evidence, or given."""
-
-    log_evidence: float
-    """The best approximate evidence, nats: the sum over the binary problems, of the examples looked
-    at."""
-
-    n_examples: int
-    """Examples looked at."""
-
-    names: tuple[str, ...]
-    """Names of the columns of `tried`: the kernel's parameters searched, "softness",
-    "label_noise_negative", "label_noise_positive", "n_examples", "log_evidence"."""
-
-    tried: NDArray[np.float64] = field(repr=False)
-    """(n_tried, n_columns) All settings tried, in order, with the number of examples looked at and
-    their approximate evidence in nats."""
-
-    def __repr__(self) -> str:
-        noise = f"label_noise={_rates(self.label_noise)}, " if any(self.label_noise) else ""
-        return (
-            f"<Search: {self.kernel!r}, softness={self.softness:.4g}, {noise}"
-            f"log_evidence={self.log_evidence:.2f} nats, "
-            f"{len(self.tried)} settings tried on up to {self.n_examples} examples>"
-        )
-
-    def summary(self, n: int = 10) -> str:
-        """Return a table of the best settings tried on the most examples, best first.
-
-        Parameters
-        ----------
-        n : int, default=10
-            How many, at most.
-
-        Returns
-        -------
-        str
-            A line for each setting, below one of their names.
-        """
-        rows = self._best(n)
-        cells = [
-            self.names,
-            *([f"{value:.4g}" for value in row[:-1]] + [f"{row[-1]:.2f}"] for row in rows),
-        ]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = (
-            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-            for line in cells
-        )
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        rows = [[f"{value:.6g}" for value in row] for row in self._best(10)]
-        return as_html("Search by evidence", self._rows()) + as_grid(
-            "The best settings tried", self.names, rows
-        )
-
-    def _rows(self) -> list[tuple[str, str]]:
-        return [
-            ("kernel", repr(self.kernel)),
-            ("softness", f"{self.softness:.4g}"),
-            ("label noise", _rates(self.label_noise)),
-            ("ln evidence", f"{self.log_evidence:.2f} nats (approximate)"),
-            ("settings tried", f"{len(self.tried)} on up to {self.n_examples} examples"),
-        ]
-
-    def _best(self, n: int) -> NDArray[np.float64]:
-        full = self.tried[self.tried[:, -2] == self.n_examples]
-        best: NDArray[np.float64] = full[np.argsort(-full[:, -1], kind="stable")[:n]]
-        return best
-
-
-def _rates(noise: tuple[float, float]) -> str:
-    first, second = noise
-    return f"{first:.4g}" if first == second else f"({first:.4g}, {second:.4g})"

@@ -1,0 +1,145 @@
+//! Single weight vectors: feasible points, light traps, maximal margins, perceptrons.
+
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::error::Error;
+use crate::max_margin::MarginSettings;
+use crate::{light_trap, max_margin, perceptron};
+
+use super::arrays::{self, vector};
+use super::rows::Rows;
+use super::space::Space;
+
+/// Updates of the kernel perceptron before the maximal-margin search takes over.
+const PERCEPTRON_UPDATES: usize = 100_000;
+
+/// A point inside version space; see `VersionSpace.feasible_point`.
+#[pyfunction]
+#[pyo3(signature = (gram, labels, *, offset, softness, method, seed, callback))]
+#[allow(clippy::too_many_arguments, reason = "one flat call")]
+pub fn feasible_point<'py>(
+    py: Python<'py>,
+    gram: Rows<'py>,
+    labels: PyReadonlyArray1<'py, i8>,
+    offset: f64,
+    softness: PyReadonlyArray1<'py, f64>,
+    method: &str,
+    seed: u64,
+    callback: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let space = Space { gram, labels, offset, softness };
+    let (dual, used) = space.call_single(py, callback, |space, control| match method {
+        "light_trap" => light_trap::feasible_point(space, seed, control)
+            .map(|(dual, start)| (dual, start.name())),
+        "one_way" => light_trap::one_way(space, seed, control)
+            .map(|found| (found.dual, if found.caught { "one_way" } else { "max_margin" })),
+        "perceptron" => perceptron::perceptron_point(space, PERCEPTRON_UPDATES, control)
+            .map(|dual| (dual, "perceptron")),
+        "max_margin" => max_margin::interior_point(space, control).map(|dual| (dual, "max_margin")),
+        other => {
+            let wanted = "'light_trap', 'one_way', 'perceptron' or 'max_margin'";
+            Err(Error::invalid("method", other, wanted))
+        }
+    })?;
+    let dict = PyDict::new(py);
+    let m = dual.len();
+    dict.set_item("dual_coef", arrays::to_array(py, dual, [m])?)?;
+    dict.set_item("method", used)?;
+    Ok(dict)
+}
+
+/// The light trap of the paper; see `VersionSpace.light_trap`.
+#[pyfunction]
+#[pyo3(name = "light_trap", signature = (gram, labels, *, offset, softness, seed, callback))]
+pub fn light_trap_one_way<'py>(
+    py: Python<'py>,
+    gram: Rows<'py>,
+    labels: PyReadonlyArray1<'py, i8>,
+    offset: f64,
+    softness: PyReadonlyArray1<'py, f64>,
+    seed: u64,
+    callback: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let space = Space { gram, labels, offset, softness };
+    let found = space
+        .call_single(py, callback, |space, control| light_trap::one_way(space, seed, control))?;
+    let dict = PyDict::new(py);
+    let (m, n) = (found.dual.len(), found.errors.len());
+    dict.set_item("dual_coef", arrays::to_array(py, found.dual, [m])?)?;
+    let errors: Vec<i64> = found.errors.into_iter().map(i64::from).collect();
+    dict.set_item("errors", arrays::to_array(py, errors, [n])?)?;
+    dict.set_item("bounces", arrays::to_array(py, found.bounces, [n])?)?;
+    dict.set_item("caught", found.caught)?;
+    Ok(dict)
+}
+
+/// The maximal margin; see `VersionSpace.max_margin`.
+#[pyfunction]
+#[pyo3(name = "max_margin", signature = (gram, labels, *, offset, softness, cost, free_bias, tol, max_iter,
+    callback))]
+#[allow(clippy::too_many_arguments, reason = "one flat call")]
+pub fn max_margin_point<'py>(
+    py: Python<'py>,
+    gram: Rows<'py>,
+    labels: PyReadonlyArray1<'py, i8>,
+    offset: f64,
+    softness: PyReadonlyArray1<'py, f64>,
+    cost: f64,
+    free_bias: bool,
+    tol: f64,
+    max_iter: usize,
+    callback: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let space = Space { gram, labels, offset, softness };
+    let settings = MarginSettings { cost, free_bias, tol, max_iter };
+    let found = space.call_single(py, callback, |space, control| {
+        max_margin::max_margin(space, &settings, control)
+    })?;
+    let dict = PyDict::new(py);
+    let m = found.dual.len();
+    dict.set_item("dual_coef", arrays::to_array(py, found.dual, [m])?)?;
+    dict.set_item("multipliers", arrays::to_array(py, found.multipliers, [m])?)?;
+    dict.set_item("bias", found.bias)?;
+    dict.set_item("norm", found.norm)?;
+    dict.set_item("margin", found.margin)?;
+    dict.set_item("bound", found.bound)?;
+    dict.set_item("gap", found.gap)?;
+    dict.set_item("kkt", found.kkt)?;
+    dict.set_item("iterations", found.iterations)?;
+    dict.set_item("converged", found.converged)?;
+    Ok(dict)
+}
+
+/// The kernel perceptron in a given order; see `KernelPerceptron`.
+#[pyfunction]
+#[pyo3(name = "perceptron", signature = (gram, labels, *, offset, softness, order, rate, max_epochs, callback))]
+#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
+pub fn perceptron_path<'py>(
+    py: Python<'py>,
+    gram: Rows<'py>,
+    labels: PyReadonlyArray1<'py, i8>,
+    offset: f64,
+    softness: PyReadonlyArray1<'py, f64>,
+    order: PyReadonlyArray1<'py, i64>,
+    rate: f64,
+    max_epochs: usize,
+    callback: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let order: Vec<usize> = vector("order", &order)?
+        .iter()
+        .map(|&i| usize::try_from(i))
+        .collect::<std::result::Result<_, _>>()?;
+    let space = Space { gram, labels, offset, softness };
+    let found = space.call_single(py, callback, |space, control| {
+        perceptron::perceptron(space, &order, rate, max_epochs, control)
+    })?;
+    let dict = PyDict::new(py);
+    let m = found.dual.len();
+    dict.set_item("dual_coef", arrays::to_array(py, found.dual, [m])?)?;
+    dict.set_item("mistakes", found.mistakes)?;
+    dict.set_item("epochs", found.epochs)?;
+    dict.set_item("converged", found.converged)?;
+    Ok(dict)
+}
