@@ -460,13 +460,13 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             apart than their paths are long: the estimated error is infinite. In a run that `tol`
             did not end, for one that met its tolerance needs few effective draws: if R-hat exceeds
             1.01, or what chance allows where draws are few; if the draws are worth less than 100
-            independent ones, or than half of their number; if they are too few to tell. If the plane coordinates drifted by more
-            than 1e-6: the Gram matrix is so ill-conditioned that softness is needed. If a
-            trajectory goes round a short cycle. If in a run without refresh that `tol` did not end
-            one has never met planes that have a tenth of the bounces of the others, though it had
-            100 bounces for each plane hit. If a run of more than 500 examples with softness was
-            refreshed by less than 40 pairs for each: the directions that few examples know of may
-            not have had their share of the length.
+            independent ones, or than half of their number; if they are too few to tell.
+            If the plane coordinates drifted by more than 1e-6: the Gram matrix is so ill-
+            conditioned that softness is needed. If a trajectory goes round a short cycle. If in a
+            run without refresh that `tol` did not end one has never met planes that have a tenth of
+            the bounces of the others, though it had 100 bounces for each plane hit. If a run of
+            more than 500 examples with softness was refreshed by less than 40 pairs for each: the
+            directions that few examples know of may not have had their share of the length.
 
         Notes
         -----
