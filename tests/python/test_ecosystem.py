@@ -1,6 +1,8 @@
 """At home in scikit-learn's company: its tools, data frames, conformal predictors, other inputs."""
 
 import os
+import subprocess
+import sys
 
 import joblib
 import numpy as np
@@ -21,7 +23,13 @@ from sklearn.model_selection import (
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from bayespoint import BayesPointClassifier, KernelPerceptron, MaxMarginClassifier, kernels
+from bayespoint import (
+    BayesPointClassifier,
+    KernelPerceptron,
+    MaxMarginClassifier,
+    kernels,
+    plotting,
+)
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 NAMES = ["mass", "age", "dose"]
@@ -151,7 +159,7 @@ def test_the_output_of_a_pipeline_keeps_its_names(library):
     np.testing.assert_allclose(model.predict_proba(table), plain.predict_proba(x), atol=1e-4)
 
 
-def test_a_stranger_is_productive_in_a_minute():
+def test_a_stranger_is_productive_in_a_minute(tmp_path):
     """What one who knows scikit-learn would write, on a frame of polars and names of classes."""
     pl = pytest.importorskip("polars")
     data = load_breast_cancer()
@@ -168,6 +176,33 @@ def test_a_stranger_is_productive_in_a_minute():
     base = log_loss(y_test, np.full((40, 2), 0.5))
     assert search.score(X_test, y_test) > 0.8
     assert log_loss(y_test, probability) < 0.6 * base
+    # A picture of the probabilities against what happened.
+    plt = pytest.importorskip("matplotlib.pyplot", reason="without matplotlib")
+    display = plotting.ReliabilityDisplay.from_estimator(
+        search, X_test, y_test, ax=plt.figure().gca()
+    )
+    assert display.ax_.get_xlabel()
+    plt.close(display.figure_)
+    # The best model, to a file without pickle, and from it in a new process.
+    skops = pytest.importorskip("skops.io", reason="no wheel of skops here")
+    skops.dump(search.best_estimator_, tmp_path / "model.skops")
+    np.save(tmp_path / "inputs.npy", X_test.to_numpy())
+    subprocess.run([sys.executable, "-c", A_NEW_PROCESS], cwd=tmp_path, check=True, timeout=120)
+    np.testing.assert_array_equal(np.load(tmp_path / "probability.npy"), probability)
+
+
+A_NEW_PROCESS = """
+import bayespoint, numpy, skops.io, warnings
+model = skops.io.load("model.skops", trusted=list(bayespoint.TRUSTED_TYPES))
+names = model.feature_names_in_
+inputs = numpy.load("inputs.npy")
+try:
+    import pandas
+    inputs = pandas.DataFrame(inputs, columns=names)
+except ImportError:
+    warnings.simplefilter("ignore")
+numpy.save("probability.npy", model.predict_proba(inputs))
+"""
 
 
 # --- conformal predictors ---
