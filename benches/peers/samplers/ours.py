@@ -17,7 +17,7 @@ PILOT = 400.0
 FINE = 0.05
 """Radians between the draws of the pilot."""
 
-DRAWS_EACH = 2.5
+DRAWS_EACH = 1.2
 """Draws for each effective sample: with fewer of them part of the path would be wasted."""
 
 NUMBERS = 2_000_000
