@@ -118,6 +118,7 @@ impl<'s> ActiveSet<'s> {
         for (count, &i) in order.iter().enumerate() {
             if count % 16 == 0 {
                 control.check()?;
+                self.free.check_room(16)?;
             }
             if a[i] >= self.bounds.cost {
                 self.put(i, Place::Upper);
@@ -172,6 +173,9 @@ impl<'s> ActiveSet<'s> {
         let (mut best, mut idle) = (f64::NEG_INFINITY, 0);
         for entered in 1.. {
             control.check()?;
+            if entered % 16 == 1 {
+                self.free.check_room(16)?;
+            }
             let violations = self.margins.iter().filter(|&&margin| margin <= 0.0).count();
             self.fewest_violations = self.fewest_violations.min(violations);
             let norms = self.norms();

@@ -2,10 +2,14 @@
 
 use crate::cholesky::Cholesky;
 use crate::dot;
+use crate::error::Result;
+use crate::room;
 use crate::version_space::VersionSpace;
 
 /// A pivot below this share of the diagonal is computed again with care.
 const CARE: f64 = 1e-8;
+/// Vectors of a number for each example that a change of the set takes at the most.
+const STEP_VECTORS: usize = 16;
 
 /// The free examples F with a factor of `Q_FF`, `Q_ij = y_i y_j (K_ij + shift)`.
 pub(crate) struct FreeSet<'s> {
@@ -39,6 +43,12 @@ impl<'s> FreeSet<'s> {
         let shift = if free_bias { mean_diagonal(space) } else { 0.0 };
         let factor = Cholesky::new(space.gram().arch());
         Self { space, free_bias, shift, members: Vec::new(), factor, balance: Vec::new() }
+    }
+
+    /// Makes sure that there is room for so many members more, and for steps with them.
+    pub(crate) fn check_room(&self, more: usize) -> Result<()> {
+        room::check_vectors(more, self.members.len() + more)?;
+        room::check_vectors(STEP_VECTORS, self.space.len())
     }
 
     /// The free examples, in the order in which they came.

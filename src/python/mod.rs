@@ -28,13 +28,16 @@ use crate::outcome::Outcome;
 use crate::settings::{RefreshChoice, Settings};
 use crate::state::State;
 use crate::version_space::VersionSpace;
-use crate::{light_trap, max_margin, perceptron};
+use crate::{light_trap, max_margin, perceptron, room};
 
 use arrays::{matrix, vector};
 use rows::Rows;
 
 /// Updates of the kernel perceptron before the maximal-margin search takes over.
 const PERCEPTRON_UPDATES: usize = 100_000;
+/// Vectors of a number for each example that a call takes before it asks for more: the problem, and a ball on its way into
+/// version space.
+const VECTORS: usize = 64;
 
 #[pymodule(gil_used = false)]
 mod _core {
@@ -106,8 +109,10 @@ impl Space<'_> {
         &self,
         work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
     ) -> PyResult<impl FnOnce(&Control) -> Result<R> + Send> {
-        let labels = vector("labels", &self.labels)?.to_vec();
-        let softness = vector("softness", &self.softness)?.to_vec();
+        let (labels, softness) =
+            (vector("labels", &self.labels)?, vector("softness", &self.softness)?);
+        room::check_vectors(VECTORS, labels.len())?;
+        let (labels, softness) = (labels.to_vec(), softness.to_vec());
         let offset = self.offset;
         let rows = self.gram.borrow()?;
         Ok(move |control: &Control| {
