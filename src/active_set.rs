@@ -144,6 +144,8 @@ impl<'s> ActiveSet<'s> {
             }
             for (k, &x) in solution.iter().enumerate().rev() {
                 if !inside(x) {
+                    // O(|F|²) each.
+                    control.check()?;
                     let bound = if x > 0.0 { Place::Upper } else { Place::Lower };
                     self.release(k, bound);
                 }
@@ -334,7 +336,7 @@ impl<'s> ActiveSet<'s> {
         loop {
             control.check()?;
             self.changes += 1;
-            let direction = self.free.direction(e, sign);
+            let direction = self.free.direction(e, sign, control)?;
             let newton = if direction.curvature > 0.0 {
                 short.max(0.0) / direction.curvature
             } else {
