@@ -118,6 +118,7 @@ impl<'s> ActiveSet<'s> {
         for (count, &i) in order.iter().enumerate() {
             if count % 16 == 0 {
                 control.check()?;
+                self.free.check_room(16)?;
             }
             if a[i] >= self.bounds.cost {
                 self.put(i, Place::Upper);
@@ -143,6 +144,8 @@ impl<'s> ActiveSet<'s> {
             }
             for (k, &x) in solution.iter().enumerate().rev() {
                 if !inside(x) {
+                    // O(|F|²) each.
+                    control.check()?;
                     let bound = if x > 0.0 { Place::Upper } else { Place::Lower };
                     self.release(k, bound);
                 }
@@ -172,6 +175,9 @@ impl<'s> ActiveSet<'s> {
         let (mut best, mut idle) = (f64::NEG_INFINITY, 0);
         for entered in 1.. {
             control.check()?;
+            if entered % 16 == 1 {
+                self.free.check_room(16)?;
+            }
             let violations = self.margins.iter().filter(|&&margin| margin <= 0.0).count();
             self.fewest_violations = self.fewest_violations.min(violations);
             let norms = self.norms();
@@ -330,7 +336,7 @@ impl<'s> ActiveSet<'s> {
         loop {
             control.check()?;
             self.changes += 1;
-            let direction = self.free.direction(e, sign);
+            let direction = self.free.direction(e, sign, control)?;
             let newton = if direction.curvature > 0.0 {
                 short.max(0.0) / direction.curvature
             } else {

@@ -97,6 +97,7 @@ pub(crate) fn evidence(
     loop {
         // Streams beyond those of the trajectories and of the ladder's scout.
         let first = streams;
+        crew.check_room(wanted, 1, ladder.len())?;
         let mut places = vec![(); wanted - particles.len()];
         particles.extend(crew.each(&mut places, |i, ()| {
             particle(space, factor, &ladder, (settings.seed, first + i), control)

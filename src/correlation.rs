@@ -102,6 +102,7 @@ pub fn correlation(
         return Err(Error::invalid("gram", got, "of three dimensions or more"));
     }
     let crew = Crew::new(n_threads.min(n_trajectories))?;
+    gas::check_room(space, n_trajectories, false, &crew)?;
     let (mut trajectories, dynamics) = gas::settled_around(
         space,
         &run,
@@ -110,6 +111,9 @@ pub fn correlation(
         &crew,
         control,
     )?;
+    // As they are measured, and all of them together.
+    let numbers = 2 * size_of::<Pair>().div_ceil(size_of::<f64>());
+    crew.check_room(n_trajectories, numbers, n_pairs)?;
     let mut streams: Vec<_> = (0..n_trajectories)
         .map(|i| light_trap::stream(seed, n_trajectories + i))
         .zip(&mut trajectories)

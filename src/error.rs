@@ -44,6 +44,12 @@ pub enum Error {
         /// Its value.
         value: f64,
     },
+    /// There is no room in memory, or in the address space that a limit leaves.
+    #[error("out of memory: there is no room for {bytes} bytes more")]
+    Memory {
+        /// How much was asked for.
+        bytes: usize,
+    },
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,

@@ -17,12 +17,14 @@ use crate::crew::Crew;
 use crate::dynamics::Geodesic;
 use crate::error::{Error, Result};
 use crate::factor::Factor;
+use crate::gas;
 use crate::light_trap;
 use crate::max_margin;
 use crate::mirror::Mirror;
 use crate::point_space;
 use crate::refresh::Refresh;
 use crate::reweight::{self, Histogram, Rung, Shares};
+use crate::room;
 use crate::tally::{Goal, Layers};
 use crate::trajectory::Trajectory;
 use crate::version_space::VersionSpace;
@@ -349,6 +351,7 @@ pub fn evidence(
     }
     let inside = inside(space, &targets, control)?;
     let n = settings.n_trajectories;
+    gas::check_room(space, n, false, &crew)?;
     let mut climbers = crew.each(&mut vec![(); n], |i, ()| {
         let rng = light_trap::stream(settings.seed, i);
         let trajectory = isotropic(space, &factor, rng, control)?;
@@ -371,6 +374,7 @@ pub fn evidence(
         let round = 2.0 * ladder.len() as f64 * (SETTLE_PATH + PIECES as f64 * unit);
         crew.each(&mut climbers, |_, climber| climber.climb(&climb, unit, control))?;
         length += round;
+        check_room(&climbers)?;
         let shares = combine(&ladder, &climbers, m, |_| true);
         let lags = lags(&ladder, &climbers, m, &targets);
         let found: Vec<(f64, f64)> = targets
@@ -402,6 +406,14 @@ pub fn evidence(
         }
         unit = next;
     }
+}
+
+/// Makes sure that there is room for three copies of all that was seen, and for as much again to see.
+fn check_room(climbers: &[Climber<'_>]) -> Result<()> {
+    // Of a number and its key in a tree, with the tree's own.
+    const ENTRY: usize = 64;
+    let seen = climbers.iter().flat_map(|climber| climber.seen.iter().flatten());
+    room::check(5 * ENTRY * seen.map(|(_, layers)| layers.len() + 1).sum::<usize>())
 }
 
 /// ln Z at κ = e^-s.

@@ -7,6 +7,7 @@ use crate::control::Control;
 use crate::dot;
 use crate::error::{Error, Result};
 use crate::gram::Gram;
+use crate::room;
 
 /// `K = L Lᵀ` with the rows of L in the order of the examples and its columns in the order of the pivots.
 ///
@@ -80,12 +81,13 @@ impl Factor {
     ///
     /// [`Error::Invalid`] when the rows of K are computed on demand: its factor would have to be kept as a whole;
     /// [`Error::Breakdown`] when a remaining diagonal entry is clearly negative (K is not positive semi-definite);
-    /// [`Error::Interrupted`].
+    /// [`Error::Memory`] where there is no room for it; [`Error::Interrupted`].
     pub fn new(gram: &Gram<'_>, control: &Control) -> Result<Self> {
         const PANEL: usize = 32;
         gram.check_in_memory()?;
         let m = gram.len();
         let arch = gram.arch();
+        room::check_vectors(2 * m, m)?;
         // What remains of K after the panels done so far.
         let mut rest: Vec<f64> = Vec::with_capacity(m * m);
         for i in 0..m {

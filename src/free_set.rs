@@ -1,11 +1,16 @@
 //! The examples whose multipliers are strictly between their bounds, and the linear systems that they pose.
 
 use crate::cholesky::Cholesky;
+use crate::control::Control;
 use crate::dot;
+use crate::error::Result;
+use crate::room;
 use crate::version_space::VersionSpace;
 
 /// A pivot below this share of the diagonal is computed again with care.
 const CARE: f64 = 1e-8;
+/// Vectors of a number for each example that a change of the set takes at the most.
+const STEP_VECTORS: usize = 16;
 
 /// The free examples F with a factor of `Q_FF`, `Q_ij = y_i y_j (K_ij + shift)`.
 pub(crate) struct FreeSet<'s> {
@@ -39,6 +44,12 @@ impl<'s> FreeSet<'s> {
         let shift = if free_bias { mean_diagonal(space) } else { 0.0 };
         let factor = Cholesky::new(space.gram().arch());
         Self { space, free_bias, shift, members: Vec::new(), factor, balance: Vec::new() }
+    }
+
+    /// Makes sure that there is room for so many members more, and for steps with them.
+    pub(crate) fn check_room(&self, more: usize) -> Result<()> {
+        room::check_vectors(more, self.members.len() + more)?;
+        room::check_vectors(STEP_VECTORS, self.space.len())
     }
 
     /// The free examples, in the order in which they came.
@@ -89,7 +100,11 @@ impl<'s> FreeSet<'s> {
     }
 
     /// Rates of the free multipliers that keep their margins while multiplier `e` moves by `sign`.
-    pub(crate) fn direction(&self, e: usize, sign: f64) -> Direction {
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Interrupted`].
+    pub(crate) fn direction(&self, e: usize, sign: f64, control: &Control) -> Result<Direction> {
         let column = self.column(e);
         let mut forwarded = column.clone();
         self.factor.forward(&mut forwarded);
@@ -100,7 +115,7 @@ impl<'s> FreeSet<'s> {
         let mut q = forwarded.clone();
         if care {
             self.factor.backward(&mut q);
-            pivot = self.refine(e, &column, &mut q);
+            pivot = self.refine(e, &column, &mut q, control)?;
             lack = self.sign(e) - self.dot(&self.signs(), &q);
         }
         let weight = self.dot(&self.balance, &self.balance);
@@ -114,17 +129,20 @@ impl<'s> FreeSet<'s> {
             self.factor.backward(&mut rates);
         }
         let curvature = if pivot > 0.0 { pivot + sign * lack * bias } else { 0.0 };
-        Direction { forwarded, pivot, rates, bias, curvature }
+        Ok(Direction { forwarded, pivot, rates, bias, curvature })
     }
 
     /// Corrects `q = Q_FF⁻¹ Q_Fe` by its residual and returns `z Q z` for `z = (1, -q)`, in twice the precision; zero where
     /// that is rounding of the kernel values themselves.
-    fn refine(&self, e: usize, column: &[f64], q: &mut [f64]) -> f64 {
+    fn refine(&self, e: usize, column: &[f64], q: &mut [f64], control: &Control) -> Result<f64> {
         let arch = self.space.gram().arch();
         let mut lack = vec![0.0; q.len()];
         for round in 0..3 {
             let z: Vec<f64> = q.iter().map(|q| -q).chain([1.0]).collect();
             for (j, &i) in self.members.iter().enumerate() {
+                if j % 64 == 0 {
+                    control.check()?;
+                }
                 let mut row = self.column(i);
                 row.push(column[j]);
                 lack[j] = dot::dot_compensated(arch, &row, &z);
@@ -140,7 +158,8 @@ impl<'s> FreeSet<'s> {
         let z: Vec<f64> = q.iter().map(|q| -q).chain([1.0]).collect();
         let pivot = dot::dot_compensated(arch, &top, &z) - self.dot(q, &lack);
         let terms = q.iter().zip(&self.members).map(|(q, &i)| q * q * self.entry(i, i));
-        if pivot > 2.0 * f64::EPSILON * (square + terms.sum::<f64>()) { pivot } else { 0.0 }
+        let least = 2.0 * f64::EPSILON * (square + terms.sum::<f64>());
+        Ok(if pivot > least { pivot } else { 0.0 })
     }
 
     /// Solves `Q_FF x + y_F b = goal`, and `y_F · x = balance` with a free bias (b = 0 without).

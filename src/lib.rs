@@ -58,6 +58,7 @@ mod point_space;
 mod recorder;
 mod refresh;
 mod reweight;
+mod room;
 mod settings;
 mod state;
 mod tally;

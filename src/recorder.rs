@@ -3,6 +3,7 @@
 use crate::ball::Ball;
 use crate::error::Result;
 use crate::gram::Gram;
+use crate::room;
 use crate::state::{Loader, Saver, foreign};
 
 /// Keeps dual coefficients, and plane coordinates at a few watched planes, at equal spacing along the path.
@@ -20,19 +21,18 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts a record with positions at `spacing`, 2 `spacing`, ... radians, about `expected` of them.
-    pub fn new(spacing: f64, watched: &[usize], expected: usize, gram: &Gram<'_>) -> Self {
+    /// Starts a record with positions at `spacing`, 2 `spacing`, ... radians, with room for `expected` of them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`](crate::Error::Memory) where there is no room.
+    pub fn new(spacing: f64, watched: &[usize], expected: usize, gram: &Gram<'_>) -> Result<Self> {
         let watched: Vec<_> =
             watched.iter().map(|&i| (i, gram.diagonal(i).sqrt().recip())).collect();
         // Room that is not used is never touched, while a record that grows is copied.
-        let (mut draws, mut functionals) = (Vec::new(), Vec::new());
-        if draws.try_reserve_exact(expected.saturating_mul(gram.len())).is_err()
-            || functionals.try_reserve_exact(expected.saturating_mul(watched.len())).is_err()
-        {
-            // They grow as far as they can.
-            (draws, functionals) = (Vec::new(), Vec::new());
-        }
-        Self { spacing, next: 1, watched, draws, functionals }
+        let draws = room::reserved(expected.saturating_mul(gram.len()))?;
+        let functionals = room::reserved(expected.saturating_mul(watched.len()))?;
+        Ok(Self { spacing, next: 1, watched, draws, functionals })
     }
 
     /// Path between positions, in radians.
@@ -86,8 +86,11 @@ impl Recorder {
         if !(finite(draws) && finite(functionals)) {
             return Err(foreign("one with draws that are not finite"));
         }
-        let (draws, functionals) = (draws.to_vec(), functionals.to_vec());
-        Ok(Self { next, draws, functionals, ..Self::new(spacing, watched, 0, gram) })
+        let mut own = (room::reserved(draws.len())?, room::reserved(functionals.len())?);
+        own.0.extend_from_slice(draws);
+        own.1.extend_from_slice(functionals);
+        let (draws, functionals) = own;
+        Ok(Self { next, draws, functionals, ..Self::new(spacing, watched, 0, gram)? })
     }
 
     /// Puts what an earlier record holds before what this one does.

@@ -13,7 +13,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import bounds, kernels, learning_curves, openness, rejection
+from bayespoint import _blas, bounds, kernels, learning_curves, openness, rejection
 from bayespoint._persistence import load, trusted_types
 from bayespoint.classifier import BayesPointClassifier
 from bayespoint.correlation import CorrelationLength
@@ -60,6 +60,9 @@ __all__ = [
     "rejection",
     "soft_boundary",
 ]
+
+
+_blas.settle()
 
 
 def __getattr__(name: str) -> Any:

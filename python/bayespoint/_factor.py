@@ -19,6 +19,11 @@ relative to the diagonal entry."""
 _WHOLE = 2048
 """Rows up to which a triangle is inverted as a whole, in the memory of a second one."""
 
+_PATIENCE = 1e9
+"""Multiplications of one call of BLAS, some hundredths of a second of one processor."""
+
+_LEAST_COLUMNS = 32
+
 _BLOCK = 256
 """Rows and columns of a block of the inverse of a larger one."""
 
@@ -94,6 +99,37 @@ class Factor:
         return dual
 
 
+def patient_step(work: float) -> int:
+    """Return how many times so many multiplications may be done before Ctrl-C is heard again."""
+    return max(1, int(_PATIENCE / work)) if work > 0 else 1
+
+
+def cholesky(matrix: Floats) -> int:
+    """Put the lower Cholesky factor in the place of a symmetric matrix in Fortran order.
+
+    What is above the diagonal stays. Returns 0, or the number of the first leading minor that is
+    not positive: the lower triangle is spoiled then. Beyond 2048 rows the columns are factored in
+    blocks, one after the other (the left-looking form of LAPACK's own), so that Ctrl-C is heard.
+    """
+    m = len(matrix)
+    if m <= _WHOLE:
+        _, info = linalg.lapack.dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
+        return int(info)
+    step = min(max(patient_step(m * m / 4), _LEAST_COLUMNS), _BLOCK)
+    for columns in _validation.blocks(m, step):
+        begin, end = columns.start, columns.stop
+        done = matrix[begin:, :begin] @ matrix[columns, :begin].T
+        top, below = matrix[columns, columns], matrix[end:, columns]
+        corner, info = linalg.lapack.dpotrf(top - done[: end - begin], lower=1, clean=1)
+        if info:
+            return int(begin + info)
+        np.copyto(top, corner, where=np.tri(end - begin, dtype=bool))
+        below -= done[end - begin :]
+        if end < m:
+            below[:] = linalg.blas.dtrsm(1.0, corner, below, side=1, lower=1, trans_a=1)
+    return 0
+
+
 def factorize(gram: Any, offset: float, softness: Floats, *, overwrite: bool = False) -> Factor:
     """Return the factor of ``gram + offset + diag(softness)``.
 
@@ -117,10 +153,10 @@ def factorize(gram: Any, offset: float, softness: Floats, *, overwrite: bool = F
     gram.flat[:: m + 1] += softness
     diagonal = gram.diagonal().copy()
     matrix = gram.T  # Fortran order, as LAPACK wants it; symmetric, so the same matrix
-    matrix, info = linalg.lapack.dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
+    info = cholesky(matrix)
     certain = info == 0 and _is_certain(matrix.diagonal(), diagonal)
     if certain or (info == 0 and softness.min() > 0):
-        _clear_above(matrix)
+        clear_above(matrix)
         return Factor(matrix, None, certain)
     # No softness, or too small to be seen. The half not yet overwritten restores the other.
     for rows in _validation.blocks(m):
@@ -133,7 +169,7 @@ def factorize(gram: Any, offset: float, softness: Floats, *, overwrite: bool = F
     matrix /= length
     matrix /= length[:, None]
     matrix, order, rank, _ = linalg.lapack.dpstrf(matrix, lower=1, overwrite_a=1)
-    _clear_above(matrix)
+    clear_above(matrix)
     if rank < m:
         matrix = np.asfortranarray(matrix[:rank, :rank])
     pivots = order[:rank].astype(np.intp) - 1
@@ -147,7 +183,7 @@ def _is_certain(pivots: Floats, diagonal: Floats) -> bool:
     return bool((pivots**2 > least * diagonal).all())
 
 
-def _clear_above(matrix: Floats) -> None:
+def clear_above(matrix: Floats) -> None:
     """Put zeros above the diagonal."""
     for rows in _validation.blocks(len(matrix)):
         matrix[rows, rows.stop :] = 0.0

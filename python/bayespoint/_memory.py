@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import psutil
@@ -25,11 +26,11 @@ def readable(n_bytes: float) -> str:
 def available() -> int:
     """Return the bytes this process may still take.
 
-    The smaller of what the machine has available and what the control groups (version 2 or 1)
-    this process runs in still allow.
+    The smallest of what the machine has available, what the control groups (version 2 or 1) this
+    process runs in still allow, and what limits of its own (``ulimit -v``) leave.
     """
     free = int(psutil.virtual_memory().available)
-    for room in (_cgroup_v2_room(), _cgroup_v1_room()):
+    for room in (_cgroup_v2_room(), _cgroup_v1_room(), limited()):
         if room is not None:
             free = min(free, room)
     return max(free, 0)
@@ -47,6 +48,29 @@ def require(n_bytes: float, what: str) -> None:
         raise MemoryError(
             f"{what} needs {readable(n_bytes)}, but only {readable(free)} of memory is available"
         )
+
+
+def limited() -> int | None:
+    """Return the bytes that limits of the address space and of data leave, if there are any.
+
+    On Linux alone: elsewhere they are not kept to, or the address space says nothing of memory.
+    """
+    if sys.platform != "linux":
+        return None
+    import resource
+
+    limits = {
+        used: resource.getrlimit(limit)[0]
+        for used, limit in (("vms", resource.RLIMIT_AS), ("data", resource.RLIMIT_DATA))
+    }
+    if all(limit == resource.RLIM_INFINITY for limit in limits.values()):
+        return None
+    info = psutil.Process().memory_info()
+    return min(
+        max(limit - int(getattr(info, used)), 0)
+        for used, limit in limits.items()
+        if limit != resource.RLIM_INFINITY
+    )
 
 
 def _cgroup_paths() -> dict[str, str]:

@@ -179,7 +179,7 @@ class Progress:
                     if percent is None
                     else "{desc}: {percentage:3.0f}%|{bar}| {elapsed}{postfix}"
                 )
-                bar = tqdm(
+                bar = _Bar(
                     desc=name,
                     total=None if percent is None else _PERCENT,
                     initial=1 if percent is None else percent,
@@ -213,6 +213,12 @@ def handed_on(outer: Any, inner: Any, X: Any, y: Any) -> Iterator[None]:
         yield
         task.call_on_fit_task_end(estimator=outer, X=X, y=y)
     root.call_on_fit_task_end(estimator=outer, X=X, y=y, reconstruction_attributes={})
+
+
+class _Bar(tqdm):  # type: ignore[misc]
+    """A bar without a thread that looks after bars: it would outlive them."""
+
+    monitor_interval = 0
 
 
 def _tell(line: str) -> None:

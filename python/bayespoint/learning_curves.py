@@ -44,6 +44,7 @@ with Gaussian tails, its error is below that of doubles."""
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 _REACH = 14.0
+_ROWS = 4096
 
 RULES = ("bayes", "gibbs", "max_margin", "adaline")
 
@@ -196,10 +197,14 @@ def max_margin_error(alpha: ArrayLike) -> Numbers:
         # The integrand is Gaussian in t with both factors together.
         top = np.minimum(k, _REACH)
         half = (top + _REACH) / 2
-        t = top[..., None] - half[..., None] * (1 - _NODES)
-        density = np.exp(-((t * sine[..., None]) ** 2) / 2) / np.sqrt(2 * np.pi)
-        values = (k[..., None] - t) ** 2 * density * special.ndtr(t * cosine[..., None])
-        left: Floats = 2 * alpha * sine * half * (values @ _WEIGHTS)
+
+        def mean(k: Floats, top: Floats, half: Floats, sine: Floats, cosine: Floats) -> Floats:
+            t = top - half * (1 - _NODES)
+            density = np.exp(-((t * sine) ** 2) / 2) / np.sqrt(2 * np.pi)
+            values = (k - t) ** 2 * density * special.ndtr(t * cosine)
+            return np.asarray(values @ _WEIGHTS)
+
+        left: Floats = 2 * alpha * sine * half * _by_blocks(mean, k, top, half, sine, cosine)
         return left - 1
 
     k = _root(slack, np.zeros_like(alpha), 2 + 2 / np.sqrt(alpha))
@@ -326,10 +331,25 @@ def _of_left_side(s: Floats) -> tuple[Floats, Floats]:
 
 def _integral(R: Floats) -> Floats:
     """Return the integral over Dx of exp(-R x^2 / 2) / H(sqrt(R) x)."""
-    R = np.asarray(R)[..., None]
-    exponent = -(1 + R) * _GRID**2 / 2 - special.log_ndtr(-np.sqrt(R) * _GRID)
-    integral: Floats = np.exp(exponent).sum(axis=-1) * _STEP / np.sqrt(2 * np.pi)
+
+    def sums(R: Floats) -> Floats:
+        exponent = -(1 + R) * _GRID**2 / 2 - special.log_ndtr(-np.sqrt(R) * _GRID)
+        return np.asarray(np.exp(exponent).sum(axis=-1))
+
+    integral: Floats = _by_blocks(sums, R) * _STEP / np.sqrt(2 * np.pi)
     return integral
+
+
+def _by_blocks(function: Callable[..., Floats], *columns: Floats) -> Floats:
+    """Return a function of the elements of arrays of one shape, which it gets as columns.
+
+    It makes hundreds of numbers of each, so it gets some thousands at a time.
+    """
+    flat = [np.asarray(column, dtype=np.float64).reshape(-1, 1) for column in columns]
+    values = np.empty(len(flat[0]))
+    for rows in _validation.blocks(len(values), _ROWS):
+        values[rows] = function(*(column[rows] for column in flat))
+    return values.reshape(np.shape(columns[0]))
 
 
 def _mean_slack(k: Floats) -> Floats:

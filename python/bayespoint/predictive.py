@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, special
 
 from bayespoint import _memory, _validation, kernels
-from bayespoint._factor import Factor, factorize
+from bayespoint._factor import Factor, cholesky, clear_above, factorize, patient_step
 from bayespoint.kernels._products import count
 from bayespoint.results import BilliardResult
 
@@ -177,9 +177,10 @@ def _stretched(p: Floats, factor: float) -> Floats:
 
 def _root(covariance: Floats) -> Floats:
     """Return R with R R^T the covariance, whose eigenvalues may be slightly negative."""
-    lower, info = linalg.lapack.dpotrf(covariance, lower=1, clean=1)
-    if info == 0:
-        return np.asarray(lower)
+    lower = np.array(covariance, order="F")
+    if cholesky(lower) == 0:
+        clear_above(lower)
+        return lower
     values, vectors = linalg.eigh(covariance)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
@@ -337,9 +338,12 @@ class Posterior:
                 means[problem, :, rows] = result.draws.reshape(total, -1) @ k_star.T
         covariance = between + self.offset
         covariance.flat[:: n + 1] += self.softness
-        covariance -= solved.T @ solved
+        for rows in _validation.blocks(n, patient_step(n * rank)):
+            covariance[rows] -= solved[:, rows].T @ solved
         means *= np.sqrt(rng.chisquare(rank, size=(len(self.results), total, 1)))
-        means += rng.standard_normal(means.shape) @ _root(covariance).T
+        root, normal = _root(covariance), rng.standard_normal(means.shape)
+        for rows in _validation.blocks(n, patient_step(normal.size)):
+            means[..., rows] += normal @ root[rows].T
         return means
 
     def closest_to_vote(self, X: Floats) -> Floats:

@@ -137,6 +137,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
     def __init__(
         self, gram: ArrayLike, y: ArrayLike, *, softness: ArrayLike = 0.0, offset: float = 0.0
     ) -> None:
+        _blas.settle()
         self.gram, exact = _validation.gram_of_its_kind(gram)
         self.y, self.classes = _validation.binary_labels(y, len(self.gram))
         self.softness = _validation.softness(softness, len(self.gram))

@@ -14,6 +14,7 @@ use crate::dynamics::Geodesic;
 use crate::error::Result;
 use crate::factor::{Draw, Factor, Isotropic};
 use crate::gram::{Gram, Precision};
+use crate::room;
 use crate::tally::Goal;
 use crate::trajectory::Trajectory;
 
@@ -108,6 +109,7 @@ impl Law {
         let along = scale * sums.iter().map(|sum| sum.1).sum::<f64>();
         let spread: Vec<f64> =
             (0..m).map(|i| scale * sums.iter().map(|sum| sum.0[i]).sum::<f64>()).collect();
+        room::check_vectors(m, m)?;
         let mut across = Vec::with_capacity(m * m);
         for i in 0..m {
             let row = gram.shifted_row(i);
@@ -160,6 +162,7 @@ impl Law {
         let m = self.height.len();
         let active: Vec<usize> = (0..m).filter(|&i| t * self.precision[i] > 0.0).collect();
         let root: Vec<f64> = active.iter().map(|&i| (t * self.precision[i]).sqrt()).collect();
+        room::check_vectors(active.len().div_ceil(2), active.len())?;
         let mut factor = Cholesky::new(self.arch);
         for (k, &i) in active.iter().enumerate() {
             if k % 16 == 0 {
@@ -178,6 +181,7 @@ impl Law {
     /// `L⁻¹ D K' e_i` for every plane i, with L the inner factor.
     fn columns(&self, inner: &Inner, crew: &Crew, control: &Control) -> Result<Vec<Vec<f64>>> {
         let m = self.height.len();
+        crew.check_room(1, m, m)?;
         crew.each(&mut vec![(); m], |i, ()| {
             control.check()?;
             let row = &self.across[i * m..(i + 1) * m];
@@ -197,6 +201,8 @@ impl Law {
     pub fn covariance(&self, inner: &Inner, crew: &Crew, control: &Control) -> Result<Vec<f64>> {
         let m = self.height.len();
         let columns = self.columns(inner, crew, control)?;
+        // The rows, and the same in one piece.
+        crew.check_room(2, m, m)?;
         let mut rows: Vec<Vec<f64>> = crew.each(&mut vec![(); m], |i, ()| {
             control.check()?;
             let along = self.height[i] / (1.0 - inner.t * self.pull);

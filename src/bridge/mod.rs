@@ -60,6 +60,8 @@ const PIECES: usize = 4;
 const PIECE_SAMPLES: usize = 8;
 /// Draws of the law at t = 1, in a piece, for every sample of a piece.
 const DRAWS: usize = 4;
+/// Of what was seen, with numbers beside numbers: as it is kept, and by ways as the ratio is made of it.
+const COPIES: usize = 8;
 
 /// A rung: a law between the fitted one and the prior, with the space in which its billiard is played.
 struct Rung<'a> {
@@ -89,6 +91,12 @@ struct Climber<'s> {
 }
 
 impl Climber<'_> {
+    /// How many numbers it keeps.
+    fn numbers(&self) -> usize {
+        let seen = self.seen.iter().flatten().map(|(_, piece)| piece.len());
+        seen.chain(self.draws.iter().map(Vec::len)).sum()
+    }
+
     /// Keeps what was seen on rung k on the present way.
     fn keep(&mut self, k: usize, pieces: Vec<Vec<f64>>) {
         let way = self.ways;
@@ -287,6 +295,7 @@ pub(crate) fn evidence(
         seed: settings.seed,
         ..Settings::default()
     };
+    gas::check_room(space, n, false, crew)?;
     let mut homes = gas::settled(space, &run, crew, control)?;
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let isotropic: Arc<dyn Isotropic> = Arc::clone(&factor) as _;
@@ -341,6 +350,10 @@ pub(crate) fn evidence(
     let cost = |samples: usize| 2.0 * spacings * (SETTLE_SAMPLES + PIECES * samples) as f64;
     let (mut samples, mut length) = (PIECE_SAMPLES, 0.0);
     loop {
+        let more = 2 * PIECES * samples * (rungs.len() + DRAWS);
+        let seen: usize = climbers.iter().map(Climber::numbers).sum();
+        crew.check_room(COPIES, n * more + seen, 1)?;
+        gas::check_room(space, n, false, crew)?;
         crew.each(&mut climbers, |_, climber| bridge.climb(climber, samples, control))
             .map_err(too_narrow)?;
         length += cost(samples);

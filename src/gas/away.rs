@@ -115,7 +115,7 @@ fn load<'s, D: Dynamics>(
         if terms.records {
             Recorder::load(terms.watched, gram, &draws, &functionals, path, loader)
         } else {
-            Ok(no_record(space))
+            no_record(space)
         }
     };
     let settings = Settings { mirror: terms.mirror, ..Settings::default() };
@@ -130,7 +130,7 @@ fn load<'s, D: Dynamics>(
 }
 
 /// A record in which no position comes due.
-fn no_record(space: &VersionSpace<'_>) -> Recorder {
+fn no_record(space: &VersionSpace<'_>) -> Result<Recorder> {
     Recorder::new(f64::INFINITY, &[], 0, space.gram())
 }
 
@@ -258,7 +258,7 @@ pub(super) fn attempts<'s>(
     let started = back.iter().map(|state| {
         let mut loader = Loader::begin(state)?;
         let trapped = if loader.flag()? {
-            let record = |_, _: &mut Loader<'_>| Ok(no_record(space));
+            let record = |_, _: &mut Loader<'_>| no_record(space);
             let under = (mirror, &Refresh::None);
             let trajectory = Trajectory::load(space, Geodesic, under, record, &mut loader)?;
             control.count_bounces(trajectory.tally().bounces);

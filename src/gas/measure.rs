@@ -14,6 +14,7 @@ use crate::factor::{Factor, Isotropic};
 use crate::outcome::StopReason;
 use crate::recorder::Recorder;
 use crate::refresh::Refresh;
+use crate::room;
 use crate::settings::Settings;
 use crate::state::{Loader, Saver, State, foreign};
 use crate::tally::{Goal, Until};
@@ -64,7 +65,7 @@ impl<'s> Course<'s> {
         runners: &mut [Runner<'s, D>],
         refresh: Refresh<'s>,
         settled: f64,
-    ) -> Self {
+    ) -> Result<Self> {
         let pieces = pieces(runners.len());
         let length = settings.first_length.or(settings.length).unwrap_or(f64::INFINITY);
         let grows = settings.tol.is_some() || settings.length.is_none();
@@ -79,12 +80,14 @@ impl<'s> Course<'s> {
         let spacing = unit * pieces as f64 / kept as f64;
         let gram = watched_space(runners).gram();
         for runner in runners.iter_mut() {
-            runner.reset(Some(Recorder::new(spacing, watched, kept, gram)));
+            runner.reset(Some(Recorder::new(spacing, watched, kept, gram)?));
             if let Some(densities) = &mut runner.densities {
                 densities.spacing = piece / LOOKS;
             }
         }
-        Self { unit, stage: next_stage(settings, 0), is_open: true, refresh, settled }
+        // Once more in one piece, for the outcome and for states of the run.
+        room::check_vectors(kept.saturating_mul(runners.len()), gram.len() + watched.len())?;
+        Ok(Self { unit, stage: next_stage(settings, 0), is_open: true, refresh, settled })
     }
 
     /// Runs the path to the end that the settings say. Returns why it ended, and what it takes to go on but for the draws.

@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::gram::Precision;
 use crate::outcome::{Outcome, StopReason};
 use crate::recorder::Recorder;
+use crate::room;
 use crate::settings::Settings;
 use crate::state::State;
 use crate::version_space::VersionSpace;
@@ -71,9 +72,9 @@ pub(super) fn merge<D: Dynamics>(
         *held = own.min(kept(runner).saturating_sub(n_draws) as u64);
     }
     let older: u64 = state.held.iter().sum();
-    state.draws.reserve_exact(usize::try_from(older).unwrap_or(0) * m);
-    let (mut draws, mut functionals) = (Vec::new(), Vec::new());
-    draws.reserve_exact(settings.n_trajectories * n_draws * m);
+    room::reserve(&mut state.draws, usize::try_from(older).unwrap_or(0) * m)?;
+    let mut draws = room::reserved(settings.n_trajectories * n_draws * m)?;
+    let mut functionals = Vec::new();
     for (runner, &held) in runners.iter_mut().zip(&state.held) {
         let Some(recorder) = runner.trajectory.recorder_mut() else { continue };
         let (first, values) = recorder.first(usize::try_from(held).unwrap_or(0), m);

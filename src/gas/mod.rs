@@ -33,6 +33,11 @@ pub(crate) use start::{settled, settled_around};
 
 /// Planes whose coordinates are kept with the draws, for the convergence diagnostics.
 const WATCHED: usize = 16;
+/// Vectors of a number for each example that a trajectory takes with its pieces of path, before they are in one center and
+/// written down, and with conditional means.
+const VECTORS: usize = 100;
+const SMOOTH_VECTORS: usize = 200;
+
 /// Samples version space with several trajectories.
 ///
 /// The same seed gives the same bits for every number of threads.
@@ -40,7 +45,8 @@ const WATCHED: usize = 16;
 /// # Errors
 ///
 /// [`Error::Invalid`] for settings out of range or a start that violates a hard wall, [`Error::Infeasible`] where version
-/// space seems empty, [`Error::Breakdown`] where the arithmetic fails, [`Error::Interrupted`].
+/// space seems empty, [`Error::Breakdown`] where the arithmetic fails, [`Error::Memory`] where there is no room,
+/// [`Error::Interrupted`].
 pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> Result<Outcome> {
     run_with(space, settings, None, control)
 }
@@ -144,6 +150,7 @@ fn play(
         };
     }
     let crew = Crew::new(settings.n_threads.min(settings.n_trajectories))?.with(elsewhere);
+    check_room(space, settings.n_trajectories, inverse.is_some(), &crew)?;
     let smoother =
         inverse.map(|inverse| Smoother::new(inverse, control)).transpose()?.map(Arc::new);
     let table = Table { space, settings, inverse, smoother, watched, crew: &crew, control };
@@ -208,7 +215,7 @@ impl<'s> Table<'s, '_> {
                 }
             }
             let watched = &self.watched;
-            (Course::begin(settings, watched, &mut runners, refresh, settled), runners)
+            (Course::begin(settings, watched, &mut runners, refresh, settled)?, runners)
         };
         let bare = matches!(course.refresh, Refresh::None) && settings.mirror.is_hard();
         let mut outcome = self.finish(course, &mut runners)?;
@@ -240,7 +247,7 @@ impl<'s> Table<'s, '_> {
         let mut runners: Vec<_> =
             runners.into_iter().map(|runner| runner.under(dynamics.clone())).collect();
         let settled = settled + path;
-        let course = Course::begin(settings, &self.watched, &mut runners, refresh, settled);
+        let course = Course::begin(settings, &self.watched, &mut runners, refresh, settled)?;
         self.finish(course, &mut runners)
     }
 
@@ -260,7 +267,7 @@ impl<'s> Table<'s, '_> {
         let goal = settling(settings);
         crew.each(&mut runners, |_, runner| runner.trajectory.run(goal, control))?;
         let settled = totals(&runners).0 / runners.len() as f64;
-        let course = Course::begin(settings, &self.watched, &mut runners, Refresh::None, settled);
+        let course = Course::begin(settings, &self.watched, &mut runners, Refresh::None, settled)?;
         self.finish(course, &mut runners)
     }
 
@@ -274,6 +281,19 @@ impl<'s> Table<'s, '_> {
         let ended = course.run(settings, &watched, crew, runners, control)?;
         merge(space, settings, watched, crew, runners, &course, ended, control)
     }
+}
+
+/// Makes sure that there is room for the trajectories and the pieces of their paths, if not for draws.
+pub(crate) fn check_room(
+    space: &VersionSpace<'_>,
+    n: usize,
+    smooths: bool,
+    crew: &Crew,
+) -> Result<()> {
+    let vectors = if smooths { SMOOTH_VECTORS } else { VECTORS };
+    // Lists of near walls have copies of their features.
+    let near = space.gram().features().map_or(0, |rows| rows.points().dimension());
+    crew.check_room(n, vectors + near, space.len())
 }
 
 /// The period of each trajectory that goes round a cycle, where a cycle is not all there is.

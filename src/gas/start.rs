@@ -15,6 +15,7 @@ use crate::light_trap::{self, Start, Trapped};
 use crate::max_margin;
 use crate::mirror::Mirror;
 use crate::refresh::Refresh;
+use crate::room;
 use crate::settings::Settings;
 use crate::tally::Goal;
 use crate::trajectory::Trajectory;
@@ -139,6 +140,7 @@ fn hard_point(space: &VersionSpace<'_>, mirror: Mirror, control: &Control) -> Re
     let hard: Vec<usize> =
         (0..space.len()).filter(|&i| mirror.of(space.labels()[i]) == 0.0).collect();
     let labels = hard.iter().map(|&i| space.labels()[i]).collect();
+    room::check_vectors(hard.len(), hard.len())?;
     let part = VersionSpace::new(gram.part(&hard), labels)?;
     let mut position = vec![0.0; space.len()];
     for (&i, c) in hard.iter().zip(max_margin::interior_point(&part, control)?) {

@@ -15,6 +15,7 @@ use super::{Precision, Product};
 use crate::control::Control;
 use crate::dot;
 use crate::error::{Error, Result};
+use crate::room;
 
 /// Rows that a sweep computes at a time.
 const SWEEP: usize = 4 * TOGETHER;
@@ -112,6 +113,8 @@ impl KernelRows {
             return Err(Error::invalid("inputs", got, "as many coordinates for each example"));
         }
         let d = inputs.len() / m;
+        // The inputs in panels, features and their sums; the rows of the cache, and those of a sweep.
+        room::check_vectors(2 * d + 8 + cached.min(m) + SWEEP.min(m), m)?;
         if let Some(at) = inputs.iter().position(|x| !x.is_finite()) {
             let got = format!("{} at example {}, coordinate {}", inputs[at], at / d, at % d);
             return Err(Error::invalid("inputs", got, "finite"));

@@ -8,6 +8,7 @@ use crate::control::Control;
 use crate::crew::Crew;
 use crate::dynamics::Geodesic;
 use crate::error::{Error, Result};
+use crate::gas;
 use crate::gram::Gram;
 use crate::layers::LayerRange;
 use crate::point_space;
@@ -144,6 +145,10 @@ pub fn onion(
         return point_space::onion(space, settings, range);
     }
     let crew = Crew::new(settings.n_threads.min(settings.n_trajectories))?;
+    // The pieces of the layers with their plane coordinates, those of two rounds, and their integrals; the centers.
+    let vectors = range.len() * (4 * MOST_BATCHES + 8);
+    gas::check_room(space, settings.n_trajectories, false, &crew)?;
+    crew.check_room(settings.n_trajectories, vectors, space.len())?;
     match settings.method {
         OnionMethod::Exact => exact::onion(space, settings, range, &crew, control),
         OnionMethod::Projected => projected::onion(space, settings, range, &crew, control),

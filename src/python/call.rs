@@ -11,6 +11,7 @@ use pyo3::types::PyDict;
 
 use crate::control::Control;
 use crate::error::Result;
+use crate::room;
 use crate::state::State;
 
 /// Between two looks for a signal; the callback is called half as often.
@@ -52,15 +53,20 @@ pub(super) fn interruptible<R: Send>(
         None => Control::new(),
     };
     let callback = callback.map(|callback| callback.clone().unbind());
+    room::check_threads(1)?;
     py.detach(move || {
         std::thread::scope(|scope| {
             let control = &control;
-            let worker = scope.spawn(move || {
-                let result = catch_unwind(AssertUnwindSafe(|| work(control)));
-                // The listener may have gone after a signal: nobody waits then.
-                let _ = done.send(News::Over);
-                result
-            });
+            let worker = std::thread::Builder::new()
+                .spawn_scoped(scope, move || {
+                    let result = catch_unwind(AssertUnwindSafe(|| work(control)));
+                    // The listener may have gone after a signal: nobody waits then.
+                    let _ = done.send(News::Over);
+                    result
+                })
+                .map_err(|error| {
+                    PyRuntimeError::new_err(format!("the engine can start no thread: {error}"))
+                })?;
             let mut raised = None;
             // When to ask for the next state, unless one was asked for.
             let later = || keeping.map(|keeping| Instant::now() + keeping.every);

@@ -1,7 +1,7 @@
 //! Errors of the engine as Python exceptions.
 
 use numpy::IntoPyArray;
-use pyo3::exceptions::{PyFloatingPointError, PyKeyboardInterrupt, PyValueError};
+use pyo3::exceptions::{PyFloatingPointError, PyKeyboardInterrupt, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::error::Error;
@@ -23,6 +23,7 @@ impl From<Error> for PyErr {
         match error {
             Error::Invalid { .. } => PyValueError::new_err(text),
             Error::Breakdown { .. } => PyFloatingPointError::new_err(text),
+            Error::Memory { .. } => PyMemoryError::new_err(text),
             // Only a signal or a callback raises the flag, and both bring their own exception.
             Error::Interrupted => PyKeyboardInterrupt::new_err(text),
             Error::Infeasible { violations, margin_bound, certificate, .. } => {

@@ -9,11 +9,16 @@ use pyo3::prelude::*;
 use crate::control::Control;
 use crate::error::Result;
 use crate::gas::Elsewhere;
+use crate::room;
 use crate::version_space::VersionSpace;
 
 use super::arrays::vector;
 use super::rows::Rows;
 use super::{away, call};
+
+/// Vectors of a number for each example that a call takes before it asks for more: the problem, and a ball on its way into
+/// version space.
+const VECTORS: usize = 64;
 
 /// The arrays that every function of the door takes.
 pub struct Space<'py> {
@@ -70,8 +75,10 @@ impl Space<'_> {
         &self,
         work: impl FnOnce(&VersionSpace<'_>, &Control) -> Result<R> + Send,
     ) -> PyResult<impl FnOnce(&Control) -> Result<R> + Send> {
-        let labels = vector("labels", &self.labels)?.to_vec();
-        let softness = vector("softness", &self.softness)?.to_vec();
+        let (labels, softness) =
+            (vector("labels", &self.labels)?, vector("softness", &self.softness)?);
+        room::check_vectors(VECTORS, labels.len())?;
+        let (labels, softness) = (labels.to_vec(), softness.to_vec());
         let offset = self.offset;
         let rows = self.gram.borrow()?;
         Ok(move |control: &Control| {

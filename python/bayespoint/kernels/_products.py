@@ -11,6 +11,10 @@ from scipy import sparse
 from bayespoint import _validation
 from bayespoint.kernels._protocol import ROWS, Floats
 
+_ENTRIES = 2**22
+_WORK = 10**9
+"""Entries and multiplications of a product that is made in one call, some hundredths of a second."""
+
 _PAIRS = 4096
 """Pairs of rows that are subtracted at a time."""
 
@@ -35,12 +39,32 @@ def inner(X: Any, Y: Any | None) -> Floats:
     other = X if Y is None else Y
     if not (sparse.issparse(X) and sparse.issparse(other)):
         with np.errstate(over="ignore", invalid="ignore"):
-            # Of one sparse side SciPy makes a dense product.
-            return np.asarray(X @ other.T)
+            if sparse.issparse(X) or sparse.issparse(other):
+                # Of one sparse side SciPy makes a dense product.
+                return np.asarray(X @ other.T)
+            return _dense(X, None if Y is None else other)
     X, turned = X.tocsr(), other.T.tocsr()
     gram = np.empty((X.shape[0], other.shape[0]))
     for rows in _validation.blocks(len(gram), ROWS):
         gram[rows] = (X[rows] @ turned).toarray()
+    return gram
+
+
+def _dense(X: Floats, Y: Floats | None) -> Floats:
+    """Return ``X @ Y.T``; a large product block by block, between which Ctrl-C is heard."""
+    other = X if Y is None else Y
+    step = max(1, min(_ENTRIES // max(1, len(other)), _WORK // max(1, other.size)))
+    if len(X) <= max(step, ROWS):
+        return np.asarray(X @ other.T)
+    gram = np.empty((len(X), len(other)))
+    for rows in _validation.blocks(len(X), step):
+        if Y is not None:
+            gram[rows] = X[rows] @ other.T
+            continue
+        before = slice(0, rows.start)
+        gram[rows, before] = X[rows] @ X[before].T
+        gram[before, rows] = gram[rows, before].T
+        gram[rows, rows] = X[rows] @ X[rows].T
     return gram
 
 

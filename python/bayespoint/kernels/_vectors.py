@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 _CACHED = 2**15
 """Kernel values of a block that stays in the cache from one operation to the next."""
 
+_PAIRS = 2**21
+"""Distances that are computed in one call."""
+
 _LONG = 1e5
 """Half the squared lengths of two sparse rows, in units of the length scale, beyond which a
 Gaussian kernel of close rows would have fewer than ten digits."""
@@ -321,7 +324,11 @@ class _Distances(_Stationary):
         units = self._units(X)
         left = X / units
         right = left if Y is None else Y / units
-        return np.asarray(distance.cdist(left, right, self._metric))
+        values = np.empty((len(left), len(right)))
+        # In one call Ctrl-C would not be heard.
+        for rows in _validation.blocks(len(left), max(1, _PAIRS // max(1, len(right)))):
+            distance.cdist(left[rows], right, self._metric, out=values[rows])
+        return values
 
     def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
