@@ -354,7 +354,8 @@ fn density(z: f64, transparency: f64) -> f64 {
     if below.is_finite() {
         (1.0 - transparency) * hazard / below
     } else {
-        (1.0 - transparency) / transparency * normal(z)
+        // Φ(z) and κ may both be as small as numbers get.
+        (1.0 - transparency) * normal(z) / (normal(z) / hazard + transparency)
     }
 }
 
@@ -450,6 +451,12 @@ mod tests {
             }
         }
         assert_relative_eq!(density(-60.0, 0.5), normal(60.0), max_relative = 1e-8);
+        // Where one over either is infinite.
+        for k in [5e-324, 4e-312, 1e-300] {
+            for z in [-37.0, -37.6, -38.0, -60.0] {
+                assert!((0.0..=-z + 1.0).contains(&density(z, k)), "{z} {k}");
+            }
+        }
     }
 
     #[test]

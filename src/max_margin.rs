@@ -242,5 +242,12 @@ pub(crate) fn interior_point(space: &VersionSpace<'_>, control: &Control) -> Res
     if space.contains(&dual)? {
         return Ok(dual);
     }
-    Ok(unit(&search(space, &settings, 0.0, control)?.0))
+    let set = search(space, &settings, 0.0, control)?.0;
+    let dual = unit(&set);
+    if space.contains(&dual)? {
+        return Ok(dual);
+    }
+    // The running margins were positive, those computed anew are not: it is a matter of rounding.
+    let violations = space.margins(&dual)?.iter().filter(|margin| !(**margin > 0.0)).count();
+    Err(infeasible(&set, space, None, violations, control)?)
 }

@@ -137,7 +137,11 @@ pub fn perceptron_point(
             }
             let scale = dot::dot(gram.arch(), &learner.dual, &learner.f).sqrt().recip();
             learner.dual.iter_mut().for_each(|c| *c *= scale);
-            return Ok(learner.dual);
+            // Where coefficients are large and margins small, the rounding of the last step may lead out again.
+            if space.contains(&learner.dual)? {
+                return Ok(learner.dual);
+            }
+            break;
         }
         if updates == max_updates {
             break;

@@ -93,6 +93,18 @@ impl Recorder {
         Ok(Self { next, draws, functionals, ..Self::new(spacing, watched, 0, gram)? })
     }
 
+    /// # Errors
+    ///
+    /// [`crate::Error::Invalid`] where many more positions come due on a path as long as a `stage` than a run that keeps
+    /// `draws` records: they would take any memory.
+    pub(crate) fn check_spacing(&self, stage: f64, draws: usize) -> Result<()> {
+        // Twice the draws asked for come due where the path grows; twice that again before they are thinned.
+        if stage <= self.spacing * 8.0 * draws as f64 {
+            return Ok(());
+        }
+        Err(foreign(format!("one with draws every {} radians of {stage}", self.spacing)))
+    }
+
     /// Puts what an earlier record holds before what this one does.
     pub(crate) fn follow(&mut self, earlier: &mut Self) {
         for (own, before) in [

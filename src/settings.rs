@@ -7,6 +7,10 @@ use crate::mirror::Mirror;
 /// Shortest path whose integral, a difference of sines, keeps ten digits.
 pub(crate) const SHORTEST_LENGTH: f64 = 1e-6;
 
+/// Most refreshes per radian that may be asked for: more than bounces in the narrowest version space there is, and with more
+/// of them a ball gets nowhere.
+const HIGHEST_RATE: f64 = 1e9;
+
 /// Which refresh to use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RefreshChoice {
@@ -107,6 +111,9 @@ impl Settings {
         }
         if let RefreshChoice::Pair(rate) | RefreshChoice::Full(rate) = self.refresh {
             positive("refresh_rate", rate)?;
+            if let Some(rate) = rate.filter(|x| *x > HIGHEST_RATE) {
+                return Err(Error::invalid("refresh_rate", rate, "at most 1e9 per radian"));
+            }
         }
         if let Some(settle) = self.settle.filter(|x| !(*x >= 0.0 && x.is_finite())) {
             return Err(Error::invalid("settle", settle, ">= 0 and finite"));

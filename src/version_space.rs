@@ -132,6 +132,35 @@ impl<'a> VersionSpace<'a> {
         self.roles.get(i).copied().unwrap_or(Role::Alone)
     }
 
+    /// # Errors
+    ///
+    /// [`Error::Infeasible`], with its proof, where planes that coincide ask for different sides of hard walls: what is
+    /// between them, if anything, is narrower than rounding.
+    pub(crate) fn check_conflicts(&self, mirror: Mirror) -> Result<()> {
+        let is_closed = |side: [u32; 2]| mirror.log_weight(side) == f64::NEG_INFINITY;
+        let conflict = self.roles.iter().enumerate().find_map(|(i, role)| match *role {
+            Role::Decides { above, below } if is_closed(above) && is_closed(below) => Some(i),
+            _ => None,
+        });
+        let Some(i) = conflict else { return Ok(()) };
+        let gram = &self.gram;
+        let is_hard = |i: usize| mirror.of(self.labels[i]) == 0.0;
+        let asks_above = |j: usize| (gram.entry(i, j) > 0.0) == (self.labels[j] > 0);
+        let among: Vec<usize> = (i..self.len())
+            .filter(|&j| is_hard(j) && (j == i || is_parallel(gram, i, j, gram.entry(i, j))))
+            .collect();
+        let of_side = |above| among.iter().copied().find(|&j| asks_above(j) == above);
+        let (Some(one), Some(other)) = (of_side(true), of_side(false)) else { return Ok(()) };
+        // The unit normals nearly cancel.
+        let [a, b] = [one, other].map(|j| gram.diagonal(j).sqrt().recip());
+        let mut certificate = vec![0.0; self.len()];
+        (certificate[one], certificate[other]) = (a / (a + b), b / (a + b));
+        let cosine = self.sign(one) * self.sign(other) * gram.entry(one, other) * a * b;
+        let longest = (0..self.len()).map(|j| gram.diagonal(j)).fold(0.0, f64::max).sqrt();
+        let margin_bound = (2.0 * (1.0 + cosine)).max(0.0).sqrt() / (a + b) / longest;
+        Err(Error::Infeasible { examples: self.len(), violations: 1, margin_bound, certificate })
+    }
+
     /// Planes of labels -1 and +1 that are violated at plane coordinates `f`. Planes that coincide are on the same side,
     /// that of the one that decides.
     pub(crate) fn layer(&self, f: &[f64]) -> [u32; 2] {
@@ -223,16 +252,18 @@ impl<'a> VersionSpace<'a> {
     }
 }
 
+/// Whether planes with this inner product coincide, up to rounding.
+fn is_parallel(gram: &Gram<'_>, i: usize, j: usize, inner: f64) -> bool {
+    let product = gram.diagonal(i) * gram.diagonal(j);
+    inner * inner >= product * (1.0 - 8.0 * f64::EPSILON)
+}
+
 /// The roles of all planes, or none where no planes coincide.
 fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
     let m = labels.len();
     let mut roles = vec![Role::Alone; m];
     // Softness gives a feature vector a coordinate of its own: it coincides with none.
     let candidates: Vec<usize> = (0..m).filter(|&i| gram.softness()[i] == 0.0).collect();
-    let parallel = |i: usize, j: usize, inner: f64| {
-        let product = gram.diagonal(i) * gram.diagonal(j);
-        inner * inner >= product * (1.0 - 8.0 * f64::EPSILON)
-    };
     let neighbors = Neighbors::new(gram, &candidates);
     for (k, &i) in candidates.iter().enumerate() {
         if roles[i] != Role::Alone {
@@ -241,7 +272,7 @@ fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
         let (mut above, mut below) = ([0; 2], [0; 2]);
         let mut group = Vec::new();
         neighbors.each(gram, &candidates[k..], |j, inner| {
-            if parallel(i, j, inner) {
+            if is_parallel(gram, i, j, inner) {
                 group.push(j);
                 let satisfied_above = (inner > 0.0) == (labels[j] > 0);
                 let side = if satisfied_above { &mut above } else { &mut below };

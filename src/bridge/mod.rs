@@ -372,8 +372,12 @@ pub(crate) fn evidence(
         let rest = settings.max_length - length;
         let next = (samples.div_ceil(2)..=samples * 3 / 2).rev().find(|&next| cost(next) <= rest);
         let Some(next) = next.filter(|_| !converged) else {
+            let value = inside + scale - ratio;
+            if value.is_nan() || value == f64::INFINITY {
+                return Err(too_narrow(Error::Breakdown { what: "ln of a share", value }));
+            }
             return Ok(EvidenceOutcome {
-                values: vec![inside + scale - ratio],
+                values: vec![value],
                 errors: vec![error],
                 lags: vec![lag],
                 mean_violations: Vec::new(),

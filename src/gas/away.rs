@@ -112,7 +112,7 @@ fn load<'s, D: Dynamics>(
         functionals = loader.finite(kept * terms.watched.len())?;
     }
     let record = |path: f64, loader: &mut Loader<'_>| {
-        if terms.records {
+        if terms.draws > 0 {
             Recorder::load(terms.watched, gram, &draws, &functionals, path, loader)
         } else {
             no_record(space)
@@ -123,7 +123,7 @@ fn load<'s, D: Dynamics>(
         Runner::load(space, &settings, dynamics, (&refresh, smoother), record, &mut loader)?;
     runner.unpack(before.unwrap_or(0), &mut loader)?;
     loader.end()?;
-    if !terms.records {
+    if terms.draws == 0 {
         runner.trajectory = runner.trajectory.without_record();
     }
     Ok(runner)
@@ -138,8 +138,8 @@ fn no_record(space: &VersionSpace<'_>) -> Result<Recorder> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms<'a> {
     pub mirror: Mirror,
-    /// Whether there is a record.
-    pub records: bool,
+    /// Draws to keep of each; 0 where there is no record.
+    pub draws: usize,
     /// The planes that it watches.
     pub watched: &'a [usize],
 }
@@ -205,7 +205,7 @@ pub(crate) fn take<D: Dynamics>(
         }
     }
     save_mirror(terms.mirror, &mut order);
-    order.flag(terms.records);
+    order.count(terms.draws);
     order.count(terms.watched.len());
     terms.watched.iter().for_each(|&plane| order.count(plane));
     // That of all: it is chosen for all of them.
@@ -220,7 +220,7 @@ pub(crate) fn take<D: Dynamics>(
         return Err(foreign(format!("{} of {}", back.len(), runners.len())));
     }
     let runs = matches!(step, Step::Run(_));
-    let terms = Terms { records: terms.records && !runs, ..*terms };
+    let terms = Terms { draws: if runs { 0 } else { terms.draws }, ..*terms };
     for (runner, state) in runners.iter_mut().zip(&back) {
         let before = if runs { 0 } else { runner.trajectory.tally().bounces };
         runner.join(state, &terms)?;
@@ -306,7 +306,7 @@ pub fn take_step<'s>(
         },
         other => return Err(foreign(format!("an order of kind {other}"))),
     };
-    let (mirror, records) = (load_mirror(&mut loader)?, loader.flag()?);
+    let (mirror, draws) = (load_mirror(&mut loader)?, loader.count(usize::MAX >> 1)?);
     let n = loader.count(space.len())?;
     let watched = (0..n).map(|_| loader.index(space.len())).collect::<Result<Vec<_>>>()?;
     let (kind, rate) = (loader.word()?, loader.number()?);
@@ -318,8 +318,11 @@ pub fn take_step<'s>(
     })?;
     let smoother = load_smoother(inverse, &mut loader)?.map(Arc::new);
     loader.end()?;
-    let terms = Terms { mirror, records, watched: &watched };
+    let terms = Terms { mirror, draws, watched: &watched };
     let mut runner = load(space, (Geodesic, refresh), smoother.as_ref(), &terms, state, None)?;
+    if let (Step::Extend { stage, unit, .. }, Some(record)) = (step, runner.trajectory.recorder()) {
+        record.check_spacing(unit * stage as f64, draws)?;
+    }
     runner.take(step, control)?;
     Ok(runner.parcel(true))
 }

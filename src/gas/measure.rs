@@ -143,7 +143,7 @@ impl<'s> Course<'s> {
         limit: Goal,
         control: &Control,
     ) -> Result<()> {
-        let terms = Terms { mirror: settings.mirror, records: true, watched };
+        let terms = Terms { mirror: settings.mirror, draws: settings.n_draws, watched };
         loop {
             let step = Step::Extend {
                 stage: self.stage,
@@ -305,8 +305,11 @@ impl<'s, 'a> Restored<'s, 'a> {
                 (&draws[from * m..(from + n) * m], &functionals[from * q..(from + n) * q]);
             from += n;
             let gram = space.gram();
+            let stage = self.course.unit * pieces(t) as f64;
             let recorder = |path: f64, loader: &mut Loader<'_>| {
-                Recorder::load(watched, gram, own, values, path, loader)
+                let record = Recorder::load(watched, gram, own, values, path, loader)?;
+                record.check_spacing(stage, settings.n_draws)?;
+                Ok(record)
             };
             let sources = (&self.course.refresh, smoother);
             let loader = &mut self.loader;

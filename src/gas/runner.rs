@@ -1,5 +1,6 @@
 //! A trajectory with the pieces of its path.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::center::{self, Batch};
@@ -90,6 +91,11 @@ impl<'s, D: Dynamics> Runner<'s, D> {
         while !self.has(stage) {
             let piece = self.batches.len() - self.lap.first + 1;
             let end = self.lap.origin + unit * piece as f64;
+            // A piece without a length would be flown again and again.
+            if end.partial_cmp(&self.lap.from) != Some(Ordering::Greater) {
+                let got = format!("one with a piece of path from {} to {end}", self.lap.from);
+                return Err(foreign(got));
+            }
             // Flights between two looks may be too few for a trajectory to pause by itself.
             if self.fly_piece(end, limit, control)? == Ended::Paused || control.is_to_pause() {
                 break;

@@ -10,7 +10,7 @@ use crate::conditional::{Inverse, Smoother};
 use crate::control::Control;
 use crate::crew::Crew;
 use crate::dynamics::{Geodesic, Radius, Scattered};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::light_trap::{self, Start, Trapped};
 use crate::max_margin;
 use crate::mirror::Mirror;
@@ -53,6 +53,7 @@ pub(super) fn start<'s>(
     crew: &Crew,
     control: &Control,
 ) -> Result<Vec<Runner<'s>>> {
+    space.check_conflicts(settings.mirror)?;
     let middle = match smoother {
         Some(smoother) if settings.start.is_none() => {
             Some((smoother, smoother.middle(space, settings.mirror, control)?))
@@ -142,11 +143,21 @@ fn hard_point(space: &VersionSpace<'_>, mirror: Mirror, control: &Control) -> Re
     let labels = hard.iter().map(|&i| space.labels()[i]).collect();
     room::check_vectors(hard.len(), hard.len())?;
     let part = VersionSpace::new(gram.part(&hard), labels)?;
-    let mut position = vec![0.0; space.len()];
-    for (&i, c) in hard.iter().zip(max_margin::interior_point(&part, control)?) {
-        position[i] = c;
+    let scattered = |values: Vec<f64>| {
+        let mut all = vec![0.0; space.len()];
+        for (&i, value) in hard.iter().zip(values) {
+            all[i] = value;
+        }
+        all
+    };
+    match max_margin::interior_point(&part, control) {
+        Ok(position) => Ok(scattered(position)),
+        Err(Error::Infeasible { examples, violations, margin_bound, certificate }) => {
+            let certificate = scattered(certificate);
+            Err(Error::Infeasible { examples, violations, margin_bound, certificate })
+        }
+        Err(error) => Err(error),
     }
-    Ok(position)
 }
 
 /// Trajectories that have forgotten where they started, with the refresh chosen.
@@ -187,7 +198,7 @@ pub(super) fn settle<'s>(
 ) -> Result<(Refresh<'s>, f64)> {
     let mut settled = 0.0;
     let mut spend = |runners: &mut [Runner<'s>], goal: Goal| -> Result<f64> {
-        let terms = Terms { mirror: settings.mirror, records: false, watched: &[] };
+        let terms = Terms { mirror: settings.mirror, draws: 0, watched: &[] };
         away::take(crew, runners, Step::Run(goal), &terms, control)?;
         let (path, arrivals) = totals(runners);
         settled += path / runners.len() as f64;

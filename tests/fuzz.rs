@@ -1,0 +1,125 @@
+//! Random bytes and changed ones of a corpus on the engine: a typed error or a right answer, and soon.
+//!
+//! `BAYESPOINT_FUZZ=1000000` sets the number of executions of each target; `make fuzz` runs them, and `fuzz/` has the same
+//! targets for the coverage-guided fuzzer. What either finds goes into `tests/hostile/corpus`, which is played here first.
+
+mod common;
+mod hostile;
+
+use std::path::Path;
+use std::time::Instant;
+
+use common::{rng, size};
+use rand::rngs::ChaCha8Rng;
+use rand::{Rng, RngExt};
+
+/// Longest input.
+const LONGEST: usize = 256;
+
+fn executions(short: u64) -> u64 {
+    let long = size(short, 20 * short);
+    std::env::var("BAYESPOINT_FUZZ")
+        .map_or(long, |text| text.parse().expect("BAYESPOINT_FUZZ must be a whole number"))
+}
+
+/// Inputs that were found worth keeping.
+fn corpus(name: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile/corpus").join(name);
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .expect("a corpus")
+        .map(|entry| {
+            let entry = entry.expect("a file");
+            let name = entry.file_name().to_string_lossy().into_owned();
+            (name, std::fs::read(entry.path()).expect("bytes"))
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+/// New bytes, or some of the corpus with a few changes.
+fn input(seeds: &[(String, Vec<u8>)], rng: &mut ChaCha8Rng) -> Vec<u8> {
+    if seeds.is_empty() || rng.random_range(0..2) == 0 {
+        let mut bytes = vec![0; rng.random_range(1..=LONGEST)];
+        rng.fill_bytes(&mut bytes);
+        return bytes;
+    }
+    let mut bytes = seeds[rng.random_range(0..seeds.len())].1.clone();
+    for _ in 0..rng.random_range(1..6) {
+        if bytes.is_empty() {
+            break;
+        }
+        let at = rng.random_range(0..bytes.len());
+        match rng.random_range(0..5) {
+            0 => bytes[at] ^= 1 << rng.random_range(0..8),
+            1 => bytes[at] = rng.random(),
+            2 if bytes.len() < LONGEST => bytes.insert(at, rng.random()),
+            3 => drop(bytes.remove(at)),
+            _ => bytes[at] = bytes[at].wrapping_add(1),
+        }
+    }
+    bytes
+}
+
+/// Failures after which it is enough.
+const ENOUGH: usize = 20;
+
+/// Plays the corpus, then so many inputs, and fails with all inputs that failed.
+fn drive(name: &str, index: u64, short: u64, target: fn(&[u8])) {
+    let seeds = corpus(name);
+    let mut failed = Vec::new();
+    let mut slowest = 0.0_f64;
+    let mut play = |what: String, bytes: &[u8]| {
+        let start = Instant::now();
+        if std::panic::catch_unwind(|| target(bytes)).is_err() {
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            eprintln!("{name}, {what}: {hex}");
+            failed.push(what);
+        }
+        slowest = slowest.max(start.elapsed().as_secs_f64());
+        failed.len() < ENOUGH
+    };
+    for (file, bytes) in &seeds {
+        play(file.clone(), bytes);
+    }
+    let mut rng = rng(index);
+    let (n, began) = (executions(short), Instant::now());
+    for k in 0..n {
+        if !play(format!("execution {k}"), &input(&seeds, &mut rng)) {
+            break;
+        }
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    eprintln!(
+        "{name}: {n} executions and {} of the corpus in {seconds:.1} s, {:.0} a second, the slowest {slowest:.2} s",
+        seeds.len(),
+        n as f64 / seconds
+    );
+    assert!(failed.is_empty(), "{name}: failures at {failed:?}");
+}
+
+#[test]
+fn engine_on_any_bytes() {
+    drive("engine", 901, 20_000, hostile::engine::engine);
+}
+
+#[test]
+fn states_that_were_tampered_with() {
+    drive("states", 902, 20_000, hostile::states::states);
+}
+
+/// Tells of one input, for whoever looks into it: `BAYESPOINT_FUZZ_HEX=engine:03a1... BAYESPOINT_FUZZ_TELL=1`.
+#[test]
+#[ignore = "to look into one input"]
+fn one_input() {
+    let text = std::env::var("BAYESPOINT_FUZZ_HEX").expect("a target, a colon and bytes");
+    let (name, hex) = text.split_once(':').expect("a colon");
+    let bytes: Vec<u8> = (0..hex.len() / 2)
+        .map(|k| u8::from_str_radix(&hex[2 * k..2 * k + 2], 16).expect("hexadecimal digits"))
+        .collect();
+    match name {
+        "engine" => hostile::engine::engine(&bytes),
+        "states" => hostile::states::states(&bytes),
+        _ => panic!("no target {name}"),
+    }
+}

@@ -1,0 +1,332 @@
+//! The engine's functions on hostile problems.
+
+use std::sync::Arc;
+
+use bayespoint::dynamics::{Motion, Points, Radius};
+use bayespoint::{
+    CorrelationSettings, Error, EvidenceSettings, Gram, MarginSettings, Method, Mirror,
+    OnionMethod, OnionSettings, Outcome, RefreshChoice, Settings, VersionSpace, correlation,
+    evidence, feasible_point, max_margin, one_way, onion, perceptron, perceptron_point, run,
+};
+
+use super::{Bytes, Problem, impatient, kernel_rows, tell, watched};
+
+/// How far beyond a wall rounding may put what was computed, relative to the length of the feature vector.
+const ROUNDING: f64 = 1e-6;
+
+/// One execution: a problem out of the bytes, and one of the engine's functions on it.
+///
+/// # Panics
+///
+/// Where an answer is wrong, an error is not one of those documented, or the work takes too long.
+pub fn engine(data: &[u8]) {
+    let mut bytes = Bytes::new(data);
+    let choice = bytes.byte();
+    if bytes.rarely(8) {
+        let problem = kernel_rows(&mut bytes).and_then(|rows| {
+            let m = rows.len();
+            let softness = (0..m).map(|_| bytes.mostly(0.0)).collect();
+            let gram = Gram::computed(Arc::new(rows), bytes.mostly(0.0), softness)?;
+            let labels = (0..m).map(|_| if bytes.byte() % 2 == 0 { 1 } else { -1 }).collect();
+            VersionSpace::new(gram, labels)
+        });
+        match problem {
+            Ok(space) => play(&space, choice, true, &mut bytes),
+            Err(error) => documented(&error, None),
+        }
+        return;
+    }
+    let problem = Problem::from_bytes(&mut bytes);
+    tell(&problem);
+    let done = problem.with(|space| play(space, choice, problem.is_kernel, &mut bytes));
+    if let Err(error) = done {
+        documented(&error, None);
+    }
+}
+
+/// Errors are of a type that says what is wrong, and what they say of numbers is true.
+fn documented(error: &Error, space: Option<&VersionSpace<'_>>) {
+    match error {
+        Error::Invalid { name, got, wanted } => {
+            assert!(!name.is_empty() && !got.is_empty() && !wanted.is_empty(), "{error:?}");
+        }
+        Error::Breakdown { what, .. } => assert!(!what.is_empty()),
+        Error::Infeasible { examples, violations, margin_bound, certificate } => {
+            assert!(violations <= examples, "{error:?}");
+            let Some(space) = space else { return };
+            assert_eq!(certificate.len(), space.len());
+            assert!(certificate.iter().all(|a| *a >= 0.0), "{error:?}");
+            let total: f64 = certificate.iter().sum();
+            assert!((total - 1.0).abs() < 1e-6, "weights of sum {total}: {error:?}");
+            let dual: Vec<f64> =
+                certificate.iter().zip(space.labels()).map(|(a, y)| a * f64::from(*y)).collect();
+            let (square, rounding) = square(space, &dual);
+            let gram = space.gram();
+            let longest = (0..gram.len()).map(|i| gram.diagonal(i)).fold(0.0, f64::max).sqrt();
+            let bound = square.max(0.0).sqrt() / longest;
+            let slack = 1e-7 + (rounding.sqrt() / longest).max(1e-6 * margin_bound.abs());
+            assert!(bound <= margin_bound + slack, "{bound} and {error}");
+        }
+        Error::Interrupted => panic!("it takes too long"),
+    }
+}
+
+/// |w|² of dual coefficients, and what rounding may make of it.
+fn square(space: &VersionSpace<'_>, dual: &[f64]) -> (f64, f64) {
+    let (mut sum, mut size) = (0.0, 0.0);
+    for (i, a) in dual.iter().enumerate() {
+        for (j, b) in dual.iter().enumerate() {
+            let term = a * space.gram().entry(i, j) * b;
+            sum += term;
+            size += term.abs();
+        }
+    }
+    (sum, 1e-13 * size)
+}
+
+/// How far a unit vector is outside of version space beyond what rounding does: the worst plane and its margin.
+fn outside(space: &VersionSpace<'_>, dual: &[f64]) -> Option<(usize, f64)> {
+    let gram = space.gram();
+    let margins = space.margins(dual).expect("as many coefficients as examples");
+    let relative = (0..space.len()).filter_map(|i| {
+        let size: f64 = dual.iter().enumerate().map(|(j, c)| (c * gram.entry(i, j)).abs()).sum();
+        let length = gram.diagonal(i).sqrt();
+        let is_inside = margins[i] >= -(ROUNDING * length + 1e-13 * size);
+        (!is_inside).then_some((i, margins[i] / length))
+    });
+    relative.min_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn inside(space: &VersionSpace<'_>, dual: &[f64]) -> bool {
+    outside(space, dual).is_none()
+}
+
+fn is_unit(space: &VersionSpace<'_>, dual: &[f64]) -> bool {
+    let (square, rounding) = square(space, dual);
+    (square - 1.0).abs() <= ROUNDING + rounding
+}
+
+fn finite(x: &[f64]) -> bool {
+    x.iter().all(|x| x.is_finite())
+}
+
+fn play(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes<'_>) {
+    let control = watched();
+    let seed = u64::from(bytes.byte());
+    // What is no kernel matrix has no right answer: it must end, and not in a panic.
+    let of = |error: &Error| documented(error, is_kernel.then_some(space));
+    match choice {
+        0..=159 => {
+            let settings = settings(space, bytes);
+            tell(&settings);
+            match run(space, &settings, &control) {
+                Ok(outcome) if is_kernel => check_run(space, &settings, &outcome),
+                Ok(_) => {}
+                Err(error) => of(&error),
+            }
+        }
+        160..=179 => {
+            let settings = MarginSettings {
+                cost: if bytes.rarely(2) { bytes.wild() } else { f64::INFINITY },
+                free_bias: bytes.rarely(4),
+                tol: bytes.mostly(1e-8),
+                max_iter: if bytes.rarely(8) { bytes.below(20) } else { 10_000 },
+            };
+            tell(&settings);
+            match max_margin(space, &settings, &control) {
+                Ok(found) if is_kernel => {
+                    assert!(finite(&found.dual) && found.norm.is_finite(), "{found:?}");
+                    let most = settings.cost * (1.0 + 1e-9);
+                    assert!(found.multipliers.iter().all(|a| (0.0..=most).contains(a)));
+                    if settings.cost.is_infinite() && !settings.free_bias {
+                        assert!(inside(space, &found.dual), "{found:?}");
+                        assert!(found.margin <= found.bound * (1.0 + 1e-6), "{found:?}");
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => of(&error),
+            }
+        }
+        180..=199 => {
+            let n = 1 + bytes.below(2 * space.len());
+            // Now and then one names an example that is not there.
+            let most = space.len() + usize::from(bytes.rarely(16));
+            let order: Vec<usize> = (0..n).map(|_| bytes.below(most)).collect();
+            match perceptron(space, &order, bytes.mostly(1.0), bytes.below(30), &control) {
+                Ok(found) if is_kernel && found.converged => {
+                    assert!(space.contains(&found.dual).expect("as many"), "{found:?}");
+                }
+                Ok(found) => assert!(!is_kernel || finite(&found.dual), "{found:?}"),
+                Err(error) => of(&error),
+            }
+        }
+        200..=223 => {
+            let found = match bytes.below(3) {
+                0 => feasible_point(space, seed, &control).map(|(dual, _)| dual),
+                1 => perceptron_point(space, 500, &control),
+                _ => one_way(space, seed, &control)
+                    .map(|found| if found.caught { found.dual } else { Vec::new() }),
+            };
+            match found {
+                Ok(dual) if is_kernel && !dual.is_empty() => {
+                    assert!(space.contains(&dual).expect("as many"), "{dual:?}");
+                    assert!(is_unit(space, &dual), "{dual:?}");
+                }
+                Ok(_) => {}
+                Err(error) => of(&error),
+            }
+        }
+        224..=231 => {
+            let settings = CorrelationSettings {
+                angle: bytes.mostly(0.01),
+                n_trajectories: 1 + bytes.below(2),
+                n_pairs: bytes.below(4),
+                max_bounces: u64::from(bytes.byte()),
+                cosine: bytes.rarely(3),
+                scatterer: scatterer(bytes),
+                n_threads: 1,
+                seed,
+            };
+            tell(&settings);
+            match correlation(space, &settings, &control) {
+                Ok(found) if is_kernel => assert!(found.pairs.iter().all(|pair| {
+                    pair.bounces <= settings.max_bounces && pair.path.is_finite()
+                })),
+                Ok(_) => {}
+                Err(error) => of(&error),
+            }
+        }
+        232..=243 => {
+            let target = Mirror { negative: bytes.mostly(0.0), positive: bytes.mostly(0.0) };
+            let settings = EvidenceSettings {
+                n_trajectories: 1 + bytes.below(2),
+                tol: bytes.mostly(0.5),
+                max_length: 5.0,
+                targets: vec![target; 1 + usize::from(bytes.rarely(8))],
+                method: [Method::Bridge, Method::Integration, Method::Annealing][bytes.below(3)],
+                n_threads: 1,
+                seed,
+            };
+            tell(&settings);
+            // Between planes that nearly coincide a radian takes millions of bounces.
+            match evidence(space, &settings, &impatient()) {
+                Ok(found) if is_kernel => {
+                    for (value, error) in found.values.iter().zip(&found.errors) {
+                        // No share is above 1; an error without end says that nothing is known.
+                        assert!(!(*value > 5.0 * error + 1.0), "a share of e^({value} ± {error})");
+                    }
+                }
+                Ok(_) | Err(Error::Interrupted) => {}
+                Err(error) => of(&error),
+            }
+        }
+        _ => {
+            let settings = OnionSettings {
+                max_errors: [0, 1].map(|_| u32::from(bytes.byte() % 4)),
+                method: [OnionMethod::Exact, OnionMethod::Projected][bytes.below(2)],
+                n_trajectories: 1 + bytes.below(2),
+                tol: bytes.mostly(0.5),
+                volume_tol: bytes.rarely(4).then(|| bytes.mostly(0.5)),
+                max_length: 10.0,
+                n_threads: 1,
+                seed,
+            };
+            tell(&settings);
+            match onion(space, &settings, &impatient()) {
+                Ok(found) if is_kernel => {
+                    let norms = found.norms.iter().filter(|x| !x.is_nan());
+                    assert!(norms.clone().all(|x| (0.0..=1.0 + ROUNDING).contains(x)));
+                }
+                Ok(_) | Err(Error::Interrupted) => {}
+                Err(error) => of(&error),
+            }
+        }
+    }
+}
+
+fn scatterer(bytes: &mut Bytes<'_>) -> Option<Radius> {
+    match bytes.below(4) {
+        0 => Some(Radius::Fitted),
+        1 => Some(Radius::Given(bytes.mostly(0.01))),
+        _ => None,
+    }
+}
+
+fn settings(space: &VersionSpace<'_>, bytes: &mut Bytes<'_>) -> Settings {
+    let motion = match bytes.below(8) {
+        4 => Motion::Scattered { cosine: true, scatterer: scatterer(bytes) },
+        5 => Motion::Scattered { cosine: false, scatterer: scatterer(bytes) },
+        6 => Motion::Chord {
+            tau_max: bytes.mostly(1e6),
+            weight_tol: bytes.rarely(4).then(|| bytes.mostly(1e-3)),
+        },
+        7 => Motion::Flipper {
+            tau_max: bytes.mostly(f64::INFINITY),
+            points: if bytes.rarely(2) { Points::Bounces } else { Points::Midpoints },
+        },
+        _ => Motion::Geodesic,
+    };
+    // A rate that is allowed is kept to, at any price.
+    let dear = |x: &f64| !(100.0..1e10).contains(x);
+    let rate = |bytes: &mut Bytes<'_>| bytes.rarely(4).then(|| bytes.mostly(1.0)).filter(dear);
+    let refresh = match bytes.below(6) {
+        3 => RefreshChoice::None,
+        4 => RefreshChoice::Pair(rate(bytes)),
+        5 => RefreshChoice::Full(rate(bytes)),
+        _ => RefreshChoice::Auto,
+    };
+    let mirror = match bytes.below(4) {
+        2 => Mirror { negative: 0.1, positive: 0.1 },
+        3 => Mirror { negative: bytes.mostly(0.0), positive: bytes.mostly(1.0) },
+        _ => Mirror::HARD,
+    };
+    let straight = matches!(motion, Motion::Chord { .. } | Motion::Flipper { .. });
+    let start = bytes.rarely(16).then(|| (0..space.len()).map(|_| bytes.wild()).collect());
+    Settings {
+        n_trajectories: 1 + bytes.below(2),
+        n_draws: 1 + bytes.below(4),
+        length: bytes.rarely(2).then(|| bytes.mostly(3.0)),
+        max_bounces: Some(u64::from(bytes.byte() % 51)),
+        tol: bytes.rarely(4).then(|| bytes.mostly(0.1)),
+        first_length: bytes.rarely(32).then(|| bytes.mostly(1.0)),
+        // A path that is given is flown, however long.
+        settle: Some(bytes.mostly(0.5)).map(|x| if x.is_finite() { x.min(3.0) } else { x }),
+        refresh: if straight && !bytes.rarely(8) { RefreshChoice::Auto } else { refresh },
+        mirror: if straight && !bytes.rarely(8) { Mirror::HARD } else { mirror },
+        motion,
+        start,
+        n_threads: 1,
+        seed: u64::from(bytes.byte()),
+    }
+}
+
+/// What must be true of every run on a kernel matrix, however short.
+pub fn check_run(space: &VersionSpace<'_>, settings: &Settings, outcome: &Outcome) {
+    let m = space.len();
+    assert!(finite(&outcome.center) && finite(&outcome.draws) && finite(&outcome.functionals));
+    let slack = ROUNDING + square(space, &outcome.center).1;
+    assert!((0.0..=1.0 + slack).contains(&outcome.center_norm), "{}", outcome.center_norm);
+    assert!(!(outcome.center_error < 0.0));
+    let length = square(space, &outcome.center);
+    // Where the mean is nothing but rounding it has no direction.
+    let has_center = outcome.center_norm > ROUNDING;
+    assert!(!has_center || is_unit(space, &outcome.center), "a center of squared length {length:?}");
+    assert_eq!(outcome.draws.len(), settings.n_trajectories * outcome.n_draws * m);
+    assert!(outcome.n_draws <= settings.n_draws);
+    let hits: u64 = outcome.hits.iter().sum();
+    assert_eq!(hits, outcome.bounces.iter().sum::<u64>());
+    assert!(outcome.lengths.iter().all(|x| *x >= 0.0 && x.is_finite()));
+    let violations = outcome.mean_violations;
+    assert!(violations >= -1e-9 && violations <= m as f64 + 1e-9, "{violations}");
+    for draw in outcome.draws.chunks_exact(m) {
+        assert!(is_unit(space, draw), "a draw of squared length {:?}", square(space, draw));
+        if settings.mirror.is_hard() {
+            assert_eq!(outside(space, draw), None, "a draw is outside");
+        }
+    }
+    if settings.mirror.is_hard() {
+        assert!(violations == 0.0, "{violations} violations behind hard walls");
+        // A mean of points of a convex cone; the scatterer's and the papers' centers are means too.
+        assert_eq!(outside(space, &outcome.center), None, "the center is outside");
+    }
+}

@@ -1,0 +1,287 @@
+//! Runs that go on from hostile states, and steps that are taken for hostile orders.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use bayespoint::dynamics::{Motion, Points, Radius};
+use bayespoint::{
+    Control, Elsewhere, Error, Gram, Inverse, Kernel, KernelRows, Mirror, RefreshChoice, Settings,
+    State, VersionSpace, resume, run_elsewhere, run_with, take_step,
+};
+
+use super::{Bytes, impatient, tell, watched};
+
+/// A run that is over, with what it takes to go on.
+struct Base {
+    case: Case,
+    settings: Settings,
+    state: State,
+}
+
+/// A problem that outlives its run.
+#[derive(Clone)]
+struct Case {
+    inputs: Vec<f64>,
+    gram: Vec<f64>,
+    labels: Vec<i8>,
+    softness: f64,
+    inverse: Option<(Vec<f64>, Vec<f64>)>,
+    on_demand: bool,
+}
+
+const M: usize = 5;
+const D: usize = 3;
+
+impl Case {
+    fn new(softness: f64, on_demand: bool) -> Self {
+        // Five points of a plane that turns round; no two point the same way.
+        let inputs: Vec<f64> = (0..M)
+            .flat_map(|i| {
+                let t = 1.0 + i as f64;
+                [t.sin(), t.cos(), 0.3 * t]
+            })
+            .collect();
+        let labels = vec![1, 1, -1, -1, 1];
+        let x: Vec<&[f64]> = inputs.chunks(D).collect();
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let gram: Vec<f64> = x.iter().flat_map(|a| x.iter().map(|b| dot(a, b))).collect();
+        let inverse = (softness > 0.0).then(|| crate::common::inverse(&gram, softness));
+        Self { inputs: inputs.clone(), gram, labels, softness, inverse, on_demand }
+    }
+
+    fn with<R>(&self, work: impl FnOnce(&VersionSpace<'_>, Option<Inverse<'_>>) -> R) -> R {
+        let softness = vec![self.softness; M];
+        let gram = if self.on_demand {
+            let rows = KernelRows::new(&self.inputs, M, Kernel::Linear, 1.0, 2).expect("rows");
+            Gram::computed(Arc::new(rows), 0.0, softness)
+        } else {
+            Gram::new(&self.gram, 0.0, softness)
+        };
+        let space = VersionSpace::new(gram.expect("a matrix"), self.labels.clone());
+        let inverse = self
+            .inverse
+            .as_ref()
+            .map(|(columns, diagonal)| Inverse::new(columns, diagonal).expect("an inverse"));
+        work(&space.expect("a space"), inverse)
+    }
+}
+
+/// The state of a run that is over, with its draws.
+fn complete(outcome: bayespoint::Outcome) -> State {
+    let mut state = outcome.state.expect("a state");
+    let (q, n) = (outcome.watched.len(), outcome.n_draws);
+    let (older, values) =
+        (std::mem::take(&mut state.draws), std::mem::take(&mut state.functionals));
+    let mut from = 0;
+    for (t, (held, kept)) in state.held.iter_mut().zip(&state.kept).enumerate() {
+        let (own, all) =
+            (usize::try_from(*held).expect("small"), usize::try_from(*kept).expect("small"));
+        let rest = all - own;
+        state.draws.extend(&older[from * M..(from + own) * M]);
+        state.draws.extend(&outcome.draws[t * n * M..][..rest * M]);
+        state.functionals.extend(&values[from * q..(from + own) * q]);
+        state.functionals.extend(&outcome.functionals[t * n * q..][..rest * q]);
+        (from, *held) = (from + own, *kept);
+    }
+    state
+}
+
+fn bases() -> &'static [Base] {
+    static BASES: OnceLock<Vec<Base>> = OnceLock::new();
+    BASES.get_or_init(|| {
+        let settings = Settings {
+            n_trajectories: 2,
+            n_draws: 3,
+            length: Some(4.0),
+            max_bounces: Some(60),
+            tol: None,
+            settle: Some(0.5),
+            seed: 1,
+            ..Settings::default()
+        };
+        let grows = Settings { length: None, tol: Some(0.2), ..settings.clone() };
+        let moved = |motion| Settings { motion, ..settings.clone() };
+        let soft = Mirror { negative: 0.1, positive: 0.2 };
+        let (hard, noisy) = (Case::new(0.0, false), Case::new(0.3, false));
+        let list = [
+            (hard.clone(), settings.clone()),
+            (hard.clone(), grows.clone()),
+            (hard.clone(), Settings { refresh: RefreshChoice::None, ..settings.clone() }),
+            (hard.clone(), Settings { refresh: RefreshChoice::Pair(None), ..settings.clone() }),
+            (hard.clone(), Settings { mirror: soft, ..settings.clone() }),
+            (noisy.clone(), settings.clone()),
+            (noisy.clone(), Settings { mirror: soft, ..grows.clone() }),
+            (Case::new(0.0, true), settings.clone()),
+            (hard.clone(), moved(Motion::Scattered { cosine: true, scatterer: None })),
+            (
+                hard.clone(),
+                moved(Motion::Scattered { cosine: false, scatterer: Some(Radius::Fitted) }),
+            ),
+            (hard.clone(), moved(Motion::Chord { tau_max: 1e6, weight_tol: None })),
+            (
+                hard.clone(),
+                moved(Motion::Flipper { tau_max: f64::INFINITY, points: Points::Midpoints }),
+            ),
+        ];
+        list.into_iter()
+            .map(|(case, settings)| {
+                let outcome = case
+                    .with(|space, inverse| run_with(space, &settings, inverse, &Control::new()))
+                    .expect("a good run");
+                let longer = Settings {
+                    length: settings.length.map(|length| length + 1.0),
+                    first_length: settings.length,
+                    max_bounces: Some(90),
+                    ..settings
+                };
+                Base { case, settings: longer, state: complete(outcome) }
+            })
+            .collect()
+    })
+}
+
+/// Steps that a run asked others to take.
+fn steps() -> &'static [(Case, State, State)] {
+    static STEPS: OnceLock<Vec<(Case, State, State)>> = OnceLock::new();
+
+    struct Witness(Case, Arc<Mutex<Vec<(Case, State, State)>>>);
+
+    impl Elsewhere for Witness {
+        fn take(
+            &self,
+            order: State,
+            trajectories: Vec<State>,
+            control: &Control,
+        ) -> Result<Vec<State>, Error> {
+            let mut seen = self.1.lock().expect("no panic");
+            seen.push((self.0.clone(), order.clone(), trajectories[0].clone()));
+            self.0.with(|space, inverse| {
+                let step = |state| take_step(space, inverse, &order, state, control);
+                trajectories.iter().map(step).collect()
+            })
+        }
+    }
+
+    STEPS.get_or_init(|| {
+        let seen = Arc::default();
+        for case in [Case::new(0.0, false), Case::new(0.3, false), Case::new(0.0, true)] {
+            for refresh in [RefreshChoice::Auto, RefreshChoice::Pair(None)] {
+                let settings = Settings {
+                    n_draws: 3,
+                    tol: Some(0.5),
+                    max_bounces: Some(60),
+                    settle: Some(0.5),
+                    refresh,
+                    seed: 1,
+                    ..Settings::default()
+                };
+                let witness = Box::new(Witness(case.clone(), Arc::clone(&seen)));
+                case.with(|space, inverse| {
+                    run_elsewhere(space, &settings, inverse, None, witness, &Control::new())
+                })
+                .expect("a good run");
+            }
+        }
+        Arc::into_inner(seen).expect("the runs are over").into_inner().expect("no panic")
+    })
+}
+
+/// Changes numbers of a state as the bytes say.
+fn spoil(state: &mut State, bytes: &mut Bytes<'_>) {
+    for _ in 0..=bytes.below(3) {
+        let kind = bytes.below(8);
+        if kind == 7 {
+            let counts = if bytes.rarely(2) { &mut state.held } else { &mut state.kept };
+            spoil_words(counts, bytes);
+        } else if kind >= 4 {
+            spoil_words(&mut state.words, bytes);
+        } else {
+            let numbers = match bytes.below(16) {
+                14 => &mut state.draws,
+                15 => &mut state.functionals,
+                _ => &mut state.numbers,
+            };
+            spoil_numbers(numbers, bytes);
+        }
+    }
+}
+
+fn spoil_words(words: &mut Vec<u64>, bytes: &mut Bytes<'_>) {
+    tell(&(&words, &bytes));
+    if words.is_empty() || bytes.rarely(32) {
+        words.push(bytes.word());
+        return;
+    }
+    let at = bytes.below(words.len());
+    match bytes.below(8) {
+        0 => words[at] ^= 1 << (bytes.byte() % 64),
+        1 => words[at] = bytes.word(),
+        2 => words[at] = words[at].wrapping_add(1),
+        3 => words[at] = words[at].wrapping_sub(1),
+        4 => words[at] = u64::MAX >> (bytes.byte() % 64),
+        5 => words[at] = u64::from(bytes.byte()),
+        6 => {
+            let other = bytes.below(words.len());
+            words.swap(at, other);
+        }
+        _ if bytes.rarely(4) => words.truncate(at),
+        _ => words[at] = 0,
+    }
+}
+
+fn spoil_numbers(numbers: &mut Vec<f64>, bytes: &mut Bytes<'_>) {
+    tell(&(&numbers, &bytes));
+    if numbers.is_empty() || bytes.rarely(32) {
+        numbers.push(bytes.wild());
+        return;
+    }
+    let at = bytes.below(numbers.len());
+    match bytes.below(8) {
+        0..=2 => numbers[at] = bytes.wild(),
+        3 => numbers[at] = -numbers[at],
+        4 => numbers[at] *= 1.0 + bytes.tame() * 1e-9,
+        5 => numbers[at] = f64::from_bits(numbers[at].to_bits() ^ (1 << (bytes.byte() % 64))),
+        6 => {
+            let other = bytes.below(numbers.len());
+            numbers.swap(at, other);
+        }
+        _ if bytes.rarely(4) => numbers.truncate(at),
+        _ => numbers[at] = 0.0,
+    }
+}
+
+/// One execution: a run goes on from a state that was tampered with, or takes a step for an order that was.
+///
+/// # Panics
+///
+/// Where the work takes too long, an error is not one of those documented, or what comes out is not finite.
+pub fn states(data: &[u8]) {
+    let mut bytes = Bytes::new(data);
+    let result = if bytes.rarely(3) {
+        let all = steps();
+        let (case, order, state) = &all[bytes.below(all.len())];
+        let (mut order, mut state) = (order.clone(), state.clone());
+        spoil(if bytes.rarely(2) { &mut order } else { &mut state }, &mut bytes);
+        tell(&(&order, &state));
+        // An order says how far to fly: it may be too far.
+        match case.with(|space, inverse| take_step(space, inverse, &order, &state, &impatient())) {
+            Err(Error::Interrupted) => Ok(()),
+            result => result.map(drop),
+        }
+    } else {
+        let all = bases();
+        let Base { case, settings, state } = &all[bytes.below(all.len())];
+        let mut state = state.clone();
+        spoil(&mut state, &mut bytes);
+        tell(&(settings, &state));
+        case.with(|space, inverse| resume(space, settings, inverse, &state, &watched())).map(
+            |outcome| {
+                let all = [&outcome.center, &outcome.draws, &outcome.lengths];
+                assert!(all.into_iter().flatten().all(|x| x.is_finite()), "{outcome:?}");
+            },
+        )
+    };
+    match result {
+        Ok(()) | Err(Error::Invalid { .. } | Error::Breakdown { .. }) => {}
+        Err(error) => panic!("{error}"),
+    }
+}
