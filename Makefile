@@ -39,7 +39,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo gallery displays risk-bounds test test-rust test-python test-slow test-ray ci-slow experiment bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
+.PHONY: help venv build install demo gallery displays risk-bounds test test-rust test-python test-slow test-ray fuzz ci-slow experiment bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
         lint lint-rust lint-python \
         format docs docs-check examples clean distclean check-cargo check-python
 
@@ -123,6 +123,12 @@ test-slow: install | check-cargo ## the statistical tests at full length (minute
 	BAYESPOINT_SLOW=1 $(VENV_PYTHON) -m pytest tests/python -m slow $(PYTEST_ARGS) \
 	  || [ $$? -eq 5 ] # 5: no test bears the mark
 
+# Executions of each target; the default of the tests is 20 000 and 2000.
+FUZZ ?= 1000000
+fuzz: install | check-cargo ## hostile bytes on the engine, its states, the compiled functions, the file loader (FUZZ=1000000)
+	BAYESPOINT_FUZZ=$(FUZZ) $(CARGO) test --test fuzz -- --nocapture
+	BAYESPOINT_FUZZ=$(FUZZ) $(VENV_PYTHON) -m pytest tests/python/test_fuzz.py $(PYTEST_ARGS)
+
 test-ray: install ## fits on a local Ray, which is installed for it
 	@$(VENV_PYTHON) -m pip install --quiet "ray>=2.30"
 	$(VENV_PYTHON) -m pytest tests/python/test_distributed.py -m ray $(PYTEST_ARGS)
@@ -175,7 +181,7 @@ $(DOCS_STAMP): $(INSTALL_STAMP)
 	@$(VENV_PYTHON) -m pip install --quiet "$$(echo dist/bayespoint-*.whl)[docs]"
 	@touch $@
 
-ci-slow: test-slow test-ray examples ## what takes too long for every change: tests at full length, Ray, the notebooks
+ci-slow: test-slow test-ray fuzz examples ## what takes too long for every change: tests at full length, Ray, fuzzing, the notebooks
 
 docs: $(DOCS_STAMP) ## the site, into docs/_build/html; warnings are errors, the examples are run
 	$(VENV_PYTHON) -m sphinx --builder html --nitpicky --fail-on-warning --keep-going -j auto $(DOCS_ARGS) docs docs/_build/html

@@ -32,6 +32,9 @@ use crate::version_space::VersionSpace;
 /// Products with the inverse that find its largest eigenvalue, relative to its diagonal, well enough.
 const POWERS: usize = 6;
 
+/// Least path between two looks at the densities: shorter than half of the shortest piece of path there is.
+const CLOSEST_LOOKS: f64 = 1e-7;
+
 /// Moves to the middle at most, and the one short enough to end there, in units of the length.
 const MOST_MOVES: usize = 30;
 const NEAR: f64 = 0.05;
@@ -285,7 +288,7 @@ impl<'a> Densities<'a> {
         densities.sum = loader.finite(densities.sum.len())?;
         let rest = loader.finite(2)?;
         (densities.looks, densities.spacing) = (rest[0], rest[1]);
-        if densities.spacing.is_nan() || densities.spacing <= 0.0 {
+        if densities.spacing.is_nan() || densities.spacing < CLOSEST_LOOKS {
             return Err(foreign(format!("one with looks {} radians apart", densities.spacing)));
         }
         Ok(densities)
@@ -311,6 +314,11 @@ fn wall_density(label: i8, [f, c, q]: [f64; 3], length: f64, mirror: Mirror) -> 
 
 /// Draws from the normal law of mean z and unit variance given that it is positive.
 fn above_zero(z: f64, rng: &mut ChaCha8Rng) -> f64 {
+    // So far out the tail is an exponential law to the last digit; and nothing is positive given NaN.
+    if z.is_nan() || z < -1e8 {
+        let step: f64 = Exp1.sample(rng);
+        return step / -z;
+    }
     if z > -0.5 {
         loop {
             let x: f64 = StandardNormal.sample(rng);
@@ -457,6 +465,21 @@ mod tests {
                 assert!((0.0..=-z + 1.0).contains(&density(z, k)), "{z} {k}");
             }
         }
+    }
+
+    #[test]
+    fn tails_are_drawn_wherever_they_begin() {
+        use rand::SeedableRng;
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        for z in [3.0, 0.0, -2.0, -1e3, -0.9e8, -1.1e8, -1e200, f64::MIN, f64::INFINITY] {
+            let n = 2_000;
+            let mean = (0..n).map(|_| above_zero(z, &mut rng)).sum::<f64>() / f64::from(n);
+            let exact = z + hazard_plain(z.max(-1e3));
+            let exact = if z < -1e3 { -z.recip() } else { exact };
+            assert_relative_eq!(mean, exact, max_relative = 0.12);
+        }
+        assert!(above_zero(f64::NAN, &mut rng).is_nan());
+        assert!(above_zero(f64::NEG_INFINITY, &mut rng) == 0.0);
     }
 
     #[test]

@@ -33,6 +33,8 @@ const ISOLATED: f64 = 0.5;
 /// Share of isolated planes, of the rows looked at, that makes a difference.
 const SHARE: f64 = 0.05;
 const LOOKED_AT: usize = 200;
+/// Events per radian that no run has: it has few for each bounce.
+const HIGHEST_OF_STATES: f64 = 1e12;
 
 /// Kind of refresh and its rate in events per radian of path.
 #[derive(Clone, Debug)]
@@ -135,6 +137,10 @@ impl<'s> Refresh<'s> {
         rate: f64,
         source: impl FnOnce() -> Result<Arc<dyn Isotropic + 's>>,
     ) -> Result<Self> {
+        // With NaN or infinitely many events the ball would never fly.
+        if !(0.0..HIGHEST_OF_STATES).contains(&rate) {
+            return Err(foreign(format!("one with {rate} refreshes per radian")));
+        }
         match code {
             0 => Ok(Self::None),
             1 => Ok(Self::Pair { rate }),

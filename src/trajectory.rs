@@ -400,8 +400,11 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.tally.drift = self.tally.drift.max(drift);
         self.reprojection_delay =
             if drift < NO_DRIFT { LATEST.min(2 * self.reprojection_delay) } else { 1 };
-        debug_assert_eq!(self.violated, self.space.violations(self.ball.f()));
-        debug_assert_eq!(self.layer, self.space.layer(self.ball.f()));
+        let f = self.ball.f();
+        if self.violated != self.space.violations(f) || self.layer != self.space.layer(f) {
+            let what = "violated examples of a ball that has not met their walls";
+            return Err(Error::Breakdown { what, value: f64::from(self.violated()) });
+        }
         self.since_reprojection = 0;
         Ok(())
     }
@@ -499,7 +502,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
                 let class = usize::from(self.space.labels()[plane] > 0);
                 let f = self.ball.f()[plane];
                 if self.space.satisfied(plane, f) {
-                    self.violated[class] -= 1;
+                    self.violated[class] = self.violated[class].saturating_sub(1);
                 } else {
                     self.violated[class] += 1;
                 }

@@ -67,13 +67,18 @@ const ENOUGH: usize = 20;
 /// Plays the corpus, then so many inputs, and fails with all inputs that failed.
 fn drive(name: &str, index: u64, short: u64, target: fn(&[u8])) {
     let seeds = corpus(name);
+    // Where the input is left of an execution that never ends, or ends the process.
+    let last = std::env::var_os("BAYESPOINT_FUZZ_LAST");
     let mut failed = Vec::new();
     let mut slowest = 0.0_f64;
     let mut play = |what: String, bytes: &[u8]| {
         let start = Instant::now();
+        let hex = || bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        if let Some(file) = &last {
+            std::fs::write(file, format!("{name}:{}", hex())).expect("a file");
+        }
         if std::panic::catch_unwind(|| target(bytes)).is_err() {
-            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            eprintln!("{name}, {what}: {hex}");
+            eprintln!("{name}, {what}: {}", hex());
             failed.push(what);
         }
         slowest = slowest.max(start.elapsed().as_secs_f64());

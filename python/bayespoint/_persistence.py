@@ -51,6 +51,9 @@ _KERNELS = "kernels."
 _GP_KERNELS = "sklearn.gaussian_process.kernels."
 _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 
+_BUFFERS = {("MT19937", "pos"): 624, ("Philox", "buffer_pos"): 4}
+"""Where generators that draw several numbers at once may stand among them."""
+
 
 class Savable:
     """What can be written to a file."""
@@ -342,20 +345,25 @@ class _Reader:
         return array.reshape(tree["shape"])
 
     def _read_csr_matrix(self, tree: Any) -> Any:
-        return sparse.csr_matrix(tuple(self._several(tree["csr_matrix"])), shape=tree["shape"])
+        parts = tuple(self._several(tree["csr_matrix"]))
+        return _within(sparse.csr_matrix(parts, shape=tree["shape"]))
 
     def _read_csr_array(self, tree: Any) -> Any:
-        return sparse.csr_array(tuple(self._several(tree["csr_array"])), shape=tree["shape"])
+        parts = tuple(self._several(tree["csr_array"]))
+        return _within(sparse.csr_array(parts, shape=tree["shape"]))
 
     def _read_random_state(self, tree: Any) -> Any:
+        state = self.value(tree["random_state"])
+        _require_position(state)
         random = np.random.RandomState()
-        random.set_state(self.value(tree["random_state"]))
+        random.set_state(state)
         return random
 
     def _read_generator(self, tree: Any) -> Any:
         state = self.value(tree["generator"])
         if state["bit_generator"] not in _BIT_GENERATORS:
             raise _DamagedError(f"it has an unknown bit generator {state['bit_generator']!r}")
+        _require_position(state)
         bits = getattr(np.random, state["bit_generator"])()
         bits.state = state
         return np.random.Generator(bits)
@@ -373,6 +381,20 @@ class _Reader:
                 raise _DamagedError(f"a {name} has no attribute {key!r} to be set")
             setattr(estimator, key, one)
         return estimator
+
+
+def _within(matrix: Any) -> Any:
+    """Return a sparse matrix whose indices are those of its columns: its products look at none."""
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _require_position(state: Any) -> None:
+    """Raise unless a generator stands in its buffer: NumPy believes what a state says of that."""
+    for owner, name in ((state["state"], "pos"), (state, "buffer_pos")):
+        most = _BUFFERS.get((state["bit_generator"], name))
+        if most is not None and not (type(owner[name]) is int and 0 <= owner[name] <= most):
+            raise _DamagedError(f"it has a generator at {name} {owner[name]!r}")
 
 
 def _is_code(cls: type, name: str) -> bool:

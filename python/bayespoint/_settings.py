@@ -192,7 +192,7 @@ def sample_settings(
             raise ValueError(
                 f"refresh_rate must be 'auto' or events per radian, above 0; got {refresh_rate!r}"
             )
-        rate = real("refresh_rate", refresh_rate, low=0.0, low_open=True)
+        rate = real("refresh_rate", refresh_rate, low=0.0, high=1e9, low_open=True)
         if refresh not in ("pair", "full"):
             raise ValueError(
                 f"refresh_rate must be 'auto' with refresh={refresh!r}; got {refresh_rate!r} "

@@ -127,7 +127,18 @@ impl Ball {
                 && (g[i] - own_g).abs() < far
                 && (own_f == 0.0 || own_f.is_sign_negative() == self.f[i].is_sign_negative())
         };
-        Ok(unit && (0..gram.len()).all(close))
+        Ok(unit && (0..gram.len()).all(close) && self.knows_next_wall(gram, CLOSE))
+    }
+
+    /// Whether the wall that is said to come next does, up to planes that the ball is on, or nearly.
+    fn knows_next_wall(&self, gram: &Gram<'_>, close: f64) -> bool {
+        let angle = |i: usize| {
+            let (f, g) = self.coordinates(gram, i);
+            let far = close * gram.diagonal(i).sqrt();
+            (f.abs() > far).then(|| NextWall::of(i, f, g).angle())
+        };
+        let none_before = (0..gram.len()).filter_map(angle).all(|t| t > self.to_wall - close);
+        none_before && angle(self.wall.plane).is_none_or(|t| (t - self.to_wall).abs() < close)
     }
 
     /// Plane coordinates of the position, shape (m,). The sign bit is the side, also of zeros.

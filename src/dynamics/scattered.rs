@@ -11,6 +11,7 @@ use crate::control::Control;
 use crate::dot;
 use crate::error::{Error, Result};
 use crate::factor::Factor;
+use crate::gram::Precision;
 use crate::mirror::{Encounter, Mirror};
 use crate::state::{Loader, Saver};
 use crate::version_space::VersionSpace;
@@ -171,6 +172,27 @@ impl Scattered {
         self.cap
             .as_ref()
             .is_some_and(|cap| dot::dot(cap.arch, &cap.dual, ball.f()) > cap.radius.cos())
+    }
+
+    /// Whether the sphere, if there is one, is about a unit vector and inside hard walls.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Interrupted`].
+    pub(crate) fn fits(&self, space: &VersionSpace<'_>, control: &Control) -> Result<bool> {
+        const CLOSE: f64 = 1e-6;
+        let Some(Cap { dual, coordinates, radius, arch, .. }) = &self.cap else { return Ok(true) };
+        let gram = space.gram();
+        let mut field = vec![0.0; gram.len()];
+        gram.multiply(&[dual], &mut [&mut field], Precision::Compensated, control)?;
+        let own = self.factor.coordinates(&field);
+        let is_near = own.iter().zip(coordinates).all(|(a, b)| (a - b).abs() < CLOSE);
+        let is_unit = (dot::dot(*arch, coordinates, coordinates) - 1.0).abs() < CLOSE;
+        let is_inside = (0..gram.len()).all(|i| {
+            space.sign(i) * field[i] > (radius.sin() - CLOSE) * gram.diagonal(i).sqrt()
+        });
+        let has_radius = (SMALLEST..std::f64::consts::FRAC_PI_2).contains(radius);
+        Ok(is_near && is_unit && is_inside && has_radius)
     }
 }
 

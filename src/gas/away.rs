@@ -320,6 +320,9 @@ pub fn take_step<'s>(
     loader.end()?;
     let terms = Terms { mirror, draws, watched: &watched };
     let mut runner = load(space, (Geodesic, refresh), smoother.as_ref(), &terms, state, None)?;
+    if !runner.trajectory.ball().fits(space.gram(), control)? {
+        return Err(foreign("one whose ball is elsewhere with this Gram matrix"));
+    }
     if let (Step::Extend { stage, unit, .. }, Some(record)) = (step, runner.trajectory.recorder()) {
         record.check_spacing(unit * stage as f64, draws)?;
     }

@@ -5,7 +5,7 @@ use super::{Runner, estimate, totals};
 use crate::control::Control;
 use crate::crew::Crew;
 use crate::dynamics::Dynamics;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gram::Precision;
 use crate::outcome::{Outcome, StopReason};
 use crate::recorder::Recorder;
@@ -42,6 +42,10 @@ pub(super) fn merge<D: Dynamics>(
     // The last word on drift, also for runs too short for a re-projection.
     crew.each(runners, |_, runner| runner.trajectory.reproject(control))?;
     let center = estimate(crew, runners, control)?.after(*settled);
+    if !(center.norm.is_finite() && center.dual.iter().all(|c| c.is_finite())) {
+        let what = "length of the mean of the positions";
+        return Err(Error::Breakdown { what, value: center.norm });
+    }
     let mut hits = vec![0; m];
     let mut impulses = vec![0.0; m];
     let (mut violations, mut drift) = (0.0, 0f64);

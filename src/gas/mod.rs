@@ -238,6 +238,11 @@ impl<'s> Table<'s, '_> {
         if state.is_some()
             && let Some((course, mut runners)) = self.restored(state, &dynamics()?)?
         {
+            for runner in &runners {
+                if !runner.trajectory.dynamics().fits(space, control)? {
+                    return Err(foreign("one whose sphere is elsewhere with this Gram matrix"));
+                }
+            }
             return self.finish(course, &mut runners);
         }
         let mut runners = start(space, settings, None, crew, control)?;

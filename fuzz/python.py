@@ -1,0 +1,17 @@
+"""The targets of tests/python/test_fuzz.py under Atheris: `python fuzz/python.py files corpus -runs=1000000`.
+
+The first argument is the target, "door" or "files"; the others are libFuzzer's.
+"""
+
+import sys
+from pathlib import Path
+
+import atheris
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "python"))
+with atheris.instrument_imports(include=["bayespoint._npz", "bayespoint._persistence"]):
+    import hostile_bytes
+
+target = getattr(hostile_bytes, sys.argv.pop(1))
+atheris.Setup(sys.argv, target)
+atheris.Fuzz()

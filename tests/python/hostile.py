@@ -1,0 +1,314 @@
+"""Hostile values for any argument, and what a call may do with them."""
+
+import contextlib
+import decimal
+import faulthandler
+import fractions
+import os
+import re
+import signal
+import threading
+import warnings
+
+import numpy as np
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+
+
+def budget(short, long=None):
+    """Return settings with so many examples, the long form under BAYESPOINT_SLOW=1."""
+    return settings(
+        max_examples=(long or 40 * short) if SLOW else short,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+# --- what a call may do ----------------------------------------------------------------------
+
+PATIENCE = 20.0
+"""Seconds in which any call with arguments of a usual size is over, many times over."""
+SHORT = 0.3
+"""The same where an argument asks for any amount of work: then it has to stop when asked."""
+
+DOCUMENTED = (ValueError, TypeError, MemoryError, FloatingPointError)
+
+
+class Stopped(Exception):  # noqa: N818 - what the alarm raises is not the call's error
+    """The alarm went off."""
+
+
+@contextlib.contextmanager
+def stopped_after(seconds):
+    """Raise Stopped in the block after some seconds; end the process where that does not help."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGALRM"):
+        yield
+        return
+
+    def ring(*_):
+        raise Stopped
+
+    before = signal.signal(signal.SIGALRM, ring)
+    faulthandler.dump_traceback_later(seconds + 60, exit=True)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        faulthandler.cancel_dump_traceback_later()
+
+
+def outcome(function, arguments, *, names=(), heavy=False):
+    """Return (result, None), or (None, error) for a documented error that names an argument.
+
+    Anything else fails: another exception, a panic of the engine, a call without an end. With
+    `heavy` an argument asks for any amount of work, and the call only has to stop when asked.
+    """
+    try:
+        with warnings.catch_warnings(), stopped_after(SHORT if heavy else PATIENCE):
+            warnings.simplefilter("ignore")
+            return function(**arguments), None
+    except Stopped:
+        assert heavy, f"no end in {PATIENCE} s"
+        return None, Stopped()
+    except DOCUMENTED as error:
+        text = str(error)
+        known = [*arguments, *names, *ALWAYS]
+        assert any(re.search(rf"(?<![A-Za-z_]){re.escape(name)}", text) for name in known), (
+            f"{type(error).__name__} names no argument: {text}"
+        )
+        return None, error
+
+
+ALWAYS = (
+    # texts of scikit-learn's and NumPy's own checks of X and y, which name no argument
+    "Found",
+    "Expected",
+    "Unknown label",
+    "Complex data",
+    "dtype='numeric'",
+    "could not convert",
+    "Unable to convert",
+    "Cannot convert",
+    "sparse",
+    "features",
+    "Labels",
+    # what no single argument is to blame for
+    "examples",
+    "memory",
+    "numerical breakdown",
+    "weight vector",
+)
+
+
+def same(one, other):
+    """Return whether two results have the same bits."""
+    if isinstance(one, np.ndarray):
+        if not isinstance(other, np.ndarray) or one.shape != other.shape:
+            return False
+        if one.dtype == object:
+            return all(map(same, one.ravel().tolist(), other.ravel().tolist()))
+        return one.dtype == other.dtype and one.tobytes() == other.tobytes()
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict):
+        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+    if type(one).__module__.startswith("bayespoint") and hasattr(one, "__dict__"):
+        return type(one) is type(other) and same(vars(one), vars(other))
+    return bool(one == other or one is other or (one != one and other != other))  # noqa: PLR0124
+
+
+# --- the same array in other forms -----------------------------------------------------------
+
+
+class Subclass(np.ndarray):
+    """An ndarray of another class."""
+
+
+def _strided(x):
+    wide = np.zeros(tuple(3 * n for n in x.shape), dtype=x.dtype)
+    view = wide[tuple(slice(1, None, 3) for _ in x.shape)]
+    view[...] = x
+    return view
+
+
+def _backwards(x):
+    turn = (slice(None, None, -1),) * x.ndim
+    return np.ascontiguousarray(x[turn])[turn]
+
+
+def _read_only(x):
+    x = x.copy()
+    x.flags.writeable = False
+    return x
+
+
+def _unaligned(x):
+    data = bytearray(x.nbytes + 1)
+    view = np.frombuffer(data, dtype=x.dtype, offset=1, count=x.size).reshape(x.shape)
+    view[...] = x
+    return view
+
+
+FORMS = {
+    "list": lambda x: x.tolist(),
+    "tuple": lambda x: tuple(map(tuple, x.tolist())) if x.ndim == 2 else tuple(x.tolist()),
+    "Fortran order": np.asfortranarray,
+    "strided": _strided,
+    "backwards": _backwards,
+    "big-endian": lambda x: x.astype(x.dtype.newbyteorder(">")),
+    "read-only": _read_only,
+    "unaligned": _unaligned,
+    "subclass": lambda x: x.view(Subclass),
+    "long double": lambda x: x.astype(np.longdouble) if x.dtype.kind == "f" else x.astype("i8"),
+}
+"""Values and their kind stay: so do all bits of a result."""
+
+
+# --- values that are none --------------------------------------------------------------------
+
+HUGE = [2**31, 2**63, 2**64, 2**70, 1e18, 1e150, 1e300, 1.7976931348623157e308]
+ODD_NUMBERS = [
+    float("nan"),
+    float("inf"),
+    float("-inf"),
+    0,
+    0.0,
+    -0.0,
+    -1,
+    -1e-300,
+    5e-324,
+    1e-150,
+    1e-16,
+    0.5,
+    1,
+    2.5,
+    True,
+    1j,
+    np.float16(0.1),
+    np.float32(1e-40),
+    np.int8(-128),
+    np.uint64(2**64 - 1),
+    np.array(0.5),
+    np.array([0.5]),
+    np.datetime64("2026-11-22"),
+    fractions.Fraction(1, 3),
+    decimal.Decimal("0.1"),
+    10**400,
+    -(10**400),
+]
+STRANGERS = [
+    None,
+    "",
+    "x",
+    "auto",
+    "rbf\0",
+    b"bytes",
+    object(),
+    len,
+    type,
+    (),
+    [],
+    {},
+    {"a": 1},
+    set(),
+    ...,
+    [None],
+    [[]],
+    [[1.0, 2.0], [3.0]],
+    ["a", "b"],
+    [1, "b", None],
+    range(3),
+    iter([1.0]),
+    np.array(None),
+    np.zeros((0,)),
+    np.zeros((0, 3)),
+    np.zeros((3, 0)),
+    np.zeros((2, 2, 2)),
+    np.zeros((), dtype="V8"),
+    np.zeros(3, dtype="f8,i4"),
+    np.zeros(3, dtype="M8[s]"),
+    np.array(["a", "b", "c"]),
+    np.array([b"\xff"] * 4),
+    sparse.csr_array(np.eye(3)),
+    sparse.coo_matrix(np.eye(4)),
+    np.ma.masked_less(np.arange(4.0), 2),
+    np.ma.masked_all((4, 4)),
+    np.matrix(np.eye(4)),
+    memoryview(b"abcd"),
+]
+
+
+def _with_one(value):
+    def spoil(x, at):
+        x = x.astype(np.result_type(x.dtype, np.float64), copy=True)
+        x.flat[at % max(x.size, 1) if x.size else slice(None)] = value
+        return x
+
+    return spoil
+
+
+def _like(function):
+    return lambda x, at: function(x)
+
+
+SPOILED = {
+    "NaN": _with_one(np.nan),
+    "infinity": _with_one(-np.inf),
+    "huge entry": _with_one(1e308),
+    "large entry": _with_one(1e150),
+    "tiny entry": _with_one(1e-310),
+    "zero entry": _with_one(0.0),
+    "negative entry": _with_one(-7.5),
+    "all zero": _like(np.zeros_like),
+    "all equal": _like(lambda x: np.full_like(x, x.flat[0] if x.size else 0)),
+    "times 1e150": _like(lambda x: x * 1e150),
+    "times 1e-150": _like(lambda x: x * 1e-150),
+    "times 1e-320": _like(lambda x: x * 1e-320),
+    "objects": _like(lambda x: x.astype(object)),
+    "texts": _like(lambda x: x.astype(str)),
+    "complex": _like(lambda x: x.astype(complex)),
+    "half precision": _like(lambda x: x.astype(np.float16)),
+    "single precision": _like(lambda x: x.astype(np.float32)),
+    "bytes of integers": _like(lambda x: x.astype(np.int8)),
+    "unsigned": _like(lambda x: np.abs(x).astype(np.uint16)),
+    "booleans": _like(lambda x: x.astype(bool)),
+    "masked": lambda x, at: np.ma.array(x, mask=np.arange(x.size).reshape(x.shape) == at % x.size),
+    "nothing masked": _like(np.ma.asarray),
+    "sparse": _like(lambda x: sparse.csr_array(np.atleast_2d(x))),
+    "one row less": _like(lambda x: x[1:] if x.ndim else x),
+    "a row twice": lambda x, at: np.concatenate([x[[at % len(x)]], x]) if x.ndim else x,
+    "first row everywhere": _like(lambda x: np.repeat(x[:1], len(x), axis=0) if x.ndim else x),
+    "one more dimension": _like(lambda x: x[None]),
+    "one dimension less": _like(lambda x: x.ravel()[: len(x)] if x.ndim > 1 else x.sum()),
+    "column": _like(lambda x: x.reshape(-1, 1)),
+    "turned": _like(lambda x: x.T if x.ndim > 1 else x[::-1]),
+    "empty": _like(lambda x: x[:0] if x.ndim else x),
+    "one element": _like(lambda x: x[:1] if x.ndim else x),
+    "one entry": _like(lambda x: x[:1, :1] if x.ndim == 2 else x),
+    "matrix": _like(lambda x: np.matrix(x) if x.ndim <= 2 else x),
+    "datetimes": _like(lambda x: x.astype("i8").astype("M8[s]")),
+}
+
+
+@st.composite
+def spoiled(draw, good):
+    """Draw a hostile value in the place of a good one, and whether it asks for any work."""
+    kind = draw(st.integers(0, 3))
+    if isinstance(good, np.ndarray) and kind > 0 and good.dtype.kind in "biuf":
+        name = draw(st.sampled_from(sorted(SPOILED)))
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return SPOILED[name](good, draw(st.integers(0, 50))), False
+    if kind == 0:
+        return draw(st.sampled_from(STRANGERS)), False
+    value = draw(st.sampled_from(ODD_NUMBERS + HUGE) | st.floats() | st.integers(-3, 40))
+    # Small tolerances ask for work as large budgets do.
+    heavy = not isinstance(value, np.ndarray)
+    return value, heavy

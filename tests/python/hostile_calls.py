@@ -1,0 +1,609 @@
+"""Every public callable of the package, with good arguments for it."""
+
+import functools
+import importlib
+import pkgutil
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any
+
+import numpy as np
+
+import bayespoint
+from bayespoint import (
+    BayesPointClassifier,
+    HingeClassifier,
+    KernelPerceptron,
+    MaxMarginClassifier,
+    Perceptron,
+    VersionSpace,
+    bounds,
+    kernels,
+    learning_curves,
+    openness,
+    rejection,
+)
+
+SKIPPED = {
+    "gallery": "draws pictures, tested in test_gallery.py",
+    "plotting": "draws pictures, tested in test_displays.py",
+    "experiments": "long runs, tested in test_experiments.py",
+    "demo": "a program, tested in test_demo.py",
+    "predictive": "takes what a classifier has checked and fitted",
+    "tuning": "takes what a classifier has checked",
+    "onnx": "takes a fitted classifier alone, tested in test_onnx.py",
+}
+"""Modules that are no functions of hostile data."""
+
+CHECKED_BEFORE = {
+    f"kernels.{name}"
+    for name in (
+        "Kernel",
+        "Kernel.diag",
+        "accepts_sparse",
+        "derivatives",
+        "parameters",
+        "replace",
+        "requires_vectors",
+        "resolve",
+        "training_gram",
+    )
+}
+"""What the classifiers ask of a kernel and its inputs once they have checked both."""
+
+OF_RESULTS = ("complaints", "count", "find", "from_run", "index", "save", "summary", "to_datatree", "to_frame")
+"""Methods of results, which take no data."""
+
+PICTURES = ("plot", "Display")
+
+
+def public():
+    """Return the names of all public callables, ``module.name`` or ``module.Class.method``."""
+    names = set()
+    modules = [bayespoint] + [
+        importlib.import_module(f"bayespoint.{info.name}")
+        for info in pkgutil.iter_modules(bayespoint.__path__)
+        if not info.name.startswith("_") and info.name not in SKIPPED
+    ]
+    for module in modules:
+        for name in getattr(module, "__all__", ()):
+            value = getattr(module, name)
+            if not callable(value) or any(word in name for word in PICTURES):
+                continue
+            if not getattr(value, "__module__", "").startswith("bayespoint"):
+                continue
+            own = where(value)
+            is_result = is_dataclass(value) or (isinstance(value, type) and issubclass(value, tuple))
+            if not (is_result and not own.startswith("kernels.")):
+                names.add(own)
+            if isinstance(value, type) and not issubclass(value, Exception):
+                for method in dir(value):
+                    member = getattr(value, method, None)
+                    if method.startswith("_") or not callable(member) or method in OF_RESULTS:
+                        continue
+                    owner = getattr(member, "__module__", "") or ""
+                    if owner.startswith("bayespoint"):
+                        names.add(f"{where(value)}.{method}")
+    return names - CHECKED_BEFORE - {"InfeasibleError", "kernels.Parameter"}
+
+
+def where(value):
+    """Return the name of a class or function without the private modules on the way."""
+    parts = [part for part in value.__module__.split(".")[1:] if not part.startswith("_")]
+    return ".".join([*parts, value.__qualname__])
+
+
+@dataclass
+class Call:
+    """A call with good arguments."""
+
+    covers: tuple[str, ...]
+    function: Any
+    arguments: dict[str, Any]
+    names: tuple[str, ...] = field(default=())
+    """What errors may name beside the arguments."""
+    check: Any = None
+    """Called with the result and the arguments, where the call succeeds."""
+
+    @property
+    def id(self):
+        return self.covers[0]
+
+
+RNG = np.random.default_rng(12)
+X = RNG.standard_normal((12, 3))
+Y = np.where(X @ [1.0, 0.5, -0.2] > 0, 1, -1)
+NEW = RNG.standard_normal((4, 3))
+GRAM = X @ X.T
+QUICK = {"softness": 0.2, "optimizer": None, "tol": 0.5, "n_draws": 8, "random_state": 0}
+ELSEWHERE = {"load", "datasets.load_thyroid", "elongated.CenterErrors.closest"}
+"""Tested with files (test_hostile_files.py), with the network (test_datasets.py), takes nothing."""
+
+TEXTS = np.array(["abba", "ab", "cab", "bbb"], dtype=object)
+
+
+@functools.cache
+def space(softness=0.3):
+    return VersionSpace(GRAM, Y, softness=softness)
+
+
+@functools.cache
+def result():
+    return space().sample(max_bounces=50, random_state=0)
+
+
+@functools.cache
+def fitted(kind=BayesPointClassifier):
+    model = BayesPointClassifier(kernels.RBF(1.5), **QUICK) if kind is BayesPointClassifier else kind()
+    return model.fit(X, Y)
+
+
+@functools.cache
+def table():
+    return VersionSpace(GRAM, Y).onion(
+        max_errors=(1, 1), tol=0.5, max_length=20.0, n_trajectories=1, random_state=0
+    )
+
+
+@functools.cache
+def weighted():
+    return fitted().reweight(np.ones_like)
+
+
+def flat(margins):
+    return np.ones(len(margins))
+
+
+def method(owner, name):
+    """Return a method of an object that is made when it is first called."""
+
+    def call(**arguments):
+        return getattr(owner(), name)(**arguments)
+
+    return call
+
+
+def fit_of(kind):
+    def fit(X, y, **parameters):
+        return kind(**parameters).fit(X, y)
+
+    return fit
+
+
+def chances(p, _):
+    p = np.asarray(p)
+    assert ((p >= 0) & (p <= 1)).all()
+    if p.ndim == 2:
+        np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-9)
+
+
+def finite(x, _):
+    assert np.isfinite(x).all()
+
+
+def not_nan(x, _):
+    assert not np.isnan(x).any()
+
+
+def run_is_right(run, arguments):
+    assert np.isfinite(run.center).all()
+    assert np.isfinite(run.draws).all()
+    assert 0 <= run.center_norm <= 1 + 1e-6
+
+
+def a_kernel_matrix(gram, arguments):
+    assert not np.isnan(gram).any()
+
+
+def classifies(model, arguments):
+    labels = model.predict(arguments["X"])
+    assert set(np.unique(labels)) <= set(model.classes_)
+    if hasattr(model, "predict_proba"):
+        chances(model.predict_proba(arguments["X"]), arguments)
+
+
+RUN = {"max_bounces": 40, "n_trajectories": 2, "n_draws": 4, "random_state": 0}
+SHORT = {"tol": 0.5, "max_length": 4.0, "n_trajectories": 1, "random_state": 0}
+
+
+def calls():
+    """Return good calls of all of them."""
+    return list(_calls())
+
+
+def _calls():
+    def one(covers, function, check=None, names=(), **arguments):
+        covers = (covers,) if isinstance(covers, str) else covers
+        return Call(covers, function, arguments, tuple(names), check)
+
+    def of_space(name, check=None, **arguments):
+        own = f"version_space.VersionSpace.{name}"
+        return one(own, method(space, name), check, ("start",), **arguments)
+
+    def of_model(name, check=None, kind=BayesPointClassifier, **arguments):
+        home = {
+            BayesPointClassifier: "classifier",
+            MaxMarginClassifier: "max_margin",
+            HingeClassifier: "max_margin",
+            Perceptron: "perceptron",
+            KernelPerceptron: "perceptron",
+        }[kind]
+        own = f"{home}.{kind.__name__}.{name}"
+        return one(own, method(lambda: fitted(kind), name), check, **arguments)
+
+    yield one(
+        "version_space.VersionSpace",
+        VersionSpace,
+        names=("softness",),
+        gram=GRAM,
+        y=Y,
+        softness=0.1,
+        offset=1.0,
+    )
+    yield one(
+        "version_space.VersionSpace.from_features",
+        VersionSpace.from_features,
+        names=("inputs", "kernel(X, X)"),
+        X=X,
+        y=Y,
+        kernel="rbf",
+        softness=0.1,
+        offset=1.0,
+        cache_size=1.0,
+    )
+    yield of_space(
+        "sample",
+        run_is_right,
+        **RUN,
+        length=5.0,
+        tol=0.3,
+        transparency=0.1,
+        refresh="pair",
+        refresh_rate=2.0,
+        average="arc",
+    )
+    for dynamics in ("chord", "flipper"):
+        yield of_space("sample", **RUN, dynamics=dynamics, tau_max=1e3, average="midpoints")
+    yield of_space("sample", run_is_right, **RUN, scattering="cosine", scatterer=0.01)
+    yield of_space("margins", finite, dual_coef=np.arange(12.0))
+    yield of_space("contains", dual_coef=np.arange(12.0))
+    yield of_space("feasible_point", finite, method="max_margin", random_state=1)
+    yield of_space("light_trap", random_state=1)
+    yield of_space("max_margin", free_bias=False, tol=1e-6, max_iter=1000)
+    yield of_space("log_volume", None, **SHORT, method="integration", transparency=0.1)
+    yield of_space("evidence", **SHORT, label_noise=np.array([0.1, 0.2]), method="integration")
+    yield of_space("onion", **SHORT, max_errors=(1, 1), method="exact", volume_tol=0.5)
+    yield of_space("choose_layer", **SHORT, max_errors=(1, 0), k=3, n_repeats=1, method="exact")
+    yield of_space(
+        "correlation_length",
+        angle=1e-3,
+        n_pairs=2,
+        n_trajectories=2,
+        max_bounces=50,
+        random_state=0,
+    )
+    yield one(
+        "version_space.VersionSpace.reweight",
+        lambda weight, log: space().reweight(result(), weight, log=log),
+        weight=flat,
+        log=False,
+    )
+
+    for kind, extra in (
+        (BayesPointClassifier, {**QUICK, "label_noise": 0.1, "n_trajectories": 2}),
+        (MaxMarginClassifier, {"C": 1.0, "softness": 0.1, "tol": 1e-6, "max_iter": 1000}),
+        (HingeClassifier, {"regularization": 0.1, "tol": 0.1, "max_iter": 1000}),
+        (Perceptron, {"bias_update": "R2", "learning_rate": 0.5, "max_epochs": 5, "order": "data"}),
+        (KernelPerceptron, {"softness": 0.1, "learning_rate": 0.5, "max_epochs": 5}),
+    ):
+        home = kind.__module__.removeprefix("bayespoint.")
+        own = f"{home}.{kind.__name__}"
+        yield one((f"{own}.fit", own), fit_of(kind), classifies, X=X, y=Y, **extra)
+        yield of_model("decision_function", finite, kind, X=NEW)
+        yield of_model("predict", None, kind, X=NEW)
+        if kind is not BayesPointClassifier:
+            yield of_model("margins", finite, kind, X=X, y=Y)
+            yield of_model("margin_histogram", None, kind, X=X, y=Y, bins=4)
+    yield of_model("mistake_bound", None, Perceptron, X=X, y=Y)
+    yield of_model("risk_bounds", None, MaxMarginClassifier, delta=0.1)
+    yield of_model("risk_bounds", None, KernelPerceptron, delta=0.1)
+    yield of_model("predict_proba", chances, X=NEW, method="mixture")
+    yield of_model("predict_log_proba", None, X=NEW, method="moments")
+    yield of_model("predict", None, X=NEW, method="vote")
+    yield of_model("sample_functions", finite, X=NEW, n_samples=3, random_state=0)
+    yield of_model("reject", None, X=NEW, cost=0.2)
+    yield of_model("bayes_point", None, X_unlabelled=NEW)
+    yield of_model("evidence", None, **SHORT)
+    yield of_model("log_labeling_probability", None, X=NEW, y=np.array([1, -1, 1, 1]), random_state=0)
+    yield of_model("suggest_query", None, X=NEW, n=2)
+    yield of_model("reweight", None, weight=flat, log=False)
+    yield of_model("risk_bounds", None, delta=0.1, random_state=0)
+    yield one(
+        "classifier.BayesPointClassifier.refine",
+        lambda **more: BayesPointClassifier(kernels.RBF(1.5), **QUICK).fit(X, Y).refine(**more),
+        more_length=2.0,
+    )
+    yield one(
+        "classifier.BayesPointClassifier.add_examples",
+        lambda **more: BayesPointClassifier(kernels.RBF(1.5), **QUICK).fit(X, Y).add_examples(**more),
+        X=NEW,
+        y=np.array([1, -1, 1, 1]),
+    )
+    own = "weighting.WeightedClassifier"
+    yield one(
+        (f"{own}.fit", own),
+        lambda X, y, weight, log: bayespoint.WeightedClassifier(
+            BayesPointClassifier(kernels.RBF(1.5), **QUICK), weight, log=log
+        ).fit(X, y),
+        classifies,
+        X=X,
+        y=Y,
+        weight=flat,
+        log=False,
+    )
+    for name, check in (
+        ("decision_function", finite),
+        ("predict", None),
+        ("predict_proba", chances),
+        ("predict_log_proba", None),
+    ):
+        yield one(f"{own}.{name}", method(weighted, name), check, X=NEW)
+
+    plain = {"m": np.array([100, 1000]), "delta": 0.05}
+    yield one("bounds.sparsity", bounds.sparsity, not_nan, **plain, d=np.array([5, 7]))
+    yield one("bounds.margin", bounds.margin, not_nan, **plain, kappa=np.array([5, 7]))
+    yield one("bounds.pac_margin", bounds.pac_margin, not_nan, **plain, kappa=np.array([5, 7]))
+    yield one("bounds.luckiness", bounds.luckiness, not_nan, **plain, margin=0.5, radius=1.0)
+    yield one("bounds.mistakes", bounds.mistakes, not_nan, margin=np.array([0.5, 1.0]), radius=1.0)
+    yield one("bounds.volume_gibbs", bounds.volume_gibbs, not_nan, **plain, log_volume=-5.0)
+    yield one("bounds.volume_bayes", bounds.volume_bayes, not_nan, **plain, log_volume=-5.0)
+    yield one("bounds.linear_svm", bounds.linear_svm, not_nan, **plain, n=3, margin=0.5)
+    yield one(
+        "bounds.pac_bayes_kl", bounds.pac_bayes_kl, chances, **plain, kl=5.0, empirical_error=0.1
+    )
+    yield one(
+        "bounds.cap_log_fraction",
+        bounds.cap_log_fraction,
+        not_nan,
+        n=np.array([3, 10]),
+        angle=np.array([0.5, 1.0]),
+    )
+    yield one(
+        "bounds.hoeffding_samples",
+        bounds.hoeffding_samples,
+        not_nan,
+        n=np.array([3, 10]),
+        epsilon=0.1,
+        eta=0.05,
+        low=-1.0,
+        high=1.0,
+    )
+    center = np.full(12, 0.1) * Y
+
+    def on_space(name, check=None, **arguments):
+        function = getattr(bounds, name)
+        return one(
+            f"bounds.{name}",
+            lambda **rest: function(space(), **rest),
+            check,
+            ("space",),
+            **arguments,
+        )
+
+    yield on_space("normalized_margins", finite, dual_coef=center)
+    yield on_space("margin_histogram", None, dual_coef=center, bins=4)
+    yield on_space("mirrored_space", None, dual_coef=center)
+    yield on_space("bayes_point", None, dual_coef=center, delta=0.1, **SHORT)
+    yield one(
+        "bounds.table",
+        bounds.table,
+        None,
+        ("space", "dual"),
+        gram=GRAM,
+        y=Y,
+        dual_coef=center,
+        softness=0.3,
+        offset=0.0,
+        delta=0.1,
+        candidates=1,
+        tol=0.5,
+        max_length=4.0,
+        random_state=0,
+    )
+    for name in learning_curves.__all__:
+        check = None if name == "asymptote" else chances
+        yield one(
+            f"learning_curves.{name}",
+            getattr(learning_curves, name),
+            check,
+            alpha=np.array([0.5, 5.0]),
+        )
+    yield one(
+        "openness.escape_fractions",
+        openness.escape_fractions,
+        None,
+        ("gram",),
+        grams=[GRAM],
+        y=Y,
+        softness=0.1,
+        offset=0.0,
+        max_bounces=50,
+        n_trajectories=2,
+        random_state=0,
+    )
+    yield one(
+        "rejection.rejection_curve",
+        rejection.rejection_curve,
+        None,
+        y_true=np.array([0, 1, 1, 0]),
+        proba=np.array([0.1, 0.8, 0.4, 0.3]),
+        labels=np.array([0, 1]),
+    )
+
+    vectors = {
+        "Linear": {},
+        "RBF": {"sigma": 1.5},
+        "Laplacian": {"sigma": 1.5},
+        "Matern": {"sigma": 1.5, "nu": 2.5},
+        "RationalQuadratic": {"sigma": 1.5, "alpha": 2.0},
+        "Polynomial": {"degree": 2, "coef0": 0.5},
+        "Constant": {"value": 2.0},
+    }
+    for name, parameters in vectors.items():
+        kind = getattr(kernels, name)
+
+        def evaluated(X, Y, kind=kind, **parameters):
+            return kind(**parameters)(X, Y)
+
+        yield one(
+            (f"kernels.{name}", *(f"kernels.{name}.{m}" for m in KERNEL_METHODS)),
+            evaluated,
+            a_kernel_matrix,
+            ("Parameter",),
+            X=X,
+            Y=NEW,
+            **parameters,
+        )
+
+        def diagonal(X, kind=kind, **parameters):
+            return kind(**parameters).diag(X)
+
+        yield one(f"kernels.{name}.diag", diagonal, a_kernel_matrix, X=X, **parameters)
+    for name, parameters in (("Spectrum", {"length": 2}), ("SetIntersection", {"base": 2.0})):
+        kind = getattr(kernels, name)
+
+        def evaluated(X, Y, kind=kind, **parameters):
+            return kind(**parameters)(X, Y)
+
+        yield one(
+            (f"kernels.{name}", *(f"kernels.{name}.{m}" for m in KERNEL_METHODS)),
+            evaluated,
+            X=TEXTS,
+            Y=TEXTS[:2],
+            **parameters,
+        )
+    rbf = kernels.RBF(1.5)
+    compound = [f"kernels.{k}" for k in ("Sum", "Product", "Scaled", "Normalized", "Base")]
+    yield one(
+        (*compound, *(f"{k}.{m}" for k in compound for m in KERNEL_METHODS), "kernels.normalize"),
+        lambda kernel, factor, X: (kernels.normalize(factor * rbf + kernel) * rbf)(X),
+        None,
+        ("operand", "+", "*"),
+        kernel=kernels.Linear(),
+        factor=2.0,
+        X=X,
+    )
+    yield one("kernels.evaluate", kernels.evaluate, None, kernel=rbf, X=X, Y=NEW)
+    yield one("kernels.diagonal", kernels.diagonal, None, kernel=rbf, X=X)
+    yield one("kernels.gram_matrix", kernels.gram_matrix, None, X=X, kernel=rbf, dtype="float32")
+    yield one("kernels.class_distance", kernels.class_distance, None, X=X, y=Y)
+    yield from _others(one)
+
+
+KERNEL_METHODS = (
+    "derivatives",
+    "diag",
+    "get_params",
+    "parameters",
+    "set_params",
+    "with_values",
+)
+
+
+def _others(one):
+    from bayespoint import datasets, diagnostics, elongated, planar, soft_boundary
+
+    draws = RNG.standard_normal((2, 20, 3))
+    yield one("diagnostics.r_hat", diagnostics.r_hat, draws=draws)
+    yield one("diagnostics.ess_bulk", diagnostics.ess_bulk, draws=draws)
+    for name in datasets.__all__:
+        if name.startswith("load_") and name != "load_thyroid":
+            yield one(f"datasets.{name}", getattr(datasets, name), return_X_y=True, as_frame=False)
+    seeded = {"random_state": 0}
+    yield one("datasets.make_teacher", datasets.make_teacher, n_samples=9, n_features=2, noise=0.1, **seeded)
+    yield one("datasets.make_waveform", datasets.make_waveform, n_samples=9, **seeded)
+    yield one("datasets.make_sets", datasets.make_sets, n_samples=9, n_items=5, size=(2, 3), noise=0.1, **seeded)
+    yield one(
+        "datasets.make_words",
+        datasets.make_words,
+        n_samples=9,
+        length=(5, 6),
+        alphabet="ab",
+        motif="ab",
+        noise=0.1,
+        **seeded,
+    )
+    yield one("datasets.make_elongated", datasets.make_elongated, n_train=5, n_test=5, n_features=3, **seeded)
+    yield one(
+        "elongated.center_errors",
+        elongated.center_errors,
+        n_problems=1,
+        first_seed=0,
+        n_train=5,
+        n_test=10,
+        tol=0.5,
+    )
+    yield one(
+        "soft_boundary.center_angles",
+        soft_boundary.center_angles,
+        gram=GRAM,
+        y=Y,
+        softness=np.array([0.5, 1.0]),
+        offset=0.0,
+        tol=0.5,
+        random_state=0,
+    )
+    yield one(
+        "soft_boundary.parameter_space",
+        soft_boundary.parameter_space,
+        gram=GRAM,
+        softness=0.1,
+        offset=0.0,
+    )
+    yield one(
+        "soft_boundary.ParameterSpace.surface",
+        lambda points: soft_boundary.parameter_space(np.eye(2)).surface(points),
+        points=RNG.standard_normal((4, 2)),
+    )
+    square = planar.Polygon([[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]])
+    corners = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]])
+    yield one("planar.Polygon", planar.Polygon, vertices=corners)
+    yield one(
+        "planar.Polygon.from_halfplanes",
+        planar.Polygon.from_halfplanes,
+        normals=np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]),
+        offsets=np.array([0.0, 2.0, 0.0, 1.0]),
+        names=("half",),
+    )
+    yield one("planar.Polygon.clearance", square.clearance, point=np.array([0.5, 0.5]))
+    yield one("planar.Polygon.contains", square.contains, point=np.array([0.5, 0.5]))
+    yield one("planar.Polygon.sample", square.sample, n_points=3, random_state=0)
+
+    def on_square(name, **arguments):
+        function = getattr(planar, name)
+        return one(f"planar.{name}", lambda **rest: function(square, **rest), **arguments)
+
+    yield on_square("area_difference", point=np.array([0.5, 0.5]), angles=np.array([0.1, 2.0]))
+    yield on_square("bayes_line", angle=0.3)
+    yield on_square("bayes_lines", n_directions=5)
+    yield on_square("bayes_objective", point=np.array([0.5, 0.5]))
+    yield on_square(
+        "billiard", n_bounces=20, start=np.array([0.5, 0.5]), angle=0.3, random_state=0
+    )
+    for name in ("bayes_point", "largest_circle", "largest_ellipse"):
+        yield one(
+            f"planar.{name}",
+            lambda vertices, name=name: getattr(planar, name)(planar.Polygon(vertices)),
+            vertices=corners,
+        )
+    own = "onion.OnionTable"
+    yield one(f"{own}.center", method(table, "center"), None, ("layer",), n_neg=1, n_pos=0)
+    yield one(f"{own}.combine", method(table, "combine"), weights=np.ones((2, 2)), per=None)
+    yield one(f"{own}.evidence", method(table, "evidence"), label_noise=0.1)
+    yield one(
+        f"{own}.test_errors",
+        method(table, "test_errors"),
+        None,
+        ("K", "gram"),
+        K_test=NEW @ X.T,
+        y_test=np.array([1, -1, 1, 1]),
+    )

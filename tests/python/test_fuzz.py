@@ -1,0 +1,55 @@
+"""Bytes on the compiled functions and on the file loader.
+
+``BAYESPOINT_FUZZ=1000000`` sets the number of executions, ``make fuzz`` runs them; `fuzz/python.py`
+has the same targets for Atheris, which is guided by coverage. What either finds goes into
+``tests/hostile/corpus``, which is played here first.
+"""
+
+import os
+import time
+from pathlib import Path
+
+import hostile_bytes
+import numpy as np
+import pytest
+from hostile import SEED, SLOW
+
+CORPUS = Path(__file__).parent.parent / "hostile" / "corpus"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["door", "files"])
+def test_bytes(name, capsys):
+    target = getattr(hostile_bytes, name)
+    seeds = [path.read_bytes() for path in sorted((CORPUS / name).glob("*"))]
+    assert seeds, "the corpus is not there"
+    for data in seeds:
+        target(data)
+    n = int(os.environ.get("BAYESPOINT_FUZZ") or (40_000 if SLOW else 2000))
+    rng = np.random.default_rng([SEED, len(name)])
+    began, slowest = time.perf_counter(), 0.0
+    for k in range(n):
+        data = new(rng, seeds)
+        start = time.perf_counter()
+        try:
+            target(data)
+        except BaseException as error:
+            raise AssertionError(f"execution {k}: bytes.fromhex({data.hex()!r})") from error
+        slowest = max(slowest, time.perf_counter() - start)
+    seconds = time.perf_counter() - began
+    with capsys.disabled():
+        print(
+            f"\n{name}: {n} executions and {len(seeds)} of the corpus in {seconds:.1f} s, "
+            f"{n / seconds:.0f} a second, the slowest {slowest:.2f} s"
+        )
+
+
+def new(rng, seeds):
+    """Return new bytes, or some of the corpus with a few changes."""
+    if rng.random() < 0.5:
+        return rng.bytes(int(rng.integers(1, 160)))
+    data = bytearray(seeds[rng.integers(len(seeds))])
+    for _ in range(rng.integers(1, 6)):
+        at = int(rng.integers(len(data) + 1))
+        data[at : at + int(rng.integers(2))] = rng.bytes(int(rng.integers(3)))
+    return bytes(data)

@@ -1,0 +1,192 @@
+"""Whatever is passed to a public function: a right answer or a documented error, and soon."""
+
+import numpy as np
+import pytest
+from hostile import FORMS, SEED, budget, outcome, same, spoiled
+from hostile_calls import ELSEWHERE, calls, public
+from hypothesis import given, seed
+from hypothesis import strategies as st
+
+from bayespoint import BayesPointClassifier, VersionSpace, kernels
+
+CALLS = calls()
+
+
+def ids(call):
+    return call.id
+
+
+def test_every_public_callable_is_covered():
+    covered = {name for call in CALLS for name in call.covers} | ELSEWHERE
+    assert public() - covered == set(), "no property of these: add them to hostile_calls.py"
+    assert covered - public() == set(), "there are none of these"
+
+
+@pytest.mark.parametrize("call", CALLS, ids=ids)
+def test_the_good_call_is_good(call):
+    result, error = outcome(call.function, call.arguments)
+    assert error is None
+    if call.check:
+        call.check(result, call.arguments)
+
+
+@pytest.mark.parametrize("call", CALLS, ids=ids)
+def test_hostile_arguments(call):
+    """One argument, or two, in any disguise."""
+    names = sorted(call.arguments)
+
+    @seed(SEED)
+    @budget(8, 400)
+    @given(data=st.data())
+    def spoil(data):
+        arguments, heavy = dict(call.arguments), False
+        for name in data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True)):
+            arguments[name], work = data.draw(spoiled(call.arguments[name]), label=name)
+            heavy |= work
+        result, error = outcome(call.function, arguments, names=call.names, heavy=heavy)
+        if error is None and call.check:
+            call.check(result, arguments)
+
+    spoil()
+
+
+@pytest.mark.parametrize("call", CALLS, ids=ids)
+def test_forms_of_arrays_do_not_matter(call):
+    """Order, strides, bytes' order, class: the same bits."""
+    arrays = [
+        name
+        for name, value in call.arguments.items()
+        if isinstance(value, np.ndarray) and value.dtype.kind in "if"
+    ]
+    if not arrays:
+        pytest.skip("takes no array of numbers")
+    plain, error = outcome(call.function, call.arguments)
+    assert error is None
+
+    @seed(SEED)
+    @budget(4, len(FORMS) * 10)
+    @given(st.sampled_from(arrays), st.sampled_from(sorted(FORMS)))
+    def reform(name, form):
+        arguments = {**call.arguments, name: FORMS[form](call.arguments[name])}
+        result, error = outcome(call.function, arguments)
+        assert error is None, f"{form}: {error}"
+        if is_plain(plain):
+            assert same(result, plain), form
+
+    reform()
+
+
+def is_plain(result):
+    return isinstance(result, (np.ndarray, float, tuple, bool))
+
+
+# --- what is true of all version spaces ------------------------------------------------------
+
+
+@st.composite
+def problems(draw, most=300):
+    """Draw features and labels: few or many, of any rank, with duplicates, parallels, zeros."""
+    m = draw(st.integers(1, 12) | st.integers(1, most if draw(st.booleans()) else 30))
+    rng = np.random.default_rng([draw(st.integers(0, 2**32)), SEED])
+    rank = draw(st.sampled_from([1, 2, 3, m, m + 3]))
+    x = rng.standard_normal((m, rank))
+    for kind in draw(st.lists(st.sampled_from(["twice", "parallel", "near", "lengths"]), max_size=2)):
+        i, j = rng.integers(m, size=2)
+        if kind == "twice":
+            x[i] = x[j]
+        elif kind == "parallel":
+            x[i] = 3.0 * x[j]
+        elif kind == "near":
+            x[i] = x[j] + 10.0 ** -rng.integers(1, 12) * rng.standard_normal(rank)
+        else:
+            x *= 10.0 ** rng.uniform(-3, 3, (m, 1))
+    labels = draw(st.sampled_from(["teacher", "any", "equal"]))
+    if labels == "teacher":
+        y = np.where(x @ rng.standard_normal(rank) > 0, 1, -1)
+    else:
+        y = rng.choice([-1, 1], m) if labels == "any" else np.ones(m, dtype=int)
+    return x, y
+
+
+SETTINGS = {"max_bounces": 60, "n_trajectories": 2, "n_draws": 5, "random_state": 0}
+BOTH = {**SETTINGS, "max_bounces": 500, "n_trajectories": 4, "n_draws": 50}
+
+
+@seed(SEED)
+@budget(60)
+@given(problems(), st.sampled_from(["geodesic", "chord", "flipper"]))
+def test_runs_stay_in_version_space(problem, dynamics):
+    x, y = problem
+    gram = x @ x.T
+    made, error = outcome(lambda gram, y: VersionSpace(gram, y), {"gram": gram, "y": y})
+    if error is not None:
+        return
+    run, error = outcome(made.sample, {**SETTINGS, "dynamics": dynamics})
+    if error is not None:
+        return
+    lengths = np.sqrt(np.einsum("...i,ij,...j", run.draws, gram, run.draws))
+    np.testing.assert_allclose(lengths, 1.0, atol=1e-6)
+    relative = made.margins(run.draws.reshape(-1, len(y))) / np.sqrt(gram.diagonal())
+    rounding = 1e-13 * (np.abs(run.draws.reshape(-1, len(y))) @ np.abs(gram)) / np.sqrt(gram.diagonal())
+    assert (relative > -1e-6 - rounding).all()
+    assert run.hits.sum() == run.bounces.sum()
+    assert 0 < run.center_norm <= 1 + 1e-6
+
+
+@seed(SEED)
+@budget(30)
+@given(problems(40), st.integers(-490, 490))
+def test_the_scale_of_the_matrix_does_not_matter(problem, power):
+    """Powers of four leave no rounding: the same bits, shifted."""
+    x, y = problem
+    gram, scale = x @ x.T, 2.0**power
+    if not ((1e-150 < gram.diagonal() * scale) & (gram.diagonal() * scale < 1e150)).all():
+        return
+    gram_scale = gram * scale
+    one, error = outcome(lambda: VersionSpace(gram, y).sample(**SETTINGS), {})
+    other, error_too = outcome(lambda: VersionSpace(gram_scale, y).sample(**SETTINGS), {})
+    assert (error is None) == (error_too is None)
+    if error is None:
+        root = np.sqrt(scale)
+        np.testing.assert_allclose(other.center * root, one.center, rtol=1e-6, atol=1e-9)
+        assert np.array_equal(one.hits, other.hits)
+
+
+@seed(SEED)
+@budget(25)
+@given(problems(15), st.randoms(use_true_random=False))
+def test_order_and_copies_of_examples_do_not_matter(problem, random):
+    """The law is that of the walls, whatever their order and however often each is named."""
+    x, y = problem
+    order = np.array([random.randrange(len(y)) for _ in range(3)] + list(range(len(y))))
+    random.shuffle(order)
+    results = []
+    for take in (np.arange(len(y)), order):
+        rows = x[take]
+        found, error = outcome(
+            lambda rows=rows, take=take: VersionSpace(rows @ rows.T, y[take], softness=0).sample(**BOTH), {}
+        )
+        if error is not None:
+            return
+        results.append((rows.T @ found.center, found.center_error))
+    (one, error), (other, error_too) = results
+    cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
+    if min(error, error_too) < 0.1:
+        assert np.arccos(np.clip(cosine, -1, 1)) < 6 * np.hypot(error, error_too) + 1e-6
+
+
+@seed(SEED)
+@budget(6, 200)
+@given(problems(25), st.sampled_from([1e-6, 1e-3, 1.0, 1e3, 1e6]))
+def test_probabilities(problem, scale):
+    x, y = problem
+    model = BayesPointClassifier(
+        kernels.RBF(scale), softness=0.1, optimizer=None, tol=0.5, n_draws=8, random_state=0
+    )
+    fitted, error = outcome(model.fit, {"X": scale * x, "y": y})
+    if error is not None:
+        return
+    p = fitted.predict_proba(scale * np.concatenate([x, -x, 100 * x]))
+    assert ((p >= 0) & (p <= 1)).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-9)
+    assert np.isfinite(fitted.decision_function(scale * x)).all()
