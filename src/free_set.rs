@@ -134,13 +134,7 @@ impl<'s> FreeSet<'s> {
 
     /// Corrects `q = Q_FF⁻¹ Q_Fe` by its residual and returns `z Q z` for `z = (1, -q)`, in twice the precision; zero where
     /// that is rounding of the kernel values themselves.
-    fn refine(
-        &self,
-        e: usize,
-        column: &[f64],
-        q: &mut [f64],
-        control: &Control,
-    ) -> Result<f64> {
+    fn refine(&self, e: usize, column: &[f64], q: &mut [f64], control: &Control) -> Result<f64> {
         let arch = self.space.gram().arch();
         let mut lack = vec![0.0; q.len()];
         for round in 0..3 {
