@@ -41,7 +41,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .SUFFIXES:
 .PHONY: help venv build install demo gallery displays risk-bounds test test-rust test-python test-slow test-ray fuzz ci-slow experiment bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
         lint lint-rust lint-python \
-        format docs docs-check examples clean distclean check-cargo check-python
+        format docs docs-check examples audit test-door clean distclean check-cargo check-python
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.x] [VENV=.venv]"
@@ -181,7 +181,19 @@ $(DOCS_STAMP): $(INSTALL_STAMP)
 	@$(VENV_PYTHON) -m pip install --quiet "$$(echo dist/bayespoint-*.whl)[docs]"
 	@touch $@
 
-ci-slow: test-slow test-ray fuzz examples ## what takes too long for every change: tests at full length, Ray, fuzzing, the notebooks
+# The interpreter's library is where the linker finds it, the program not always.
+test-door: install | check-cargo ## the engine's tests of the Python door, with an interpreter inside
+	LIBRARY=$$($(VENV_PYTHON) -c 'import sysconfig; print(sysconfig.get_config_var("LIBDIR"))'); \
+	LD_LIBRARY_PATH="$$LIBRARY:$$LD_LIBRARY_PATH" $(PYO3) $(CARGO) test --features python --lib python:: $(CARGO_ARGS)
+
+audit: install | check-cargo ## licenses, sources and reasons of dependencies; known vulnerabilities (network)
+	$(CARGO) metadata --format-version 1 --locked --all-features | $(VENV_PYTHON) .ci/audit.py
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --all-features check; else \
+	  echo "cargo-deny is not installed: advisories on crates were NOT looked for (cargo install cargo-deny)" >&2; fi
+	@$(VENV_PYTHON) -m pip install --quiet pip-audit
+	$(VENV_PYTHON) -m pip_audit --local --progress-spinner off
+
+ci-slow: test-slow test-door test-ray fuzz examples audit ## what takes too long for every change: tests at full length, Ray, fuzzing, the notebooks, an audit
 
 docs: $(DOCS_STAMP) ## the site, into docs/_build/html; warnings are errors, the examples are run
 	$(VENV_PYTHON) -m sphinx --builder html --nitpicky --fail-on-warning --keep-going -j auto $(DOCS_ARGS) docs docs/_build/html

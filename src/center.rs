@@ -336,7 +336,7 @@ mod tests {
         let found = center(&gram, &[far, stuck.clone(), stuck.clone(), stuck]);
         assert!(found.error > 0.4, "{}", found.error);
         // They can only have been there before.
-        assert!(found.clone().after(1.0).error.is_infinite());
+        assert!(found.clone().after(0.9).error.is_infinite());
         assert!(found.after(2.0).error.is_finite());
     }
 

@@ -356,6 +356,10 @@ fn density(z: f64, transparency: f64) -> f64 {
     if transparency == 0.0 {
         return hazard;
     }
+    // Where Φ(z) is 1 to rounding; further on N(z) is zero.
+    if z > 9.0 {
+        return (1.0 - transparency) * hazard;
+    }
     // 1 / Φ(z), infinite where Φ is too small for a number.
     let inverse = hazard / normal(z);
     let below = if inverse.is_finite() { 1.0 + transparency * (inverse - 1.0) } else { inverse };
@@ -459,6 +463,11 @@ mod tests {
             }
         }
         assert_relative_eq!(density(-60.0, 0.5), normal(60.0), max_relative = 1e-8);
+        for z in [9.0, 9.1, 37.0, 38.5, 39.0, 60.0, 1e200] {
+            for k in [0.0, 1e-300, 0.1, 1.0] {
+                assert_relative_eq!(density(z, k), (1.0 - k) * normal(z), max_relative = 1e-12);
+            }
+        }
         // Where one over either is infinite.
         for k in [5e-324, 4e-312, 1e-300] {
             for z in [-37.0, -37.6, -38.0, -60.0] {

@@ -1,6 +1,7 @@
 //! Stop flag and progress, shared between the caller and the workers.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ use crate::state::State;
 pub struct Control {
     listener: Option<Listener>,
     keeper: Option<Keeper>,
-    stop: AtomicBool,
+    stop: Arc<AtomicBool>,
     pause: AtomicBool,
     bounces: AtomicU64,
     length: AtomicU64,
@@ -110,6 +111,11 @@ impl Control {
         self.stop.store(true, Ordering::Relaxed);
     }
 
+    /// The flag, to be raised by whoever has nothing else of this.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
+    }
+
     /// # Errors
     ///
     /// [`Error::Interrupted`] once the flag is raised.
@@ -156,7 +162,6 @@ mod tests {
 
     #[test]
     fn checks_ask_the_listener_now_and_then() {
-        use std::sync::Arc;
         let asked = Arc::new(AtomicU64::new(0));
         let counter = Arc::clone(&asked);
         let control = Control::listening(Duration::from_millis(5), move || {

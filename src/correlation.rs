@@ -101,7 +101,7 @@ pub fn correlation(
         let got = format!("feature vectors that span {dimensions}");
         return Err(Error::invalid("gram", got, "of three dimensions or more"));
     }
-    let crew = Crew::new(n_threads.min(n_trajectories))?;
+    let crew = Crew::new(n_threads.min(n_trajectories), control)?;
     gas::check_room(space, n_trajectories, false, &crew)?;
     let (mut trajectories, dynamics) = gas::settled_around(
         space,

@@ -335,7 +335,7 @@ pub fn evidence(
     if point_space::is_one_dimensional(space.gram()) {
         return Ok(point_space::evidence(space, &settings.targets));
     }
-    let crew = Crew::new(settings.n_threads.min(settings.n_trajectories))?;
+    let crew = Crew::new(settings.n_threads.min(settings.n_trajectories), control)?;
     if settings.method == Method::Bridge {
         return bridge::evidence(space, settings.targets[0], settings, &crew, control);
     }

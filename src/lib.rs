@@ -24,6 +24,9 @@
 //! References: P. Ruján, M. Marchand, "Computing the Bayes kernel classifier" (2000); R. Herbrich, T. Graepel,
 //! C. Campbell, "Bayesian learning in reproducing kernel Hilbert spaces" (1999).
 
+// With the door it is denied (Cargo.toml): PyO3's macros make code of which they vouch themselves.
+#![cfg_attr(not(feature = "python"), forbid(unsafe_code))]
+
 mod active_set;
 mod annealing;
 mod ascent;

@@ -147,7 +147,10 @@ def factorize(gram: Any, offset: float, softness: Floats, *, overwrite: bool = F
     m = len(gram)
     if not overwrite:
         _memory.require(8.0 * m * m, f"the factor of the Gram matrix ({m} x {m} doubles)")
-        gram = np.array(gram, dtype=np.float64)
+        own = np.empty((m, m))
+        for rows in _validation.blocks(m):
+            own[rows] = gram[rows]
+        gram = own
     if offset:
         gram += offset
     gram.flat[:: m + 1] += softness

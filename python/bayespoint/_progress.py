@@ -32,7 +32,7 @@ except ImportError:  # scikit-learn < 1.9
         return method
 
 
-__all__ = ["CallbackSupportMixin", "Progress", "handed_on", "with_callbacks"]
+__all__ = ["Bar", "CallbackSupportMixin", "Progress", "handed_on", "with_callbacks"]
 
 _PERCENT = 100
 
@@ -179,7 +179,7 @@ class Progress:
                     if percent is None
                     else "{desc}: {percentage:3.0f}%|{bar}| {elapsed}{postfix}"
                 )
-                bar = _Bar(
+                bar = Bar(
                     desc=name,
                     total=None if percent is None else _PERCENT,
                     initial=1 if percent is None else percent,
@@ -215,7 +215,7 @@ def handed_on(outer: Any, inner: Any, X: Any, y: Any) -> Iterator[None]:
     root.call_on_fit_task_end(estimator=outer, X=X, y=y, reconstruction_attributes={})
 
 
-class _Bar(tqdm):  # type: ignore[misc]
+class Bar(tqdm):  # type: ignore[misc]
     """A bar without a thread that looks after bars: it would outlive them."""
 
     monitor_interval = 0

@@ -376,18 +376,28 @@ pub(crate) fn evidence(
             if value.is_nan() || value == f64::INFINITY {
                 return Err(too_narrow(Error::Breakdown { what: "ln of a share", value }));
             }
-            return Ok(EvidenceOutcome {
-                values: vec![value],
-                errors: vec![error],
-                lags: vec![lag],
-                mean_violations: Vec::new(),
-                log_share: Vec::new(),
-                layers: Vec::new(),
-                ladder,
-                length,
-                converged,
-            });
+            return Ok(outcome([value, error, lag], ladder, length, converged));
         };
         samples = next;
+    }
+}
+
+/// What is told of ln Z, its error and its lag.
+fn outcome(
+    [value, error, lag]: [f64; 3],
+    ladder: Vec<f64>,
+    length: f64,
+    converged: bool,
+) -> EvidenceOutcome {
+    EvidenceOutcome {
+        values: vec![value],
+        errors: vec![error],
+        lags: vec![lag],
+        mean_violations: Vec::new(),
+        log_share: Vec::new(),
+        layers: Vec::new(),
+        ladder,
+        length,
+        converged,
     }
 }

@@ -149,7 +149,7 @@ fn play(
             Some(_) => Err(foreign("one, where nothing flies in one dimension")),
         };
     }
-    let crew = Crew::new(settings.n_threads.min(settings.n_trajectories))?.with(elsewhere);
+    let crew = Crew::new(settings.n_threads.min(settings.n_trajectories), control)?.with(elsewhere);
     check_room(space, settings.n_trajectories, inverse.is_some(), &crew)?;
     let smoother =
         inverse.map(|inverse| Smoother::new(inverse, control)).transpose()?.map(Arc::new);

@@ -144,7 +144,7 @@ pub fn onion(
     if point_space::is_one_dimensional(space.gram()) {
         return point_space::onion(space, settings, range);
     }
-    let crew = Crew::new(settings.n_threads.min(settings.n_trajectories))?;
+    let crew = Crew::new(settings.n_threads.min(settings.n_trajectories), control)?;
     // The pieces of the layers with their plane coordinates, those of two rounds, and their integrals; the centers.
     let vectors = range.len() * (4 * MOST_BATCHES + 8);
     gas::check_room(space, settings.n_trajectories, false, &crew)?;

@@ -184,3 +184,57 @@ pub(super) fn fill(progress: &Bound<'_, PyDict>, control: &Control) -> PyResult<
     progress.set_item("bounces", control.bounces())?;
     progress.set_item("center_error", control.center_error())
 }
+
+/// With an interpreter inside: `make test-door`.
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crew::Crew;
+
+    /// Four workers, of which the last panics while the others would work for ever.
+    fn panics(n_threads: usize) -> impl Fn(&Control) -> Result<()> + Send {
+        move |control| {
+            let crew = Crew::new(n_threads, control)?;
+            let done = crew.each(&mut [3, 2, 1, 0], |_, number| {
+                assert!(*number > 0 && n_threads > 1, "injected");
+                loop {
+                    control.check()?;
+                    std::thread::yield_now();
+                }
+            });
+            done.map(|_: Vec<()>| ())
+        }
+    }
+
+    #[test]
+    fn a_panic_of_a_worker_is_a_runtime_error_and_the_interpreter_lives() {
+        Python::initialize();
+        Python::attach(|py| {
+            for n_threads in [1, 4] {
+                for error in [
+                    interruptible(py, None, None, panics(n_threads)).expect_err("a panic"),
+                    interruptible_here(py, panics(n_threads)).expect_err("a panic"),
+                ] {
+                    assert!(error.is_instance_of::<PyRuntimeError>(py), "{error}");
+                    assert!(
+                        error.to_string().contains("a worker of the engine panicked: injected")
+                    );
+                }
+                let next = interruptible(py, None, None, |control| control.check().map(|()| 7));
+                assert_eq!(next.expect("no panic"), 7);
+                let sum: u64 =
+                    py.eval(c"sum(range(10))", None, None).and_then(|x| x.extract()).expect("45");
+                assert_eq!(sum, 45);
+            }
+        });
+    }
+
+    #[test]
+    fn a_lack_of_memory_is_a_memory_error() {
+        Python::initialize();
+        Python::attach(|py| {
+            let error = interruptible_here(py, |_| room::check(usize::MAX)).expect_err("no room");
+            assert!(error.is_instance_of::<pyo3::exceptions::PyMemoryError>(py), "{error}");
+        });
+    }
+}

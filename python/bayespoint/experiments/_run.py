@@ -16,9 +16,9 @@ import scipy
 import sklearn
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
-from tqdm import tqdm
 
 from bayespoint import __version__, _validation
+from bayespoint._progress import Bar
 from bayespoint.experiments._framework import Experiment, Report, Row, Settings
 from bayespoint.experiments._store import Store
 from bayespoint.plotting._style import import_matplotlib
@@ -79,7 +79,7 @@ def run(
         store.begin()
     work = (delayed(_timed)(experiment.measure, unit, settings) for unit in missing)
     found = Parallel(n_jobs=jobs, return_as="generator")(work)
-    with tqdm(
+    with Bar(
         total=len(units),
         initial=len(units) - len(missing),
         desc=experiment.name,

@@ -1,0 +1,171 @@
+"""Forks, threads and processes: a child that was forked fits, threads do not disturb each other."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from bayespoint import BayesPointClassifier, VersionSpace, kernels
+
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+X = np.random.default_rng([SEED, 3]).standard_normal((200, 4))
+Y = np.where(X[:, 0] > 0, 1, -1)
+LIMIT = 60.0
+"""Seconds for what takes a fraction of one: a child that hangs is found out."""
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def fitted(seed=0, n_jobs=2):
+    model = BayesPointClassifier(n_jobs=n_jobs, tol=0.2, random_state=seed)
+    return model.fit(X, Y).dual_coef_
+
+
+def sampled(seed, n_jobs=2):
+    space = VersionSpace(kernels.RBF(2.0)(X), Y, softness=0.1)
+    return space.sample(tol=0.05, n_jobs=n_jobs, random_state=seed).center
+
+
+def forked(work):
+    """Return the exit status of a forked child that does some work, which must end in time."""
+    with warnings.catch_warnings():
+        # Python warns of forks beside threads; here that is what is tried.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if work() else 2
+        finally:
+            os._exit(status)
+    deadline = time.monotonic() + LIMIT
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return "hangs"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_fit_fork_fit():
+    """The child has the bits of its parent, and the parent goes on."""
+    expected = fitted()
+
+    def work():
+        once = np.array_equal(fitted(), expected)
+        return once and forked(lambda: np.array_equal(fitted(), expected)) == 0
+
+    assert forked(work) == 0
+    np.testing.assert_array_equal(fitted(), expected)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_a_fork_in_the_middle_of_a_run():
+    """Another thread forks while workers fly: the child has none of them, and needs none."""
+    expected = sampled(SEED)
+    states = []
+
+    def callback(progress):
+        if not states:
+            states.append(forked(lambda: np.array_equal(sampled(SEED), expected)))
+            raise KeyboardInterrupt
+
+    space = VersionSpace(kernels.RBF(2.0)(X), Y, softness=0.1)
+    with pytest.raises(KeyboardInterrupt):
+        space.sample(length=1e15, n_jobs=2, random_state=0, callback=callback)
+    assert states == [0]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_threads_fit_at_once(n_jobs):
+    """Each has the bits that it has alone."""
+    alone = [fitted(seed, n_jobs) for seed in range(4)]
+    centers = [sampled(seed, n_jobs) for seed in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda seed: fitted(seed, n_jobs), range(4)))
+        found = list(pool.map(lambda seed: sampled(seed, n_jobs), range(4)))
+    np.testing.assert_array_equal(together, alone)
+    np.testing.assert_array_equal(found, centers)
+
+
+def test_two_runs_on_one_version_space_at_once():
+    """Of one matrix that both borrow, and of rows with a cache that is each run's own."""
+    for space in (
+        VersionSpace(kernels.RBF(2.0)(X), Y, softness=0.1),
+        VersionSpace.from_features(X, Y, kernels.RBF(2.0), softness=0.1, cache_size=0.1),
+    ):
+        runs = [
+            lambda space=space, seed=seed: space.sample(tol=0.1, random_state=seed, n_jobs=2).draws
+            for seed in range(3)
+        ]
+        alone = [run() for run in runs]
+        with ThreadPoolExecutor(3) as pool:
+            together = [future.result() for future in [pool.submit(run) for run in runs]]
+        for one, other in zip(alone, together, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_a_run_in_another_thread_does_not_hear_ctrl_c():
+    """Signals come to the main thread: it ends, the run in the other thread goes on to its end."""
+    if threading.current_thread() is not threading.main_thread() or os.name == "nt":
+        pytest.skip("signals come to the main thread, as POSIX has them")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    expected = sampled(SEED)
+    found = []
+    other = threading.Thread(target=lambda: found.append(sampled(SEED)))
+    try:
+        other.start()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1.0)
+        other.join(LIMIT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    np.testing.assert_array_equal(found[0], expected)
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_processes_of_multiprocessing(method, tmp_path, monkeypatch):
+    """Started in every way there is, they have the bits of this one."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    program = (
+        "import multiprocessing, sys, warnings\n"
+        "import numpy as np\n"
+        "from sklearn.base import clone\n"
+        "from bayespoint import BayesPointClassifier\n"
+        "warnings.simplefilter('ignore')\n"
+        "X = np.random.default_rng(0).standard_normal((80, 3)); y = X[:, 0] > 0\n"
+        "def fit(model):\n"
+        "    return clone(model).fit(X, y)\n"
+        "if __name__ == '__main__':\n"
+        "    models = [BayesPointClassifier(n_jobs=2, random_state=s) for s in range(3)]\n"
+        "    here = [fit(model) for model in models]\n"
+        "    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:\n"
+        "        there = pool.map_async(fit, models).get(timeout=60)\n"
+        "    for one, other in zip(here, there):\n"
+        "        assert np.array_equal(one.dual_coef_, other.dual_coef_)\n"
+        "        assert np.array_equal(one.predict_proba(X), other.predict_proba(X))\n"
+        "    print('alike')\n"
+    )
+    script = tmp_path / "program.py"
+    script.write_text(program, encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, str(script), method],
+        capture_output=True,
+        text=True,
+        timeout=2 * LIMIT,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "alike\n"
