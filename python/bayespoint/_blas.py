@@ -43,6 +43,19 @@ def threads_for(m: int) -> AbstractContextManager[Any]:
     return one_thread() if m <= FEW else nullcontext()
 
 
+def numpy_alone() -> AbstractContextManager[Any]:
+    """Hold a BLAS that SciPy brought beside NumPy's to one thread, while both are called in turn.
+
+    The threads of either spin for a while after each call, on the other's processors.
+    """
+    paths = [str(library["filepath"]) for library in _controller().select(user_api="blas").info()]
+    beside = [path for path in paths if "scipy.libs" in path]
+    limit: AbstractContextManager[Any] = nullcontext()
+    if len(beside) < len(paths):
+        limit = _controller().select(filepath=beside).limit(limits=1)
+    return limit
+
+
 _settled = False
 
 

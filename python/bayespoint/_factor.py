@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from bayespoint import _memory, _validation
+from bayespoint import _blas, _memory, _validation
 from bayespoint._validation import Floats
 
 _CERTAIN = 1e3
@@ -19,10 +19,15 @@ relative to the diagonal entry."""
 _WHOLE = 2048
 """Rows up to which a triangle is inverted as a whole, in the memory of a second one."""
 
-_PATIENCE = 1e9
+_PATIENCE = 3e9
 """Multiplications of one call of BLAS, some hundredths of a second of one processor."""
 
+_AT_ONCE = 3000
+"""Rows of a matrix that is factored in one call."""
+
 _LEAST_COLUMNS = 32
+_COLUMNS = 512
+"""Columns of a matrix that are factored together, at least and at most."""
 
 _BLOCK = 256
 """Rows and columns of a block of the inverse of a larger one."""
@@ -108,25 +113,26 @@ def cholesky(matrix: Floats) -> int:
     """Put the lower Cholesky factor in the place of a symmetric matrix in Fortran order.
 
     What is above the diagonal stays. Returns 0, or the number of the first leading minor that is
-    not positive: the lower triangle is spoiled then. Beyond 2048 rows the columns are factored in
+    not positive: the lower triangle is spoiled then. Beyond 3000 rows the columns are factored in
     blocks, one after the other (the left-looking form of LAPACK's own), so that Ctrl-C is heard.
     """
     m = len(matrix)
-    if m <= _WHOLE:
+    if m <= _AT_ONCE:
         _, info = linalg.lapack.dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
         return int(info)
-    step = min(max(patient_step(m * m / 4), _LEAST_COLUMNS), _BLOCK)
-    for columns in _validation.blocks(m, step):
-        begin, end = columns.start, columns.stop
-        done = matrix[begin:, :begin] @ matrix[columns, :begin].T
-        top, below = matrix[columns, columns], matrix[end:, columns]
-        corner, info = linalg.lapack.dpotrf(top - done[: end - begin], lower=1, clean=1)
-        if info:
-            return int(begin + info)
-        np.copyto(top, corner, where=np.tri(end - begin, dtype=bool))
-        below -= done[end - begin :]
-        if end < m:
-            below[:] = linalg.blas.dtrsm(1.0, corner, below, side=1, lower=1, trans_a=1)
+    step = min(max(patient_step(m * m / 4), _LEAST_COLUMNS), _COLUMNS)
+    with _blas.numpy_alone():
+        for columns in _validation.blocks(m, step):
+            begin, end = columns.start, columns.stop
+            done = matrix[begin:, :begin] @ matrix[columns, :begin].T
+            top, below = matrix[columns, columns], matrix[end:, columns]
+            corner, info = linalg.lapack.dpotrf(top - done[: end - begin], lower=1, clean=1)
+            if info:
+                return int(begin + info)
+            np.copyto(top, corner, where=np.tri(end - begin, dtype=bool))
+            below -= done[end - begin :]
+            if end < m:
+                below[:] = linalg.blas.dtrsm(1.0, corner, below, side=1, lower=1, trans_a=1)
     return 0
 
 

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from bayespoint import _validation, tuning
+from bayespoint import _validation
 from bayespoint._spaces import SpacesMixin
 from bayespoint._validation import Floats, RandomState
 from bayespoint.bounds._result import RiskBounds
 from bayespoint.bounds._rows import Learned
 from bayespoint.bounds._table import bounds_of
-from bayespoint.results import BilliardResult
+from bayespoint.results import BilliardResult, Search
 
 _TUNED = (
     "Kernel or softness were searched for the largest evidence of these examples, among "
@@ -39,7 +39,7 @@ class RiskMixin(SpacesMixin):
     classes_: NDArray[Any]
     dual_coef_: Floats
     softness_: float
-    tuning_: tuning.Search | None
+    tuning_: Search | None
     label_noise_: tuple[float, float]
     billiard_: Any
     _no_guarantee: str

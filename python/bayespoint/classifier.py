@@ -31,7 +31,7 @@ from bayespoint._progress import CallbackSupportMixin, Progress, with_callbacks
 from bayespoint._refine import GoesOn, RefineMixin
 from bayespoint._risk import RiskMixin
 from bayespoint._validation import Floats, Labels, RandomState
-from bayespoint.results import BilliardResult
+from bayespoint.results import BilliardResult, Search
 from bayespoint.version_space import VersionSpace
 from bayespoint.weighted import ClassifierWeightingMixin
 
@@ -230,7 +230,7 @@ class BayesPointClassifier(
     X_fit_: NDArray[Any] | None
     kernel_: Any
     softness_: float
-    tuning_: tuning.Search | None
+    tuning_: Search | None
     calibration_: Floats
     label_noise_: tuple[float, float]
     billiard_: Any

@@ -32,7 +32,7 @@ from bayespoint.kernels._algebra import is_semidefinite
 from bayespoint.results import Search
 from bayespoint.version_space import VersionSpace
 
-__all__ = ["Search", "approximate_log_evidence", "settle", "tune"]
+__all__ = ["approximate_log_evidence", "settle", "tune"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Report: TypeAlias = Callable[[Mapping[str, float]], object]

@@ -11,9 +11,12 @@ from scipy import sparse
 from bayespoint import _validation
 from bayespoint.kernels._protocol import ROWS, Floats
 
-_ENTRIES = 2**22
+_ENTRIES = 2**23
 _WORK = 10**9
-"""Entries and multiplications of a product that is made in one call, some hundredths of a second."""
+"""Entries and multiplications of a product that is made in one call: hundredths of a second."""
+
+_PART = 2**20
+"""Entries of a part of a larger one."""
 
 _PAIRS = 4096
 """Pairs of rows that are subtracted at a time."""
@@ -53,16 +56,17 @@ def inner(X: Any, Y: Any | None) -> Floats:
 def _dense(X: Floats, Y: Floats | None) -> Floats:
     """Return ``X @ Y.T``; a large product block by block, between which Ctrl-C is heard."""
     other = X if Y is None else Y
-    step = max(1, min(_ENTRIES // max(1, len(other)), _WORK // max(1, other.size)))
-    if len(X) <= max(step, ROWS):
+    n = len(X)
+    if n * len(other) <= _ENTRIES and n * other.size <= _WORK:
         return np.asarray(X @ other.T)
+    step = max(1, min(_PART // max(1, len(other)), _WORK // max(1, other.size)))
     gram = np.empty((len(X), len(other)))
     for rows in _validation.blocks(len(X), step):
         if Y is not None:
-            gram[rows] = X[rows] @ other.T
+            np.matmul(X[rows], other.T, out=gram[rows])
             continue
         before = slice(0, rows.start)
-        gram[rows, before] = X[rows] @ X[before].T
+        np.matmul(X[rows], X[before].T, out=gram[rows, before])
         gram[before, rows] = gram[rows, before].T
         gram[rows, rows] = X[rows] @ X[rows].T
     return gram
