@@ -60,8 +60,8 @@ def _dense(X: Floats, Y: Floats | None) -> Floats:
     if n * len(other) <= _ENTRIES and n * other.size <= _WORK:
         return np.asarray(X @ other.T)
     step = max(1, min(_PART // max(1, len(other)), _WORK // max(1, other.size)))
-    gram = np.empty((len(X), len(other)))
-    for rows in _validation.blocks(len(X), step):
+    gram = np.empty((n, len(other)))
+    for rows in _validation.blocks(n, step):
         if Y is not None:
             np.matmul(X[rows], other.T, out=gram[rows])
             continue
