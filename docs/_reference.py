@@ -75,6 +75,11 @@ def write(folder: Path) -> None:
     for old in folder.glob("*.md"):
         if old.name not in pages:
             old.unlink()
+    known = {f"{module}.{name}" for module, names in modules.items() for name in names}
+    known |= {f"bayespoint.{name}" for name in bayespoint.__all__}
+    for old in (folder / "generated").glob("*.rst"):
+        if old.stem not in known:
+            old.unlink()
     for name, text in pages.items():
         path = folder / name
         # An unchanged page keeps its time: Sphinx reads it no second time.
