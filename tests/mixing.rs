@@ -418,7 +418,7 @@ fn draws_fill_the_cap_like_the_rest() {
                     let mut ball = trajectory(&space, scattered.clone(), 80 + k);
                     ball.set_refresh(refresh.clone());
                     ball.run(Goal::either(f64::INFINITY, 500), &Control::new()).expect("runs");
-                    ball.reset(Some(Recorder::new(0.05, &[], 0, space.gram())));
+                    ball.reset(Some(Recorder::new(0.05, &[], 0, space.gram()).expect("room")));
                     ball.run(Goal::path(1000.0), &Control::new()).expect("runs");
                     let recorder = ball.recorder().expect("kept");
                     let n = recorder.kept(10);

@@ -126,7 +126,7 @@ fn by_hand<D: Dynamics>(dynamics: D) -> impl Fn(&Problem, u64) -> Vec<Vec<f64>> 
         let mut trajectory = Trajectory::new(&space, dynamics.clone(), ball, rng);
         trajectory.set_refresh(Refresh::Full { rate: 2.0, source: factor });
         trajectory.run(Goal::path(20.0), &control).expect("runs");
-        trajectory.reset(Some(Recorder::new(3.0, &[0], DRAWS, space.gram())));
+        trajectory.reset(Some(Recorder::new(3.0, &[0], DRAWS, space.gram()).expect("room")));
         trajectory.run(Goal::path(3.0 * DRAWS as f64), &control).expect("runs");
         let recorder = trajectory.recorder().expect("was set");
         let (draws, _) = recorder.last(DRAWS, start.len());

@@ -113,7 +113,8 @@ pub fn by_hand<D: Dynamics>(
                 let mut trajectory = Trajectory::new(space, dynamics.clone(), ball, stream);
                 trajectory.set_mirror(target.mirror);
                 trajectory.set_refresh(refresh.clone());
-                let recorder = Recorder::new(path.spacing, &[], path.draws, space.gram());
+                let recorder =
+                    Recorder::new(path.spacing, &[], path.draws, space.gram()).expect("room");
                 trajectory.reset(Some(recorder));
                 let length = path.spacing * (path.draws as f64 + 0.5);
                 trajectory.run(Goal::path(length), &control).expect("runs");
