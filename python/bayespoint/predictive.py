@@ -342,7 +342,7 @@ class Posterior:
             covariance[rows] -= solved[:, rows].T @ solved
         means *= np.sqrt(rng.chisquare(rank, size=(len(self.results), total, 1)))
         root, normal = _root(covariance), rng.standard_normal(means.shape)
-        for rows in _validation.blocks(n, patient_step(normal.size)):
+        for rows in _validation.blocks(n, patient_step(means.size)):
             means[..., rows] += normal @ root[rows].T
         return means
 

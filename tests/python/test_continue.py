@@ -462,6 +462,12 @@ def mounted(tmp_path, options):
     return folder
 
 
+def fill(path):
+    with open(path, "wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+
+
 def test_a_disk_that_is_full(tmp_path):
     """A real one, of 4 MB, filled up under way but for some."""
     folder = mounted(tmp_path, "size=4m")
@@ -471,9 +477,8 @@ def test_a_disk_that_is_full(tmp_path):
         whole = one.sample(**settings)
         broken_off(one, path, after=1, **settings)
         before = path.read_bytes()
-        with open(folder / "other", "wb", buffering=0) as other, pytest.raises(OSError, match="No space left"):
-            while True:
-                other.write(bytes(4096))
+        with pytest.raises(OSError, match="No space left"):
+            fill(folder / "other")
         with pytest.warns(RuntimeWarning, match="the run goes on without: .*No space left"):
             same(whole, one.sample(checkpoint=path, every=0.0, **settings))
         assert path.read_bytes() == before

@@ -13,7 +13,7 @@ from bayespoint.kernels._protocol import ROWS, Floats
 
 _ENTRIES = 2**22
 _WORK = 10**9
-"""Entries and multiplications of a product that is made in one call, some hundredths of a second."""
+"""Entries and multiplications of a product made in one call: some hundredths of a second."""
 
 _PAIRS = 4096
 """Pairs of rows that are subtracted at a time."""
