@@ -1,4 +1,4 @@
-"""What the package is made of: licenses and sources of all crates, and a reason for each dependency.
+"""What the package is made of: licenses and sources of all crates, a reason for each of ours.
 
 ``cargo metadata --format-version 1 --locked --all-features | python .ci/audit.py``. Needs no
 network. Ends with status 1 and says what is wrong, if anything is.

@@ -428,6 +428,87 @@ def test_a_full_disk_takes_the_file_but_not_the_result(tmp_path):
     same(whole, one.sample(checkpoint=path, **settings))
 
 
+@pytest.mark.skipif(os.name == "nt", reason="limits are those of POSIX")
+def test_a_disk_that_fills_up_leaves_the_old_file(tmp_path):
+    """Which the run then goes on from, with the bits of one that had room all the time."""
+    import resource
+
+    one, path = space(), tmp_path / "run.npz"
+    settings = {"max_bounces": 60_000, "random_state": SEED}
+    whole = one.sample(**settings)
+    broken_off(one, path, after=1, **settings)
+    before = path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, hard))
+    try:
+        with pytest.warns(RuntimeWarning, match="the run goes on without: .*File too large"):
+            same(whole, one.sample(checkpoint=path, every=0.0, **settings))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["run.npz"]
+    same(whole, one.sample(checkpoint=path, n_jobs=2, **settings))
+
+
+def mounted(tmp_path, options):
+    """Mount a small file system in memory, where that is allowed."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if sys.platform != "linux" or os.geteuid() != 0:
+        pytest.skip("only root mounts a disk")
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("no disk can be mounted here")
+    return folder
+
+
+def fill(path):
+    with open(path, "wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+
+
+def test_a_disk_that_is_full(tmp_path):
+    """A real one, of 4 MB, filled up under way but for some."""
+    folder = mounted(tmp_path, "size=4m")
+    try:
+        one, path = space(), folder / "run.npz"
+        settings = {"max_bounces": 60_000, "random_state": SEED}
+        whole = one.sample(**settings)
+        broken_off(one, path, after=1, **settings)
+        before = path.read_bytes()
+        with pytest.raises(OSError, match="No space left"):
+            fill(folder / "other")
+        with pytest.warns(RuntimeWarning, match="the run goes on without: .*No space left"):
+            same(whole, one.sample(checkpoint=path, every=0.0, **settings))
+        assert path.read_bytes() == before
+        assert sorted(os.listdir(folder)) == ["other", "run.npz"]
+        (folder / "other").unlink()
+        same(whole, one.sample(checkpoint=path, **settings))
+        # Of the finished file nothing is written again.
+        same(whole, one.sample(checkpoint=path, **settings))
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_that_is_read_only(tmp_path):
+    """For root too: nothing flies that cannot be kept."""
+    folder = mounted(tmp_path, "ro,size=100k")
+    try:
+        flown = []
+        with pytest.raises(OSError, match="Read-only file system"):
+            space().sample(length=1.0, checkpoint=folder / "run.npz", callback=flown.append)
+        assert flown == []
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_folder_that_is_a_file(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(NotADirectoryError):
+        space().sample(length=1.0, checkpoint=tmp_path / "file" / "run.npz")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
 @pytest.mark.skipif(
     threading.current_thread() is not threading.main_thread(), reason="not the main thread"

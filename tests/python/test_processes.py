@@ -34,6 +34,11 @@ def sampled(seed, n_jobs=2):
     return space.sample(tol=0.05, n_jobs=n_jobs, random_state=seed).center
 
 
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(1.0)
+
+
 def forked(work):
     """Return the exit status of a forked child that does some work, which must end in time."""
     with warnings.catch_warnings():
@@ -127,8 +132,7 @@ def test_a_run_in_another_thread_does_not_hear_ctrl_c():
     try:
         other.start()
         with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(1.0)
+            interrupt()
         other.join(LIMIT)
     finally:
         signal.signal(signal.SIGINT, before)
