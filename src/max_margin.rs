@@ -206,6 +206,10 @@ pub fn max_margin(
     let (set, iterations) = search(space, settings, 0.0, control)?;
     let bounds = Bounds { cost, free_bias };
     let norm = set.norms().0.sqrt();
+    if !norm.is_finite() {
+        let wanted = "infinite, or so small that the square of a sum of multipliers is finite";
+        return Err(Error::invalid("cost", cost, wanted));
+    }
     let scale = if norm > 0.0 { norm.recip() } else { 1.0 };
     let smallest = if cost.is_infinite() {
         smallest_margin(&set, space, free_bias)

@@ -94,6 +94,9 @@ pub fn perceptron(
                 }
             }
         }
+        if !learner.dual.iter().all(|c| c.is_finite()) {
+            return Err(Error::invalid("rate", rate, "so small that its multiples are finite"));
+        }
         // The running coordinates carry the rounding of all corrections; the recomputed ones have the last word.
         if mistakes == before && learner.verify(control)? {
             return Ok(Perceptron { dual: learner.dual, mistakes, epochs: epoch, converged: true });

@@ -9,10 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import validate_data as _validate_data
 
 from bayespoint import kernels
 from bayespoint._validation import Labels
+
+
+def validate_data(estimator: Any, *arrays: Any, **options: Any) -> Any:
+    """Return what scikit-learn's function of this name does; its errors name the arguments."""
+    try:
+        return _validate_data(estimator, *arrays, **options)
+    except TypeError as error:
+        # NumPy's own words on what is no array of numbers.
+        names = "X and y must be arrays" if len(arrays) > 1 else "X must be an array"
+        raise TypeError(f"{names} of examples: {error}") from error
 
 
 def training(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import _inputs, _memory, _validation, kernels
 from bayespoint._persistence import Savable
@@ -174,14 +174,14 @@ class PrimalMachine(Machine):
     intercept_: Floats
 
     def _checked(self, X: ArrayLike, y: ArrayLike) -> tuple[Floats, NDArray[np.intp]]:
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
+        X, y = _inputs.validate_data(self, X, y, dtype=np.float64, order="C")
         inputs = np.asarray(X)
         if (largest := float(np.abs(inputs).max())) > _LARGEST:
             raise ValueError(f"X must hold numbers up to {_LARGEST:g} in size; got {largest:g}")
         return inputs, self._encode(np.asarray(y))
 
     def _new(self, X: ArrayLike) -> Floats:
-        inputs: Floats = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        inputs: Floats = _inputs.validate_data(self, X, reset=False, dtype=np.float64, order="C")
         return inputs
 
     def _values(self, X: ArrayLike) -> Floats:

@@ -247,10 +247,10 @@ class RefineMixin(SpacesMixin):
                 "larger matrix, with warm_start=True"
             )
         new = self._checked_inputs(X)
-        check_consistent_length(new, y)
         labels = np.asarray(y)
         if labels.ndim != 1:
             raise ValueError(f"y must have shape (n_new,); got shape {labels.shape}")
+        check_consistent_length(new, labels)
         known = np.isin(labels, self.classes_)
         if not known.all():
             raise ValueError(

@@ -80,7 +80,8 @@ def boolean(name: str, value: object) -> bool:
 
 def choice(name: str, value: object, options: Sequence[str | None]) -> str:
     """Return `value`, one of `options`; None is returned as ``"none"``."""
-    if not any(value is option or (value == option and option) for option in options):
+    # An array would be compared entry by entry.
+    if not (value is None or isinstance(value, str)) or value not in options:
         listed = ", ".join(repr(option) for option in options)
         raise ValueError(f"{name} must be one of {listed}; got {value!r}")
     return "none" if value is None else str(value)

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import fft, special
 
+from bayespoint import _validation
+
 __all__ = ["ess_bulk", "r_hat"]
 
 _MIN_DRAWS = 4
@@ -104,7 +106,7 @@ def ess_and_r_hat(draws: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 def _quantities(draws: ArrayLike) -> tuple[NDArray[np.float64] | None, tuple[int, ...]]:
     """Return the draws as (quantity, chain, draw), or None where there are too few to say."""
-    array = np.asarray(draws, dtype=np.float64)
+    array = np.asarray(_validation.dense("draws", draws), dtype=np.float64)
     if array.ndim < 2:
         raise ValueError(f"draws must have shape (n_chains, n_draws, ...); got {array.shape}")
     shape = array.shape[2:]

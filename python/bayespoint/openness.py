@@ -114,6 +114,8 @@ def escape_fractions(
     n_trajectories = _validation.integer("n_trajectories", n_trajectories, low=2)
     seed = _validation.seed(random_state)
     values, errors = [], []
+    if not isinstance(grams, Iterable):
+        raise TypeError(f"grams must be an iterable of matrices; got {grams!r}")
     for gram in grams:
         run = VersionSpace(gram, y, softness=softness, offset=offset).sample(
             dynamics="flipper",

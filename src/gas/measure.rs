@@ -118,6 +118,13 @@ impl<'s> Course<'s> {
             if runners[0].batches.len() >= pieces(runners.len()) {
                 self.unit *= 2.0;
                 let m = watched_space(runners).len();
+                let is_odd = |runner: &Runner<'s, D>| {
+                    let kept = runner.trajectory.recorder().map_or(0, |record| record.kept(m));
+                    kept >= 2 * settings.n_draws && !kept.is_multiple_of(2)
+                };
+                if runners.iter().any(is_odd) {
+                    return Err(foreign("one with draws that are not in pairs"));
+                }
                 for runner in runners.iter_mut() {
                     center::join_pairs(&mut runner.batches);
                     if let Some(recorder) = runner.trajectory.recorder_mut()

@@ -112,7 +112,7 @@ fn finite(x: &[f64]) -> bool {
 }
 
 fn play(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes<'_>) {
-    let control = watched();
+    let (control, hurried) = (watched(), impatient());
     let seed = u64::from(bytes.byte());
     // What is no kernel matrix has no right answer: it must end, and not in a panic.
     let of = |error: &Error| documented(error, is_kernel.then_some(space));
@@ -120,9 +120,12 @@ fn play(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes
         0..=159 => {
             let settings = settings(space, bytes);
             tell(&settings);
-            match run(space, &settings, &control) {
+            // A path to be settled that is given is flown, at any price.
+            let settles = settings.settle.is_some_and(|path| path > 0.0);
+            match run(space, &settings, if settles { &hurried } else { &control }) {
                 Ok(outcome) if is_kernel => check_run(space, &settings, &outcome),
                 Ok(_) => {}
+                Err(Error::Interrupted) if settles => {}
                 Err(error) => of(&error),
             }
         }
@@ -237,8 +240,11 @@ fn play(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes
             tell(&settings);
             match onion(space, &settings, &impatient()) {
                 Ok(found) if is_kernel => {
-                    let norms = found.norms.iter().filter(|x| !x.is_nan());
-                    assert!(norms.clone().all(|x| (0.0..=1.0 + ROUNDING).contains(x)));
+                    let centers = found.centers.chunks_exact(space.len());
+                    for (norm, center) in found.norms.iter().zip(centers) {
+                        let most = 1.0 + ROUNDING + square(space, center).1;
+                        assert!(norm.is_nan() || (0.0..=most).contains(norm), "{norm} {center:?}");
+                    }
                 }
                 Ok(_) | Err(Error::Interrupted) => {}
                 Err(error) => of(&error),
@@ -292,8 +298,7 @@ fn settings(space: &VersionSpace<'_>, bytes: &mut Bytes<'_>) -> Settings {
         max_bounces: Some(u64::from(bytes.byte() % 51)),
         tol: bytes.rarely(4).then(|| bytes.mostly(0.1)),
         first_length: bytes.rarely(32).then(|| bytes.mostly(1.0)),
-        // A path that is given is flown, however long.
-        settle: Some(bytes.mostly(0.5)).map(|x| if x.is_finite() { x.min(3.0) } else { x }),
+        settle: (!bytes.rarely(32)).then(|| if bytes.rarely(8) { bytes.mostly(0.5) } else { 0.0 }),
         refresh: if straight && !bytes.rarely(8) { RefreshChoice::Auto } else { refresh },
         mirror: if straight && !bytes.rarely(8) { Mirror::HARD } else { mirror },
         motion,

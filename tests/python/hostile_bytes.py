@@ -8,6 +8,7 @@ import tempfile
 import zipfile
 from hashlib import sha256
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
@@ -210,8 +211,8 @@ def _words(b):
 
 
 FUNCTIONS = ("run", "run", "correlation", "feasible_point", "light_trap", "max_margin", "perceptron")
-REFUSALS = (ValueError, TypeError, FloatingPointError, OverflowError)
-"""The last is what a Python integer is that no machine word holds."""
+REFUSALS = (ValueError, TypeError, FloatingPointError, OverflowError, LookupError)
+"""The last two: a Python integer that no machine word holds, a state that is no mapping, or without a part."""
 
 
 def door(data):
@@ -247,11 +248,15 @@ def door(data):
     gram, labels, offset, softness = problem
     arguments |= {"offset": offset, "softness": softness}
     call = {"gram": gram, "labels": labels, **arguments}
-    if b.rarely(3):
+    # A call without a fault is dear: the engine's own targets look at what it does.
+    slow = name in ("run", "correlation", "light_trap")
+    if not b.rarely(24 if slow else 4):
         # What is counted is left alone: the package checks that there is room for it.
         free = [key for key in call if key not in ("n_trajectories", "n_draws", "n_threads", "length", "tol", "max_bounces", "max_epochs", "refresh_rate", "every", "max_iter")]
         key = b.pick(free)
         value = call[key]
+        if slow and key in ("transparency", "seed", "start", "scatterer", "tau_max", "weight_tol"):
+            key, value = "labels", call["labels"]
         call[key] = _disguised(b, value) if isinstance(value, np.ndarray) else b.pick(STRANGERS)
         if key == "callback" and call[key] is not None:
             call[key] = None
@@ -289,7 +294,7 @@ def _trees():
         for thing in things:
             thing.save(path)
             version, arrays, meta = _npz.read(path, _persistence.FORMAT, float("inf"))
-            found.append((version, arrays, meta, path.read_bytes()))
+            found.append((version, arrays, meta))
     return found
 
 
@@ -353,7 +358,7 @@ def _spoil_tree(tree, b):
     elif act == 2:
         other, place = b.pick(places)
         if isinstance(other, dict) and place in other:
-            node[key] = other[place]
+            node[key] = json.loads(json.dumps(other[place]))
     else:
         node[key] = json.loads(json.dumps(b.pick(HOSTILE_LEAVES)))
 
@@ -369,7 +374,8 @@ def _spoil_arrays(arrays, b):
             arrays[name] = array.ravel()[: b.below(8)]
         elif act == 2 and array.dtype.kind in "fiu" and array.size:
             changed = array.copy()
-            changed.flat[b.below(changed.size)] = b.number() if array.dtype.kind == "f" else b.byte()
+            at, value = b.below(changed.size), b.number()
+            changed.flat[at] = np.float64(value).astype(array.dtype)
             arrays[name] = changed
         elif act == 3 and array.dtype.kind in "fiub":
             arrays[name] = array.astype(b.pick(["f4", "f8", "i8", "c16", "U8", "S4", "?", "u1"]))
@@ -396,30 +402,46 @@ def _file():
 def files(data):
     """Load a file that was tampered with and sealed again: what was saved is refused or read."""
     b = Bytes(data)
-    version, arrays, meta, raw = b.pick(_trees())
     kind = b.below(4)
     if kind == 3:
-        changed = bytearray(raw[:-64])
+        changed = bytearray(_small()[:-64])
         for _ in range(1 + b.below(4)):
-            changed[b.below(len(changed) - 18) if len(changed) < 65000 else b.below(65000)] = b.byte()
-        content = sealed(bytes(changed))
-    else:
-        tree, arrays = json.loads(json.dumps(meta)), dict(arrays)
-        for _ in range(1 + b.below(3)):
-            if kind < 2:
-                _spoil_tree(tree, b)
-            elif arrays:
-                _spoil_arrays(arrays, b)
+            changed[b.below(len(changed) - 18)] = b.byte()
+        return _load_bytes(sealed(bytes(changed)))
+    version, arrays, meta = b.pick(_trees())
+    tree, arrays = json.loads(json.dumps(meta)), dict(arrays)
+    for _ in range(1 + b.below(3)):
+        if kind < 2:
+            _spoil_tree(tree, b)
+        elif arrays:
+            _spoil_arrays(arrays, b)
+    if b.rarely(64):
         head = {"format": _persistence.FORMAT, "version": version, "meta": tree}
-        content = _archive(json.dumps(head), arrays)
+        return _load_bytes(sealed(_archive(json.dumps(head), arrays)))
+    # Zip and checksum take most of the time, and there is nothing wrong with them here.
+    with mock.patch.object(_npz, "read", lambda *_: (version, arrays, tree)):
+        return _load("file")
+
+
+def _load_bytes(content):
     with open(_file(), "wb") as file:
         file.write(content)
+    _load(_file())
+
+
+def _load(name):
     try:
-        found = bayespoint.load(_file())
+        bayespoint.load(name)
     except (ValueError, MemoryError) as error:
-        assert _file() in str(error), "the error does not name the file"
-        return
-    repr(type(found))
+        assert name in str(error), "the error does not name the file"
+
+
+@functools.cache
+def _small():
+    """Return a file of a few hundred bytes."""
+    tree = {"package": "0", "content": {"list": [{"array": "x", "turned": False}, 1.5]}}
+    head = {"format": _persistence.FORMAT, "version": 1, "meta": tree}
+    return sealed(_archive(json.dumps(head), {"x": np.arange(3.0)}))
 
 
 def _archive(text, arrays):
@@ -431,4 +453,4 @@ def _archive(text, arrays):
             np.lib.format.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
             archive.writestr(zipfile.ZipInfo(f"{name}.npy"), member.getvalue())
         archive.comment = _npz._SEAL + bytes(64)
-    return sealed(buffer.getvalue()[:-64])
+    return buffer.getvalue()[:-64]

@@ -119,6 +119,7 @@ ELSEWHERE = {"load", "datasets.load_thyroid", "elongated.CenterErrors.closest"}
 """Tested with files (test_hostile_files.py), with the network (test_datasets.py), takes nothing."""
 
 TEXTS = np.array(["abba", "ab", "cab", "bbb"], dtype=object)
+SETS = np.array([{1, 2}, {2}, frozenset({3, 1}), {4}], dtype=object)
 
 
 @functools.cache
@@ -146,7 +147,7 @@ def table():
 
 @functools.cache
 def weighted():
-    return fitted().reweight(np.ones_like)
+    return fitted().reweight(flat)
 
 
 def flat(margins):
@@ -269,7 +270,7 @@ def _calls():
     yield of_space("feasible_point", finite, method="max_margin", random_state=1)
     yield of_space("light_trap", random_state=1)
     yield of_space("max_margin", free_bias=False, tol=1e-6, max_iter=1000)
-    yield of_space("log_volume", None, **SHORT, method="integration", transparency=0.1)
+    yield of_space("log_volume", None, **SHORT, method="integration")
     yield of_space("evidence", **SHORT, label_noise=np.array([0.1, 0.2]), method="integration")
     yield of_space("onion", **SHORT, max_errors=(1, 1), method="exact", volume_tol=0.5)
     yield of_space("choose_layer", **SHORT, max_errors=(1, 0), k=3, n_repeats=1, method="exact")
@@ -303,16 +304,18 @@ def _calls():
         if kind is not BayesPointClassifier:
             yield of_model("margins", finite, kind, X=X, y=Y)
             yield of_model("margin_histogram", None, kind, X=X, y=Y, bins=4)
-    yield of_model("mistake_bound", None, Perceptron, X=X, y=Y)
+    yield of_model(
+        "mistake_bound", None, Perceptron, X=X, y=Y, coef=np.array([1.0, 0.5, -0.2]), intercept=0.0
+    )
     yield of_model("risk_bounds", None, MaxMarginClassifier, delta=0.1)
     yield of_model("risk_bounds", None, KernelPerceptron, delta=0.1)
     yield of_model("predict_proba", chances, X=NEW, method="mixture")
     yield of_model("predict_log_proba", None, X=NEW, method="moments")
     yield of_model("predict", None, X=NEW, method="vote")
-    yield of_model("sample_functions", finite, X=NEW, n_samples=3, random_state=0)
+    yield of_model("sample_functions", finite, X=NEW, random_state=0)
     yield of_model("reject", None, X=NEW, cost=0.2)
     yield of_model("bayes_point", None, X_unlabelled=NEW)
-    yield of_model("evidence", None, **SHORT)
+    yield of_model("evidence", None, tol=0.5, max_length=4.0, random_state=0)
     yield of_model("log_labeling_probability", None, X=NEW, y=np.array([1, -1, 1, 1]), random_state=0)
     yield of_model("suggest_query", None, X=NEW, n=2)
     yield of_model("reweight", None, weight=flat, log=False)
@@ -469,6 +472,7 @@ def _calls():
 
         yield one(f"kernels.{name}.diag", diagonal, a_kernel_matrix, X=X, **parameters)
     for name, parameters in (("Spectrum", {"length": 2}), ("SetIntersection", {"base": 2.0})):
+        inputs = TEXTS if name == "Spectrum" else SETS
         kind = getattr(kernels, name)
 
         def evaluated(X, Y, kind=kind, **parameters):
@@ -477,8 +481,10 @@ def _calls():
         yield one(
             (f"kernels.{name}", *(f"kernels.{name}.{m}" for m in KERNEL_METHODS)),
             evaluated,
-            X=TEXTS,
-            Y=TEXTS[:2],
+            check=None,
+            names=("input",),
+            X=inputs,
+            Y=inputs[:2],
             **parameters,
         )
     rbf = kernels.RBF(1.5)

@@ -25,7 +25,7 @@ def test_bytes(name, capsys):
     assert seeds, "the corpus is not there"
     for data in seeds:
         target(data)
-    n = int(os.environ.get("BAYESPOINT_FUZZ") or (40_000 if SLOW else 2000))
+    n = int(os.environ.get("BAYESPOINT_FUZZ") or (40_000 if SLOW else 1000))
     rng = np.random.default_rng([SEED, len(name)])
     began, slowest = time.perf_counter(), 0.0
     for k in range(n):

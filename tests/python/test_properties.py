@@ -36,7 +36,7 @@ def test_hostile_arguments(call):
     names = sorted(call.arguments)
 
     @seed(SEED)
-    @budget(8, 400)
+    @budget(5, 400)
     @given(data=st.data())
     def spoil(data):
         arguments, heavy = dict(call.arguments), False
@@ -64,7 +64,7 @@ def test_forms_of_arrays_do_not_matter(call):
     assert error is None
 
     @seed(SEED)
-    @budget(4, len(FORMS) * 10)
+    @budget(3, len(FORMS) * 10)
     @given(st.sampled_from(arrays), st.sampled_from(sorted(FORMS)))
     def reform(name, form):
         arguments = {**call.arguments, name: FORMS[form](call.arguments[name])}
@@ -135,11 +135,11 @@ def test_runs_stay_in_version_space(problem, dynamics):
 
 @seed(SEED)
 @budget(30)
-@given(problems(40), st.integers(-490, 490))
+@given(problems(40), st.integers(-245, 245))
 def test_the_scale_of_the_matrix_does_not_matter(problem, power):
     """Powers of four leave no rounding: the same bits, shifted."""
     x, y = problem
-    gram, scale = x @ x.T, 2.0**power
+    gram, scale = x @ x.T, 4.0**power
     if not ((1e-150 < gram.diagonal() * scale) & (gram.diagonal() * scale < 1e150)).all():
         return
     gram_scale = gram * scale

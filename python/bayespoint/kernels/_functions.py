@@ -152,6 +152,7 @@ def evaluate(kernel: Callable[..., Any], X: Inputs, Y: Inputs | None = None) -> 
     ValueError
         If the kernel returns an array of another shape, or NaN or infinity.
     """
+    _require_callable(kernel)
     if isinstance(kernel, ParamsMixin) or _gp.is_gp(kernel):
         value: Any = kernel(X, Y)
     else:
@@ -164,6 +165,11 @@ def evaluate(kernel: Callable[..., Any], X: Inputs, Y: Inputs | None = None) -> 
         if not np.isfinite(gram[rows]).all():
             raise ValueError("kernel(X, Y) must be finite; it returned NaN or infinity")
     return gram
+
+
+def _require_callable(kernel: Any) -> None:
+    if not callable(kernel) or isinstance(kernel, type):
+        raise TypeError(f"kernel must be a kernel object or a callable k(X, Y); got {kernel!r}")
 
 
 def diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:

@@ -58,7 +58,10 @@ def gram_matrix(
     >>> K.dtype.name, bool((K == K.T).all()), bool(np.abs(K - RBF(2.0)(X)).max() < 1e-7)
     ('float32', True, True)
     """
-    wanted = np.dtype(dtype)
+    try:
+        wanted = np.dtype(dtype)
+    except TypeError as error:
+        raise TypeError(f"dtype must be np.float32 or np.float64: {error}") from error
     if wanted not in (np.float32, np.float64):
         raise ValueError(f"dtype must be np.float32 or np.float64; got {wanted}")
     m = count(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,40 @@ _PAIRS = 4096
 
 def count(X: Any) -> int:
     """Return how many inputs `X` holds; a sparse matrix does not know its length."""
-    return int(X.shape[0]) if sparse.issparse(X) else len(X)
+    return int(X.shape[0]) if sparse.issparse(X) else len(sequence("X", X))
+
+
+def sequence(name: str, X: Any) -> Any:
+    """Return what holds inputs one by one: no text, which is an input itself, and no mapping."""
+    holds = hasattr(X, "__len__") and hasattr(X, "__getitem__") and getattr(X, "ndim", 1) > 0
+    if not holds or isinstance(X, (str, bytes, Mapping)):
+        raise TypeError(f"{name} must be a sequence of inputs; got {X!r}")
+    return X
+
+
+def vectors(name: str, X: Any) -> Any:
+    """Return the rows of an array as doubles in C order, and sparse ones as they are."""
+    if sparse.issparse(X):
+        return X
+    array = _validation.dense(name, X)
+    if array.ndim != 2:
+        raise ValueError(
+            f"{name} must have shape (n, n_features); got shape {array.shape}"
+        )
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def pair_of_vectors(X: Any, Y: Any | None) -> tuple[Any, Any | None]:
+    """Return the rows of one array or of two with the same features."""
+    X = vectors("X", X)
+    if Y is None:
+        return X, None
+    Y = vectors("Y", Y)
+    if X.shape[1] != Y.shape[1]:
+        raise ValueError(
+            f"Y must have as many features as X, {X.shape[1]}; got {Y.shape[1]}"
+        )
+    return X, Y
 
 
 def in_rows(X: Any) -> Any:

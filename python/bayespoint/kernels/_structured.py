@@ -12,7 +12,7 @@ from scipy import sparse
 
 from bayespoint import _validation
 from bayespoint.kernels._algebra import Base
-from bayespoint.kernels._products import inner
+from bayespoint.kernels._products import inner, sequence
 from bayespoint.kernels._protocol import Floats, Inputs, Parameter, Slopes
 
 
@@ -28,8 +28,8 @@ class _Counted(Base):
     def _products(self, X: Inputs, Y: Inputs | None) -> Floats:
         """Return the (n, n') inner products of the counts."""
         names: dict[Hashable, int] = {}
-        left = self._table(X, names)
-        right = left if Y is None else self._table(Y, names)
+        left = self._table(sequence("X", X), names)
+        right = left if Y is None else self._table(sequence("Y", Y), names)
         # The features seen in Y alone are columns that the table of X lacks.
         left.resize(left.shape[0], len(names))
         return inner(left, None if Y is None else right)
@@ -38,7 +38,7 @@ class _Counted(Base):
         return np.array(
             [
                 sum(count * count for count in self._counts(number, x).values())
-                for number, x in enumerate(X)
+                for number, x in enumerate(sequence("X", X))
             ],
             dtype=np.float64,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,8 +22,10 @@ from bayespoint.kernels._products import (
     divided,
     in_rows,
     inner,
+    pair_of_vectors,
     squared_distances,
     squares,
+    vectors,
 )
 from bayespoint.kernels._protocol import ROWS, Floats, Parameter, Slopes
 from bayespoint.kernels._scale import scale_of
@@ -67,11 +70,11 @@ class Linear(Base):
 
     def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
-        return inner(X, Y)
+        return inner(*pair_of_vectors(X, Y))
 
     def diag(self, X: Floats) -> Floats:
         """Return the (n,) values ``k(x, x)``."""
-        return squares(X)
+        return squares(vectors("X", X))
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ class Polynomial(Base):
 
     def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
-        gram = inner(X, Y)
+        gram = inner(*pair_of_vectors(X, Y))
         gram += self.coef0
         with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for infinities
             for rows in _validation.blocks(len(gram), ROWS):
@@ -115,7 +118,7 @@ class Polynomial(Base):
 
     def diag(self, X: Floats) -> Floats:
         """Return the (n,) values ``k(x, x)``."""
-        return _raise_to(squares(X) + self.coef0, self.degree)
+        return _raise_to(squares(vectors("X", X)) + self.coef0, self.degree)
 
     def parameters(self, X: Floats) -> tuple[Parameter, ...]:
         """Return a positive `coef0`, to be searched around the mean square of the inputs."""
@@ -175,7 +178,7 @@ class _Stationary(Base):
 
     def diag(self, X: Floats) -> Floats:
         """Return the (n,) values ``k(x, x)``: ones."""
-        return np.ones(count(X))
+        return np.ones(count(vectors("X", X)))
 
     def parameters(self, X: Floats) -> tuple[Parameter, ...]:
         """Return the length scales, to be searched around the scale of the data.
@@ -262,6 +265,7 @@ class RBF(_Stationary):
 
     def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
+        X, Y = pair_of_vectors(X, Y)
         units = self._units(X)
         X, other = in_rows(X), in_rows(X if Y is None else Y)
         thin = sparse.issparse(X) or sparse.issparse(other)
@@ -321,6 +325,9 @@ class _Distances(_Stationary):
     _metric: ClassVar[str]
 
     def _distances(self, X: Floats, Y: Floats | None = None) -> Floats:
+        X, Y = pair_of_vectors(
+            _validation.dense("X", X), None if Y is None else _validation.dense("Y", Y)
+        )
         units = self._units(X)
         left = X / units
         right = left if Y is None else Y / units
@@ -408,9 +415,10 @@ class Matern(_Distances):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.nu, bool) or self.nu not in (0.5, 1.5, 2.5):
-            raise ValueError(f"nu must be 0.5, 1.5 or 2.5; got {self.nu!r}")
-        self._set(nu=float(self.nu))
+        nu = self.nu
+        if isinstance(nu, bool) or not isinstance(nu, numbers.Real) or nu not in (0.5, 1.5, 2.5):
+            raise ValueError(f"nu must be 0.5, 1.5 or 2.5; got {nu!r}")
+        self._set(nu=float(nu))
 
     def _fill(self, distances: Floats) -> None:
         distances *= math.sqrt(2 * self.nu)

@@ -1,0 +1,237 @@
+//! Properties of the engine's functions on problems of every size: those that bytes are made into in `tests/hostile` have a
+//! dozen examples at most.
+//!
+//! `PROPTEST_CASES` or `BAYESPOINT_SLOW=1` raises the number of cases.
+
+mod common;
+mod hostile;
+
+use std::sync::Arc;
+
+use bayespoint::dynamics::{Motion, Points};
+use bayespoint::{
+    Control, Error, Gram, Kernel, KernelRows, MarginSettings, Method, RefreshChoice, Settings,
+    VersionSpace, evidence, feasible_point, max_margin, perceptron_point, run,
+};
+use common::{dot, normals, seed, size};
+use hostile::engine::check_run;
+use hostile::watched;
+use proptest::prelude::*;
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+/// How a problem is out of the ordinary.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Oddity {
+    None,
+    Duplicates,
+    Opposites,
+    NearDuplicates,
+    Lengths,
+}
+
+/// Features and labels by a teacher, so that there is a version space unless the oddity takes it away.
+#[derive(Clone, Debug)]
+struct Taught {
+    x: Vec<Vec<f64>>,
+    labels: Vec<i8>,
+}
+
+impl Taught {
+    fn new(m: usize, rank: usize, oddity: Oddity, equal: bool, index: u64) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed(index));
+        let mut x: Vec<Vec<f64>> = (0..m).map(|_| normals(rank, &mut rng)).collect();
+        for i in (1..m).step_by(3) {
+            let other = x[rng.random_range(0..i)].clone();
+            match oddity {
+                Oddity::None => {}
+                Oddity::Duplicates => x[i] = other,
+                Oddity::Opposites => x[i] = other.iter().map(|x| -2.0 * x).collect(),
+                Oddity::NearDuplicates => {
+                    let near = 10f64.powi(-rng.random_range(2..7));
+                    let step = normals(rank, &mut rng);
+                    x[i] = other.iter().zip(&step).map(|(x, s)| x + near * s).collect();
+                }
+                Oddity::Lengths => {
+                    let length = 10f64.powf(rng.random_range(-8.0..8.0));
+                    x[i].iter_mut().for_each(|x| *x *= length);
+                }
+            }
+        }
+        let teacher = normals(rank, &mut rng);
+        let labels =
+            x.iter().map(|x| if equal || dot(x, &teacher) > 0.0 { 1 } else { -1 }).collect();
+        Self { x, labels }
+    }
+
+    fn gram(&self, scale: f64) -> Vec<f64> {
+        self.x.iter().flat_map(|a| self.x.iter().map(move |b| scale * dot(a, b))).collect()
+    }
+}
+
+fn taught() -> impl Strategy<Value = Taught> {
+    let m = prop_oneof![Just(1_usize), 1..=8_usize, 9..=80_usize, 250..=300_usize];
+    let rank = prop_oneof![Just(1_usize), 2..=5_usize, 6..=40_usize];
+    let oddity = prop_oneof![
+        Just(Oddity::None),
+        Just(Oddity::Duplicates),
+        Just(Oddity::Opposites),
+        Just(Oddity::NearDuplicates),
+        Just(Oddity::Lengths),
+    ];
+    (m, rank, oddity, prop::bool::weighted(0.1), any::<u32>())
+        .prop_map(|(m, rank, oddity, equal, index)| Taught::new(m, rank, oddity, equal, index.into()))
+}
+
+fn motion() -> impl Strategy<Value = Motion> {
+    prop_oneof![
+        3 => Just(Motion::Geodesic),
+        1 => Just(Motion::Scattered { cosine: true, scatterer: None }),
+        1 => Just(Motion::Chord { tau_max: 1e6, weight_tol: None }),
+        1 => Just(Motion::Flipper { tau_max: f64::INFINITY, points: Points::Midpoints }),
+    ]
+}
+
+fn short(motion: Motion) -> Settings {
+    Settings {
+        n_trajectories: 2,
+        n_draws: 3,
+        tol: None,
+        max_bounces: Some(60),
+        settle: Some(0.2),
+        motion,
+        seed: seed(5),
+        ..Settings::default()
+    }
+}
+
+/// A typed error that is none of a caller who asks to stop; false where there is an answer.
+fn is_refused<T>(result: &bayespoint::Result<T>) -> bool {
+    match result {
+        Ok(_) => false,
+        Err(Error::Interrupted) => panic!("it takes too long"),
+        Err(_) => true,
+    }
+}
+
+fn cases() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() {
+        default.cases
+    } else {
+        size(40, 2_000)
+    };
+    ProptestConfig { cases, failure_persistence: None, ..default }
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    /// A run stays in version space, whatever the planes, and has the same bits on two threads.
+    #[test]
+    fn runs_are_right(problem in taught(), motion in motion()) {
+        let gram = problem.gram(1.0);
+        let space = common::space(&gram, &problem.labels, 0.0);
+        let settings = short(motion);
+        let found = run(&space, &settings, &watched());
+        if !is_refused(&found) {
+            let found = found.expect("an answer");
+            check_run(&space, &settings, &found);
+            let both = run(&space, &Settings { n_threads: 2, ..settings }, &watched());
+            prop_assert_eq!(common::bits(&found), common::bits(&both.expect("the same")));
+        }
+    }
+
+    /// A matrix that is larger by a power of four has the run of the matrix, bit by bit, but for the power.
+    #[test]
+    fn scales_do_not_matter(problem in taught(), power in -230..230_i32) {
+        let scale = 4f64.powi(power);
+        let (plain, scaled) = (problem.gram(1.0), problem.gram(scale));
+        let in_range = |gram: &[f64]| {
+            let m = problem.labels.len();
+            gram.iter().step_by(m + 1).all(|d| (1e-150..1e150).contains(d))
+        };
+        prop_assume!(in_range(&plain) && in_range(&scaled));
+        // Rounding must have nothing to do with it.
+        prop_assume!(plain.iter().all(|x| *x == 0.0 || x.abs() > 1e-120));
+        let settings = Settings { refresh: RefreshChoice::Pair(None), ..short(Motion::Geodesic) };
+        let of = |gram: &[f64]| {
+            run(&common::space(gram, &problem.labels, 0.0), &settings, &watched())
+        };
+        let (one, other) = (of(&plain), of(&scaled));
+        prop_assert_eq!(is_refused(&one), is_refused(&other));
+        if let (Ok(one), Ok(other)) = (one, other) {
+            prop_assert_eq!(one.hits, other.hits);
+            let root = 2f64.powi(power);
+            for (a, b) in one.center.iter().zip(&other.center) {
+                prop_assert!((a - b * root).abs() <= 1e-9 * a.abs().max(1e-9), "{} {}", a, b * root);
+            }
+        }
+    }
+
+    /// Points that are found are inside, by whatever way.
+    #[test]
+    fn points_are_inside(problem in taught(), softness in prop_oneof![Just(0.0), Just(0.1)]) {
+        let gram = problem.gram(1.0);
+        let space = common::space(&gram, &problem.labels, softness);
+        for found in [
+            feasible_point(&space, 1, &watched()).map(|(dual, _)| dual),
+            perceptron_point(&space, 2_000, &watched()),
+        ] {
+            prop_assert!(is_refused(&found) || space.contains(&found.expect("a point"))?);
+        }
+        let margin = max_margin(&space, &MarginSettings::default(), &watched());
+        if !is_refused(&margin) {
+            let margin = margin.expect("an answer");
+            prop_assert!(margin.margin > 0.0 && margin.margin <= margin.bound * (1.0 + 1e-6));
+        }
+    }
+
+    /// Rows on demand refuse what the matrix refuses, and say the same of the evidence.
+    #[test]
+    fn sources_agree(problem in taught(), offset in prop_oneof![Just(0.0), Just(1.0)]) {
+        let m = problem.labels.len();
+        let x: Vec<f64> = problem.x.concat();
+        let rows = Arc::new(KernelRows::new(&x, m, Kernel::Linear, 1.0, 3)?);
+        let mut gram = vec![0.0; m * m];
+        gram.chunks_mut(m).enumerate().for_each(|(i, row)| rows.compute(i, row));
+        let of = |gram: bayespoint::Result<Gram<'_>>| -> bayespoint::Result<Vec<f64>> {
+            let space = VersionSpace::new(gram?, problem.labels.clone())?;
+            Ok(run(&space, &short(Motion::Geodesic), &watched())?.center)
+        };
+        let one = of(Gram::new(&gram, offset, vec![0.1; m]));
+        let other = of(Gram::computed(rows, offset, vec![0.1; m]));
+        prop_assert_eq!(is_refused(&one), is_refused(&other));
+    }
+
+    /// The share of the sphere is a share.
+    #[test]
+    fn evidence_is_a_share(problem in taught().prop_filter("small", |p| p.labels.len() < 30)) {
+        let gram = problem.gram(1.0);
+        let space = common::space(&gram, &problem.labels, 0.2);
+        for method in [Method::Bridge, Method::Annealing] {
+            let settings = bayespoint::EvidenceSettings {
+                n_trajectories: 2,
+                tol: 0.5,
+                max_length: 10.0,
+                method,
+                ..Default::default()
+            };
+            if let Ok(found) = evidence(&space, &settings, &hostile::impatient()) {
+                prop_assert!(!(found.values[0] > 5.0 * found.errors[0] + 1.0), "{:?}", found);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_control_that_is_raised_stops_everything() {
+    let (gram, labels) = common::rbf(30, 2.0, 1);
+    let space = common::space(&gram, &labels, 0.1);
+    let control = Control::new();
+    control.interrupt();
+    let settings = Settings::default();
+    assert!(matches!(run(&space, &settings, &control), Err(Error::Interrupted)));
+    let feasible = feasible_point(&space, 1, &control);
+    assert!(matches!(feasible, Err(Error::Interrupted)));
+}
