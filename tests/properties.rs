@@ -79,8 +79,9 @@ fn taught() -> impl Strategy<Value = Taught> {
         Just(Oddity::NearDuplicates),
         Just(Oddity::Lengths),
     ];
-    (m, rank, oddity, prop::bool::weighted(0.1), any::<u32>())
-        .prop_map(|(m, rank, oddity, equal, index)| Taught::new(m, rank, oddity, equal, index.into()))
+    (m, rank, oddity, prop::bool::weighted(0.1), any::<u32>()).prop_map(
+        |(m, rank, oddity, equal, index)| Taught::new(m, rank, oddity, equal, index.into()),
+    )
 }
 
 fn motion() -> impl Strategy<Value = Motion> {
@@ -116,11 +117,8 @@ fn is_refused<T>(result: &bayespoint::Result<T>) -> bool {
 
 fn cases() -> ProptestConfig {
     let default = ProptestConfig::default();
-    let cases = if std::env::var_os("PROPTEST_CASES").is_some() {
-        default.cases
-    } else {
-        size(40, 2_000)
-    };
+    let cases =
+        if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { size(40, 2_000) };
     ProptestConfig { cases, failure_persistence: None, ..default }
 }
 
