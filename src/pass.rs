@@ -66,8 +66,9 @@ pub struct NextWall {
 
 impl NextWall {
     /// The start of a search: loses against every plane that has a zero before `t = π`.
-    /// `d` is a hair above zero, so that a plane at `d = 0` that is being approached wins against it.
-    pub const NONE: Self = Self { plane: usize::MAX, n: -1.0, d: f64::MIN_POSITIVE };
+    /// `d` is a hair above zero, so that a plane at `d = 0` that is being approached wins against it; also where feature vectors
+    /// are so short that its product with their numerator must not vanish.
+    pub const NONE: Self = Self { plane: usize::MAX, n: -1.0, d: 1e-200 };
 
     /// The candidate of one plane from its coordinates.
     #[inline]
@@ -499,5 +500,15 @@ mod tests {
         let (mut f, mut g) = (vec![0.0], vec![1.0]);
         let wall = advance::<f64>(Arch::new(), &mut f, &mut g, (1.0, 0.0), &[], 0.0);
         assert_eq!(wall, NextWall::NONE);
+    }
+
+    /// However short feature vectors are, a plane at the position itself is met if it is approached, else it is not.
+    #[test]
+    fn planes_at_the_position() {
+        for speed in [1.0, 1e-20, 1e-75, 1e-100] {
+            assert!(NextWall::of(0, 0.0, -speed).before(&NextWall::NONE), "{speed:e}");
+            assert!(!NextWall::of(0, 0.0, speed).before(&NextWall::NONE), "{speed:e}");
+            assert!(NextWall::of(0, -0.0, speed).before(&NextWall::NONE), "{speed:e}");
+        }
     }
 }
