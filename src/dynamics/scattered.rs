@@ -188,9 +188,8 @@ impl Scattered {
         let own = self.factor.coordinates(&field);
         let is_near = own.iter().zip(coordinates).all(|(a, b)| (a - b).abs() < CLOSE);
         let is_unit = (dot::dot(*arch, coordinates, coordinates) - 1.0).abs() < CLOSE;
-        let is_inside = (0..gram.len()).all(|i| {
-            space.sign(i) * field[i] > (radius.sin() - CLOSE) * gram.diagonal(i).sqrt()
-        });
+        let is_inside = (0..gram.len())
+            .all(|i| space.sign(i) * field[i] > (radius.sin() - CLOSE) * gram.diagonal(i).sqrt());
         let has_radius = (SMALLEST..std::f64::consts::FRAC_PI_2).contains(radius);
         Ok(is_near && is_unit && is_inside && has_radius)
     }

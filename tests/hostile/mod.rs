@@ -169,10 +169,7 @@ impl Problem {
         Self { gram, labels, offset, softness, is_kernel }
     }
 
-    pub fn with<R>(
-        &self,
-        work: impl FnOnce(&VersionSpace<'_>) -> R,
-    ) -> Result<R, Error> {
+    pub fn with<R>(&self, work: impl FnOnce(&VersionSpace<'_>) -> R) -> Result<R, Error> {
         let gram = Gram::new(&self.gram, self.offset, self.softness.clone())?;
         Ok(work(&VersionSpace::new(gram, self.labels.clone())?))
     }
@@ -249,8 +246,7 @@ pub fn kernel_rows(bytes: &mut Bytes<'_>) -> Result<KernelRows, Error> {
     let (m, d) = (1 + bytes.below(12), 1 + bytes.below(4));
     let wild = bytes.rarely(8);
     let n = if bytes.rarely(32) { bytes.below(40) } else { m * d };
-    let inputs: Vec<f64> =
-        (0..n).map(|_| if wild { bytes.wild() } else { bytes.tame() }).collect();
+    let inputs: Vec<f64> = (0..n).map(|_| if wild { bytes.wild() } else { bytes.tame() }).collect();
     let kernel = match bytes.below(4) {
         0 | 1 => Kernel::Linear,
         2 => Kernel::Rbf { sigma: bytes.mostly(1.0) },
