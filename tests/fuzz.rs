@@ -61,6 +61,10 @@ fn input(seeds: &[(String, Vec<u8>)], rng: &mut ChaCha8Rng) -> Vec<u8> {
     bytes
 }
 
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}
+
 /// Failures after which it is enough.
 const ENOUGH: usize = 20;
 
@@ -73,7 +77,7 @@ fn drive(name: &str, index: u64, short: u64, target: fn(&[u8])) {
     let mut slowest = 0.0_f64;
     let mut play = |what: String, bytes: &[u8]| {
         let start = Instant::now();
-        let hex = || bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let hex = || hexadecimal(bytes);
         if let Some(file) = &last {
             std::fs::write(file, format!("{name}:{}", hex())).expect("a file");
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bayespoint::dynamics::{Motion, Points, Radius};
 use bayespoint::{
     CorrelationSettings, Error, EvidenceSettings, Gram, MarginSettings, Method, Mirror,
-    OnionMethod, OnionSettings, Outcome, RefreshChoice, Settings, VersionSpace, correlation,
+    OnionMethod, OnionSettings, Outcome, Pair, RefreshChoice, Settings, VersionSpace, correlation,
     evidence, feasible_point, max_margin, one_way, onion, perceptron, perceptron_point, run,
 };
 
@@ -27,7 +27,7 @@ pub fn engine(data: &[u8]) {
             let m = rows.len();
             let softness = (0..m).map(|_| bytes.mostly(0.0)).collect();
             let gram = Gram::computed(Arc::new(rows), bytes.mostly(0.0), softness)?;
-            let labels = (0..m).map(|_| if bytes.byte() % 2 == 0 { 1 } else { -1 }).collect();
+            let labels = (0..m).map(|_| if bytes.rarely(2) { 1 } else { -1 }).collect();
             VersionSpace::new(gram, labels)
         });
         match problem {
@@ -110,6 +110,7 @@ fn finite(x: &[f64]) -> bool {
     x.iter().all(|x| x.is_finite())
 }
 
+#[allow(clippy::too_many_lines, reason = "one arm for each function")]
 fn play(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes<'_>) {
     let (control, hurried) = (watched(), impatient());
     let seed = u64::from(bytes.byte());
@@ -193,9 +194,9 @@ fn play(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes
             tell(&settings);
             match correlation(space, &settings, &control) {
                 Ok(found) if is_kernel => {
-                    assert!(found.pairs.iter().all(|pair| {
-                        pair.bounces <= settings.max_bounces && pair.path.is_finite()
-                    }))
+                    let most = settings.max_bounces;
+                    let fits = |pair: &Pair| pair.bounces <= most && pair.path.is_finite();
+                    assert!(found.pairs.iter().all(fits), "{found:?}");
                 }
                 Ok(_) => {}
                 Err(error) => of(&error),
