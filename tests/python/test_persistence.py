@@ -424,7 +424,7 @@ def test_generators_beyond_their_buffer_are_refused(position, path):
 
         def change(state, arrays, name=name):
             (tree,) = (state["random_state"].get(key) for key in state["random_state"])
-            pairs = dict((key, one) for key, one in tree["dict"])
+            pairs = dict(tree["dict"])
             owner = pairs["state"]["dict"] if name == "pos" else tree["dict"]
             for pair in owner:
                 if pair[0] == name:
