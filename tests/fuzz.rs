@@ -17,7 +17,7 @@ use rand::{Rng, RngExt};
 const LONGEST: usize = 256;
 
 fn executions(short: u64) -> u64 {
-    let long = size(short, 20 * short);
+    let long = size(short, 40 * short);
     std::env::var("BAYESPOINT_FUZZ")
         .map_or(long, |text| text.parse().expect("BAYESPOINT_FUZZ must be a whole number"))
 }
@@ -109,12 +109,12 @@ fn drive(name: &str, index: u64, short: u64, target: fn(&[u8])) {
 
 #[test]
 fn engine_on_any_bytes() {
-    drive("engine", 901, 20_000, hostile::engine::engine);
+    drive("engine", 901, 5_000, hostile::engine::engine);
 }
 
 #[test]
 fn states_that_were_tampered_with() {
-    drive("states", 902, 20_000, hostile::states::states);
+    drive("states", 902, 5_000, hostile::states::states);
 }
 
 /// Tells of one input, for whoever looks into it: `BAYESPOINT_FUZZ_HEX=engine:03a1... BAYESPOINT_FUZZ_TELL=1`.
