@@ -123,7 +123,7 @@ test-slow: install | check-cargo ## the statistical tests at full length (minute
 	BAYESPOINT_SLOW=1 $(VENV_PYTHON) -m pytest tests/python -m slow $(PYTEST_ARGS) \
 	  || [ $$? -eq 5 ] # 5: no test bears the mark
 
-# Executions of each target; the default of the tests is 20 000 and 2000.
+# Executions of each target; the default of the tests is 5000 and 1000.
 FUZZ ?= 1000000
 fuzz: install | check-cargo ## hostile bytes on the engine, its states, the compiled functions, the file loader (FUZZ=1000000)
 	BAYESPOINT_FUZZ=$(FUZZ) $(CARGO) test --test fuzz -- --nocapture

@@ -1,4 +1,6 @@
-"""The targets of tests/python/test_fuzz.py under Atheris: `python fuzz/python.py files corpus -runs=1000000`.
+"""The targets of tests/python/test_fuzz.py under Atheris.
+
+`python fuzz/python.py files corpus -runs=1000000` runs a million inputs.
 
 The first argument is the target, "door" or "files"; the others are libFuzzer's.
 """

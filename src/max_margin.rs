@@ -252,6 +252,7 @@ pub(crate) fn interior_point(space: &VersionSpace<'_>, control: &Control) -> Res
         return Ok(dual);
     }
     // The running margins were positive, those computed anew are not: it is a matter of rounding.
-    let violations = space.margins(&dual)?.iter().filter(|margin| **margin <= 0.0).count();
+    let satisfied = space.margins(&dual)?.iter().filter(|margin| **margin > 0.0).count();
+    let violations = space.len() - satisfied;
     Err(infeasible(&set, space, None, violations, control)?)
 }

@@ -386,10 +386,10 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
             matrix. "auto": the latter for up to 30 examples, or up to 2000 with softness or where
             some planes are nearly orthogonal to all others, otherwise the former. None: never.
         refresh_rate : float or "auto", default="auto"
-            Changes per radian, positive, at most 1e9: a number only with "pair" or "full". "auto" is 0.3 with
-            full ones, 0.1 if it is for softness; with pairs a twentieth of the bounces, or 1.5
-            times as many as bounces with softness or where some planes are nearly orthogonal to
-            all others.
+            Changes per radian, positive, at most 1e9: a number only with "pair" or "full". "auto"
+            is 0.3 with full ones, 0.1 if it is for softness; with pairs a twentieth of the bounces,
+            or 1.5 times as many as bounces with softness or where some planes are nearly orthogonal
+            to all others.
         start : array-like of shape (m,), default=None
             Dual coefficients of the point all trajectories start from. Behind opaque walls it
             must lie in version space. None looks for one.

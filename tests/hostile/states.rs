@@ -273,12 +273,18 @@ pub fn states(data: &[u8]) {
         let mut state = state.clone();
         spoil(&mut state, &mut bytes);
         tell(&(settings, &state));
-        case.with(|space, inverse| resume(space, settings, inverse, &state, &watched())).map(
-            |outcome| {
+        // As many refreshes a radian as the state says take place, at any price.
+        let is_dear = state.numbers.first().is_some_and(|rate| *rate > 1e4);
+        let control = if is_dear { impatient() } else { watched() };
+        match case.with(|space, inverse| resume(space, settings, inverse, &state, &control)) {
+            Ok(outcome) => {
                 let all = [&outcome.center, &outcome.draws, &outcome.lengths];
                 assert!(all.into_iter().flatten().all(|x| x.is_finite()), "{outcome:?}");
-            },
-        )
+                Ok(())
+            }
+            Err(Error::Interrupted) if is_dear => Ok(()),
+            Err(error) => Err(error),
+        }
     };
     match result {
         Ok(()) | Err(Error::Invalid { .. } | Error::Breakdown { .. }) => {}

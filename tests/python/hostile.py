@@ -81,9 +81,8 @@ def outcome(function, arguments, *, names=(), heavy=False):
     except DOCUMENTED as error:
         text = str(error)
         known = [*arguments, *names, *ALWAYS]
-        assert any(re.search(rf"(?<![A-Za-z_]){re.escape(name)}", text) for name in known), (
-            f"{type(error).__name__} names no argument: {text}"
-        )
+        if not any(re.search(rf"(?<![A-Za-z_]){re.escape(name)}", text) for name in known):
+            raise AssertionError(f"{type(error).__name__} names no argument: {text}") from error
         return None, error
 
 
@@ -122,7 +121,7 @@ def same(one, other):
         return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
     if type(one).__module__.startswith("bayespoint") and hasattr(one, "__dict__"):
         return type(one) is type(other) and same(vars(one), vars(other))
-    return bool(one == other or one is other or (one != one and other != other))  # noqa: PLR0124
+    return bool(one == other or one is other or (one != one and other != other))
 
 
 # --- the same array in other forms -----------------------------------------------------------

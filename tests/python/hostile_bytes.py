@@ -1,5 +1,6 @@
 """What bytes are made into: arguments of the compiled functions, and files."""
 
+import contextlib
 import functools
 import io
 import json
@@ -61,7 +62,10 @@ STRANGERS = [None, "x", b"x", 1, -1, 2**70, 0.5, float("nan"), [], [1.0], {}, np
 
 
 def _array(b, shape, dtype, tame=True):
-    values = [b.number() if not tame or b.rarely(8) else (b.byte() - 128) / 32 for _ in range(int(np.prod(shape)))]
+    values = [
+        b.number() if not tame or b.rarely(8) else (b.byte() - 128) / 32
+        for _ in range(int(np.prod(shape)))
+    ]
     with np.errstate(all="ignore"):
         return np.array(values).reshape(shape).astype(dtype)
 
@@ -193,9 +197,13 @@ def _arguments(b, name, m):
         return common | {"cost": cost, "free_bias": b.rarely(3), "tol": 1e-6, "max_iter": 500}
     if name == "perceptron":
         order = np.array([b.below(m + b.rarely(9)) - b.rarely(99) for _ in range(m)], dtype="i8")
-        return common | {"order": order, "rate": 1.0 if b.rarely(2) else b.number(), "max_epochs": 9}
+        return common | {
+            "order": order,
+            "rate": 1.0 if b.rarely(2) else b.number(),
+            "max_epochs": 9,
+        }
     if name == "take_step":
-        gram, _, state = _good_state()
+        state = _good_state()[2]
         words, numbers = state["words"].copy(), state["numbers"].copy()
         return {
             "factor": None,
@@ -210,9 +218,29 @@ def _words(b):
     return np.array([1, b.below(4), *(b.byte() for _ in range(b.below(12)))], dtype=np.uint64)
 
 
-FUNCTIONS = ("run", "run", "correlation", "feasible_point", "light_trap", "max_margin", "perceptron")
+COUNTS = (
+    "n_trajectories",
+    "n_draws",
+    "n_threads",
+    "length",
+    "tol",
+    "max_bounces",
+    "max_epochs",
+    "refresh_rate",
+    "every",
+    "max_iter",
+)
+FUNCTIONS = (
+    "run",
+    "run",
+    "correlation",
+    "feasible_point",
+    "light_trap",
+    "max_margin",
+    "perceptron",
+)
 REFUSALS = (ValueError, TypeError, FloatingPointError, OverflowError, LookupError)
-"""The last two: a Python integer that no machine word holds, a state that is no mapping, or without a part."""
+"""The last two: an integer that no machine word holds, a state that lacks a part."""
 
 
 def door(data):
@@ -252,7 +280,7 @@ def door(data):
     slow = name in ("run", "correlation", "light_trap")
     if not b.rarely(24 if slow else 4):
         # What is counted is left alone: the package checks that there is room for it.
-        free = [key for key in call if key not in ("n_trajectories", "n_draws", "n_threads", "length", "tol", "max_bounces", "max_epochs", "refresh_rate", "every", "max_iter")]
+        free = [key for key in call if key not in COUNTS]
         key = b.pick(free)
         value = call[key]
         if slow and key in ("transparency", "seed", "start", "scatterer", "tau_max", "weight_tol"):
@@ -260,10 +288,8 @@ def door(data):
         call[key] = _disguised(b, value) if isinstance(value, np.ndarray) else b.pick(STRANGERS)
         if key == "callback" and call[key] is not None:
             call[key] = None
-    try:
+    with contextlib.suppress(*REFUSALS):
         getattr(_core, name)(call.pop("gram"), call.pop("labels"), **call)
-    except REFUSALS:
-        pass
 
 
 # --- files -----------------------------------------------------------------------------------
@@ -278,12 +304,16 @@ def _trees():
     quick = {"softness": 0.2, "optimizer": None, "n_draws": 2, "tol": 1.0, "n_trajectories": 1}
     space = VersionSpace(x @ x.T, np.where(x[:, 0] > 0, 1, -1), softness=0.1)
     things = [
-        BayesPointClassifier(kernels.RBF([1.0, 2.0]) + kernels.Linear(), **quick, random_state=0).fit(x, y),
+        BayesPointClassifier(
+            kernels.RBF([1.0, 2.0]) + kernels.Linear(), **quick, random_state=0
+        ).fit(x, y),
         KernelPerceptron(random_state=np.random.RandomState(1)).fit(x, y),
         KernelPerceptron(random_state=np.random.Generator(np.random.Philox(1))).fit(x, y),
         space.sample(max_bounces=20, n_trajectories=1, n_draws=2, random_state=0),
         space.max_margin(),
-        BayesPointClassifier(kernels.Spectrum(1), **quick, random_state=0).fit(["a", "ab", "b"], [0, 1, 0]),
+        BayesPointClassifier(kernels.Spectrum(1), **quick, random_state=0).fit(
+            ["a", "ab", "b"], [0, 1, 0]
+        ),
     ]
     from scipy import sparse
 
@@ -419,7 +449,7 @@ def files(data):
         head = {"format": _persistence.FORMAT, "version": version, "meta": tree}
         return _load_bytes(sealed(_archive(json.dumps(head), arrays)))
     # Zip and checksum take most of the time, and there is nothing wrong with them here.
-    with mock.patch.object(_npz, "read", lambda *_: (version, arrays, tree)):
+    with mock.patch.object(_npz, "read", return_value=(version, arrays, tree)):
         return _load("file")
 
 
@@ -433,7 +463,8 @@ def _load(name):
     try:
         bayespoint.load(name)
     except (ValueError, MemoryError) as error:
-        assert name in str(error), "the error does not name the file"
+        if name not in str(error):
+            raise AssertionError("the error does not name the file") from error
 
 
 @functools.cache

@@ -50,7 +50,17 @@ CHECKED_BEFORE = {
 }
 """What the classifiers ask of a kernel and its inputs once they have checked both."""
 
-OF_RESULTS = ("complaints", "count", "find", "from_run", "index", "save", "summary", "to_datatree", "to_frame")
+OF_RESULTS = (
+    "complaints",
+    "count",
+    "find",
+    "from_run",
+    "index",
+    "save",
+    "summary",
+    "to_datatree",
+    "to_frame",
+)
 """Methods of results, which take no data."""
 
 PICTURES = ("plot", "Display")
@@ -72,7 +82,9 @@ def public():
             if not getattr(value, "__module__", "").startswith("bayespoint"):
                 continue
             own = where(value)
-            is_result = is_dataclass(value) or (isinstance(value, type) and issubclass(value, tuple))
+            is_result = is_dataclass(value) or (
+                isinstance(value, type) and issubclass(value, tuple)
+            )
             if not (is_result and not own.startswith("kernels.")):
                 names.add(own)
             if isinstance(value, type) and not issubclass(value, Exception):
@@ -134,7 +146,9 @@ def result():
 
 @functools.cache
 def fitted(kind=BayesPointClassifier):
-    model = BayesPointClassifier(kernels.RBF(1.5), **QUICK) if kind is BayesPointClassifier else kind()
+    model = (
+        BayesPointClassifier(kernels.RBF(1.5), **QUICK) if kind is BayesPointClassifier else kind()
+    )
     return model.fit(X, Y)
 
 
@@ -316,7 +330,9 @@ def _calls():
     yield of_model("reject", None, X=NEW, cost=0.2)
     yield of_model("bayes_point", None, X_unlabelled=NEW)
     yield of_model("evidence", None, tol=0.5, max_length=4.0, random_state=0)
-    yield of_model("log_labeling_probability", None, X=NEW, y=np.array([1, -1, 1, 1]), random_state=0)
+    yield of_model(
+        "log_labeling_probability", None, X=NEW, y=np.array([1, -1, 1, 1]), random_state=0
+    )
     yield of_model("suggest_query", None, X=NEW, n=2)
     yield of_model("reweight", None, weight=flat, log=False)
     yield of_model("risk_bounds", None, delta=0.1, random_state=0)
@@ -327,7 +343,9 @@ def _calls():
     )
     yield one(
         "classifier.BayesPointClassifier.add_examples",
-        lambda **more: BayesPointClassifier(kernels.RBF(1.5), **QUICK).fit(X, Y).add_examples(**more),
+        lambda **more: (
+            BayesPointClassifier(kernels.RBF(1.5), **QUICK).fit(X, Y).add_examples(**more)
+        ),
         X=NEW,
         y=np.array([1, -1, 1, 1]),
     )
@@ -525,9 +543,24 @@ def _others(one):
         if name.startswith("load_") and name != "load_thyroid":
             yield one(f"datasets.{name}", getattr(datasets, name), return_X_y=True, as_frame=False)
     seeded = {"random_state": 0}
-    yield one("datasets.make_teacher", datasets.make_teacher, n_samples=9, n_features=2, noise=0.1, **seeded)
+    yield one(
+        "datasets.make_teacher",
+        datasets.make_teacher,
+        n_samples=9,
+        n_features=2,
+        noise=0.1,
+        **seeded,
+    )
     yield one("datasets.make_waveform", datasets.make_waveform, n_samples=9, **seeded)
-    yield one("datasets.make_sets", datasets.make_sets, n_samples=9, n_items=5, size=(2, 3), noise=0.1, **seeded)
+    yield one(
+        "datasets.make_sets",
+        datasets.make_sets,
+        n_samples=9,
+        n_items=5,
+        size=(2, 3),
+        noise=0.1,
+        **seeded,
+    )
     yield one(
         "datasets.make_words",
         datasets.make_words,
@@ -538,7 +571,14 @@ def _others(one):
         noise=0.1,
         **seeded,
     )
-    yield one("datasets.make_elongated", datasets.make_elongated, n_train=5, n_test=5, n_features=3, **seeded)
+    yield one(
+        "datasets.make_elongated",
+        datasets.make_elongated,
+        n_train=5,
+        n_test=5,
+        n_features=3,
+        **seeded,
+    )
     yield one(
         "elongated.center_errors",
         elongated.center_errors,
@@ -592,9 +632,7 @@ def _others(one):
     yield on_square("bayes_line", angle=0.3)
     yield on_square("bayes_lines", n_directions=5)
     yield on_square("bayes_objective", point=np.array([0.5, 0.5]))
-    yield on_square(
-        "billiard", n_bounces=20, start=np.array([0.5, 0.5]), angle=0.3, random_state=0
-    )
+    yield on_square("billiard", n_bounces=20, start=np.array([0.5, 0.5]), angle=0.3, random_state=0)
     for name in ("bayes_point", "largest_circle", "largest_ellipse"):
         yield one(
             f"planar.{name}",

@@ -9,9 +9,10 @@ import os
 import time
 from pathlib import Path
 
-import hostile_bytes
 import numpy as np
 import pytest
+
+import hostile_bytes
 from hostile import SEED, SLOW
 
 CORPUS = Path(__file__).parent.parent / "hostile" / "corpus"

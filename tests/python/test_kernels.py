@@ -527,3 +527,42 @@ def test_structured_kernels_of_others():
     model = bayespoint.BayesPointClassifier(kernel=Lengths(), random_state=0)
     model.fit(["a", "aaaa", "aaaaaaa", "aa"], [0, 1, 1, 0])
     assert model.predict(["", "aaaaaaaa"]).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "text"),
+    [
+        (None, TypeError, "X must hold real numbers"),
+        (np.zeros(3), ValueError, r"X must have shape \(n, n_features\); got shape \(3,\)"),
+        (np.zeros((2, 2, 2)), ValueError, "X must have shape"),
+        ([[1.0], [2.0, 3.0]], ValueError, "X must be an array of numbers"),
+        (np.array([["a"]]), TypeError, "X must hold real numbers"),
+        (np.ma.masked_all((2, 2)), TypeError, "X must not be a masked array"),
+    ],
+)
+@pytest.mark.parametrize(
+    "kernel",
+    [kernels.Linear(), kernels.Polynomial(), kernels.RBF(), kernels.Matern(), kernels.Laplacian()],
+    ids=lambda kernel: type(kernel).__name__,
+)
+def test_what_is_no_array_of_rows(kernel, X, error, text):
+    for call in (kernel, kernel.diag):
+        with pytest.raises(error, match=text):
+            call(X)
+    if isinstance(X, np.ndarray) and X.shape == (3,):
+        with pytest.raises(ValueError, match="Y must have as many features as X, 2; got 3"):
+            kernel(np.zeros((4, 2)), np.zeros((1, 3)))
+
+
+def test_integers_are_numbers_too():
+    X = np.arange(6).reshape(3, 2)
+    for kernel in (kernels.Polynomial(2), kernels.RBF(2.0), kernels.Linear()):
+        np.testing.assert_array_equal(kernel(X), kernel(X.astype(float)))
+
+
+@pytest.mark.parametrize("X", [None, "text", {"a": 1}, np.array(None), 3])
+def test_what_is_no_sequence(X):
+    for kernel in (kernels.Spectrum(), kernels.SetIntersection(), kernels.Constant()):
+        for call in (kernel, kernel.diag):
+            with pytest.raises(TypeError, match="X must be a sequence of inputs; got"):
+                call(X)

@@ -390,3 +390,59 @@ def test_trusted_types_are_all_classes_of_kernels():
     names = {f"{cls.__module__}.{cls.__qualname__}" for cls in own}
     assert names
     assert names <= set(bayespoint.TRUSTED_TYPES)
+
+
+def _loads(path, change):
+    """Return what load makes of a classifier whose header was changed."""
+    version, arrays, meta = _npz.read(path, _persistence.FORMAT, np.inf)
+    change(meta["content"]["state"], arrays)
+    _npz.write(path, _persistence.FORMAT, version, arrays, meta)
+    return bayespoint.load(path)
+
+
+def test_indices_beyond_the_columns_are_refused(path):
+    from scipy import sparse
+
+    KernelPerceptron("linear").fit(sparse.csr_array(X), np.sign(X[:, 0])).save(path)
+
+    def change(state, arrays):
+        parts = state["X_fit_"]["csr_array"]
+        arrays[parts[1]["array"]][3] = 2**30
+
+    with pytest.raises(ValueError, match="is no bayespoint model that"):
+        _loads(path, change)
+
+
+@pytest.mark.parametrize("position", [-1, 625, 2**31, 1.0, True, None])
+def test_generators_beyond_their_buffer_are_refused(position, path):
+    for random, name in [
+        (np.random.RandomState(1), "pos"),
+        (np.random.Generator(np.random.MT19937(1)), "pos"),
+        (np.random.Generator(np.random.Philox(1)), "buffer_pos"),
+    ]:
+        KernelPerceptron(random_state=random).fit(X, np.sign(X[:, 0])).save(path)
+
+        def change(state, arrays, name=name):
+            (tree,) = (state["random_state"].get(key) for key in state["random_state"])
+            pairs = dict(tree["dict"])
+            owner = pairs["state"]["dict"] if name == "pos" else tree["dict"]
+            for pair in owner:
+                if pair[0] == name:
+                    pair[1] = position
+
+        with pytest.raises(ValueError, match="a generator at"):
+            _loads(path, change)
+
+
+def test_no_byte_of_a_file_can_be_changed_or_cut(path):
+    """Through `load` itself; test_npz.py flips single bits."""
+    VersionSpace(np.eye(2), [1, -1]).max_margin().save(path)
+    data = path.read_bytes()
+    for k in range(len(data)):
+        path.write_bytes(data[:k] + bytes([data[k] ^ 0xFF]) + data[k + 1 :])
+        with pytest.raises(ValueError, match=r"is damaged|was cut"):
+            bayespoint.load(path)
+        if k % 7 == 0:
+            path.write_bytes(data[:k])
+            with pytest.raises(ValueError, match="was cut"):
+                bayespoint.load(path)

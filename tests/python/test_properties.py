@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from hostile import FORMS, SEED, budget, outcome, same, spoiled
-from hostile_calls import ELSEWHERE, calls, public
 from hypothesis import given, seed
 from hypothesis import strategies as st
 
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
+from hostile import FORMS, SEED, budget, outcome, same, spoiled
+from hostile_calls import ELSEWHERE, calls, public
 
 CALLS = calls()
 
@@ -40,7 +40,9 @@ def test_hostile_arguments(call):
     @given(data=st.data())
     def spoil(data):
         arguments, heavy = dict(call.arguments), False
-        for name in data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True)):
+        for name in data.draw(
+            st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True)
+        ):
             arguments[name], work = data.draw(spoiled(call.arguments[name]), label=name)
             heavy |= work
         result, error = outcome(call.function, arguments, names=call.names, heavy=heavy)
@@ -90,7 +92,9 @@ def problems(draw, most=300):
     rng = np.random.default_rng([draw(st.integers(0, 2**32)), SEED])
     rank = draw(st.sampled_from([1, 2, 3, m, m + 3]))
     x = rng.standard_normal((m, rank))
-    for kind in draw(st.lists(st.sampled_from(["twice", "parallel", "near", "lengths"]), max_size=2)):
+    for kind in draw(
+        st.lists(st.sampled_from(["twice", "parallel", "near", "lengths"]), max_size=2)
+    ):
         i, j = rng.integers(m, size=2)
         if kind == "twice":
             x[i] = x[j]
@@ -127,7 +131,9 @@ def test_runs_stay_in_version_space(problem, dynamics):
     lengths = np.sqrt(np.einsum("...i,ij,...j", run.draws, gram, run.draws))
     np.testing.assert_allclose(lengths, 1.0, atol=1e-6)
     relative = made.margins(run.draws.reshape(-1, len(y))) / np.sqrt(gram.diagonal())
-    rounding = 1e-13 * (np.abs(run.draws.reshape(-1, len(y))) @ np.abs(gram)) / np.sqrt(gram.diagonal())
+    rounding = (
+        1e-13 * (np.abs(run.draws.reshape(-1, len(y))) @ np.abs(gram)) / np.sqrt(gram.diagonal())
+    )
     assert (relative > -1e-6 - rounding).all()
     assert run.hits.sum() == run.bounces.sum()
     assert 0 < run.center_norm <= 1 + 1e-6
@@ -140,7 +146,7 @@ def test_the_scale_of_the_matrix_does_not_matter(problem, power):
     """Powers of four leave no rounding: the same bits, shifted."""
     x, y = problem
     gram, scale = x @ x.T, 4.0**power
-    if not ((1e-150 < gram.diagonal() * scale) & (gram.diagonal() * scale < 1e150)).all():
+    if not ((gram.diagonal() * scale > 1e-150) & (gram.diagonal() * scale < 1e150)).all():
         return
     gram_scale = gram * scale
     one, error = outcome(lambda: VersionSpace(gram, y).sample(**SETTINGS), {})
@@ -164,7 +170,10 @@ def test_order_and_copies_of_examples_do_not_matter(problem, random):
     for take in (np.arange(len(y)), order):
         rows = x[take]
         found, error = outcome(
-            lambda rows=rows, take=take: VersionSpace(rows @ rows.T, y[take], softness=0).sample(**BOTH), {}
+            lambda rows=rows, take=take: VersionSpace(rows @ rows.T, y[take], softness=0).sample(
+                **BOTH
+            ),
+            {},
         )
         if error is not None:
             return

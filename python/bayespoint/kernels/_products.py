@@ -42,9 +42,7 @@ def vectors(name: str, X: Any) -> Any:
         return X
     array = _validation.dense(name, X)
     if array.ndim != 2:
-        raise ValueError(
-            f"{name} must have shape (n, n_features); got shape {array.shape}"
-        )
+        raise ValueError(f"{name} must have shape (n, n_features); got shape {array.shape}")
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
@@ -55,9 +53,7 @@ def pair_of_vectors(X: Any, Y: Any | None) -> tuple[Any, Any | None]:
         return X, None
     Y = vectors("Y", Y)
     if X.shape[1] != Y.shape[1]:
-        raise ValueError(
-            f"Y must have as many features as X, {X.shape[1]}; got {Y.shape[1]}"
-        )
+        raise ValueError(f"Y must have as many features as X, {X.shape[1]}; got {Y.shape[1]}")
     return X, Y
 
 
