@@ -11,7 +11,7 @@ from scipy import sparse
 from bayespoint import _validation
 from bayespoint.kernels._protocol import ROWS, Floats
 
-_ENTRIES = 2**22
+_ENTRIES = 2**20
 _WORK = 10**9
 """Entries and multiplications of a product made in one call: some hundredths of a second."""
 
