@@ -58,6 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "what Miri has no room for ends it")]
     fn what_no_machine_has_is_refused() {
         let most = isize::MAX.unsigned_abs();
         assert_eq!(check(usize::MAX), Err(Error::Memory { bytes: usize::MAX }));

@@ -449,7 +449,7 @@ class VersionSpace(CorrelationMixin, EvidenceMixin, InteriorMixin, OnionMixin, W
         OSError
             If no file can be made in the folder of the `checkpoint`, or it cannot be read.
         MemoryError
-            If there is no room for the draws.
+            If there is no room for the draws, or for what else the run takes.
 
         Warns
         -----

@@ -170,7 +170,9 @@ def test_duplicate_entries_are_summed_and_the_given_matrix_is_left_alone():
     np.testing.assert_allclose(z, model.fit(plain, [0, 1]).decision_function(plain), rtol=1e-9)
 
 
-@pytest.mark.parametrize("kernel", DENSE_ONLY, ids=str)
+@pytest.mark.parametrize(
+    "kernel", DENSE_ONLY, ids=lambda kernel: getattr(kernel, "__name__", None) or str(kernel)
+)
 def test_other_kernels_refuse(kernel):
     message = r"X must be a dense array for .*; got a sparse csr_array: convert it with .toarray"
     model = BayesPointClassifier(kernel, softness=1.0, random_state=0)
