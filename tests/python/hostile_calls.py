@@ -349,7 +349,7 @@ def _calls():
         X=NEW,
         y=np.array([1, -1, 1, 1]),
     )
-    own = "weighting.WeightedClassifier"
+    own = "weighted.WeightedClassifier"
     yield one(
         (f"{own}.fit", own),
         lambda X, y, weight, log: bayespoint.WeightedClassifier(

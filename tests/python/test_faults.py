@@ -154,21 +154,31 @@ def settled_threads(most):
 
 
 def interrupted(call, after):
-    """Return how long a call takes to end after Ctrl-C."""
-    sent = []
+    """Return how long a call takes to end after Ctrl-C.
+
+    An exception that comes while Python closes a file or takes away an object is lost, whatever
+    the program: who sees nothing happen presses the keys again, and so does this.
+    """
+    sent, over = [], threading.Event()
 
     def interrupt():
-        sent.append(time.monotonic())
-        os.kill(os.getpid(), signal.SIGINT)
+        wait = after
+        while not over.wait(wait):
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+            wait = 2 * SLACK
 
-    timer = threading.Timer(after, interrupt)
-    timer.start()
+    presser = threading.Thread(target=interrupt)
+    presser.start()
     try:
         with pytest.raises(KeyboardInterrupt):
             call()
-        return time.monotonic() - sent[0]
+        waited = time.monotonic() - sent[-1]
     finally:
-        timer.join()
+        over.set()
+        presser.join()
+    assert len(sent) <= 3, "once is chance"
+    return waited
 
 
 @pytest.fixture
@@ -181,6 +191,7 @@ def listening():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", CALLS)
 def test_ctrl_c_ends_every_long_call(name, listening, capsys):
     expected = soft().sample(length=5.0, random_state=SEED)
@@ -310,7 +321,12 @@ def test_ctrl_c_ends_an_experiment(tmp_path, n_jobs, capsys):
     """The command line: what is measured stays, nobody is left behind."""
     command = [sys.executable, "-m", "bayespoint.experiments", "table-1", "--out", str(tmp_path)]
     with subprocess.Popen(
-        [*command, "--n-jobs", str(n_jobs)], stderr=subprocess.PIPE, stdout=-3, text=True
+        [*command, "--n-jobs", str(n_jobs)],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        # Where the tests themselves run in the background Ctrl-C is ignored, and that is inherited.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as run:
         try:
             deadline = time.monotonic() + 60

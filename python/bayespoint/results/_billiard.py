@@ -66,12 +66,12 @@ def too_few_pairs(result: BilliardResult) -> str | None:
 def allowed_r_hat(n_trajectories: int, ess: float) -> float:
     """Return the R-hat beyond which a run that no tolerance ended is worth a warning.
 
-    1.01, or what one in ten thousand quantities exceeds by chance if the draws are worth `ess`
+    1.01, or what one in a million quantities exceeds by chance if the draws are worth `ess`
     independent ones: then the variance between the halves of trajectories over that within them is
     close to chi-square over its degrees of freedom.
     """
     freedom = 2 * n_trajectories - 1
-    ratio = float(stats.chi2.isf(1e-4, freedom)) / freedom
+    ratio = float(stats.chi2.isf(1e-6, freedom)) / freedom
     return max(MAX_R_HAT, math.sqrt(1 + (ratio - 1) / max(ess / (freedom + 1), 1.0)))
 
 
