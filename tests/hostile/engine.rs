@@ -243,12 +243,10 @@ fn play(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes
             tell(&settings);
             match onion(space, &settings, &impatient()) {
                 Ok(found) if is_kernel => {
-                    let norms = &found.norms;
-                    let most = 1.0 + 1e-6;
-                    assert!(
-                        norms.iter().all(|x| x.is_nan() || (0.0..=most).contains(x)),
-                        "{norms:?}"
-                    );
+                    for (center, norm) in found.centers.chunks(space.len()).zip(&found.norms) {
+                        let most = 1.0 + ROUNDING + square(space, center).1;
+                        assert!(norm.is_nan() || (0.0..=most).contains(norm), "{norm} > {most}");
+                    }
                 }
                 Ok(_) | Err(Error::Interrupted) => {}
                 Err(error) => of(&error),
