@@ -13,7 +13,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import _blas, bounds, kernels, learning_curves, openness, rejection
+from bayespoint import _blas, bounds, kernels
 from bayespoint._persistence import load, trusted_types
 from bayespoint.classifier import BayesPointClassifier
 from bayespoint.correlation import CorrelationLength
@@ -64,10 +64,22 @@ __all__ = [
 
 _blas.settle()
 
+_LATER = (
+    "datasets",
+    "elongated",
+    "gallery",
+    "learning_curves",
+    "openness",
+    "planar",
+    "plotting",
+    "rejection",
+    "soft_boundary",
+)
+
 
 def __getattr__(name: str) -> Any:
     """Import the parts that few programs need when they are first asked for."""
-    if name in ("datasets", "elongated", "gallery", "planar", "plotting", "soft_boundary"):
+    if name in _LATER:
         return importlib.import_module(f"bayespoint.{name}")
     raise AttributeError(f"module 'bayespoint' has no attribute {name!r}")
 
