@@ -27,6 +27,10 @@ SIZES = (100, 300, 1000, 3000, 10_000)
 PILOT = 20_000
 """Bounces that tell how long a run has to be."""
 
+LEAST_SECONDS = 0.5
+DRAWS = 100
+"""Of a run by which time is told, and the draws that it keeps."""
+
 
 def dense(m: int, seed: int) -> VersionSpace:
     """Return a problem with its kernel matrix in memory."""
@@ -42,24 +46,20 @@ def near_walls(m: int, seed: int) -> VersionSpace:
 
 
 def seconds_each(space: VersionSpace, seed: int, effective: float) -> float:
-    """Return the seconds of an effective sample, from a run of about so many."""
+    """Return the seconds of an effective sample: those of a radian by those in a radian."""
 
-    def run(length: float | None, max_bounces: int | None = None) -> tuple[float, BilliardResult]:
+    def run(draws: int, **until: float) -> tuple[float, BilliardResult]:
         began = time.perf_counter()
-        result = space.sample(
-            length=length,
-            max_bounces=max_bounces,
-            n_draws=round(5 * effective),
-            n_trajectories=1,
-            n_jobs=1,
-            random_state=seed,
-        )
+        result = space.sample(**until, n_draws=draws, n_trajectories=1, n_jobs=1, random_state=seed)
         return time.perf_counter() - began, result
 
-    pilot = run(None, PILOT)[1]
+    draws = round(5 * effective)
+    pilot = run(draws, max_bounces=PILOT)[1]
     length = float(pilot.length) * max(1.0, effective / pilot.ess)
-    short, long = run(length / 10), run(length)
-    return (long[0] - short[0]) / (0.9 * long[1].ess)
+    each_radian = run(draws, length=length)[1].ess / length
+    while (taken := run(DRAWS, length=length)[0]) < LEAST_SECONDS:
+        length *= max(2.0, 1.2 * LEAST_SECONDS / taken)
+    return (taken - run(DRAWS, length=length / 10)[0]) / (0.9 * length * each_radian)
 
 
 def growth(name: str, make: Callable[[int, int], VersionSpace], args: argparse.Namespace) -> None:
