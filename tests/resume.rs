@@ -9,7 +9,7 @@ use bayespoint::{
     Control, Error, Gram, Inverse, Kernel, KernelRows, Mirror, Outcome, RefreshChoice, Settings,
     State, StopReason, VersionSpace, resume, run_with,
 };
-use common::{normals, rng, seed, size};
+use common::{complete, normals, rng, seed, size};
 use rand::RngExt;
 
 /// A problem, and the inverse of its matrix where the center is to be one of conditional means.
@@ -68,26 +68,6 @@ fn assert_same(a: &Outcome, b: &Outcome, what: &str) {
         all.into_iter().flatten().map(|x| x.to_bits()).collect()
     };
     assert!(numbers(a) == numbers(b), "{what}: states differ");
-}
-
-/// The state of a run that is over, with its draws.
-fn complete(outcome: &Outcome) -> State {
-    let mut state = outcome.state.clone().expect("a state");
-    let (m, q, n) = (outcome.center.len(), outcome.watched.len(), outcome.n_draws);
-    let (older, values) =
-        (std::mem::take(&mut state.draws), std::mem::take(&mut state.functionals));
-    let mut from = 0;
-    for (t, (held, kept)) in state.held.iter_mut().zip(&state.kept).enumerate() {
-        let (own, all) =
-            (usize::try_from(*held).expect("small"), usize::try_from(*kept).expect("small"));
-        let rest = all - own;
-        state.draws.extend(&older[from * m..(from + own) * m]);
-        state.draws.extend(&outcome.draws[t * n * m..][..rest * m]);
-        state.functionals.extend(&values[from * q..(from + own) * q]);
-        state.functionals.extend(&outcome.functionals[t * n * q..][..rest * q]);
-        (from, *held) = (from + own, *kept);
-    }
-    state
 }
 
 /// Some states of a run that is asked for one again and again, and its outcome.

@@ -24,8 +24,8 @@ from bayespoint._sources import KernelRows
 from bayespoint._validation import Floats
 
 if TYPE_CHECKING:
+    from bayespoint._sampling import SamplingMixin
     from bayespoint.results import BilliardResult
-    from bayespoint.version_space import VersionSpace
 
 State = Mapping[str, Any]
 
@@ -61,7 +61,7 @@ def _digest(*arrays: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def _gram_digest(space: VersionSpace) -> str:
+def _gram_digest(space: SamplingMixin) -> str:
     """Return a digest of all kernel values, or of the inputs and the kernel."""
     gram = space.gram
     if isinstance(gram, KernelRows):
@@ -74,7 +74,7 @@ def _gram_digest(space: VersionSpace) -> str:
     return digest.hexdigest()
 
 
-def problem(space: VersionSpace) -> dict[str, str]:
+def problem(space: SamplingMixin) -> dict[str, str]:
     """Return digests of what a version space is made of, but for kernel values off the diagonal."""
     return {
         "labels": _digest(space.y),
@@ -131,7 +131,7 @@ def resumed_settings(
     return settings
 
 
-def fits(result: BilliardResult, space: VersionSpace, new: Mapping[str, Any]) -> bool:
+def fits(result: BilliardResult, space: SamplingMixin, new: Mapping[str, Any]) -> bool:
     """Whether a run on a version space with `new` settings would be an old one, but for its ends.
 
     Kernel values are told by their diagonal alone.
@@ -236,7 +236,7 @@ class Checkpoint:
         self,
         path: _npz.StrPath,
         every: object,
-        space: VersionSpace,
+        space: SamplingMixin,
         settings: Mapping[str, Any],
         problem: Mapping[str, str],
         seed: int,
@@ -320,7 +320,7 @@ def _try_to_write(path: Path) -> None:
 
 
 def begin(
-    space: VersionSpace,
+    space: SamplingMixin,
     settings: _settings.SampleSettings,
     random_state: object,
     seed: int,

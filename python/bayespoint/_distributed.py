@@ -42,7 +42,7 @@ from bayespoint.kernels._algebra import is_semidefinite
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from bayespoint.version_space import VersionSpace
+    from bayespoint._sampling import SamplingMixin
 
 State: TypeAlias = "tuple[NDArray[np.uint64], NDArray[np.float64]]"
 """A trajectory as it stands, or an order to all of them, as the engine writes it."""
@@ -204,7 +204,7 @@ def _divides(settings: SampleSettings) -> bool:
 
 @contextlib.contextmanager
 def sender(
-    space: VersionSpace,
+    space: SamplingMixin,
     settings: SampleSettings,
     inverse: tuple[Factor, Floats] | None,
     n_jobs: int | None,

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import (
@@ -27,6 +26,7 @@ from bayespoint import (
 )
 from bayespoint._decisions import DecisionsMixin
 from bayespoint._persistence import Savable
+from bayespoint._predictions import PredictionMixin
 from bayespoint._progress import CallbackSupportMixin, Progress, with_callbacks
 from bayespoint._refine import GoesOn, RefineMixin
 from bayespoint._risk import RiskMixin
@@ -43,6 +43,7 @@ __all__ = ["BayesPointClassifier"]
 
 class BayesPointClassifier(
     CallbackSupportMixin,  # type: ignore[misc]
+    PredictionMixin,
     DecisionsMixin,
     RefineMixin,
     RiskMixin,
@@ -216,12 +217,6 @@ class BayesPointClassifier(
     >>> model.predict_proba(X[1::2]).shape
     (75, 3)
     """
-
-    # `method` and `diag` are choices of the caller, not metadata to be routed.
-    __metadata_request__predict = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
-    __metadata_request__decision_function = {"diag": UNUSED}  # noqa: RUF012
-    __metadata_request__predict_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
-    __metadata_request__predict_log_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
 
     classes_: NDArray[Any]
     dual_coef_: Floats
@@ -529,34 +524,6 @@ class BayesPointClassifier(
 
     # --- predict -----------------------------------------------------------------------------
 
-    def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
-        r"""Return :math:`z(x)`, the predictive mean over its standard deviation.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs; with kernel="precomputed" the (n_samples, n_train) kernel values between them
-            and the training examples.
-        diag : array-like of shape (n_samples,), default=None
-            With kernel="precomputed": the values ``k(x, x)``. They may be left out if the
-            training matrix has a constant diagonal: then that value is assumed.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes, positive where the Bayes point predicts the second class; otherwise
-            one column for each class against the rest. :math:`\Phi(z)` is the probability
-            before label noise.
-
-        Raises
-        ------
-        ValueError
-            If `diag` is needed and missing.
-        """
-        posterior = self._posterior()
-        columns = posterior.evaluate(self._checked_inputs(X), diag)
-        return columns[:, 0] if len(self.classes_) == 2 else columns
-
     def predict(
         self, X: ArrayLike, *, method: str = "center", diag: ArrayLike | None = None
     ) -> NDArray[Any]:
@@ -586,75 +553,7 @@ class BayesPointClassifier(
             the rest.
         """
         method = _validation.choice("method", method, ("center", "vote", "gibbs"))
-        posterior = self._posterior()
-        X = self._checked_inputs(X)
-        two = len(self.classes_) == 2
-        if method == "center" and two:
-            index = posterior.is_positive(X).astype(np.intp)
-        else:
-            if method == "center":
-                values = posterior.evaluate(X, diag, strict=False)
-            elif method == "vote":
-                values = posterior.votes(X)
-            else:
-                rng = np.random.default_rng(_validation.seed(self.random_state))
-                values = posterior.gibbs(X, diag, rng)
-            index = (values[:, 0] > 0).astype(np.intp) if two else values.argmax(axis=1)
-        predicted: NDArray[Any] = self.classes_[index]
-        return predicted
-
-    def predict_proba(
-        self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
-    ) -> Floats:
-        r"""Return the probability of observing each class label.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs; with kernel="precomputed" the (n_samples, n_train) kernel values between them
-            and the training examples.
-        method : {"moments", "mixture"}, default="moments"
-            "moments": :math:`\Phi(z)` with z the decision function, so both rank points alike.
-            "mixture": the mean over draws of the exact probability given each draw.
-        diag : array-like of shape (n_samples,), default=None
-            As for `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`. Label noise is included. With more than two classes the
-            probabilities of the binary problems are scaled to sum to 1.
-
-        Raises
-        ------
-        ValueError
-            If `diag` is needed and missing.
-        """
-        return np.asarray(np.exp(self.predict_log_proba(X, method=method, diag=diag)))
-
-    def predict_log_proba(
-        self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
-    ) -> Floats:
-        """Return the logarithm of `predict_proba`, accurate for tiny probabilities too.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            As for `predict_proba`.
-        method : {"moments", "mixture"}, default="moments"
-            As for `predict_proba`.
-        diag : array-like of shape (n_samples,), default=None
-            As for `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
-        """
-        method = _validation.choice("method", method, ("moments", "mixture"))
-        return self._posterior().log_probabilities(
-            self._checked_inputs(X), diag, self.label_noise_, mixture=method == "mixture"
-        )
+        return self._predicted(X, method, diag)
 
     def _posterior(self) -> predictive.Posterior:
         check_is_fitted(self)
@@ -671,3 +570,6 @@ class BayesPointClassifier(
 
     def _checked_inputs(self, X: ArrayLike) -> NDArray[Any]:
         return _inputs.new(self, self.kernel_, X)
+
+    def _predictor(self) -> predictive.Posterior:
+        return self._posterior()

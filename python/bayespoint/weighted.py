@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import estimator_html_repr, get_tags
-from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import _validation, predictive
 from bayespoint._persistence import Savable
+from bayespoint._predictions import PredictionMixin
 from bayespoint._progress import CallbackSupportMixin, handed_on, with_callbacks
 from bayespoint._summary import as_html
 from bayespoint._validation import Floats, RandomState
@@ -32,6 +32,7 @@ __all__ = ["WeightedClassifier"]
 class WeightedClassifier(
     Savable,
     CallbackSupportMixin,  # type: ignore[misc]
+    PredictionMixin,
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
@@ -97,12 +98,6 @@ class WeightedClassifier(
     >>> model.fit(X, X[:, 0] > X[:, 1]).predict([[0.0, 1.0], [1.0, 0.0]])
     array([False,  True])
     """
-
-    # As those of the classifier: choices of the caller, not metadata to be routed.
-    __metadata_request__predict = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
-    __metadata_request__decision_function = {"diag": UNUSED}  # noqa: RUF012
-    __metadata_request__predict_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
-    __metadata_request__predict_log_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
 
     estimator_: Any
     classes_: NDArray[Any]
@@ -243,7 +238,6 @@ class WeightedClassifier(
         return getattr(self.estimator_, name)
 
     def _checked_inputs(self, X: ArrayLike) -> NDArray[Any]:
-        check_is_fitted(self)
         inputs: NDArray[Any] = self.estimator_._checked_inputs(X)
         return inputs
 
@@ -257,27 +251,9 @@ class WeightedClassifier(
             for label, one in zip(self.classes_, self.weighted_, strict=True)
         )
 
-    def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
-        r"""Return :math:`z(x)`, the weighted predictive mean over its standard deviation.
-
-        Parameters
-        ----------
-        X, diag
-            As for :meth:`BayesPointClassifier.decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Also as there.
-
-        Raises
-        ------
-        ValueError
-            If `diag` is needed and missing.
-        """
-        inputs = self._checked_inputs(X)
-        columns = self._posterior.evaluate(inputs, diag)
-        return columns[:, 0] if len(self.classes_) == 2 else columns
+    def _predictor(self) -> predictive.Posterior:
+        check_is_fitted(self)
+        return self._posterior
 
     def predict(
         self, X: ArrayLike, *, method: str = "center", diag: ArrayLike | None = None
@@ -297,61 +273,7 @@ class WeightedClassifier(
             Labels. A tie goes to the first class.
         """
         method = _validation.choice("method", method, ("center", "vote"))
-        inputs = self._checked_inputs(X)
-        two = len(self.classes_) == 2
-        if method == "center" and two:
-            index = self._posterior.is_positive(inputs).astype(np.intp)
-        else:
-            if method == "vote":
-                values = self._posterior.votes(inputs)
-            else:
-                values = self._posterior.evaluate(inputs, diag, strict=False)
-            index = (values[:, 0] > 0).astype(np.intp) if two else values.argmax(axis=1)
-        predicted: NDArray[Any] = self.classes_[index]
-        return predicted
-
-    def predict_proba(
-        self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
-    ) -> Floats:
-        """Return the probability of observing each class label.
-
-        Parameters
-        ----------
-        X, method, diag
-            As for :meth:`BayesPointClassifier.predict_proba`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`. Label noise is included.
-
-        Raises
-        ------
-        ValueError
-            If `diag` is needed and missing.
-        """
-        return np.asarray(np.exp(self.predict_log_proba(X, method=method, diag=diag)))
-
-    def predict_log_proba(
-        self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
-    ) -> Floats:
-        """Return the logarithm of `predict_proba`, accurate for tiny probabilities too.
-
-        Parameters
-        ----------
-        X, method, diag
-            As for :meth:`BayesPointClassifier.predict_proba`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
-        """
-        method = _validation.choice("method", method, ("moments", "mixture"))
-        inputs = self._checked_inputs(X)
-        return self._posterior.log_probabilities(
-            inputs, diag, self.label_noise_, mixture=method == "mixture"
-        )
+        return self._predicted(X, method, diag)
 
 
 def _even(margins: Floats) -> Floats:

@@ -4,7 +4,11 @@
 //! any value. `BAYESPOINT_SLOW=1` selects the long form of the statistical tests.
 #![allow(dead_code, reason = "every test file uses its own part")]
 
-use bayespoint::{Control, Gram, Outcome, Settings, VersionSpace};
+mod owned;
+
+use bayespoint::{Control, Gram, Outcome, Settings, State, VersionSpace};
+#[allow(unused_imports, reason = "every test file uses its own part")]
+pub use owned::Owned;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
@@ -209,6 +213,26 @@ pub fn bits(outcome: &Outcome) -> Vec<u64> {
     .chain(outcome.hits.iter().copied())
     .chain(outcome.bounces.iter().copied())
     .collect()
+}
+
+/// The state of a run that is over, with its draws.
+pub fn complete(outcome: &Outcome) -> State {
+    let mut state = outcome.state.clone().expect("a state");
+    let (m, q, n) = (outcome.center.len(), outcome.watched.len(), outcome.n_draws);
+    let (older, values) =
+        (std::mem::take(&mut state.draws), std::mem::take(&mut state.functionals));
+    let mut from = 0;
+    for (t, (held, kept)) in state.held.iter_mut().zip(&state.kept).enumerate() {
+        let (own, all) =
+            (usize::try_from(*held).expect("small"), usize::try_from(*kept).expect("small"));
+        let rest = all - own;
+        state.draws.extend(&older[from * m..(from + own) * m]);
+        state.draws.extend(&outcome.draws[t * n * m..][..rest * m]);
+        state.functionals.extend(&values[from * q..(from + own) * q]);
+        state.functionals.extend(&outcome.functionals[t * n * q..][..rest * q]);
+        (from, *held) = (from + own, *kept);
+    }
+    state
 }
 
 /// Columns of the Cholesky factor, row-major, and the diagonal of the inverse, the plain way.

@@ -4,85 +4,33 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use bayespoint::dynamics::{Motion, Points, Radius};
 use bayespoint::{
-    Control, Elsewhere, Error, Gram, Inverse, Kernel, KernelRows, Mirror, RefreshChoice, Settings,
-    State, VersionSpace, resume, run_elsewhere, run_with, take_step,
+    Control, Elsewhere, Error, Mirror, RefreshChoice, Settings, State, resume, run_elsewhere,
+    run_with, take_step,
 };
 
 use super::{Bytes, impatient, tell, watched};
+use crate::common::{Owned, complete};
 
 /// A run that is over, with what it takes to go on.
 struct Base {
-    case: Case,
+    case: Owned,
     settings: Settings,
     state: State,
-}
-
-/// A problem that outlives its run.
-#[derive(Clone)]
-struct Case {
-    inputs: Vec<f64>,
-    gram: Vec<f64>,
-    labels: Vec<i8>,
-    softness: f64,
-    inverse: Option<(Vec<f64>, Vec<f64>)>,
-    on_demand: bool,
 }
 
 const M: usize = 5;
 const D: usize = 3;
 
-impl Case {
-    fn new(softness: f64, on_demand: bool) -> Self {
-        // Five points of a plane that turns round; no two point the same way.
-        let inputs: Vec<f64> = (0..M)
-            .flat_map(|i| {
-                let t = 1.0 + i as f64;
-                [t.sin(), t.cos(), 0.3 * t]
-            })
-            .collect();
-        let labels = vec![1, 1, -1, -1, 1];
-        let x: Vec<&[f64]> = inputs.chunks(D).collect();
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        let gram: Vec<f64> = x.iter().flat_map(|a| x.iter().map(|b| dot(a, b))).collect();
-        let inverse = (softness > 0.0).then(|| crate::common::inverse(&gram, softness));
-        Self { inputs: inputs.clone(), gram, labels, softness, inverse, on_demand }
-    }
-
-    fn with<R>(&self, work: impl FnOnce(&VersionSpace<'_>, Option<Inverse<'_>>) -> R) -> R {
-        let softness = vec![self.softness; M];
-        let gram = if self.on_demand {
-            let rows = KernelRows::new(&self.inputs, M, Kernel::Linear, 1.0, 2).expect("rows");
-            Gram::computed(Arc::new(rows), 0.0, softness)
-        } else {
-            Gram::new(&self.gram, 0.0, softness)
-        };
-        let space = VersionSpace::new(gram.expect("a matrix"), self.labels.clone());
-        let inverse = self
-            .inverse
-            .as_ref()
-            .map(|(columns, diagonal)| Inverse::new(columns, diagonal).expect("an inverse"));
-        work(&space.expect("a space"), inverse)
-    }
-}
-
-/// The state of a run that is over, with its draws.
-fn complete(outcome: bayespoint::Outcome) -> State {
-    let mut state = outcome.state.expect("a state");
-    let (q, n) = (outcome.watched.len(), outcome.n_draws);
-    let (older, values) =
-        (std::mem::take(&mut state.draws), std::mem::take(&mut state.functionals));
-    let mut from = 0;
-    for (t, (held, kept)) in state.held.iter_mut().zip(&state.kept).enumerate() {
-        let (own, all) =
-            (usize::try_from(*held).expect("small"), usize::try_from(*kept).expect("small"));
-        let rest = all - own;
-        state.draws.extend(&older[from * M..(from + own) * M]);
-        state.draws.extend(&outcome.draws[t * n * M..][..rest * M]);
-        state.functionals.extend(&values[from * q..(from + own) * q]);
-        state.functionals.extend(&outcome.functionals[t * n * q..][..rest * q]);
-        (from, *held) = (from + own, *kept);
-    }
-    state
+fn case(softness: f64) -> Owned {
+    // Five points of a plane that turns round; no two point the same way.
+    let inputs = (0..M)
+        .flat_map(|i| {
+            let t = 1.0 + i as f64;
+            [t.sin(), t.cos(), 0.3 * t]
+        })
+        .collect();
+    let case = Owned::new(inputs, D, vec![1, 1, -1, -1, 1], softness);
+    if softness > 0.0 { case.inverted() } else { case }
 }
 
 fn bases() -> &'static [Base] {
@@ -101,7 +49,7 @@ fn bases() -> &'static [Base] {
         let grows = Settings { length: None, tol: Some(0.2), ..settings.clone() };
         let moved = |motion| Settings { motion, ..settings.clone() };
         let soft = Mirror { negative: 0.1, positive: 0.2 };
-        let (hard, noisy) = (Case::new(0.0, false), Case::new(0.3, false));
+        let (hard, noisy) = (case(0.0), case(0.3));
         let list = [
             (hard.clone(), settings.clone()),
             (hard.clone(), grows.clone()),
@@ -110,7 +58,7 @@ fn bases() -> &'static [Base] {
             (hard.clone(), Settings { mirror: soft, ..settings.clone() }),
             (noisy.clone(), settings.clone()),
             (noisy.clone(), Settings { mirror: soft, ..grows.clone() }),
-            (Case::new(0.0, true), settings.clone()),
+            (case(0.0).on_demand(2), settings.clone()),
             (hard.clone(), moved(Motion::Scattered { cosine: true, scatterer: None })),
             (
                 hard.clone(),
@@ -133,17 +81,17 @@ fn bases() -> &'static [Base] {
                     max_bounces: Some(90),
                     ..settings
                 };
-                Base { case, settings: longer, state: complete(outcome) }
+                Base { case, settings: longer, state: complete(&outcome) }
             })
             .collect()
     })
 }
 
 /// Steps that a run asked others to take.
-fn steps() -> &'static [(Case, State, State)] {
-    static STEPS: OnceLock<Vec<(Case, State, State)>> = OnceLock::new();
+fn steps() -> &'static [(Owned, State, State)] {
+    static STEPS: OnceLock<Vec<(Owned, State, State)>> = OnceLock::new();
 
-    struct Witness(Case, Arc<Mutex<Vec<(Case, State, State)>>>);
+    struct Witness(Owned, Arc<Mutex<Vec<(Owned, State, State)>>>);
 
     impl Elsewhere for Witness {
         fn take(
@@ -163,7 +111,7 @@ fn steps() -> &'static [(Case, State, State)] {
 
     STEPS.get_or_init(|| {
         let seen = Arc::default();
-        for case in [Case::new(0.0, false), Case::new(0.3, false), Case::new(0.0, true)] {
+        for case in [case(0.0), case(0.3), case(0.0).on_demand(2)] {
             for refresh in [RefreshChoice::Auto, RefreshChoice::Pair(None)] {
                 let settings = Settings {
                     n_draws: 3,

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
 from hostile import FORMS, SEED, budget, outcome, same, spoiled
-from hostile_calls import ELSEWHERE, calls, public
+from hostile_calls import ELSEWHERE, calls
+from hostile_public import public
 
 CALLS = calls()
 
