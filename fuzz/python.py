@@ -11,7 +11,8 @@ from pathlib import Path
 import atheris
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "python"))
-with atheris.instrument_imports(include=["bayespoint._npz", "bayespoint._persistence"]):
+TRACED = ["bayespoint._npz", "bayespoint._persistence", "hostile_bytes"]
+with atheris.instrument_imports(include=TRACED):
     import hostile_bytes
 
 target = getattr(hostile_bytes, sys.argv.pop(1))
