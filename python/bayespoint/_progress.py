@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from tqdm import tqdm
-
 from bayespoint.results import BilliardResult, Search
 from bayespoint.results._search import rates
 
@@ -32,7 +30,7 @@ except ImportError:  # scikit-learn < 1.9
         return method
 
 
-__all__ = ["Bar", "CallbackSupportMixin", "Progress", "handed_on", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Progress", "handed_on", "with_callbacks"]
 
 _PERCENT = 100
 
@@ -174,6 +172,8 @@ class Progress:
             if self._verbose < 2:
                 return
             if bar is None:
+                from bayespoint._bar import Bar
+
                 form = (
                     "{desc}: {n_fmt} settings, {elapsed}{postfix}"
                     if percent is None
@@ -215,11 +215,7 @@ def handed_on(outer: Any, inner: Any, X: Any, y: Any) -> Iterator[None]:
     root.call_on_fit_task_end(estimator=outer, X=X, y=y, reconstruction_attributes={})
 
 
-class Bar(tqdm):  # type: ignore[misc]
-    """A bar without a thread that looks after bars: it would outlive them."""
-
-    monitor_interval = 0
-
-
 def _tell(line: str) -> None:
+    from tqdm import tqdm  # as in _bar: only who asks for lines and bars pays for its import
+
     tqdm.write(line, file=sys.stderr)

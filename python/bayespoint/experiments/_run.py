@@ -18,7 +18,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from bayespoint import __version__, _validation
-from bayespoint._progress import Bar
+from bayespoint._bar import Bar
 from bayespoint.experiments._framework import Experiment, Report, Row, Settings
 from bayespoint.experiments._store import Store
 from bayespoint.plotting._style import import_matplotlib
