@@ -220,14 +220,19 @@ def test_interrupted_calls_leave_no_memory(name, listening):
         gc.collect()
         return psutil.Process().memory_info().rss
 
-    for _ in range(3):  # what allocators keep for the next time
-        interrupted(calls[name], 0.1)
-    before = size()
+    def growth(times):
+        before = size()
+        for _ in range(times):
+            interrupted(calls[name], 0.1)
+        return size() - before
+
+    # One run of a sample has room for 57 MB of draws. What is left behind is so by every call; what
+    # allocators keep for the next one they keep once, now or then.
     times = 20 if SLOW else 6
-    for _ in range(times):
-        interrupted(calls[name], 0.1)
-    # One run of a sample has room for 57 MB of draws.
-    assert size() - before < 30e6
+    grown = []
+    while len(grown) < 4 and not (grown and grown[-1] < 30e6):
+        grown.append(growth(times))
+    assert grown[-1] < 30e6, grown
 
 
 class Enough(Exception):  # noqa: N818
