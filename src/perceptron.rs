@@ -78,7 +78,7 @@ pub fn perceptron(
         return Err(Error::invalid("order", bad, "indices of examples"));
     }
     if !(rate > 0.0 && rate.is_finite()) {
-        return Err(Error::invalid("rate", rate, "positive and finite"));
+        return Err(Error::invalid("learning_rate", rate, "positive and finite"));
     }
     let mut learner = Learner::new(space);
     let mut mistakes = 0;
@@ -95,7 +95,7 @@ pub fn perceptron(
             }
         }
         if !learner.dual.iter().all(|c| c.is_finite()) {
-            return Err(Error::invalid("rate", rate, "so small that its multiples are finite"));
+            return Err(Error::invalid("learning_rate", rate, "so small that its multiples are finite"));
         }
         // The running coordinates carry the rounding of all corrections; the recomputed ones have the last word.
         if mistakes == before && learner.verify(control)? {

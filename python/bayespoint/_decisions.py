@@ -191,7 +191,10 @@ class DecisionsMixin(SpacesMixin):
         Learning Research 1, 2001.
         """
         posterior = self._posterior()
-        return posterior.closest_to_vote(self._checked_inputs(X_unlabelled))
+        try:
+            return posterior.closest_to_vote(self._checked_inputs(X_unlabelled))
+        except (TypeError, ValueError) as error:
+            raise _validation.named(error, "X_unlabelled") from error
 
     def evidence(
         self,
@@ -376,7 +379,7 @@ class DecisionsMixin(SpacesMixin):
 
     def _known_labels(self, y: ArrayLike, n: int) -> NDArray[np.intp]:
         """Return the indices in `classes_` of n labels."""
-        labels = np.asarray(y)
+        labels = _validation.labels("y", y)
         if labels.shape != (n,) or n == 0:
             raise ValueError(f"y must have shape ({n},) and n > 0; got shape {labels.shape}")
         known = labels[:, None] == self.classes_

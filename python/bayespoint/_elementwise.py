@@ -17,6 +17,9 @@ from bayespoint._validation import Floats
 Numbers: TypeAlias = Any
 """What a function that broadcasts returns: a float for numbers, an array for arrays."""
 
+_MOST = 1e300
+"""Of what is counted: products with it must not overflow."""
+
 
 def reals(
     name: str,
@@ -42,12 +45,11 @@ def reals(
 
 def whole(name: str, value: ArrayLike, *, low: int) -> Floats:
     """Return `value` as an array of doubles that are whole numbers of at least `low`."""
-    array = _numbers(name, value, f"a whole number of at least {low}")
-    fit = np.isfinite(array) & (array >= low) & (array == np.floor(array))
+    wanted = f"a whole number of at least {low}, at most {_MOST:g}"
+    array = _numbers(name, value, wanted)
+    fit = (array >= low) & (array <= _MOST) & (array == np.floor(array))
     if not fit.all():
-        raise ValueError(
-            f"{name} must be a whole number of at least {low}; got {_first(array, ~fit)}"
-        )
+        raise ValueError(f"{name} must be {wanted}; got {_first(array, ~fit)}")
     return array
 
 

@@ -12,17 +12,19 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data as _validate_data
 
 from bayespoint import kernels
-from bayespoint._validation import Labels
+from bayespoint._validation import Labels, named
 
 
 def validate_data(estimator: Any, *arrays: Any, **options: Any) -> Any:
     """Return what scikit-learn's function of this name does; its errors name the arguments."""
     try:
         return _validate_data(estimator, *arrays, **options)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ValueError) and "array element" not in str(error):
+            raise
         # NumPy's own words on what is no array of numbers.
         names = "X and y must be arrays" if len(arrays) > 1 else "X must be an array"
-        raise TypeError(f"{names} of examples: {error}") from error
+        raise named(error, f"{names} of examples") from error
 
 
 def training(

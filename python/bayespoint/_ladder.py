@@ -68,11 +68,13 @@ def noise_rates(value: object) -> float | tuple[float, float] | Floats:
     """Return checked label noise: one rate, a tuple for the two classes, or an array of rates."""
     if isinstance(value, tuple):
         return _validation.pair("label_noise", value, high=0.5, high_open=True)
-    if np.ndim(value) == 0:  # type: ignore[arg-type]
+    if isinstance(value, list):
+        value = _validation.dense("label_noise", value)
+    if not isinstance(value, np.ndarray) or value.ndim == 0:
         if isinstance(value, np.ndarray):
             value = value.item()
         return _validation.real("label_noise", value, low=0.0, high=0.5, high_open=True)
-    array = _validation.dense("label_noise", value)  # type: ignore[arg-type]
+    array = _validation.dense("label_noise", value)
     if array.ndim != 1 or len(array) == 0:
         raise ValueError(
             "label_noise must be one rate, a tuple of two for the classes, or an array of shape "

@@ -64,7 +64,7 @@ class Machine(Savable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             class against the rest.
         """
         check_is_fitted(self)
-        values = self._scaled(self._values(X))
+        values = self._scaled(self._finite_values(X))
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -111,12 +111,19 @@ class Machine(Savable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         geometric = _validation.boolean("geometric", geometric)
-        values = self._values(X)
+        values = self._finite_values(X)
         return self._own(values / _lengths(self.norm_) if geometric else values, y)
+
+    def _finite_values(self, X: ArrayLike) -> Floats:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._values(X)
+        if not np.isfinite(values).all():
+            raise ValueError("X must not be so large that decision values overflow")
+        return values
 
     def _own(self, values: Floats, y: ArrayLike) -> Floats:
         """Return the value of each example's own class, from (n, n_problems) values."""
-        labels = np.asarray(y)
+        labels = _validation.labels("y", y)
         if labels.shape != (len(values),):
             raise ValueError(f"y must have shape ({len(values)},); got shape {labels.shape}")
         known = labels[:, None] == self.classes_
@@ -150,7 +157,14 @@ class Machine(Savable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         edges : ndarray of shape (n_bins + 1,)
             Bounds of the bins.
         """
-        return np.histogram(self.margins(X, y, geometric=geometric), bins=bins)
+        if isinstance(bins, (int, np.integer)):
+            bins = _validation.integer("bins", bins, low=1)
+            _memory.require(40.0 * bins, f"a histogram with bins={bins}")
+        margins = self.margins(X, y, geometric=geometric)
+        try:
+            return np.histogram(margins, bins=bins)
+        except (TypeError, ValueError) as error:
+            raise _validation.named(error, "bins must be as for numpy.histogram") from error
 
 
 def _lengths(norms: Floats) -> Floats:

@@ -252,6 +252,9 @@ class OnionMixin:
             )
         rng = np.random.default_rng(_validation.seed(random_state))
         shape = settings.max_errors[0] + 1, settings.max_errors[1] + 1
+        _memory.require(
+            16.0 * shape[0] * shape[1], f"the onion with max_errors={settings.max_errors}"
+        )
         wrong, tests = np.zeros(shape), np.zeros(shape, dtype=np.int64)
         poor, worst = 0, 0.0
         order: NDArray[np.intp] = rng.permutation(m)

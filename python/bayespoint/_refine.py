@@ -247,7 +247,7 @@ class RefineMixin(SpacesMixin):
                 "larger matrix, with warm_start=True"
             )
         new = self._checked_inputs(X)
-        labels = np.asarray(y)
+        labels = _validation.labels("y", y)
         if labels.ndim != 1:
             raise ValueError(f"y must have shape (n_new,); got shape {labels.shape}")
         check_consistent_length(new, labels)

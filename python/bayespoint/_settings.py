@@ -193,7 +193,7 @@ def sample_settings(
                 f"refresh_rate must be 'auto' or events per radian, above 0; got {refresh_rate!r}"
             )
         rate = real("refresh_rate", refresh_rate, low=0.0, high=1e9, low_open=True)
-        if refresh not in ("pair", "full"):
+        if not isinstance(refresh, str) or refresh not in ("pair", "full"):
             raise ValueError(
                 f"refresh_rate must be 'auto' with refresh={refresh!r}; got {refresh_rate!r} "
                 "(a rate needs refresh='pair' or 'full')"
@@ -287,10 +287,9 @@ def margin_settings(
     wanted = "a positive number, or inf for a hard margin"
     if isinstance(C, (bool, np.bool_)) or not isinstance(C, numbers.Real):
         raise TypeError(f"C must be {wanted}; got {C!r}")
-    if not float(C) > 0:
-        raise ValueError(f"C must be {wanted}; got {C!r}")
+    number = math.inf if math.inf == C else real("C", C, low=0.0, low_open=True)
     return MarginSettings(
-        C=float(C),
+        C=number,
         free_bias=boolean("free_bias", free_bias),
         tol=real("tol", tol, low=0.0, low_open=True, high=1.0, high_open=True),
         max_iter=integer("max_iter", max_iter, low=1),

@@ -90,7 +90,8 @@ class KernelRows:
                 "kernel must be 'linear', 'rbf' or 'poly', or Linear, RBF, Polynomial or a "
                 f"multiple of one, for rows on demand; got {kernel!r}: give VersionSpace the matrix"
             )
-        room = int(cache_size * 2**20) // (8 * m)
+        # Beyond all rows there is nothing to keep.
+        room = int(min(cache_size * 2**20 / (8 * m), m + _FEWEST))
         if room < min(_FEWEST, m):
             raise ValueError(
                 f"cache_size must have room for {_FEWEST} rows of {m} kernel values, "

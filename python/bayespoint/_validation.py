@@ -53,7 +53,7 @@ def real(
     )
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {wanted}; got {value!r}")
-    number = float(value)
+    number = _as_float(value)
     inside = (number > low if low_open else number >= low) and (
         number < high if high_open else number <= high
     )
@@ -62,13 +62,24 @@ def real(
     return number
 
 
-def integer(name: str, value: object, *, low: int) -> int:
-    """Return `value` as an int of at least `low`."""
+def _as_float(value: numbers.Real) -> float:
+    """Return a number as a float, NaN where it is beyond them."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan
+
+
+def integer(name: str, value: object, *, low: int, high: int = 2**62) -> int:
+    """Return `value` as an int from `low` to `high`, by default what the engine counts to."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be an integer of at least {low}; got {value!r}")
-    if value < low:
+    number = int(value)
+    if number < low:
         raise ValueError(f"{name} must be an integer of at least {low}; got {value!r}")
-    return int(value)
+    if number > high:
+        raise ValueError(f"{name} must be an integer of at most {high}; got {value!r}")
+    return number
 
 
 def boolean(name: str, value: object) -> bool:
@@ -110,7 +121,7 @@ def seed(random_state: RandomState) -> int:
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**64, dtype=np.uint64))
     try:
-        number = integer("random_state", random_state, low=0)
+        number = integer("random_state", random_state, low=0, high=2**64)
     except (TypeError, ValueError):
         number = 2**64
     if number >= 2**64:
@@ -171,6 +182,19 @@ def dense(name: str, value: ArrayLike) -> NDArray[Any]:
     return array
 
 
+def named(error: Exception, text: str) -> Exception:
+    """Return what came of a library's own check of an argument, with words that name it."""
+    return (TypeError if isinstance(error, TypeError) else ValueError)(f"{text}: {error}")
+
+
+def labels(name: str, value: ArrayLike) -> NDArray[Any]:
+    """Return labels of any type as an array."""
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an array of labels: {error}") from error
+
+
 def dual_coef(name: str, value: ArrayLike, m: int, *, many: bool = False) -> Floats:
     """Return finite dual coefficients of shape (m,), or (..., m) if `many`."""
     array = dense(name, value)
@@ -220,7 +244,7 @@ def binary_labels(y: ArrayLike, m: int) -> tuple[Labels, NDArray[Any]]:
     """
     if np.ma.isMaskedArray(y) or sparse.issparse(y):
         raise TypeError(f"y must be a plain array of labels; got a {type(y).__name__}")
-    array = np.asarray(y)
+    array = labels("y", y)
     if array.ndim != 1:
         raise ValueError(f"y must have one dimension; got shape {array.shape}")
     if len(array) != m:

@@ -435,12 +435,14 @@ class BayesPointClassifier(
     def _require_memory(self, m: int) -> None:
         """Raise MemoryError if the matrix, factors beside it and the draws do not fit."""
         problems = 1 if len(self.classes_) == 2 else len(self.classes_)
-        draws = 8.0 * m * (problems + 1) * int(self.n_trajectories) * int(self.n_draws)
+        trajectories = _validation.integer("n_trajectories", self.n_trajectories, low=1)
+        kept = trajectories * _validation.integer("n_draws", self.n_draws, low=1)
+        draws = 8.0 * m * (problems + 1) * kept
         # The last factor takes the place of a matrix that is ours. A borrowed one stays, but it
         # is there already.
         matrices = 3 if self.refresh == "full" else 1 + (self.dynamics == "geodesic")
         if self.calibration is not None:
-            draws += _calibration.size(m, problems, int(self.n_trajectories) * int(self.n_draws))
+            draws += _calibration.size(m, problems, kept)
         _memory.require(
             8.0 * matrices * m * m + draws,
             f"fitting {m} examples ({matrices} x {_memory.readable(8.0 * m * m)} for the kernel "

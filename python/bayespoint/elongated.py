@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayespoint import _validation
+from bayespoint import _memory, _validation
 from bayespoint._summary import as_html
 from bayespoint._validation import Floats
 from bayespoint.datasets import make_elongated
@@ -152,6 +152,7 @@ def center_errors(
     """
     n_problems = _validation.integer("n_problems", n_problems, low=1)
     first_seed = _validation.integer("first_seed", first_seed, low=0)
+    _memory.require(24.0 * n_problems, f"the errors of n_problems={n_problems}")
     seeds = first_seed + np.arange(n_problems)
     errors = np.empty((n_problems, 2))
     for row, seed in enumerate(seeds.tolist()):

@@ -188,7 +188,7 @@ def max_margin_error(alpha: ArrayLike) -> Numbers:
     >>> print(", ".join(f"{error:.4f}" for error in max_margin_error([2.0, 5.0, 10.0])))
     0.1885, 0.0938, 0.0492
     """
-    alpha = reals("alpha", alpha, low=0.0, low_open=True)
+    alpha = reals("alpha", alpha, low=0.0, high=1e300, low_open=True)
 
     def slack(k: Floats) -> Floats:
         tangent = _margin_tangent(alpha, k)
@@ -251,7 +251,7 @@ def adaline_error(alpha: ArrayLike) -> Numbers:
     >>> print(", ".join(f"{error:.4f}" for error in adaline_error([0.5, 1.0, 10.0])))
     0.3395, 0.5000, 0.0785
     """
-    alpha = reals("alpha", alpha, low=0.0)
+    alpha = reals("alpha", alpha, low=0.0, high=1e300)
     few = alpha < 1
     share = 2 / np.pi
     below = np.where(few, alpha, 0.5)
@@ -297,7 +297,7 @@ def asymptote(alpha: ArrayLike, rule: str = "bayes") -> Numbers:
     >>> print(", ".join(f"{asymptote(1.0, rule):.4f}" for rule in RULES))
     0.4417, 0.6247, 0.5005, 0.2405
     """
-    alpha = reals("alpha", alpha, low=0.0, low_open=True)
+    alpha = reals("alpha", alpha, low=0.0, high=1e300, low_open=True)
     rule = _validation.choice("rule", rule, RULES)
     if rule == "adaline":
         return plain(np.sqrt(np.pi / 2 - 1) / np.pi / np.sqrt(alpha))
@@ -312,7 +312,7 @@ def asymptote(alpha: ArrayLike, rule: str = "bayes") -> Numbers:
 
 def _solution(alpha: ArrayLike) -> tuple[Floats, Floats]:
     """Return R of Opper and Haussler and 1 - R, each to full relative accuracy."""
-    alpha = reals("alpha", alpha, low=0.0)
+    alpha = reals("alpha", alpha, low=0.0, high=1e300)
     # s = R / sqrt(1 - R), the left side. The integral hardly depends on R, from 2 at 0 to 2.26 at
     # 1: each round of the iteration gains about two digits.
     s = 2 * alpha / np.pi
@@ -325,8 +325,8 @@ def _solution(alpha: ArrayLike) -> tuple[Floats, Floats]:
 
 def _of_left_side(s: Floats) -> tuple[Floats, Floats]:
     """Return R and 1 - R for s = R / sqrt(1 - R), without cancellation."""
-    root = s + np.sqrt(s**2 + 4)
-    return 2 * s / root, 4 / root**2
+    root = s + np.hypot(s, 2.0)
+    return 2 * (s / root), (2 / root) ** 2
 
 
 def _integral(R: Floats) -> Floats:

@@ -351,7 +351,7 @@ class OnionTable(Savable):
             raise ValueError(f"K_test must have shape (n_test, {m}); got {kernel.shape}")
         if not np.isfinite(kernel).all():
             raise ValueError("K_test must be finite; it holds NaN or infinity")
-        truth = np.asarray(y_test)
+        truth = _validation.labels("y_test", y_test)
         if truth.shape != (len(kernel),):
             raise ValueError(f"y_test must have shape ({len(kernel)},); got {truth.shape}")
         known = truth[:, None] == self.classes

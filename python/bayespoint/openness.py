@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -114,9 +115,12 @@ def escape_fractions(
     n_trajectories = _validation.integer("n_trajectories", n_trajectories, low=2)
     seed = _validation.seed(random_state)
     values, errors = [], []
-    if not isinstance(grams, Iterable):
-        raise TypeError(f"grams must be an iterable of matrices; got {grams!r}")
-    for gram in grams:
+    try:
+        matrices = iter(grams)
+        first = next(matrices, None)
+    except TypeError as error:
+        raise TypeError(f"grams must be an iterable of matrices; got {grams!r}") from error
+    for gram in itertools.chain([] if first is None else [first], matrices):
         run = VersionSpace(gram, y, softness=softness, offset=offset).sample(
             dynamics="flipper",
             n_trajectories=n_trajectories,

@@ -220,7 +220,8 @@ class Perceptron(DistanceMixin, PrimalMachine):
         coordinate, R or :math:`\sqrt R`, which holds the intercept.
         """
         check_is_fitted(self)
-        w = np.asarray(_validation.dense("coef", coef), dtype=np.float64)
+        # In C order: the sums that BLAS takes depend on it in their last digits.
+        w = np.ascontiguousarray(_validation.dense("coef", coef), dtype=np.float64)
         b = _validation.real("intercept", intercept)
         if len(self.classes_) > 2:
             raise ValueError(
@@ -439,13 +440,14 @@ def _bound(update: str, radius: float, square: float, b: float, margin: float) -
     """Return the bound of the mistakes by a plane with ``|w|^2 = square``."""
     if not margin > 0:
         return math.inf
+    # Products and quotients go over to infinity; powers would raise.
     if update == "R2":
-        total = 2 * (radius**2 * square + b**2)
+        total = 2 * (radius * radius * square + b * b)
     elif update == "R":
-        total = (radius**2 + radius) * square + (radius + 1) * b**2
+        total = (radius * radius + radius) * square + (radius + 1) * (b * b)
     else:
-        total = radius**2 * square
-    return total / margin**2
+        total = radius * radius * square
+    return total / margin / margin
 
 
 def _order(order: object, m: int, random_state: RandomState) -> NDArray[np.int64]:

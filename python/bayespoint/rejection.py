@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bayespoint import _validation
 from bayespoint._validation import Floats
@@ -64,7 +64,7 @@ def rejection_curve(
     >>> error
     array([0.  , 0.  , 0.  , 0.25])
     """
-    y = np.asarray(y_true)
+    y = _validation.labels("y_true", y_true)
     if y.ndim != 1 or len(y) == 0:
         raise ValueError(f"y_true must have shape (n_samples,), n_samples > 0; got {y.shape}")
     p = np.asarray(_validation.dense("proba", proba), dtype=np.float64)
@@ -72,7 +72,9 @@ def rejection_curve(
         raise ValueError("proba must lie in [0, 1]; it holds NaN or other values")
     if p.ndim == 1:
         p = np.stack([1 - p, p], axis=1)
-    classes: NDArray[np.generic] = np.unique(y) if labels is None else np.asarray(labels)
+    classes = np.unique(y) if labels is None else _validation.labels("labels", labels)
+    if classes.ndim != 1:
+        raise ValueError(f"labels must have shape (n_classes,); got shape {classes.shape}")
     if p.shape != (len(y), len(classes)):
         raise ValueError(
             f"proba must have a row for each of {len(y)} labels and a column for each of "

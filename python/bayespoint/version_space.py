@@ -262,13 +262,21 @@ class VersionSpace(
         ndarray of the same shape
             Positive where the vector gives the example its label. Divide by the square root of
             ``gram[i, i] + offset + softness[i]`` and by the norm of w for distances to planes.
+
+        Raises
+        ------
+        ValueError
+            If the coefficients are not finite, or so large that margins overflow.
         """
         c = _validation.dual_coef("dual_coef", dual_coef, len(self.y), many=True)
-        f = _sources.product(c, self.gram)
+        with np.errstate(over="ignore", invalid="ignore"):
+            f = _sources.product(c, self.gram)
         if self.offset:
             f += self.offset * c.sum(axis=-1, keepdims=True)
         f += c * self.softness
         f *= self.y
+        if not np.isfinite(f).all():
+            raise ValueError("dual_coef must not be so large that margins overflow")
         return np.asarray(f)
 
     def contains(self, dual_coef: ArrayLike) -> bool:

@@ -99,6 +99,8 @@ ALWAYS = (
     "sparse",
     "features",
     "Labels",
+    # what a function of the caller raises: it is passed on
+    "len()",
     # what no single argument is to blame for
     "examples",
     "memory",

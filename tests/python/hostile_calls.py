@@ -109,6 +109,10 @@ def chances(p, _):
         np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-9)
 
 
+def shares(x, _):
+    assert ((np.asarray(x) >= 0) & (np.asarray(x) <= 1)).all()
+
+
 def finite(x, _):
     assert np.isfinite(x).all()
 
@@ -297,7 +301,7 @@ def _calls():
     yield one("bounds.volume_bayes", bounds.volume_bayes, not_nan, **plain, log_volume=-5.0)
     yield one("bounds.linear_svm", bounds.linear_svm, not_nan, **plain, n=3, margin=0.5)
     yield one(
-        "bounds.pac_bayes_kl", bounds.pac_bayes_kl, chances, **plain, kl=5.0, empirical_error=0.1
+        "bounds.pac_bayes_kl", bounds.pac_bayes_kl, shares, **plain, kl=5.0, empirical_error=0.1
     )
     yield one(
         "bounds.cap_log_fraction",
@@ -349,7 +353,7 @@ def _calls():
         random_state=0,
     )
     for name in learning_curves.__all__:
-        check = None if name == "asymptote" else chances
+        check = None if name == "asymptote" else shares
         yield one(
             f"learning_curves.{name}",
             getattr(learning_curves, name),

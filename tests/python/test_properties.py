@@ -70,6 +70,8 @@ def test_forms_of_arrays_do_not_matter(call):
     @budget(3, len(FORMS) * 10)
     @given(st.sampled_from(arrays), st.sampled_from(sorted(FORMS)))
     def reform(name, form):
+        if (name, form) == ("label_noise", "tuple"):
+            return  # a tuple is a pair of rates, an array a list of them
         arguments = {**call.arguments, name: FORMS[form](call.arguments[name])}
         result, error = outcome(call.function, arguments)
         assert error is None, f"{form}: {error}"
@@ -126,11 +128,15 @@ def test_runs_stay_in_version_space(problem, dynamics):
     made, error = outcome(lambda gram, y: VersionSpace(gram, y), {"gram": gram, "y": y})
     if error is not None:
         return
-    run, error = outcome(made.sample, {**SETTINGS, "dynamics": dynamics})
+    # In a version space of one or two planes a straight flight may never meet one.
+    run, error = outcome(made.sample, {**SETTINGS, "dynamics": dynamics}, names=("tau_max",))
     if error is not None:
         return
-    lengths = np.sqrt(np.einsum("...i,ij,...j", run.draws, gram, run.draws))
-    np.testing.assert_allclose(lengths, 1.0, atol=1e-6)
+    # By way of the weight vectors: sums of large coefficients of neighbors cancel in the matrix.
+    lengths = np.linalg.norm(run.draws @ x, axis=-1)
+    # The matrix is that of other vectors by rounding, which large coefficients magnify.
+    other = 1e-15 * (np.abs(run.draws) @ np.sqrt(gram.diagonal())) ** 2
+    assert (np.abs(lengths - 1.0) <= 1e-6 + other).all()
     relative = made.margins(run.draws.reshape(-1, len(y))) / np.sqrt(gram.diagonal())
     rounding = (
         1e-13 * (np.abs(run.draws.reshape(-1, len(y))) @ np.abs(gram)) / np.sqrt(gram.diagonal())

@@ -339,6 +339,7 @@ def margin_histogram(
     array([0.408, 0.612, 0.816])
     """
     bins = _validation.integer("bins", bins, low=1)
+    _memory.require(40.0 * bins, f"a histogram with bins={bins}")
     counts, edges = np.histogram(normalized_margins(space, dual_coef), bins=bins)
     return counts.astype(np.intp), edges
 

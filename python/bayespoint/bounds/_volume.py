@@ -348,9 +348,9 @@ def _log_small_cap(a: Floats, sine: Floats, cosine: Floats) -> Floats:
     for step in range(1, _STEPS + 1):
         k = step // 2
         if step % 2:
-            term = -(a + k) * (a + b + k) * x / ((a + 2 * k) * (a + 2 * k + 1))
+            term = -((a + k) / (a + 2 * k)) * ((a + b + k) / (a + 2 * k + 1)) * x
         else:
-            term = k * (b - k) * x / ((a + 2 * k - 1) * (a + 2 * k))
+            term = (k / (a + 2 * k - 1)) * ((b - k) / (a + 2 * k)) * x
         backward = 1 / (1 + term * backward)
         forward = 1 + term / forward
         change = forward * backward

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from bayespoint import _validation
+from bayespoint import _memory, _validation
 from bayespoint._validation import Floats, RandomState
 
 Targets = NDArray[np.int64]
@@ -61,6 +61,7 @@ def make_waveform(
     ((300, 21), [-1, 1])
     """
     n = _validation.integer("n_samples", n_samples, low=1)
+    _memory.require(8.0 * 3 * 22 * n, f"n_samples={n} waves")
     rng = np.random.default_rng(_validation.seed(random_state))
     waves = np.maximum(6.0 - np.abs(np.arange(1, 22) - np.array([[7], [11], [15]])), 0.0)
     pairs = np.array([[0, 1], [0, 2], [1, 2]])
@@ -121,6 +122,7 @@ def make_teacher(
     """
     m = _validation.integer("n_samples", n_samples, low=1)
     r = _validation.integer("n_features", n_features, low=1)
+    _memory.require(8.0 * (m + 1) * (r + 4), f"n_samples={m} examples of n_features={r}")
     rng = np.random.default_rng(_validation.seed(random_state))
     teacher = rng.standard_normal(r)
     teacher /= np.linalg.norm(teacher)
@@ -203,6 +205,10 @@ def make_elongated(
     n_train = _validation.integer("n_train", n_train, low=1)
     n_test = _validation.integer("n_test", n_test, low=1)
     n_features = _validation.integer("n_features", n_features, low=1)
+    _memory.require(
+        8.0 * (n_train + n_test + 1) * (n_features + 4),
+        f"n_train={n_train} and n_test={n_test} examples of n_features={n_features}",
+    )
     rng = np.random.default_rng(_validation.seed(random_state))
     teacher = rng.standard_normal(n_features)
     teacher /= np.linalg.norm(teacher)
@@ -282,6 +288,7 @@ def make_words(
             f"motif must not be empty and hold letters of {alphabet!r} only; got {motif!r}"
         )
     shortest, longest = _range("length", length, low=len(motif))
+    _memory.require(n * (100.0 + longest), f"n_samples={n} words of length up to {longest}")
     rng = np.random.default_rng(_validation.seed(random_state))
     words = []
     for size in rng.integers(shortest, longest + 1, size=n):
@@ -350,6 +357,9 @@ def make_sets(
     sizes = sizes[sizes % 2 == 1]
     if not len(sizes):
         raise ValueError(f"size must be a range that holds an odd number; got {size!r}")
+    _memory.require(
+        n * (200.0 + 60.0 * largest) + 100.0 * items, f"n_samples={n} sets of n_items={items}"
+    )
     rng = np.random.default_rng(_validation.seed(random_state))
     chosen = frozenset(rng.permutation(items)[: items // 2].tolist())
     sets = [

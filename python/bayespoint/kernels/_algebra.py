@@ -140,7 +140,7 @@ class Base(ParamsMixin):
 def _operand(verb: str, other: object) -> Any:
     """Return what may stand beside a kernel in a sum or product; a number is a constant."""
     if isinstance(other, (int, float, np.integer, np.floating)) and not isinstance(other, bool):
-        return Constant(float(other))
+        return Constant(_validation.real("a number + or * a kernel", other, low=0.0, low_open=True))
     if callable(other) and not isinstance(other, type):
         return other
     raise TypeError(f"a kernel can be {verb} kernels and positive numbers; got {other!r}")

@@ -11,7 +11,7 @@ import numpy as np
 from bayespoint import _validation
 from bayespoint.kernels import _gp
 from bayespoint.kernels._params import ParamsMixin
-from bayespoint.kernels._products import count
+from bayespoint.kernels._products import count, in_rows
 from bayespoint.kernels._protocol import Floats, Inputs, Parameter
 
 # --- parameters ------------------------------------------------------------------------------
@@ -199,9 +199,8 @@ def diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
                 f"kernel.diag(X) must have shape ({count(X)},); got shape {values.shape}"
             )
     else:
-        pieces = [
-            evaluate(kernel, X[rows], X[rows]).diagonal()
-            for rows in _validation.blocks(count(X), 32)
-        ]
-        values = np.concatenate(pieces)
+        X = in_rows(X)
+        values = np.empty(count(X))
+        for rows in _validation.blocks(len(values), 32):
+            values[rows] = evaluate(kernel, X[rows], X[rows]).diagonal()
     return np.asarray(values, dtype=np.float64)

@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from bayespoint import _memory, _validation
 from bayespoint.kernels._functions import evaluate
-from bayespoint.kernels._products import count
+from bayespoint.kernels._products import count, in_rows
 from bayespoint.kernels._protocol import Inputs
 
 _BLOCK = 2048
@@ -64,6 +64,7 @@ def gram_matrix(
         raise TypeError(f"dtype must be np.float32 or np.float64: {error}") from error
     if wanted not in (np.float32, np.float64):
         raise ValueError(f"dtype must be np.float32 or np.float64; got {wanted}")
+    X = in_rows(X)
     m = count(X)
     if m == 0:
         raise ValueError("X must hold at least one example; got none")

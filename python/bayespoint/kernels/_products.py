@@ -31,19 +31,22 @@ def count(X: Any) -> int:
 def sequence(name: str, X: Any) -> Any:
     """Return what holds inputs one by one: no text, which is an input itself, and no mapping."""
     holds = hasattr(X, "__len__") and hasattr(X, "__getitem__") and getattr(X, "ndim", 1) > 0
-    if not holds or isinstance(X, (str, bytes, Mapping)):
+    if not holds or isinstance(X, (str, bytes, Mapping)) or sparse.issparse(X):
         raise TypeError(f"{name} must be a sequence of inputs; got {X!r}")
     return X
 
 
 def vectors(name: str, X: Any) -> Any:
-    """Return the rows of an array as doubles in C order, and sparse ones as they are."""
+    """Return the rows of an array as finite doubles in C order, and sparse ones as they are."""
     if sparse.issparse(X):
         return X
     array = _validation.dense(name, X)
     if array.ndim != 2:
         raise ValueError(f"{name} must have shape (n, n_features); got shape {array.shape}")
-    return np.ascontiguousarray(array, dtype=np.float64)
+    array = np.ascontiguousarray(array, dtype=np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite; it holds NaN or infinity")
+    return array
 
 
 def pair_of_vectors(X: Any, Y: Any | None) -> tuple[Any, Any | None]:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.spatial import distance
 
@@ -69,7 +69,7 @@ def class_distance(X: ArrayLike, y: ArrayLike) -> float:
     RBF(sigma=3.0)
     """
     points = np.asarray(_validation.dense("X", X), dtype=np.float64)
-    labels: NDArray[Any] = np.asarray(y)
+    labels = _validation.labels("y", y)
     if points.ndim != 2 or labels.shape != (len(points),):
         raise ValueError(
             "X must have shape (n_samples, n_features) and y shape (n_samples,); got shapes "

@@ -44,6 +44,9 @@ _LONG = 1e5
 """Half the squared lengths of two sparse rows, in units of the length scale, beyond which a
 Gaussian kernel of close rows would have fewer than ten digits."""
 
+_LONGEST = 1e306
+"""Squared length of a row, in units of the length scale, beyond which distances might overflow."""
+
 _VANISHED = -40.0
 _ROUNDING = 1e-12
 """Exponents below this make a kernel value that is next to nothing, whatever they lost: at most
@@ -230,6 +233,17 @@ class _Stationary(Base):
             )
         return sigma
 
+    def _in_units(self, X: Any, units: Floats) -> Any:
+        """Return the rows in units of the length scales."""
+        with np.errstate(over="ignore"):
+            scaled = divided(X, units)
+        # Of infinite lengths the differences would be NaN.
+        if not squares(scaled).max(initial=0.0) < _LONGEST:
+            raise ValueError(
+                f"sigma must not be so small beside X that distances overflow; got {self.sigma}"
+            )
+        return scaled
+
     def _by_scale(self, X: Floats, gram: Floats) -> Floats:
         """Return dK / d ln(sigma) for one length scale."""
         raise NotImplementedError
@@ -273,15 +287,15 @@ class RBF(_Stationary):
             # Distances do not depend on the origin, rounding errors do: take it inside the data.
             # That of sparse rows stays where it is, or they would not be sparse any more: there
             # the distances that rounding could spoil are computed once more.
-            origin = other.mean(axis=0)
+            origin = other.mean(axis=0) if len(other) else 0.0
             other = other - origin
             X = other if Y is None else X - origin
-        right = divided(other, units)
-        left = right if Y is None else divided(X, units)
+        right = self._in_units(other, units)
+        left = right if Y is None else self._in_units(X, units)
         gram = inner(left, None if Y is None else right)
         half_left, half_right = squares(left) / 2, squares(right) / 2
-        long = thin and half_left.max() + half_right.max() > _LONG
-        for rows in _validation.blocks(len(gram), max(1, _CACHED // len(half_right))):
+        long = thin and half_left.max(initial=0.0) + half_right.max(initial=0.0) > _LONG
+        for rows in _validation.blocks(len(gram), max(1, _CACHED // max(1, len(half_right)))):
             block = gram[rows]
             block -= np.add.outer(half_left[rows], half_right)
             np.minimum(block, 0.0, out=block)
@@ -329,8 +343,8 @@ class _Distances(_Stationary):
             _validation.dense("X", X), None if Y is None else _validation.dense("Y", Y)
         )
         units = self._units(X)
-        left = X / units
-        right = left if Y is None else Y / units
+        left = self._in_units(X, units)
+        right = left if Y is None else self._in_units(Y, units)
         values = np.empty((len(left), len(right)))
         # In one call Ctrl-C would not be heard.
         for rows in _validation.blocks(len(left), max(1, _PAIRS // max(1, len(right)))):

@@ -251,7 +251,10 @@ class Polygon:
         kept = np.arange(len(corners))
         while len(kept) > 2 and (depth := _depth(local[kept])).min() <= _CORNER + noise:
             kept = np.delete(kept, int(np.argmin(depth)))
-        return cls((center + corners[kept]) * scale)
+        try:
+            return cls((center + corners[kept]) * scale)
+        except ValueError as error:
+            raise ValueError(f"the half-planes meet in no polygon: {error}") from error
 
     def __repr__(self) -> str:
         return (
@@ -437,7 +440,8 @@ def _whiten(centered: Floats) -> tuple[Floats, Floats, Floats]:
     low, high = _EXTENT
     if not low <= extent <= high:
         raise ValueError(
-            f"the extent of the polygon must be from {low:g} to {high:g}; got {extent:.3g}"
+            f"vertices must be from {low:g} to {high:g} away from their middle, at most; got "
+            f"{extent:.3g}"
         )
     _, widths, axes = np.linalg.svd(centered, full_matrices=False)
     if not widths[1] > _FLATTEST * widths[0]:
