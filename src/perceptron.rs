@@ -95,7 +95,11 @@ pub fn perceptron(
             }
         }
         if !learner.dual.iter().all(|c| c.is_finite()) {
-            return Err(Error::invalid("learning_rate", rate, "so small that its multiples are finite"));
+            return Err(Error::invalid(
+                "learning_rate",
+                rate,
+                "so small that its multiples are finite",
+            ));
         }
         // The running coordinates carry the rounding of all corrections; the recomputed ones have the last word.
         if mistakes == before && learner.verify(control)? {

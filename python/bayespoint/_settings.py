@@ -13,6 +13,7 @@ from bayespoint._validation import (
     boolean,
     choice,
     counts,
+    float_or_nan,
     integer,
     pair,
     real,
@@ -287,9 +288,10 @@ def margin_settings(
     wanted = "a positive number, or inf for a hard margin"
     if isinstance(C, (bool, np.bool_)) or not isinstance(C, numbers.Real):
         raise TypeError(f"C must be {wanted}; got {C!r}")
-    number = math.inf if math.inf == C else real("C", C, low=0.0, low_open=True)
+    if not (math.inf == C or 0 < float_or_nan(C) < math.inf):
+        raise ValueError(f"C must be {wanted}; got {C!r}")
     return MarginSettings(
-        C=number,
+        C=float(C),
         free_bias=boolean("free_bias", free_bias),
         tol=real("tol", tol, low=0.0, low_open=True, high=1.0, high_open=True),
         max_iter=integer("max_iter", max_iter, low=1),

@@ -53,7 +53,7 @@ def real(
     )
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {wanted}; got {value!r}")
-    number = _as_float(value)
+    number = float_or_nan(value)
     inside = (number > low if low_open else number >= low) and (
         number < high if high_open else number <= high
     )
@@ -62,7 +62,7 @@ def real(
     return number
 
 
-def _as_float(value: numbers.Real) -> float:
+def float_or_nan(value: numbers.Real) -> float:
     """Return a number as a float, NaN where it is beyond them."""
     try:
         return float(value)

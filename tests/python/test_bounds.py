@@ -442,11 +442,11 @@ def test_hoeffding_is_sufficient():
         (
             lambda: bounds.sparsity(0, 1),
             ValueError,
-            "m must be a whole number of at least 1, at most 1e+300; got 0",
+            "m must be a whole number of at least 1, .*; got 0",
         ),
         (lambda: bounds.sparsity(10.5, 1), ValueError, "m must be a whole number .* got 10.5"),
         (lambda: bounds.sparsity([10, np.nan], 1), ValueError, r"m must be .* got nan at \[1\]"),
-        (lambda: bounds.sparsity(10, 0), ValueError, "d must be .* at least 1; got 0"),
+        (lambda: bounds.sparsity(10, 0), ValueError, "d must be .* at least 1, .*; got 0"),
         (lambda: bounds.sparsity(10, 11), ValueError, "d must be at most m; got 11 for m = 10"),
         (lambda: bounds.sparsity(10, True), TypeError, "d must be .* got a boolean"),
         (lambda: bounds.sparsity(10, "1"), TypeError, "d must hold real numbers"),

@@ -170,7 +170,8 @@ class Spectrum(_Counted):
         return self._squares(X)
 
     def _counts(self, number: int, x: Any) -> Mapping[Hashable, int]:
-        if not isinstance(x, (Sequence, np.ndarray)) or getattr(x, "ndim", 1) == 0:
+        # Masked entries are arrays of no dimension.
+        if not isinstance(x, (Sequence, np.ndarray)) or (isinstance(x, np.ndarray) and not x.ndim):
             raise TypeError(f"input {number} must be a string or another sequence; got {x!r}")
         whole = x if isinstance(x, (str, bytes)) else tuple(x)
         places = range(len(whole) - self.length + 1)
