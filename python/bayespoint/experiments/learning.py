@@ -65,7 +65,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
         "bayes": _error(found.center @ X, teacher),
         "max_margin": _error(space.max_margin().dual_coef @ X, teacher),
         "gibbs": float(np.mean([_error(draw, teacher) for draw in draws])),
-        "adaline": _error(np.linalg.lstsq(X, y)[0], teacher),
+        "adaline": _error(np.linalg.lstsq(X, y, rcond=None)[0], teacher),
         "center_error": float(found.center_error),
         "bounces": int(found.bounces.sum()),
     }
