@@ -233,16 +233,17 @@ class _Stationary(Base):
             )
         return sigma
 
-    def _in_units(self, X: Any, units: Floats) -> Any:
-        """Return the rows in units of the length scales."""
+    def _in_units(self, X: Any, units: Floats) -> tuple[Any, Floats]:
+        """Return the rows in units of the length scales, and their squared lengths."""
         with np.errstate(over="ignore"):
             scaled = divided(X, units)
+        lengths = squares(scaled)
         # Of infinite lengths the differences would be NaN.
-        if not squares(scaled).max(initial=0.0) < _LONGEST:
+        if not lengths.max(initial=0.0) < _LONGEST:
             raise ValueError(
                 f"sigma must not be so small beside X that distances overflow; got {self.sigma}"
             )
-        return scaled
+        return scaled, lengths
 
     def _by_scale(self, X: Floats, gram: Floats) -> Floats:
         """Return dK / d ln(sigma) for one length scale."""
@@ -290,10 +291,10 @@ class RBF(_Stationary):
             origin = other.mean(axis=0) if len(other) else 0.0
             other = other - origin
             X = other if Y is None else X - origin
-        right = self._in_units(other, units)
-        left = right if Y is None else self._in_units(X, units)
+        right, half_right = self._in_units(other, units)
+        left, half_left = (right, half_right) if Y is None else self._in_units(X, units)
         gram = inner(left, None if Y is None else right)
-        half_left, half_right = squares(left) / 2, squares(right) / 2
+        half_left, half_right = half_left / 2, half_right / 2
         long = thin and half_left.max(initial=0.0) + half_right.max(initial=0.0) > _LONG
         for rows in _validation.blocks(len(gram), max(1, _CACHED // max(1, len(half_right)))):
             block = gram[rows]
@@ -343,8 +344,8 @@ class _Distances(_Stationary):
             _validation.dense("X", X), None if Y is None else _validation.dense("Y", Y)
         )
         units = self._units(X)
-        left = self._in_units(X, units)
-        right = left if Y is None else self._in_units(Y, units)
+        left, _ = self._in_units(X, units)
+        right = left if Y is None else self._in_units(Y, units)[0]
         values = np.empty((len(left), len(right)))
         # In one call Ctrl-C would not be heard.
         for rows in _validation.blocks(len(left), max(1, _PAIRS // max(1, len(right)))):
