@@ -1,6 +1,8 @@
 """BLAS is held to one thread by small fits, and has its own number again afterwards."""
 
+import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -44,26 +46,71 @@ def test_threads_of_blas_do_not_change_the_bits_of_a_small_fit():
     np.testing.assert_array_equal(center(1), center(2))
 
 
-def test_blas_has_its_threads_again_after_fits_in_two_threads():
-    X, y = make_moons(200, noise=0.2, random_state=0)
+def test_blas_is_held_until_the_last_thread_lets_go():
+    """The first to leave gives the other no threads in the midst of its work; none stays held."""
+    entered, leave = threading.Event(), threading.Event()
 
-    def fit():
-        for seed in range(3):
-            model = BayesPointClassifier("rbf", softness=0.1, optimizer=None, random_state=seed)
-            centers.append((seed, model.fit(X, y).dual_coef_))
+    def other():
+        with _blas.one_thread():
+            entered.set()
+            assert leave.wait(60)
 
-    centers = []
     with threadpool_limits(limits=2, user_api="blas"):
-        both = [threading.Thread(target=fit) for _ in range(2)]
-        for thread in both:
+        thread = threading.Thread(target=other)
+        with _blas.one_thread():
             thread.start()
-        for thread in both:
+            assert entered.wait(60)
+        assert set(blas_threads()) == {1}
+        with _blas.numpy_alone(), _blas.one_thread():
+            leave.set()
+            thread.join()
+            assert set(blas_threads()) == {1}
+        assert set(blas_threads()) == {2}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of forks beside threads
+def test_a_forked_child_holds_only_what_its_own_thread_held():
+    entered, leave = threading.Event(), threading.Event()
+
+    def other():
+        with _blas.one_thread():
+            entered.set()
+            assert leave.wait(60)
+
+    def child_sees(work):
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if work() else 1)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        thread = threading.Thread(target=other)
+        thread.start()
+        assert entered.wait(60)
+        try:
+            assert child_sees(lambda: set(blas_threads()) == {2})
+            with _blas.one_thread():
+                assert child_sees(lambda: set(blas_threads()) == {1})
+        finally:
+            leave.set()
             thread.join()
         assert set(blas_threads()) == {2}
-    assert len(centers) == 6
-    for seed, center in centers:
-        first = next(other for its, other in centers if its == seed)
-        np.testing.assert_allclose(center, first, rtol=1e-6, atol=1e-9)
+
+
+def test_fits_in_two_threads_have_the_bits_they_have_alone():
+    X, y = make_moons(200, noise=0.2, random_state=0)
+
+    def fit(seed):
+        model = BayesPointClassifier("rbf", softness=0.1, optimizer=None, random_state=seed)
+        return model.fit(X, y).dual_coef_
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        alone = [fit(seed) for seed in range(6)]
+        with ThreadPoolExecutor(2) as pool:
+            together = list(pool.map(fit, range(6)))
+        assert set(blas_threads()) == {2}
+    np.testing.assert_array_equal(together, alone)
 
 
 def test_blas_has_its_threads_again_after_an_error():
