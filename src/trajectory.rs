@@ -18,7 +18,7 @@ use crate::tally::{Goal, Layers, Tally, Until};
 use crate::version_space::VersionSpace;
 
 /// Events between two re-projections: their O(m²) work is about a fifteenth of the bounces' O(m), and on a Gram
-/// matrix of condition 1e8 the norms still hold to 1e-10.
+/// matrix of condition 1e8 the norms still hold to 1e-10 (1e-9 with fresh directions, which are rounded to that).
 const REPROJECT_EVERY: usize = 256;
 const REPROJECT_EVERY_PER_PLANE: usize = 10;
 /// Drift below which the next re-projection comes after twice as many events, and how many times as many at most: where rows

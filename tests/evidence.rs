@@ -198,25 +198,32 @@ fn inseparable_data_have_evidence_under_label_noise_but_no_volume() {
 fn a_bridge_takes_each_class_by_itself() {
     let mut rng = rng(11);
     let teacher = normals(3, &mut rng);
-    let problem = Problem::taught(14, &teacher, 0.2, &mut rng);
     let targets = [(0.2, 0.02), (0.01, 0.4), (0.3, 0.0), (0.0, 0.3)]
         .map(|(negative, positive)| Mirror { negative, positive });
-    let draws = size(400_000, 4_000_000);
-    let mut sums = [0.0; 4];
-    for _ in 0..draws {
-        let w = normals(3, &mut rng);
-        let mut weights = [1.0; 4];
-        for (x, y) in problem.x.iter().zip(&problem.labels) {
-            if common::dot(x, &w) * f64::from(*y) < 0.0 {
-                for (weight, target) in weights.iter_mut().zip(&targets) {
-                    *weight *= if *y > 0 { target.positive } else { target.negative };
+    let mut means = |problem: &Problem, draws: u32| {
+        let mut sums = [0.0; 4];
+        for _ in 0..draws {
+            let w = normals(3, &mut rng);
+            let mut weights = [1.0; 4];
+            for (x, y) in problem.x.iter().zip(&problem.labels) {
+                if common::dot(x, &w) * f64::from(*y) < 0.0 {
+                    for (weight, target) in weights.iter_mut().zip(&targets) {
+                        *weight *= if *y > 0 { target.positive } else { target.negative };
+                    }
                 }
             }
+            sums.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight);
         }
-        sums.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight);
-    }
-    for (target, sum) in targets.into_iter().zip(sums) {
-        let exact = (sum / f64::from(draws)).ln();
+        sums.map(|sum| sum / f64::from(draws))
+    };
+    // Where a class has no room by itself a hard target has no evidence, and where it has little
+    // room brute force does not find it.
+    let problem = (0..)
+        .map(|k| Problem::taught(14, &teacher, 0.2, &mut common::rng(1100 + k)))
+        .find(|problem| means(problem, 20_000).into_iter().all(|mean| mean > 0.01))
+        .expect("a problem");
+    let exact = means(&problem, size(400_000, 4_000_000)).map(f64::ln);
+    for (target, exact) in targets.into_iter().zip(exact) {
         let settings = EvidenceSettings {
             tol: 0.03,
             targets: vec![target],

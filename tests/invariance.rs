@@ -161,9 +161,11 @@ fn norms_hold(m: usize) {
     let control = Control::new();
     let factor = Arc::new(Factor::new(space.gram(), &control).expect("positive definite"));
     let from = start(&space, 15);
-    for (name, refresh) in [
-        ("pair", Refresh::Pair { rate: 5.0 }),
-        ("full", Refresh::Full { rate: 0.3, source: factor }),
+    // A fresh direction has dual coefficients of up to the root of the condition, and their rounding: that does not grow
+    // with the number of events, nor shrink where the ball is re-projected more often.
+    for (name, refresh, allowed) in [
+        ("pair", Refresh::Pair { rate: 5.0 }, 1e-10),
+        ("full", Refresh::Full { rate: 0.3, source: factor }, 1e-13 * 1e8f64.sqrt()),
     ] {
         let ball = ball(&space, &from);
         let mut trajectory = Trajectory::new(&space, Geodesic, ball, ChaCha8Rng::seed_from_u64(1));
@@ -192,7 +194,7 @@ fn norms_hold(m: usize) {
             assert_eq!(trajectory.violated(), 0);
         }
         println!("m = {m}, {name}: norms off by {worst:e}, drift {:e}", trajectory.tally().drift);
-        assert!(worst < 1e-10, "{name}: {worst:e}");
-        assert!(trajectory.tally().drift < 1e-10, "{name}: {:e}", trajectory.tally().drift);
+        assert!(worst < allowed, "{name}: {worst:e}");
+        assert!(trajectory.tally().drift < allowed, "{name}: {:e}", trajectory.tally().drift);
     }
 }
