@@ -102,6 +102,22 @@ def test_flights_are_those_of_the_engine(transparency):
             np.testing.assert_allclose(found.legs[k].at(time - arcs[k]), draw, atol=1e-7)
 
 
+@pytest.mark.parametrize("width", [0.01, 0.003])
+def test_a_transparent_corner_between_two_draws(width):
+    """Through one wall, off the other and back before the next draw: it looks like a reflection."""
+    x = np.array([
+        [1.0, 0.0, 0.0],
+        [-np.cos(width), np.sin(width), 0.0],
+        [np.cos(2 * width), -np.sin(2 * width), 0.1],
+        [0.0, 0.2, 1.0],
+        [0.0, 0.3, -1.0],
+    ])  # fmt: skip
+    for seed in range(40):
+        found = gallery.fly(x, [1] * 5, length=30.0, transparency=0.5, random_state=seed)
+        counted = int(found.run.bounces.sum() + found.run.crossings.sum())
+        assert abs(len(found.legs) - counted) <= 2
+
+
 def test_draws_off_the_path_are_noticed(path):
     draws = path.run.draws[0] @ path.X
     spacing = path.run.length / len(draws)

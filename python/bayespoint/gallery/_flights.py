@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +20,8 @@ SPACING = 0.004
 """Radians between draws: a flight without any draw of its own is then a rare one."""
 
 _AGREES = 1e-7  # between a draw of the engine and its place on the recovered path
+_STRAIGHT = 1e-11  # of the norm of a direction that two draws on one flight give
+_FAILURES = 1000  # ways that are tried in vain before the draws are on no path at all
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,37 +165,76 @@ def fly(
 
 
 def _legs(X: Floats, y: Labels, draws: Floats, spacing: float) -> list[Leg]:
-    """Return the flights between the walls that a path through the draws meets."""
+    """Return the flights between the walls that a path through the draws meets.
+
+    A transparent wall may let the ball through or not: that is seen at the next draw, but in a
+    corner, where other walls turn the ball back before it. So both ways are tried, the likelier
+    one first.
+    """
     first = 0
     while True:  # a wall between the first two draws would hide the direction
         if first + 1 == len(draws):
             raise RuntimeError("no flight is longer than the spacing of the draws")
         here = draws[first]
         away = (draws[first + 1] - math.cos(spacing) * here) / math.sin(spacing)
-        if abs(float(np.linalg.norm(away)) - 1) < _AGREES:
+        if abs(float(np.linalg.norm(away)) - 1) < _STRAIGHT:
             break
         first += 1
     legs: list[Leg] = []
-    clock, k, last = 0.0, first + 1, -1
+    forks: list[_Fork] = []
+    way = _Fork(here, away, 0.0, first + 1, -1, 0)
+    failures = 0
     while True:
-        f, g = X @ here, X @ away
+        f, g = X @ way.here, X @ way.away
         times = np.arctan2(f, -g) % math.pi
-        if last >= 0:
-            times[last] = math.pi  # the plane just left
+        if way.last >= 0:
+            times[way.last] = math.pi  # the plane just left
         wall = int(times.argmin())
-        arc = float(times[wall])
-        leg = Leg(here, away, arc, wall, bool(y[wall] * f[wall] > 0), passed=False)
+        arc, clock, k = float(times[wall]), way.clock, way.k
+        leg = Leg(way.here, way.away, arc, wall, bool(y[wall] * f[wall] > 0), passed=False)
         n = max(0, min(len(draws), first + 1 + int((clock + arc) / spacing)) - k)
         seen = leg.at((np.arange(k, k + n) - first) * spacing - clock)
         if n and np.abs(seen - draws[k : k + n]).max() > _AGREES:
-            raise RuntimeError("the draws are not on a path of great circles and reflections")
+            failures += 1
+            if not forks or failures > _FAILURES:
+                raise RuntimeError("the draws are not on a path of great circles and reflections")
+            way = forks.pop()
+            del legs[way.legs :]
+            legs[-1] = replace(legs[-1], passed=not legs[-1].passed)
+            continue
         k += n
         if k == len(draws):
             return legs
         # It passes from the violated side, and where the next draw is on that side.
         passed = not leg.satisfied or bool(y[wall] * (X[wall] @ draws[k]) < 0)
-        legs.append(Leg(here, away, arc, wall, leg.satisfied, passed))
-        here, away = leg.end, leg.arrival
-        if not passed:
-            away = away - 2 * (X[wall] @ away) / (X[wall] @ X[wall]) * X[wall]
-        clock, last = clock + arc, wall
+        legs.append(replace(leg, passed=passed))
+        turned = leg.arrival - 2 * (X[wall] @ leg.arrival) / (X[wall] @ X[wall]) * X[wall]
+        ways = [
+            _Fork(leg.end, direction, clock + arc, k, wall, len(legs))
+            for direction in (turned, leg.arrival)
+        ]
+        way = ways[passed]
+        if leg.satisfied:
+            forks.append(ways[not passed])
+
+
+class _Fork(NamedTuple):
+    """Where a flight begins."""
+
+    here: Floats
+    """(d,) Unit vector."""
+
+    away: Floats
+    """(d,) Unit tangent."""
+
+    clock: float
+    """Radians flown until there."""
+
+    k: int
+    """The next draw."""
+
+    last: int
+    """The wall just left; -1 for none."""
+
+    legs: int
+    """Flights until there."""
