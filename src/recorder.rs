@@ -30,7 +30,7 @@ impl Recorder {
         let watched: Vec<_> =
             watched.iter().map(|&i| (i, gram.diagonal(i).sqrt().recip())).collect();
         // Room that is not used is never touched, while a record that grows is copied.
-        let draws = room::reserved(expected.saturating_mul(gram.len()))?;
+        let draws = room::reserved_apart(expected.saturating_mul(gram.len()))?;
         let functionals = room::reserved(expected.saturating_mul(watched.len()))?;
         Ok(Self { spacing, next: 1, watched, draws, functionals })
     }
@@ -58,6 +58,8 @@ impl Recorder {
         let mut functionals = std::mem::take(&mut self.functionals);
         draws.drain(..skip * m);
         functionals.drain(..skip * self.watched.len());
+        // Before they are copied, what is left of them gives back the rest.
+        draws.shrink_to_fit();
         (draws, functionals)
     }
 

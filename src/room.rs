@@ -46,6 +46,19 @@ pub(crate) fn reserved<T>(n: usize) -> Result<Vec<T>> {
     Ok(values)
 }
 
+/// Doubles from which on memory is worth a block of its own.
+const MANY: usize = (4 << 20) / size_of::<f64>();
+
+/// Room for n doubles that goes back to the system as soon as it is freed or shrunk: GNU's allocator keeps blocks of a size
+/// that it has learnt, and what it keeps of this run's draws the result's cannot use. Pages that nobody touches are not taken.
+pub(crate) fn reserved_apart(n: usize) -> Result<Vec<f64>> {
+    let mut values = Vec::new();
+    if n < MANY || values.try_reserve_exact(n.max(SPARE / size_of::<f64>())).is_err() {
+        reserve(&mut values, n)?;
+    }
+    Ok(values)
+}
+
 /// Room for n values more.
 pub(crate) fn reserve<T>(values: &mut Vec<T>, n: usize) -> Result<()> {
     values
@@ -68,6 +81,10 @@ mod tests {
         assert!(reserved::<f64>(most / 8).is_err());
         assert!(reserved::<f64>(usize::MAX).is_err());
         assert_eq!(check(0), Ok(()));
+        assert!(reserved_apart(most / 8).is_err());
+        for n in [10, MANY, 2 * SPARE / size_of::<f64>()] {
+            assert!(reserved_apart(n).is_ok_and(|values| values.capacity() >= n));
+        }
         assert!(reserved::<f64>(10).is_ok_and(|values| values.capacity() >= 10));
     }
 }
