@@ -254,7 +254,11 @@ def test_long_length_scales(sigma):
 @pytest.mark.parametrize("intercept", [False, True, "free"])
 @pytest.mark.parametrize("kernel", ["linear", kernels.RBF(100.0)], ids=repr)
 def test_infeasible(intercept, kernel):
-    """The certificate is a proof: weights of the examples whose combination vanishes."""
+    """The certificate is a proof: weights of the examples whose combination vanishes.
+
+    But for rounding: near a margin of none that hides what is left of the combination, most so
+    where a free intercept takes the length of a nearly constant kernel out of it.
+    """
     x, y = problem(80, m=100, noise=3.0)
     with pytest.raises(InfeasibleError, match="not separable") as caught:
         MaxMarginClassifier(kernel, C=np.inf, fit_intercept=intercept).fit(x, y)
@@ -263,9 +267,12 @@ def test_infeasible(intercept, kernel):
     assert a.sum() == pytest.approx(1.0)
     c = a * y
     gram = kernels.resolve(kernel, x)(x) + (intercept is True)
-    assert np.sqrt(max(c @ gram @ c, 0.0)) < 2e-7 * np.sqrt(gram.diagonal().max())
+    length = np.sqrt(max(c @ gram @ c, 0.0)) / np.sqrt(gram.diagonal().max())
+    assert length < 1e-6
     if intercept == "free":
         assert abs(c.sum()) < 1e-9
+    elif length > 1e-7:  # less is rounding of what is computed here
+        assert caught.value.margin_bound == pytest.approx(length, rel=0.1)
     assert 1 <= caught.value.violations < 100
 
 
