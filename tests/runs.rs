@@ -138,7 +138,8 @@ fn infeasible_data_are_an_error_with_counts_and_a_certificate() {
     let Error::Infeasible { examples: 100, violations, margin_bound, certificate } = error else {
         panic!("{error}")
     };
-    assert!((10..=40).contains(&violations), "{violations}");
+    // Of a weight vector and its opposite one satisfies half of the examples.
+    assert!((10..=50).contains(&violations), "{violations}");
     assert!(
         text.contains("softness")
             && text.contains("label noise")
