@@ -249,7 +249,7 @@ fn needle(width: f64) {
     }
 }
 
-/// The bridge of Gaussian laws gives the volume of a slit, or says that it cannot and what can; the ladder of mirrors can.
+/// The bridge of Gaussian laws gives the volume of a slit, or says why it cannot; the ladder of mirrors can.
 #[test]
 fn volumes_of_slits() {
     for width in [1e-2, 1e-3, 1e-4, 1e-6] {
@@ -283,7 +283,12 @@ fn volumes_of_slits() {
                 Err(error) => {
                     println!("{name}: {error}");
                     assert!(method == Method::Bridge && width < 1e-3, "{name}: {error}");
-                    assert!(error.to_string().contains("integration"), "{name}: {error}");
+                    // Or the Gram matrix itself has no digits left: then nothing else can.
+                    let text = error.to_string();
+                    assert!(
+                        text.contains("integration") || text.contains("too ill-conditioned"),
+                        "{name}: {error}"
+                    );
                 }
             }
         }
