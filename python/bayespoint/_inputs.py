@@ -12,11 +12,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data as _validate_data
 
 from bayespoint import kernels
-from bayespoint._validation import Labels, named
+from bayespoint._validation import Labels, named, refuse_masked
 
 
 def validate_data(estimator: Any, *arrays: Any, **options: Any) -> Any:
     """Return what scikit-learn's function of this name does; its errors name the arguments."""
+    for name, array in zip(("X", "y"), arrays, strict=False):
+        refuse_masked(name, array)
     try:
         return _validate_data(estimator, *arrays, **options)
     except (TypeError, ValueError) as error:
@@ -144,6 +146,7 @@ def _refuse_sparse(X: Any, kernel: object) -> None:
 
 def _objects(X: Any) -> NDArray[Any]:
     """Return the entries of a sequence as an (n,) array of objects."""
+    refuse_masked("X", X)
     ordered = hasattr(X, "__len__") and hasattr(X, "__getitem__")
     if not ordered or isinstance(X, (str, bytes, Mapping)) or sparse.issparse(X):
         raise TypeError(f"X must be a sequence of inputs for this kernel; got {type(X).__name__}")

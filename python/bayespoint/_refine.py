@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from bayespoint import _continue, _inputs, _settings, _validation
+from bayespoint._atomic import as_it_was
 from bayespoint._progress import Progress
 from bayespoint._spaces import SpacesMixin
 from bayespoint._validation import Floats
@@ -191,7 +191,7 @@ class RefineMixin(SpacesMixin):
 
         inputs = self._training_inputs(gram)
         weights = self._weights(self.classes_[self._index])[self._index]
-        with self._as_it_was():
+        with as_it_was(self):
             self._learn(inputs, self._index, weights, self._settings(), asked, self._progress())
         return self
 
@@ -266,7 +266,7 @@ class RefineMixin(SpacesMixin):
         def asked(k: int, space: VersionSpace, new: dict[str, Any]) -> dict[str, Any]:
             return _started(space, new, results[k].center)
 
-        with self._as_it_was():
+        with as_it_was(self):
             self._learn(inputs, index, weights, self._settings(), asked, self._progress())
         return self
 
@@ -292,14 +292,3 @@ class RefineMixin(SpacesMixin):
         if not hasattr(self, "billiard_"):
             return None
         return Before(self.classes_, self._index, self.X_fit_, self.kernel_, self._results)
-
-    @contextmanager
-    def _as_it_was(self) -> Iterator[None]:
-        """Leave the estimator as it was if what is done to it is not finished."""
-        before = vars(self).copy()
-        try:
-            yield
-        except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
-            raise

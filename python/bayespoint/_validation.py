@@ -172,7 +172,7 @@ def dense(name: str, value: ArrayLike) -> NDArray[Any]:
             "convert it with .toarray()"
         )
     if np.ma.isMaskedArray(value):
-        raise TypeError(f"{name} must not be a masked array: fill or drop the masked entries")
+        raise _masked(name)
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -182,6 +182,16 @@ def dense(name: str, value: ArrayLike) -> NDArray[Any]:
     return array
 
 
+def _masked(name: str) -> TypeError:
+    return TypeError(f"{name} must not be a masked array: fill or drop the masked entries")
+
+
+def refuse_masked(name: str, value: object) -> None:
+    """Raise TypeError if entries are masked: NumPy would show what is under the mask."""
+    if np.ma.is_masked(value):
+        raise _masked(name)
+
+
 def named(error: Exception, text: str) -> Exception:
     """Return what came of a library's own check of an argument, with words that name it."""
     return (TypeError if isinstance(error, TypeError) else ValueError)(f"{text}: {error}")
@@ -189,6 +199,7 @@ def named(error: Exception, text: str) -> Exception:
 
 def labels(name: str, value: ArrayLike) -> NDArray[Any]:
     """Return labels of any type as an array."""
+    refuse_masked(name, value)
     try:
         return np.asarray(value)
     except ValueError as error:

@@ -24,6 +24,7 @@ from bayespoint import (
     predictive,
     tuning,
 )
+from bayespoint._atomic import all_or_nothing
 from bayespoint._decisions import DecisionsMixin
 from bayespoint._persistence import Savable
 from bayespoint._predictions import PredictionMixin
@@ -276,6 +277,7 @@ class BayesPointClassifier(
     # --- fit ---------------------------------------------------------------------------------
 
     @with_callbacks  # type: ignore[untyped-decorator]
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Find the Bayes point of the training examples.
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _settings, _validation
+from bayespoint._atomic import all_or_nothing
 from bayespoint._machine import KernelMachine, PrimalMachine
 from bayespoint._machine_risk import MarginRiskMixin
 from bayespoint._validation import Floats
@@ -154,6 +155,7 @@ class MaxMarginClassifier(MarginRiskMixin, KernelMachine):
         self.tol = tol
         self.max_iter = max_iter
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Find the largest margin.
 
@@ -305,6 +307,7 @@ class HingeClassifier(PrimalMachine):
         self.tol = tol
         self.max_iter = max_iter
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Descend.
 

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import _core, _validation
+from bayespoint._atomic import all_or_nothing
 from bayespoint._machine import DistanceMixin, KernelMachine, PrimalMachine
 from bayespoint._machine_risk import PerceptronRiskMixin
 from bayespoint._validation import Floats, RandomState
@@ -131,6 +132,7 @@ class Perceptron(DistanceMixin, PrimalMachine):
         self.order = order
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from mistakes.
 
@@ -365,6 +367,7 @@ class KernelPerceptron(PerceptronRiskMixin, DistanceMixin, KernelMachine):
         self.order = order
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from mistakes.
 

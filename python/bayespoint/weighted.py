@@ -16,6 +16,7 @@ from sklearn.utils import estimator_html_repr, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import _validation, predictive
+from bayespoint._atomic import all_or_nothing
 from bayespoint._persistence import Savable
 from bayespoint._predictions import PredictionMixin
 from bayespoint._progress import CallbackSupportMixin, handed_on, with_callbacks
@@ -150,6 +151,7 @@ class WeightedClassifier(
         return copied
 
     @with_callbacks  # type: ignore[untyped-decorator]
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the classifier and weight its draws.
 

@@ -81,6 +81,22 @@ def test_forms_of_arrays_do_not_matter(call):
     reform()
 
 
+@pytest.mark.parametrize("call", CALLS, ids=ids)
+def test_masked_entries_are_not_looked_under(call):
+    arrays = {
+        name: value
+        for name, value in call.arguments.items()
+        if isinstance(value, np.ndarray) and value.dtype.kind in "biufUO" and value.size
+    }
+    for name, value in arrays.items():
+        mask = np.zeros(value.shape, dtype=bool)
+        mask.flat[-1] = True
+        arguments = {**call.arguments, name: np.ma.masked_array(value, mask=mask)}
+        _, error = outcome(call.function, arguments)
+        assert isinstance(error, (TypeError, ValueError)), name
+        assert "mask" in str(error).lower(), f"{name}: {error}"
+
+
 def is_plain(result):
     return isinstance(result, (np.ndarray, float, tuple, bool))
 

@@ -33,6 +33,7 @@ def sequence(name: str, X: Any) -> Any:
     holds = hasattr(X, "__len__") and hasattr(X, "__getitem__") and getattr(X, "ndim", 1) > 0
     if not holds or isinstance(X, (str, bytes, Mapping)) or sparse.issparse(X):
         raise TypeError(f"{name} must be a sequence of inputs; got {X!r}")
+    _validation.refuse_masked(name, X)
     return X
 
 

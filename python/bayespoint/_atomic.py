@@ -1,0 +1,36 @@
+"""Fits that are finished or did not happen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+@contextmanager
+def as_it_was(estimator: Any) -> Iterator[None]:
+    """Leave an estimator as it was if what is done to it is not finished.
+
+    Otherwise it would predict by the coefficients of one fit and the examples of another.
+    """
+    before = vars(estimator).copy()
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def all_or_nothing(fit: Fit) -> Fit:
+    """Let a method change its object only if it comes to its end."""
+
+    @wraps(fit)
+    def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with as_it_was(self):
+            return fit(self, *args, **kwargs)
+
+    return cast("Fit", whole)

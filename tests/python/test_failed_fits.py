@@ -1,0 +1,110 @@
+"""A fit that fails, or is interrupted, leaves the estimator as it was."""
+
+import os
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from bayespoint import (
+    BayesPointClassifier,
+    HingeClassifier,
+    InfeasibleError,
+    KernelPerceptron,
+    MaxMarginClassifier,
+    Perceptron,
+    WeightedClassifier,
+    kernels,
+)
+
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+RNG = np.random.default_rng([SEED, 7])
+X = RNG.standard_normal((40, 3))
+Y = np.where(X[:, 0] > 0, "one", "two")
+NEW = RNG.standard_normal((25, 3))
+
+ESTIMATORS = [
+    BayesPointClassifier("linear", softness=0.1, optimizer=None, random_state=0),
+    WeightedClassifier(
+        BayesPointClassifier("linear", softness=0.1, optimizer=None, random_state=0)
+    ),
+    MaxMarginClassifier("linear"),
+    HingeClassifier(),
+    Perceptron(max_epochs=50),
+    KernelPerceptron("linear", max_epochs=50),
+]
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+class Stop(BaseException):
+    """What an interrupt is: no error."""
+
+
+def interrupted(monkeypatch, estimator):
+    """Interrupt a fit after its last attribute but one is there."""
+    kind = type(estimator)
+    fitted = clone(estimator).fit(X, Y)
+    last = [name for name in vars(fitted) if name not in vars(estimator)][-1]
+
+    def setattr_(self, name, value):
+        if name == last:
+            raise Stop
+        object.__setattr__(self, name, value)
+
+    monkeypatch.setattr(kind, "__setattr__", setattr_, raising=False)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+def test_an_interrupted_fit_changes_nothing(monkeypatch, estimator):
+    model = clone(estimator).fit(X, Y)
+    before, seen = vars(model).copy(), model.predict(NEW)
+    with monkeypatch.context() as patch:
+        interrupted(patch, estimator)
+        with pytest.raises(Stop):
+            model.fit(-X[:30], Y[:30] == "one")
+        first = clone(estimator)
+        with pytest.raises(Stop):
+            first.fit(X, Y)
+    assert vars(model).keys() == before.keys()
+    assert all(value is before[name] for name, value in vars(model).items())
+    np.testing.assert_array_equal(model.predict(NEW), seen)
+    with pytest.raises(NotFittedError):
+        first.predict(NEW)
+
+
+def test_nor_does_one_of_data_that_cannot_be_separated():
+    rng = np.random.default_rng(SEED)
+    labels = rng.permutation(Y)
+    for model, hard in (
+        (ESTIMATORS[0], {"softness": 0.0}),
+        (ESTIMATORS[2], {"C": np.inf}),
+    ):
+        model = clone(model).fit(X, Y)
+        before = vars(model).copy()
+        with pytest.raises(InfeasibleError):
+            model.set_params(**hard).fit(-X, labels)
+        changed = {name for name, value in vars(model).items() if value is not before[name]}
+        assert changed == set(hard)
+        assert model.score(X, Y) > 0.9
+    fresh = BayesPointClassifier("linear", softness=0.0, optimizer=None)
+    with pytest.raises(InfeasibleError):
+        fresh.fit(X, labels)
+    for use in (
+        lambda: fresh.predict(NEW),
+        lambda: fresh.refine(1.0),
+        lambda: fresh.add_examples(X, Y),
+        lambda: fresh.save("nowhere.npz"),
+    ):
+        with pytest.raises(NotFittedError):
+            use()
+
+
+def test_changed_kernels_do_not_meet_old_coefficients(monkeypatch):
+    model = clone(ESTIMATORS[0]).fit(X, Y)
+    expected = model.predict_proba(NEW)
+    with monkeypatch.context() as patch:
+        interrupted(patch, ESTIMATORS[0])
+        with pytest.raises(Stop):
+            model.set_params(kernel=kernels.RBF(1.0)).fit(X, Y)
+    np.testing.assert_array_equal(model.predict_proba(NEW), expected)
