@@ -44,6 +44,7 @@ mod dot;
 pub mod dynamics;
 mod entry;
 mod error;
+mod even;
 mod evidence;
 mod factor;
 mod free_set;

@@ -5,6 +5,7 @@ use crate::ascent::Ascent;
 use crate::control::Control;
 use crate::dot;
 use crate::error::{Error, Result};
+use crate::even::Even;
 use crate::gram::Precision;
 use crate::version_space::VersionSpace;
 
@@ -203,7 +204,12 @@ pub fn max_margin(
     if free_bias && space.labels().iter().all(|y| *y == space.labels()[0]) {
         return Err(Error::invalid("labels", "one class", "of both classes for a free bias"));
     }
-    let (set, iterations) = search(space, settings, 0.0, control)?;
+    let (set, iterations) = match search(space, settings, 0.0, control) {
+        Err(error @ Error::Infeasible { .. }) if !free_bias => {
+            return Err(lost_in_rounding(space, control)?.unwrap_or(error));
+        }
+        other => other?,
+    };
     let bounds = Bounds { cost, free_bias };
     let norm = set.norms().0.sqrt();
     if !norm.is_finite() {
@@ -231,12 +237,39 @@ pub fn max_margin(
     })
 }
 
-/// A point inside version space, of unit length: on the way to the largest margin.
+/// The error for data without a margin that can be seen, where only the lengths of the feature vectors hide it.
+fn lost_in_rounding(space: &VersionSpace<'_>, control: &Control) -> Result<Option<Error>> {
+    let Some(even) = Even::of(space, control)? else { return Ok(None) };
+    match interior_point_as_it_is(&even.space(space)?, control) {
+        Ok(_) => {
+            let lengths = (0..space.len()).map(|i| space.gram().diagonal(i).sqrt());
+            let shortest = lengths.fold(f64::INFINITY, f64::min);
+            let got = format!("some from {shortest:.1e} to {:.1e}", longest(space));
+            let wanted = "a matrix of feature vectors whose lengths are nearer to each other, as of a normalized kernel: these \
+                          can be separated, but rounding of the longest hides the margin";
+            Ok(Some(Error::invalid("gram", got, wanted)))
+        }
+        Err(Error::Infeasible { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A point inside version space, of unit length: on the way to the largest margin, of unit vectors if those there are have
+/// very different lengths.
 ///
 /// # Errors
 ///
 /// As [`max_margin`].
 pub(crate) fn interior_point(space: &VersionSpace<'_>, control: &Control) -> Result<Vec<f64>> {
+    let Some(even) = Even::of(space, control)? else {
+        return interior_point_as_it_is(space, control);
+    };
+    let unit = even.space(space)?;
+    let dual = interior_point_as_it_is(&unit, control).map_err(|error| even.error(error))?;
+    Ok(even.back(&dual))
+}
+
+fn interior_point_as_it_is(space: &VersionSpace<'_>, control: &Control) -> Result<Vec<f64>> {
     let settings = MarginSettings::default();
     let unit = |set: &ActiveSet<'_>| -> Vec<f64> {
         let scale = set.norms().0.sqrt().recip();

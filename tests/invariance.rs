@@ -3,8 +3,11 @@
 mod common;
 
 use bayespoint::dynamics::Geodesic;
-use bayespoint::{Ball, Control, Factor, Goal, Precision, Refresh, Trajectory, VersionSpace};
-use common::{Problem, normals, rng, space};
+use bayespoint::{
+    Ball, Control, Error, Factor, Goal, MarginSettings, Precision, Refresh, Settings, Trajectory,
+    VersionSpace,
+};
+use common::{Problem, normals, rng, run, seed, space};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use std::sync::Arc;
@@ -84,6 +87,70 @@ fn scaling_a_normal_changes_nothing() {
     let (other_planes, other_integral) = bounces(&other, &(shrink(&from.0), shrink(&from.1)));
     assert_eq!(planes, other_planes);
     assert_close(&shrink(&integral), &other_integral, 1e-8);
+}
+
+/// Version space is that of the directions, however the lengths differ: it is found, and what is said of it holds.
+#[test]
+fn lengths_over_sixteen_decades() {
+    let control = Control::new();
+    for index in 0..6 {
+        let mut rng = rng(40 + index);
+        let m = 6 + 2 * index as usize;
+        let unit: Vec<Vec<f64>> = (0..m).map(|_| common::unit(normals(m + 4, &mut rng))).collect();
+        let labels: Vec<i8> = (0..m).map(|i| if i % 2 == 0 { 1 } else { -1 }).collect();
+        let decades = [8.0, 12.0, 16.0][index as usize % 3];
+        let length = |i: usize| 10f64.powf(decades * (i as f64 / (m as f64 - 1.0) - 0.5));
+        let long: Vec<Vec<f64>> = unit
+            .iter()
+            .enumerate()
+            .map(|(i, x)| x.iter().map(|x| x * length(i)).collect())
+            .collect();
+        let (even, uneven) =
+            (Problem::new(unit, labels.clone()), Problem::new(long, labels.clone()));
+        let settings = Settings { tol: Some(0.03), seed: seed(41), ..Settings::default() };
+        let [one, other] = [&even, &uneven].map(|problem| run(&problem.space(), &settings));
+        let apart = common::angle(&even.weight(&one.center), &uneven.weight(&other.center));
+        assert!(apart < 4.0 * 0.03 * 2f64.sqrt(), "{decades} decades: {apart}");
+        let space = uneven.space();
+        let (point, _) = bayespoint::feasible_point(&space, seed(42), &control).expect("separable");
+        assert!(space.contains(&point).expect("ok"));
+        // The largest margin is one of lengths: it is lost beside the longest, and the error says so.
+        match bayespoint::max_margin(&space, &MarginSettings::default(), &control) {
+            Ok(found) => assert!(space.contains(&found.dual).expect("ok")),
+            Err(Error::Invalid { name: "gram", wanted, .. }) => assert!(wanted.contains("lengths")),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// What cannot be separated cannot be by any lengths, and the proof is one for those there are.
+#[test]
+fn certificates_of_uneven_lengths() {
+    let mut rng = rng(50);
+    let labels: Vec<i8> = (0..40).map(|i| if i % 2 == 0 { 1 } else { -1 }).collect();
+    let x: Vec<Vec<f64>> = (0..40)
+        .map(|i| {
+            let scale = 10f64.powf(10.0 * (f64::from(i) / 39.0 - 0.5));
+            normals(4, &mut rng).iter().map(|x| x * scale).collect()
+        })
+        .collect();
+    let problem = Problem::new(x, labels);
+    let error = bayespoint::run(&problem.space(), &Settings::default(), &Control::new())
+        .expect_err("not separable");
+    let Error::Infeasible { certificate, margin_bound, violations, .. } = error else {
+        panic!("{error}")
+    };
+    assert!((1..=20).contains(&violations), "{violations}");
+    assert!(certificate.iter().all(|a| *a >= 0.0));
+    assert!((certificate.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+    // Of unit vectors the combination vanishes, to the root of rounding.
+    let lengths: Vec<f64> = problem.x.iter().map(|x| common::dot(x, x).sqrt()).collect();
+    let total: f64 = certificate.iter().zip(&lengths).map(|(a, l)| a * l).sum();
+    let signed: Vec<f64> =
+        certificate.iter().zip(&problem.labels).map(|(a, y)| a * f64::from(*y) / total).collect();
+    let w = problem.weight(&signed);
+    assert!(common::dot(&w, &w).sqrt() < 1e-6, "{}", common::dot(&w, &w).sqrt());
+    assert!(margin_bound < 1e-6, "{margin_bound}");
 }
 
 #[test]
