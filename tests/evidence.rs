@@ -110,6 +110,30 @@ fn spherical_triangles() {
     }
 }
 
+/// What next to no draw sees is no reason to be sure: a sliver between two planes that nearly coincide.
+#[test]
+fn slivers_beside_half_of_the_sphere() {
+    for width in [0.3, 0.03, 0.01, 0.003, 0.001] {
+        let gram = [1.0, f64::cos(width), f64::cos(width), 1.0];
+        let space = space(&gram, &[1, 1], 0.0);
+        let half = (std::f64::consts::PI - width) / std::f64::consts::TAU;
+        let kappa = 0.4f64 / 0.6;
+        let noisy = half * (1.0 + kappa * kappa) + 2.0 * kappa * (0.5 - half);
+        for (target, exact) in [(Mirror::HARD, half.ln()), (alike(-kappa.ln()), noisy.ln())] {
+            for k in 0..20 {
+                let settings = EvidenceSettings {
+                    targets: vec![target],
+                    seed: seed(k),
+                    ..EvidenceSettings::default()
+                };
+                let found = evidence(&space, &settings);
+                let off = (found.values[0] - exact).abs();
+                assert!(off < 4.5 * found.errors[0], "{width}: {off} {}", found.errors[0]);
+            }
+        }
+    }
+}
+
 /// Z(κ) by integration, by annealing and by brute force, from version space to half-transparent walls.
 #[test]
 fn integration_annealing_and_brute_force_agree() {

@@ -74,7 +74,8 @@ pub(super) fn choose(draws: &[Draw], rng: &mut ChaCha8Rng) -> Option<Point> {
     chosen.or_else(|| open.next_back()).map(|draw| draw.point.clone())
 }
 
-/// ln of the mean weight and its standard error, of draws given by ln weight.
+/// ln of the mean weight and its standard error, of draws given by ln weight. What none of n draws has seen may be there
+/// still: a part of 1/n of them that weighs nothing, where all that were seen weigh alike.
 pub(super) fn log_mean(logs: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let largest = logs.clone().fold(f64::NEG_INFINITY, f64::max);
     if largest == f64::NEG_INFINITY {
@@ -84,5 +85,5 @@ pub(super) fn log_mean(logs: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let n = weights.clone().count() as f64;
     let mean = weights.clone().sum::<f64>() / n;
     let square = weights.map(|w| (w - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    (largest + mean.ln(), (square / n).sqrt() / mean)
+    (largest + mean.ln(), (square / n).sqrt().hypot(mean / n) / mean)
 }
