@@ -93,12 +93,11 @@ fn scaling_a_normal_changes_nothing() {
 #[test]
 fn lengths_over_sixteen_decades() {
     let control = Control::new();
-    for index in 0..6 {
+    for (index, decades) in (0..).zip([8.0, 12.0, 16.0, 8.0, 12.0, 16.0]) {
         let mut rng = rng(40 + index);
-        let m = 6 + 2 * index as usize;
+        let m = [6, 8, 10, 12, 14, 16][usize::try_from(index).expect("one of six")];
         let unit: Vec<Vec<f64>> = (0..m).map(|_| common::unit(normals(m + 4, &mut rng))).collect();
         let labels: Vec<i8> = (0..m).map(|i| if i % 2 == 0 { 1 } else { -1 }).collect();
-        let decades = [8.0, 12.0, 16.0][index as usize % 3];
         let length = |i: usize| 10f64.powf(decades * (i as f64 / (m as f64 - 1.0) - 0.5));
         let long: Vec<Vec<f64>> = unit
             .iter()

@@ -131,6 +131,21 @@ def resumed_settings(
     return settings
 
 
+def resumed_seed(result: BilliardResult, random_state: object) -> int:
+    """Return the seed of a run that goes on from a result, whose stream of numbers it goes on with.
+
+    Nobody is asked for another.
+    """
+    if random_state is None or (
+        isinstance(random_state, (int, np.integer)) and random_state == result.seed
+    ):
+        return result.seed
+    raise ValueError(
+        f"random_state must be left out with continue_from, or be {result.seed} as in the run that "
+        f"goes on; got {random_state!r}"
+    )
+
+
 def fits(result: BilliardResult, space: SamplingMixin, new: Mapping[str, Any]) -> bool:
     """Whether a run on a version space with `new` settings would be an old one, but for its ends.
 

@@ -53,6 +53,8 @@ class Settings:
         callback: Callback,
     ) -> Settings:
         """Return the settings, or raise for one that is out of range."""
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be a callable or None; got {callback!r}")
         return cls(
             method=_validation.choice("method", method, METHODS),
             tol=_validation.real("tol", tol, low=0.0, low_open=True),

@@ -176,7 +176,8 @@ class SamplingMixin:
             Threads, as joblib counts them: None is 1, -1 all processors. It does not change the
             result.
         random_state : None, int, Generator or RandomState, default=None
-            Seed. None asks NumPy's global generator.
+            Seed. None asks NumPy's global generator. With `continue_from` it is that of the run
+            which goes on, and nobody is asked.
         callback : callable, default=None
             Called about ten times a second, on the calling thread, with a mapping of ``length``,
             ``bounces`` and ``center_error`` so far. What it raises ends the run.
@@ -274,8 +275,10 @@ class SamplingMixin:
                 raise ValueError("start must be None with continue_from: the balls are under way")
             defaults = dict(self.sample.__kwdefaults__ or {})
             given = _continue.resumed_settings(continue_from, given, defaults)
+            seed = _continue.resumed_seed(continue_from, random_state)
+        else:
+            seed = _validation.seed(random_state)
         settings = _settings.sample_settings(**given)
-        seed = _validation.seed(random_state)
         opaque = not any(settings.transparency)
         inverse = self._inverse(settings)
         settings = _settings.settled(settings, smooths=inverse is not None)
@@ -407,6 +410,9 @@ class SamplingMixin:
         c = _validation.dual_coef("start", start, len(self.y))
         if not c.any():
             raise ValueError("start must not be the zero vector")
+        size = float(np.abs(c).max())
+        if not 1e-100 < size < 1e100:  # a direction: the square of its length would overflow
+            c = c / size
         margins = self.margins(c)
         if opaque and not (margins > 0).all():
             worst = int(np.argmin(margins))

@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -41,6 +41,12 @@ pub(super) fn interruptible<R: Send>(
     keeping: Option<&Keeping<'_>>,
     work: impl FnOnce(&Control) -> Result<R> + Send,
 ) -> PyResult<R> {
+    if let Some(callback) = callback
+        && !callback.is_callable()
+    {
+        let text = format!("callback must be a callable or None; got {}", callback.repr()?);
+        return Err(PyTypeError::new_err(text));
+    }
     let (done, news) = channel();
     let control = match keeping {
         Some(_) => {

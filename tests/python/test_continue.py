@@ -12,8 +12,9 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.utils import check_random_state
 
-from bayespoint import VersionSpace, _continue, _npz, kernels
+from bayespoint import BayesPointClassifier, VersionSpace, _continue, _npz, kernels
 
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
@@ -592,3 +593,26 @@ def test_killed_again_and_again(tmp_path):
     killed, seen = map(int, run.stdout.split())
     assert killed >= kills // 2, f"{killed} of {kills} were killed on the way"
     assert seen >= kills // 5, f"{seen} states were seen"
+
+
+def global_state():
+    """Return how NumPy's global generator stands."""
+    return check_random_state(None).get_state()[1].tobytes()
+
+
+def test_what_goes_on_has_its_own_seed():
+    """Nothing is drawn from NumPy's global generator, and another seed is refused."""
+    one = space()
+    start = one.sample(length=20.0, random_state=SEED)
+    before = global_state()
+    on = one.sample(length=40.0, continue_from=start)
+    same = one.sample(length=40.0, continue_from=start, random_state=SEED)
+    np.testing.assert_array_equal(on.center, same.center)
+    x = np.random.default_rng(SEED).standard_normal((40, 2))
+    model = BayesPointClassifier("linear", softness=0.1, optimizer=None, random_state=0)
+    model.fit(x, x[:, 0] > 0).refine(1.0)
+    model.set_params(warm_start=True, tol=0.05).fit(x, x[:, 0] > 0)
+    assert global_state() == before
+    for other in (SEED + 1, np.random.default_rng(0)):
+        with pytest.raises(ValueError, match="random_state must be left out with continue_from"):
+            one.sample(length=40.0, continue_from=start, random_state=other)

@@ -566,3 +566,15 @@ def test_what_is_no_sequence(X):
         for call in (kernel, kernel.diag):
             with pytest.raises(TypeError, match="X must be a sequence of inputs; got"):
                 call(X)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [kernels.RBF(1.0), kernels.Laplacian(1.0), kernels.Matern(1.0), kernels.RationalQuadratic(1.0)],
+)
+def test_what_is_far_away_underflows_in_silence(kernel):
+    far = np.array([[0.0], [1e3]])
+    with np.errstate(all="raise"):
+        gram = kernel(far)
+    np.testing.assert_allclose(gram.diagonal(), 1.0)
+    assert gram[0, 1] < 1e-2

@@ -1,6 +1,7 @@
 """The power user's door: geometry, settings, diagnostics, invariances."""
 
 import dataclasses
+import functools
 import math
 import pickle
 
@@ -489,3 +490,30 @@ def test_a_corner_is_not_taken_for_the_whole(seed):
         result = space.sample(tol=0.05, max_bounces=30_000, random_state=seed)
     assert result.stop_reason == "max_bounces"
     assert result.r_hat > 1.5  # and the warning says so
+
+
+def test_a_callback_is_one_from_the_beginning():
+    """Also where the work is over before it is called."""
+    space = VersionSpace(np.eye(3), [1, 1, -1], softness=0.1)
+    for call in (
+        space.sample,
+        space.log_volume,
+        space.evidence,
+        space.feasible_point,
+        space.light_trap,
+        space.max_margin,
+        space.correlation_length,
+        functools.partial(space.onion, (1, 1)),
+    ):
+        with pytest.raises(TypeError, match="callback must be a callable or None; got 3"):
+            call(callback=3)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e160, 1e300])
+def test_a_start_is_a_direction(size):
+    space = VersionSpace(np.eye(2), [1, -1])
+    one, other = (
+        space.sample(length=100.0, start=scale * np.array([1.0, -2.0]), random_state=0)
+        for scale in (1.0, size)
+    )
+    np.testing.assert_allclose(other.center, one.center, rtol=1e-9)

@@ -56,6 +56,12 @@ this part of the squared lengths."""
 # --- dot products ----------------------------------------------------------------------------
 
 
+def _exponential(values: Floats) -> None:
+    """Take the exponential in place. Of what is far away it is 0, also where NumPy is to raise."""
+    with np.errstate(under="ignore"):
+        np.exp(values, out=values)
+
+
 @dataclass(frozen=True)
 class Linear(Base):
     """The kernel ``k(x, x') = <x, x'>``.
@@ -302,7 +308,7 @@ class RBF(_Stationary):
             np.minimum(block, 0.0, out=block)
             if long:
                 _restore(block, X[rows], other, units, half_left[rows], half_right)
-            np.exp(block, out=block)
+            _exponential(block)
         if Y is None:
             np.fill_diagonal(gram, 1.0)
         return gram
@@ -386,7 +392,7 @@ class Laplacian(_Distances):
 
     def _fill(self, distances: Floats) -> None:
         np.negative(distances, out=distances)
-        np.exp(distances, out=distances)
+        _exponential(distances)
 
     def _by_scale(self, X: Floats, gram: Floats) -> Floats:
         return gram * self._distances(X)
@@ -441,7 +447,7 @@ class Matern(_Distances):
         if polynomial is not None and self.nu > 2:
             polynomial += distances * distances / 3
         np.negative(distances, out=distances)
-        np.exp(distances, out=distances)
+        _exponential(distances)
         if polynomial is not None:
             distances *= polynomial
 
@@ -454,7 +460,8 @@ class Matern(_Distances):
 
     def _slope(self, distances: Floats) -> Floats:
         """Return ``-dk/dr / r``, or 0 at r = 0, where it stands beside a zero."""
-        decay = np.exp(-math.sqrt(2 * self.nu) * distances)
+        decay = -math.sqrt(2 * self.nu) * distances
+        _exponential(decay)
         if self.nu < 1:
             return np.divide(decay, distances, out=np.zeros_like(decay), where=distances > 0)
         if self.nu < 2:
@@ -516,7 +523,7 @@ class RationalQuadratic(_Distances):
         distances /= 2 * self.alpha
         np.log1p(distances, out=distances)
         distances *= -self.alpha
-        np.exp(distances, out=distances)
+        _exponential(distances)
 
     def _by_scale(self, X: Floats, gram: Floats) -> Floats:
         distances = self._distances(X)
