@@ -118,7 +118,7 @@ test-rust: | check-cargo ## engine: unit, integration and doc tests, no Python n
 test-python: install ## package: pytest and doctests against the installed wheel
 	$(VENV_PYTHON) -m pytest tests/python README.md docs/guide --pyargs bayespoint $(PYTEST_ARGS)
 
-test-slow: install | check-cargo ## the statistical tests at full length (minutes)
+test-slow: install | check-cargo ## the statistical tests and those of properties at full length (half an hour)
 	BAYESPOINT_SLOW=1 $(CARGO) test --no-fail-fast $(CARGO_ARGS)
 	BAYESPOINT_SLOW=1 $(VENV_PYTHON) -m pytest tests/python -m slow $(PYTEST_ARGS) \
 	  || [ $$? -eq 5 ] # 5: no test bears the mark

@@ -119,6 +119,7 @@ def perceptron(gram, y, order=None):
             return c, updates
 
 
+@pytest.mark.slow
 def test_mistakes_bound_the_perceptron():
     for k in range(60 if SLOW else 25):
         _, space = taught(40, 4, 100 + k)

@@ -191,6 +191,7 @@ def listening():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", CALLS)
 def test_ctrl_c_ends_every_long_call(name, listening, capsys):
@@ -209,6 +210,7 @@ def test_ctrl_c_ends_every_long_call(name, listening, capsys):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sample", "evidence", "fit, given"])
 def test_interrupted_calls_leave_no_memory(name, listening):
     calls = CALLS | {

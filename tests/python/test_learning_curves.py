@@ -137,6 +137,7 @@ def center(x, y):
     return x.T @ VersionSpace(x @ x.T, y).sample(tol=0.05, n_draws=10, random_state=SHIFT).center
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("alpha", "dimension", "student", "theory"),
     [

@@ -115,6 +115,7 @@ def test_normalized_margins():
     np.testing.assert_allclose(edges, expected_edges, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_ball_is_a_part_of_what_is_symmetric_and_that_of_version_space():
     """And the claim that the Bayes point has more room around it than the maximal margin."""
     gains = []

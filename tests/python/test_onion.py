@@ -74,6 +74,7 @@ def angle(space, a, b):
 # --- centers and volumes ---
 
 
+@pytest.mark.slow
 def test_exact_and_projected_against_brute_force(capsys):
     """The exact centers are those of brute force; of the projected ones version space's alone."""
     worst = 0.0
@@ -141,6 +142,7 @@ def test_version_space_is_that_of_the_billiard():
     assert abs(table.log_volume[0, 0] - volume.value) < 5 * error
 
 
+@pytest.mark.slow
 def test_labels_nobody_explains():
     x, y = taught(13, 3, 8, flips=2)
     x, y = np.vstack([x, x[0]]), np.append(y, -y[0])

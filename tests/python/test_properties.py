@@ -11,6 +11,7 @@ from hostile_calls import ELSEWHERE, calls
 from hostile_public import public
 
 CALLS = calls()
+pytestmark = pytest.mark.slow
 
 
 def ids(call):
