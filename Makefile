@@ -39,7 +39,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo gallery displays risk-bounds test test-rust test-python test-slow test-ray fuzz ci-slow experiment bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
+.PHONY: help venv build install demo gallery displays risk-bounds test test-rust test-python test-slow test-oldest test-ray fuzz ci-slow experiment experiments-slow bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
         lint lint-rust lint-python \
         format docs docs-check examples audit test-door clean distclean check-cargo check-python
 
@@ -123,6 +123,23 @@ test-slow: install | check-cargo ## the statistical tests and those of propertie
 	BAYESPOINT_SLOW=1 $(VENV_PYTHON) -m pytest tests/python -m slow $(PYTEST_ARGS) \
 	  || [ $$? -eq 5 ] # 5: no test bears the mark
 
+# Python 3.10 where there is one, unless PYTHON is given; NumPy 1.26 is for Python 3.10 to 3.12.
+OLDEST         := .venv-oldest
+OLDEST_PYTHON  ?= $(if $(filter file,$(origin PYTHON)),$(shell python3.10 -c 'print("python3.10")' 2>/dev/null || echo $(PYTHON)),$(PYTHON))
+OLDEST_STAMP   := $(OLDEST)/.stamp-oldest
+
+$(OLDEST_STAMP): $(WHEEL_STAMP) .ci/oldest.txt
+	@$(OLDEST_PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 13))' || { \
+	  echo "error: '$(OLDEST_PYTHON)' must be Python 3.10 to 3.12, for which the oldest NumPy is made." \
+	       "Name one: make $(MAKECMDGOALS) OLDEST_PYTHON=python3.10" >&2; exit 1; }
+	@rm -rf "$(OLDEST)"
+	@$(MAKE) --no-print-directory VENV="$(OLDEST)" PYTHON="$(OLDEST_PYTHON)" venv
+	@$(OLDEST)/bin/python -m pip install --quiet --constraint .ci/oldest.txt "$$(echo dist/bayespoint-*.whl)[plot,dev]"
+	@touch $@
+
+test-oldest: $(OLDEST_STAMP) ## the package's tests with the oldest versions of what it needs (OLDEST_PYTHON=python3.10)
+	$(OLDEST)/bin/python -m pytest tests/python $(PYTEST_ARGS)
+
 # Executions of each target; the default of the tests is 5000 and 1000.
 FUZZ ?= 1000000
 fuzz: install | check-cargo ## hostile bytes on the engine, its states, the compiled functions, the file loader (FUZZ=1000000)
@@ -136,6 +153,11 @@ test-ray: install ## fits on a local Ray, which is installed for it
 EXPERIMENT ?=
 experiment: install ## a table or figure of the papers: make experiment EXPERIMENT="table-1 --quick"; alone: the list
 	@$(VENV_PYTHON) -m bayespoint.experiments $(EXPERIMENT)
+
+# Units of work that are in the folder's files are not done again: an interrupted run goes on.
+EXPERIMENTS_ARGS ?=
+experiments-slow: install ## every experiment at full length, into experiments_output/: an hour and more (EXPERIMENTS_ARGS="--n-jobs 2")
+	@$(VENV_PYTHON) -m bayespoint.experiments all --out experiments_output $(EXPERIMENTS_ARGS)
 
 bench: | check-cargo check-python ## criterion benches of the engine, and a table of their figures
 	$(CARGO) bench $(CARGO_ARGS)
@@ -193,7 +215,8 @@ audit: install | check-cargo ## licenses, sources and reasons of dependencies; k
 	@$(VENV_PYTHON) -m pip install --quiet pip-audit
 	$(VENV_PYTHON) -m pip_audit --local --progress-spinner off
 
-ci-slow: test-slow test-door test-ray fuzz examples audit ## what takes too long for every change: tests at full length, Ray, fuzzing, the notebooks, an audit
+# The longest last.
+ci-slow: test-slow test-oldest test-door test-ray fuzz examples audit experiments-slow ## what takes too long for every change: tests at full length, the oldest versions, Ray, fuzzing, the notebooks, an audit, all experiments (hours)
 
 docs: $(DOCS_STAMP) ## the site, into docs/_build/html; warnings are errors, the examples are run
 	$(VENV_PYTHON) -m sphinx --builder html --nitpicky --fail-on-warning --keep-going -j auto $(DOCS_ARGS) docs docs/_build/html
@@ -209,5 +232,5 @@ clean: ## remove what was built, keep the environment
 	rm -rf docs/_build docs/examples docs/reference
 	@if command -v $(CARGO) >/dev/null 2>&1; then $(CARGO) clean; fi
 
-distclean: clean ## remove the environment too
-	rm -rf "$(VENV)"
+distclean: clean ## remove the environments too
+	rm -rf "$(VENV)" "$(OLDEST)"

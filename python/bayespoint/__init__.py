@@ -69,6 +69,7 @@ _LATER = (
     "elongated",
     "gallery",
     "learning_curves",
+    "onnx",  # not in __all__: import * would hide the package of that name
     "openness",
     "planar",
     "plotting",
@@ -85,4 +86,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_LATER})

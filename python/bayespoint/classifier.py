@@ -72,8 +72,10 @@ class BayesPointClassifier(
         values. Objects from :mod:`bayespoint.kernels` have parameters, which the `optimizer`
         searches; some take sets or strings instead of vectors. So have those of
         :mod:`sklearn.gaussian_process.kernels`, which are searched within their own bounds if not
-        fixed; a `WhiteKernel` among them is softness by another name. A callable ``k(X, Y)``
-        returns the (n, n') matrix of values.
+        fixed; a `WhiteKernel` among them is softness by another name. Where the `optimizer`
+        searches, the values that an object of :mod:`bayespoint.kernels` bears have no effect: a
+        grid over ``kernel__sigma`` needs optimizer=None and a number for `softness`. A callable
+        ``k(X, Y)`` returns the (n, n') matrix of values.
     fit_intercept : bool, default=True
         Add 1 to all kernel values, which gives the weight vector an intercept.
     softness : float or "evidence", default="evidence"

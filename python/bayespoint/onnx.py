@@ -67,7 +67,11 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
     All arithmetic is in doubles but for the normal distribution function, for which ONNX has the
     error function, in singles in the runtimes of today: probabilities are good to 1e-6, labels and
     decision values as in NumPy, up to the order of sums. Distances of `Matern` kernels are roots of
-    differences of inner products, good to 1e-7 of the distance from the middle of the data.
+    differences of inner products, good to 1e-7 of the distance from the middle of the data; values
+    of `RationalQuadratic` kernels are good to 1e-16 times their alpha.
+
+    Of a pipeline export the last step, ``to_onnx(pipeline[-1])``: the graph takes what the steps
+    before it return, ``pipeline[:-1].transform(X)``.
 
     Examples
     --------
@@ -88,7 +92,7 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
     if not known:
         raise TypeError(
             "classifier must be a BayesPointClassifier, MaxMarginClassifier, HingeClassifier, "
-            f"Perceptron or KernelPerceptron; got {classifier!r}"
+            f"Perceptron or KernelPerceptron; got {classifier!r}{_hint(classifier)}"
         )
     check_is_fitted(classifier)
     graph = _Graph(onnx)
@@ -99,6 +103,15 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
     else:
         _machine(graph, classifier)
     return graph.model(outputs, classifier)
+
+
+def _hint(classifier: Any) -> str:
+    """Return where the classifier may be in something around it."""
+    if hasattr(classifier, "named_steps"):
+        return " (to_onnx(pipeline[-1]) exports the last step, for inputs that the others changed)"
+    if hasattr(classifier, "best_estimator_"):
+        return " (export its best_estimator_)"
+    return ""
 
 
 # --- classifiers -----------------------------------------------------------------------------
@@ -230,10 +243,15 @@ def _values(graph: _Graph, kernel: Any, inputs: Floats) -> str:
         steps = graph.op("Abs", graph.op("Sub", left, (inputs / units)[None]))
         total = graph.op("ReduceSum", steps, np.array([2]), keepdims=0)
         return graph.op("Exp", graph.op("Neg", total))
-    if kind in (kernels.RBF, kernels.Matern):
+    if kind in (kernels.RBF, kernels.Matern, kernels.RationalQuadratic):
         square = _squared_distances(graph, kernel, inputs)
         if kind is kernels.RBF:
             return graph.op("Exp", graph.op("Mul", square, -0.5))
+        if kind is kernels.RationalQuadratic:
+            # There is no log1p: alpha multiplies what the sum rounds.
+            alpha = float(kernel.alpha)
+            ratio = graph.op("Add", graph.op("Div", square, 2 * alpha), 1.0)
+            return graph.op("Pow", ratio, -alpha)
         s = graph.op("Sqrt", graph.op("Mul", square, 2 * float(kernel.nu)))
         decay = graph.op("Exp", graph.op("Neg", s))
         if kernel.nu < 1:
@@ -243,8 +261,8 @@ def _values(graph: _Graph, kernel: Any, inputs: Floats) -> str:
             polynomial = graph.op("Add", polynomial, graph.op("Mul", graph.op("Mul", s, s), 1 / 3))
         return graph.op("Mul", polynomial, decay)
     raise TypeError(
-        "kernel must be made of Linear, Polynomial, RBF, Laplacian, Matern and Constant to be "
-        f"exported; got {kernel!r}"
+        "kernel must be made of Linear, Polynomial, RBF, Laplacian, Matern, RationalQuadratic and "
+        f"Constant to be exported; got {kernel!r}"
     )
 
 

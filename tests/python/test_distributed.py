@@ -26,6 +26,8 @@ from bayespoint.kernels import RBF, Matern
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
+posix = pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
+
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(60, 3))
 Y = (X[:, 0] + 0.5 * RNG.normal(size=60) > 0).astype(int)
@@ -334,6 +336,7 @@ def test_fits_in_other_threads(divided, monkeypatch):
     assert_same(found[1], found[0], X)
 
 
+@posix
 def test_ctrl_c_is_the_main_threads_business():
     """A run in another thread neither takes a signal away nor ends by it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -463,6 +466,7 @@ def test_errors_come_back_whole(cluster):
 
 
 @dask
+@posix
 def test_a_worker_is_lost_during_a_fit(cluster):
     """Between two steps, and in the middle of one: others take them again."""
     space = VersionSpace(RBF(2.0)(X), Y, softness=0.1)
@@ -494,6 +498,7 @@ def test_a_worker_is_lost_during_a_fit(cluster):
 
 
 @dask
+@posix
 def test_ctrl_c_ends_the_wait_for_workers(cluster):
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))

@@ -52,7 +52,8 @@ def forget():
 
 
 def rows_of(path):
-    return [line.rsplit(",", 1)[0] for line in path.read_text().splitlines()]  # but for seconds
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [line.rsplit(",", 1)[0] for line in lines]  # but for seconds
 
 
 def test_interrupted_run_goes_on_from_disk(tmp_path):
@@ -66,7 +67,7 @@ def test_interrupted_run_goes_on_from_disk(tmp_path):
     assert asked == [{"kind": k, "run": r} for r in (1, 2) for k in "ab"]
     run(TOY, TOY.settings(), tmp_path / "whole", progress=False)
     assert rows_of(tmp_path / "cut" / "toy.csv") == rows_of(tmp_path / "whole" / "toy.csv")
-    record = json.loads((tmp_path / "cut" / "toy.json").read_text())
+    record = json.loads((tmp_path / "cut" / "toy.json").read_text(encoding="utf-8"))
     assert (record["units"], record["measured"]) == (6, 4)
     assert [one["holds"] for one in record["claims"]] == [True, False]
 
@@ -75,7 +76,7 @@ def test_row_that_was_cut_off_is_measured_again(tmp_path):
     run(TOY, TOY.settings(splits=1), tmp_path, progress=False)
     path = tmp_path / "toy.csv"
     whole = rows_of(path)
-    path.write_text(path.read_text()[:-4])
+    path.write_text(path.read_text(encoding="utf-8")[:-4], encoding="utf-8")
     asked.clear()
     run(TOY, TOY.settings(splits=1), tmp_path, progress=False)
     assert asked == [{"kind": "b", "run": 0}]

@@ -35,9 +35,9 @@ def quick(tmp_path_factory):
             pytest.skip("BAYESPOINT_DATA is not set")
         if name not in known:
             assert main([name, "--quick", "--out", str(out), "--seed", str(seed(0))]) == 0
-            record = json.loads((out / f"{name}-quick.json").read_text())
+            record = json.loads((out / f"{name}-quick.json").read_text(encoding="utf-8"))
             table = out / f"{EXPERIMENTS[name].rows or name}-quick.csv"
-            with table.open(newline="") as file:
+            with table.open(encoding="utf-8", newline="") as file:
                 known[name] = record, list(csv.DictReader(file)), out
         return known[name]
 
@@ -239,11 +239,11 @@ def test_pages(quick, tmp_path):
     pages = write_pages(out, tmp_path / "docs")
 
     assert [page.stem for page in pages] == list(PAPERS)
-    text = "".join(page.read_text() for page in pages)
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
     for name, experiment in EXPERIMENTS.items():
         assert f"## {experiment.title}\n" in text
         assert f"python -m bayespoint.experiments {name}" in text
-    page = pages[0].read_text()
+    page = pages[0].read_text(encoding="utf-8")
     assert "**Does not hold**: there the vote's guarantee" in page
     assert "From the quick form" in page
     assert (tmp_path / "docs" / "images" / "experiments" / "figure-1.png").exists()

@@ -3,6 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
+import bayespoint
+
 
 def test_heavy_modules_wait_until_they_are_needed():
     code = (
@@ -15,3 +19,16 @@ def test_heavy_modules_wait_until_they_are_needed():
     heavy = ("matplotlib", "xarray", "arviz", "pandas", "scipy.stats", "sklearn.metrics")
     heavy += ("sklearn.preprocessing", "sklearn.svm", "bayespoint.datasets", "bayespoint.planar")
     assert not [name for name in new if name.startswith(heavy)]
+
+
+def test_modules_come_when_they_are_asked_for():
+    code = (
+        "import sys, bayespoint; assert 'onnx' in dir(bayespoint); "
+        "assert 'bayespoint.onnx' not in sys.modules; print(bayespoint.onnx.to_onnx.__name__); "
+        "print(*({'onnx', 'matplotlib'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["to_onnx"]
+    assert "onnx" not in bayespoint.__all__  # import * must not hide the package of that name
+    with pytest.raises(AttributeError, match="module 'bayespoint' has no attribute 'nothing'"):
+        _ = bayespoint.nothing

@@ -4,7 +4,6 @@ import hashlib
 import io
 import json
 import os
-import resource
 import stat
 import zipfile
 
@@ -68,7 +67,7 @@ def head(text=None):
 def refuses(path, match, room=ROOM):
     with pytest.raises(ValueError, match=match) as caught:
         _npz.read(path, FORMAT, room)
-    assert str(path) in str(caught.value)
+    assert repr(str(path)) in str(caught.value)
 
 
 @pytest.fixture
@@ -106,6 +105,7 @@ def test_no_arrays_and_no_values(path):
     assert _npz.read(path, FORMAT, ROOM) == (1, {}, {})
 
 
+@pytest.mark.skipif(os.name == "nt", reason="links take a privilege")
 def test_replaces_what_a_link_leads_to(tmp_path, path):
     _npz.write(path, FORMAT, 1, {}, {"which": "old"})
     link = tmp_path / "link"
@@ -170,6 +170,8 @@ def test_failure_on_the_way_leaves_the_old_file_and_nothing_else(path, monkeypat
 
 @pytest.mark.skipif(os.name == "nt", reason="limits of POSIX")
 def test_full_disk_is_said_with_the_name(path):
+    import resource
+
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
     try:
@@ -235,7 +237,7 @@ def test_files_of_others(path):
 def test_no_file(path):
     with pytest.raises(FileNotFoundError):
         _npz.read(path, FORMAT, ROOM)
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(PermissionError if os.name == "nt" else IsADirectoryError):
         _npz.read(path.parent, FORMAT, ROOM)
 
 

@@ -5,6 +5,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process import kernels as gp
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from bayespoint import (
     BayesPointClassifier,
@@ -35,6 +38,8 @@ KERNELS = [
     kernels.Matern([1.0, 10.0, 0.1], nu=1.5),
     2.0 * kernels.Matern(3.0, nu=2.5) + 0.1 * kernels.Linear() + 0.5,
     kernels.normalize(kernels.Polynomial(2)) * kernels.RBF(5.0),
+    kernels.RationalQuadratic(3.0, alpha=0.3),
+    0.5 * kernels.RationalQuadratic([1.0, 10.0, 0.1], alpha=20.0),
 ]
 
 
@@ -151,5 +156,12 @@ def test_what_is_no_fitted_classifier():
         to_onnx(BayesPointClassifier())
     with pytest.raises(TypeError, match="classifier must be a BayesPointClassifier"):
         to_onnx("model")
+    with pytest.raises(
+        TypeError, match=r"(?s)got Pipeline.*to_onnx\(pipeline\[-1\]\) exports the last"
+    ):
+        to_onnx(make_pipeline(StandardScaler(), BayesPointClassifier()))
+    search = GridSearchCV(MaxMarginClassifier(), {"softness": [0.1]}, cv=2).fit(X, TWO)
+    with pytest.raises(TypeError, match=r"(?s)got GridSearchCV.*export its best_estimator_"):
+        to_onnx(search)
     with pytest.raises(TypeError, match="probabilities must be"):
         to_onnx(BayesPointClassifier(), probabilities="yes")

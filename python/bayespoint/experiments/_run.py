@@ -115,7 +115,8 @@ def run(
         "claims": [{"text": one.text, "holds": bool(one.holds)} for one in report.claims],
         "remarks": list(report.remarks),
     }
-    stem.with_suffix(".json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    stem.with_suffix(".json").write_text(text, encoding="utf-8")
     stem.with_suffix(".md").write_text(laid_out(report) + "\n", encoding="utf-8")
     if not units:
         with stem.with_suffix(".csv").open("w", encoding="utf-8", newline="") as file:

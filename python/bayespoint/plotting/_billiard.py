@@ -99,7 +99,7 @@ class BilliardDisplay(Display):
 
         Parameters
         ----------
-        estimator : BayesPointClassifier, or a pipeline that ends in one
+        estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
             Fitted, with a kernel matrix of rank 3: a linear kernel on three features, or on two
             with an intercept; a softness of 0.
         label : class label, default=None

@@ -111,8 +111,8 @@ class DecisionDisplay(Display):
         Parameters
         ----------
         estimator : fitted binary classifier
-            Must offer ``predict_proba`` and ``classes_``; a `BayesPointClassifier` or a pipeline
-            that ends in one also supplies the walls for `ring`.
+            Must offer ``predict_proba`` and ``classes_``; a `BayesPointClassifier`, a pipeline that
+            ends in one or a fitted search of either also supplies the walls for `ring`.
         X : array-like of shape (n_samples, 2)
             Examples to draw, two features each.
         y : array-like of shape (n_samples,)

@@ -213,12 +213,16 @@ _HEAD = """# Pictures
 The displays of `bayespoint.plotting` are classes after scikit-learn's manner, and need the optional
 extra `plot` (matplotlib): `pip install 'bayespoint[plot]'`.
 
-- `from_estimator` takes a fitted classifier (or a pipeline that ends in one), `from_result` what a
-  run returned, `from_predictions` labels and probabilities, `from_space` a `VersionSpace`. They
-  compute what is drawn, keep it in attributes, and draw it.
+- `from_estimator` takes a fitted classifier (or a pipeline that ends in one, or a fitted search
+  such as `GridSearchCV`, whose `best_estimator_` is drawn), `from_result` what a run returned,
+  `from_predictions` labels and probabilities, `from_space` a `VersionSpace`. They compute what is
+  drawn, keep it in attributes, and draw it.
 - `plot(ax=...)` draws again, into axes of yours or a new figure. `ax_` and `figure_` are where it
   was drawn, and names that end in an underscore what was drawn: `line_`, `bars_`, `im_`.
-- With more than two classes `label` says whose binary problem is meant.
+- With more than two classes `label` says whose binary problem is meant, in the displays of a run:
+  billiard, walls, margins, convergence. `DecisionDisplay` and `ReliabilityDisplay` are for
+  classifiers of two classes; `ReliabilityDisplay.from_predictions(y == label, proba[:, k])` draws
+  one class of several. `RejectionDisplay` and `TuningDisplay` are of all classes at once.
 - Lines and texts take the color of text of the matplotlib style in use: after
   `plt.style.use("dark_background")` the pictures are for dark pages. Colors are told apart with
   every common form of color blindness; markers, strokes and hatching tell apart what is printed in

@@ -12,8 +12,22 @@ from bayespoint.version_space import VersionSpace
 
 
 def last_step(estimator: Any) -> Any:
-    """Return the estimator, or the last step of a pipeline."""
-    return estimator[-1] if hasattr(estimator, "named_steps") else estimator
+    """Return the estimator, or what a pipeline ends in or a fitted search has found."""
+    while True:
+        if hasattr(estimator, "named_steps"):
+            estimator = estimator[-1]
+        elif hasattr(estimator, "best_estimator_"):
+            estimator = estimator.best_estimator_
+        else:
+            return estimator
+
+
+def not_ours(estimator: Any) -> TypeError:
+    """Return the error for an estimator in which there is no classifier of ours."""
+    return TypeError(
+        "estimator must be a BayesPointClassifier, a pipeline that ends in one or a search that "
+        f"was fitted with refit=True; got a {type(estimator).__name__}"
+    )
 
 
 def run_of(estimator: Any, label: Any) -> tuple[BilliardResult, int]:
@@ -22,10 +36,7 @@ def run_of(estimator: Any, label: Any) -> tuple[BilliardResult, int]:
     final = last_step(estimator)
     results = getattr(final, "billiard_", None)
     if results is None:
-        raise TypeError(
-            "estimator must be a BayesPointClassifier or a pipeline that ends in one; got a "
-            f"{type(final).__name__}"
-        )
+        raise not_ours(final)
     if not isinstance(results, list):
         if label is not None:
             raise ValueError(f"label must be None for two classes; got {label!r}")

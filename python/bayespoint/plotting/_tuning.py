@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import _validation, kernels, tuning
-from bayespoint.plotting._runs import last_step
+from bayespoint.plotting._runs import last_step, not_ours
 from bayespoint.plotting._style import (
     COLORS,
     GRAY,
@@ -103,7 +103,7 @@ class TuningDisplay(Display):
 
         Parameters
         ----------
-        estimator : BayesPointClassifier, or a pipeline that ends in one
+        estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
             Fitted, with a search.
         params : sequence of one or two str, default=None
             What to put on the axes, of ``estimator.tuning_.names``. None takes the
@@ -135,10 +135,7 @@ class TuningDisplay(Display):
         check_is_fitted(estimator)
         model = last_step(estimator)
         if not hasattr(model, "tuning_"):
-            raise TypeError(
-                "estimator must be a BayesPointClassifier or a pipeline that ends in one; got a "
-                f"{type(model).__name__}"
-            )
+            raise not_ours(model)
         if model.tuning_ is None:
             raise ValueError("estimator must have searched; got one whose settings were all given")
         n = _validation.integer("grid_resolution", grid_resolution, low=2)

@@ -73,7 +73,7 @@ class WallsDisplay(Display):
 
         Parameters
         ----------
-        estimator : BayesPointClassifier, or a pipeline that ends in one
+        estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
             Fitted.
         label : class label, default=None
             With more than two classes: whose run against the rest.
