@@ -266,7 +266,19 @@ pub(crate) fn interior_point(space: &VersionSpace<'_>, control: &Control) -> Res
     };
     let unit = even.space(space)?;
     let dual = interior_point_as_it_is(&unit, control).map_err(|error| even.error(error))?;
-    Ok(even.back(&dual))
+    let mut dual = even.back(&dual);
+    // The length anew, of the matrix that the ball will fly by.
+    let mut f = vec![0.0; dual.len()];
+    let gram = space.gram();
+    gram.multiply(&[&dual], &mut [&mut f], Precision::Compensated, control)?;
+    let square = dot::dot_compensated(gram.arch(), &dual, &f);
+    if square > 0.0 {
+        dual.iter_mut().for_each(|c| *c *= square.sqrt().recip());
+        if space.contains(&dual)? {
+            return Ok(dual);
+        }
+    }
+    interior_point_as_it_is(space, control)
 }
 
 fn interior_point_as_it_is(space: &VersionSpace<'_>, control: &Control) -> Result<Vec<f64>> {
