@@ -195,7 +195,9 @@ class InteriorMixin:
             it. Its `certificate` has weights :math:`a \ge 0` with :math:`\sum_i a_i y_i \phi_i`
             close to zero, and with a free bias :math:`\sum_i a_i y_i` too.
         ValueError
-            If a setting is out of range, or with a free bias only one label occurs.
+            If a setting is out of range, or with a free bias only one label occurs. For a hard
+            margin without one: if the examples can be separated, but lengths of feature vectors
+            that differ by 1e4 and more hide the margin in the rounding of the longest.
         MemoryError
             If there is no room for the factor of the examples that matter, or for rows on demand.
 

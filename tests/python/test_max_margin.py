@@ -276,6 +276,24 @@ def test_infeasible(intercept, kernel):
     assert 1 <= caught.value.violations < 100
 
 
+@pytest.mark.parametrize("decades", [8, 12, 16])
+def test_lengths_that_hide_the_margin(decades):
+    """No word of data that cannot be separated: they can, and billiards find the way in."""
+    x = np.eye(5) * np.logspace(-decades / 2, decades / 2, 5)[:, None]
+    y = np.array([1, -1, 1, -1, 1])
+    space = VersionSpace(x @ x.T, y)
+    with pytest.raises(ValueError, match="these can be separated, but rounding of the longest"):
+        space.max_margin()
+    with pytest.raises(ValueError, match="lengths are nearer to each other"):
+        MaxMarginClassifier("linear", C=np.inf, fit_intercept=False).fit(x, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of searches that need the fallback
+        for method in ("light_trap", "max_margin", "perceptron"):
+            assert space.contains(space.feasible_point(method, random_state=SEED))
+    center = space.sample(tol=0.05, random_state=SEED).center @ x
+    np.testing.assert_allclose(center, y / np.sqrt(5), atol=0.2)
+
+
 def test_contradicting_examples_are_named():
     x, y = np.array([[1.0, 2.0], [0.0, 1.0], [1.0, 2.0]]), [0, 1, 1]
     with pytest.raises(InfeasibleError, match=r"examples 0 and 2 have .* different labels"):
