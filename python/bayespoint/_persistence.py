@@ -18,7 +18,6 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import _npz
 from bayespoint._npz import Arrays, StrPath
@@ -69,8 +68,6 @@ class Savable:
 
         Raises
         ------
-        NotFittedError
-            If it is a classifier that was not fitted.
         TypeError
             If something in it is neither an array, a plain value nor of a class of this package,
             such as a function given as kernel: the message names it.
@@ -82,8 +79,6 @@ class Savable:
         The file is a zip archive of arrays as :func:`numpy.savez` makes it, with a header in JSON
         and a checksum. Nothing in it is pickled.
         """
-        if isinstance(self, BaseEstimator):
-            check_is_fitted(self)
         arrays: Arrays = {}
         tree = _Writer(arrays).tree(self, type(self).__name__)
         meta = {"package": _package(), "content": tree}

@@ -278,8 +278,8 @@ class BayesPointClassifier(
 
     # --- fit ---------------------------------------------------------------------------------
 
-    @with_callbacks  # type: ignore[untyped-decorator]
     @all_or_nothing
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Find the Bayes point of the training examples.
 

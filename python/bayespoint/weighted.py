@@ -150,8 +150,8 @@ class WeightedClassifier(
         copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return copied
 
-    @with_callbacks  # type: ignore[untyped-decorator]
     @all_or_nothing
+    @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the classifier and weight its draws.
 

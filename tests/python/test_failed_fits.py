@@ -94,7 +94,6 @@ def test_nor_does_one_of_data_that_cannot_be_separated():
         lambda: fresh.predict(NEW),
         lambda: fresh.refine(1.0),
         lambda: fresh.add_examples(X, Y),
-        lambda: fresh.save("nowhere.npz"),
     ):
         with pytest.raises(NotFittedError):
             use()
