@@ -9,6 +9,8 @@ use crate::version_space::VersionSpace;
 
 /// Longest feature vector over the shortest from which on they are made even. Up to a hundred times as much does no harm.
 const UNEVEN: f64 = 1e4;
+/// Examples up to which rows on demand are worth a matrix: who asks for them has no room for one of many.
+const FEW: usize = 4000;
 
 /// A Gram matrix with a diagonal of ones.
 pub(crate) struct Even {
@@ -20,11 +22,16 @@ pub(crate) struct Even {
 
 impl Even {
     /// Makes the feature vectors even where they are very different, and where there is room for the matrix.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Interrupted`], [`Error::Memory`].
     pub fn of(space: &VersionSpace<'_>, control: &Control) -> Result<Option<Self>> {
         let (gram, m) = (space.gram(), space.len());
         let lengths = || (0..m).map(|i| gram.diagonal(i).sqrt());
         let longest = lengths().fold(0.0, f64::max);
         if longest <= UNEVEN * lengths().fold(f64::INFINITY, f64::min)
+            || !(gram.is_in_memory() || m <= FEW)
             || room::check_vectors(m, m).is_err()
         {
             return Ok(None);

@@ -189,20 +189,19 @@ proptest! {
 
     /// Rows on demand refuse what the matrix refuses.
     #[test]
-    fn sources_agree(
-        // The search for a point in a slit reads most rows at every step.
-        problem in taught().prop_filter("not too large", |p| p.labels.len() <= 120),
-        offset in prop_oneof![Just(0.0), Just(1.0)],
-    ) {
+    fn sources_agree(problem in taught(), offset in prop_oneof![Just(0.0), Just(1.0)]) {
         let m = problem.labels.len();
         let x: Vec<f64> = problem.x.concat();
+        // The search for a point in a slit reads most rows at every step: few are kept of small matrices alone.
         let kept = if m > 80 { m } else { 3 };
         let rows = Arc::new(KernelRows::new(&x, m, Kernel::Linear, 1.0, kept)?);
         let mut gram = vec![0.0; m * m];
         gram.chunks_mut(m).enumerate().for_each(|(i, row)| rows.compute(i, row));
         let of = |gram: bayespoint::Result<Gram<'_>>| -> bayespoint::Result<Vec<f64>> {
             let space = VersionSpace::new(gram?, problem.labels.clone())?;
-            Ok(run(&space, &short(Motion::Geodesic), &watched())?.center)
+            // How long a ball settles is a length: in a slit of many walls that is minutes of bounces.
+            let settings = Settings { settle: Some(0.0), ..short(Motion::Geodesic) };
+            Ok(run(&space, &settings, &watched())?.center)
         };
         let one = of(Gram::new(&gram, offset, vec![0.1; m]));
         let other = of(Gram::computed(rows, offset, vec![0.1; m]));

@@ -86,6 +86,8 @@ class _Holds:
     def forked(self) -> None:
         """Drop the holds of threads that a forked child does not have."""
         self.lock = threading.Lock()
+        if not any(self.holders.values()):
+            return
         thread = threading.get_ident()
         for library in _controller().lib_controllers:
             if self.holders.get(library.filepath):

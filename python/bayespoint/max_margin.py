@@ -182,7 +182,9 @@ class MaxMarginClassifier(MarginRiskMixin, KernelMachine):
         TypeError
             If `X` is sparse and the kernel takes dense inputs only.
         ValueError
-            If a setting is out of range or the data are not fit for classification.
+            If a setting is out of range or the data are not fit for classification. With C = inf
+            and no free intercept: if lengths of feature vectors that differ by 1e4 and more hide
+            the margin of examples that can be separated.
         """
         free = isinstance(self.fit_intercept, str)
         if free:

@@ -46,7 +46,7 @@ NEW = RNG.standard_normal((4, 3))
 GRAM = X @ X.T
 QUICK = {"softness": 0.2, "optimizer": None, "tol": 0.5, "n_draws": 8, "random_state": 0}
 ELSEWHERE = {"load", "datasets.load_thyroid", "elongated.CenterErrors.closest"}
-"""Tested with files (test_hostile_files.py), with the network (test_datasets.py), takes nothing."""
+"""Tested with files (test_npz.py), with the network (test_datasets.py), takes nothing."""
 
 TEXTS = np.array(["abba", "ab", "cab", "bbb"], dtype=object)
 SETS = np.array([{1, 2}, {2}, frozenset({3, 1}), {4}], dtype=object)

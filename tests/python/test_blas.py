@@ -3,6 +3,7 @@
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 import pytest
@@ -51,8 +52,9 @@ def test_threads_of_blas_do_not_change_the_bits_of_a_small_fit():
     np.testing.assert_array_equal(center(1), center(2))
 
 
-def test_blas_is_held_until_the_last_thread_lets_go():
-    """The first to leave gives the other no threads in the midst of its work; none stays held."""
+@contextmanager
+def held_elsewhere():
+    """Let another thread hold BLAS; what is yielded ends that, which the end does too."""
     entered, leave = threading.Event(), threading.Event()
 
     def other():
@@ -60,29 +62,35 @@ def test_blas_is_held_until_the_last_thread_lets_go():
             entered.set()
             assert leave.wait(60)
 
+    def end():
+        leave.set()
+        thread.join()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert entered.wait(60)
+    try:
+        yield end
+    finally:
+        end()
+
+
+def test_blas_is_held_until_the_last_thread_lets_go():
+    """The first to leave gives the other no threads in the midst of its work; none stays held."""
     with threadpool_limits(limits=2, user_api="blas"):
-        thread = threading.Thread(target=other)
-        with _blas.one_thread():
-            thread.start()
-            assert entered.wait(60)
-        assert set(blas_threads()) == {1}
-        with _blas.numpy_alone(), _blas.one_thread():
-            leave.set()
-            thread.join()
+        with ExitStack() as elsewhere:
+            with _blas.one_thread():
+                end = elsewhere.enter_context(held_elsewhere())
             assert set(blas_threads()) == {1}
+            with _blas.numpy_alone(), _blas.one_thread():
+                end()
+                assert set(blas_threads()) == {1}
         assert set(blas_threads()) == {2}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of forks beside threads
 def test_a_forked_child_holds_only_what_its_own_thread_held():
-    entered, leave = threading.Event(), threading.Event()
-
-    def other():
-        with _blas.one_thread():
-            entered.set()
-            assert leave.wait(60)
-
     def child_sees(work):
         child = os.fork()
         if child == 0:
@@ -90,16 +98,10 @@ def test_a_forked_child_holds_only_what_its_own_thread_held():
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
     with threadpool_limits(limits=2, user_api="blas"):
-        thread = threading.Thread(target=other)
-        thread.start()
-        assert entered.wait(60)
-        try:
+        with held_elsewhere():
             assert child_sees(lambda: set(blas_threads()) == {2})
             with _blas.one_thread():
                 assert child_sees(lambda: set(blas_threads()) == {1})
-        finally:
-            leave.set()
-            thread.join()
         assert set(blas_threads()) == {2}
 
 
