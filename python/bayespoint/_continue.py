@@ -256,11 +256,13 @@ class Checkpoint:
         problem: Mapping[str, str],
         seed: int,
     ) -> None:
-        self.every = _validation.real("every", every, low=0.0)
+        # Longer than any run; the engine's clock does not count further than 1e19.
+        self.every = min(_validation.real("every", every, low=0.0), 1e9)
         try:
             self.path = Path(path)
         except TypeError:
             raise TypeError(f"checkpoint must be a path; got {path!r}") from None
+        _npz.check_path("checkpoint", path)
         digests = dict(problem) | {"Gram matrix": _gram_digest(space)}
         self.meta: dict[str, Any] = {
             "settings": _plain(settings),
@@ -272,7 +274,7 @@ class Checkpoint:
         )
         self.state = self._read()
         if self.state is None:
-            _try_to_write(self.path)
+            _npz.try_to_write(self.path)
         _npz.remove_leftovers(self.path)
 
     def _read(self) -> dict[str, NDArray[Any]] | None:
@@ -324,14 +326,6 @@ def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()
     }
-
-
-def _try_to_write(path: Path) -> None:
-    """Raise OSError if no file can be made at a path."""
-    probe = path.parent / f".{path.name}.{'0' * 16}.tmp"  # as a leftover it would be removed
-    with open(probe, "wb"):
-        pass
-    probe.unlink()
 
 
 def begin(

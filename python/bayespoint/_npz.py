@@ -137,6 +137,27 @@ def write(
         file.write(digest)
 
 
+def check_path(name: str, path: StrPath) -> None:
+    """Raise ValueError, with the argument's name, for what no system takes for a path."""
+    if "\0" in os.fsdecode(path):
+        raise ValueError(f"{name} must be a path without null characters; got {path!r}")
+
+
+def try_to_write(path: StrPath) -> None:
+    """Make the file that :func:`write` would begin with, and remove it.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made.
+    """
+    target = Path(os.path.realpath(path))
+    with _said(target):
+        descriptor, beside = _beside(target)
+        os.close(descriptor)
+        beside.unlink()
+
+
 def remove_leftovers(path: StrPath) -> None:
     """Remove what writers of `path` that were killed left beside it.
 
@@ -169,10 +190,7 @@ def _replacing(target: Path) -> Iterator[IO[bytes]]:
     """Open a new file that takes the place of `target` once all is on the disk."""
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "it is a folder")
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    # The mode is what the umask leaves of it, as for any new file; mkstemp's would be private.
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(beside, flags, 0o666)
+    descriptor, beside = _beside(target)
     try:
         with os.fdopen(descriptor, "w+b") as file:
             yield file
@@ -188,6 +206,14 @@ def _replacing(target: Path) -> Iterator[IO[bytes]]:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _beside(target: Path) -> tuple[int, Path]:
+    """Make a new file beside another one, under a name that nobody could have laid a link at."""
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    # The mode is what the umask leaves of it, as for any new file; mkstemp's would be private.
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    return os.open(beside, flags, 0o666), beside
 
 
 def _digest(file: IO[bytes], length: int) -> bytes:

@@ -71,6 +71,8 @@ class Savable:
         TypeError
             If something in it is neither an array, a plain value nor of a class of this package,
             such as a function given as kernel: the message names it.
+        ValueError
+            If `path` holds a null character.
         OSError
             If the file cannot be written; it is as it was before.
 
@@ -79,6 +81,7 @@ class Savable:
         The file is a zip archive of arrays as :func:`numpy.savez` makes it, with a header in JSON
         and a checksum. Nothing in it is pickled.
         """
+        _npz.check_path("path", path)
         arrays: Arrays = {}
         tree = _Writer(arrays).tree(self, type(self).__name__)
         meta = {"package": _package(), "content": tree}
@@ -104,7 +107,7 @@ def load(path: StrPath) -> Any:
         If there is no such file, or it cannot be read.
     ValueError
         If the file was cut or damaged, is of another program, or was written by a version of this
-        package whose files this one does not know.
+        package whose files this one does not know; if `path` holds a null character.
     MemoryError
         If there is no room for it.
 
@@ -127,6 +130,7 @@ def load(path: StrPath) -> Any:
     >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
+    _npz.check_path("path", path)
     version, arrays, meta = _npz.read(path, FORMAT, math.inf)
     package = meta.get("package")
     if version > SCHEMA:

@@ -393,11 +393,41 @@ def test_paths_and_seconds(tmp_path):
         one.sample(length=1.0, checkpoint=tmp_path)
     with pytest.raises(TypeError, match="checkpoint must be a path; got 3"):
         one.sample(length=1.0, checkpoint=3)
+    with pytest.raises(ValueError, match="checkpoint must be a path without null characters"):
+        one.sample(length=1.0, checkpoint="a\0b")
     with pytest.raises(ValueError, match="every must be"):
         one.sample(length=1.0, checkpoint=tmp_path / "file", every=-1.0)
     with pytest.raises(ValueError, match="every is for runs with a checkpoint"):
         one.sample(length=1.0, every=1.0)
     assert os.listdir(tmp_path) == []
+
+
+def test_seconds_beyond_any_run(tmp_path):
+    one = space()
+    same(
+        one.sample(length=1.0, checkpoint=tmp_path / "file", every=1e300, random_state=0),
+        one.sample(length=1.0, random_state=0),
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links take rights")
+def test_a_link_to_where_nothing_can_be_made(tmp_path):
+    """What is tried is the folder of the file itself, not of the link to it."""
+    link = tmp_path / "run.npz"
+    link.symlink_to(tmp_path / "gone" / "run.npz")
+    flown = []
+    with pytest.raises(FileNotFoundError):
+        space().sample(length=1.0, checkpoint=link, callback=flown.append)
+    assert flown == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links take rights")
+def test_a_link_laid_for_the_first_file_is_not_followed(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    (tmp_path / f".run.npz.{'0' * 16}.tmp").symlink_to(victim)
+    space().sample(length=1.0, checkpoint=tmp_path / "run.npz")
+    assert victim.read_text() == "kept"
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write anywhere")

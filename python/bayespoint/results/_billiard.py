@@ -237,6 +237,13 @@ class BilliardResult(Savable):
     def complaints(self, tol: float | None, n_draws: int = LEAST_DRAWS) -> list[str]:
         """Return what went wrong with a run that was asked for `tol` and so many draws, if any."""
         messages = []
+        fallen = self.start.count("max_margin")
+        if fallen:
+            messages.append(
+                f"no point of version space was found for {fallen} of {len(self.start)} "
+                "trajectories, which start from the search for the largest margin: version space "
+                "is narrow"
+            )
         if math.isinf(self.center_error):
             messages.append(
                 "the trajectories are further apart than their paths are long: of the center's "
