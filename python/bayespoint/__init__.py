@@ -27,7 +27,8 @@ from bayespoint.weighting import WeightedResult
 
 TRUSTED_TYPES = trusted_types()
 """Names of the classes that fitted estimators of this package are made of, beside NumPy arrays and
-plain values: what ``skops.io.load`` has to be told to trust."""
+plain values: what ``skops.io.load`` has to be told to trust. Kernels of others are left out, those
+of scikit-learn's Gaussian processes too: name them beside."""
 
 __all__ = [
     "TRUSTED_TYPES",

@@ -11,7 +11,6 @@ import dataclasses
 import hashlib
 import inspect
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from bayespoint import _npz, _settings, _validation
 from bayespoint._sources import KernelRows
 from bayespoint._validation import Floats
+from bayespoint._warn import warn
 
 if TYPE_CHECKING:
     from bayespoint._sampling import SamplingMixin
@@ -314,10 +314,9 @@ class Checkpoint:
         try:
             _npz.write(self.path, FORMAT, VERSION, arrays, self.meta)
         except OSError as error:
-            warnings.warn(
+            warn(
                 f"the checkpoint is not up to date, the run goes on without: {error}",
                 RuntimeWarning,
-                stacklevel=4,
             )
 
 

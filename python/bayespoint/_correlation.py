@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _core, _memory, _settings, _sources, _validation
 from bayespoint._validation import Floats, Labels, RandomState
+from bayespoint._warn import warn
 from bayespoint.correlation import CorrelationLength
 
 
@@ -149,11 +149,10 @@ class CorrelationMixin:
         result = CorrelationLength.from_run(run, angle, scattering)
         together = int((~result.parted).sum())
         if together:
-            warnings.warn(
+            warn(
                 f"{together} of {result.parted.size} pairs met the same planes for all of "
                 f"max_bounces={max_bounces}: the correlation length is larger than the mean "
                 f"of {result.bounces:.4g} bounces",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return result

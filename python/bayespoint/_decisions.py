@@ -44,6 +44,7 @@ class DecisionsMixin(SpacesMixin):
         X: ArrayLike,
         *,
         gram: ArrayLike | None = None,
+        noise: bool = True,
         random_state: RandomState = None,
     ) -> Floats:
         r"""Draw latent functions from the posterior and evaluate them at points.
@@ -55,6 +56,10 @@ class DecisionsMixin(SpacesMixin):
             and the training examples.
         gram : array-like of shape (n_samples, n_samples), default=None
             With kernel="precomputed", and only then: kernel values between the points.
+        noise : bool, default=True
+            Whether each point has a noise of its own, of variance `softness_`: then the signs are
+            labels. False: the function below the noise, which examples near a point make known
+            ever better, and its variance there ever smaller.
         random_state : None, int, Generator or RandomState, default=None
             Seed of lengths and noise. None asks NumPy's global generator.
 
@@ -67,6 +72,8 @@ class DecisionsMixin(SpacesMixin):
 
         Raises
         ------
+        TypeError
+            If `noise` is no boolean.
         ValueError
             If `gram` is needed and missing, or is no symmetric positive semidefinite matrix.
         MemoryError
@@ -81,9 +88,10 @@ class DecisionsMixin(SpacesMixin):
         :math:`\eta` is Gaussian with the covariance :math:`K_{**} + \mathrm{offset} + \lambda I -
         K_* A^{-1} K_*^\top` of the points given the examples, all independent of one another.
         That is the exact joint law of the values whose signs are the labels before label noise.
-        With `softness` each row of `X` has a noise of its own. Draws of one trajectory are
-        correlated as the billiard left them.
+        Without `noise` the term :math:`\lambda I` is left out: the exact joint law of the function
+        itself. Draws of one trajectory are correlated as the billiard left them.
         """
+        noise = _validation.boolean("noise", noise)
         posterior = self._posterior()
         inputs = self._checked_inputs(X)
         if isinstance(self.kernel_, str):
@@ -102,7 +110,7 @@ class DecisionsMixin(SpacesMixin):
         else:
             between = kernels.evaluate(self.kernel_, inputs)
         rng = np.random.default_rng(_validation.seed(random_state))
-        functions = posterior.functions(inputs, between, rng)
+        functions = posterior.functions(inputs, between, rng, noise=noise)
         return functions[0] if len(self.classes_) == 2 else functions
 
     def reject(
@@ -199,6 +207,7 @@ class DecisionsMixin(SpacesMixin):
     def evidence(
         self,
         *,
+        method: str = "auto",
         tol: float = 0.3,
         max_length: float = 1e5,
         random_state: RandomState = None,
@@ -210,6 +219,9 @@ class DecisionsMixin(SpacesMixin):
 
         Parameters
         ----------
+        method : {"auto", "bridge", "integration", "annealing"}, default="auto"
+            As of :meth:`VersionSpace.evidence`. "integration" and "annealing" have the ladder that
+            :class:`bayespoint.plotting.EvidenceDisplay` draws.
         tol : float, default=0.3
             Standard error to reach, in nats. Positive.
         max_length : float, default=1e5
@@ -242,6 +254,7 @@ class DecisionsMixin(SpacesMixin):
         found = [
             space.evidence(
                 self.label_noise_,
+                method=method,
                 tol=tol,
                 max_length=max_length,
                 n_jobs=self.n_jobs,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,6 +13,7 @@ from bayespoint._core import InfeasibleError
 from bayespoint._ladder import Callback, Settings, complaint, log_evidence, noise_rates
 from bayespoint._sources import Gram
 from bayespoint._validation import Floats, Labels, RandomState
+from bayespoint._warn import warn
 from bayespoint.results import Evidence
 
 
@@ -133,7 +133,7 @@ class EvidenceMixin:
         self._refuse_conflicts()
         found = log_evidence(self, 0.0, settings)
         if (message := complaint(found, settings.tol)) is not None:
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+            warn(message, ConvergenceWarning)
         return found
 
     def evidence(
@@ -229,7 +229,7 @@ class EvidenceMixin:
         else:
             found = log_evidence(self, rates, settings)
         if (message := complaint(found, settings.tol)) is not None:
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+            warn(message, ConvergenceWarning)
         return found
 
     def _with_rates_of_zero(self, rates: Floats, settings: Settings) -> Evidence:

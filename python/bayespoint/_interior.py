@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint import _core, _settings, _sources, _validation
 from bayespoint._core import InfeasibleError
 from bayespoint._validation import Floats, Labels, RandomState
+from bayespoint._warn import warn
 from bayespoint.results import LightTrap, MaxMargin
 
 
@@ -89,11 +89,10 @@ class InteriorMixin:
             callback=callback,
         )
         if found["method"] != method:
-            warnings.warn(
+            warn(
                 f"method={method!r} did not find a point of version space; this one is from the "
                 "search for the largest margin",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return found["dual_coef"]
 
@@ -251,10 +250,9 @@ class InteriorMixin:
             raise
         result = MaxMargin(**found)
         if not result.converged:
-            warnings.warn(
+            warn(
                 f"max_margin violates a condition by {result.kkt:.2g} margins after "
                 f"{result.iterations} steps; tol={settings.tol:g} was asked for: raise max_iter",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint import _core, _memory, _settings, _sources, _validation
 from bayespoint._settings import OnionSettings
 from bayespoint._validation import Floats, Labels, RandomState
+from bayespoint._warn import warn
 from bayespoint.onion import LayerChoice, OnionTable
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class OnionMixin:
         )
         table = self._peel(settings, _validation.seed(random_state), callback)
         for message in table.complaints(settings.tol, settings.volume_tol):
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+            warn(message, ConvergenceWarning)
         return table
 
     def choose_layer(
@@ -279,11 +279,10 @@ class OnionMixin:
                 poor += 1
                 worst = max(worst, float(np.nan_to_num(known, nan=np.inf).max()))
         if poor:
-            warnings.warn(
+            warn(
                 f"in {poor} of {repeats} runs a layer has an estimated center_error above "
                 f"tol={settings.tol:g}, up to {worst:.3g} radians: raise max_length",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         with np.errstate(invalid="ignore"):
             mean = wrong / tests

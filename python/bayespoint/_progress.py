@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from bayespoint._warn import warn
+from bayespoint.kernels._functions import short
 from bayespoint.results import BilliardResult, Search
 from bayespoint.results._search import rates
 
@@ -108,7 +109,7 @@ class Progress:
         noise = f", label noise {rates(found.label_noise)}" if any(found.label_noise) else ""
         _tell(
             f"search by evidence: {len(found.tried)} settings on {found.n_examples} examples, "
-            f"{self._seconds()}: {found.kernel!r}, softness {found.softness:.4g}{noise}, "
+            f"{self._seconds()}: {short(found.kernel)}, softness {found.softness:.4g}{noise}, "
             f"log evidence {found.log_evidence:.2f}"
         )
 
@@ -130,11 +131,10 @@ class Progress:
                 )
             )
         if self._wants_to_stop:
-            warnings.warn(
+            warn(
                 "a callback asked to stop the fit, which went on to its end: to stop earlier, "
                 "raise tol or an exception",
                 UserWarning,
-                stacklevel=3,
             )
 
     def _seconds(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -23,6 +22,7 @@ from bayespoint import (
 )
 from bayespoint._factor import Factor, factorize
 from bayespoint._validation import Floats, Labels, RandomState
+from bayespoint._warn import warn
 from bayespoint.results import BilliardResult
 from bayespoint.results._billiard import too_few_pairs
 
@@ -207,7 +207,9 @@ class SamplingMixin:
             If the `checkpoint` could not be written, as on a full disk: the run goes on, and the
             file is the one before.
         ConvergenceWarning
-            If a run with `tol` ended with a larger estimated error. If trajectories are further
+            If the light trap caught no point for some trajectories, which then start at one point,
+            that of the search for the largest margin. If a run with `tol` ended with a larger
+            estimated error. If trajectories are further
             apart than their paths are long: the estimated error is infinite. In a run that `tol`
             did not end, for one that met its tolerance needs few effective draws: if R-hat exceeds
             1.01, or what chance allows where draws are few; if the draws are worth less than 100
@@ -319,7 +321,7 @@ class SamplingMixin:
         if self.softness.any() and (few := too_few_pairs(result)) is not None:
             messages.append(few)
         for message in messages:
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warn(message, ConvergenceWarning)
         return result
 
     def _inverse(self, settings: _settings.SampleSettings) -> tuple[Factor, Floats] | None:

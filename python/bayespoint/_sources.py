@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayespoint import _memory, _validation, kernels
 from bayespoint._validation import Floats, Labels
-from bayespoint.kernels import RBF, Linear, Polynomial, Scaled
+from bayespoint.kernels import RBF, Bounded, Linear, Polynomial, Scaled
 
 Gram: TypeAlias = "NDArray[np.float64] | NDArray[np.float32] | KernelRows"
 
@@ -209,8 +209,8 @@ class KernelRows:
 def _without_factor(kernel: Any) -> tuple[float, Any]:
     """Return the factors in front of a kernel, and the kernel without them."""
     factor = 1.0
-    while type(kernel) is Scaled:
-        factor, kernel = factor * kernel.factor, kernel.kernel
+    while type(kernel) in (Scaled, Bounded):
+        factor, kernel = factor * getattr(kernel, "factor", 1.0), kernel.kernel
     return factor, kernel
 
 

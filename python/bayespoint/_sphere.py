@@ -37,9 +37,10 @@ def feature_vectors(space: VersionSpace, what: str) -> Floats:
     rank = int((values > _NEGLIGIBLE * values[-1]).sum())
     if rank != 3:
         found = f"{rank}" if rank < 4 else "4 or more"
+        hint = "; softness gives each example a dimension of its own" * bool(space.softness.any())
         raise ValueError(
             f"space must have three dimensions for {what}: a Gram matrix, with offset and "
-            f"softness, of rank 3; got rank {found} for {m} examples"
+            f"softness, of rank 3; got rank {found} for {m} examples{hint}"
         )
     points: Floats = vectors[:, -3:] * np.sqrt(values[-3:])
     return points

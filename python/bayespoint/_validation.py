@@ -171,7 +171,7 @@ def dense(name: str, value: ArrayLike) -> NDArray[Any]:
             f"{name} must be a dense array; got a sparse {type(value).__name__}: "
             "convert it with .toarray()"
         )
-    if np.ma.isMaskedArray(value):
+    if np.ma.isMaskedArray(value) or _has_masked(value):
         raise _masked(name)
     try:
         array = np.asarray(value)
@@ -188,8 +188,13 @@ def _masked(name: str) -> TypeError:
 
 def refuse_masked(name: str, value: object) -> None:
     """Raise TypeError if entries are masked: NumPy would show what is under the mask."""
-    if np.ma.is_masked(value):
+    if _has_masked(value):
         raise _masked(name)
+
+
+def _has_masked(value: object) -> bool:
+    rows = value if isinstance(value, (list, tuple)) else (value,)
+    return any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in rows)
 
 
 def named(error: Exception, text: str) -> Exception:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from bayespoint._atomic import all_or_nothing
 from bayespoint._machine import KernelMachine, PrimalMachine
 from bayespoint._machine_risk import MarginRiskMixin
 from bayespoint._validation import Floats
+from bayespoint._warn import warn
 from bayespoint.version_space import VersionSpace
 
 if TYPE_CHECKING:
@@ -349,12 +349,11 @@ class HingeClassifier(PrimalMachine):
         self.loss_ = np.array([descent.best[0] for descent in descents])
         self.duality_gap_ = np.array([descent.gap() for descent in descents])
         if not (self.duality_gap_ <= tol).all():
-            warnings.warn(
+            warn(
                 f"gradient descent reached a relative duality gap of "
                 f"{self.duality_gap_.max():.2g} in {self.n_iter_} steps; tol={tol:g} was asked "
                 "for: raise max_iter, or give the features a like scale around zero",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return self
 

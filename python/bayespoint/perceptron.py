@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from bayespoint._atomic import all_or_nothing
 from bayespoint._machine import DistanceMixin, KernelMachine, PrimalMachine
 from bayespoint._machine_risk import PerceptronRiskMixin
 from bayespoint._validation import Floats, RandomState
+from bayespoint._warn import warn
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -506,9 +506,8 @@ def _divide(margins: Floats, norms: Floats) -> Floats:
 
 def _complain(unfinished: int, max_epochs: int) -> None:
     if unfinished:
-        warnings.warn(
+        warn(
             f"the perceptron still made mistakes after {max_epochs} passes (in {unfinished} "
             "binary problems): the examples may not be separable, or max_epochs is too small",
             ConvergenceWarning,
-            stacklevel=3,
         )

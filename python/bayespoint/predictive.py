@@ -327,8 +327,13 @@ class Posterior:
                 )
         return values
 
-    def functions(self, X: Floats, between: Floats, rng: np.random.Generator) -> Floats:
-        """Return (n_problems, n_draws, n) joint draws of f; `between` is k between the points."""
+    def functions(
+        self, X: Floats, between: Floats, rng: np.random.Generator, *, noise: bool
+    ) -> Floats:
+        """Return (n_problems, n_draws, n) joint draws of f; `between` is k between the points.
+
+        With `noise` each point has its own, of variance `softness`.
+        """
         n_trajectories, n_draws, _ = self.results[0].draws.shape
         total, rank, n = n_trajectories * n_draws, self.factor.rank, count(X)
         _memory.require(
@@ -342,7 +347,7 @@ class Posterior:
             for problem, result in enumerate(self.results):
                 means[problem, :, rows] = result.draws.reshape(total, -1) @ k_star.T
         covariance = between + self.offset
-        covariance.flat[:: n + 1] += self.softness
+        covariance.flat[:: n + 1] += self.softness if noise else 0.0
         for rows in _validation.blocks(n, patient_step(n * rank)):
             covariance[rows] -= solved[:, rows].T @ solved
         means *= np.sqrt(rng.chisquare(rank, size=(len(self.results), total, 1)))

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.parallel import Parallel, delayed
 
 from bayespoint import _blas, _distributed, _ep, kernels
+from bayespoint._warn import warn
 from bayespoint.kernels._algebra import is_semidefinite
 from bayespoint.results import Search
 from bayespoint.version_space import VersionSpace
@@ -517,11 +517,10 @@ def settle(
             _explain(resolved, inputs, labels, offset, (softness or 0.0) / weights)
         if not hard:
             raise
-        warnings.warn(
+        warn(
             f"the search for hyper-parameters found no evidence without softness: {error}. "
             f"The kernel stays as it is: {resolved!r}",
             ConvergenceWarning,
-            stacklevel=3,
         )
         return resolved, 0.0, label_noise, None
     if not search_kernel:

@@ -8,7 +8,6 @@ sampling, as good as the weights are even.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from bayespoint import _validation
 from bayespoint._persistence import Savable
 from bayespoint._summary import as_html, as_text
 from bayespoint._validation import Floats
+from bayespoint._warn import warn
 from bayespoint.results import BilliardResult
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class WeightingMixin:
             max_share=float(shares.max()),
         )
         for message in found.complaints():
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+            warn(message, ConvergenceWarning)
         return found
 
     def _weighted_center(

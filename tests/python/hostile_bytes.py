@@ -289,7 +289,18 @@ def door(data):
         if key == "callback" and call[key] is not None:
             call[key] = None
     with contextlib.suppress(*REFUSALS):
-        getattr(_core, name)(call.pop("gram"), call.pop("labels"), **call)
+        found = getattr(_core, name)(call.pop("gram"), call.pop("labels"), **call)
+        _check(name, found)
+
+
+WEIGHTS = ("center", "draws", "dual_coef", "multipliers")
+
+
+def _check(name, found):
+    """Raise AssertionError if an answer has weights that are no numbers."""
+    for key in WEIGHTS:
+        if isinstance(found, dict) and key in found and not np.isfinite(found[key]).all():
+            raise AssertionError(f"{name}: {key} is not finite")
 
 
 # --- files -----------------------------------------------------------------------------------

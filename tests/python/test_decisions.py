@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import os
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from bayespoint import BayesPointClassifier, ConvergenceWarning, InfeasibleError
 IRIS = load_iris(return_X_y=True)
 SOFTNESS = 0.2
 N = 1_000_000
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
 
 class Problem:
@@ -140,6 +142,11 @@ def test_functions_have_the_joint_law_of_the_posterior(fitted):
     )
     covariance, exact = np.cov(f.T), np.cov(problem.f_star.T)
     assert (np.abs(covariance - exact) < 7 * error * np.outer(scale, scale)).all()
+    # Below the noise, the same function: each point's own part is left out.
+    below = np.cov(model.sample_functions(problem.points, noise=False, random_state=1).T)
+    exact_below = exact - SOFTNESS * np.eye(n)
+    assert (7 * error * scale**2 < SOFTNESS).any()  # else noise would not be seen
+    assert (np.abs(below - exact_below) < 7 * error * np.outer(scale, scale)).all()
     # Some points hang together, which independent noise would not show.
     alone = covariance - np.diag(np.diag(covariance))
     assert np.abs(alone).max() > 20 * error * scale.min() ** 2
@@ -180,7 +187,25 @@ def test_functions():
             model.sample_functions(points, gram=between)
 
 
-def test_functions_without_noise():
+def test_what_examples_tell_and_what_they_cannot():
+    """Many labels at one place leave no doubt of the function there, but of the next label."""
+    rng = np.random.default_rng(SEED)
+    x = np.r_[rng.normal(0.0, 0.3, (150, 1)), [[4.0], [4.2]]]
+    y = np.r_[np.arange(150) % 2, 1, 1]
+    model = BayesPointClassifier(
+        kernels.RBF(1.0), softness=1.0, optimizer=None, fit_intercept=False, random_state=SEED
+    ).fit(x, y)
+    among, far = model.sample_functions([[0.0], [40.0]], noise=False, random_state=0).std(axis=0)
+    assert among < 0.3
+    assert abs(far - 1.0) < 5 / math.sqrt(2 * 400)  # the prior: draws there are independent
+    among, far = model.sample_functions([[0.0], [40.0]], random_state=0).std(axis=0)
+    assert among > 0.8
+    assert abs(far - math.sqrt(2.0)) < 5 * math.sqrt(2.0) / math.sqrt(2 * 400)
+    with pytest.raises(TypeError, match="noise must be True or False"):
+        model.sample_functions([[0.0]], noise="none")
+
+
+def test_functions_without_softness():
     """Without softness the functions pass the examples on their sides; the matrix is singular."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((30, 3))

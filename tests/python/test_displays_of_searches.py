@@ -1,4 +1,4 @@
-"""Displays of a fitted search: what it found is drawn."""
+"""Displays of fitted searches and of what else holds a classifier: what it found is drawn."""
 
 import os
 
@@ -52,3 +52,41 @@ def test_a_fitted_search_is_drawn_as_what_it_found():
     for display in (plotting.WallsDisplay, plotting.TuningDisplay):
         with pytest.raises(TypeError, match="fitted with refit=True; got a GridSearchCV"):
             display.from_estimator(search, ax=Figure().add_subplot())
+
+
+@pytest.mark.filterwarnings("ignore::bayespoint.ConvergenceWarning")
+def test_the_ladder_of_a_classifier():
+    X, y = make_moons(30, noise=0.2, random_state=SEED)
+    model = BayesPointClassifier(
+        "rbf", softness=0.5, label_noise=0.05, optimizer=None, random_state=SEED
+    )
+    pipeline = make_pipeline(StandardScaler(), model)
+    with pytest.raises(NotFittedError):
+        plotting.EvidenceDisplay.from_estimator(pipeline)
+    pipeline.fit(X, y)
+    ax = Figure().add_subplot()
+    drawn = plotting.EvidenceDisplay.from_estimator(pipeline, tol=0.3, random_state=1, ax=ax)
+    assert drawn.ax_ is ax
+    model = pipeline[-1]
+    found = model.evidence(method="integration", tol=0.3, random_state=np.random.RandomState(1))
+    assert found.method == "integration"
+    apart = drawn.value - model.evidence(tol=0.1, random_state=0).value
+    assert abs(apart) < 5 * np.hypot(drawn.error, 0.1)
+    assert abs(found.value - drawn.value) < 5 * np.hypot(found.error, drawn.error)
+    with pytest.raises(ValueError, match="method must be one of"):
+        model.evidence(method="guess")
+    three = model.fit(X, np.arange(30) % 3)
+    with pytest.raises(ValueError, match="label must say which class's run is meant"):
+        plotting.EvidenceDisplay.from_estimator(three)
+    drawn = plotting.EvidenceDisplay.from_estimator(
+        three, label=2, tol=0.5, random_state=1, ax=Figure().add_subplot()
+    )
+    other = three.evidence(tol=0.3, random_state=0)[2]
+    assert abs(drawn.value - other.value) < 5 * np.hypot(drawn.error, other.error)
+
+
+def test_softness_is_told_to_be_what_takes_more_than_three_dimensions():
+    X = np.random.default_rng(SEED).standard_normal((30, 2))
+    model = BayesPointClassifier("linear", softness=0.1, optimizer=None, random_state=SEED)
+    with pytest.raises(ValueError, match="softness gives each example a dimension of its own"):
+        plotting.BilliardDisplay.from_estimator(model.fit(X, X[:, 0] > 0))

@@ -23,6 +23,7 @@ from bayespoint import (
     elongated,
     kernels,
     openness,
+    planar,
     soft_boundary,
 )
 
@@ -69,6 +70,7 @@ def given(**settings):
     )
 
 
+SQUARE = planar.Polygon([[0, 0], [1, 0], [1, 1], [0, 1]])
 FITTED = given(tol=0.3).fit(X, NOISY)
 TRAINED = given(softness=0.01, tol=0.3).fit(X, SIGN)
 
@@ -136,6 +138,8 @@ CALLS = {
     "center_angles": again(
         lambda: soft_boundary.center_angles(K, NOISY, [0.1, 1.0], random_state=0)
     ),
+    "Polygon.sample": again(lambda: SQUARE.sample(10**7, random_state=0)),
+    "planar.billiard": again(lambda: planar.billiard(SQUARE, 10**5, random_state=0)),
     "center_errors": lambda: elongated.center_errors(10**6),
     "kernel matrix": again(lambda: kernels.Matern(1.0)(POINTS[:2000])),
 }

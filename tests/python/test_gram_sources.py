@@ -19,7 +19,7 @@ from bayespoint import (
     kernels,
     predictive,
 )
-from bayespoint.kernels import RBF, Laplacian, Linear, Polynomial
+from bayespoint.kernels import RBF, Bounded, Laplacian, Linear, Polynomial
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 KERNELS = [
@@ -28,12 +28,19 @@ KERNELS = [
     RBF([1.0, 2.0, 0.5, 4.0]),
     Polynomial(degree=2, coef0=0.5),
     3.0 * (0.5 * RBF(2.0)),
+    2.0 * Bounded(0.5 * Polynomial(), {"kernel.coef0": "fixed"}),
 ]
 
 # Runs whose bits are compared, or their draws one by one: too short to agree with each other.
 SHORT = pytest.mark.filterwarnings(
     "ignore:.*disagree:sklearn.exceptions.ConvergenceWarning",
     "ignore:.*draws are worth:sklearn.exceptions.ConvergenceWarning",
+)
+
+
+# Of noisy labels the light trap often finds no point: those runs start at the one of the fallback.
+ONE_START = pytest.mark.filterwarnings(
+    "ignore:the light trap found no point:sklearn.exceptions.ConvergenceWarning"
 )
 
 
@@ -139,6 +146,7 @@ def test_a_factor_of_singles_is_in_doubles():
 # --- rows on demand ---
 
 
+@ONE_START
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("offset", [0.0, 1.0])
 def test_rows_on_demand_sample_the_posterior_of_the_matrix(kernel, offset):
@@ -161,6 +169,7 @@ def test_rows_on_demand_sample_the_posterior_of_the_matrix(kernel, offset):
     assert found.drift < 1e-9
 
 
+@ONE_START
 @SHORT
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_cache_and_threads_do_not_change_the_result(kernel):

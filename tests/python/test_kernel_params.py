@@ -30,6 +30,7 @@ ALL = [
     kernels.Spectrum(2),
     0.5 * (kernels.RBF(2.0) + kernels.Linear()),
     kernels.normalize(kernels.Polynomial(2)) * kernels.RBF(2.0) + 1,
+    2.0 * kernels.Bounded(kernels.RationalQuadratic(), {"sigma": (0.5, 9.0), "alpha": "fixed"}),
 ]
 
 

@@ -294,6 +294,7 @@ TUNED = [
     kernels.normalize(kernels.Polynomial(2) + 0.5 * kernels.RBF(1.0)),
     kernels.SetIntersection(1.5),
     kernels.normalize(kernels.SetIntersection(1.5)) + 0.3,
+    0.5 * kernels.Bounded(kernels.RBF(SCALES), {"sigma[0]": (1.0, 3.0), "sigma[1]": "fixed"}),
 ]
 
 
@@ -324,7 +325,7 @@ def test_derivatives(kernel):
 
 def value_of(kernel, name):
     """The present value of a parameter, by the path that its name is."""
-    if isinstance(kernel, kernels.Normalized):
+    if isinstance(kernel, (kernels.Normalized, kernels.Bounded)):
         return value_of(kernel.kernel, name)
     head, _, rest = name.partition(".")
     if rest:

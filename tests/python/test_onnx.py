@@ -40,6 +40,7 @@ KERNELS = [
     kernels.normalize(kernels.Polynomial(2)) * kernels.RBF(5.0),
     kernels.RationalQuadratic(3.0, alpha=0.3),
     0.5 * kernels.RationalQuadratic([1.0, 10.0, 0.1], alpha=20.0),
+    kernels.normalize(kernels.Bounded(kernels.Polynomial(2), {"coef0": "fixed"})),
 ]
 
 

@@ -36,7 +36,7 @@ TWO = np.where(X[:, 0] + 0.3 * RNG.normal(size=30) > 0, "yes", "nö").astype(obj
 THREE = np.array([1.0, -2.0, 7.0])[np.arange(30) % 3]
 QUICK = {"softness": 0.2, "optimizer": None, "tol": 0.3, "random_state": 0, "n_draws": 20}
 COMPOUND = kernels.RBF([1.0, 2.0, 3.0]) + 0.1 * kernels.normalize(
-    kernels.Polynomial(2) * (kernels.Laplacian() + 1.0)
+    kernels.Polynomial(2) * (kernels.Bounded(kernels.Laplacian(), {"sigma": "fixed"}) + 1.0)
 )
 ESTIMATORS = [
     BayesPointClassifier(random_state=0, tol=0.3, n_draws=20),

@@ -40,6 +40,7 @@ KERNELS = [
     kernels.RBF(SCALES),
     0.5 * kernels.Linear() + kernels.RBF(2.0) * kernels.Polynomial(2) + 2,
     kernels.normalize(kernels.Polynomial(3) + kernels.RBF(1.0)),
+    kernels.Bounded(kernels.RBF(1.7), {"sigma": (1.0, 2.0)}),
 ]
 DENSE_ONLY = [
     None,

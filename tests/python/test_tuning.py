@@ -5,6 +5,7 @@ import pytest
 
 from bayespoint import BayesPointClassifier, VersionSpace, _ep, kernels, tuning
 from bayespoint.datasets import load_sonar
+from bayespoint.kernels._functions import short
 
 COLUMNS = (
     "sigma",
@@ -313,4 +314,12 @@ def test_verbose_tells_what_is_tried(capsys):
         model.tuning_.tried
     )
     said = f"search by evidence: {len(model.tuning_.tried)} settings on 40 examples, "
-    assert any(line.startswith(said) and repr(model.kernel_) in line for line in lines)
+    assert any(line.startswith(said) and short(model.kernel_) in line for line in lines)
+
+
+def test_kernels_are_printed_with_four_digits():
+    assert short(12.345678 * kernels.RBF((1 / 3, 2e-7)) + 3) == (
+        "12.35 * RBF(sigma=(0.3333, 2e-07)) + Constant(value=3)"
+    )
+    assert short(kernels.Polynomial(3, 0.5)) == "Polynomial(degree=3, coef0=0.5)"
+    assert short("precomputed") == "'precomputed'"

@@ -46,6 +46,7 @@ def with_entry(value, at=(1, 2)):
         (gram().astype(str), TypeError, "gram must hold real numbers"),
         (sparse.csr_array(gram()), TypeError, r"gram must be a dense array; .*toarray\(\)"),
         (np.ma.masked_less(gram(), 0), TypeError, "gram must not be a masked array"),
+        (list(np.ma.masked_greater(gram(), 0)), TypeError, "gram must not be a masked array"),
         (with_entry(-5.0, (2, 2)), ValueError, "diagonal entry of gram .* got .*-5.* at example 2"),
         (
             np.diag([1.0, 0.0, 1.0, 1.0]),

@@ -337,7 +337,7 @@ def test_a_trap_that_does_not_catch_says_so():
     space = VersionSpace(kernels.RBF(1000.0)(x), y, offset=1.0)
     with pytest.warns(ConvergenceWarning, match="method='light_trap' did not find a point"):
         assert space.contains(space.feasible_point(random_state=0))
-    with pytest.warns(ConvergenceWarning, match="no point of version space was found for 4 of 4"):
+    with pytest.warns(ConvergenceWarning, match="found no point of version space for 4 of 4"):
         found = space.sample(random_state=0)
     assert found.start == ("max_margin",) * 4
 

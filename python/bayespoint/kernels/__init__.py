@@ -32,6 +32,7 @@ from bayespoint.kernels._algebra import (
     is_semidefinite,
     normalize,
 )
+from bayespoint.kernels._bounded import Bounded
 from bayespoint.kernels._functions import (
     accepts_sparse,
     derivatives,
@@ -57,6 +58,7 @@ from bayespoint.kernels._vectors import (
 __all__ = [
     "RBF",
     "Base",
+    "Bounded",
     "Constant",
     "Kernel",
     "Laplacian",

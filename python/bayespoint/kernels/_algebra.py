@@ -121,7 +121,9 @@ class Base(ParamsMixin):
     def __add__(self, other: object) -> Sum:
         return Sum((self, _operand("added to", other)))
 
-    def __radd__(self, other: object) -> Sum:
+    def __radd__(self, other: object) -> Base:
+        if isinstance(other, int) and not isinstance(other, bool) and other == 0:
+            return self  # what the builtin sum begins with
         return Sum((_operand("added to", other), self))
 
     def __mul__(self, other: object) -> Base:
@@ -335,26 +337,14 @@ class Product(_Several):
 
 
 @dataclass(frozen=True, repr=False)
-class Scaled(Base):
-    """A positive multiple of a kernel, as ``2.0 * kernel`` makes it.
-
-    Its parameters are "factor", and those of the kernel as "kernel.<name>".
-
-    Parameters
-    ----------
-    kernel : kernel object
-        The kernel.
-    factor : float
-        Positive.
-    """
+class Around(Base):
+    """A kernel made of one other, and of what that takes."""
 
     kernel: Any
-    factor: float
 
     def __post_init__(self) -> None:
         if not callable(self.kernel) or isinstance(self.kernel, type):
             raise TypeError(f"kernel must be a kernel object or a callable; got {self.kernel!r}")
-        self._set(factor=_validation.real("factor", self.factor, low=0.0, low_open=True))
 
     @property
     def requires_vector_input(self) -> bool | None:  # type: ignore[override]
@@ -371,6 +361,27 @@ class Scaled(Base):
     def semidefinite(self) -> bool:  # type: ignore[override]
         """As the kernel."""
         return is_semidefinite(self.kernel)
+
+
+@dataclass(frozen=True, repr=False)
+class Scaled(Around):
+    """A positive multiple of a kernel, as ``2.0 * kernel`` makes it.
+
+    Its parameters are "factor", and those of the kernel as "kernel.<name>".
+
+    Parameters
+    ----------
+    kernel : kernel object
+        The kernel.
+    factor : float
+        Positive.
+    """
+
+    factor: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(factor=_validation.real("factor", self.factor, low=0.0, low_open=True))
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
@@ -415,7 +426,7 @@ class Scaled(Base):
 
 
 @dataclass(frozen=True, repr=False)
-class Normalized(Base):
+class Normalized(Around):
     """A kernel with feature vectors of length 1, as `normalize` makes it.
 
     Parameters
@@ -423,28 +434,6 @@ class Normalized(Base):
     kernel : kernel object or callable
         The kernel k; the value is ``k(x, x') / sqrt(k(x, x) k(x', x'))``.
     """
-
-    kernel: Any
-
-    def __post_init__(self) -> None:
-        if not callable(self.kernel) or isinstance(self.kernel, type):
-            raise TypeError(f"kernel must be a kernel object or a callable; got {self.kernel!r}")
-
-    @property
-    def requires_vector_input(self) -> bool | None:  # type: ignore[override]
-        """As the kernel."""
-        return requires_vectors(self.kernel)
-
-    @property
-    def accepts_sparse(self) -> bool | None:  # type: ignore[override]
-        """As the kernel."""
-        value: bool | None = getattr(self.kernel, "accepts_sparse", False)
-        return value
-
-    @property
-    def semidefinite(self) -> bool:  # type: ignore[override]
-        """As the kernel."""
-        return is_semidefinite(self.kernel)
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,6 +14,8 @@ from bayespoint.kernels import _gp
 from bayespoint.kernels._params import ParamsMixin
 from bayespoint.kernels._products import count, in_rows
 from bayespoint.kernels._protocol import Floats, Inputs, Parameter
+
+_DECIMAL = re.compile(r"\b\d+\.\d+(e[-+]?\d+)?\b|\b\d+e[-+]?\d+\b")
 
 # --- parameters ------------------------------------------------------------------------------
 
@@ -204,3 +207,21 @@ def diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
         for rows in _validation.blocks(len(values), 32):
             values[rows] = evaluate(kernel, X[rows], X[rows]).diagonal()
     return np.asarray(values, dtype=np.float64)
+
+
+def short(kernel: object) -> str:
+    """Return a kernel's text with its numbers to four digits, for people.
+
+    Parameters
+    ----------
+    kernel : kernel object, callable or str
+        A kernel, or a name of one.
+
+    Returns
+    -------
+    str
+        Of a function its name and place.
+    """
+    if not (isinstance(kernel, ParamsMixin) or _gp.is_gp(kernel)):
+        return repr(kernel)
+    return _DECIMAL.sub(lambda found: f"{float(found[0]):.4g}", repr(kernel))

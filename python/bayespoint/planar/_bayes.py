@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint import _memory, _validation
 from bayespoint._summary import as_html, as_text
 from bayespoint._validation import Floats
+from bayespoint._warn import warn
 from bayespoint.planar._cuts import TOLERANCE, average, cut, normals_in, unit
 from bayespoint.planar._polygon import Polygon
 from bayespoint.planar._polygon import point as _point
@@ -379,11 +379,10 @@ def bayes_point(polygon: Polygon) -> BayesPoint:
         if length <= _STEP:
             break
     else:
-        warnings.warn(
+        warn(
             f"the search for the Bayes point did not settle in {_MAX_STEPS} steps; the last was "
             f"{length:.2g} of the polygon's width",
             ConvergenceWarning,
-            stacklevel=2,
         )
     # How far the errors of the gradient, each up to `error`, move a minimum of this curvature.
     moved = length + np.abs(axes / curvature).sum() * error

@@ -20,6 +20,7 @@ _EXTENT = (1e-150, 1e150)  # coordinates whose products are in the range of doub
 _FLATTEST = 1e-10  # width over length: less, and no area is known to six digits
 _CORNER = 1e-12  # a corner stands out this far, where the polygon is about one wide
 _TOUCH = 1e-12  # rounding of a distance, relative to the size of the polygon
+_PATIENT = 100_000  # points between two looks for Ctrl-C
 _SMALLEST = 1e-9  # radius of what half-planes leave, relative to their largest offset
 
 
@@ -364,13 +365,17 @@ class Polygon:
         # Triangles between the centroid and an edge; the root makes each uniform.
         corners = self._frame.corners
         following = np.roll(corners, -1, axis=0)
-        weights = _cross(corners, following)
-        edge = rng.choice(len(corners), size=n_points, p=weights / weights.sum())
-        outward = np.sqrt(rng.uniform(size=(n_points, 1)))
-        along = rng.uniform(size=(n_points, 1))
-        return self._frame.out(
-            outward * (corners[edge] + along * (following[edge] - corners[edge]))
-        )
+        shares = _cross(corners, following)
+        shares /= shares.sum()
+        found = np.empty((n_points, 2))
+        for rows in _validation.blocks(n_points, _PATIENT):
+            n = len(found[rows])
+            edge = rng.choice(len(corners), size=n, p=shares)
+            outward = np.sqrt(rng.uniform(size=(n, 1)))
+            along = rng.uniform(size=(n, 1))
+            inside = outward * (corners[edge] + along * (following[edge] - corners[edge]))
+            found[rows] = self._frame.out(inside)
+        return found
 
 
 def points(name: str, value: ArrayLike) -> Floats:

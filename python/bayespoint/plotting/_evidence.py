@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayespoint.plotting._runs import last_step, run_of, space_of
 from bayespoint.plotting._style import COLORS, MARKERS, PALE, Display
 from bayespoint.results import Evidence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from bayespoint._validation import RandomState
 
     Floats = NDArray[np.float64]
 
@@ -61,6 +64,62 @@ class EvidenceDisplay(Display):
     ) -> None:
         self.log_transparency, self.mean_violations = log_transparency, mean_violations
         self.value, self.error = value, error
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        label: Any = None,
+        tol: float = 0.3,
+        random_state: RandomState = None,
+        ax: Any = None,
+    ) -> EvidenceDisplay:
+        """Find the evidence of a fitted classifier by a ladder, and draw that.
+
+        Parameters
+        ----------
+        estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
+            Fitted.
+        label : class label, default=None
+            With more than two classes: which one against the rest.
+        tol : float, default=0.3
+            Standard error to reach, in nats. Positive.
+        random_state : None, int, Generator or RandomState, default=None
+            Seed. None asks NumPy's global generator.
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; by default a new figure is made.
+
+        Returns
+        -------
+        EvidenceDisplay
+            The drawing.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        NotFittedError
+            If the estimator is not fitted.
+        TypeError
+            If the estimator has no run.
+        ValueError, InfeasibleError, MemoryError
+            As :meth:`BayesPointClassifier.evidence`, and if `label` is not one of several classes.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the run ended with a standard error above `tol`.
+        """
+        _, number = run_of(estimator, label)
+        found = space_of(estimator, number, "evidence").evidence(
+            last_step(estimator).label_noise_,
+            method="integration",
+            tol=tol,
+            n_jobs=last_step(estimator).n_jobs,
+            random_state=random_state,
+        )
+        return cls.from_result(found, ax=ax)
 
     @classmethod
     def from_result(cls, result: Evidence, *, ax: Any = None) -> EvidenceDisplay:

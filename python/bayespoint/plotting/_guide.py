@@ -50,11 +50,11 @@ def billiard() -> Any:
     """BilliardDisplay: version space on the sphere, with the ball's path.
 
     For version spaces in three dimensions: a Gram matrix of rank 3, as three features with a linear
-    kernel give it, or two with an intercept. Gray circles are the planes of the examples, the
-    bright part of the sphere is version space. The cross is its exact center of mass, by the
-    lengths of its edges; the ring is the center that the run found. `from_result` draws the draws
-    of a run you have (joined, where they are near enough to each other), `from_space` plays a short
-    one for the picture.
+    kernel and no softness give it, or two with an intercept. Gray circles are the planes of the
+    examples, the bright part of the sphere is version space. The cross is its exact center of mass,
+    by the lengths of its edges; the ring is the center that the run found. `from_result` draws the
+    draws of a run you have (joined, where they are near enough to each other), `from_space` plays a
+    short one for the picture.
     """
     problem = make_elongated(random_state=3)
     space = VersionSpace(problem.data @ problem.data.T, problem.target)
@@ -103,7 +103,8 @@ def evidence() -> Any:
 
     By thermodynamic integration the logarithm of the evidence is minus the area below the mean
     number of violated examples, from where walls are all transparent (right) to where they are not
-    (left). Rungs should be dense where the curve is steep.
+    (left). Rungs should be dense where the curve is steep. `from_estimator` computes the ladder of
+    a fitted classifier.
     """
     vectors, labels = make_teacher(100, 10, random_state=0)
     space = VersionSpace(vectors @ vectors.T, labels)
@@ -216,7 +217,8 @@ extra `plot` (matplotlib): `pip install 'bayespoint[plot]'`.
 - `from_estimator` takes a fitted classifier (or a pipeline that ends in one, or a fitted search
   such as `GridSearchCV`, whose `best_estimator_` is drawn), `from_result` what a run returned,
   `from_predictions` labels and probabilities, `from_space` a `VersionSpace`. They compute what is
-  drawn, keep it in attributes, and draw it.
+  drawn, keep it in attributes, and draw it. A display has those of them that can tell what it
+  draws: the table of layers is one of a `VersionSpace`, and comes by `from_result` alone.
 - `plot(ax=...)` draws again, into axes of yours or a new figure. `ax_` and `figure_` are where it
   was drawn, and names that end in an underscore what was drawn: `line_`, `bars_`, `im_`.
 - With more than two classes `label` says whose binary problem is meant, in the displays of a run:

@@ -240,9 +240,9 @@ class BilliardResult(Savable):
         fallen = self.start.count("max_margin")
         if fallen:
             messages.append(
-                f"no point of version space was found for {fallen} of {len(self.start)} "
-                "trajectories, which start from the search for the largest margin: version space "
-                "is narrow"
+                f"the light trap found no point of version space for {fallen} of "
+                f"{len(self.start)} trajectories: these start at one point, from the search for "
+                "the largest margin, and that they agree tells less than of starts apart"
             )
         if math.isinf(self.center_error):
             messages.append(
@@ -372,7 +372,7 @@ class BilliardResult(Savable):
         ]
 
     def to_datatree(self) -> xr.DataTree:
-        """Return the run as a tree of labeled arrays, as ArviZ takes it.
+        """Return the run as a tree of labeled arrays, as ArviZ 1.0 takes it.
 
         Returns
         -------

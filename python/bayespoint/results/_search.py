@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bayespoint._persistence import Savable
 from bayespoint._summary import as_grid, as_html
+from bayespoint.kernels._functions import short
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class Search(Savable):
     def __repr__(self) -> str:
         noise = f"label_noise={rates(self.label_noise)}, " if any(self.label_noise) else ""
         return (
-            f"<Search: {self.kernel!r}, softness={self.softness:.4g}, {noise}"
+            f"<Search: {short(self.kernel)}, softness={self.softness:.4g}, {noise}"
             f"log_evidence={self.log_evidence:.2f} nats, "
             f"{len(self.tried)} settings tried on up to {self.n_examples} examples>"
         )
@@ -82,7 +83,7 @@ class Search(Savable):
 
     def _rows(self) -> list[tuple[str, str]]:
         return [
-            ("kernel", repr(self.kernel)),
+            ("kernel", short(self.kernel)),
             ("softness", f"{self.softness:.4g}"),
             ("label noise", rates(self.label_noise)),
             ("ln evidence", f"{self.log_evidence:.2f} nats (approximate)"),

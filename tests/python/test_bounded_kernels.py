@@ -1,0 +1,100 @@
+"""Bounds of the user's for what the search by evidence may do to a kernel."""
+
+import os
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+from sklearn.gaussian_process import kernels as gp
+
+from bayespoint import BayesPointClassifier
+from bayespoint.kernels import RBF, Bounded, Constant, Linear, RationalQuadratic, parameters
+
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+X, Y = make_moons(80, noise=0.2, random_state=SEED)
+
+
+def fitted(kernel):
+    return BayesPointClassifier(kernel, random_state=SEED).fit(X, Y)
+
+
+def test_the_search_stays_within():
+    free = fitted(RBF()).kernel_.sigma
+    for low, high in ((2.0 * free, 8.0 * free), (free / 8.0, free / 2.0), (free / 3.0, 3.0 * free)):
+        model = fitted(Bounded(RBF(), {"sigma": (low, high)}))
+        tried = model.tuning_.tried[:, model.tuning_.names.index("sigma")]
+        assert (tried >= low * (1 - 1e-12)).all()
+        assert (tried <= high * (1 + 1e-12)).all()
+        nearest = min(max(free, low), high)
+        assert model.kernel_.kernel.sigma == pytest.approx(nearest, rel=0.05)
+
+
+def test_what_is_fixed_stays_and_the_rest_is_searched():
+    kernel = 3.0 * Bounded(RationalQuadratic(1.3, 0.7), {"alpha": "fixed"})
+    model = fitted(kernel)
+    assert model.tuning_.names[:3] == ("factor", "kernel.sigma", "softness")
+    assert model.kernel_.kernel.kernel.alpha == 0.7
+    assert model.kernel_.kernel.kernel.sigma != 1.3
+    held = fitted(Bounded(RBF(2.0), {"sigma": "fixed"}))
+    assert held.kernel_.kernel == RBF(2.0)
+    assert held.softness_ > 0  # searched all the same
+    assert held.tuning_.names[0] == "softness"
+
+
+def test_starts_out_of_bounds_are_in_the_middle():
+    [declared] = RBF().parameters(X)
+    for factor, expected in ((100.0, 1000.0), (0.001, 0.01), (0.5, 1.0)):
+        low, high = factor * declared.start, 100.0 * factor * declared.start
+        [own] = Bounded(RBF(), {"sigma": (low, high)}).parameters(X)
+        assert (own.name, own.low, own.high) == ("sigma", low, high)
+        assert own.start == pytest.approx(expected * declared.start)
+
+
+def test_kernels_of_others_have_bounds_too():
+    inside = Bounded(gp.RBF(1.0), {"length_scale": (0.25, 0.5)})
+    model = fitted(1.0 * inside)
+    assert 0.25 <= model.kernel_.kernel.kernel.length_scale <= 0.5 * (1 + 1e-12)
+    with pytest.raises(ValueError, match="that can be searched: none; got 'sigma'"):
+        parameters(Bounded(lambda a, b: a @ b.T, {"sigma": (1, 2)}), X)
+
+
+def test_values_are_those_of_the_kernel():
+    kernel = RBF(1.5) + Linear()
+    other = Bounded(kernel, {"0.sigma": (1.0, 2.0)})
+    np.testing.assert_array_equal(other(X), kernel(X))
+    np.testing.assert_array_equal(other(X[:3], X), kernel(X[:3], X))
+    np.testing.assert_array_equal(other.diag(X), kernel.diag(X))
+    assert other == Bounded(kernel, other.bounds)
+    assert other != Bounded(kernel, {"0.sigma": (1.0, 3.0)})
+    given = {"softness": 0.1, "optimizer": None, "random_state": SEED}
+    np.testing.assert_array_equal(
+        BayesPointClassifier(other, **given).fit(X, Y).predict_proba(X),
+        BayesPointClassifier(kernel, **given).fit(X, Y).predict_proba(X),
+    )
+
+
+@pytest.mark.parametrize(
+    ("bounds", "error", "text"),
+    [
+        (3, TypeError, 'bounds must map names of parameters to "fixed" or a pair'),
+        ({3: (1, 2)}, TypeError, "bounds must have names of parameters; got 3"),
+        ({"value": "free"}, TypeError, 'bounds of value must be "fixed" or a pair of numbers'),
+        ({"value": (1, 2, 3)}, TypeError, 'bounds of value must be "fixed" or a pair of numbers'),
+        ({"value": 3.0}, TypeError, 'bounds of value must be "fixed" or a pair of numbers'),
+        ({"value": (0, 2)}, ValueError, "the lower bound of value must be a finite number in"),
+        ({"value": (1, np.inf)}, ValueError, "the upper bound of value must be a finite number in"),
+        ({"value": ("1", 2)}, TypeError, "the lower bound of value must be"),
+        ({"value": (2, 1)}, ValueError, "bounds of value must be in order"),
+        ({"value": (1, 1)}, ValueError, "bounds of value must be in order"),
+    ],
+)
+def test_bad_bounds(bounds, error, text):
+    with pytest.raises(error, match=text):
+        Bounded(Constant(1.0), bounds)
+
+
+def test_parameters_that_are_not_there():
+    with pytest.raises(ValueError, match="that can be searched: sigma; got 'scale'"):
+        fitted(Bounded(RBF(), {"scale": (1.0, 2.0)}))
+    with pytest.raises(TypeError, match="kernel must be a kernel object or a callable; got 'rbf'"):
+        Bounded("rbf", {"sigma": (1.0, 2.0)})

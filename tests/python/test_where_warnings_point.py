@@ -1,0 +1,48 @@
+"""Warnings name the line of the user's, whatever lies between."""
+
+import os
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bayespoint import (
+    BayesPointClassifier,
+    ConvergenceWarning,
+    HingeClassifier,
+    KernelPerceptron,
+    MaxMarginClassifier,
+    Perceptron,
+    VersionSpace,
+)
+
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+RNG = np.random.default_rng(SEED)
+X = RNG.standard_normal((60, 3))
+Y = np.where(X[:, 0] + 0.5 * RNG.standard_normal(60) > 0, 1, -1)
+SPACE = VersionSpace(X @ X.T, Y, softness=0.1)
+MODEL = BayesPointClassifier("linear", softness=0.1, optimizer=None, random_state=SEED).fit(X, Y)
+
+CALLS = {
+    "Perceptron": lambda: Perceptron(max_epochs=2).fit(X, Y),
+    "KernelPerceptron": lambda: KernelPerceptron("linear", max_epochs=2).fit(X, Y),
+    "HingeClassifier": lambda: HingeClassifier(max_iter=2).fit(X, Y),
+    "MaxMarginClassifier": lambda: MaxMarginClassifier("linear", C=10.0, max_iter=1).fit(X, Y),
+    "in a pipeline": lambda: make_pipeline(StandardScaler(), Perceptron(max_epochs=2)).fit(X, Y),
+    "sample": lambda: SPACE.sample(max_bounces=200, tol=1e-4, random_state=SEED),
+    "log_volume": lambda: SPACE.log_volume(tol=1e-3, max_length=1.0, random_state=SEED),
+    "evidence": lambda: MODEL.evidence(tol=1e-3, max_length=1.0, random_state=SEED),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_here(call):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    told = [one for one in caught if one.category is ConvergenceWarning]
+    assert told
+    assert {one.filename for one in told} == {__file__}
+    assert {one.lineno for one in told} == {call.__code__.co_firstlineno}
