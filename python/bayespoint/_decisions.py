@@ -75,7 +75,8 @@ class DecisionsMixin(SpacesMixin):
         TypeError
             If `noise` is no boolean.
         ValueError
-            If `gram` is needed and missing, or is no symmetric positive semidefinite matrix.
+            If `gram` is needed and missing, or is no symmetric positive semidefinite matrix, or
+            inputs are too large or too small as for `decision_function`.
         MemoryError
             If the functions or the covariance of the points do not fit into memory.
 
@@ -149,7 +150,7 @@ class DecisionsMixin(SpacesMixin):
         Raises
         ------
         ValueError
-            If `cost` is outside [0, 1], or `diag` is needed and missing.
+            If `cost` is outside [0, 1], or as `predict_proba`.
 
         See Also
         --------
@@ -182,6 +183,12 @@ class DecisionsMixin(SpacesMixin):
             Dual coefficients c, one row for each binary problem as in `dual_coef_`, but not
             scaled: the function is :math:`\sum_i c_i k(x_i, x)` plus the intercept
             :math:`\sum_i c_i` with `fit_intercept`. It predicts by its sign.
+
+        Raises
+        ------
+        ValueError
+            If points are so large that kernel values or values of f overflow, or so small that the
+            coefficients do.
 
         Notes
         -----
@@ -421,7 +428,7 @@ class DecisionsMixin(SpacesMixin):
         Raises
         ------
         ValueError
-            If `n` is out of range.
+            If `n` is out of range, or points are so large that kernel values overflow.
 
         Notes
         -----

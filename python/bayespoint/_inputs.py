@@ -20,7 +20,9 @@ def validate_data(estimator: Any, *arrays: Any, **options: Any) -> Any:
     for name, array in zip(("X", "y"), arrays, strict=False):
         refuse_masked(name, array)
     try:
-        return _validate_data(estimator, *arrays, **options)
+        # It looks for NaN in the sum of all numbers, which may be infinity less infinity.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _validate_data(estimator, *arrays, **options)
     except (TypeError, ValueError) as error:
         if isinstance(error, ValueError) and "array element" not in str(error):
             raise

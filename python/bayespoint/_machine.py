@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,11 @@ class Machine(Savable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the values in the scale of the decision function."""
         return values
 
+    def _distances(self, values: Floats) -> Floats:
+        """Return the values of weight vectors of length 1."""
+        distances: Floats = values / _lengths(self.norm_)
+        return distances
+
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the decision values.
 
@@ -62,9 +68,14 @@ class Machine(Savable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             For two classes, positive where the second is predicted; otherwise one column for each
             class against the rest.
+
+        Raises
+        ------
+        ValueError
+            If `X` is so large that kernel values or decision values overflow.
         """
         check_is_fitted(self)
-        values = self._scaled(self._finite_values(X))
+        values = self._finite_values(X, self._scaled)
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -79,6 +90,11 @@ class Machine(Savable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,)
             Labels. A tie goes to the first class.
+
+        Raises
+        ------
+        ValueError
+            As `decision_function`.
         """
         values = self.decision_function(X)
         index = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
@@ -107,16 +123,18 @@ class Machine(Savable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If a label is unknown or the shapes do not fit.
+            If a label is unknown, the shapes do not fit, or values overflow.
         """
         check_is_fitted(self)
         geometric = _validation.boolean("geometric", geometric)
-        values = self._finite_values(X)
-        return self._own(values / _lengths(self.norm_) if geometric else values, y)
+        return self._own(self._finite_values(X, self._distances if geometric else None), y)
 
-    def _finite_values(self, X: ArrayLike) -> Floats:
+    def _finite_values(self, X: ArrayLike, scaled: Callable[[Floats], Floats] | None) -> Floats:
+        """Return the values of inputs as they are or scaled, or raise ValueError."""
         with np.errstate(over="ignore", invalid="ignore"):
             values = self._values(X)
+            if scaled is not None:
+                values = scaled(values)
         if not np.isfinite(values).all():
             raise ValueError("X must not be so large that decision values overflow")
         return values
@@ -175,10 +193,10 @@ def _lengths(norms: Floats) -> Floats:
 class DistanceMixin:
     """Decision values that are signed distances: those of several problems are comparable."""
 
-    norm_: Floats
+    _distances: Callable[[Floats], Floats]
 
     def _scaled(self, values: Floats) -> Floats:
-        return values / _lengths(self.norm_)
+        return self._distances(values)
 
 
 class PrimalMachine(Machine):

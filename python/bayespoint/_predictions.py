@@ -54,7 +54,8 @@ class PredictionMixin:
         Raises
         ------
         ValueError
-            If `diag` is needed and missing.
+            If `diag` is needed and missing, or inputs are so large that kernel values or values of
+            f overflow, or so small that k(x, x) vanishes beside kernel values that do not.
         """
         columns = self._predictor().evaluate(self._checked_inputs(X), diag)
         return columns[:, 0] if len(self.classes_) == 2 else columns
@@ -84,7 +85,7 @@ class PredictionMixin:
         Raises
         ------
         ValueError
-            If `diag` is needed and missing.
+            As `decision_function`.
         """
         return np.asarray(np.exp(self.predict_log_proba(X, method=method, diag=diag)))
 
@@ -106,6 +107,11 @@ class PredictionMixin:
         -------
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
+
+        Raises
+        ------
+        ValueError
+            As `decision_function`.
         """
         method = _validation.choice("method", method, ("moments", "mixture"))
         return self._predictor().log_probabilities(

@@ -557,6 +557,12 @@ class BayesPointClassifier(
             Labels. A tie goes to the first class. With more than two classes the largest of their
             decision values wins, or with "vote" the largest share of votes, each class against
             the rest.
+
+        Raises
+        ------
+        ValueError
+            If inputs are so large that kernel values or values of f overflow: with more than two
+            classes k(x, x) is one of them, except for a vote.
         """
         method = _validation.choice("method", method, ("center", "vote", "gibbs"))
         return self._predicted(X, method, diag)

@@ -49,6 +49,12 @@ BLOCK_BYTES = 64 * 2**20
 
 _LAWS = 2**17
 
+_EXPONENT = 256
+"""Of two, up to which numbers are squared as they are: sums of squares are far from overflow."""
+
+_SMALLEST = float(np.finfo(np.float64).tiny)
+"""Below it doubles have fewer digits."""
+
 
 def chi_mean(n: int) -> float:
     r"""Return the mean of the chi law, :math:`\sqrt 2\,\Gamma((n+1)/2) / \Gamma(n/2)`.
@@ -102,10 +108,16 @@ def decision_values(
         center c and its norm :math:`|\bar b|`, :math:`a_n = E\rho`, and
         :math:`V = n\,\overline{h^2} - a_n^2\,\bar h^2`. Where V and :math:`s_*^2` are both
         negligible beside M, z is limited to 1e8 in size; where M is zero too, z = 0.
+
+    Raises
+    ------
+    ValueError
+        If values of f overflow.
     """
     a = chi_mean(n)
-    numerator = a * center_norm * (k_star @ center)
-    h = k_star @ draws.T
+    numerator, h, variance = _in_range(
+        a * center_norm * _product(k_star, center), _product(k_star, draws.T), variance
+    )
     if weights is None:
         second = np.einsum("ij,ij->i", h, h) / h.shape[1]
     else:
@@ -115,6 +127,40 @@ def decision_values(
     np.maximum(scale, 1e-16 * numerator**2, out=scale)
     z: Floats = np.divide(numerator, np.sqrt(scale), out=np.zeros_like(numerator), where=scale > 0)
     return z
+
+
+def _product(left: Floats, right: Floats) -> Floats:
+    """Return the matrix product of kernel values and coefficients, or raise ValueError."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        values: Floats = left @ right
+    _require_finite(values)
+    return values
+
+
+def _require_finite(values: Floats) -> None:
+    if not np.isfinite(values).all():
+        raise ValueError("X must not be so large that decision values overflow")
+
+
+def _in_range(mean: Floats, h: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return f of each point in another unit where its square is out of the range of doubles.
+
+    z does not depend on the unit: it is a power of two, so no bit is rounded. `h` is overwritten.
+    """
+    size = np.maximum(np.abs(mean), np.sqrt(variance))
+    np.maximum(size, np.maximum(h.max(axis=1), -h.min(axis=1)), out=size)
+    exponent = _far_exponent(size)
+    if not exponent.any():
+        return mean, h, variance
+    with np.errstate(under="ignore"):  # what vanishes is nothing beside the largest
+        np.ldexp(h, -exponent[:, None], out=h)
+        return np.ldexp(mean, -exponent), h, np.ldexp(variance, -2 * exponent)
+
+
+def _far_exponent(size: Floats) -> NDArray[np.integer]:
+    """Return the exponents of two in numbers whose squares may be out of range, 0 of others."""
+    _, exponent = np.frexp(size)
+    return np.where(np.abs(exponent) > _EXPONENT, exponent, 0)
 
 
 def _mean(values: Floats, weights: Floats | None) -> Floats:
@@ -138,16 +184,23 @@ def mixture_probability(
     ndarray of shape (n_points,)
         The mean over draws of :math:`F_{t,n}(\sqrt n\, h / s_*)`, the distribution function of
         Student's t; where :math:`s_* = 0` the share of draws with h > 0, ties counted half.
+
+    Raises
+    ------
+    ValueError
+        If values of f overflow.
     """
-    h = k_star @ draws.T
+    h = _product(k_star, draws.T)
     certain = variance == 0
-    h[~certain] *= math.sqrt(n) / np.sqrt(variance[~certain, None])
+    with np.errstate(over="ignore", under="ignore"):  # to the limits of the law
+        h[~certain] *= math.sqrt(n) / np.sqrt(variance[~certain, None])
     # A ten-millionth of a second each: Ctrl-C is heard between some tens of thousands.
     for rows in _validation.blocks(len(h), max(1, _LAWS // h.shape[1])):
         spread = h[rows][~certain[rows]]
         h[rows][~certain[rows]] = special.stdtr(n, spread)
     h[certain] = (1 + np.sign(h[certain])) / 2
-    return _mean(h, weights)
+    # The weights sum to 1 up to rounding.
+    return np.minimum(_mean(h, weights), 1.0)
 
 
 def observed(
@@ -241,7 +294,7 @@ class Posterior:
         positive = np.empty(count(X), dtype=np.bool_)
         for rows, k_star in self.blocks(X):
             mean = self.results[0].center_norm * self.results[0].center
-            positive[rows] = k_star @ mean > 0
+            positive[rows] = _product(k_star, mean) > 0
         return positive
 
     def evaluate(
@@ -250,13 +303,16 @@ class Posterior:
         """Return z, or with `mixture` P(f > 0), for each point and binary problem.
 
         Where k(x, x) cannot be known that is an error if `strict`. Otherwise the point is taken
-        to lie in the span of the training examples: its variance is then the softness.
+        to lie in the span of the training examples: its variance is then the softness. An error
+        in any case are values k(x, x) beyond the range of doubles.
         """
         own = self._own_variance(X, diag, strict=strict)
         n = self.factor.rank
         values = np.empty((count(X), len(self.results)))
         for rows, k_star in self.blocks(X):
             variance = self._variance(own, rows, k_star)
+            if strict:
+                self._require_digits(own, rows, k_star)
             for column, result in enumerate(self.results):
                 draws = result.draws.reshape(-1, k_star.shape[1])
                 factor, weights = self.calibration[column], self._weights(column)
@@ -298,7 +354,7 @@ class Posterior:
         votes = np.empty((count(X), len(self.results)))
         for rows, k_star in self.blocks(X):
             for column, result in enumerate(self.results):
-                h = k_star @ result.draws.reshape(-1, k_star.shape[1]).T
+                h = _product(k_star, result.draws.reshape(-1, k_star.shape[1]).T)
                 votes[rows, column] = _mean(np.sign(h), self._weights(column))
         return votes
 
@@ -319,7 +375,7 @@ class Posterior:
             variance = self._variance(own, rows, k_star) if several else None
             for column, draw in enumerate(chosen):
                 values[rows, column] = (
-                    k_star @ draw
+                    _product(k_star, draw)
                     if variance is None
                     else decision_values(
                         k_star, variance, draw[None, :], draw, 1.0, self.factor.rank
@@ -340,16 +396,18 @@ class Posterior:
             8.0 * (2 * len(self.results) * total * n + 3 * n * n + rank * n),
             f"{total} functions at {n} points and the covariance of these",
         )
+        covariance = between + self.offset
+        covariance.flat[:: n + 1] += self.softness if noise else 0.0
+        own = covariance.diagonal().copy()
         means = np.empty((len(self.results), total, n))
         solved = np.empty((rank, n))
         for rows, k_star in self.blocks(X):
             solved[:, rows] = self.factor.whitened(k_star)
             for problem, result in enumerate(self.results):
-                means[problem, :, rows] = result.draws.reshape(total, -1) @ k_star.T
-        covariance = between + self.offset
-        covariance.flat[:: n + 1] += self.softness if noise else 0.0
+                means[problem, :, rows] = _product(result.draws.reshape(total, -1), k_star.T)
+            self._require_digits(own, rows, k_star)
         for rows in _validation.blocks(n, patient_step(n * rank)):
-            covariance[rows] -= solved[:, rows].T @ solved
+            covariance[rows] -= _product(solved[:, rows].T, solved)
         means *= np.sqrt(rng.chisquare(rank, size=(len(self.results), total, 1)))
         root, normal = _root(covariance), rng.standard_normal(means.shape)
         for rows in _validation.blocks(n, patient_step(means.size)):
@@ -365,6 +423,11 @@ class Posterior:
         for rows, k_star in self.blocks(X):
             points[:, rows] = self.factor.whitened(k_star)
         votes = self.votes(X)
+        _require_finite(points)
+        # Of f in another unit, where its squares are out of range, the solution has the inverse.
+        exponent = _far_exponent(np.maximum(points.max(), -points.min()))
+        with np.errstate(under="ignore"):  # beside the largest it is nothing
+            np.ldexp(points, -exponent, out=points)
         products = points @ points.T if rank <= n else points.T @ points
         ridge = _RIDGE * float(products.trace()) / small
         if ridge == 0.0:  # no tie between these points and any example
@@ -374,14 +437,32 @@ class Posterior:
             solution = linalg.solve(products, points @ votes, assume_a="pos")
         else:
             solution = points @ linalg.solve(products, votes, assume_a="pos")
-        return self.factor.dual_coef(np.asfortranarray(solution), m)
+        with np.errstate(over="ignore"):
+            solution = np.ldexp(solution, -exponent)
+        dual = self.factor.dual_coef(np.asfortranarray(solution), m)
+        if not np.isfinite(dual).all():
+            raise ValueError("X must not be so small that dual coefficients overflow")
+        return dual
 
     def _variance(self, own: Floats | None, rows: slice, k_star: Floats) -> Floats:
         """Return the predictive variance of the points in `rows`."""
         if own is None:
             return np.full(len(k_star), self.softness)
-        variance: Floats = np.maximum(own[rows] - self.factor.explained(k_star), 0.0)
+        # NaN is what overflows on the way to more than k(x, x): kernel values that cannot be.
+        variance: Floats = np.fmax(own[rows] - self.factor.explained(k_star), 0.0)
         return variance
+
+    def _require_digits(self, own: Floats | None, rows: slice, k_star: Floats) -> None:
+        """Raise ValueError where k(x, x) has vanished though the point has a tie to examples."""
+        if own is None or isinstance(self.kernel, str):
+            return
+        lost = np.flatnonzero(np.abs(own[rows]) < _SMALLEST)
+        lost = lost[k_star[lost].any(axis=1)]
+        if len(lost):
+            raise ValueError(
+                f"X must not be so small that k(x, x) vanishes; got {own[rows][lost[0]]:.3g} at "
+                f"input {rows.start + lost[0]}, whose kernel values with the examples are not 0"
+            )
 
     def _own_variance(self, X: Floats, diag: ArrayLike | None, *, strict: bool) -> Floats | None:
         """Return the prior variance of f at each point, or None if it cannot be known."""
@@ -389,12 +470,13 @@ class Posterior:
         if diag is not None:
             if not isinstance(self.kernel, str):
                 raise ValueError("diag must be None unless kernel='precomputed'")
-            values = _validation.dense("diag", diag)
+            values = np.asarray(_validation.dense("diag", diag), dtype=np.float64)
             if values.shape != (count(X),):
                 raise ValueError(f"diag must have shape ({count(X)},); got shape {values.shape}")
             if not np.isfinite(values).all():
                 raise ValueError("diag must be finite; it holds NaN or infinity")
-            return np.asarray(values + extra, dtype=np.float64)
+            own: Floats = values + extra
+            return own
         if not isinstance(self.kernel, str):
             return kernels.diagonal(self.kernel, X) + extra
         if self.constant_diagonal is not None:

@@ -273,6 +273,11 @@ class WeightedClassifier(
         -------
         ndarray of shape (n_samples,)
             Labels. A tie goes to the first class.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`BayesPointClassifier.predict`.
         """
         method = _validation.choice("method", method, ("center", "vote"))
         return self._predicted(X, method, diag)

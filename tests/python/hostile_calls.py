@@ -44,6 +44,9 @@ X = RNG.standard_normal((12, 3))
 Y = np.where(X @ [1.0, 0.5, -0.2] > 0, 1, -1)
 NEW = RNG.standard_normal((4, 3))
 GRAM = X @ X.T
+RBF = kernels.RBF(1.5)
+GROWING = (kernels.Linear(), kernels.Polynomial(2))
+"""Kernels whose values are as large as the inputs are."""
 QUICK = {"softness": 0.2, "optimizer": None, "tol": 0.5, "n_draws": 8, "random_state": 0}
 ELSEWHERE = {"load", "datasets.load_thyroid", "elongated.CenterErrors.closest"}
 """Tested with files (test_npz.py), with the network (test_datasets.py), takes nothing."""
@@ -63,10 +66,8 @@ def result():
 
 
 @functools.cache
-def fitted(kind=BayesPointClassifier):
-    model = (
-        BayesPointClassifier(kernels.RBF(1.5), **QUICK) if kind is BayesPointClassifier else kind()
-    )
+def fitted(kind=BayesPointClassifier, kernel=RBF):
+    model = BayesPointClassifier(kernel, **QUICK) if kind is BayesPointClassifier else kind()
     return model.fit(X, Y)
 
 
@@ -78,8 +79,8 @@ def table():
 
 
 @functools.cache
-def weighted():
-    return fitted().reweight(flat)
+def weighted(kernel=RBF):
+    return fitted(kernel=kernel).reweight(flat)
 
 
 def flat(margins):
@@ -115,6 +116,17 @@ def shares(x, _):
 
 def finite(x, _):
     assert np.isfinite(x).all()
+
+
+def of_the_center(model):
+    """Return a check of decision values by the classes that the center predicts."""
+
+    def check(values, arguments):
+        finite(values, arguments)
+        second = model().predict(**arguments) == model().classes_[1]
+        np.testing.assert_array_equal(values > 0, second)
+
+    return check
 
 
 def not_nan(x, _):
@@ -156,7 +168,7 @@ def _calls():
         own = f"version_space.VersionSpace.{name}"
         return one(own, method(space, name), check, ("start",), **arguments)
 
-    def of_model(name, check=None, kind=BayesPointClassifier, **arguments):
+    def of_model(name, check=None, kind=BayesPointClassifier, kernel=RBF, **arguments):
         home = {
             BayesPointClassifier: "classifier",
             MaxMarginClassifier: "max_margin",
@@ -165,7 +177,7 @@ def _calls():
             KernelPerceptron: "perceptron",
         }[kind]
         own = f"{home}.{kind.__name__}.{name}"
-        return one(own, method(lambda: fitted(kind), name), check, **arguments)
+        return one(own, method(lambda: fitted(kind, kernel), name), check, **arguments)
 
     yield one(
         "version_space.VersionSpace",
@@ -290,6 +302,24 @@ def _calls():
         ("predict_log_proba", None),
     ):
         yield one(f"{own}.{name}", method(weighted, name), check, X=NEW)
+
+    for kernel in GROWING:
+        of_growing = functools.partial(of_model, kernel=kernel)
+        own_check = of_the_center(functools.partial(fitted, kernel=kernel))
+        yield of_growing("decision_function", own_check, X=NEW)
+        yield of_growing("predict_proba", chances, X=NEW, method="moments")
+        yield of_growing("predict_proba", chances, X=NEW, method="mixture")
+        yield of_growing("predict", None, X=NEW, method="vote")
+        yield of_growing("sample_functions", finite, X=NEW, random_state=0)
+        yield of_growing("reject", None, X=NEW, cost=0.2)
+        yield of_growing("bayes_point", finite, X_unlabelled=NEW)
+        yield of_growing("suggest_query", None, X=NEW, n=2)
+        by_weights = functools.partial(weighted, kernel)
+        for name, check in (
+            ("decision_function", of_the_center(by_weights)),
+            ("predict_proba", chances),
+        ):
+            yield one(f"{own}.{name}", method(by_weights, name), check, X=NEW)
 
     plain = {"m": np.array([100, 1000]), "delta": 0.05}
     yield one("bounds.sparsity", bounds.sparsity, not_nan, **plain, d=np.array([5, 7]))

@@ -223,3 +223,38 @@ def test_probabilities(problem, scale):
     assert ((p >= 0) & (p <= 1)).all()
     np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-9)
     assert np.isfinite(fitted.decision_function(scale * x)).all()
+
+
+@seed(SEED)
+@budget(8, 300)
+@given(
+    problems(25),
+    st.sampled_from([kernels.RBF(1.0), kernels.Linear(), kernels.Polynomial(2)]),
+    st.sampled_from([-150, -100, -75, 0, 10, 76, 77, 78, 100, 150]),
+    st.booleans(),
+)
+def test_probabilities_of_far_points(problem, kernel, power, several):
+    """The center decides at any distance, unless k(x, x) is no double."""
+    x, y = problem
+    if several:
+        y = np.arange(len(y)) % 3
+    model = BayesPointClassifier(
+        kernel, softness=0.1, optimizer=None, tol=0.5, n_draws=8, random_state=0
+    )
+    fitted, error = outcome(model.fit, {"X": x, "y": y})
+    if error is not None:
+        return
+    points = 10.0**power * np.concatenate([x, -x])
+    values, error = outcome(fitted.decision_function, {"X": points})
+    if error is not None:
+        assert power > 70
+        with np.errstate(over="ignore"):
+            assert kernel.diag(points).max() == np.inf or "distances overflow" in str(error)
+        return
+    assert np.isfinite(values).all()
+    index = values.argmax(axis=1) if several else (values > 0).astype(int)
+    np.testing.assert_array_equal(fitted.predict(points), fitted.classes_[index])
+    for method in ("moments", "mixture"):
+        p = fitted.predict_proba(points, method=method)
+        assert ((p >= 0) & (p <= 1)).all()
+        np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-9)

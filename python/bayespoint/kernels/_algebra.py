@@ -452,10 +452,10 @@ class Normalized(Around):
 
     def _inverse_lengths(self, X: Inputs) -> Floats:
         squares = diagonal(self.kernel, X)
-        if not (np.isfinite(squares) & (squares >= 0)).all():
-            i = int(np.argmin(np.isfinite(squares) & (squares >= 0)))
+        if not (squares >= 0).all():
+            i = int(np.argmin(squares >= 0))
             raise ValueError(
-                f"a kernel must be finite and at least 0 on the diagonal to be normalized; got "
+                f"a kernel must be at least 0 on the diagonal to be normalized; got "
                 f"{float(squares[i])!r} at input {i}"
             )
         roots = np.sqrt(squares)

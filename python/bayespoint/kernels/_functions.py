@@ -196,17 +196,22 @@ def diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
         If the kernel returns an array of another shape, or NaN or infinity.
     """
     if hasattr(kernel, "diag"):
-        values = _validation.dense("the value of kernel.diag(X)", kernel.diag(X))
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = np.asarray(
+                _validation.dense("the value of kernel.diag(X)", kernel.diag(X)), dtype=np.float64
+            )
         if values.shape != (count(X),):
             raise ValueError(
                 f"kernel.diag(X) must have shape ({count(X)},); got shape {values.shape}"
             )
+        if not np.isfinite(values).all():
+            raise ValueError("kernel.diag(X) must be finite; it returned NaN or infinity")
     else:
         X = in_rows(X)
         values = np.empty(count(X))
         for rows in _validation.blocks(len(values), 32):
             values[rows] = evaluate(kernel, X[rows], X[rows]).diagonal()
-    return np.asarray(values, dtype=np.float64)
+    return values
 
 
 def short(kernel: object) -> str:
