@@ -207,13 +207,13 @@ class SamplingMixin:
             If the `checkpoint` could not be written, as on a full disk: the run goes on, and the
             file is the one before.
         ConvergenceWarning
-            If the light trap caught no point for some trajectories, which then start at one point,
-            that of the search for the largest margin. If a run with `tol` ended with a larger
-            estimated error. If trajectories are further
+            If a run with `tol` ended with a larger estimated error. If trajectories are further
             apart than their paths are long: the estimated error is infinite. In a run that `tol`
             did not end, for one that met its tolerance needs few effective draws: if R-hat exceeds
             1.01, or what chance allows where draws are few; if the draws are worth less than 100
-            independent ones, or than half of their number; if they are too few to tell.
+            independent ones, or than half of their number; if they are too few to tell; if the
+            light trap caught no point for some trajectories, which start at one point, that of the
+            search for the largest margin.
             If the plane coordinates drifted by more than 1e-6: the Gram matrix is so ill-
             conditioned that softness is needed. If a trajectory goes round a short cycle. If in a
             run without refresh that `tol` did not end one has never met planes that have a tenth of

@@ -338,8 +338,10 @@ def test_a_trap_that_does_not_catch_says_so():
     with pytest.warns(ConvergenceWarning, match="method='light_trap' did not find a point"):
         assert space.contains(space.feasible_point(random_state=0))
     with pytest.warns(ConvergenceWarning, match="found no point of version space for 4 of 4"):
-        found = space.sample(random_state=0)
+        found = space.sample(length=100.0, random_state=0)
     assert found.start == ("max_margin",) * 4
+    # One that met its tolerance needs no starts apart.
+    assert space.sample(tol=0.1, random_state=0).start == found.start
 
 
 def test_start():

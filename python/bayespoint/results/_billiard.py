@@ -238,7 +238,7 @@ class BilliardResult(Savable):
         """Return what went wrong with a run that was asked for `tol` and so many draws, if any."""
         messages = []
         fallen = self.start.count("max_margin")
-        if fallen:
+        if fallen and self.stop_reason != "tol":
             messages.append(
                 f"the light trap found no point of version space for {fallen} of "
                 f"{len(self.start)} trajectories: these start at one point, from the search for "
