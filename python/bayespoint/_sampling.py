@@ -212,8 +212,8 @@ class SamplingMixin:
             did not end, for one that met its tolerance needs few effective draws: if R-hat exceeds
             1.01, or what chance allows where draws are few; if the draws are worth less than 100
             independent ones, or than half of their number; if they are too few to tell; if the
-            light trap caught no point for some trajectories, which start at one point, that of the
-            search for the largest margin.
+            light trap caught no point for two trajectories or more, which then start at one point,
+            that of the search for the largest margin.
             If the plane coordinates drifted by more than 1e-6: the Gram matrix is so ill-
             conditioned that softness is needed. If a trajectory goes round a short cycle. If in a
             run without refresh that `tol` did not end one has never met planes that have a tenth of

@@ -337,11 +337,18 @@ def test_a_trap_that_does_not_catch_says_so():
     space = VersionSpace(kernels.RBF(1000.0)(x), y, offset=1.0)
     with pytest.warns(ConvergenceWarning, match="method='light_trap' did not find a point"):
         assert space.contains(space.feasible_point(random_state=0))
-    with pytest.warns(ConvergenceWarning, match="found no point of version space for 4 of 4"):
-        found = space.sample(length=100.0, random_state=0)
+
+
+def test_trajectories_that_start_at_one_point_say_so():
+    x = np.random.default_rng(0).standard_normal((200, 3))
+    y = np.sign(x[:, 0] + 0.3 * x[:, 1] ** 2)
+    space = VersionSpace(kernels.RBF(100.0)(x), y, offset=1.0)
+    with pytest.warns(ConvergenceWarning) as told:
+        found = space.sample(max_bounces=5000, random_state=0)
     assert found.start == ("max_margin",) * 4
-    # One that met its tolerance needs no starts apart.
-    assert space.sample(tol=0.1, random_state=0).start == found.start
+    assert any("for 4 of 4 trajectories: these start at one point" in str(w.message) for w in told)
+    # One that met its tolerance needs no starts apart: warnings are errors here.
+    assert space.sample(tol=0.05, random_state=0).start == found.start
 
 
 def test_start():

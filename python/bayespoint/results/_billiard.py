@@ -237,13 +237,6 @@ class BilliardResult(Savable):
     def complaints(self, tol: float | None, n_draws: int = LEAST_DRAWS) -> list[str]:
         """Return what went wrong with a run that was asked for `tol` and so many draws, if any."""
         messages = []
-        fallen = self.start.count("max_margin")
-        if fallen and self.stop_reason != "tol":
-            messages.append(
-                f"the light trap found no point of version space for {fallen} of "
-                f"{len(self.start)} trajectories: these start at one point, from the search for "
-                "the largest margin, and that they agree tells less than of starts apart"
-            )
         if math.isinf(self.center_error):
             messages.append(
                 "the trajectories are further apart than their paths are long: of the center's "
@@ -259,6 +252,13 @@ class BilliardResult(Savable):
             )
         if self.stop_reason != "tol" and not math.isinf(self.center_error):
             messages += self._complaints_of_draws(n_draws)
+        fallen = self.start.count("max_margin")
+        if self.stop_reason != "tol" and fallen > 1 and self.draws.shape[1] >= LEAST_DRAWS:
+            messages.append(
+                f"the light trap found no point of version space for {fallen} of "
+                f"{len(self.start)} trajectories: these start at one point, from the search for "
+                "the largest margin, and where they agree that tells less than of starts apart"
+            )
         if self.cycles.any():
             cycling = np.flatnonzero(self.cycles)
             messages.append(
