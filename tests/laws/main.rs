@@ -171,10 +171,8 @@ fn cosine_law_and_scatterer_have_the_law() {
 fn both_centers_are_the_exact_one() {
     let mut jury = Jury::default();
     for (k, target) in all_targets().iter().enumerate() {
-        let exact = target.center.as_ref().expect("a center");
-        let m = exact.len();
-        let solved = target.solve(exact);
-        let norm = common::dot(&solved, exact).sqrt();
+        let exact = common::unit(target.center.clone().expect("a center"));
+        let m = target.problem.x.len();
         let (columns, diagonal) = common::inverse(&target.problem.gram, 0.0);
         for average in ["arc", "conditional"] {
             // Conditional means are for as many dimensions as planes; of orthogonal planes nothing is left to chance.
@@ -195,21 +193,17 @@ fn both_centers_are_the_exact_one() {
                         .then(|| Inverse::new(&columns, &diagonal).expect("an inverse"));
                     target.space(Source::Doubles, |space| {
                         let outcome = run_with(space, &settings, inverse, &Control::new());
-                        let center = outcome.expect("runs").center;
-                        let mut field = vec![0.0; m];
-                        for (field, x) in field.iter_mut().zip(&target.problem.x) {
-                            *field = common::dot(&target.problem.weight(&center), x);
-                        }
-                        field
+                        target.problem.weight(&outcome.expect("runs").center)
                     })
                 })
                 .collect();
             // Only across the exact center: along it a unit vector falls short by the square of its error.
             for plane in [0, m / 2, m - 1] {
-                let share = exact[plane] / norm;
+                let x = &target.problem.x[plane];
+                let share = common::dot(x, &exact);
                 let across: Vec<f64> = centers
                     .iter()
-                    .map(|field| field[plane] - share * common::dot(&solved, field) / norm)
+                    .map(|center| common::dot(x, center) - share * common::dot(&exact, center))
                     .collect();
                 // In two dimensions or by symmetry nothing may be left of it.
                 if common::rms(&across) > 1e-9 {
