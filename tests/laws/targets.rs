@@ -190,6 +190,23 @@ pub fn crowded_orthant(n: usize, planes: usize, rng: &mut ChaCha8Rng) -> Target 
     target
 }
 
+/// An orthant of half-silvered mirrors, all of label 1, among planes of label -1 that let everything through.
+pub fn veiled_orthant(n: usize, kappa: f64, planes: usize, rng: &mut ChaCha8Rng) -> Target {
+    let plain = orthant(n, kappa);
+    let mut x = crowded_orthant(n, planes, rng).problem.x;
+    for (x, &y) in x.iter_mut().zip(&plain.problem.labels) {
+        x.iter_mut().for_each(|x| *x *= f64::from(y));
+    }
+    let labels = (0..planes).map(|i| if i < n { 1 } else { -1 }).collect();
+    let name = format!("{}, behind {planes} planes", plain.name);
+    let mut target = Target::plain(name, x, labels);
+    target.mirror = Mirror::new(1.0, kappa).expect("transparencies");
+    (target.quantities, target.exact) = (plain.quantities, plain.exact);
+    // The harness counts all planes.
+    target.quantities.retain(|quantity| !quantity.name.starts_with("violations"));
+    target
+}
+
 /// A wedge of opening angle ω, times an orthant in the other n - 2 dimensions.
 pub fn wedge(n: usize, omega: f64) -> Target {
     let mut x: Vec<Vec<f64>> = (0..n).map(|i| axis(n, i)).collect();
