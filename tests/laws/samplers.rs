@@ -5,13 +5,13 @@ use std::sync::Arc;
 use bayespoint::dynamics::{Arrival, Dynamics, Geodesic};
 use bayespoint::{
     Ball, Control, Draw, Factor, Goal, Gram, Isotropic, Kernel, KernelRows, Recorder, Refresh,
-    Settings, Trajectory, VersionSpace,
+    Result, Settings, Trajectory, VersionSpace, run,
 };
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{ChiSquared, Distribution};
 
-use crate::common::{self, dot, normals, rng, seed, unit};
+use crate::common::{dot, normals, rng, seed, unit};
 use crate::targets::{Seen, Target};
 
 /// Where the rows of the Gram matrix come from.
@@ -71,15 +71,23 @@ impl Target {
 
 /// The draws of a run, trajectory by trajectory.
 pub fn engine(target: &Target, source: Source, settings: &Settings) -> Vec<Vec<Seen>> {
+    engine_or_error(target, source, settings).expect("a good run")
+}
+
+/// The same where the engine may refuse.
+pub fn engine_or_error(
+    target: &Target,
+    source: Source,
+    settings: &Settings,
+) -> Result<Vec<Vec<Seen>>> {
     let settings = Settings { mirror: target.mirror, tol: None, ..settings.clone() };
-    let outcome = target.space(source, |space| common::run(space, &settings));
+    let outcome = target.space(source, |space| run(space, &settings, &Control::new()))?;
     let m = target.problem.x.len();
     let mut rng = rng(settings.seed ^ 0x5eed);
-    outcome
-        .draws
-        .chunks(outcome.n_draws * m)
+    let chains = outcome.draws.chunks(outcome.n_draws * m);
+    Ok(chains
         .map(|chain| chain.chunks(m).map(|dual| target.seen(dual, &mut rng)).collect())
-        .collect()
+        .collect())
 }
 
 /// A path of one trajectory.

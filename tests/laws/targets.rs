@@ -65,7 +65,7 @@ pub struct Target {
     pub rank: usize,
     pub quantities: Vec<Quantity>,
     pub exact: Option<Exact>,
-    /// Plane coordinates of the center, in any length.
+    /// The center as a weight vector, in any length: dual coefficients of ill-conditioned planes would have no digits.
     pub center: Option<Vec<f64>>,
 }
 
@@ -89,11 +89,6 @@ impl Target {
     /// Dual coefficients of a weight vector, by elimination; of planes beyond the rank none.
     pub fn dual(&self, weight: &[f64]) -> Vec<f64> {
         let field: Vec<f64> = self.problem.x.iter().map(|x| dot(x, weight)).collect();
-        self.solve(&field)
-    }
-
-    /// Dual coefficients of plane coordinates.
-    pub fn solve(&self, field: &[f64]) -> Vec<f64> {
         let (m, n) = (field.len(), self.rank);
         let mut rows: Vec<Vec<f64>> = (0..n)
             .map(|i| {
@@ -195,6 +190,23 @@ pub fn crowded_orthant(n: usize, planes: usize, rng: &mut ChaCha8Rng) -> Target 
     target
 }
 
+/// An orthant of half-silvered mirrors, all of label 1, among planes of label -1 that let everything through.
+pub fn veiled_orthant(n: usize, kappa: f64, planes: usize, rng: &mut ChaCha8Rng) -> Target {
+    let plain = orthant(n, kappa);
+    let mut x = crowded_orthant(n, planes, rng).problem.x;
+    for (x, &y) in x.iter_mut().zip(&plain.problem.labels) {
+        x.iter_mut().for_each(|x| *x *= f64::from(y));
+    }
+    let labels = (0..planes).map(|i| if i < n { 1 } else { -1 }).collect();
+    let name = format!("{}, behind {planes} planes", plain.name);
+    let mut target = Target::plain(name, x, labels);
+    target.mirror = Mirror::new(1.0, kappa).expect("transparencies");
+    (target.quantities, target.exact) = (plain.quantities, plain.exact);
+    // The harness counts all planes.
+    target.quantities.retain(|quantity| !quantity.name.starts_with("violations"));
+    target
+}
+
 /// A wedge of opening angle ω, times an orthant in the other n - 2 dimensions.
 pub fn wedge(n: usize, omega: f64) -> Target {
     let mut x: Vec<Vec<f64>> = (0..n).map(|i| axis(n, i)).collect();
@@ -222,7 +234,7 @@ pub fn wedge(n: usize, omega: f64) -> Target {
     let along = (PI / 2.0).sqrt() * (0.5 * omega).sin() / (0.5 * omega);
     let mut mean = vec![(2.0 / PI).sqrt(); n];
     (mean[0], mean[1]) = (along * (0.5 * omega).cos(), along * (0.5 * omega).sin());
-    target.center = Some(target.problem.x.iter().map(|x| dot(x, &mean)).collect());
+    target.center = Some(mean);
     target.exact = Some(Box::new(move |rng| {
         let mut w: Vec<f64> = normals(n, rng).iter().map(|z| z.abs()).collect();
         let (radius, angle) = (w[0].hypot(w[1]), omega * rng.random::<f64>());
@@ -264,7 +276,7 @@ pub fn triangle(corners: [[f64; 3]; 3]) -> Target {
     target.quantities.push(Quantity::distribution("azimuth", azimuth, move |phi| {
         area(phi.clamp(0.0, alpha)) / whole
     }));
-    target.center = Some(x.iter().map(|x| dot(x, &mean)).collect());
+    target.center = Some(mean);
     target.exact = Some(Box::new(move |rng| {
         loop {
             let w = unit(normals(3, rng));
@@ -299,9 +311,7 @@ pub fn half_sphere(n: usize) -> Target {
             move |x| 0.5 + 0.5 * half(x).copysign(x),
         ),
     ];
-    let mut center = vec![0.6; n];
-    center[0] = 1.0;
-    target.center = Some(center);
+    target.center = Some(axis(n, 0));
     target.exact = Some(Box::new(move |rng| {
         let mut w = unit(normals(n, rng));
         w[0] = w[0].abs();
@@ -422,7 +432,12 @@ impl Cone {
             let of = move |s: &Seen| s.length * dot(&s.weight, &feature);
             target.quantities.push(Quantity::distribution(name, of, distribution));
         }
-        target.center = Some(labels.iter().map(|&y| expect(&|s| average(y, s))).collect());
+        let field: Vec<f64> = labels.iter().map(|&y| expect(&|s| average(y, s))).collect();
+        // K⁻¹ f by Sherman and Morrison, the part along (1, …, 1) apart: a small own part cancels in nothing.
+        let middle = field.iter().sum::<f64>() / m as f64;
+        let together = middle / (own + m as f64 * shared);
+        let dual: Vec<f64> = field.iter().map(|f| (f - middle) / own + together).collect();
+        target.center = Some(target.problem.weight(&dual));
         target
     }
 }

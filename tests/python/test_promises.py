@@ -13,6 +13,21 @@ ROWS = [
     if line.startswith("|") and not line.startswith(("|---", "| promise"))
 ]
 
+# Between `#[test]` and its function there may be other attributes, but none that keeps it from
+# running.
+RUST = re.compile(
+    r"^[ \t]*#\[test\]\s*\n(?:[ \t]*(?:#\[(?!ignore|cfg_attr)[^\n]*|//[^\n]*)\n)*[ \t]*fn (\w+)\(",
+    re.MULTILINE,
+)
+PYTHON = re.compile(r"^def (test_\w+)\(", re.MULTILINE)
+
+
+def real_tests(name, text):
+    """Return the names of the tests that run of a file: helpers are none."""
+    if name.endswith(".rs"):
+        return set(RUST.findall(text))
+    return set(PYTHON.findall(text)) if Path(name).name.startswith("test_") else set()
+
 
 @pytest.mark.parametrize("held_by", [row[1] for row in ROWS], ids=[row[0][:40] for row in ROWS])
 def test_every_promise_names_its_tests(held_by):
@@ -20,10 +35,33 @@ def test_every_promise_names_its_tests(held_by):
         cited = re.findall(r"`([^`]+)`", part)
         files = [name for name in cited if "/" in name]
         assert files, part
-        texts = [(ROOT / name).read_text(encoding="utf-8") for name in files]
+        tests = {
+            name: real_tests(name, (ROOT / name).read_text(encoding="utf-8")) for name in files
+        }
+        assert all(tests.values()), f"a file without tests: {part}"
         for name in cited:
             if name not in files:
-                assert any(re.search(rf"\b(def|fn) {name}\b", text) for text in texts), name
+                assert any(name in found for found in tests.values()), name
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("tests/a.rs", "#[test]\nfn holds() {\n", {"holds"}),
+        ("tests/a.rs", "    /// Why.\n    #[test]\n    fn holds(x in any()) {\n", {"holds"}),
+        ("tests/a.rs", '#[test]\n#[should_panic(expected = "no")]\nfn holds() {\n', {"holds"}),
+        ("tests/a.rs", "fn helper() {\n", set()),
+        ("tests/a.rs", "#[test]\nfn holds() {}\n\nfn helper() {\n", {"holds"}),
+        ("tests/a.rs", '#[test]\n#[ignore = "slow"]\nfn left_out() {\n', set()),
+        ("tests/a.rs", "// #[test]\nfn left_out() {\n", set()),
+        ("tests/test_a.py", "@seed(1)\ndef test_holds(x):\n", {"test_holds"}),
+        ("tests/test_a.py", "def helper(x):\n    def test_inside():\n", set()),
+        ("tests/test_a.py", "# def test_left_out():\n", set()),
+        ("tests/a.py", "def test_of_no_file_of_tests():\n", set()),
+    ],
+)
+def test_helpers_are_no_tests(name, text, found):
+    assert real_tests(name, text) == found
 
 
 def test_there_are_promises():
