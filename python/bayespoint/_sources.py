@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -156,12 +157,12 @@ class KernelRows:
             for some in _validation.blocks(len(near), size):
                 first, second = order[near[some]], order[near[some] + step]
                 inner = self._pairs(first, second) + offset
-                collinear = _validation.collinear(inner, square[first] * square[second])
-                clash = collinear & (inner * labels[first] * labels[second] < 0)
-                if clash.any():
-                    k = int(np.argmax(clash))
+                nearly = _validation.nearly_collinear(inner, square[first] * square[second])
+                clash = nearly & (inner * labels[first] * labels[second] < 0)
+                for k in np.flatnonzero(clash):
                     i, j = sorted((int(first[k]), int(second[k])))
-                    return i, j
+                    if _validation.collinear(self, offset, square, i, j):
+                        return i, j
         return None
 
     def _keys(self, offset: float) -> Floats:
@@ -287,6 +288,23 @@ def conflict(gram: Gram, labels: Labels, offset: float, softness: Floats) -> tup
     if isinstance(gram, KernelRows):
         return gram.conflict(labels, offset, softness)
     return _validation.conflict(gram, labels, offset, softness)
+
+
+def squared_sine(gram: Gram, offset: float, i: int, j: int) -> float:
+    """Return an upper bound of the squared sine between two feature vectors, 0 if it is no angle.
+
+    Of a matrix it is that of its entries, in exact arithmetic. Rows on demand are of inputs that
+    may tell what rounding hides: 0 where these are the same, or what may be hidden is added.
+    """
+    if isinstance(gram, KernelRows):
+        x, y = gram.X[i], gram.X[j]
+        odd = gram.form == "linear" and offset == 0
+        if (x == y).all() or (odd and (x == -y).all()):
+            return 0.0
+    block = between(gram, np.array([i, j]), np.array([i, j]))
+    a, b, c = (Fraction(float(block[k])) + Fraction(offset) for k in ((0, 0), (1, 1), (0, 1)))
+    sine = max(float((a * b - c * c) / (a * b)), 0.0)
+    return sine + float(_validation.NEARLY_SAME) if isinstance(gram, KernelRows) else sine
 
 
 def most_free(gram: Gram, offset: float, softness: Floats) -> int:
