@@ -167,7 +167,7 @@ pub struct OneWay {
 ///
 /// [`Error::Infeasible`] where none is found, [`Error::Interrupted`].
 pub fn one_way(space: &VersionSpace<'_>, seed: u64, control: &Control) -> Result<OneWay> {
-    space.check_conflicts(Mirror::HARD)?;
+    space.check_conflicts(Mirror::HARD, control)?;
     let gram = space.gram();
     let m = gram.len();
     let (mut errors, mut bounces) = (Vec::new(), Vec::new());
@@ -255,7 +255,7 @@ pub fn feasible_point(
     seed: u64,
     control: &Control,
 ) -> Result<(Vec<f64>, Start)> {
-    space.check_conflicts(Mirror::HARD)?;
+    space.check_conflicts(Mirror::HARD, control)?;
     if point_space::is_one_dimensional(space.gram()) {
         return Ok((max_margin::interior_point(space, control)?, Start::MaxMargin));
     }

@@ -291,8 +291,11 @@ class VersionSpace(
         c = _validation.dual_coef("dual_coef", dual_coef, len(self.y))
         return bool((self.margins(c) > 0).all())
 
-    def _refuse_conflicts(self) -> None:
-        """Raise InfeasibleError, with its proof, for two examples no vector can both satisfy."""
+    def _refuse_conflicts(self, fewest: int | None = None) -> None:
+        """Raise InfeasibleError, with its proof, for two examples no vector can both satisfy.
+
+        `fewest` is the smallest number of violated examples that was seen, if any vector was tried.
+        """
         if self.softness.min() > 0:
             return
         found = _sources.conflict(self.gram, self.y, self.offset, self.softness)
@@ -320,6 +323,7 @@ class VersionSpace(
         # The sum of the unit normals is of length 2 sin(angle / 2).
         shortest = math.sqrt(2 * square / (1 + math.sqrt(max(1 - square, 0.0))))
         error.margin_bound = shortest / float(certificate.sum() * lengths.max())
-        error.violations = 1
+        tried = _sources.fewest_violated(self.gram, self.y, self.offset, self.softness, found)
+        error.violations = tried if fewest is None else min(tried, fewest)
         error.certificate = certificate / certificate.sum()
         raise error

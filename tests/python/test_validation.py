@@ -380,6 +380,38 @@ def test_many_features_do_not_hide_a_conflict():
     assert _validation.conflict(matrix, labels, 0.0, np.zeros(40)) is None
 
 
+@pytest.mark.parametrize(("pairs", "others"), [(1, 0), (10, 0), (50, 0), (1, 40), (50, 100)])
+def test_violations_are_counted(pairs, others):
+    """Any vector violates one of each pair; some vector that was tried violates no more."""
+    rng = np.random.default_rng([pairs, others, SEED])
+    x = rng.standard_normal((pairs + others, 4))
+    labels = np.where(x @ rng.standard_normal(4) > 0, 1, -1)
+    x = np.concatenate([x, x[:pairs]])
+    labels = np.concatenate([labels, -labels[:pairs]])
+    space = VersionSpace(x @ x.T, labels)
+    rows = VersionSpace.from_features(x, labels)
+    classifier = BayesPointClassifier(
+        "linear", fit_intercept=False, softness=0.0, optimizer=None, calibration=None
+    )
+    calls = [lambda: classifier.fit(x, labels), lambda: space.log_volume(random_state=SEED)]
+    for each in (space, rows):
+        calls += [
+            lambda each=each: each.sample(random_state=SEED),
+            lambda each=each: each.feasible_point(random_state=SEED),
+            lambda each=each: each.light_trap(random_state=SEED),
+            each.max_margin,
+        ]
+    # The difference of the class means is one of those tried.
+    unit = labels / np.linalg.norm(x, axis=1)
+    means = unit / np.where(labels > 0, (labels > 0).sum(), (labels < 0).sum())
+    rounding = 1e-12 * (np.abs(x @ x.T) @ np.abs(means))
+    most = int((space.margins(means) <= rounding).sum())
+    for call in calls:
+        with pytest.raises(InfeasibleError, match="have feature vectors of the same") as caught:
+            call()
+        assert pairs <= caught.value.violations <= (pairs if others == 0 else most)
+
+
 def test_duplicates_that_agree():
     matrix = np.ones((3, 3)) + np.diag([0.0, 0.0, 1.0])
     VersionSpace(matrix, [1, 1, -1]).sample(length=50.0, random_state=0)
