@@ -72,16 +72,24 @@ impl<'s> Ascent<'s> {
         for taken in 0..steps {
             if taken % 16 == 0 {
                 control.check()?;
-                let violations = self.margins.iter().filter(|&&margin| margin <= 0.0).count();
-                self.fewest_violations = self.fewest_violations.min(violations);
+                self.count();
             }
-            let Some(i) = best else { return Ok(taken) };
+            let Some(i) = best else {
+                self.count();
+                return Ok(taken);
+            };
             let slack = 1.0 - self.margins[i];
             let step = Self::best_step(slack, self.inverse_squares[i], self.a[i], self.cost);
             self.a[i] += step;
             best = self.follow(i, step);
         }
+        self.count();
         Ok(steps)
+    }
+
+    fn count(&mut self) {
+        let violations = self.margins.iter().filter(|&&margin| margin <= 0.0).count();
+        self.fewest_violations = self.fewest_violations.min(violations);
     }
 
     /// The exact step of a coordinate between its bounds.

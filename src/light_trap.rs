@@ -35,6 +35,9 @@ const RUNG_PATH: f64 = 100.0;
 /// Pair refreshes per radian while the trap cools.
 const REFRESH_RATE: f64 = 30.0;
 
+/// Largest error of the squared length of a ball that was caught.
+const LENGTH: f64 = 1e-6;
+
 /// Where a trajectory started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
@@ -127,14 +130,19 @@ pub(crate) fn trap<'s>(
 }
 
 /// Takes a ball that was caught on the last wall it crossed half a flight on, where it is inside also to rounding. The
-/// running coordinates decided in the loop; the recomputed ones have the last word.
+/// running coordinates decided in the loop; the recomputed ones have the last word. They tell too whether it is a ball still:
+/// outside of a slit of 1e-7 rad the coefficients nearly cancel, and what rounding leaves of their length comes inside.
 fn step_inside(
     space: &VersionSpace<'_>,
     trajectory: &mut Trajectory<'_, Geodesic>,
 ) -> Result<bool> {
     let half = 0.5 * trajectory.ball().to_wall();
     trajectory.ball_mut().fly(space.gram(), half);
-    space.contains(&trajectory.ball().position(0.0))
+    let position = trajectory.ball().position(0.0);
+    let margins = space.margins(&position)?;
+    let terms = position.iter().zip(&margins).enumerate();
+    let square: f64 = terms.map(|(i, (c, margin))| c * space.sign(i) * margin).sum();
+    Ok(margins.iter().all(|&margin| margin > 0.0) && (square - 1.0).abs() < LENGTH)
 }
 
 /// What the light trap of the paper found.
@@ -159,7 +167,7 @@ pub struct OneWay {
 ///
 /// [`Error::Infeasible`] where none is found, [`Error::Interrupted`].
 pub fn one_way(space: &VersionSpace<'_>, seed: u64, control: &Control) -> Result<OneWay> {
-    space.check_conflicts(Mirror::HARD)?;
+    space.check_conflicts(Mirror::HARD, control)?;
     let gram = space.gram();
     let m = gram.len();
     let (mut errors, mut bounces) = (Vec::new(), Vec::new());
@@ -247,7 +255,7 @@ pub fn feasible_point(
     seed: u64,
     control: &Control,
 ) -> Result<(Vec<f64>, Start)> {
-    space.check_conflicts(Mirror::HARD)?;
+    space.check_conflicts(Mirror::HARD, control)?;
     if point_space::is_one_dimensional(space.gram()) {
         return Ok((max_margin::interior_point(space, control)?, Start::MaxMargin));
     }

@@ -1,10 +1,15 @@
 //! Version space: a Gram matrix with labels.
 
+use crate::active_set::Bounds;
+use crate::ascent::Ascent;
 use crate::control::Control;
 use crate::entry::Entry;
 use crate::error::{Error, Result};
 use crate::gram::{Gram, KEY_WINDOW, Precision, Values};
 use crate::mirror::Mirror;
+
+/// Steps towards the largest margin that tell how many examples contradictory data violate.
+const TRIED: usize = 256;
 
 /// The set of unit weight vectors `w = Σ c_i φ_i` with `y_i <w, φ_i> > 0` for all examples.
 ///
@@ -136,7 +141,7 @@ impl<'a> VersionSpace<'a> {
     ///
     /// [`Error::Infeasible`], with its proof, where planes that coincide ask for different sides of hard walls: what is
     /// between them, if anything, is narrower than rounding.
-    pub(crate) fn check_conflicts(&self, mirror: Mirror) -> Result<()> {
+    pub(crate) fn check_conflicts(&self, mirror: Mirror, control: &Control) -> Result<()> {
         let is_closed = |side: [u32; 2]| mirror.log_weight(side) == f64::NEG_INFINITY;
         let conflict = self.roles.iter().enumerate().find_map(|(i, role)| match *role {
             Role::Decides { above, below } if is_closed(above) && is_closed(below) => Some(i),
@@ -158,7 +163,29 @@ impl<'a> VersionSpace<'a> {
         let cosine = self.sign(one) * self.sign(other) * gram.entry(one, other) * a * b;
         let longest = (0..self.len()).map(|j| gram.diagonal(j)).fold(0.0, f64::max).sqrt();
         let margin_bound = (2.0 * (1.0 + cosine)).max(0.0).sqrt() / (a + b) / longest;
-        Err(Error::Infeasible { examples: self.len(), violations: 1, margin_bound, certificate })
+        let violations = self.fewest_violations(one, mirror, control)?;
+        Err(Error::Infeasible { examples: self.len(), violations, margin_bound, certificate })
+    }
+
+    /// Fewest violated examples of some weight vectors: some steps towards the largest margin, and the feature vector of
+    /// `one`, both ways. Of planes that coincide the smaller side is violated by any, whatever rounding says.
+    fn fewest_violations(&self, one: usize, mirror: Mirror, control: &Control) -> Result<usize> {
+        let bounds = Bounds { cost: f64::INFINITY, free_bias: false };
+        let mut ascent = Ascent::new(self, bounds);
+        ascent.run(self.len().min(TRIED), control)?;
+        let count = |[negative, positive]: [u32; 2]| (negative + positive) as usize;
+        let along = self.gram.shifted_row(one);
+        let against: Vec<f64> = along.iter().map(|f| -f).collect();
+        let fewest = [&along[..], &against].map(|f| count(self.violations(f)));
+        let hard = [mirror.negative, mirror.positive].map(|kappa| u32::from(kappa == 0.0));
+        let least = self.roles.iter().map(|role| match *role {
+            Role::Decides { above, below } => {
+                let of = |side: [u32; 2]| count([hard[0] * side[0], hard[1] * side[1]]);
+                of(above).min(of(below))
+            }
+            _ => 0,
+        });
+        Ok(fewest.into_iter().fold(ascent.fewest_violations(), usize::min).max(least.sum()))
     }
 
     /// Planes of labels -1 and +1 that are violated at plane coordinates `f`. Planes that coincide are on the same side,

@@ -6,7 +6,7 @@ use bayespoint::{
     Control, Error, Gram, MarginSettings, Mirror, RefreshChoice, Settings, Start, StopReason,
     VersionSpace,
 };
-use common::{Problem, bits, normals, rng, run, seed, space};
+use common::{Problem, bits, dot, normals, rng, run, seed, space};
 use std::time::{Duration, Instant};
 
 fn taught(index: u64, m: usize, r: usize, noise: f64) -> Problem {
@@ -87,6 +87,31 @@ fn draws_are_unit_vectors_inside_at_equal_spacing() {
         let support = outcome.hits.iter().zip(&outcome.impulse_center);
         assert!(support.clone().all(|(hits, c)| (*hits == 0) == (*c == 0.0)));
         assert!(support.zip(&problem.labels).all(|((_, c), y)| c * f64::from(*y) >= 0.0));
+    }
+}
+
+/// Any weight vector violates one of each pair of equal inputs with different labels.
+#[test]
+fn contradictions_are_counted() {
+    for (pairs, others) in [(1, 3), (10, 0), (50, 60)] {
+        let mut rng = rng(40 + pairs as u64);
+        let teacher = normals(4, &mut rng);
+        let mut x: Vec<Vec<f64>> = (0..pairs + others).map(|_| normals(4, &mut rng)).collect();
+        let mut labels: Vec<i8> =
+            x.iter().map(|x| if dot(x, &teacher) > 0.0 { 1 } else { -1 }).collect();
+        x.extend_from_within(..pairs);
+        labels.extend(labels.clone()[..pairs].iter().map(|y| -y));
+        let problem = Problem::new(x, labels);
+        let control = Control::new();
+        for error in [
+            bayespoint::run(&problem.space(), &Settings::default(), &control).map(drop),
+            bayespoint::feasible_point(&problem.space(), 1, &control).map(drop),
+            bayespoint::one_way(&problem.space(), 1, &control).map(drop),
+        ] {
+            let Err(Error::Infeasible { violations, .. }) = error else { panic!("{error:?}") };
+            let most = if others == 0 { pairs } else { pairs + others / 2 };
+            assert!((pairs..=most).contains(&violations), "{violations} of {pairs} pairs");
+        }
     }
 }
 

@@ -23,7 +23,7 @@ class InteriorMixin:
     softness: Floats
     offset: float
 
-    def _refuse_conflicts(self) -> None:
+    def _refuse_conflicts(self, fewest: int | None = None) -> None:
         raise NotImplementedError
 
     def feasible_point(
@@ -244,9 +244,10 @@ class InteriorMixin:
                 max_iter=settings.max_iter,
                 callback=callback,
             )
-        except InfeasibleError:
+        except InfeasibleError as error:
             if not settings.free_bias:
-                self._refuse_conflicts()  # which names two examples, if two are enough
+                # Which names two examples, if two are enough.
+                self._refuse_conflicts(error.violations)
             raise
         result = MaxMargin(**found)
         if not result.converged:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +18,10 @@ Gram: TypeAlias = "NDArray[np.float64] | NDArray[np.float32] | KernelRows"
 
 _BLOCK_BYTES = 64 * 2**20
 """About how much memory a block of kernel values may take."""
+
+_TRIED = 512
+_PASSES = 8
+"""Examples of which weight vectors are tried where no vector satisfies all, and such vectors."""
 
 _PANEL = 32
 """The engine keeps the inputs in panels of so many."""
@@ -157,12 +162,12 @@ class KernelRows:
             for some in _validation.blocks(len(near), size):
                 first, second = order[near[some]], order[near[some] + step]
                 inner = self._pairs(first, second) + offset
-                collinear = _validation.collinear(inner, square[first] * square[second])
-                clash = collinear & (inner * labels[first] * labels[second] < 0)
-                if clash.any():
-                    k = int(np.argmax(clash))
+                nearly = _validation.nearly_collinear(inner, square[first] * square[second])
+                clash = nearly & (inner * labels[first] * labels[second] < 0)
+                for k in np.flatnonzero(clash):
                     i, j = sorted((int(first[k]), int(second[k])))
-                    return i, j
+                    if _validation.collinear(self, offset, square, i, j):
+                        return i, j
         return None
 
     def _keys(self, offset: float) -> Floats:
@@ -288,6 +293,54 @@ def conflict(gram: Gram, labels: Labels, offset: float, softness: Floats) -> tup
     if isinstance(gram, KernelRows):
         return gram.conflict(labels, offset, softness)
     return _validation.conflict(gram, labels, offset, softness)
+
+
+def squared_sine(gram: Gram, offset: float, i: int, j: int) -> float:
+    """Return an upper bound of the squared sine between two feature vectors, 0 if it is no angle.
+
+    Of a matrix it is that of its entries, in exact arithmetic. Rows on demand are of inputs that
+    may tell what rounding hides: 0 where these are the same, or what may be hidden is added.
+    """
+    if isinstance(gram, KernelRows):
+        x, y = gram.X[i], gram.X[j]
+        odd = gram.form == "linear" and offset == 0
+        if (x == y).all() or (odd and (x == -y).all()):
+            return 0.0
+    block = between(gram, np.array([i, j]), np.array([i, j]))
+    a, b, c = (Fraction(float(block[k])) + Fraction(offset) for k in ((0, 0), (1, 1), (0, 1)))
+    sine = max(float((a * b - c * c) / (a * b)), 0.0)
+    return sine + float(_validation.NEARLY_SAME) if isinstance(gram, KernelRows) else sine
+
+
+def fewest_violated(
+    gram: Gram, labels: Labels, offset: float, softness: Floats, pair: tuple[int, int]
+) -> int:
+    """Return the fewest examples that one of some weight vectors violates.
+
+    They are combinations of some hundred examples, which bounds the work: the normal of one of a
+    pair, both ways, and some passes of a perceptron in batches from the difference of the means.
+    """
+    m = len(labels)
+    some = np.unique([*pair, *np.linspace(0, m - 1, min(m, _TRIED)).astype(np.intp)])
+    signs = labels.astype(np.float64)
+    lengths = np.sqrt(np.add(gram.diagonal(), offset, dtype=np.float64) + softness)
+    inner = between(gram, some, some) + offset + np.diag(softness[some])
+    normals = signs[some] / lengths[some]
+    one = np.where(some == pair[0], normals, 0.0)
+    tried = [one, -one]
+    c = normals / np.where(signs[some] > 0, (signs > 0).sum(), (signs < 0).sum()) * m
+    for _ in range(_PASSES):
+        tried.append(c)
+        c = c + normals * (signs[some] * (c @ inner) <= 0)
+    duals = np.array(tried)
+    violated = np.zeros(len(duals), dtype=np.intp)
+    for rows in _validation.blocks(m, max(1, _BLOCK_BYTES // (8 * len(some)))):
+        index = np.arange(m)[rows]
+        values = between(gram, some, index) + offset + softness[index] * (some[:, None] == index)
+        # What is less than the rounding of its terms has no sign: two examples on one line agree.
+        rounding = len(some) * np.finfo(np.float64).eps * (np.abs(duals) @ np.abs(values))
+        violated += (signs[index] * (duals @ values) <= rounding).sum(axis=1)
+    return int(violated.min())
 
 
 def most_free(gram: Gram, offset: float, softness: Floats) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -290,8 +291,11 @@ class VersionSpace(
         c = _validation.dual_coef("dual_coef", dual_coef, len(self.y))
         return bool((self.margins(c) > 0).all())
 
-    def _refuse_conflicts(self) -> None:
-        """Raise InfeasibleError, with its proof, for two examples no vector can both satisfy."""
+    def _refuse_conflicts(self, fewest: int | None = None) -> None:
+        """Raise InfeasibleError, with its proof, for two examples no vector can both satisfy.
+
+        `fewest` is the smallest number of violated examples that was seen, if any vector was tried.
+        """
         if self.softness.min() > 0:
             return
         found = _sources.conflict(self.gram, self.y, self.offset, self.softness)
@@ -300,15 +304,26 @@ class VersionSpace(
         i, j = found
         kind = "the same" if self.y[i] != self.y[j] else "opposite"
         labels = "different labels" if self.y[i] != self.y[j] else "the same label"
-        error = InfeasibleError(
-            f"examples {i} and {j} have feature vectors of {kind} direction and {labels}: no "
-            "weight vector satisfies both. Allow for noise: a positive softness, or label noise "
-            "(transparency)"
+        square = _sources.squared_sine(self.gram, self.offset, i, j)
+        verdict = (
+            "no weight vector satisfies both"
+            if square == 0
+            else "what is between their planes, if anything, is at most "
+            f"{math.sqrt(square):.1e} rad wide, which the rounding of kernel values hides"
         )
+        error = InfeasibleError(
+            f"examples {i} and {j} have feature vectors of {kind} direction and {labels}"
+            f"{', to rounding' * (square > 0)}: {verdict}. Allow for noise: a positive softness, "
+            "or label noise (transparency)"
+        )
+        diagonal = np.add(self.gram.diagonal(), self.offset, dtype=np.float64)
+        lengths = np.sqrt(diagonal + self.softness)
         certificate = np.zeros(len(self.y))
-        squares = self.gram.diagonal() + self.offset + self.softness
-        for k in found:
-            certificate[k] = 1 / np.sqrt(squares[k])
-        error.violations, error.margin_bound = 1, 0.0
+        certificate[[i, j]] = 1 / lengths[[i, j]]
+        # The sum of the unit normals is of length 2 sin(angle / 2).
+        shortest = math.sqrt(2 * square / (1 + math.sqrt(max(1 - square, 0.0))))
+        error.margin_bound = shortest / float(certificate.sum() * lengths.max())
+        tried = _sources.fewest_violated(self.gram, self.y, self.offset, self.softness, found)
+        error.violations = tried if fewest is None else min(tried, fewest)
         error.certificate = certificate / certificate.sum()
         raise error

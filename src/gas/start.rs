@@ -53,7 +53,7 @@ pub(super) fn start<'s>(
     crew: &Crew,
     control: &Control,
 ) -> Result<Vec<Runner<'s>>> {
-    space.check_conflicts(settings.mirror)?;
+    space.check_conflicts(settings.mirror, control)?;
     let middle = match smoother {
         Some(smoother) if settings.start.is_none() => {
             Some((smoother, smoother.middle(space, settings.mirror, control)?))
