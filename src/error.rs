@@ -57,8 +57,11 @@ pub enum Error {
 
 /// What the bound of the margin says about a search without success.
 fn verdict(margin_bound: f64) -> String {
-    if margin_bound < SMALLEST_MARGIN {
+    if margin_bound == 0.0 {
         "the data are not separable with this kernel".into()
+    } else if margin_bound < SMALLEST_MARGIN {
+        "the data are not separable with this kernel, or only by a margin that rounding hides"
+            .into()
     } else {
         format!(
             "the data are not separable with this kernel, or only by a margin that the search did not reach (it \

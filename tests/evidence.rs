@@ -359,3 +359,26 @@ fn coinciding_planes_that_disagree() {
         assert!((mean - exact).abs() < 6.0 * error + 0.02, "r = {r}: {mean} ± {error}, {exact}");
     }
 }
+
+/// A constant kernel with a little softness and mixed labels leaves a gap of √λ: the share is `√(λ / 2π) ∫ Φ³(t) Φ³(-t) dt`.
+#[test]
+fn gaps_of_little_softness() {
+    for (k, softness) in [1e-4f64, 1e-6, 1e-7, 1e-8, 1e-10].into_iter().enumerate() {
+        let exact = 0.5 * softness.ln() - 4.823_257_125;
+        let gram = vec![1.0; 36];
+        let space = space(&gram, &[1, -1, 1, -1, 1, -1], softness);
+        let settings = EvidenceSettings { seed: seed(k as u64), ..Default::default() };
+        match bayespoint::evidence(&space, &settings, &Control::new()) {
+            Ok(found) => {
+                let (value, error) = (found.values[0], found.errors[0]);
+                println!("λ = {softness:e}: {value:.3} ± {error:.3}, exact {exact:.3}");
+                assert!((value - exact).abs() < 5.0 * error && error <= 0.2, "{found:?}");
+            }
+            // Of a condition of 1e10 too few digits may be left.
+            Err(error) => {
+                println!("λ = {softness:e}: {error}");
+                assert!(softness < 1e-9 && matches!(error, Error::Breakdown { .. }), "{error}");
+            }
+        }
+    }
+}

@@ -63,6 +63,12 @@ const DRAWS: usize = 4;
 /// Of what was seen, with numbers beside numbers: as it is kept, and by ways as the ratio is made of it.
 const COPIES: usize = 8;
 
+/// How far a ball may be from where it was put, in its plane coordinates: to leave it there, and at all.
+const NEAR: f64 = 1e-8;
+const OFF: f64 = 1e-3;
+/// Standard errors, of a nat at most, by which ln of a share may be above 0.
+const ABOVE: f64 = 5.0;
+
 /// A rung: a law between the fitted one and the prior, with the space in which its billiard is played.
 struct Rung<'a> {
     t: f64,
@@ -104,12 +110,22 @@ impl Climber<'_> {
     }
 }
 
+/// How far plane coordinates are from a multiple of others, relative to the largest of them.
+fn off(field: &[f64], other: &[f64]) -> f64 {
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let scale = product(field, other) / product(other, other);
+    let largest = field.iter().fold(0.0, |most: f64, f| most.max(f.abs()));
+    let parts = field.iter().zip(other).map(|(f, g)| (f - scale * g).abs());
+    parts.fold(0.0, f64::max) / largest
+}
+
 /// What all climbers share.
 struct Bridge<'a> {
     space: &'a VersionSpace<'a>,
     mirror: Mirror,
     law: &'a Law,
     inner: &'a Inner,
+    factor: &'a Factor,
     rungs: &'a [Rung<'a>],
     n_trajectories: usize,
     seed: u64,
@@ -123,6 +139,14 @@ impl Bridge<'_> {
     }
 
     /// Puts a ball at a point of rung k.
+    ///
+    /// A point that comes from another rung has dual coefficients as good as the variances there, which are differences of
+    /// entries of the Gram matrix. Where these are nearly equal the coefficients cancel, and what is left of a point inside
+    /// may be outside: on the rung of the prior they are then found anew from the plane coordinates.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Breakdown`] where the ball is not at the point.
     fn launch(
         &self,
         k: usize,
@@ -134,7 +158,16 @@ impl Bridge<'_> {
         let mut dual = point.dual.clone();
         self.law.carry(&mut dual, &point.field, 0.0, rung.t);
         let direction = rung.source.draw(&mut rng).dual;
-        let ball = Ball::new(rung.space.gram(), &dual, &direction, control)?;
+        let gram = rung.space.gram();
+        let mut ball = Ball::new(gram, &dual, &direction, control)?;
+        if k == 0 && off(ball.f(), &point.field) > NEAR {
+            let coordinates = self.factor.coordinates(&point.field);
+            ball = Ball::new(gram, &self.factor.vector(coordinates).dual, &direction, control)?;
+        }
+        let value = off(ball.f(), &point.field);
+        if value.is_nan() || value > OFF {
+            return Err(Error::Breakdown { what: "distance of a ball from its start", value });
+        }
         let mut trajectory = Trajectory::new(&rung.space, Geodesic, ball, rng);
         trajectory.set_mirror(self.mirror);
         trajectory.set_refresh(rung.refresh());
@@ -326,6 +359,7 @@ pub(crate) fn evidence(
         mirror,
         law: &law,
         inner: &inner,
+        factor: &factor,
         rungs: &rungs,
         n_trajectories: n,
         seed: settings.seed,
@@ -373,7 +407,8 @@ pub(crate) fn evidence(
         let next = (samples.div_ceil(2)..=samples * 3 / 2).rev().find(|&next| cost(next) <= rest);
         let Some(next) = next.filter(|_| !converged) else {
             let value = inside + scale - ratio;
-            if value.is_nan() || value == f64::INFINITY {
+            // No share is more than 1, and an error that would explain one explains everything.
+            if value.is_nan() || value > ABOVE * error.min(1.0) {
                 return Err(too_narrow(Error::Breakdown { what: "ln of a share", value }));
             }
             return Ok(outcome([value, error, lag], ladder, length, converged));

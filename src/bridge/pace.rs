@@ -20,6 +20,10 @@ const LEAST_REFRESHES: f64 = 0.5;
 /// and it has not turned round yet, as in a slit, where nearly all arrivals are at the two walls of it.
 const AWAY: f64 = 0.5;
 const STRETCHES: usize = 8;
+/// On a path as short as this, radians, nothing has refreshed the direction that the ball came with, in a slit that of the light
+/// trap, from wall to wall. Then every stretch gets a direction of its own, by as many refreshes, one for each arrival.
+const SHORT: f64 = 0.02;
+const FRESH: f64 = 20.0;
 /// Path on which arrivals are counted: radians, and arrivals for each plane.
 const GAUGE_PATH: f64 = 10.0;
 const GAUGE_ARRIVALS: u64 = 2;
@@ -39,8 +43,8 @@ impl Pace {
     }
 
     /// By the arrivals that a trajectory counts now; sets its refresh.
-    pub fn gauge(
-        trajectory: &mut Trajectory<'_, Geodesic>,
+    pub fn gauge<'s>(
+        trajectory: &mut Trajectory<'s, Geodesic>,
         source: &Arc<dyn Isotropic>,
         control: &Control,
     ) -> Result<Self> {
@@ -51,8 +55,18 @@ impl Pace {
         trajectory.run(Goal::either(GAUGE_PATH, GAUGE_ARRIVALS * m as u64 + 16), control)?;
         let tally = trajectory.tally();
         let rate = tally.arrivals() as f64 / tally.path;
+        let is_short = tally.path < SHORT;
+        let turn = |trajectory: &mut Trajectory<'s, Geodesic>| -> Result<()> {
+            if is_short {
+                trajectory.set_refresh(refresh(rate));
+                trajectory.reset(None);
+                trajectory.run(Goal::path(FRESH / rate), control)?;
+                trajectory.set_refresh(refresh(LEAST_REFRESHES));
+            }
+            Ok(())
+        };
         let mut spacing = (SAMPLE_ARRIVALS * m as f64 / rate).min(SAMPLE_PATH);
-        while spacing < SAMPLE_PATH && away(trajectory, spacing, control)? > AWAY * spacing {
+        while spacing < SAMPLE_PATH && away(trajectory, spacing, turn, control)? > AWAY * spacing {
             spacing = (2.0 * spacing).min(SAMPLE_PATH);
         }
         let pace = Self { spacing, rate: (REFRESHES / spacing).max(LEAST_REFRESHES) };
@@ -61,15 +75,25 @@ impl Pace {
     }
 }
 
-/// Radians from one end of a stretch of path to the other, in the mean of some.
-fn away(trajectory: &mut Trajectory<'_, Geodesic>, path: f64, control: &Control) -> Result<f64> {
+/// Radians from one end of a stretch of path to the other, in the mean of some. By the chord: of ends that are near each other
+/// rounding leaves nothing of the cosine. `turn` may give the ball another direction before each.
+fn away<'s>(
+    trajectory: &mut Trajectory<'s, Geodesic>,
+    path: f64,
+    mut turn: impl FnMut(&mut Trajectory<'s, Geodesic>) -> Result<()>,
+    control: &Control,
+) -> Result<f64> {
     let mut sum = 0.0;
     for _ in 0..STRETCHES {
-        let start = trajectory.ball().position(0.0);
+        turn(trajectory)?;
+        let ball = trajectory.ball();
+        let (dual, field) = (ball.position(0.0), ball.f().to_vec());
         trajectory.reset(None);
         trajectory.run(Goal::path(path), control)?;
-        let cosine: f64 = start.iter().zip(trajectory.ball().f()).map(|(c, f)| c * f).sum();
-        sum += cosine.clamp(-1.0, 1.0).acos();
+        let ball = trajectory.ball();
+        let ends = ball.position(0.0).into_iter().zip(dual).zip(ball.f().iter().zip(field));
+        let square: f64 = ends.map(|((c, d), (f, e))| (c - d) * (f - e)).sum();
+        sum += 2.0 * (0.5 * square.clamp(0.0, 4.0).sqrt()).asin();
     }
     Ok(sum / STRETCHES as f64)
 }

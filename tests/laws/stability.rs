@@ -210,20 +210,41 @@ fn softness_of_every_size() {
     let mut jury = Jury::default();
     for (k, softness) in [0.0, 1e-12, 1e-9, 1e-6, 1e-3, 1.0, 1e3, 1e6].into_iter().enumerate() {
         for negative in [0, 4] {
-            // Mixed labels leave a gap of √λ between two walls, which takes as many bounces as it is narrow.
-            if negative > 0 && (1e-15..1e-4).contains(&softness) {
-                continue;
-            }
             // Without softness the matrix has a part of its own.
             let own = if softness == 0.0 { 1.0 } else { softness };
             let target =
                 Cone { m: 10, negative, own, shared: 1.0, softness, kappa: (0.0, 0.0) }.target();
             let case = format!("λ = {softness:e}, {negative} of 10 labels -");
+            // Mixed labels leave a gap of √λ between two walls, which takes as many bounces as it is narrow: too many for
+            // a law, but not for a center.
+            if negative > 0 && (1e-15..1e-4).contains(&softness) {
+                center_in_a_gap(&target, softness, &case);
+                continue;
+            }
             let chains = engine(&target, Source::Doubles, &settings(600 + k as u64));
             jury.hear(&case, &target, &chains);
         }
     }
     jury.acquit();
+}
+
+/// The right center, of which the error says something, or from 1e-10 on a clear error.
+fn center_in_a_gap(target: &Target, softness: f64, case: &str) {
+    let exact = target.center.as_ref().expect("a center");
+    let exact = target.problem.weight(&target.solve(exact));
+    let settings = Settings { tol: Some(0.1), seed: seed(7), ..Settings::default() };
+    target.space(Source::Doubles, |space| match run(space, &settings, &Control::new()) {
+        Ok(outcome) => {
+            let off = angle(&target.problem.weight(&outcome.center), &exact);
+            println!("{case}: center off by {off:.1e}, said {:.1e}", outcome.center_error);
+            assert!(off <= 6.0 * outcome.center_error && outcome.center_error <= 0.1, "{case}");
+            assert!(space.contains(&outcome.center).expect("fits"), "{case}: the center");
+        }
+        Err(error) => {
+            println!("{case}: {error}");
+            assert!(softness < 1e-9 && is_clear(&error), "{case}: {error}");
+        }
+    });
 }
 
 /// A kernel that tells nothing apart: one direction, a point without softness, or nothing at all.
@@ -387,6 +408,7 @@ fn volumes_of_slits() {
                         found.values[0], found.errors[0]
                     );
                     assert!((found.values[0] - exact).abs() < 5.0 * found.errors[0], "{name}");
+                    assert!(width < 1e-4 || found.errors[0] <= 0.2, "{name}: {}", found.errors[0]);
                 }
                 Err(error) => {
                     println!("{name}: {error}");
