@@ -231,18 +231,17 @@ fn softness_of_every_size() {
 /// The right center, of which the error says something, or from 1e-10 on a clear error.
 fn center_in_a_gap(target: &Target, softness: f64, case: &str) {
     let exact = target.center.as_ref().expect("a center");
-    let exact = target.problem.weight(&target.solve(exact));
     let settings = Settings { tol: Some(0.1), seed: seed(7), ..Settings::default() };
     target.space(Source::Doubles, |space| match run(space, &settings, &Control::new()) {
         Ok(outcome) => {
-            let off = angle(&target.problem.weight(&outcome.center), &exact);
+            let off = angle(&target.problem.weight(&outcome.center), exact);
             println!("{case}: center off by {off:.1e}, said {:.1e}", outcome.center_error);
             assert!(off <= 6.0 * outcome.center_error && outcome.center_error <= 0.1, "{case}");
             assert!(space.contains(&outcome.center).expect("fits"), "{case}: the center");
         }
         Err(error) => {
-            println!("{case}: {error}");
-            assert!(softness < 1e-9 && is_clear(&error), "{case}: {error}");
+            assert!(softness < 1e-9, "{case}: {error}");
+            check_refusal(&error, &target.problem, margin(&target.problem, exact), case);
         }
     });
 }
@@ -287,7 +286,9 @@ fn is_inside(target: &Target, label: &str, outcome: &Outcome) {
     assert!(found > -1e-9 - 1e3 * f64::EPSILON / path, "{label}: outside by {found:e}");
     for draw in outcome.draws.chunks(outcome.center.len()) {
         let drawn = margin(&target.problem, &target.problem.weight(draw));
-        assert!(drawn > -1e-9, "{label}: a draw is outside by {drawn:e}");
+        // Of the sum of terms that cancel: dual coefficients of a slit of 1e-6 are that large.
+        let rounding = f64::EPSILON * draw.iter().map(|x| x.abs()).sum::<f64>();
+        assert!(drawn > -1e-12 - 10.0 * rounding, "{label}: a draw is outside by {drawn:e}");
     }
 }
 
