@@ -59,9 +59,11 @@ impl Cap {
         (self.below, self.along) = (self.below_after(turn), along);
     }
 
-    /// True when a flight that starts in the cap ends there: caps are convex.
+    /// True when a flight starts in the cap and ends there: caps are convex. One around the mean of positions need not have
+    /// the ball in it.
     pub fn holds(&self, turn: Turn) -> bool {
-        self.depth.is_infinite() || self.below_after(turn) <= self.depth
+        self.depth.is_infinite()
+            || (self.below <= self.depth && self.below_after(turn) <= self.depth)
     }
 }
 
