@@ -1,8 +1,6 @@
 """Good arguments for every public callable of the package (hostile_public.py)."""
 
 import functools
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -20,138 +18,40 @@ from bayespoint import (
     openness,
     rejection,
 )
+from hostile_parts import (
+    GRAM,
+    GROWING,
+    NEW,
+    QUICK,
+    RBF,
+    RNG,
+    RUN,
+    SETS,
+    SHORT,
+    TEXTS,
+    Call,
+    X,
+    Y,
+    a_kernel_matrix,
+    chances,
+    classifies,
+    finite,
+    fit_of,
+    fitted,
+    flat,
+    method,
+    not_nan,
+    of_the_center,
+    result,
+    run_is_right,
+    shares,
+    space,
+    table,
+    weighted,
+)
 
-
-@dataclass
-class Call:
-    """A call with good arguments."""
-
-    covers: tuple[str, ...]
-    function: Any
-    arguments: dict[str, Any]
-    names: tuple[str, ...] = field(default=())
-    """What errors may name beside the arguments."""
-    check: Any = None
-    """Called with the result and the arguments, where the call succeeds."""
-
-    @property
-    def id(self):
-        return self.covers[0]
-
-
-RNG = np.random.default_rng(12)
-X = RNG.standard_normal((12, 3))
-Y = np.where(X @ [1.0, 0.5, -0.2] > 0, 1, -1)
-NEW = RNG.standard_normal((4, 3))
-GRAM = X @ X.T
-RBF = kernels.RBF(1.5)
-GROWING = (kernels.Linear(), kernels.Polynomial(2))
-"""Kernels whose values are as large as the inputs are."""
-QUICK = {"softness": 0.2, "optimizer": None, "tol": 0.5, "n_draws": 8, "random_state": 0}
 ELSEWHERE = {"load", "datasets.load_thyroid", "elongated.CenterErrors.closest"}
 """Tested with files (test_npz.py), with the network (test_datasets.py), takes nothing."""
-
-TEXTS = np.array(["abba", "ab", "cab", "bbb"], dtype=object)
-SETS = np.array([{1, 2}, {2}, frozenset({3, 1}), {4}], dtype=object)
-
-
-@functools.cache
-def space(softness=0.3):
-    return VersionSpace(GRAM, Y, softness=softness)
-
-
-@functools.cache
-def result():
-    return space().sample(max_bounces=50, random_state=0)
-
-
-@functools.cache
-def fitted(kind=BayesPointClassifier, kernel=RBF):
-    model = BayesPointClassifier(kernel, **QUICK) if kind is BayesPointClassifier else kind()
-    return model.fit(X, Y)
-
-
-@functools.cache
-def table():
-    return VersionSpace(GRAM, Y).onion(
-        max_errors=(1, 1), tol=0.5, max_length=20.0, n_trajectories=1, random_state=0
-    )
-
-
-@functools.cache
-def weighted(kernel=RBF):
-    return fitted(kernel=kernel).reweight(flat)
-
-
-def flat(margins):
-    return np.ones(len(margins))
-
-
-def method(owner, name):
-    """Return a method of an object that is made when it is first called."""
-
-    def call(**arguments):
-        return getattr(owner(), name)(**arguments)
-
-    return call
-
-
-def fit_of(kind):
-    def fit(X, y, **parameters):
-        return kind(**parameters).fit(X, y)
-
-    return fit
-
-
-def chances(p, _):
-    p = np.asarray(p)
-    assert ((p >= 0) & (p <= 1)).all()
-    if p.ndim == 2:
-        np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-9)
-
-
-def shares(x, _):
-    assert ((np.asarray(x) >= 0) & (np.asarray(x) <= 1)).all()
-
-
-def finite(x, _):
-    assert np.isfinite(x).all()
-
-
-def of_the_center(model):
-    """Return a check of decision values by the classes that the center predicts."""
-
-    def check(values, arguments):
-        finite(values, arguments)
-        second = model().predict(**arguments) == model().classes_[1]
-        np.testing.assert_array_equal(values > 0, second)
-
-    return check
-
-
-def not_nan(x, _):
-    assert not np.isnan(x).any()
-
-
-def run_is_right(run, arguments):
-    assert np.isfinite(run.center).all()
-    assert np.isfinite(run.draws).all()
-    assert 0 <= run.center_norm <= 1 + 1e-6
-
-
-def a_kernel_matrix(gram, arguments):
-    assert not np.isnan(gram).any()
-
-
-def classifies(model, arguments):
-    labels = model.predict(arguments["X"])
-    assert set(np.unique(labels)) <= set(model.classes_)
-    if hasattr(model, "predict_proba"):
-        chances(model.predict_proba(arguments["X"]), arguments)
-
-
-RUN = {"max_bounces": 40, "n_trajectories": 2, "n_draws": 4, "random_state": 0}
-SHORT = {"tol": 0.5, "max_length": 4.0, "n_trajectories": 1, "random_state": 0}
 
 
 def calls():
