@@ -234,6 +234,20 @@ impl Factor {
         xi
     }
 
+    /// The vector of the plane coordinates `field`, without what it has along columns that may be the rounding of a matrix of
+    /// less rank.
+    pub(crate) fn without_rounding(&self, gram: &Gram<'_>, field: &[f64]) -> Draw {
+        const ROUNDING: f64 = 1e-12;
+        let mut xi = self.coordinates(field);
+        for (column, (x, &pivot)) in xi.iter_mut().zip(&self.pivots).enumerate() {
+            let root = self.rows[pivot * self.rank() + column];
+            if root * root < ROUNDING * gram.diagonal(pivot) {
+                *x = 0.0;
+            }
+        }
+        self.vector(xi)
+    }
+
     /// The dual coefficients c, shape (m,) and zero but for the pivots, with `Lᵀ c = ξ`. Spends ξ.
     fn solve_upper(&self, xi: &mut [f64], m: usize) -> Vec<f64> {
         let rank = self.rank();

@@ -119,7 +119,8 @@ class SamplingMixin:
             Only with "chord" and "flipper": flight time, above 0, from which a flight counts as
             escaped, where a time of 1 is as far as the unit direction is long. None is 1e6 for
             "chord" and infinity for "flipper". Values near 1 or below magnify rounding if the Gram
-            matrix is singular: look at `drift`.
+            matrix is singular and has more than 2000 rows or computes them on demand (where it is
+            smaller, dual coefficients are found anew): look at `drift`.
         weight_tol : float, default=None
             Only with "chord": TOL of its Algorithm 1, in (0, 1). The run ends once the share of
             the next flight in the center of one trajectory can be no larger.

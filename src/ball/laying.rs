@@ -1,7 +1,7 @@
 //! Where the ball is put and where it is sent: positions and directions that do not come from a flight.
 
-use super::Ball;
 use super::frame::Frame;
+use super::{Ball, DRAWS};
 use crate::average::ArcIntegral;
 use crate::control::Control;
 use crate::dot;
@@ -121,26 +121,42 @@ impl Ball {
     pub fn reproject(&mut self, gram: &Gram<'_>, control: &Control) -> Result<f64> {
         self.wake(gram);
         let (position, direction) = self.frame.unfold(0.0);
+        let (of_position, of_direction) = self.recast(gram, position, direction, control)?;
+        Ok(of_position.max(of_direction))
+    }
+
+    /// As [`Ball::reproject`], from other dual coefficients of position and direction; returns the drift of each.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ball::reproject`].
+    pub(crate) fn recast(
+        &mut self,
+        gram: &Gram<'_>,
+        position: Vec<f64>,
+        direction: Vec<f64>,
+        control: &Control,
+    ) -> Result<(f64, f64)> {
+        self.wake(gram);
         let (old_f, old_g) = (self.f.clone(), self.g.clone());
         self.lay(gram, position, direction, control)?;
-        let mut drift = 0f64;
-        for i in 0..self.f.len() {
-            let length = gram.diagonal(i).sqrt();
-            drift = drift
-                .max((self.f[i] - old_f[i]).abs() / length)
-                .max((self.g[i] - old_g[i]).abs() / length);
-        }
+        let drift = |new: &[f64], old: &[f64]| {
+            let relative = |i: usize| (new[i] - old[i]).abs() / gram.diagonal(i).sqrt();
+            (0..new.len()).map(relative).fold(0.0, f64::max)
+        };
+        let drifts = (drift(&self.f, &old_f), drift(&self.g, &old_g));
         self.keep_sides(&old_f, true);
         self.look(gram);
-        Ok(drift)
+        Ok(drifts)
     }
 
     /// Puts the ball at `position`, dual coefficients of a unit vector, or leaves it where it is, and lets it fly along the
-    /// tangent part of `direction`. Every plane keeps its side. Returns the angle between position and direction, and the drift
-    /// found in the position.
+    /// tangent part of what `draw` returns. Every plane keeps its side. Returns the angle between position and direction, and
+    /// the drift found in the position.
     ///
     /// The drift matters where launches are frequent and the Gram matrix is singular: a flight that uses up little of its
-    /// reach magnifies the part of the dual coefficients that the matrix does not see, until its rounding does.
+    /// reach magnifies the part of the dual coefficients that the matrix does not see, until its rounding does (the straight
+    /// dynamics find shorter ones in time, where there is a factor to be had).
     ///
     /// # Errors
     ///
@@ -150,14 +166,22 @@ impl Ball {
         &mut self,
         gram: &Gram<'_>,
         position: Option<Vec<f64>>,
-        direction: Vec<f64>,
+        mut draw: impl FnMut() -> Vec<f64>,
         control: &Control,
     ) -> Result<(f64, f64)> {
         self.wake(gram);
         let stays = position.is_none();
         let position = position.unwrap_or_else(|| self.frame.unfold(0.0).0);
         let old_f = self.f.clone();
-        let (angle, norm) = self.lay(gram, position, direction, control)?;
+        let mut draws = 0;
+        let (angle, norm) = loop {
+            draws += 1;
+            match self.lay(gram, position.clone(), draw(), control) {
+                // What is along the position but for rounding has no great circle.
+                Err(Error::Breakdown { what: "direction", .. }) if draws < DRAWS => {}
+                laid => break laid?,
+            }
+        };
         let mut drift = (norm - 1.0).abs();
         if stays {
             for i in 0..self.f.len() {

@@ -12,16 +12,25 @@
 //! up, whether positions are normalized (chord) or not (flipper): between two launches the ball gets at most ψ < π
 //! radians far, and a bounce costs O(m).
 
+use std::sync::{Arc, OnceLock};
+
 use rand::Rng;
 
 use super::{Arrival, Dynamics, Geodesic};
 use crate::average::{Addition, RunningCenter};
 use crate::ball::Ball;
 use crate::control::Control;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::factor::Factor;
+use crate::gram::Gram;
 use crate::light_trap;
 use crate::state::{Loader, Saver};
 use crate::version_space::VersionSpace;
+
+/// Size of the dual coefficients of a unit vector, Σ |c_i| |x_i|, above which shorter ones are looked for.
+const LARGE: f64 = 1e3;
+/// Examples beyond which the factor that finds them costs too much.
+const MANY: usize = 2_000;
 
 /// A straight flight, seen from the sphere.
 #[derive(Clone, Debug)]
@@ -38,12 +47,15 @@ pub(super) struct Straight {
     left: Option<usize>,
     /// The center of the flights that ended at a wall.
     pub center: RunningCenter,
+    /// A factor of the Gram matrix for [`Straight::shorten`], which the trajectories share; `None` in it where there is none.
+    factor: Arc<OnceLock<Option<Factor>>>,
 }
 
 impl Straight {
     pub fn new(m: usize, tau_max: f64, addition: Addition) -> Self {
         let center = RunningCenter::new(m, addition);
-        Self { reach: 0.0, length: 1.0, flown: 0.0, tau_max, left: None, center }
+        let factor = Arc::default();
+        Self { reach: 0.0, length: 1.0, flown: 0.0, tau_max, left: None, center, factor }
     }
 
     pub fn save(&self, saver: &mut Saver) {
@@ -116,9 +128,10 @@ impl Straight {
         control: &Control,
     ) -> Result<f64> {
         let gram = space.gram();
-        let direction = light_trap::random_direction(gram, rng);
         let left = if position.is_some() { None } else { self.left };
-        let (reach, drift) = ball.launch(gram, position, direction, control)?;
+        let (reach, drift) =
+            ball.launch(gram, position, || light_trap::random_direction(gram, rng), control)?;
+        let drift = drift.max(self.shorten(ball, gram, control)?);
         self.reach = reach;
         self.length = 1.0;
         self.flown = 0.0;
@@ -131,5 +144,41 @@ impl Straight {
             self.reach = std::f64::consts::PI - self.reach;
         }
         Ok(drift)
+    }
+
+    /// Gives position and direction shorter dual coefficients of the same vectors, where theirs are so large that their rounding
+    /// shows. Returns the drift found in the position.
+    ///
+    /// Where the Gram matrix is singular, dual coefficients have a part that no plane sees. A launch at the angle ψ gives the
+    /// direction this part of the position times cot ψ, and a flight of t leaves the next position with its sin(ψ - t) / sin ψ
+    /// fold: a product of random factors, that in two dimensions becomes as large as one waits for. (Directions that keep
+    /// these factors small may not be chosen instead, as in [`Ball::refresh_full`]: the paper's law of directions is another.)
+    fn shorten(&self, ball: &mut Ball, gram: &Gram<'_>, control: &Control) -> Result<f64> {
+        let size = |dual: &[f64]| -> f64 {
+            dual.iter().enumerate().map(|(i, c)| c.abs() * gram.diagonal(i).sqrt()).sum()
+        };
+        let large = size(&ball.position(0.0));
+        let is_short = large.max(size(&ball.direction())) < LARGE;
+        if is_short || gram.len() > MANY || !gram.is_in_memory() {
+            return Ok(0.0);
+        }
+        if self.factor.get().is_none() {
+            let factor = match Factor::new(gram, control) {
+                Err(Error::Breakdown { .. }) => None,
+                found => Some(found?),
+            };
+            // Another trajectory may have been faster, with the same factor.
+            let _ = self.factor.set(factor);
+        }
+        let Some(Some(factor)) = self.factor.get() else { return Ok(0.0) };
+        // Where what is left out of the position matters, the rest is shorter than one, by more than the rounding of the entries
+        // of the matrix makes of its length.
+        let found = factor.without_rounding(gram, ball.f());
+        if (found.square - 1.0).abs() > 4.0 * f64::EPSILON * large.max(LARGE).powi(2) {
+            return Ok(0.0);
+        }
+        // The direction is a random one: any that is near will do.
+        let other = factor.without_rounding(gram, ball.g());
+        ball.recast(gram, found.dual, other.dual, control).map(|(of_position, _)| of_position)
     }
 }
