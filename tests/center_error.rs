@@ -194,6 +194,32 @@ fn isolated_planes_get_fresh_directions() {
             assert!(price < 2.0, "{price}");
         }
     }
-    let (gram, labels) = common::rbf(150, 2.0, 9);
-    assert_eq!(run(&space(&gram, &labels, 0.0), &settings(5.0)).refresh, "pair");
+    let problem = Problem::taught(150, &normals(10, &mut rng(9)), 0.0, &mut rng(10));
+    assert_eq!(run(&problem.space(), &settings(5.0)).refresh, "pair");
+}
+
+/// Where there are as many dimensions as examples hardly any plane closes some of them: draws must have the law there, and the
+/// center its norm. Pairs alone, the wrong choice, have to be seen.
+#[test]
+fn as_many_dimensions_as_examples_get_fresh_directions() {
+    let to = |tol, refresh, seed| Settings {
+        tol: Some(tol),
+        refresh,
+        seed,
+        n_draws: 1,
+        ..Settings::default()
+    };
+    let problems = 12;
+    let (mut chosen, mut wrong) = (0.0, 0.0);
+    for index in 0..problems {
+        let (gram, labels) = common::rbf(150, 4.0, 40 + index);
+        let space = space(&gram, &labels, 0.0);
+        let fine = run(&space, &to(0.015, RefreshChoice::Full(None), seed(index)));
+        let auto = run(&space, &to(0.08, RefreshChoice::Auto, seed(100 + index)));
+        let pairs = run(&space, &to(0.08, RefreshChoice::Pair(None), seed(100 + index)));
+        assert_eq!(auto.refresh, "full");
+        chosen += (auto.center_norm - fine.center_norm) / problems as f64;
+        wrong += (pairs.center_norm - fine.center_norm) / problems as f64;
+    }
+    assert!(chosen.abs() < 0.03 && wrong > 0.06, "{chosen} {wrong}");
 }

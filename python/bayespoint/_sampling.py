@@ -133,8 +133,9 @@ class SamplingMixin:
             How directions change in mid-air. A billiard alone can be caught in part of version
             space. "pair": reflections in the plane of two examples, at two rows of the Gram
             matrix each. "full": an independent direction, at the price of a factor of the Gram
-            matrix. "auto": the latter for up to 30 examples, or up to 2000 with softness or where
-            some planes are nearly orthogonal to all others, otherwise the former. None: never.
+            matrix. "auto": the latter for up to 30 examples, or up to 2000 in memory with softness,
+            with more than 0.6 dimensions an example, or where some planes are nearly orthogonal to
+            all others; otherwise the former. None: never.
         refresh_rate : float or "auto", default="auto"
             Changes per radian, positive, at most 1e9: a number only with "pair" or "full". "auto"
             is 0.3 with full ones, 0.1 if it is for softness; with pairs a twentieth of the bounces,
