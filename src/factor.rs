@@ -9,6 +9,9 @@ use crate::error::{Error, Result};
 use crate::gram::Gram;
 use crate::room;
 
+/// Examples beyond which their factor, at O(m³), costs more than it could gain where it is not asked for.
+pub(crate) const MANY: usize = 2_000;
+
 /// `K = L Lᵀ` with the rows of L in the order of the examples and its columns in the order of the pivots.
 ///
 /// L has as many columns as K has numerical rank r, so singular matrices are welcome.

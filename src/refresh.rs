@@ -11,7 +11,7 @@ use crate::ball::Ball;
 use crate::conditional::Inverse;
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::factor::{Factor, Isotropic};
+use crate::factor::{Factor, Isotropic, MANY};
 use crate::gram::Gram;
 use crate::settings::RefreshChoice;
 use crate::state::foreign;
@@ -26,8 +26,6 @@ const FULL_PER_RADIAN: f64 = 0.3;
 const FRESH_PER_RADIAN: f64 = 0.1;
 /// Examples up to which full refreshes cost next to nothing.
 const FEW: usize = 30;
-/// Examples beyond which their factor, at O(m³), costs more than they could gain.
-const MANY: usize = 2_000;
 /// A plane is isolated when the squared cosines between its normal and all others sum to less.
 const ISOLATED: f64 = 0.5;
 /// Share of isolated planes, of the rows looked at, that makes a difference.

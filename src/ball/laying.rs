@@ -119,7 +119,6 @@ impl Ball {
     ///
     /// [`Error::Breakdown`] when a norm is no longer near 1; [`Error::Interrupted`].
     pub fn reproject(&mut self, gram: &Gram<'_>, control: &Control) -> Result<f64> {
-        self.wake(gram);
         let (position, direction) = self.frame.unfold(0.0);
         let (of_position, of_direction) = self.recast(gram, position, direction, control)?;
         Ok(of_position.max(of_direction))
@@ -140,11 +139,7 @@ impl Ball {
         self.wake(gram);
         let (old_f, old_g) = (self.f.clone(), self.g.clone());
         self.lay(gram, position, direction, control)?;
-        let drift = |new: &[f64], old: &[f64]| {
-            let relative = |i: usize| (new[i] - old[i]).abs() / gram.diagonal(i).sqrt();
-            (0..new.len()).map(relative).fold(0.0, f64::max)
-        };
-        let drifts = (drift(&self.f, &old_f), drift(&self.g, &old_g));
+        let drifts = (drift(gram, &self.f, &old_f), drift(gram, &self.g, &old_g));
         self.keep_sides(&old_f, true);
         self.look(gram);
         Ok(drifts)
@@ -182,15 +177,10 @@ impl Ball {
                 laid => break laid?,
             }
         };
-        let mut drift = (norm - 1.0).abs();
-        if stays {
-            for i in 0..self.f.len() {
-                drift = drift.max((self.f[i] - old_f[i]).abs() / gram.diagonal(i).sqrt());
-            }
-        }
+        let moved = if stays { drift(gram, &self.f, &old_f) } else { 0.0 };
         self.keep_sides(&old_f, stays);
         self.look(gram);
-        Ok((angle, drift))
+        Ok((angle, moved.max((norm - 1.0).abs())))
     }
 
     /// Lays the frame along a position of about unit length and a direction, with the plane coordinates of both. Returns
@@ -281,4 +271,10 @@ impl Ball {
         self.frame = Frame::lay(position, direction);
         self.arc.frame_laid();
     }
+}
+
+/// The largest change of a plane coordinate, relative to the length of its feature vector.
+fn drift(gram: &Gram<'_>, new: &[f64], old: &[f64]) -> f64 {
+    let relative = |i: usize| (new[i] - old[i]).abs() / gram.diagonal(i).sqrt();
+    (0..new.len()).map(relative).fold(0.0, f64::max)
 }

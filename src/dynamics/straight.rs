@@ -21,7 +21,7 @@ use crate::average::{Addition, RunningCenter};
 use crate::ball::Ball;
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::factor::Factor;
+use crate::factor::{Factor, MANY};
 use crate::gram::Gram;
 use crate::light_trap;
 use crate::state::{Loader, Saver};
@@ -29,8 +29,6 @@ use crate::version_space::VersionSpace;
 
 /// Size of the dual coefficients of a unit vector, Σ |c_i| |x_i|, above which shorter ones are looked for.
 const LARGE: f64 = 1e3;
-/// Examples beyond which the factor that finds them costs too much.
-const MANY: usize = 2_000;
 
 /// A straight flight, seen from the sphere.
 #[derive(Clone, Debug)]
