@@ -2,7 +2,7 @@
 
 use crate::ball::Ball;
 use crate::control::Control;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::factor;
 use crate::gram::Gram;
 
@@ -52,8 +52,16 @@ fn smallest_period(sequence: &[usize]) -> usize {
 }
 
 /// True when the feature vectors span two dimensions: there is one cycle, to and fro, and it fills version space.
-pub(crate) fn is_all_there_is(gram: &Gram<'_>) -> bool {
-    factor::rank_up_to(gram, 3) < 3
+///
+/// # Errors
+///
+/// [`Error::Interrupted`], [`Error::Memory`].
+pub(crate) fn is_all_there_is(gram: &Gram<'_>, control: &Control) -> Result<bool> {
+    match factor::has_rank_above(gram, 2, control) {
+        // Rounding of a singular matrix of two dimensions that was computed in low precision.
+        Err(Error::Breakdown { .. }) => Ok(true),
+        found => Ok(!found?),
+    }
 }
 
 #[cfg(test)]

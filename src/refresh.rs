@@ -11,7 +11,7 @@ use crate::ball::Ball;
 use crate::conditional::Inverse;
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::factor::{Factor, Isotropic, MANY};
+use crate::factor::{Factor, Isotropic};
 use crate::gram::Gram;
 use crate::settings::RefreshChoice;
 use crate::state::foreign;
@@ -19,20 +19,19 @@ use crate::state::foreign;
 /// Pair refreshes per arrival at a wall, and where only they can turn the direction of isolated planes.
 const PAIRS_PER_ARRIVAL: f64 = 0.05;
 const MANY_PAIRS_PER_ARRIVAL: f64 = 1.5;
-/// Full refreshes per radian.
-const FULL_PER_RADIAN: f64 = 0.3;
-/// The same where it is for directions that few planes know of, or a factor was given, and with it what takes their noise out
-/// of the center.
-const FRESH_PER_RADIAN: f64 = 0.1;
-/// Examples up to which full refreshes cost next to nothing.
+/// Full refreshes per radian: what is fresh has to come back, or the center has more noise.
+const FULL_PER_RADIAN: f64 = 0.1;
+/// The same where hardly anything else changes a direction: among few planes, or isolated ones.
+const FRESH_PER_RADIAN: f64 = 0.3;
 const FEW: usize = 30;
 /// A plane is isolated when the squared cosines between its normal and all others sum to less.
 const ISOLATED: f64 = 0.5;
 /// Share of isolated planes, of the rows looked at, that makes a difference.
 const SHARE: f64 = 0.05;
 const LOOKED_AT: usize = 200;
-/// Dimensions for each plane from which on a few planes have to close some direction.
-const OPEN: f64 = 0.6;
+/// Directions in which all examples have no more than this share of their squared lengths keep what the direction has there:
+/// dual coefficients are so large along them that plane coordinates would lose eight digits and more.
+const THIN: f64 = 1e-9;
 /// Events per radian that no run has: it has few for each bounce.
 const HIGHEST_OF_STATES: f64 = 1e12;
 
@@ -46,7 +45,7 @@ pub enum Refresh<'s> {
         /// Events per radian.
         rate: f64,
     },
-    /// A fresh isotropic direction; O(m²) an event.
+    /// A fresh isotropic direction; O(m rank) an event.
     Full {
         /// Events per radian.
         rate: f64,
@@ -58,16 +57,16 @@ pub enum Refresh<'s> {
 impl<'s> Refresh<'s> {
     /// The refresh of a choice. `arrivals` is the number of arrivals at walls per radian.
     ///
-    /// Which is best depends on whether there are directions that few planes know of, as softness gives one to each, or planes
-    /// that are nearly orthogonal to all others. Along such directions the billiard alone is close to integrable, and pairs
-    /// turn it too little: if the ball starts with too little of its length there, as near the middle, it takes some forty pairs
-    /// a plane to get it, all trajectories meanwhile being off in the same way. Measured by the effective samples of linear
-    /// functionals, the worst of them included: elsewhere pairs at a twentieth of the arrivals are as good as anything.
+    /// Fresh directions are best wherever they can be had. There are directions that few planes close, or none closely: softness
+    /// gives one to each example, a smooth kernel has many in which all feature vectors are thin, and so have as many Gaussian
+    /// examples as dimensions. Along them the billiard alone is close to integrable, and pairs turn it too little: if the ball
+    /// starts with too little of its length there, as near the middle, it takes some forty pairs a plane to get it, and many
+    /// times that where they are thin, all trajectories meanwhile being off in the same way. With as many Gaussian examples as
+    /// dimensions, 100, and the tolerance of a learning curve, rare pairs left the center's norm 25 standard errors too large and
+    /// students nearer to the teacher than they are. With 150 examples under a wide RBF kernel it was too large by 0.12, by 0.06
+    /// still with 1.5 pairs per arrival, and votes were too sure. Elsewhere rare pairs are as good as anything, by the effective
+    /// samples of linear functionals, and fresh directions no worse.
     ///
-    /// The same holds where there are hardly more planes than dimensions ([`is_open`]).
-    ///
-    /// Where a factor is at hand, fresh directions cost next to nothing. Directions that few planes know of have their share
-    /// of the length of position and direction from the start on, and hardly anything else changes it.
     pub(crate) fn chosen(
         choice: RefreshChoice,
         gram: &Gram<'_>,
@@ -75,39 +74,40 @@ impl<'s> Refresh<'s> {
         given: Option<Inverse<'s>>,
         control: &Control,
     ) -> Result<Self> {
-        let asked = matches!(choice, RefreshChoice::Auto | RefreshChoice::Pair(None));
-        let isolated = asked && has_isolated_planes(gram);
-        let soft = gram.softness().iter().any(|&softness| softness > 0.0);
-        let lonely = isolated || soft;
-        let pair = Self::Pair {
-            rate: arrivals * if lonely { MANY_PAIRS_PER_ARRIVAL } else { PAIRS_PER_ARRIVAL },
-        };
-        let full = |rate: f64| -> Result<Self> {
-            let source: Arc<dyn Isotropic + 's> = match given {
-                Some(inverse) => Arc::new(inverse),
-                None => Arc::new(Factor::new(gram, control)?),
-            };
-            Ok(Self::Full { rate, source })
-        };
-        match choice {
-            RefreshChoice::None => Ok(Self::None),
-            RefreshChoice::Pair(Some(rate)) => Ok(Self::Pair { rate }),
-            RefreshChoice::Full(rate) => full(rate.unwrap_or(FULL_PER_RADIAN)),
-            RefreshChoice::Auto if given.is_some() => full(FRESH_PER_RADIAN),
-            RefreshChoice::Auto if gram.is_in_memory() && gram.len() <= MANY => {
-                match Factor::new(gram, control) {
-                    Ok(factor) if lonely || gram.len() <= FEW || is_open(&factor) => {
-                        let rare = soft && !isolated && gram.len() > FEW;
-                        let rate = if rare { FRESH_PER_RADIAN } else { FULL_PER_RADIAN };
-                        Ok(Self::Full { rate, source: Arc::new(factor) })
-                    }
-                    // Rounding of a singular matrix that was computed in low precision: pairs need no factor.
-                    Ok(_) | Err(Error::Breakdown { .. }) => Ok(pair),
-                    Err(other) => Err(other),
+        let full = |rate: f64, source: Arc<dyn Isotropic + 's>| Ok(Self::Full { rate, source });
+        match (choice, given) {
+            (RefreshChoice::None, _) => Ok(Self::None),
+            (RefreshChoice::Pair(Some(rate)), _) => Ok(Self::Pair { rate }),
+            (RefreshChoice::Pair(None), _) => Self::free(gram, arrivals, false, control),
+            (RefreshChoice::Auto, None) => Self::free(gram, arrivals, true, control),
+            (RefreshChoice::Auto, Some(inverse)) => full(FULL_PER_RADIAN, Arc::new(inverse)),
+            (RefreshChoice::Full(rate), given) => {
+                let rate = rate.unwrap_or_else(|| rate_of_full(gram));
+                match given {
+                    Some(inverse) => full(rate, Arc::new(inverse)),
+                    None => full(rate, Arc::new(directions(gram, control)?)),
                 }
             }
-            RefreshChoice::Auto | RefreshChoice::Pair(None) => Ok(pair),
         }
+    }
+
+    /// The best refresh where the rate is free, and the kind too unless full ones are ruled out.
+    fn free(gram: &Gram<'_>, arrivals: f64, may_be_full: bool, control: &Control) -> Result<Self> {
+        let mut lonely =
+            gram.softness().iter().any(|&softness| softness > 0.0) || has_isolated_planes(gram);
+        if may_be_full {
+            match Factor::if_affordable(gram, thin(gram), control) {
+                Ok(Some(factor)) => {
+                    return Ok(Self::Full { rate: rate_of_full(gram), source: Arc::new(factor) });
+                }
+                Ok(None) | Err(Error::Memory { .. }) => lonely = true,
+                // Rounding of a singular matrix that was computed in low precision: pairs need no factor.
+                Err(Error::Breakdown { .. }) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        let each = if lonely { MANY_PAIRS_PER_ARRIVAL } else { PAIRS_PER_ARRIVAL };
+        Ok(Self::Pair { rate: arrivals * each })
     }
 
     /// Events per radian.
@@ -169,7 +169,10 @@ impl<'s> Refresh<'s> {
     pub(crate) fn apply(&self, ball: &mut Ball, gram: &Gram<'_>, angle: f64, rng: &mut impl Rng) {
         match self {
             Self::None => ball.fly(gram, angle),
-            Self::Full { source, .. } => ball.refresh_full(gram, angle, || source.draw(rng)),
+            Self::Full { source, .. } => match source.part() {
+                Some(factor) => ball.refresh_part(gram, angle, factor, rng),
+                None => ball.refresh_full(gram, angle, || source.draw(rng)),
+            },
             Self::Pair { .. } => {
                 let m = gram.len();
                 if m < 2 {
@@ -184,13 +187,19 @@ impl<'s> Refresh<'s> {
     }
 }
 
-/// Whether there are so few planes for each dimension that hardly any of them closes some direction.
-///
-/// With as many Gaussian examples as dimensions, 100, and the coarse tolerance of a learning curve, pairs left the center's norm 25
-/// standard errors too large and students nearer to the teacher than they are; with 1.4 times as many 3, with 1.7 none.
-/// With 150 examples under a wide RBF kernel it was too large by 0.12.
-fn is_open(factor: &Factor) -> bool {
-    factor.rank() as f64 > OPEN * factor.examples() as f64
+/// Where fresh directions come from, for any source of rows.
+pub(crate) fn directions(gram: &Gram<'_>, control: &Control) -> Result<Factor> {
+    Factor::without_thin(gram, thin(gram), control)
+}
+
+/// Few examples that nearly contradict one another leave a version space that is thin itself.
+fn thin(gram: &Gram<'_>) -> f64 {
+    if gram.len() <= FEW { 0.0 } else { THIN }
+}
+
+fn rate_of_full(gram: &Gram<'_>) -> f64 {
+    let often = gram.len() <= FEW || has_isolated_planes(gram);
+    if often { FRESH_PER_RADIAN } else { FULL_PER_RADIAN }
 }
 
 /// Whether some planes are nearly orthogonal to all others.

@@ -24,7 +24,7 @@ from bayespoint._factor import Factor, factorize
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint._warn import warn
 from bayespoint.results import BilliardResult
-from bayespoint.results._billiard import too_few_pairs
+from bayespoint.results._billiard import too_few_pairs, too_thin
 
 _FEW_SINGLES = 2000
 """Examples up to which a factor in doubles beside a matrix of singles is no matter: the engine
@@ -132,15 +132,21 @@ class SamplingMixin:
         refresh : {"auto", "pair", "full", None}, default="auto"
             How directions change in mid-air. A billiard alone can be caught in part of version
             space. "pair": reflections in the plane of two examples, at two rows of the Gram
-            matrix each. "full": an independent direction, at the price of a factor of the Gram
-            matrix. "auto": the latter for up to 30 examples, or up to 2000 in memory with softness,
-            with more than 0.6 dimensions an example, or where some planes are nearly orthogonal to
-            all others; otherwise the former. None: never.
+            matrix each, which hardly turn what few planes close, as the many directions in which
+            the feature vectors of a smooth kernel are thin: draws then stay too near to the middle.
+            "full": an independent direction, at the price of a factor of the Gram matrix, with m
+            rows and a column for each dimension. Beyond 30 examples it leaves the part of the
+            direction as it is in which no example has more than 1e-9 of its squared length.
+            "auto": the latter where that factor takes no more than some seconds, at up to 4000
+            examples in any number of dimensions, 1000 dimensions of 20000 examples, 600 of 60000
+            (a quarter as many dimensions as examples where rows are on demand); otherwise the
+            former. None: never.
         refresh_rate : float or "auto", default="auto"
             Changes per radian, positive, at most 1e9: a number only with "pair" or "full". "auto"
-            is 0.3 with full ones, 0.1 if it is for softness; with pairs a twentieth of the bounces,
-            or 1.5 times as many as bounces with softness or where some planes are nearly orthogonal
-            to all others.
+            is 0.1 with full ones, 0.3 for up to 30 examples or where some planes are nearly
+            orthogonal to all others; with pairs a twentieth of the bounces, or 1.5 times as many as
+            bounces with softness, where some planes are nearly orthogonal to all others, or where
+            "auto" found too many dimensions.
         start : array-like of shape (m,), default=None
             Dual coefficients of the point all trajectories start from. Behind opaque walls it
             must lie in version space. None looks for one.
@@ -220,8 +226,11 @@ class SamplingMixin:
             conditioned that softness is needed. If a trajectory goes round a short cycle. If in a
             run without refresh that `tol` did not end one has never met planes that have a tenth of
             the bounces of the others, though it had 100 bounces for each plane hit. If a run of
-            more than 500 examples with softness was refreshed by less than 40 pairs for each: the
-            directions that few examples know of may not have had their share of the length.
+            more than 500 examples with softness was refreshed by less than 40 pairs for each, or
+            one of more than 50 without by less than m for each where refresh="auto" found too many
+            dimensions: the directions that few examples know of may not have had their share of
+            the length. If softness is less than 1e-9 of the squared length of a feature vector,
+            and fresh directions leave that out.
 
         Notes
         -----
@@ -320,8 +329,10 @@ class SamplingMixin:
         result = BilliardResult.from_run({**course.concluded(run), **known}, settings.average)
         course.keep(result)
         messages = result.complaints(settings.tol, settings.n_draws)
-        if self.softness.any() and (few := too_few_pairs(result)) is not None:
-            messages.append(few)
+        few = too_few_pairs(result, chosen=settings.refresh == "auto")
+        lengths = np.add(self.gram.diagonal(), self.offset, dtype=np.float64) + self.softness
+        thin = too_thin(result, self.softness / lengths)
+        messages += [message for message in (few, thin) if message is not None]
         for message in messages:
             warn(message, ConvergenceWarning)
         return result

@@ -9,11 +9,13 @@ mod frame;
 mod laying;
 mod near;
 
+use rand::Rng;
+
 use crate::average::{ArcIntegral, LayerIntegral, LayerIntegrals};
 use crate::control::Control;
 use crate::dot;
 use crate::error::Result;
-use crate::factor::Draw;
+use crate::factor::{Draw, Factor};
 use crate::gram::{Gram, Precision, Values};
 use crate::pass::{self, Kick, NextWall};
 use crate::state::{Loader, Saver, foreign};
@@ -419,6 +421,24 @@ impl Ball {
             *g = (w - along * f) * scale;
         }
         self.lay_frame(position, normal.dual);
+        self.look(gram);
+    }
+
+    /// Flies `angle` radians and draws afresh what of the direction the columns of a factor span, see [`Factor::turn`].
+    pub(crate) fn refresh_part(
+        &mut self,
+        gram: &Gram<'_>,
+        angle: f64,
+        factor: &Factor,
+        rng: &mut impl Rng,
+    ) {
+        self.fly(gram, angle);
+        self.wake(gram);
+        let Some(turn) = factor.turn(&self.f, &self.g, rng) else { return };
+        let (position, mut direction) = self.frame.unfold(0.0);
+        dot::axpy(gram.arch(), 1.0, &turn.dual, &mut direction);
+        dot::axpy(gram.arch(), 1.0, &turn.field, &mut self.g);
+        self.lay_frame(position, direction);
         self.look(gram);
     }
 

@@ -21,7 +21,7 @@ use crate::average::{Addition, RunningCenter};
 use crate::ball::Ball;
 use crate::control::Control;
 use crate::error::{Error, Result};
-use crate::factor::{Factor, MANY};
+use crate::factor::Factor;
 use crate::gram::Gram;
 use crate::light_trap;
 use crate::state::{Loader, Saver};
@@ -157,13 +157,13 @@ impl Straight {
         };
         let large = size(&ball.position(0.0));
         let is_short = large.max(size(&ball.direction())) < LARGE;
-        if is_short || gram.len() > MANY || !gram.is_in_memory() {
+        if is_short {
             return Ok(0.0);
         }
         if self.factor.get().is_none() {
-            let factor = match Factor::new(gram, control) {
+            let factor = match Factor::if_affordable(gram, 0.0, control) {
                 Err(Error::Breakdown { .. }) => None,
-                found => Some(found?),
+                found => found?,
             };
             // Another trajectory may have been faster, with the same factor.
             let _ = self.factor.set(factor);

@@ -13,11 +13,11 @@ use crate::control::Control;
 use crate::crew::Crew;
 use crate::dynamics::{Dynamics, Geodesic};
 use crate::error::{Error, Result};
-use crate::factor::{Factor, Isotropic};
+use crate::factor::Isotropic;
 use crate::light_trap::{self, Trapped};
 use crate::mirror::Mirror;
 use crate::recorder::Recorder;
-use crate::refresh::Refresh;
+use crate::refresh::{self, Refresh};
 use crate::settings::Settings;
 use crate::state::{Loader, Saver, State, foreign};
 use crate::tally::{Goal, Until};
@@ -313,7 +313,7 @@ pub fn take_step<'s>(
     let refresh = Refresh::of_code(kind, rate, || -> Result<Arc<dyn Isotropic + 's>> {
         Ok(match inverse {
             Some(inverse) => Arc::new(inverse),
-            None => Arc::new(Factor::new(space.gram(), control)?),
+            None => Arc::new(refresh::directions(space.gram(), control)?),
         })
     })?;
     let smoother = load_smoother(inverse, &mut loader)?.map(Arc::new);

@@ -10,10 +10,10 @@ use crate::control::Control;
 use crate::crew::Crew;
 use crate::dynamics::{Dynamics, Motion};
 use crate::error::Result;
-use crate::factor::{Factor, Isotropic};
+use crate::factor::Isotropic;
 use crate::outcome::StopReason;
 use crate::recorder::Recorder;
-use crate::refresh::Refresh;
+use crate::refresh::{self, Refresh};
 use crate::room;
 use crate::settings::Settings;
 use crate::state::{Loader, Saver, State, foreign};
@@ -274,7 +274,7 @@ impl<'s, 'a> Restored<'s, 'a> {
         let refresh = Refresh::of_code(kind, rate, || -> Result<Arc<dyn Isotropic + 's>> {
             Ok(match inverse {
                 Some(inverse) => Arc::new(inverse),
-                None => Arc::new(Factor::new(space.gram(), control)?),
+                None => Arc::new(refresh::directions(space.gram(), control)?),
             })
         })?;
         let (stage, is_open) = (loader.count(pieces(settings.n_trajectories))?, loader.flag()?);

@@ -313,7 +313,7 @@ fn cycles(
         cycle::period(runner.trajectory.ball().clone(), gram, control)
     })?;
     let found = cycles.iter().any(|&period| period > 0);
-    let harmless = found && cycle::is_all_there_is(gram);
+    let harmless = found && cycle::is_all_there_is(gram, control)?;
     Ok(if harmless { vec![0; cycles.len()] } else { cycles })
 }
 

@@ -291,10 +291,24 @@ def test_few_pairs_for_many_examples_with_softness():
         VersionSpace(gram, labels, softness=0.1).sample(**few)
     # Fresh directions need none, nor do walls without softness, nor a path of many pairs.
     VersionSpace(gram, labels, softness=0.1).sample(tol=0.3, random_state=0)
-    found = VersionSpace(gram, labels).sample(tol=0.3, refresh="pair", random_state=0)
-    assert results._billiard.too_few_pairs(found) is not None
+    VersionSpace(gram, labels).sample(**few)
+    with pytest.warns(ConvergenceWarning, match="tangent pairs"):
+        found = VersionSpace(gram, labels, softness=0.1).sample(**few)
     many = dataclasses.replace(found, refreshes=np.full(4, 40 * 501, dtype=np.uint64))
-    assert results._billiard.too_few_pairs(many) is None
+    assert results._billiard.too_few_pairs(many, chosen=True) is None
+
+
+def test_pairs_where_few_planes_close_a_direction():
+    x = np.random.default_rng(4).standard_normal((60, 60))
+    labels = np.where(x[:, 0] > 0, 1, -1)
+    # Rows on demand have no factor of so many dimensions for fresh directions.
+    with pytest.warns(ConvergenceWarning, match="too many dimensions for a factor"):
+        VersionSpace.from_features(x, labels).sample(tol=0.3, random_state=0)
+    found = VersionSpace.from_features(x[:, :15], labels).sample(tol=0.3, random_state=0)
+    assert found.refresh == "full"
+    assert VersionSpace(x @ x.T, labels).sample(tol=0.3, random_state=0).refresh == "full"
+    # What was asked for is not judged.
+    VersionSpace(x @ x.T, labels).sample(tol=0.3, refresh="pair", random_state=0)
 
 
 def test_allowed_r_hat():

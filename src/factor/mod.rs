@@ -1,0 +1,225 @@
+//! Pivoted Cholesky factor of the Gram matrix: isotropic Gaussian vectors of the span.
+
+mod pivoted;
+
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::control::Control;
+use crate::dot;
+use crate::error::Result;
+use crate::gram::Gram;
+use pivoted::Pivoted;
+
+/// Operations of a factor that nobody asked for: that of 4000 examples in as many dimensions, a few seconds.
+const AFFORDABLE: f64 = 2.2e10;
+
+/// `K = L Lᵀ` with the rows of L in the order of the examples and its columns in the order of the pivots.
+///
+/// L has as many columns as K has numerical rank r, so singular matrices are welcome.
+#[derive(Clone, Debug)]
+pub struct Factor {
+    /// Row-major (m, rank).
+    rows: Vec<f64>,
+    /// The example of each column, length rank.
+    pivots: Vec<usize>,
+    /// Whether nothing but rounding is left of K: the columns span all feature vectors.
+    is_whole: bool,
+    /// Entries of each row up to its last that is not zero, length m: its column for a pivot, the rank for the others.
+    lengths: Vec<usize>,
+    arch: pulp::Arch,
+}
+
+/// A source of isotropic Gaussian vectors of the span.
+pub trait Isotropic: std::fmt::Debug + Send + Sync {
+    /// Draws one.
+    fn draw(&self, rng: &mut dyn Rng) -> Draw;
+
+    /// The factor that they are of, where that leaves out what is thin.
+    fn part(&self) -> Option<&Factor> {
+        None
+    }
+}
+
+impl Isotropic for Factor {
+    fn draw(&self, rng: &mut dyn Rng) -> Draw {
+        Self::draw(self, rng)
+    }
+
+    fn part(&self) -> Option<&Factor> {
+        (!self.is_whole).then_some(self)
+    }
+}
+
+/// An isotropic Gaussian vector of the span.
+#[derive(Clone, Debug)]
+pub struct Draw {
+    /// Dual coefficients c = L^-T ξ, shape (m,).
+    pub dual: Vec<f64>,
+    /// Plane coordinates L ξ, shape (m,).
+    pub field: Vec<f64>,
+    /// Squared length |ξ|².
+    pub square: f64,
+}
+
+/// The largest rank r of m examples whose factor takes no more operations, m r² - 2 r³ / 3.
+fn affordable_rank(m: usize) -> usize {
+    let operations = |rank: f64| (m as f64 - rank / 1.5) * rank.powi(2);
+    (1..=m).take_while(|&rank| operations(rank as f64) <= AFFORDABLE).count()
+}
+
+/// Whether the feature vectors span more than so many dimensions. Reads one row for each, and a few more.
+///
+/// # Errors
+///
+/// [`crate::Error::Breakdown`] as for a factor; [`crate::Error::Memory`]; [`crate::Error::Interrupted`].
+pub(crate) fn has_rank_above(gram: &Gram<'_>, most: usize, control: &Control) -> Result<bool> {
+    Ok(!Pivoted::new(gram).run(most, 0.0, control)?)
+}
+
+impl Factor {
+    /// Factors K, O(m rank²) operations and 2 m rank numbers.
+    ///
+    /// Every diagonal entry is judged against its own size, so that short feature vectors count as much as long ones:
+    /// columns are added until no more than `m ε` of any remains.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Invalid`] when the rows of K are computed on demand, for there may be as many dimensions as rows;
+    /// [`crate::Error::Breakdown`] when a remaining diagonal entry is clearly negative (K is not positive semi-definite);
+    /// [`crate::Error::Memory`] where there is no room for it; [`crate::Error::Interrupted`].
+    pub fn new(gram: &Gram<'_>, control: &Control) -> Result<Self> {
+        gram.check_in_memory()?;
+        let mut pivoted = Pivoted::new(gram);
+        pivoted.run(gram.len(), 0.0, control)?;
+        pivoted.factor()
+    }
+
+    /// The same from any source of rows, without directions in which all examples have no more than the share `least` of their
+    /// squared lengths.
+    pub(crate) fn without_thin(gram: &Gram<'_>, least: f64, control: &Control) -> Result<Self> {
+        let mut pivoted = Pivoted::new(gram);
+        pivoted.run(gram.len(), least, control)?;
+        pivoted.factor()
+    }
+
+    /// The same if some seconds are enough for it, so that nobody has to have asked; None otherwise.
+    pub(crate) fn if_affordable(
+        gram: &Gram<'_>,
+        least: f64,
+        control: &Control,
+    ) -> Result<Option<Self>> {
+        let most = if gram.is_in_memory() {
+            affordable_rank(gram.len())
+        } else {
+            // No matrix was formed, and nothing is of its size.
+            affordable_rank(gram.len()).min(gram.len() / 4)
+        };
+        // Softness gives each example a dimension.
+        if gram.softness().iter().filter(|&&softness| softness > 0.0).count() > most {
+            return Ok(None);
+        }
+        let mut pivoted = Pivoted::new(gram);
+        let all = pivoted.run(most, least, control)?;
+        all.then(|| pivoted.factor()).transpose()
+    }
+
+    pub(crate) fn examples(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Numerical rank: the dimension of the span.
+    pub fn rank(&self) -> usize {
+        self.pivots.len()
+    }
+
+    /// Draws an isotropic Gaussian vector of the span: f = L ξ, c = L^-T ξ.
+    pub fn draw(&self, rng: &mut (impl Rng + ?Sized)) -> Draw {
+        self.vector(self.normal(rng))
+    }
+
+    /// The vector of the span with orthonormal coordinates ξ, length rank: f = L ξ, c = L^-T ξ.
+    pub(crate) fn vector(&self, mut xi: Vec<f64>) -> Draw {
+        let (m, rank) = (self.lengths.len(), self.rank());
+        let square = xi.iter().map(|x| x * x).sum();
+        let field = (0..m)
+            .map(|i| {
+                let length = self.lengths[i];
+                dot::dot(self.arch, &self.rows[i * rank..i * rank + length], &xi[..length])
+            })
+            .collect();
+        let dual = self.solve_upper(&mut xi, m);
+        Draw { dual, field, square }
+    }
+
+    /// What to add to a direction, of plane coordinates g, at a position, of plane coordinates f, so that of the part within
+    /// the span of the columns what lies across that of the position is drawn afresh, at the length it had. The rest of the
+    /// direction stays, and so do its length and its right angle with the position: the uniform measure is invariant.
+    ///
+    /// None where nothing is across.
+    pub(crate) fn turn(&self, f: &[f64], g: &[f64], rng: &mut impl Rng) -> Option<Draw> {
+        let position = self.coordinates(f);
+        let square = dot::dot(self.arch, &position, &position);
+        let across = |xi: &mut Vec<f64>| {
+            let along =
+                if square > 0.0 { dot::dot(self.arch, xi, &position) / square } else { 0.0 };
+            dot::axpy(self.arch, -along, &position, xi);
+            dot::dot(self.arch, xi, xi).sqrt()
+        };
+        let mut old = self.coordinates(g);
+        let length = across(&mut old);
+        let mut new: Vec<f64> = self.normal(rng);
+        let drawn = across(&mut new);
+        let scale = length / drawn;
+        if self.rank() < 2 || !scale.is_finite() {
+            return None;
+        }
+        for (new, old) in new.iter_mut().zip(&old) {
+            *new = *new * scale - old;
+        }
+        Some(self.vector(new))
+    }
+
+    fn normal(&self, rng: &mut (impl Rng + ?Sized)) -> Vec<f64> {
+        std::iter::repeat_with(|| StandardNormal.sample(rng)).take(self.rank()).collect()
+    }
+
+    /// The orthonormal coordinates ξ of the vector with plane coordinates `field`: L ξ = f at the pivots.
+    pub(crate) fn coordinates(&self, field: &[f64]) -> Vec<f64> {
+        let rank = self.rank();
+        let mut xi = Vec::with_capacity(rank);
+        for (column, &pivot) in self.pivots.iter().enumerate() {
+            let row = &self.rows[pivot * rank..=pivot * rank + column];
+            xi.push((field[pivot] - dot::dot(self.arch, &row[..column], &xi)) / row[column]);
+        }
+        xi
+    }
+
+    /// The vector of the plane coordinates `field`, without what it has along columns that may be the rounding of a matrix of
+    /// less rank.
+    pub(crate) fn without_rounding(&self, gram: &Gram<'_>, field: &[f64]) -> Draw {
+        const ROUNDING: f64 = 1e-12;
+        let mut xi = self.coordinates(field);
+        for (column, (x, &pivot)) in xi.iter_mut().zip(&self.pivots).enumerate() {
+            let root = self.rows[pivot * self.rank() + column];
+            if root * root < ROUNDING * gram.diagonal(pivot) {
+                *x = 0.0;
+            }
+        }
+        self.vector(xi)
+    }
+
+    /// The dual coefficients c, shape (m,) and zero but for the pivots, with `Lᵀ c = ξ`. Spends ξ.
+    fn solve_upper(&self, xi: &mut [f64], m: usize) -> Vec<f64> {
+        let rank = self.rank();
+        let mut dual = vec![0.0; m];
+        for column in (0..rank).rev() {
+            let pivot = self.pivots[column];
+            let row = &self.rows[pivot * rank..=pivot * rank + column];
+            let c = xi[column] / row[column];
+            dual[pivot] = c;
+            dot::axpy(self.arch, -c, &row[..column], &mut xi[..column]);
+        }
+        dual
+    }
+}
