@@ -32,6 +32,8 @@ const LOOKED_AT: usize = 200;
 /// Directions in which all examples have no more than this share of their squared lengths keep what the direction has there:
 /// dual coefficients are so large along them that plane coordinates would lose eight digits and more.
 const THIN: f64 = 1e-9;
+/// The same where the entries of the matrix are rounded to singles.
+const THIN_OF_SINGLES: f64 = 1e-4;
 /// Events per radian that no run has: it has few for each bounce.
 const HIGHEST_OF_STATES: f64 = 1e12;
 
@@ -57,16 +59,16 @@ pub enum Refresh<'s> {
 impl<'s> Refresh<'s> {
     /// The refresh of a choice. `arrivals` is the number of arrivals at walls per radian.
     ///
-    /// Fresh directions are best wherever they can be had. There are directions that few planes close, or none closely: softness
+    /// Fresh directions are right wherever they can be had. There are directions that few planes close, or none closely: softness
     /// gives one to each example, a smooth kernel has many in which all feature vectors are thin, and so have as many Gaussian
     /// examples as dimensions. Along them the billiard alone is close to integrable, and pairs turn it too little: if the ball
     /// starts with too little of its length there, as near the middle, it takes some forty pairs a plane to get it, and many
     /// times that where they are thin, all trajectories meanwhile being off in the same way. With as many Gaussian examples as
     /// dimensions, 100, and the tolerance of a learning curve, rare pairs left the center's norm 25 standard errors too large and
     /// students nearer to the teacher than they are. With 150 examples under a wide RBF kernel it was too large by 0.12, by 0.06
-    /// still with 1.5 pairs per arrival, and votes were too sure. Elsewhere rare pairs are as good as anything, by the effective
-    /// samples of linear functionals, and fresh directions no worse.
-    ///
+    /// still with 1.5 pairs per arrival, and votes were too sure: draws so near to the middle tell its direction sooner, of which
+    /// nobody can be sure who has not seen the others. Where planes close all directions rare pairs are as good as anything, by
+    /// the effective samples of linear functionals, and fresh directions as good as they.
     pub(crate) fn chosen(
         choice: RefreshChoice,
         gram: &Gram<'_>,
@@ -82,7 +84,8 @@ impl<'s> Refresh<'s> {
             (RefreshChoice::Auto, None) => Self::free(gram, arrivals, true, control),
             (RefreshChoice::Auto, Some(inverse)) => full(FULL_PER_RADIAN, Arc::new(inverse)),
             (RefreshChoice::Full(rate), given) => {
-                let rate = rate.unwrap_or_else(|| rate_of_full(gram));
+                let free = || rate_of_full(gram, has_isolated_planes(gram));
+                let rate = rate.unwrap_or_else(free);
                 match given {
                     Some(inverse) => full(rate, Arc::new(inverse)),
                     None => full(rate, Arc::new(directions(gram, control)?)),
@@ -93,16 +96,16 @@ impl<'s> Refresh<'s> {
 
     /// The best refresh where the rate is free, and the kind too unless full ones are ruled out.
     fn free(gram: &Gram<'_>, arrivals: f64, may_be_full: bool, control: &Control) -> Result<Self> {
-        let mut lonely =
-            gram.softness().iter().any(|&softness| softness > 0.0) || has_isolated_planes(gram);
+        let isolated = has_isolated_planes(gram);
+        let mut lonely = isolated || gram.softness().iter().any(|&softness| softness > 0.0);
         if may_be_full {
             match Factor::if_affordable(gram, thin(gram), control) {
                 Ok(Some(factor)) => {
-                    return Ok(Self::Full { rate: rate_of_full(gram), source: Arc::new(factor) });
+                    let rate = rate_of_full(gram, isolated);
+                    return Ok(Self::Full { rate, source: Arc::new(factor) });
                 }
-                Ok(None) | Err(Error::Memory { .. }) => lonely = true,
-                // Rounding of a singular matrix that was computed in low precision: pairs need no factor.
-                Err(Error::Breakdown { .. }) => {}
+                // A matrix that is indefinite by more than the rounding of its entries: pairs need no factor.
+                Ok(None) | Err(Error::Breakdown { .. }) => lonely |= gram.is_in_memory(),
                 Err(other) => return Err(other),
             }
         }
@@ -116,6 +119,11 @@ impl<'s> Refresh<'s> {
             Self::None => 0.0,
             Self::Pair { rate } | Self::Full { rate, .. } => *rate,
         }
+    }
+
+    /// True where fresh directions leave out those in which all feature vectors are thin.
+    pub(crate) fn leaves_out_thin(&self) -> bool {
+        matches!(self, Self::Full { source, .. } if source.part().is_some())
     }
 
     /// "none", "pair" or "full".
@@ -187,19 +195,28 @@ impl<'s> Refresh<'s> {
     }
 }
 
-/// Where fresh directions come from, for any source of rows.
+/// Where the fresh directions of a run come from that is gone on with: what it made of rows on demand it could afford.
 pub(crate) fn directions(gram: &Gram<'_>, control: &Control) -> Result<Factor> {
-    Factor::without_thin(gram, thin(gram), control)
+    if gram.is_in_memory() {
+        return Factor::without_thin(gram, thin(gram), control);
+    }
+    let found = Factor::if_affordable(gram, thin(gram), control)?;
+    found.ok_or_else(|| foreign("one with fresh directions of rows on demand".to_string()))
 }
 
 /// Few examples that nearly contradict one another leave a version space that is thin itself.
 fn thin(gram: &Gram<'_>) -> f64 {
-    if gram.len() <= FEW { 0.0 } else { THIN }
+    if gram.is_single() {
+        THIN_OF_SINGLES
+    } else if gram.len() <= FEW {
+        0.0
+    } else {
+        THIN
+    }
 }
 
-fn rate_of_full(gram: &Gram<'_>) -> f64 {
-    let often = gram.len() <= FEW || has_isolated_planes(gram);
-    if often { FRESH_PER_RADIAN } else { FULL_PER_RADIAN }
+fn rate_of_full(gram: &Gram<'_>, isolated: bool) -> f64 {
+    if gram.len() <= FEW || isolated { FRESH_PER_RADIAN } else { FULL_PER_RADIAN }
 }
 
 /// Whether some planes are nearly orthogonal to all others.

@@ -20,7 +20,7 @@ pub enum RefreshChoice {
     None,
     /// Tangent pairs, at a rate in events per radian or by that of arrivals at walls.
     Pair(Option<f64>),
-    /// Fresh directions, at a rate in events per radian; by default 0.3.
+    /// Fresh directions, at a rate in events per radian; by default 0.1, or 0.3 among few or isolated planes.
     Full(Option<f64>),
 }
 

@@ -129,7 +129,7 @@ fn computed_rows_give_the_points_of_the_matrix() {
     }
 }
 
-/// The layers of the projected onion have the same centers. (Not the same bits: only a matrix may get full refreshes.)
+/// The layers of the projected onion have the same centers. (Not the same bits: rows on demand may get other refreshes.)
 #[test]
 fn computed_rows_give_the_onion_of_the_matrix() {
     let m = 70;

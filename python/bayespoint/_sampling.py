@@ -24,11 +24,10 @@ from bayespoint._factor import Factor, factorize
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint._warn import warn
 from bayespoint.results import BilliardResult
-from bayespoint.results._billiard import too_few_pairs, too_thin
+from bayespoint.results._billiard import too_few_pairs
 
 _FEW_SINGLES = 2000
-"""Examples up to which a factor in doubles beside a matrix of singles is no matter: the engine
-makes one too where it finds it useful."""
+"""Examples up to which a factor in doubles beside a matrix of singles is no matter."""
 
 
 class SamplingMixin:
@@ -136,17 +135,17 @@ class SamplingMixin:
             the feature vectors of a smooth kernel are thin: draws then stay too near to the middle.
             "full": an independent direction, at the price of a factor of the Gram matrix, with m
             rows and a column for each dimension. Beyond 30 examples it leaves the part of the
-            direction as it is in which no example has more than 1e-9 of its squared length.
-            "auto": the latter where that factor takes no more than some seconds, at up to 4000
-            examples in any number of dimensions, 1000 dimensions of 20000 examples, 600 of 60000
-            (a quarter as many dimensions as examples where rows are on demand); otherwise the
-            former. None: never.
+            direction as it is in which no example has more than 1e-9 of its squared length (1e-4 of
+            a matrix of singles). "auto": the latter where that factor takes no more than half a
+            second, at up to 2400 examples in any number of dimensions, 480 dimensions of 20000
+            examples, 280 of 60000 (and a quarter as many dimensions as examples where rows are on
+            demand); otherwise the former. None: never.
         refresh_rate : float or "auto", default="auto"
             Changes per radian, positive, at most 1e9: a number only with "pair" or "full". "auto"
             is 0.1 with full ones, 0.3 for up to 30 examples or where some planes are nearly
-            orthogonal to all others; with pairs a twentieth of the bounces, or 1.5 times as many as
-            bounces with softness, where some planes are nearly orthogonal to all others, or where
-            "auto" found too many dimensions.
+            orthogonal to all others, without average="conditional"; with pairs a twentieth of the
+            bounces, or 1.5 times as many as bounces with softness, where some planes are nearly
+            orthogonal to all others, or where "auto" found too many dimensions in a matrix.
         start : array-like of shape (m,), default=None
             Dual coefficients of the point all trajectories start from. Behind opaque walls it
             must lie in version space. None looks for one.
@@ -228,9 +227,9 @@ class SamplingMixin:
             the bounces of the others, though it had 100 bounces for each plane hit. If a run of
             more than 500 examples with softness was refreshed by less than 40 pairs for each, or
             one of more than 50 without by less than m for each where refresh="auto" found too many
-            dimensions: the directions that few examples know of may not have had their share of
-            the length. If softness is less than 1e-9 of the squared length of a feature vector,
-            and fresh directions leave that out.
+            dimensions or too rough a matrix: the directions that few examples know of may not have
+            had their share of the length. If softness gives directions so thin that fresh ones
+            leave them out, see `refresh`.
 
         Notes
         -----
@@ -330,9 +329,15 @@ class SamplingMixin:
         course.keep(result)
         messages = result.complaints(settings.tol, settings.n_draws)
         few = too_few_pairs(result, chosen=settings.refresh == "auto")
-        lengths = np.add(self.gram.diagonal(), self.offset, dtype=np.float64) + self.softness
-        thin = too_thin(result, self.softness / lengths)
-        messages += [message for message in (few, thin) if message is not None]
+        if few is not None:
+            messages.append(few)
+        if run["thin"] and self.softness.any():
+            messages.append(
+                f"the softness, {self.softness[self.softness > 0].min():.2g} at the least, gives "
+                "examples directions that are too thin beside their feature vectors for double "
+                "precision: they keep what length they have, and center_norm is not that of the "
+                "law; 1e-9 of the squared lengths is enough (1e-4 of a matrix of singles)"
+            )
         for message in messages:
             warn(message, ConvergenceWarning)
         return result
@@ -374,8 +379,8 @@ class SamplingMixin:
         """
         m = len(self.y)
         draws = 2 * 8.0 * settings.n_trajectories * settings.n_draws * m
-        # Beside the factor, what remains of the matrix while it is made. "auto" makes it for
-        # few examples only.
+        # Beside the factor, its columns while it is made. For one that it was not asked for the
+        # engine finds room itself.
         scatters = settings.scattering != "specular" or settings.has_scatterer
         if settings.refresh == "full" or scatters:
             what = "refresh='full'" if settings.refresh == "full" else "to scatter a ball"

@@ -117,7 +117,7 @@ class BayesPointClassifier(
         have neither label noise nor refresh.
     refresh : {"auto", "pair", "full", None}, default="auto"
         How its direction changes in mid-air: see :meth:`VersionSpace.sample`. "auto" is "full"
-        where the kernel matrix is far from singular.
+        for up to some thousand examples, and where the kernel matrix is far from singular.
     n_jobs : int, default=None
         Threads, as joblib counts them: None is 1, -1 all processors. The result does not depend
         on it.

@@ -434,10 +434,24 @@ impl Ball {
     ) {
         self.fly(gram, angle);
         self.wake(gram);
-        let Some(turn) = factor.turn(&self.f, &self.g, rng) else { return };
         let (position, mut direction) = self.frame.unfold(0.0);
-        dot::axpy(gram.arch(), 1.0, &turn.dual, &mut direction);
-        dot::axpy(gram.arch(), 1.0, &turn.field, &mut self.g);
+        if let Some(mut turned) = factor.turn(&self.f, &self.g, rng) {
+            let arch = gram.arch();
+            let mut field = gram.combination(&turned);
+            dot::axpy(arch, 1.0, &self.g, &mut field);
+            dot::axpy(arch, 1.0, &direction, &mut turned);
+            // The matrix is that of the factor but for rounding, which large dual coefficients show.
+            let along = dot::dot(arch, &turned, &self.f);
+            dot::axpy(arch, -along, &position, &mut turned);
+            dot::axpy(arch, -along, &self.f, &mut field);
+            let scale = dot::dot(arch, &turned, &field).sqrt().recip();
+            // Of a matrix that is not positive by more than that, the old direction is as good as any.
+            if scale.is_finite() {
+                turned.iter_mut().for_each(|x| *x *= scale);
+                field.iter_mut().for_each(|x| *x *= scale);
+                (direction, self.g) = (turned, field);
+            }
+        }
         self.lay_frame(position, direction);
         self.look(gram);
     }

@@ -29,6 +29,8 @@ use crate::version_space::VersionSpace;
 
 /// Size of the dual coefficients of a unit vector, Σ |c_i| |x_i|, above which shorter ones are looked for.
 const LARGE: f64 = 1e3;
+/// Examples beyond which their factor, at O(m³), costs more than it could gain.
+const MANY: usize = 2_000;
 
 /// A straight flight, seen from the sphere.
 #[derive(Clone, Debug)]
@@ -157,13 +159,13 @@ impl Straight {
         };
         let large = size(&ball.position(0.0));
         let is_short = large.max(size(&ball.direction())) < LARGE;
-        if is_short {
+        if is_short || gram.len() > MANY || !gram.is_in_memory() {
             return Ok(0.0);
         }
         if self.factor.get().is_none() {
-            let factor = match Factor::if_affordable(gram, 0.0, control) {
+            let factor = match Factor::new(gram, control) {
                 Err(Error::Breakdown { .. }) => None,
-                found => found?,
+                found => Some(found?),
             };
             // Another trajectory may have been faster, with the same factor.
             let _ = self.factor.set(factor);

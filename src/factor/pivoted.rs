@@ -5,19 +5,26 @@
     reason = "vector code must end up in the function compiled for its instruction set"
 )]
 
+use std::iter::zip;
+
 use pulp::{Simd, WithSimd};
 
 use super::Factor;
 use crate::control::Control;
+use crate::dot;
 use crate::error::{Error, Result};
 use crate::gram::Gram;
 use crate::room;
 
-/// Candidates for pivots at a time, and columns kept together.
+/// Candidates for pivots at a time, at most, and at least where most before were in vain.
 const BATCH: usize = 32;
-/// A candidate is a pivot while its share is at least so much of the largest there is: a bound on the growth of entries that
-/// complete pivoting has, at another constant.
-const NEAR: f64 = 0.1;
+const LEAST: usize = 4;
+/// Examples of which columns are brought together at a time: two blocks stay in the cache.
+const TILE: usize = 256;
+/// A candidate is a pivot while its share is more than so much of the largest there is, or rounding grows from column to
+/// column: after all columns of 60 matrices of 300 Gaussian vectors in 290 dimensions there was at most 0.24 m ε left of a
+/// diagonal entry at 1/2, 2.8 m ε at 1/10.
+const NEAR: f64 = 0.5;
 
 /// Entries of an example in a batch of columns.
 type Chunk = [f64; BATCH];
@@ -31,8 +38,8 @@ pub(super) struct Pivoted<'g, 'k> {
     least: f64,
     taken: Vec<bool>,
     pivots: Vec<usize>,
-    /// Columns of L, [`BATCH`] at a time, each with one chunk per example.
-    columns: Vec<Vec<Chunk>>,
+    /// Columns of L, each of length m.
+    columns: Vec<Vec<f64>>,
 }
 
 impl<'g, 'k> Pivoted<'g, 'k> {
@@ -50,7 +57,7 @@ impl<'g, 'k> Pivoted<'g, 'k> {
 
     /// Shares that are no more than rounding.
     fn tiny(&self) -> f64 {
-        self.left.len() as f64 * f64::EPSILON
+        4.0 * self.left.len() as f64 * f64::EPSILON
     }
 
     fn free(&self) -> impl Iterator<Item = usize> {
@@ -67,7 +74,7 @@ impl<'g, 'k> Pivoted<'g, 'k> {
     }
 
     /// Adds columns until no share above `least` and rounding remains, or there are more than `most`. Returns whether there
-    /// are no more.
+    /// are no more. Which columns they are does not depend on `most`.
     ///
     /// # Errors
     ///
@@ -75,63 +82,69 @@ impl<'g, 'k> Pivoted<'g, 'k> {
     pub fn run(&mut self, most: usize, least: f64, control: &Control) -> Result<bool> {
         self.least = least.max(self.tiny());
         let mut width = BATCH;
-        while self.largest() > self.least {
+        loop {
+            self.check()?;
             if self.rank() > most {
                 return Ok(false);
             }
-            let found = self.batch(width.min(most + 1 - self.rank()), control)?;
+            if self.largest() <= self.least {
+                return Ok(true);
+            }
+            let found = self.batch(width, most, control)?;
             // Near copies of a pivot are candidates in vain.
-            width = (2 * found).clamp(4, BATCH);
+            width = (2 * found).clamp(LEAST, BATCH);
         }
-        let left = self.free().map(|i| self.share(i)).fold(0.0, f64::min);
-        if left < -1e3 * self.tiny() {
-            return Err(Error::Breakdown {
-                what: "smallest pivot of the Gram matrix, relative to its diagonal entry",
-                value: left,
-            });
-        }
-        Ok(self.rank() <= most)
     }
 
-    /// Adds a column for each of at most `width` candidates that is fit for a pivot: one at the least.
-    fn batch(&mut self, width: usize, control: &Control) -> Result<usize> {
-        let m = self.left.len();
-        room::check_vectors(3 * BATCH, m)?;
+    /// No remaining diagonal entry is below zero by more than rounding, or than what is left out.
+    fn check(&self) -> Result<()> {
+        let lowest = -self.least.max(1e3 * self.tiny());
+        match self.free().map(|i| self.share(i)).find(|&share| share.is_nan() || share < lowest) {
+            Some(value) => Err(Error::Breakdown {
+                what: "smallest pivot of the Gram matrix, relative to its diagonal entry",
+                value,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds a column for each of at most `width` candidates that is fit for a pivot, one at the least, and for no more than
+    /// there are `most` and one.
+    fn batch(&mut self, width: usize, most: usize, control: &Control) -> Result<usize> {
+        room::check_vectors(2 * width, self.left.len())?;
         let candidates = self.candidates(width);
         let rest = self.remainder(&candidates, control)?;
-        let mut fresh: Vec<Chunk> = vec![[0.0; BATCH]; m];
         let mut open: Vec<usize> = (0..candidates.len()).collect();
-        let mut found = 0;
-        while let Some(at) = (0..open.len())
-            .max_by(|&a, &b| {
-                let share = |at: usize| self.share(candidates[open[at]]);
-                share(a).total_cmp(&share(b))
-            })
-            .filter(|&at| {
-                let share = self.share(candidates[open[at]]);
-                share > self.least && share >= NEAR * self.largest()
-            })
+        let first = self.rank();
+        let share = |this: &Self, slot: usize| this.share(candidates[slot]);
+        while self.rank() <= most
+            && let Some(at) = (0..open.len())
+                .max_by(|&a, &b| share(self, open[a]).total_cmp(&share(self, open[b])))
+            && share(self, open[at]) > self.least.max(NEAR * self.largest())
         {
             control.check()?;
             let slot = open.swap_remove(at);
-            let pivot = candidates[slot];
-            let head = fresh[pivot];
-            let root = self.left[pivot].sqrt();
-            self.taken[pivot] = true;
-            self.pivots.push(pivot);
-            for i in 0..m {
-                if self.taken[i] && i != pivot {
-                    continue;
-                }
-                let done: f64 = fresh[i][..found].iter().zip(&head).map(|(a, b)| a * b).sum();
-                let entry = if i == pivot { root } else { (rest[i][slot] - done) / root };
-                fresh[i][found] = entry;
-                self.left[i] -= entry * entry;
-            }
-            found += 1;
+            self.eliminate(candidates[slot], &rest[slot], first);
         }
-        self.append(&fresh, found);
-        Ok(found)
+        Ok(self.rank() - first)
+    }
+
+    /// Adds the column of a pivot, of what remained of its row before the columns from `first` on.
+    fn eliminate(&mut self, pivot: usize, rest: &[f64], first: usize) {
+        let root = self.left[pivot].sqrt();
+        let fresh = &self.columns[first..];
+        let done: Vec<(f64, &[f64])> = fresh.iter().map(|x| (-x[pivot], x.as_slice())).collect();
+        let mut column = rest.to_vec();
+        dot::axpy_all(self.gram.arch(), &done, &mut column);
+        self.taken[pivot] = true;
+        for ((entry, left), &taken) in zip(zip(&mut column, &mut self.left), &self.taken) {
+            *entry = if taken { 0.0 } else { *entry / root };
+            *left -= *entry * *entry;
+        }
+        column[pivot] = root;
+        self.left[pivot] = 0.0;
+        self.pivots.push(pivot);
+        self.columns.push(column);
     }
 
     /// The examples of which the largest shares remain, the largest first.
@@ -146,57 +159,55 @@ impl<'g, 'k> Pivoted<'g, 'k> {
         free
     }
 
-    /// What remains of the rows of the candidates, transposed.
-    fn remainder(&self, candidates: &[usize], control: &Control) -> Result<Vec<Chunk>> {
-        let m = self.left.len();
-        let mut rest: Vec<Chunk> = vec![[0.0; BATCH]; m];
-        for (slot, &candidate) in candidates.iter().enumerate() {
+    /// What remains of the rows of the candidates.
+    fn remainder(&self, candidates: &[usize], control: &Control) -> Result<Vec<Vec<f64>>> {
+        let mut rest = Vec::with_capacity(candidates.len());
+        for &candidate in candidates {
             control.check()?;
-            for (rest, x) in rest.iter_mut().zip(self.gram.shifted_row(candidate)) {
-                rest[slot] = x;
-            }
+            rest.push(self.gram.shifted_row(candidate));
         }
-        for columns in &self.columns {
-            control.check()?;
-            let mut of_candidates = [[0.0; BATCH]; BATCH];
-            for (slot, &candidate) in candidates.iter().enumerate() {
-                for (k, entry) in columns[candidate].iter().enumerate() {
-                    of_candidates[k][slot] = *entry;
+        let heads: Vec<[Chunk; BATCH]> = self
+            .columns
+            .chunks(BATCH)
+            .map(|columns| {
+                let mut heads = [[0.0; BATCH]; BATCH];
+                for (head, column) in zip(&mut heads, columns) {
+                    head.iter_mut().zip(candidates).for_each(|(x, &i)| *x = column[i]);
                 }
+                heads
+            })
+            .collect();
+        let free: Vec<usize> = self.free().collect();
+        let (mut sums, mut entries) = (vec![[0.0; BATCH]; TILE], vec![[0.0; BATCH]; TILE]);
+        for tile in free.chunks(TILE) {
+            control.check()?;
+            let (sums, entries) = (&mut sums[..tile.len()], &mut entries[..tile.len()]);
+            gather(&rest, tile, sums);
+            for (columns, heads) in zip(self.columns.chunks(BATCH), &heads) {
+                gather(columns, tile, entries);
+                self.gram.arch().dispatch(Subtract { sums, entries, heads });
             }
-            let taken = &self.taken;
-            self.gram.arch().dispatch(Subtract { rest: &mut rest, columns, of_candidates, taken });
+            for (slot, rest) in rest.iter_mut().enumerate() {
+                zip(&*sums, tile).for_each(|(sum, &i)| rest[i] = sum[slot]);
+            }
         }
         Ok(rest)
-    }
-
-    fn append(&mut self, fresh: &[Chunk], found: usize) {
-        let first = self.rank() - found;
-        for k in 0..found {
-            let slot = (first + k) % BATCH;
-            if slot == 0 {
-                self.columns.push(vec![[0.0; BATCH]; fresh.len()]);
-            }
-            if let Some(columns) = self.columns.last_mut() {
-                for (chunk, fresh) in columns.iter_mut().zip(fresh) {
-                    chunk[slot] = fresh[k];
-                }
-            }
-        }
     }
 
     /// The factor, with the rows in one piece.
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`].
-    pub fn factor(self) -> Result<Factor> {
+    /// [`Error::Memory`]; [`Error::Interrupted`].
+    pub fn factor(self, control: &Control) -> Result<Factor> {
         let (m, rank) = (self.left.len(), self.rank());
         room::check_vectors(rank, m)?;
         let mut rows = Vec::with_capacity(m * rank);
         for i in 0..m {
-            let chunks = self.columns.iter().flat_map(|columns| columns[i]);
-            rows.extend(chunks.take(rank));
+            if i % TILE == 0 {
+                control.check()?;
+            }
+            rows.extend(self.columns.iter().map(|column| column[i]));
         }
         let mut lengths = vec![rank; m];
         for (column, &pivot) in self.pivots.iter().enumerate() {
@@ -207,12 +218,19 @@ impl<'g, 'k> Pivoted<'g, 'k> {
     }
 }
 
-/// Subtracts the product of finished columns with those entries of them that belong to the candidates.
+/// Brings the entries of some examples in at most [`BATCH`] columns together.
+fn gather(columns: &[Vec<f64>], tile: &[usize], out: &mut [Chunk]) {
+    for (slot, column) in columns.iter().enumerate() {
+        zip(&mut *out, tile).for_each(|(chunk, &i)| chunk[slot] = column[i]);
+    }
+}
+
+/// Subtracts the products of entries in finished columns with those of the candidates, `heads`, in the same columns. What is
+/// left in a chunk beyond the last column meets zeros there.
 struct Subtract<'a> {
-    rest: &'a mut [Chunk],
-    columns: &'a [Chunk],
-    of_candidates: [Chunk; BATCH],
-    taken: &'a [bool],
+    sums: &'a mut [Chunk],
+    entries: &'a [Chunk],
+    heads: &'a [Chunk; BATCH],
 }
 
 impl WithSimd for Subtract<'_> {
@@ -220,15 +238,14 @@ impl WithSimd for Subtract<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let rows = self.rest.iter_mut().zip(self.columns).zip(self.taken);
-        for ((rest, entries), _) in rows.filter(|(_, taken)| !**taken) {
-            let mut sums = *rest;
-            for (entry, of_candidates) in entries.iter().zip(&self.of_candidates) {
-                for (sum, x) in sums.iter_mut().zip(of_candidates) {
-                    *sum -= entry * x;
+        for (sums, entries) in zip(self.sums, self.entries) {
+            let mut chunk = *sums;
+            for (entry, heads) in zip(entries, self.heads) {
+                for (sum, head) in zip(&mut chunk, heads) {
+                    *sum -= entry * head;
                 }
             }
-            *rest = sums;
+            *sums = chunk;
         }
     }
 }
@@ -277,7 +294,7 @@ mod tests {
             let gram = Gram::new(&matrix, 0.0, vec![0.0; m]).expect("a matrix");
             let mut pivoted = Pivoted::new(&gram);
             assert!(pivoted.run(m, 0.0, &Control::new()).expect("semi-definite"));
-            let factor = pivoted.factor().expect("room");
+            let factor = pivoted.factor(&Control::new()).expect("room");
             assert_eq!(factor.rank(), rank, "{m}");
             let rows = plain(&matrix, m, &factor.pivots);
             for i in 0..m {
@@ -339,12 +356,12 @@ mod tests {
             let turn = factor.turn(&f, &g, &mut rng).expect("two dimensions are across");
             let mut new = direction;
             for (k, new) in new.iter_mut().enumerate() {
-                *new += turn.dual.iter().zip(&x).map(|(c, x)| c * x[k]).sum::<f64>();
+                *new += turn.iter().zip(&x).map(|(c, x)| c * x[k]).sum::<f64>();
             }
             assert!((inner(&new, &new) - 1.0).abs() < 1e-8, "{new:?}");
             assert!(inner(&new, &position).abs() < 1e-8, "{new:?}");
             assert!(new[3].abs() < 1e-4 && (new[4] - 0.6).abs() < 1e-4, "{new:?}");
-            for ((turned, old), new) in turn.field.iter().zip(&g).zip(field(&new)) {
+            for ((turned, old), new) in gram.combination(&turn).iter().zip(&g).zip(field(&new)) {
                 assert!((old + turned - new).abs() < 1e-9);
             }
             mean.iter_mut().zip(new).for_each(|(mean, new)| *mean += new / 1000.0);

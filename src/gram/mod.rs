@@ -140,14 +140,19 @@ impl<'a> Gram<'a> {
         self.softness.is_empty()
     }
 
-    /// True where all rows are in memory, so that a factor of the matrix may be made.
+    /// True where all rows are in memory, so that a factor of any rank may be made.
     pub(crate) fn is_in_memory(&self) -> bool {
         self.source.is_in_memory()
     }
 
+    /// True for a matrix in memory whose entries are rounded to singles.
+    pub(crate) fn is_single(&self) -> bool {
+        self.is_in_memory() && matches!(self.row(0).values(), Values::Singles(_))
+    }
+
     /// # Errors
     ///
-    /// [`Error::Invalid`] where a factor of the matrix may not be made: its rows are computed on demand.
+    /// [`Error::Invalid`] where a factor of any rank may not be made: its rows are computed on demand.
     pub(crate) fn check_in_memory(&self) -> Result<()> {
         if self.is_in_memory() {
             return Ok(());
@@ -228,6 +233,20 @@ impl<'a> Gram<'a> {
         }
         dot::axpy_all(self.arch, &doubles, out);
         dot::axpy_all(self.arch, &singles, out);
+    }
+
+    /// Plane coordinates `K c` of a vector with few dual coefficients that are not zero: it reads their rows alone.
+    pub(crate) fn combination(&self, dual: &[f64]) -> Vec<f64> {
+        const TOGETHER: usize = 32;
+        let terms: Vec<(f64, usize)> =
+            dual.iter().enumerate().filter(|(_, c)| **c != 0.0).map(|(i, c)| (*c, i)).collect();
+        let lift = self.offset * dual.iter().sum::<f64>();
+        let shifts = dual.iter().zip(&self.softness);
+        let mut field: Vec<f64> = shifts.map(|(c, softness)| lift + softness * c).collect();
+        for terms in terms.chunks(TOGETHER) {
+            self.add_rows(terms, &mut field);
+        }
+        field
     }
 
     /// Plane coordinates `K c` of several vectors at once: `out[k] = K duals[k]`, each of length m.

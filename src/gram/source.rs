@@ -85,7 +85,7 @@ pub(crate) trait Source: Debug + Send + Sync {
     /// The rows and columns of some of the examples, in memory of its own.
     fn part(&self, chosen: &[usize]) -> Arc<dyn Source>;
 
-    /// True where a row costs no more than to read it. Only then is a factor of the matrix worth its m² numbers.
+    /// True where a row costs no more than to read it. Only then is a factor worth as many numbers as the matrix has.
     fn is_in_memory(&self) -> bool;
 
     /// The features, where the entries are their inner products.

@@ -97,6 +97,17 @@ def test_rows_on_demand_and_near_walls():
     same(one.sample(length=2.0, continue_from=start), one.sample(length=2.0, continue_from=steps))
 
 
+@pytest.mark.parametrize("kernel", ["linear", kernels.RBF(2.0), kernels.RBF(6.0)])
+def test_fresh_directions_of_rows_on_demand(kernel):
+    x = np.random.default_rng(SEED).standard_normal((300, 2))
+    one = VersionSpace.from_features(x, np.where(x[:, 0] > 0, 1, -1), kernel, offset=1.0)
+    start = one.sample(length=5.0, random_state=SEED)
+    # Of the wide kernels without the directions in which they are thin.
+    assert start.refresh == "full"
+    steps = one.sample(length=9.0, continue_from=start, n_jobs=2)
+    same(one.sample(length=20.0, continue_from=start), one.sample(length=20.0, continue_from=steps))
+
+
 def test_the_longer_path_is_the_better_center():
     one = space()
     exact = one.sample(tol=0.004, average="conditional", random_state=SEED + 1).center

@@ -302,7 +302,7 @@ def test_pairs_where_few_planes_close_a_direction():
     x = np.random.default_rng(4).standard_normal((60, 60))
     labels = np.where(x[:, 0] > 0, 1, -1)
     # Rows on demand have no factor of so many dimensions for fresh directions.
-    with pytest.warns(ConvergenceWarning, match="too many dimensions for a factor"):
+    with pytest.warns(ConvergenceWarning, match="too many dimensions"):
         VersionSpace.from_features(x, labels).sample(tol=0.3, random_state=0)
     found = VersionSpace.from_features(x[:, :15], labels).sample(tol=0.3, random_state=0)
     assert found.refresh == "full"

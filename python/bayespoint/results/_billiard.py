@@ -49,17 +49,13 @@ know of to get nearer to their share of the length by a factor of e; fewer are w
 FEW_SOFT_EXAMPLES, FEW_HARD_EXAMPLES = 500, 50
 """Examples up to which that was not seen to matter, with softness and without."""
 
-MANY_PAIRS = 0.25
-"""Tangent pairs for each bounce: the engine chooses 0.05, or 1.5 where it found planes nearly
-orthogonal to all others, or too many dimensions for a factor."""
-
 
 def too_few_pairs(result: BilliardResult, *, chosen: bool) -> str | None:
     """Return what is wrong with a run whose pairs hardly turn the directions few examples know of.
 
-    Softness gives each example one. Without, the rate tells that the engine saw some, if it was
-    free to choose. The tiny eigenvalues of wide kernels make that slower still: on RBF kernels of
-    5 to 1500 examples, as many pairs for each as there are examples were enough.
+    Softness gives each example one. Without, the engine, free to choose, takes pairs where there is
+    no factor for fresh directions. The tiny eigenvalues of wide kernels make that slower still: on
+    RBF kernels of 5 to 1500 examples, as many pairs for each as there are examples were enough.
     """
     least, m = int(result.refreshes.min()), len(result.center)
     if result.refresh != "pair":
@@ -73,34 +69,14 @@ def too_few_pairs(result: BilliardResult, *, chosen: bool) -> str | None:
             "further off than its error says, in all trajectories alike; average='conditional' or "
             f"refresh='full' helps, or a run of many times {PAIRS_PER_PLANE * m} pairs"
         )
-    rate_is_high = result.refreshes.sum() >= MANY_PAIRS * result.bounces.sum()
-    if not (chosen and rate_is_high) or m <= FEW_HARD_EXAMPLES or least >= m * m:
+    if not chosen or m <= FEW_HARD_EXAMPLES or least >= m * m:
         return None
     return (
-        f"the {m} examples have too many dimensions for a factor that nobody asked for, and "
-        f"{least} tangent pairs in a trajectory hardly turn directions that few planes close: "
-        "center_norm and the votes of draws may be too large, in all trajectories alike (the "
-        "direction of the center is not concerned); refresh='full' helps, with a matrix in "
-        f"memory, or a run of {m * m} pairs and more"
-    )
-
-
-THIN, THIN_FROM = 1e-9, 30
-"""Shares of the squared lengths of feature vectors below which fresh directions do not go, and the
-examples up to which they do."""
-
-
-def too_thin(result: BilliardResult, shares: NDArray[np.float64]) -> str | None:
-    """Return what is wrong with a run in which softness gives examples such a share, if so."""
-    thin = shares[(shares > 0) & (shares < THIN)]
-    # The typical points that conditional means start from have all of their shares.
-    free = "typical" in result.start or len(shares) <= THIN_FROM
-    if result.refresh != "full" or free or not len(thin):
-        return None
-    return (
-        f"softness is {thin.min():.1e} of the squared length of a feature vector: the directions "
-        f"that it gives are thinner than {THIN:g}, too thin for double precision, and keep what "
-        "length they have: center_norm is not that of the law; no softness at all says as much"
+        f"the {m} examples have too many dimensions, or too rough a Gram matrix, for fresh "
+        f"directions that nobody asked for, and {least} tangent pairs in a trajectory hardly turn "
+        "those that few planes close: center_norm and the votes of draws may be too large, in all "
+        "trajectories alike (the direction of the center is not concerned); refresh='full' helps, "
+        f"with a matrix in memory, or a run of {m * m} pairs and more"
     )
 
 
