@@ -85,8 +85,8 @@ pub struct Outcome {
     pub refresh: &'static str,
     /// Its rate, events per radian.
     pub refresh_rate: f64,
-    /// True where fresh directions leave out those in which all feature vectors are thin.
-    pub thin: bool,
+    /// True where fresh directions leave out what softness gives to an example.
+    pub loses_softness: bool,
     /// Largest drift found at a re-projection, relative to the length of the feature vector.
     pub drift: f64,
     /// Where each trajectory started, shape (T,).

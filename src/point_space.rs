@@ -95,7 +95,7 @@ pub(crate) fn outcome(
         },
         refresh: "none",
         refresh_rate: 0.0,
-        thin: false,
+        loses_softness: false,
         drift: 0.0,
         start: vec![if settings.start.is_some() { Start::Given } else { Start::LightTrap }; t],
         state: None,

@@ -85,10 +85,9 @@ impl<'s> Refresh<'s> {
             (RefreshChoice::Auto, Some(inverse)) => full(FULL_PER_RADIAN, Arc::new(inverse)),
             (RefreshChoice::Full(rate), given) => {
                 let free = || rate_of_full(gram, has_isolated_planes(gram));
-                let rate = rate.unwrap_or_else(free);
                 match given {
-                    Some(inverse) => full(rate, Arc::new(inverse)),
-                    None => full(rate, Arc::new(directions(gram, control)?)),
+                    Some(inverse) => full(rate.unwrap_or(FULL_PER_RADIAN), Arc::new(inverse)),
+                    None => full(rate.unwrap_or_else(free), Arc::new(directions(gram, control)?)),
                 }
             }
         }
@@ -104,7 +103,7 @@ impl<'s> Refresh<'s> {
                     let rate = rate_of_full(gram, isolated);
                     return Ok(Self::Full { rate, source: Arc::new(factor) });
                 }
-                // A matrix that is indefinite by more than the rounding of its entries: pairs need no factor.
+                // Too many dimensions, or a matrix that is indefinite by more than rounding: pairs need no factor.
                 Ok(None) | Err(Error::Breakdown { .. }) => lonely |= gram.is_in_memory(),
                 Err(other) => return Err(other),
             }
@@ -121,9 +120,9 @@ impl<'s> Refresh<'s> {
         }
     }
 
-    /// True where fresh directions leave out those in which all feature vectors are thin.
-    pub(crate) fn leaves_out_thin(&self) -> bool {
-        matches!(self, Self::Full { source, .. } if source.part().is_some())
+    /// True where fresh directions leave out what softness gives to an example.
+    pub(crate) fn loses_softness(&self) -> bool {
+        matches!(self, Self::Full { source, .. } if source.loses_softness())
     }
 
     /// "none", "pair" or "full".
@@ -195,7 +194,8 @@ impl<'s> Refresh<'s> {
     }
 }
 
-/// Where the fresh directions of a run come from that is gone on with: what it made of rows on demand it could afford.
+/// Where fresh directions that were asked for come from, and those of a run that is gone on with: it could afford what it
+/// made of rows on demand.
 pub(crate) fn directions(gram: &Gram<'_>, control: &Control) -> Result<Factor> {
     if gram.is_in_memory() {
         return Factor::without_thin(gram, thin(gram), control);

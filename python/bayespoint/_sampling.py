@@ -134,16 +134,16 @@ class SamplingMixin:
             matrix each, which hardly turn what few planes close, as the many directions in which
             the feature vectors of a smooth kernel are thin: draws then stay too near to the middle.
             "full": an independent direction, at the price of a factor of the Gram matrix, with m
-            rows and a column for each dimension. Beyond 30 examples it leaves the part of the
-            direction as it is in which no example has more than 1e-9 of its squared length (1e-4 of
-            a matrix of singles). "auto": the latter where that factor takes no more than half a
+            rows and a column for each dimension. It leaves the part of the direction as it is in
+            which no example has more than 1e-9 of its squared length, beyond 30 examples, or 1e-4
+            in a matrix of singles. "auto": the latter where that factor takes no more than half a
             second, at up to 2400 examples in any number of dimensions, 480 dimensions of 20000
             examples, 280 of 60000 (and a quarter as many dimensions as examples where rows are on
             demand); otherwise the former. None: never.
         refresh_rate : float or "auto", default="auto"
             Changes per radian, positive, at most 1e9: a number only with "pair" or "full". "auto"
-            is 0.1 with full ones, 0.3 for up to 30 examples or where some planes are nearly
-            orthogonal to all others, without average="conditional"; with pairs a twentieth of the
+            is 0.1 with full ones, but 0.3 for up to 30 examples or where some planes are nearly
+            orthogonal to all others, unless average is "conditional"; with pairs a twentieth of the
             bounces, or 1.5 times as many as bounces with softness, where some planes are nearly
             orthogonal to all others, or where "auto" found too many dimensions in a matrix.
         start : array-like of shape (m,), default=None
@@ -227,8 +227,9 @@ class SamplingMixin:
             the bounces of the others, though it had 100 bounces for each plane hit. If a run of
             more than 500 examples with softness was refreshed by less than 40 pairs for each, or
             one of more than 50 without by less than m for each where refresh="auto" found too many
-            dimensions or too rough a matrix: the directions that few examples know of may not have
-            had their share of the length. If softness gives directions so thin that fresh ones
+            dimensions or too rough a matrix (but not where explicit features are at most half as
+            many as examples): the directions that few examples know of may not have had their share
+            of the length. If softness gives directions so thin that fresh ones
             leave them out, see `refresh`.
 
         Notes
@@ -328,10 +329,11 @@ class SamplingMixin:
         result = BilliardResult.from_run({**course.concluded(run), **known}, settings.average)
         course.keep(result)
         messages = result.complaints(settings.tol, settings.n_draws)
-        few = too_few_pairs(result, chosen=settings.refresh == "auto")
-        if few is not None:
-            messages.append(few)
-        if run["thin"] and self.softness.any():
+        # Twice as many examples as features close all directions.
+        if 2 * _sources.most_free(self.gram, self.offset, self.softness) > len(self.y):
+            few = too_few_pairs(result, chosen=settings.refresh == "auto")
+            messages += [few] if few is not None else []
+        if run["loses_softness"]:
             messages.append(
                 f"the softness, {self.softness[self.softness > 0].min():.2g} at the least, gives "
                 "examples directions that are too thin beside their feature vectors for double "
@@ -379,8 +381,8 @@ class SamplingMixin:
         """
         m = len(self.y)
         draws = 2 * 8.0 * settings.n_trajectories * settings.n_draws * m
-        # Beside the factor, its columns while it is made. For one that it was not asked for the
-        # engine finds room itself.
+        # Beside the factor, its columns while it is made. The engine checks the room for one that
+        # it was not asked for, of as many columns as it finds dimensions.
         scatters = settings.scattering != "specular" or settings.has_scatterer
         if settings.refresh == "full" or scatters:
             what = "refresh='full'" if settings.refresh == "full" else "to scatter a ball"

@@ -214,7 +214,8 @@ class VersionSpace(
         kernels by a sweep through all rows. What needs a factor of the matrix is refused:
         refresh="full", scattering="cosine" and a scatterer in `sample`, `correlation_length`,
         `log_volume` and `evidence`, and the exact `onion`. With refresh="auto" a factor is made of
-        some rows, where there are no more than a quarter as many dimensions as examples.
+        some rows, where there are no more than a quarter as many dimensions as examples and half a
+        second does for it.
 
         Examples
         --------

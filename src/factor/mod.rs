@@ -25,6 +25,8 @@ pub struct Factor {
     pivots: Vec<usize>,
     /// Whether nothing but rounding is left of K: the columns span all feature vectors.
     is_whole: bool,
+    /// Whether what softness gives to an example is among what is left.
+    loses_softness: bool,
     /// Entries of each row up to its last that is not zero, length m: its column for a pivot, the rank for the others.
     lengths: Vec<usize>,
     arch: pulp::Arch,
@@ -39,6 +41,11 @@ pub trait Isotropic: std::fmt::Debug + Send + Sync {
     fn part(&self) -> Option<&Factor> {
         None
     }
+
+    /// Whether it leaves out what softness gives to an example.
+    fn loses_softness(&self) -> bool {
+        false
+    }
 }
 
 impl Isotropic for Factor {
@@ -48,6 +55,10 @@ impl Isotropic for Factor {
 
     fn part(&self) -> Option<&Factor> {
         (!self.is_whole).then_some(self)
+    }
+
+    fn loses_softness(&self) -> bool {
+        self.loses_softness
     }
 }
 
@@ -68,13 +79,15 @@ fn affordable_rank(m: usize) -> usize {
     (1..=m).take_while(|&rank| operations(rank as f64) <= AFFORDABLE).count()
 }
 
-/// Whether the feature vectors span more than so many dimensions. Reads one row for each, and a few more.
+/// Whether the feature vectors span more than so many dimensions. Reads a batch of rows, and one for each beyond.
 ///
 /// # Errors
 ///
 /// [`crate::Error::Breakdown`] as for a factor; [`crate::Error::Memory`]; [`crate::Error::Interrupted`].
 pub(crate) fn has_rank_above(gram: &Gram<'_>, most: usize, control: &Control) -> Result<bool> {
-    Ok(!Pivoted::new(gram).run(most, 0.0, control)?)
+    // Sixteen roundings of the entries.
+    let least = if gram.is_single() { 1e-6 } else { 0.0 };
+    Ok(!Pivoted::new(gram, least).run(most, control)?)
 }
 
 impl Factor {
@@ -90,16 +103,18 @@ impl Factor {
     /// [`crate::Error::Memory`] where there is no room for it; [`crate::Error::Interrupted`].
     pub fn new(gram: &Gram<'_>, control: &Control) -> Result<Self> {
         gram.check_in_memory()?;
-        let mut pivoted = Pivoted::new(gram);
-        pivoted.run(gram.len(), 0.0, control)?;
-        pivoted.factor(control)
+        Self::without_thin(gram, 0.0, control)
     }
 
     /// The same from any source of rows, without directions in which all examples have no more than the share `least` of their
     /// squared lengths.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Breakdown`] also where that leaves but one.
     pub(crate) fn without_thin(gram: &Gram<'_>, least: f64, control: &Control) -> Result<Self> {
-        let mut pivoted = Pivoted::new(gram);
-        pivoted.run(gram.len(), least, control)?;
+        let mut pivoted = Pivoted::new(gram, least);
+        pivoted.run(gram.len(), control)?;
         pivoted.factor(control)
     }
 
@@ -115,12 +130,11 @@ impl Factor {
             // No matrix was formed, and nothing is of its size.
             affordable_rank(gram.len()).min(gram.len() / 4)
         };
-        // Softness gives each example a dimension.
-        if gram.softness().iter().filter(|&&softness| softness > 0.0).count() > most {
+        let mut pivoted = Pivoted::new(gram, least);
+        if pivoted.soft() > most {
             return Ok(None);
         }
-        let mut pivoted = Pivoted::new(gram);
-        let all = pivoted.run(most, least, control)?;
+        let all = pivoted.run(most, control)?;
         all.then(|| pivoted.factor(control)).transpose()
     }
 

@@ -29,13 +29,18 @@ const NEAR: f64 = 0.5;
 /// Entries of an example in a batch of columns.
 type Chunk = [f64; BATCH];
 
+/// Share of a diagonal entry of m that is no more than rounding.
+fn rounding(m: usize) -> f64 {
+    4.0 * m as f64 * f64::EPSILON
+}
+
 /// What is factored so far.
 pub(super) struct Pivoted<'g, 'k> {
     gram: &'g Gram<'k>,
     /// Diagonal of what remains of K.
     left: Vec<f64>,
-    /// Shares up to which nothing is said to remain.
-    least: f64,
+    /// Up to how much of a diagonal entry nothing is said to remain.
+    floors: Vec<f64>,
     taken: Vec<bool>,
     pivots: Vec<usize>,
     /// Columns of L, each of length m.
@@ -43,11 +48,16 @@ pub(super) struct Pivoted<'g, 'k> {
 }
 
 impl<'g, 'k> Pivoted<'g, 'k> {
-    pub fn new(gram: &'g Gram<'k>) -> Self {
+    /// Columns will be added until nothing remains but rounding, or the share `least` of the squared length of a feature vector.
+    pub fn new(gram: &'g Gram<'k>, least: f64) -> Self {
         let m = gram.len();
-        let left = (0..m).map(|i| gram.diagonal(i)).collect();
+        let left: Vec<f64> = (0..m).map(|i| gram.diagonal(i)).collect();
+        // Singles are rounded before the offset is added.
+        let common = if gram.is_single() { gram.offset() } else { 0.0 };
+        let floor = |size: &f64| (least * (size - common)).max(rounding(m) * size);
+        let floors = left.iter().map(floor).collect();
         let (pivots, columns) = (Vec::new(), Vec::new());
-        Self { gram, left, least: 0.0, taken: vec![false; m], pivots, columns }
+        Self { gram, left, floors, taken: vec![false; m], pivots, columns }
     }
 
     /// What remains of the diagonal entry of an example, against its own size.
@@ -55,17 +65,22 @@ impl<'g, 'k> Pivoted<'g, 'k> {
         self.left[i] / self.gram.diagonal(i)
     }
 
-    /// Shares that are no more than rounding.
-    fn tiny(&self) -> f64 {
-        4.0 * self.left.len() as f64 * f64::EPSILON
-    }
-
     fn free(&self) -> impl Iterator<Item = usize> {
         (0..self.left.len()).filter(|&i| !self.taken[i])
     }
 
+    /// The examples of which something remains.
+    fn open(&self) -> impl Iterator<Item = usize> {
+        self.free().filter(|&i| self.left[i] > self.floors[i])
+    }
+
     fn largest(&self) -> f64 {
-        self.free().map(|i| self.share(i)).fold(0.0, f64::max)
+        self.open().map(|i| self.share(i)).fold(0.0, f64::max)
+    }
+
+    /// Examples to which softness gives a dimension that counts.
+    pub fn soft(&self) -> usize {
+        zip(self.gram.softness(), &self.floors).filter(|(softness, floor)| softness > floor).count()
     }
 
     /// Columns so far.
@@ -73,21 +88,20 @@ impl<'g, 'k> Pivoted<'g, 'k> {
         self.pivots.len()
     }
 
-    /// Adds columns until no share above `least` and rounding remains, or there are more than `most`. Returns whether there
-    /// are no more. Which columns they are does not depend on `most`.
+    /// Adds columns until nothing remains, or there are more than `most`. Returns whether nothing does. Which columns they are
+    /// does not depend on `most`.
     ///
     /// # Errors
     ///
     /// [`Error::Breakdown`] when a remaining diagonal entry is clearly negative; [`Error::Memory`]; [`Error::Interrupted`].
-    pub fn run(&mut self, most: usize, least: f64, control: &Control) -> Result<bool> {
-        self.least = least.max(self.tiny());
+    pub fn run(&mut self, most: usize, control: &Control) -> Result<bool> {
         let mut width = BATCH;
         loop {
             self.check()?;
             if self.rank() > most {
                 return Ok(false);
             }
-            if self.largest() <= self.least {
+            if self.open().next().is_none() {
                 return Ok(true);
             }
             let found = self.batch(width, most, control)?;
@@ -98,12 +112,14 @@ impl<'g, 'k> Pivoted<'g, 'k> {
 
     /// No remaining diagonal entry is below zero by more than rounding, or than what is left out.
     fn check(&self) -> Result<()> {
-        let lowest = -self.least.max(1e3 * self.tiny());
-        match self.free().map(|i| self.share(i)).find(|&share| share.is_nan() || share < lowest) {
-            Some(value) => Err(Error::Breakdown {
-                what: "smallest pivot of the Gram matrix, relative to its diagonal entry",
-                value,
-            }),
+        let rounding = 1e3 * rounding(self.left.len());
+        let is_wrong = |&i: &usize| {
+            let lowest = -self.floors[i].max(rounding * self.gram.diagonal(i));
+            self.left[i].is_nan() || self.left[i] < lowest
+        };
+        let what = "smallest pivot of the Gram matrix, relative to its diagonal entry";
+        match self.free().find(is_wrong) {
+            Some(i) => Err(Error::Breakdown { what, value: self.share(i) }),
             None => Ok(()),
         }
     }
@@ -114,17 +130,18 @@ impl<'g, 'k> Pivoted<'g, 'k> {
         room::check_vectors(2 * width, self.left.len())?;
         let candidates = self.candidates(width);
         let rest = self.remainder(&candidates, control)?;
-        let mut open: Vec<usize> = (0..candidates.len()).collect();
+        let mut rest: Vec<(usize, Vec<f64>)> = zip(candidates, rest).collect();
         let first = self.rank();
-        let share = |this: &Self, slot: usize| this.share(candidates[slot]);
-        while self.rank() <= most
-            && let Some(at) = (0..open.len())
-                .max_by(|&a, &b| share(self, open[a]).total_cmp(&share(self, open[b])))
-            && share(self, open[at]) > self.least.max(NEAR * self.largest())
-        {
+        while self.rank() <= most {
             control.check()?;
-            let slot = open.swap_remove(at);
-            self.eliminate(candidates[slot], &rest[slot], first);
+            rest.retain(|&(i, _)| self.left[i] > self.floors[i]);
+            let shares = rest.iter().map(|&(i, _)| self.share(i)).enumerate();
+            let Some((at, share)) = shares.max_by(|a, b| a.1.total_cmp(&b.1)) else { break };
+            if share <= NEAR * self.largest() {
+                break;
+            }
+            let (pivot, rest) = rest.swap_remove(at);
+            self.eliminate(pivot, &rest, first);
         }
         Ok(self.rank() - first)
     }
@@ -149,14 +166,14 @@ impl<'g, 'k> Pivoted<'g, 'k> {
 
     /// The examples of which the largest shares remain, the largest first.
     fn candidates(&self, width: usize) -> Vec<usize> {
-        let mut free: Vec<usize> = self.free().collect();
+        let mut open: Vec<usize> = self.open().collect();
         let order = |a: &usize, b: &usize| self.share(*b).total_cmp(&self.share(*a)).then(a.cmp(b));
-        if free.len() > width {
-            free.select_nth_unstable_by(width - 1, order);
-            free.truncate(width);
+        if open.len() > width {
+            open.select_nth_unstable_by(width - 1, order);
+            open.truncate(width);
         }
-        free.sort_by(order);
-        free
+        open.sort_by(order);
+        open
     }
 
     /// What remains of the rows of the candidates.
@@ -198,9 +215,15 @@ impl<'g, 'k> Pivoted<'g, 'k> {
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`]; [`Error::Interrupted`].
+    /// [`Error::Breakdown`] where next to one column something remains: no two directions are far enough apart to turn from one
+    /// to the other; [`Error::Memory`]; [`Error::Interrupted`].
     pub fn factor(self, control: &Control) -> Result<Factor> {
         let (m, rank) = (self.left.len(), self.rank());
+        let share = self.free().map(|i| self.share(i)).fold(0.0, f64::max);
+        if rank < 2 && share > rounding(m) {
+            let what = "largest share of a feature vector across another";
+            return Err(Error::Breakdown { what, value: share });
+        }
         room::check_vectors(rank, m)?;
         let mut rows = Vec::with_capacity(m * rank);
         for i in 0..m {
@@ -213,8 +236,10 @@ impl<'g, 'k> Pivoted<'g, 'k> {
         for (column, &pivot) in self.pivots.iter().enumerate() {
             lengths[pivot] = column + 1;
         }
-        let is_whole = self.largest() <= self.tiny();
-        Ok(Factor { rows, pivots: self.pivots, is_whole, lengths, arch: self.gram.arch() })
+        let is_whole = share <= rounding(m);
+        let loses_softness = self.free().any(|i| self.gram.softness()[i] > 0.0);
+        let arch = self.gram.arch();
+        Ok(Factor { rows, pivots: self.pivots, is_whole, loses_softness, lengths, arch })
     }
 }
 
@@ -292,8 +317,8 @@ mod tests {
         for (m, rank) in [(1, 1), (5, 5), (40, 3), (90, 33), (100, 64), (130, 90)] {
             let matrix = matrix(m, rank);
             let gram = Gram::new(&matrix, 0.0, vec![0.0; m]).expect("a matrix");
-            let mut pivoted = Pivoted::new(&gram);
-            assert!(pivoted.run(m, 0.0, &Control::new()).expect("semi-definite"));
+            let mut pivoted = Pivoted::new(&gram, 0.0);
+            assert!(pivoted.run(m, &Control::new()).expect("semi-definite"));
             let factor = pivoted.factor(&Control::new()).expect("room");
             assert_eq!(factor.rank(), rank, "{m}");
             let rows = plain(&matrix, m, &factor.pivots);
@@ -317,8 +342,8 @@ mod tests {
         let matrix = matrix(90, 33);
         let gram = Gram::new(&matrix, 0.0, vec![0.0; 90]).expect("a matrix");
         for (most, all) in [(0, false), (2, false), (32, false), (33, true), (34, true)] {
-            let mut pivoted = Pivoted::new(&gram);
-            assert_eq!(pivoted.run(most, 0.0, &Control::new()), Ok(all), "{most}");
+            let mut pivoted = Pivoted::new(&gram, 0.0);
+            assert_eq!(pivoted.run(most, &Control::new()), Ok(all), "{most}");
             assert_eq!(pivoted.rank(), (most + 1).min(33), "{most}");
         }
     }
@@ -329,9 +354,55 @@ mod tests {
         let matrix: Vec<f64> =
             (0..m * m).map(|at| f64::from(u8::from(at / m % 3 == at % m % 3))).collect();
         let gram = Gram::new(&matrix, 0.0, vec![0.0; m]).expect("a matrix");
-        let mut pivoted = Pivoted::new(&gram);
-        assert_eq!(pivoted.run(m, 0.0, &Control::new()), Ok(true));
+        let mut pivoted = Pivoted::new(&gram, 0.0);
+        assert_eq!(pivoted.run(m, &Control::new()), Ok(true));
         assert_eq!(pivoted.rank(), 3);
+    }
+
+    /// Rounding of the entries is judged before the offset is added, which is exact.
+    #[test]
+    fn singles_under_a_large_offset() {
+        let (m, rank) = (60, 5);
+        #[allow(clippy::cast_possible_truncation, reason = "a matrix of singles")]
+        let matrix: Vec<f32> = matrix(m, rank).iter().map(|&x| x as f32).collect();
+        let gram = Gram::new(&matrix, 1e6, vec![0.0; m]).expect("a matrix");
+        let factor = Factor::without_thin(&gram, 1e-4, &Control::new()).expect("room");
+        assert_eq!((factor.rank(), factor.is_whole), (rank + 1, false));
+    }
+
+    #[test]
+    fn one_direction_is_none_to_turn_in() {
+        let m = 40;
+        let matrix = matrix(m, 5);
+        let gram = Gram::new(&matrix, 1e12, vec![0.0; m]).expect("a matrix");
+        let error = Factor::without_thin(&gram, 1e-9, &Control::new()).expect_err("all are thin");
+        assert!(matches!(error, Error::Breakdown { .. }), "{error}");
+        let line = Gram::new(&[1.0, -2.0, -2.0, 4.0], 0.0, vec![0.0; 2]).expect("a matrix");
+        let factor = Factor::without_thin(&line, 1e-9, &Control::new()).expect("all there is");
+        assert_eq!((factor.rank(), factor.is_whole), (1, true));
+    }
+
+    /// What is lost of other examples is no matter.
+    #[test]
+    fn softness_is_lost_where_it_is_thin() {
+        let m = 40;
+        let matrix = matrix(m, 3);
+        let lost = |softness: &dyn Fn(usize) -> f64, least: f64| {
+            let softness = (0..m).map(softness).collect();
+            let gram = Gram::new(&matrix, 0.0, softness).expect("a matrix");
+            let factor = Factor::without_thin(&gram, least, &Control::new()).expect("room");
+            (factor.rank(), factor.is_whole, factor.loses_softness)
+        };
+        assert_eq!(lost(&|_| 0.0, 1e-9), (3, true, false));
+        assert_eq!(lost(&|i| if i < 7 { 0.1 } else { 0.0 }, 1e-9), (10, true, false));
+        assert_eq!(lost(&|i| if i < 7 { 1e-12 } else { 0.0 }, 1e-9), (3, false, true));
+        assert_eq!(lost(&|_| 1e-17, 0.0), (3, true, true));
+        #[allow(clippy::cast_possible_truncation, reason = "a matrix of singles")]
+        let singles: Vec<f32> = matrix.iter().map(|&x| x as f32).collect();
+        let softness = (0..m).map(|i| if i < 7 { 0.1 } else { 0.0 }).collect();
+        let gram = Gram::new(&singles, 0.0, softness).expect("a matrix");
+        let factor = Factor::without_thin(&gram, 1e-4, &Control::new()).expect("room");
+        assert_eq!((factor.rank(), factor.is_whole, factor.loses_softness), (10, false, false));
     }
 
     /// What is drawn afresh keeps the length, the angle with the position and what is thin.

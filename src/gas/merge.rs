@@ -115,7 +115,7 @@ pub(super) fn merge<D: Dynamics>(
         stop_reason,
         refresh: refresh.name(),
         refresh_rate: refresh.rate(),
-        thin: refresh.leaves_out_thin(),
+        loses_softness: refresh.loses_softness(),
         drift,
         start: runners.iter().map(|runner| runner.start).collect(),
         state: Some(state),

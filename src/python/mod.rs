@@ -239,7 +239,7 @@ fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyD
     dict.set_item("stop_reason", outcome.stop_reason.name())?;
     dict.set_item("refresh", outcome.refresh)?;
     dict.set_item("refresh_rate", outcome.refresh_rate)?;
-    dict.set_item("thin", outcome.thin)?;
+    dict.set_item("loses_softness", outcome.loses_softness)?;
     dict.set_item("drift", outcome.drift)?;
     dict.set_item("start", start)?;
     let state = outcome.state.map(|state| states::to_dict(py, state, m)).transpose()?;

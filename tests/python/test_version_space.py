@@ -307,6 +307,9 @@ def test_pairs_where_few_planes_close_a_direction():
     found = VersionSpace.from_features(x[:, :15], labels).sample(tol=0.3, random_state=0)
     assert found.refresh == "full"
     assert VersionSpace(x @ x.T, labels).sample(tol=0.3, random_state=0).refresh == "full"
+    # Too many for a factor of rows on demand, but planes close all directions of the features.
+    found = VersionSpace.from_features(x[:, :20], labels).sample(tol=0.3, random_state=0)
+    assert found.refresh == "pair"
     # What was asked for is not judged.
     VersionSpace(x @ x.T, labels).sample(tol=0.3, refresh="pair", random_state=0)
 

@@ -76,7 +76,8 @@ def too_few_pairs(result: BilliardResult, *, chosen: bool) -> str | None:
         f"directions that nobody asked for, and {least} tangent pairs in a trajectory hardly turn "
         "those that few planes close: center_norm and the votes of draws may be too large, in all "
         "trajectories alike (the direction of the center is not concerned); refresh='full' helps, "
-        f"with a matrix in memory, or a run of {m * m} pairs and more"
+        "with a matrix in memory that is positive semi-definite but for rounding in doubles, or a "
+        f"run of {m * m} pairs and more"
     )
 
 
