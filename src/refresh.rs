@@ -173,24 +173,35 @@ impl<'s> Refresh<'s> {
     }
 
     /// Flies `angle` radians and refreshes the direction there.
-    pub(crate) fn apply(&self, ball: &mut Ball, gram: &Gram<'_>, angle: f64, rng: &mut impl Rng) {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Interrupted`].
+    pub(crate) fn apply(
+        &self,
+        ball: &mut Ball,
+        gram: &Gram<'_>,
+        angle: f64,
+        rng: &mut impl Rng,
+        control: &Control,
+    ) -> Result<()> {
         match self {
             Self::None => ball.fly(gram, angle),
             Self::Full { source, .. } => match source.part() {
-                Some(factor) => ball.refresh_part(gram, angle, factor, rng),
+                Some(factor) => return ball.refresh_part(gram, angle, factor, rng, control),
                 None => ball.refresh_full(gram, angle, || source.draw(rng)),
             },
-            Self::Pair { .. } => {
-                let m = gram.len();
-                if m < 2 {
-                    return ball.fly(gram, angle);
+            Self::Pair { .. } => match gram.len() {
+                1 => ball.fly(gram, angle),
+                m => {
+                    let k = rng.random_range(0..m);
+                    let l = rng.random_range(0..m - 1);
+                    let l = if l >= k { l + 1 } else { l };
+                    ball.refresh_pair(gram, angle, (k, l));
                 }
-                let k = rng.random_range(0..m);
-                let l = rng.random_range(0..m - 1);
-                let l = if l >= k { l + 1 } else { l };
-                ball.refresh_pair(gram, angle, (k, l));
-            }
+            },
         }
+        Ok(())
     }
 }
 

@@ -448,7 +448,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             self.arrive();
         } else if self.clock <= to_end {
             self.tally.path += flight;
-            self.refresh.apply(&mut self.ball, gram, flight, &mut self.rng);
+            self.refresh.apply(&mut self.ball, gram, flight, &mut self.rng, control)?;
             self.dynamics.flew(flight);
             self.tally.refreshes += 1;
             self.clock = self.refresh.draw_clock(&mut self.rng);

@@ -425,19 +425,24 @@ impl Ball {
     }
 
     /// Flies `angle` radians and draws afresh what of the direction the columns of a factor span, see [`Factor::turn`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Interrupted`].
     pub(crate) fn refresh_part(
         &mut self,
         gram: &Gram<'_>,
         angle: f64,
         factor: &Factor,
         rng: &mut impl Rng,
-    ) {
+        control: &Control,
+    ) -> Result<()> {
         self.fly(gram, angle);
         self.wake(gram);
         let (position, mut direction) = self.frame.unfold(0.0);
         if let Some(mut turned) = factor.turn(&self.f, &self.g, rng) {
             let arch = gram.arch();
-            let mut field = gram.combination(&turned);
+            let mut field = gram.combination(&turned, control)?;
             dot::axpy(arch, 1.0, &self.g, &mut field);
             dot::axpy(arch, 1.0, &direction, &mut turned);
             // The matrix is that of the factor but for rounding, which large dual coefficients show.
@@ -454,6 +459,7 @@ impl Ball {
         }
         self.lay_frame(position, direction);
         self.look(gram);
+        Ok(())
     }
 
     /// Flies to the next wall and leaves it at `sine` = <v, n> with its unit normal n, the rest of the direction being

@@ -432,7 +432,8 @@ mod tests {
             assert!((inner(&new, &new) - 1.0).abs() < 1e-8, "{new:?}");
             assert!(inner(&new, &position).abs() < 1e-8, "{new:?}");
             assert!(new[3].abs() < 1e-4 && (new[4] - 0.6).abs() < 1e-4, "{new:?}");
-            for ((turned, old), new) in gram.combination(&turn).iter().zip(&g).zip(field(&new)) {
+            let turned = gram.combination(&turn, &Control::new()).expect("nobody interrupts");
+            for ((turned, old), new) in turned.iter().zip(&g).zip(field(&new)) {
                 assert!((old + turned - new).abs() < 1e-9);
             }
             mean.iter_mut().zip(new).for_each(|(mean, new)| *mean += new / 1000.0);

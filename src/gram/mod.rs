@@ -235,18 +235,35 @@ impl<'a> Gram<'a> {
         dot::axpy_all(self.arch, &singles, out);
     }
 
-    /// Plane coordinates `K c` of a vector with few dual coefficients that are not zero: it reads their rows alone.
-    pub(crate) fn combination(&self, dual: &[f64]) -> Vec<f64> {
+    /// Plane coordinates `K c` of a vector with few dual coefficients that are not zero: it reads their rows alone, or the
+    /// features.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Interrupted`].
+    pub(crate) fn combination(&self, dual: &[f64], control: &Control) -> Result<Vec<f64>> {
         const TOGETHER: usize = 32;
+        let mut field = vec![0.0; self.len()];
+        if self.features().is_some() {
+            self.multiply(&[dual], &mut [&mut field], Precision::Plain, control)?;
+            return Ok(field);
+        }
         let terms: Vec<(f64, usize)> =
             dual.iter().enumerate().filter(|(_, c)| **c != 0.0).map(|(i, c)| (*c, i)).collect();
-        let lift = self.offset * dual.iter().sum::<f64>();
-        let shifts = dual.iter().zip(&self.softness);
-        let mut field: Vec<f64> = shifts.map(|(c, softness)| lift + softness * c).collect();
+        self.add_shifts(dual, &mut field);
         for terms in terms.chunks(TOGETHER) {
+            control.check()?;
             self.add_rows(terms, &mut field);
         }
-        field
+        Ok(field)
+    }
+
+    /// Adds what offset and softness make of dual coefficients.
+    fn add_shifts(&self, dual: &[f64], field: &mut [f64]) {
+        let lift = self.offset * dual.iter().sum::<f64>();
+        for ((f, c), softness) in field.iter_mut().zip(dual).zip(&self.softness) {
+            *f += lift + softness * c;
+        }
     }
 
     /// Plane coordinates `K c` of several vectors at once: `out[k] = K duals[k]`, each of length m.
@@ -269,10 +286,7 @@ impl<'a> Gram<'a> {
     ) -> Result<()> {
         self.source.multiply(self.arch, duals, out, precision, control)?;
         for (c, f) in duals.iter().zip(out) {
-            let lift = self.offset * c.iter().sum::<f64>();
-            for ((f, c), softness) in f.iter_mut().zip(*c).zip(&self.softness) {
-                *f += lift + softness * c;
-            }
+            self.add_shifts(c, f);
         }
         Ok(())
     }
