@@ -195,6 +195,18 @@ class Workers:
         return [found[i] for i in range(len(arguments))]
 
 
+def each_alone(
+    work: Callable[..., R], arguments: Sequence[tuple[Any, ...]], n_jobs: int | None
+) -> list[R]:
+    """Return ``work(*arguments[i])`` of tasks that are about no ground, in their order."""
+    answers = Parallel(n_jobs=n_jobs, batch_size=1)(
+        delayed(_task_alone)(work, each) for each in arguments
+    )
+    for answer in answers:
+        LOGGER.debug("%s: %s", work.__name__, answer)
+    return [answer.value for answer in answers]
+
+
 def _divides(settings: SampleSettings) -> bool:
     """Return whether the trajectories of a run can fly in other processes."""
     # The other motions have a center or a sphere of their own that the engine does not hand over.
@@ -276,6 +288,11 @@ def _task(
     if isinstance(ground, str):
         return _Answer(ground, process, machine, None)
     return _Answer("done", process, machine, work(ground, *arguments))
+
+
+def _task_alone(work: Callable[..., Any], arguments: tuple[Any, ...]) -> _Answer:
+    """One task about no ground, on its worker."""
+    return _Answer("done", os.getpid(), socket.gethostname(), work(*arguments))
 
 
 @contextlib.contextmanager

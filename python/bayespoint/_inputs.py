@@ -40,7 +40,7 @@ def training(
     the kernel takes such; with kernel="precomputed" a matrix as it is; for a kernel that takes no
     vectors an (n,) array of objects.
     """
-    if kernels.requires_vectors(kernel) is not False:
+    if _are_vectors(kernel, X):
         precomputed = isinstance(kernel, str) and kernel == "precomputed"
         thin = takes_sparse(kernel)
         if not thin:
@@ -85,7 +85,8 @@ def one_vs_rest(index: NDArray[np.intp], n_classes: int) -> Labels:
 
 def new(estimator: Any, kernel: object, X: ArrayLike) -> NDArray[Any]:
     """Return checked inputs of a fitted estimator."""
-    if kernels.requires_vectors(kernel) is not False:
+    anything = kernels.requires_vectors(kernel) is None
+    if hasattr(estimator, "n_features_in_") if anything else _are_vectors(kernel, X):
         thin = takes_sparse(kernel)
         if not thin:
             _refuse_sparse(X, kernel)
@@ -107,8 +108,9 @@ def new(estimator: Any, kernel: object, X: ArrayLike) -> NDArray[Any]:
 def mark(tags: Any, kernel: object) -> None:
     """Set scikit-learn's tags of the inputs that a kernel setting takes."""
     tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
-    tags.two_d_array = kernels.requires_vectors(kernel) is not False
-    tags.one_d_array = not tags.two_d_array
+    vectors = kernels.requires_vectors(kernel)
+    tags.two_d_array = vectors is not False
+    tags.one_d_array = not vectors
     tags.sparse = takes_sparse(kernel)
 
 
@@ -124,6 +126,20 @@ def joined(X: Any, Y: Any) -> Any:
     if sparse.issparse(X) or sparse.issparse(Y):
         return sparse.vstack([X, Y], format="csr")
     return np.concatenate([X, Y])
+
+
+def _are_vectors(kernel: object, X: Any) -> bool:
+    """Return whether inputs of a fit are rows of numbers; for a kernel of anything by their look."""
+    vectors = kernels.requires_vectors(kernel)
+    if vectors is not None:
+        return vectors
+    if hasattr(X, "shape"):  # arrays, frames, sparse matrices
+        return np.ndim(X) == 2
+    try:
+        rows = np.asarray(X)
+    except (TypeError, ValueError):  # of several lengths
+        return False
+    return rows.ndim == 2 and rows.dtype.kind in "biuf"
 
 
 def _canonical(X: Any) -> NDArray[Any]:

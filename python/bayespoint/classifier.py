@@ -73,9 +73,11 @@ class BayesPointClassifier(
         searches; some take sets or strings instead of vectors. So have those of
         :mod:`sklearn.gaussian_process.kernels`, which are searched within their own bounds if not
         fixed; a `WhiteKernel` among them is softness by another name. Where the `optimizer`
-        searches, the values that an object of :mod:`bayespoint.kernels` bears have no effect: a
-        grid over ``kernel__sigma`` needs optimizer=None and a number for `softness`. A callable
-        ``k(X, Y)`` returns the (n, n') matrix of values.
+        searches, length scales start at the scale of the data, whatever an object of
+        :mod:`bayespoint.kernels` bears: a grid over ``kernel__sigma`` needs optimizer=None and a
+        number for `softness`. Factors and constants start at what it bears and stay within 1/1097
+        to 1097 times that, and softness within bounds in proportion to the kernel's values. A
+        callable ``k(X, Y)`` returns the (n, n') matrix of values.
     fit_intercept : bool, default=True
         Add 1 to all kernel values, which gives the weight vector an intercept.
     softness : float or "evidence", default="evidence"

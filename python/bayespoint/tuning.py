@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.parallel import Parallel, delayed
 
 from bayespoint import _blas, _distributed, _ep, kernels
 from bayespoint._warn import warn
@@ -199,9 +198,8 @@ class _Problem:
             return [self.minimize(examples, start, noisy=noisy) for start in starts]
         copied = copy(self)
         copied.report = None
-        found = Parallel(n_jobs=self.n_jobs, batch_size=1)(
-            delayed(_minimize_apart)(copied, examples, start, noisy) for start in starts
-        )
+        tasks = [(copied, examples, start, noisy) for start in starts]
+        found = _distributed.each_alone(_minimize_apart, tasks, self.n_jobs)
         for _, tried in found:
             for row in tried:
                 self._note(row)

@@ -389,8 +389,8 @@ def cluster():
         yield client
 
 
-def processes(caplog):
-    texts = [record.getMessage() for record in ours(caplog)]
+def processes(records):
+    texts = [record.getMessage() for record in records]
     return {int(text.split(" in process ")[1].split()[0]) for text in texts}
 
 
@@ -414,7 +414,7 @@ def test_dask_gives_the_same_bits_and_its_workers_do_the_work(which, cluster, ca
         assert _distributed.active()
         there = clone(estimator).fit(inputs, y)
     workers = set(cluster.run(os.getpid).values())
-    assert processes(caplog) == workers
+    assert processes(ours(caplog)) == workers
     assert os.getpid() not in workers
     # What the scheduler says: each task where we say that it ran.
     tasks = [task for task in stream.data if "_task" in task["key"]]
@@ -424,11 +424,15 @@ def test_dask_gives_the_same_bits_and_its_workers_do_the_work(which, cluster, ca
 
 
 @dask
-def test_the_search_starts_in_several_places(cluster):
+def test_the_search_starts_in_several_places(cluster, caplog):
     estimator, inputs, y = FITS["everything searched"]
     here = clone(estimator).fit(inputs, y)
-    with joblib.parallel_config("dask"):
-        assert_same(here, clone(estimator).fit(inputs, y), inputs)
+    with caplog.at_level(logging.DEBUG, "bayespoint.distributed"), joblib.parallel_config("dask"):
+        there = clone(estimator).fit(inputs, y)
+    assert_same(here, there, inputs)
+    starts = [r for r in ours(caplog) if r.getMessage().startswith("_minimize_apart: done")]
+    assert len(starts) > 1
+    assert os.getpid() not in processes(starts)
 
 
 @dask
@@ -438,6 +442,7 @@ def test_fits_within_tasks_stay_whole(cluster, caplog):
     with caplog.at_level(logging.DEBUG, "bayespoint.distributed"), joblib.parallel_config("dask"):
         there = clone(search).fit(X, Y)
     assert (here.cv_results_["mean_test_score"] == there.cv_results_["mean_test_score"]).all()
+    assert not ours(caplog)
     inside = cluster.submit(_divides_inside_a_task).result()
     assert inside is False
 
@@ -526,8 +531,8 @@ def test_ray_gives_the_same_bits(which, ray_pool, caplog):
     ):
         assert _distributed.active()
         there = clone(estimator).fit(inputs, y)
-    assert processes(caplog)
-    assert os.getpid() not in processes(caplog)
+    assert processes(ours(caplog))
+    assert os.getpid() not in processes(ours(caplog))
     assert_same(clone(estimator).fit(inputs, y), there, inputs)
 
 

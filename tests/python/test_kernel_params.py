@@ -190,6 +190,52 @@ def test_their_hyper_parameters_are_searched():
     assert relevance.kernel.length_scale[2] > 3 * relevance.kernel.length_scale[:2].max()
 
 
+class Alike(gp.GenericKernelMixin, gp.StationaryKernelMixin, gp.Kernel):
+    """A kernel of anything of numbers: the exponential of the mean of absolute differences."""
+
+    def __init__(self, width=1.0):
+        self.width = width
+
+    def __call__(self, X, Y=None, eval_gradient=False):
+        assert not eval_gradient
+        pairs = [[np.mean(np.abs(np.subtract(a, b))) for b in (X if Y is None else Y)] for a in X]
+        return np.exp(-np.array(pairs) / self.width)
+
+    def diag(self, X):
+        return np.ones(len(X))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "score"),
+    [
+        (gp.ConstantKernel() + gp.WhiteKernel(), 0.4),
+        (kernels.RBF() + gp.ConstantKernel(), 0.9),
+        (Alike(), 0.9),
+    ],
+    ids=["constant", "mixed", "own"],
+)
+def test_kernels_of_anything_take_rows_of_numbers(kernel, score):
+    """Those of scikit-learn say of themselves that they need no vectors."""
+    model = BayesPointClassifier(kernel, random_state=0, softness=0.1, optimizer=None).fit(X, Y)
+    assert model.n_features_in_ == 3
+    assert model.score(X, Y) > score
+    rows = clone(model).fit(X.tolist(), Y)
+    np.testing.assert_array_equal(rows.decision_function(X.tolist()), model.decision_function(X))
+    with pytest.raises(ValueError, match="X has 2 features"):
+        model.predict(X[:, :2])
+
+
+@pytest.mark.parametrize("kernel", [Alike(), kernels.Constant() * Alike()])
+def test_kernels_of_anything_take_anything_else(kernel):
+    model = BayesPointClassifier(kernel, random_state=0, softness=0.1, optimizer=None)
+    expected = model.fit(X[:, :1], Y).decision_function(X[:, :1])
+    for inputs in (X[:, 0], X[:, 0].tolist()):
+        np.testing.assert_array_equal(model.fit(inputs, Y).decision_function(inputs), expected)
+        assert not hasattr(model, "n_features_in_")
+    ragged = [[value] * (1 + k % 2) for k, value in enumerate(X[:, 0])]
+    np.testing.assert_array_equal(model.fit(ragged, Y).decision_function(ragged), expected)
+
+
 def test_their_bounds_hold_and_what_is_fixed_stays():
     kernel = gp.ConstantKernel(0.7, "fixed") * gp.Matern(1.0, (0.9, 1.1)) + gp.RBF(5.0, "fixed")
     found = BayesPointClassifier(kernel=kernel, random_state=0).fit(X, Y)

@@ -96,7 +96,8 @@ def derivatives(kernel: object, X: Inputs, gram: Floats) -> Mapping[str, Floats]
 def requires_vectors(kernel: object) -> bool | None:
     """Return whether a kernel takes the rows of a numeric array; None if it takes anything.
 
-    It does unless it has an attribute ``requires_vector_input`` that is false.
+    It does unless it has an attribute ``requires_vector_input`` that is false, by which
+    scikit-learn's mean that they take anything.
 
     Parameters
     ----------
@@ -109,7 +110,9 @@ def requires_vectors(kernel: object) -> bool | None:
         None: rows of arrays and anything else.
     """
     value = getattr(kernel, "requires_vector_input", True)
-    return None if value is None else bool(value)
+    if value is None or not value and _gp.is_gp(kernel):
+        return None
+    return bool(value)
 
 
 def accepts_sparse(kernel: object) -> bool:
