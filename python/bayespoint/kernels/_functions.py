@@ -110,7 +110,7 @@ def requires_vectors(kernel: object) -> bool | None:
         None: rows of arrays and anything else.
     """
     value = getattr(kernel, "requires_vector_input", True)
-    if value is None or not value and _gp.is_gp(kernel):
+    if value is None or (not value and _gp.is_gp(kernel)):
         return None
     return bool(value)
 
