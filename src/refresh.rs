@@ -104,7 +104,7 @@ impl<'s> Refresh<'s> {
                     return Ok(Self::Full { rate, source: Arc::new(factor) });
                 }
                 // Too many dimensions, or a matrix that is indefinite by more than rounding: pairs need no factor.
-                Ok(None) | Err(Error::Breakdown { .. }) => lonely |= gram.is_in_memory(),
+                Ok(None) | Err(Error::Breakdown { .. }) => lonely = true,
                 Err(other) => return Err(other),
             }
         }

@@ -21,10 +21,10 @@ from bayespoint import (
     _validation,
 )
 from bayespoint._factor import Factor, factorize
+from bayespoint._pairs import too_few_pairs
 from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint._warn import warn
 from bayespoint.results import BilliardResult
-from bayespoint.results._billiard import too_few_pairs
 
 _FEW_SINGLES = 2000
 """Examples up to which a factor in doubles beside a matrix of singles is no matter."""
@@ -138,14 +138,13 @@ class SamplingMixin:
             which no example has more than 1e-9 of its squared length, beyond 30 examples, or 1e-4
             in a matrix of singles. "auto": the latter where that factor takes no more than half a
             second, at up to 2400 examples in any number of dimensions, 480 dimensions of 20000
-            examples, 280 of 60000 (and a quarter as many dimensions as examples where rows are on
-            demand); otherwise the former. None: never.
+            examples, 280 of 60000; otherwise the former. None: never.
         refresh_rate : float or "auto", default="auto"
             Changes per radian, positive, at most 1e9: a number only with "pair" or "full". "auto"
             is 0.1 with full ones, but 0.3 for up to 30 examples or where some planes are nearly
             orthogonal to all others, unless average is "conditional"; with pairs a twentieth of the
             bounces, or 1.5 times as many as bounces with softness, where some planes are nearly
-            orthogonal to all others, or where "auto" found too many dimensions in a matrix.
+            orthogonal to all others, or where "auto" found too many dimensions.
         start : array-like of shape (m,), default=None
             Dual coefficients of the point all trajectories start from. Behind opaque walls it
             must lie in version space. None looks for one.
@@ -329,10 +328,8 @@ class SamplingMixin:
         result = BilliardResult.from_run({**course.concluded(run), **known}, settings.average)
         course.keep(result)
         messages = result.complaints(settings.tol, settings.n_draws)
-        # Twice as many examples as features close all directions.
-        if 2 * _sources.most_free(self.gram, self.offset, self.softness) > len(self.y):
-            few = too_few_pairs(result, chosen=settings.refresh == "auto")
-            messages += [few] if few is not None else []
+        few = too_few_pairs(result, self.gram, chosen=settings.refresh == "auto")
+        messages += [few] if few is not None else []
         if run["loses_softness"]:
             messages.append(
                 f"the softness, {self.softness[self.softness > 0].min():.2g} at the least, gives "

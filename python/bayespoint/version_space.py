@@ -214,8 +214,7 @@ class VersionSpace(
         kernels by a sweep through all rows. What needs a factor of the matrix is refused:
         refresh="full", scattering="cosine" and a scatterer in `sample`, `correlation_length`,
         `log_volume` and `evidence`, and the exact `onion`. With refresh="auto" a factor is made of
-        some rows, where there are no more than a quarter as many dimensions as examples and half a
-        second does for it.
+        some rows, a number for each example and dimension, where half a second does for it.
 
         Examples
         --------

@@ -124,12 +124,7 @@ impl Factor {
         least: f64,
         control: &Control,
     ) -> Result<Option<Self>> {
-        let most = if gram.is_in_memory() {
-            affordable_rank(gram.len())
-        } else {
-            // No matrix was formed, and nothing is of its size.
-            affordable_rank(gram.len()).min(gram.len() / 4)
-        };
+        let most = affordable_rank(gram.len());
         let mut pivoted = Pivoted::new(gram, least);
         if pivoted.soft() > most {
             return Ok(None);

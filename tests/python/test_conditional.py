@@ -61,6 +61,7 @@ def test_it_is_the_center_of_the_arcs(transparency, refresh):
         assert (space.margins(found.draws) > 0).all()
 
 
+@pytest.mark.filterwarnings("ignore:.*tangent pairs:sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("softness", "settings", "chosen"),
     [

@@ -283,37 +283,6 @@ def test_warnings():
     assert len(dataclasses.replace(met, center_error=np.nan).complaints(0.1)) == 1
 
 
-def test_few_pairs_for_many_examples_with_softness():
-    x = np.random.default_rng(4).standard_normal((501, 3))
-    gram, labels = x @ x.T, np.where(x[:, 0] > 0, 1, -1)
-    few = {"tol": 0.3, "refresh": "pair", "random_state": 0}
-    with pytest.warns(ConvergenceWarning, match=r"tangent pairs .* too few for 501 examples"):
-        VersionSpace(gram, labels, softness=0.1).sample(**few)
-    # Fresh directions need none, nor do walls without softness, nor a path of many pairs.
-    VersionSpace(gram, labels, softness=0.1).sample(tol=0.3, random_state=0)
-    VersionSpace(gram, labels).sample(**few)
-    with pytest.warns(ConvergenceWarning, match="tangent pairs"):
-        found = VersionSpace(gram, labels, softness=0.1).sample(**few)
-    many = dataclasses.replace(found, refreshes=np.full(4, 40 * 501, dtype=np.uint64))
-    assert results._billiard.too_few_pairs(many, chosen=True) is None
-
-
-def test_pairs_where_few_planes_close_a_direction():
-    x = np.random.default_rng(4).standard_normal((60, 60))
-    labels = np.where(x[:, 0] > 0, 1, -1)
-    # Rows on demand have no factor of so many dimensions for fresh directions.
-    with pytest.warns(ConvergenceWarning, match="too many dimensions"):
-        VersionSpace.from_features(x, labels).sample(tol=0.3, random_state=0)
-    found = VersionSpace.from_features(x[:, :15], labels).sample(tol=0.3, random_state=0)
-    assert found.refresh == "full"
-    assert VersionSpace(x @ x.T, labels).sample(tol=0.3, random_state=0).refresh == "full"
-    # Too many for a factor of rows on demand, but planes close all directions of the features.
-    found = VersionSpace.from_features(x[:, :20], labels).sample(tol=0.3, random_state=0)
-    assert found.refresh == "pair"
-    # What was asked for is not judged.
-    VersionSpace(x @ x.T, labels).sample(tol=0.3, refresh="pair", random_state=0)
-
-
 def test_allowed_r_hat():
     """1.01, and more for so few draws that chance alone exceeds it."""
     allowed = results._billiard.allowed_r_hat

@@ -42,44 +42,6 @@ if without refresh it had `BOUNCES_PER_PLANE` bounces for each plane that any of
 
 BOUNCES_PER_PLANE = 100
 
-PAIRS_PER_PLANE = 40
-"""Tangent pairs of each trajectory for each example that it takes the directions which few examples
-know of to get nearer to their share of the length by a factor of e; fewer are worth a warning."""
-
-FEW_SOFT_EXAMPLES, FEW_HARD_EXAMPLES = 500, 50
-"""Examples up to which that was not seen to matter, with softness and without."""
-
-
-def too_few_pairs(result: BilliardResult, *, chosen: bool) -> str | None:
-    """Return what is wrong with a run whose pairs hardly turn the directions few examples know of.
-
-    Softness gives each example one. Without, the engine, free to choose, takes pairs where there is
-    no factor for fresh directions. The tiny eigenvalues of wide kernels make that slower still: on
-    RBF kernels of 5 to 1500 examples, as many pairs for each as there are examples were enough.
-    """
-    least, m = int(result.refreshes.min()), len(result.center)
-    if result.refresh != "pair":
-        return None
-    if result.softness.any():
-        if m <= FEW_SOFT_EXAMPLES or least >= PAIRS_PER_PLANE * m:
-            return None
-        return (
-            f"{least} tangent pairs in a trajectory are too few for {m} examples with softness, "
-            "each of which has a direction that hardly any other knows of: the center may be "
-            "further off than its error says, in all trajectories alike; average='conditional' or "
-            f"refresh='full' helps, or a run of many times {PAIRS_PER_PLANE * m} pairs"
-        )
-    if not chosen or m <= FEW_HARD_EXAMPLES or least >= m * m:
-        return None
-    return (
-        f"the {m} examples have too many dimensions, or too rough a Gram matrix, for fresh "
-        f"directions that nobody asked for, and {least} tangent pairs in a trajectory hardly turn "
-        "those that few planes close: center_norm and the votes of draws may be too large, in all "
-        "trajectories alike (the direction of the center is not concerned); refresh='full' helps, "
-        "with a matrix in memory that is positive semi-definite but for rounding in doubles, or a "
-        f"run of {m * m} pairs and more"
-    )
-
 
 def allowed_r_hat(n_trajectories: int, ess: float) -> float:
     """Return the R-hat beyond which a run that no tolerance ended is worth a warning.
