@@ -42,7 +42,7 @@ pub struct Outcome {
     /// labels, zero for planes never hit; all zero when nothing was hit. NaN where balls are launched anew, which breaks
     /// the identity of momenta.
     pub impulse_center: Vec<f64>,
-    /// Standard error of the direction of `center`, radians.
+    /// Standard error of the direction of `center`, radians; of `impulse_center` for [`crate::Settings::by_impulses`].
     pub center_error: f64,
     /// Dual coefficients of unit weight vectors at equal spacing along the path, shape (T, n, m).
     pub draws: Vec<f64>,

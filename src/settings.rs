@@ -37,6 +37,9 @@ pub struct Settings {
     pub max_bounces: Option<u64>,
     /// Standard error of the center, radians.
     pub tol: Option<f64>,
+    /// Whether the center asked for is that of the impulses on the walls: its distance from that of the path is then a part of
+    /// the error.
+    pub by_impulses: bool,
     /// The length that pieces, draws and settling are laid out for, where the run may go on for longer: by default `length`.
     /// At the end of it a run with `length` alone goes on as one with `tol` does, with pieces that are joined and draws that
     /// are thinned as the path grows.
@@ -66,6 +69,7 @@ impl Default for Settings {
             length: None,
             max_bounces: None,
             tol: Some(0.1),
+            by_impulses: false,
             first_length: None,
             settle: None,
             motion: Motion::Geodesic,

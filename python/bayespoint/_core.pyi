@@ -178,6 +178,7 @@ def run(
     tau_max: float,
     weight_tol: float | None,
     bounce_points: bool,
+    by_impulses: bool,
     refresh: str,
     refresh_rate: float | None,
     start: NDArray[np.float64] | None,

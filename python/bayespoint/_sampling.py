@@ -150,8 +150,9 @@ class SamplingMixin:
             must lie in version space. None looks for one.
         average : {"auto", "arc", "impulse", "conditional", "midpoints", "bounces"}, default="auto"
             Which estimate `center` holds. "arc": the integral over the path. "impulse", only with
-            "geodesic": the accumulated impulses on the walls, less accurate, zero for examples
-            that do not bound version space. "conditional", only with "geodesic" and a Gram
+            "geodesic": the accumulated impulses on the walls, zero for examples that do not bound
+            version space, and less accurate: changes of direction in mid-air add noise, so that it
+            takes a path many times as long to the same `tol`. "conditional", only with "geodesic" and a Gram
             matrix far from singular: the integral of conditional means, with far less noise (see
             Notes). It takes a factor of the matrix, at O(m^3) operations and the memory of a second
             matrix, which refresh="auto" then uses for fresh directions. "midpoints", only with
@@ -413,6 +414,7 @@ class SamplingMixin:
             tau_max=settings.tau_max,
             weight_tol=settings.weight_tol,
             bounce_points=settings.average == "bounces",
+            by_impulses=settings.average == "impulse",
             refresh=settings.refresh,
             refresh_rate=settings.refresh_rate,
             start=start,

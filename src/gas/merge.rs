@@ -41,24 +41,25 @@ pub(super) fn merge<D: Dynamics>(
     let m = space.len();
     // The last word on drift, also for runs too short for a re-projection.
     crew.each(runners, |_, runner| runner.trajectory.reproject(control))?;
-    let center = estimate(crew, runners, control)?.after(*settled);
+    let mut center = estimate(crew, runners, control)?.after(*settled);
     if !(center.norm.is_finite() && center.dual.iter().all(|c| c.is_finite())) {
         let what = "length of the mean of the positions";
         return Err(Error::Breakdown { what, value: center.norm });
     }
     let mut hits = vec![0; m];
-    let mut impulses = vec![0.0; m];
     let (mut violations, mut drift) = (0.0, 0f64);
     for runner in runners.iter() {
         let tally = runner.trajectory.tally();
         for i in 0..m {
             hits[i] += tally.hits[i];
-            impulses[i] += tally.impulses[i];
         }
         violations += tally.violations;
         drift = drift.max(tally.drift);
     }
-    normalize(space, &mut impulses, control)?;
+    let mut impulses = impulses(space, runners, control)?;
+    if settings.by_impulses {
+        center.error = center.error.hypot(angle(space, &impulses, &center.dual, control)?);
+    }
     let running_center = running_center(space, runners, control)?;
     if running_center.is_some() {
         impulses.fill(f64::NAN);
@@ -137,6 +138,39 @@ fn running_center<D: Dynamics>(
     let mut dual = all.dual().to_vec();
     normalize(space, &mut dual, control)?;
     Ok(Some(dual))
+}
+
+/// Dual coefficients of the unit vector of all impulses on the walls; zeros where there were none.
+pub(super) fn impulses<D: Dynamics>(
+    space: &VersionSpace<'_>,
+    runners: &[Runner<'_, D>],
+    control: &Control,
+) -> Result<Vec<f64>> {
+    let mut all = vec![0.0; space.len()];
+    for runner in runners {
+        for (sum, own) in all.iter_mut().zip(&runner.trajectory.tally().impulses) {
+            *sum += own;
+        }
+    }
+    normalize(space, &mut all, control)?;
+    Ok(all)
+}
+
+/// Radians between two unit vectors by their dual coefficients; infinite for zeros, which have no direction.
+pub(super) fn angle(
+    space: &VersionSpace<'_>,
+    one: &[f64],
+    other: &[f64],
+    control: &Control,
+) -> Result<f64> {
+    if one.iter().all(|c| *c == 0.0) {
+        return Ok(f64::INFINITY);
+    }
+    let apart: Vec<f64> = one.iter().zip(other).map(|(a, b)| a - b).collect();
+    let mut field = vec![0.0; apart.len()];
+    space.gram().multiply(&[&apart], &mut [&mut field], Precision::Plain, control)?;
+    let square: f64 = apart.iter().zip(&field).map(|(c, f)| c * f).sum();
+    Ok(2.0 * (0.5 * square.max(0.0).sqrt()).min(1.0).asin())
 }
 
 /// Scales dual coefficients to unit length; leaves zeros as they are.

@@ -48,7 +48,7 @@ mod _core {
 /// Samples version space; see `VersionSpace.sample`.
 #[pyfunction]
 #[pyo3(signature = (gram, labels, *, offset, softness, transparency, n_trajectories, n_draws, length, tol,
-    max_bounces, dynamics, scattering, scatterer, fits_scatterer, tau_max, weight_tol, bounce_points, refresh, refresh_rate, start, factor, inverse_diagonal, state, checkpoint, every, n_threads, seed, callback, elsewhere=None))]
+    max_bounces, dynamics, scattering, scatterer, fits_scatterer, tau_max, weight_tol, bounce_points, by_impulses, refresh, refresh_rate, start, factor, inverse_diagonal, state, checkpoint, every, n_threads, seed, callback, elsewhere=None))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
 fn run<'py>(
     py: Python<'py>,
@@ -69,6 +69,7 @@ fn run<'py>(
     tau_max: f64,
     weight_tol: Option<f64>,
     bounce_points: bool,
+    by_impulses: bool,
     refresh: &str,
     refresh_rate: Option<f64>,
     start: Option<PyReadonlyArray1<'py, f64>>,
@@ -115,6 +116,7 @@ fn run<'py>(
         length,
         max_bounces,
         tol,
+        by_impulses,
         first_length: None,
         settle: None,
         motion,

@@ -29,14 +29,35 @@ def test_scattered_centers_are_those_of_polygons(average):
             result = space_of(x, y).sample(
                 max_bounces=40_000, average=average, random_state=index, n_jobs=2, **settings
             )
-            error = result.center_error
-            if average == "impulse":
-                # Besides, the random jumps of the direction, about one long, against the path.
-                jumps = result.bounces + result.refreshes + result.scatterings
-                path = result.length * result.center_norm * len(jumps)
-                error = math.hypot(error, math.sqrt(jumps.sum()) / path)
-            allowed = 5.0 * error
-            assert angle(exact, result.center @ x) < allowed, settings
+            assert angle(exact, result.center @ x) < 5.0 * result.center_error, settings
+
+
+@pytest.mark.parametrize("tol", [0.1, 0.01])
+@pytest.mark.parametrize("settings", [{}, {"refresh": "pair", "refresh_rate": 30.0}])
+def test_centers_of_impulses_are_as_near_as_they_say(tol, settings):
+    for index in range(4):
+        x, y = cone(m=10, r=3, seed=90 + index)
+        space = space_of(x, y)
+        result = space.sample(tol=tol, average="impulse", random_state=index, **settings)
+        assert result.stop_reason == "tol"
+        assert result.center_error <= tol
+        assert angle(polygon_centroid(x, y), result.center @ x) < 5.0 * result.center_error
+        np.testing.assert_array_equal(result.center, result.impulse_center)
+
+
+def test_a_few_impulses_are_not_taken_for_the_center():
+    """In more dimensions they are far from it for long, and say so."""
+    for seed in range(3):
+        rng = np.random.default_rng([SHIFT, seed])
+        x = rng.standard_normal((100, 10))
+        space = VersionSpace(x @ x.T, np.where(x @ rng.standard_normal(10) > 0, 1, -1))
+        exact = space.sample(tol=0.003, random_state=seed)
+        found = space.sample(tol=0.05, average="impulse", random_state=seed)
+        error = angle(exact.center @ x, found.center @ x)
+        assert error < 3.0 * found.center_error <= 0.15
+        short = space.sample(length=20.0, average="impulse", random_state=seed)
+        assert angle(exact.center @ x, short.center @ x) < 3.0 * short.center_error
+        assert short.center_error > 2.0 * space.sample(length=20.0, random_state=seed).center_error
 
 
 def test_scatterer_result():

@@ -1,4 +1,4 @@
-"""Tangent pairs along directions in which feature vectors are thin: enough of them, or a warning."""
+"""Tangent pairs for directions in which feature vectors are thin: enough of them, or a warning."""
 
 import dataclasses
 import warnings

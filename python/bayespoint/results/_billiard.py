@@ -136,8 +136,9 @@ class BilliardResult(Savable):
     """Radius of the reflecting sphere around the center, in radians; None without one."""
 
     center_error: float
-    """Estimated angle between `arc_center` and the exact center of mass, in radians. For "chord"
-    and "flipper" the statistical error alone, without their bias."""
+    """Estimated angle between `arc_center` and the exact center of mass, in radians; with
+    average="impulse" between `impulse_center` and that: the distance of the two centers is part of
+    it. For "chord" and "flipper" the statistical error alone, without their bias."""
 
     mean_violations: float
     """Time average of the number of violated examples (0 behind opaque walls)."""
