@@ -7,6 +7,7 @@ use crate::dot;
 use crate::error::{Error, Result};
 use crate::even::Even;
 use crate::gram::Precision;
+use crate::perceptron;
 use crate::version_space::VersionSpace;
 
 /// Below this bound of the margin, relative to the longest feature vector, rounding hides version space.
@@ -137,7 +138,8 @@ fn infeasible(
     }
     let m = space.len();
     let (margin_bound, certificate) = best.unwrap_or((1.0, vec![1.0 / m as f64; m]));
-    let violations = set.fewest_violations().min(fewest_violations);
+    let found = perceptron::fewest_violations(space, control)?;
+    let violations = set.fewest_violations().min(fewest_violations).min(found);
     Ok(Error::Infeasible { examples: m, violations, margin_bound, certificate })
 }
 

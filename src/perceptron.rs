@@ -109,6 +109,51 @@ pub fn perceptron(
     Ok(Perceptron { dual: learner.dual, mistakes, epochs: max_epochs, converged: false })
 }
 
+/// Fewest examples that one of some weight vectors violates, of those that a perceptron comes by: from the difference of the
+/// means of both classes it corrects one example after the other, each to its own length, and every vector counts both ways.
+pub(crate) fn fewest_violations(space: &VersionSpace<'_>, control: &Control) -> Result<usize> {
+    const PASSES: usize = 20;
+    const CORRECTIONS: usize = 4000;
+    /// Roundings of the terms of a plane coordinate within which it is on neither side.
+    const ROUNDINGS: f64 = 64.0;
+    let m = space.len();
+    let lengths: Vec<f64> = (0..m).map(|i| space.gram().diagonal(i).sqrt()).collect();
+    let positive = (0..m).filter(|&i| space.sign(i) > 0.0).count();
+    let mut learner = Learner::new(space);
+    for (i, length) in lengths.iter().enumerate() {
+        let own = if space.sign(i) > 0.0 { positive } else { m - positive };
+        learner.dual[i] = space.sign(i) * m as f64 / (own as f64 * length);
+    }
+    learner.verify(control)?;
+    // Two planes that coincide and ask for different sides are not both satisfied, whatever rounding says.
+    let count = |learner: &Learner<'_>, corrections: usize| {
+        let terms = 2.0 * m as f64 + corrections as f64;
+        let near = ROUNDINGS * f64::EPSILON * terms;
+        let (below, above) = (0..m).fold((0, 0), |(below, above), i| {
+            let (margin, near) = (learner.margin(i), near * lengths[i]);
+            (below + usize::from(margin <= near), above + usize::from(margin >= -near))
+        });
+        below.min(above)
+    };
+    let mut fewest = count(&learner, 0);
+    let mut corrections = 0;
+    for i in (0..PASSES).flat_map(|_| 0..m) {
+        if learner.margin(i) > 0.0 {
+            continue;
+        }
+        if corrections % 64 == 0 {
+            control.check()?;
+        }
+        learner.correct(i, lengths[i].recip());
+        corrections += 1;
+        fewest = fewest.min(count(&learner, corrections));
+        if corrections == CORRECTIONS {
+            break;
+        }
+    }
+    Ok(fewest)
+}
+
 /// Finds a point inside version space, of unit length, by perceptron updates at the example whose normalized margin is
 /// smallest: `w ← w + y_i φ_i / |φ_i|`, which is `c_i ← c_i + y_i / √K_ii`. Starts at w = 0, where every margin counts as violated.
 ///

@@ -13,13 +13,30 @@ use crate::outcome::{Outcome, StopReason};
 use crate::settings::Settings;
 use crate::version_space::VersionSpace;
 
+/// Squared sine of an angle that rounding hides.
+const HIDDEN: f64 = 8.0 * f64::EPSILON;
+
 /// True when all feature vectors are parallel (m = 1 included): the sphere of the span is two points.
 pub(crate) fn is_one_dimensional(gram: &Gram<'_>) -> bool {
+    is_parallel(gram, HIDDEN)
+}
+
+/// Whether all feature vectors are parallel to the first, to so large a squared sine.
+fn is_parallel(gram: &Gram<'_>, squared_sine: f64) -> bool {
     let first = gram.diagonal(0);
     (1..gram.len()).all(|i| {
         let (cross, product) = (gram.entry(0, i).powi(2), first * gram.diagonal(i));
-        (product - cross).abs() <= 8.0 * f64::EPSILON * product
+        (product - cross).abs() <= squared_sine * product
     })
+}
+
+/// Largest margin of labels that no point of the line satisfies. None where the matrix says so exactly; sums with softness or
+/// an offset may hide what the matrix says.
+fn margin_bound(gram: &Gram<'_>) -> f64 {
+    let is_as_given =
+        gram.offset() == 0.0 && gram.softness().iter().all(|&softness| softness == 0.0);
+    // Of two vectors that pull both ways, the point between them is half their angle from the origin, at the most.
+    if is_as_given && is_parallel(gram, 0.0) { 0.0 } else { 0.5 * HIDDEN.sqrt() }
 }
 
 /// The exact posterior on the two points ±φ_0/|φ_0|: weights κ^violations, independent draws.
@@ -41,7 +58,7 @@ pub(crate) fn outcome(
         return Err(Error::Infeasible {
             examples: m,
             violations: violations[0].min(violations[1]) as usize,
-            margin_bound: 0.0,
+            margin_bound: margin_bound(gram),
             certificate: certificate(space, &field),
         });
     }
@@ -176,7 +193,7 @@ pub(crate) fn onion(
         return Err(Error::Infeasible {
             examples: m,
             violations: counts[0].min(counts[1]) as usize,
-            margin_bound: 0.0,
+            margin_bound: margin_bound(gram),
             certificate: certificate(space, &field),
         });
     }

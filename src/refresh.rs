@@ -97,7 +97,8 @@ impl<'s> Refresh<'s> {
     fn free(gram: &Gram<'_>, arrivals: f64, may_be_full: bool, control: &Control) -> Result<Self> {
         let isolated = has_isolated_planes(gram);
         let mut lonely = isolated || gram.softness().iter().any(|&softness| softness > 0.0);
-        if may_be_full {
+        // On a circle there is no direction to choose.
+        if may_be_full && gram.len() > 2 {
             match Factor::if_affordable(gram, thin(gram), control) {
                 Ok(Some(factor)) => {
                     let rate = rate_of_full(gram, isolated);

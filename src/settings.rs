@@ -157,6 +157,9 @@ impl Settings {
         let (Motion::Chord { tau_max, .. } | Motion::Flipper { tau_max, .. }) = self.motion else {
             return Ok(());
         };
+        if self.by_impulses {
+            return Err(Error::invalid("by_impulses", true, "false for a straight flight"));
+        }
         if tau_max.is_nan() || tau_max <= 0.0 {
             return Err(Error::invalid("tau_max", tau_max, "positive"));
         }

@@ -163,7 +163,7 @@ fn infeasible_data_are_an_error_with_counts_and_a_certificate() {
     let Error::Infeasible { examples: 100, violations, margin_bound, certificate } = error else {
         panic!("{error}")
     };
-    // Of a weight vector and its opposite one satisfies half of the examples.
+    // Of a weight vector and its opposite one satisfies half of the examples, and both are looked at.
     assert!((10..=50).contains(&violations), "{violations}");
     assert!(
         text.contains("softness")

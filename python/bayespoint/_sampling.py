@@ -152,8 +152,9 @@ class SamplingMixin:
             Which estimate `center` holds. "arc": the integral over the path. "impulse", only with
             "geodesic": the accumulated impulses on the walls, zero for examples that do not bound
             version space, and less accurate: changes of direction in mid-air add noise, so that it
-            takes a path many times as long to the same `tol`. "conditional", only with "geodesic" and a Gram
-            matrix far from singular: the integral of conditional means, with far less noise (see
+            takes a path many times as long to the same `tol`. "conditional", only with "geodesic"
+            and a Gram matrix far from singular: the integral of conditional means, with far less
+            noise (see
             Notes). It takes a factor of the matrix, at O(m^3) operations and the memory of a second
             matrix, which refresh="auto" then uses for fresh directions. "midpoints", only with
             "chord" and "flipper": those of all flights, added on the sphere by the rule of the

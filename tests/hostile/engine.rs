@@ -294,7 +294,8 @@ fn settings(space: &VersionSpace<'_>, bytes: &mut Bytes<'_>) -> Settings {
     };
     let straight = matches!(motion, Motion::Chord { .. } | Motion::Flipper { .. });
     let start = bytes.rarely(16).then(|| (0..space.len()).map(|_| bytes.wild()).collect());
-    Settings {
+    let settings = Settings {
+        by_impulses: false,
         n_trajectories: 1 + bytes.below(2),
         n_draws: 1 + bytes.below(4),
         length: bytes.rarely(2).then(|| bytes.mostly(3.0)),
@@ -308,7 +309,8 @@ fn settings(space: &VersionSpace<'_>, bytes: &mut Bytes<'_>) -> Settings {
         start,
         n_threads: 1,
         seed: u64::from(bytes.byte()),
-    }
+    };
+    Settings { by_impulses: !straight && settings.seed % 4 == 3, ..settings }
 }
 
 /// What must be true of every run on a kernel matrix, however short.
