@@ -39,7 +39,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo gallery displays risk-bounds test test-rust test-python test-slow test-oldest test-ray fuzz ci-slow experiment experiments-slow bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
+.PHONY: help venv build install demo gallery displays risk-bounds test test-rust test-python test-slow test-oldest test-newest test-ray fuzz ci-slow experiment experiments-slow bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
         lint lint-rust lint-python \
         format docs docs-check examples audit test-door clean distclean check-cargo check-python
 
@@ -140,6 +140,20 @@ $(OLDEST_STAMP): $(WHEEL_STAMP) .ci/oldest.txt
 test-oldest: $(OLDEST_STAMP) ## the package's tests with the oldest versions of what it needs (OLDEST_PYTHON=python3.10)
 	$(OLDEST)/bin/python -m pytest tests/python $(PYTEST_ARGS)
 
+# The newest Python there is, unless it is given: ArviZ 1 is for 3.12 and newer.
+NEWEST         := .venv-newest
+NEWEST_PYTHON  ?= $(shell for name in python3.14 python3.13 python3.12; do $$name -c 'print("'$$name'")' 2>/dev/null && exit; done; echo $(PYTHON))
+NEWEST_STAMP   := $(NEWEST)/.stamp-newest
+
+$(NEWEST_STAMP): $(WHEEL_STAMP)
+	@rm -rf "$(NEWEST)"
+	@$(MAKE) --no-print-directory VENV="$(NEWEST)" PYTHON="$(NEWEST_PYTHON)" venv
+	@$(NEWEST)/bin/python -m pip install --quiet --upgrade "$$(echo dist/bayespoint-*.whl)[plot,dev]" pytest-xdist
+	@touch $@
+
+test-newest: $(NEWEST_STAMP) ## the package's tests with the newest versions of what it needs, in two processes at once (NEWEST_PYTHON=python3.13)
+	$(NEWEST)/bin/python -m pytest tests/python -n 2 $(PYTEST_ARGS)
+
 # Executions of each target; the default of the tests is 5000 and 1000.
 FUZZ ?= 1000000
 fuzz: install | check-cargo ## hostile bytes on the engine, its states, the compiled functions, the file loader (FUZZ=1000000)
@@ -216,7 +230,7 @@ audit: install | check-cargo ## licenses, sources and reasons of dependencies; k
 	$(VENV_PYTHON) -m pip_audit --local --progress-spinner off
 
 # The longest last.
-ci-slow: test-slow test-oldest test-door test-ray fuzz examples audit experiments-slow ## what takes too long for every change: tests at full length, the oldest versions, Ray, fuzzing, the notebooks, an audit, all experiments (hours)
+ci-slow: test-slow test-oldest test-newest test-door test-ray fuzz examples audit experiments-slow ## what takes too long for every change: tests at full length, the oldest and the newest versions, Ray, fuzzing, the notebooks, an audit, all experiments (hours)
 
 docs: $(DOCS_STAMP) ## the site, into docs/_build/html; warnings are errors, the examples are run
 	$(VENV_PYTHON) -m sphinx --builder html --nitpicky --fail-on-warning --keep-going -j auto $(DOCS_ARGS) docs docs/_build/html
@@ -233,4 +247,4 @@ clean: ## remove what was built, keep the environment
 	@if command -v $(CARGO) >/dev/null 2>&1; then $(CARGO) clean; fi
 
 distclean: clean ## remove the environments too
-	rm -rf "$(VENV)" "$(OLDEST)"
+	rm -rf "$(VENV)" "$(OLDEST)" "$(NEWEST)"

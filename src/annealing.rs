@@ -43,7 +43,8 @@ fn particle(
     Ok(violations)
 }
 
-/// ln of the mean weight at a target, its standard error by the delta method, and the standard deviation of ln weight.
+/// ln of the mean weight at a target, its standard error, by the delta method where the weights vary little, and the standard
+/// deviation of ln weight.
 fn log_mean_weight(target: f64, ladder: &[f64], particles: &[Vec<u32>]) -> (f64, f64, f64) {
     // The rungs above the target, and the target itself from the last of them.
     let used = ladder.iter().take_while(|s| **s < target).count().max(1);
@@ -68,7 +69,11 @@ fn log_mean_weight(target: f64, ladder: &[f64], particles: &[Vec<u32>]) -> (f64,
     let (mean, square) = moments(&weights);
     // A last step to hard walls gives some weights 0, which is no fault of the ladder.
     let before: Vec<f64> = particles.iter().map(|v| log_weight(v, 0..used - 1)).collect();
-    (largest + mean.ln(), (square / n).sqrt() / mean, moments(&before).1.sqrt())
+    let (_, variance) = moments(&before);
+    let error = (square / n).sqrt() / mean;
+    // Of log-normal weights the mean is e^(variance/2) times the typical one, between which a mean of too few lies.
+    let missed = if variance > LARGEST_SPREAD.powi(2) { 0.5 * variance } else { 0.0 };
+    (largest + mean.ln(), error.max(missed), variance.sqrt())
 }
 
 /// A ladder with a rung between every two.

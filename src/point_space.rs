@@ -21,22 +21,35 @@ pub(crate) fn is_one_dimensional(gram: &Gram<'_>) -> bool {
     is_parallel(gram, HIDDEN)
 }
 
-/// Whether all feature vectors are parallel to the first, to so large a squared sine.
+/// Whether all feature vectors are parallel to the first, to so large a squared sine, or to the rounding of entries to singles.
 fn is_parallel(gram: &Gram<'_>, squared_sine: f64) -> bool {
     let first = gram.diagonal(0);
     (1..gram.len()).all(|i| {
-        let (cross, product) = (gram.entry(0, i).powi(2), first * gram.diagonal(i));
-        (product - cross).abs() <= squared_sine * product
+        let (entry, own) = (gram.entry(0, i), gram.diagonal(i));
+        let product = first * own;
+        let rounding = if gram.is_single() {
+            // Offset and softness are added to what was rounded.
+            let [a, b] =
+                [(0, first), (i, own)].map(|(i, k)| k - gram.offset() - gram.softness()[i]);
+            let cross = entry.abs() * (entry - gram.offset()).abs();
+            f64::from(f32::EPSILON) * (cross + 0.5 * (first * b + own * a))
+        } else {
+            0.0
+        };
+        (product - entry.powi(2)).abs() <= squared_sine * product + rounding
     })
 }
 
 /// Largest margin of labels that no point of the line satisfies. None where the matrix says so exactly; sums with softness or
 /// an offset may hide what the matrix says.
 fn margin_bound(gram: &Gram<'_>) -> f64 {
-    let is_as_given =
-        gram.offset() == 0.0 && gram.softness().iter().all(|&softness| softness == 0.0);
+    let is_sum = gram.offset() != 0.0 || gram.softness().iter().any(|&softness| softness > 0.0);
+    if !is_sum && !gram.is_single() && is_parallel(gram, 0.0) {
+        return 0.0;
+    }
+    let hidden = if gram.is_single() { 2.0 * f64::from(f32::EPSILON) } else { HIDDEN };
     // Of two vectors that pull both ways, the point between them is half their angle from the origin, at the most.
-    if is_as_given && is_parallel(gram, 0.0) { 0.0 } else { 0.5 * HIDDEN.sqrt() }
+    0.5 * hidden.sqrt()
 }
 
 /// The exact posterior on the two points ±φ_0/|φ_0|: weights κ^violations, independent draws.

@@ -169,11 +169,14 @@ def _run(space: Space, transparencies: list[tuple[float, float]], settings: Sett
         assert callback is not None
         return callback({"length": progress["length"], "error": progress["center_error"]})
 
+    # Next to the ends of the range, products of rungs leave it; a power of two changes no digit.
+    size = float(np.max(space.gram.diagonal())) + space.offset + float(np.max(space.softness))
+    scale = 1.0 if 1e-100 < size < 1e100 else 2.0 ** -round(math.log2(size))
     run = _core.evidence(
-        space.gram,
+        space.gram if scale == 1.0 else np.multiply(space.gram, scale, dtype=np.float64),
         space.y,
-        offset=space.offset,
-        softness=space.softness,
+        offset=space.offset * scale,
+        softness=space.softness * scale,
         method=settings.method,
         transparencies=transparencies,
         tol=settings.tol,

@@ -443,3 +443,41 @@ def test_without_lag_there_is_no_bias():
     assert VersionSpace(np.eye(1), [1]).log_volume().lag == 0.0
     annealed = VersionSpace(np.eye(4), [1, 1, -1, 1]).log_volume(method="annealing")
     assert np.isnan(annealed.lag)
+
+
+@pytest.mark.parametrize("method", ["bridge", "integration", "annealing"])
+@pytest.mark.parametrize("power", [-498, -330, 330, 490])
+def test_a_scale_next_to_the_ends_of_the_range_changes_no_bit(method, power):
+    x = np.random.default_rng(2).standard_normal((12, 3))
+    y, gram = np.where(x[:, 0] > 0, 1, -1), x @ x.T / 2.0 ** np.ceil(np.log2((x**2).sum(1).max()))
+    gram += np.eye(12) / 4
+
+    def found(scale):
+        space = VersionSpace(gram * scale, y, softness=0.25 * scale, offset=0.5 * scale)
+        return space.log_volume(method=method, tol=0.5, random_state=0)
+
+    one, scaled = found(1.0), found(2.0**power)
+    assert scaled.value == pytest.approx(one.value, abs=3 * np.hypot(one.error, scaled.error))
+    assert scaled.value == found(2.0 ** (power - 2 if power > 0 else power + 2)).value
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_annealing_cut_short_says_how_far_off_it_may_be():
+    """Few particles miss the weights that make the mean, and their spread does not tell of those."""
+    x = np.random.default_rng(3).standard_normal((100, 15))
+    y = np.where(x[:, 0] > 0, 1, -1)
+    space = VersionSpace(x @ x.T, y, softness=0.5)
+    exact = space.log_volume(tol=0.05, random_state=0).value
+    for seed in range(6):
+        found = space.log_volume(method="annealing", max_length=100.0, random_state=seed)
+        assert not found.converged
+        assert abs(found.value - exact) < 2 * found.error
+
+
+def test_singles_of_few_dimensions_have_no_factor():
+    x = np.random.default_rng(4).standard_normal((30, 2))
+    space = VersionSpace((x @ x.T).astype(np.float32), np.where(x[:, 0] > 0, 1, -1))
+    with pytest.raises(FloatingPointError, match="softness > 0 helps"):
+        space.log_volume()
+    softened = VersionSpace(space.gram, space.y, softness=1e-3)
+    assert np.isfinite(softened.log_volume(tol=0.5, random_state=0).value)

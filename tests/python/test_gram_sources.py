@@ -461,3 +461,18 @@ def test_the_margin_of_features_needs_no_more_than_their_rank(monkeypatch):
     found = space.max_margin()
     expected = VersionSpace(features[:500] @ features[:500].T, y[:500]).max_margin()
     assert 0 < found.margin <= expected.margin * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_singles_on_one_line(offset):
+    """Rounding gives them other dimensions, of which none is theirs; an offset is added to them."""
+    x = np.random.default_rng([11, SEED]).standard_normal((30, 1))
+    y = np.where(x[:, 0] > 0, 1, -1)
+    K = (x @ x.T).astype(np.float32)
+    if offset == 0:
+        result = VersionSpace(K, y).sample(random_state=0)
+        assert result.center_error == 0.0
+        assert VersionSpace(K, y).contains(result.center)
+    else:
+        plane = VersionSpace(K, y, offset=offset).sample(tol=0.1, random_state=0)
+        assert (np.sign(plane.draws @ (K.astype(float) + offset)) == y).all()
