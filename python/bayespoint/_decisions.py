@@ -401,7 +401,10 @@ class DecisionsMixin(SpacesMixin):
         """Return the indices in `classes_` of n labels."""
         labels = _validation.labels("y", y)
         if labels.shape != (n,) or n == 0:
-            raise ValueError(f"y must have shape ({n},) and n > 0; got shape {labels.shape}")
+            raise ValueError(
+                f"y must have shape ({n},), a label for each row of X, and X one row at least; got "
+                f"shape {labels.shape}"
+            )
         known = labels[:, None] == self.classes_
         if not known.any(axis=1).all():
             strange = labels[~known.any(axis=1)].tolist()[0]

@@ -324,7 +324,7 @@ class OnionMixin:
             pieces + result + factor,
             f"the onion with max_errors={settings.max_errors}",
             [
-                f"{_memory.readable(pieces)} for {settings.n_trajectories} trajectories in "
+                f"{_memory.readable(pieces)} for n_trajectories={settings.n_trajectories} in "
                 f"{n_layers} layers of {m} coefficients",
                 f"{_memory.readable(result)} for the table",
                 f"{_memory.readable(factor)} for a factor of the Gram matrix",

@@ -394,8 +394,8 @@ class SamplingMixin:
             f"sampling with refresh={settings.refresh!r}",
             [
                 f"{_memory.readable(factor)} for a factor of the Gram matrix",
-                f"{_memory.readable(draws)} for {settings.n_trajectories} x {settings.n_draws} "
-                f"draws of {m} coefficients",
+                f"{_memory.readable(draws)} for n_trajectories={settings.n_trajectories} x "
+                f"n_draws={settings.n_draws} draws of {m} coefficients",
             ],
         )
         return _core.run(

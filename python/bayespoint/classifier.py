@@ -442,7 +442,8 @@ class BayesPointClassifier(
         """Raise MemoryError if the matrix, factors beside it and the draws do not fit."""
         problems = 1 if len(self.classes_) == 2 else len(self.classes_)
         trajectories = _validation.integer("n_trajectories", self.n_trajectories, low=1)
-        kept = trajectories * _validation.integer("n_draws", self.n_draws, low=1)
+        each = _validation.integer("n_draws", self.n_draws, low=1)
+        kept = trajectories * each
         draws = 8.0 * m * (problems + 1) * kept
         # The last factor takes the place of a matrix that is ours. A borrowed one stays, but it
         # is there already.
@@ -452,8 +453,8 @@ class BayesPointClassifier(
         _memory.require(
             8.0 * matrices * m * m + draws,
             f"fitting {m} examples ({matrices} x {_memory.readable(8.0 * m * m)} for the kernel "
-            f"matrix{' and a factor' * (matrices > 1)}, {_memory.readable(draws)} for the draws "
-            "and what calibration takes of them)",
+            f"matrix{' and a factor' * (matrices > 1)}, {_memory.readable(draws)} for the draws, "
+            f"n_trajectories={trajectories} x n_draws={each}, and what calibration takes of them)",
         )
 
     def _set_constant_diagonal(self, gram: Floats) -> None:

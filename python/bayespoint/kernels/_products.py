@@ -23,9 +23,15 @@ _PAIRS = 4096
 """Pairs of rows that are subtracted at a time."""
 
 
-def count(X: Any) -> int:
+def count(X: Any, name: str = "X") -> int:
     """Return how many inputs `X` holds; a sparse matrix does not know its length."""
-    return int(X.shape[0]) if sparse.issparse(X) else len(sequence("X", X))
+    return int(X.shape[0]) if sparse.issparse(X) else len(sequence(name, X))
+
+
+def counts(X: Any, Y: Any | None) -> tuple[int, int]:
+    """Return how many inputs `X` and `Y` hold; ``Y=None`` stands for `X`."""
+    n = count(X)
+    return n, n if Y is None else count(Y, "Y")
 
 
 def sequence(name: str, X: Any) -> Any:
