@@ -129,7 +129,7 @@ def joined(X: Any, Y: Any) -> Any:
 
 
 def _are_vectors(kernel: object, X: Any) -> bool:
-    """Return whether inputs of a fit are rows of numbers; for a kernel of anything by their look."""
+    """Return whether inputs of a fit are rows of numbers; for kernels of anything by their look."""
     vectors = kernels.requires_vectors(kernel)
     if vectors is not None:
         return vectors
