@@ -83,6 +83,8 @@ class CorrelationMixin:
             vectors span fewer than three dimensions: then there are no neighboring directions.
         TypeError
             If a setting is of the wrong type.
+        FloatingPointError
+            If double precision gives out, as for `sample`.
         MemoryError
             If there is no room for a factor of the Gram matrix.
 

@@ -101,6 +101,8 @@ class OnionMixin:
             If a setting is out of range.
         TypeError
             If a setting is of the wrong type.
+        FloatingPointError
+            If double precision gives out, as for `sample`.
         MemoryError
             If there is no room for the layers, or with "exact" for a factor of the Gram matrix.
 
@@ -203,6 +205,8 @@ class OnionMixin:
             If a setting is out of range, or no layer had a center in every run.
         TypeError
             If a setting is of the wrong type.
+        FloatingPointError
+            As for `onion`.
         MemoryError
             As for `onion`.
 

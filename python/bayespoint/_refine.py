@@ -152,6 +152,8 @@ class RefineMixin(SpacesMixin):
         ValueError
             If not one of `more_length` and `tol` is given, it is out of range, `gram` is missing or
             another matrix, or nothing flies, in one dimension.
+        FloatingPointError
+            As for `fit`.
         MemoryError
             If the kernel matrix does not fit into the memory available.
 
@@ -223,6 +225,8 @@ class RefineMixin(SpacesMixin):
         ValueError
             With kernel="precomputed" (fit to the larger matrix, with ``warm_start=True``), for
             labels of no class seen in `fit`, and for inputs as `fit` has it.
+        FloatingPointError
+            As for `fit`.
         MemoryError
             If the kernel matrix does not fit into the memory available.
 

@@ -205,6 +205,9 @@ class SamplingMixin:
             file is damaged or none: it is never overwritten then.
         OSError
             If no file can be made in the folder of the `checkpoint`, or it cannot be read.
+        FloatingPointError
+            If double precision gives out on the way: the Gram matrix is so ill-conditioned that a
+            ball loses its place, or has a small negative eigenvalue. A softness helps.
         MemoryError
             If there is no room for the draws, or for what else the run takes.
 

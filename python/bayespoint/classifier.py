@@ -304,6 +304,9 @@ class BayesPointClassifier(
         ------
         InfeasibleError
             If `softness` and `label_noise` are 0 and the examples are not separable.
+        FloatingPointError
+            If double precision gives out in a billiard: as :meth:`VersionSpace.sample`. A larger
+            `softness` helps.
         MemoryError
             If the kernel matrix does not fit into the memory available.
         TypeError

@@ -137,6 +137,8 @@ def center_errors(
     ------
     ValueError, TypeError
         If a setting is out of range.
+    FloatingPointError
+        If double precision gives out: as :meth:`VersionSpace.sample`.
 
     Warns
     -----

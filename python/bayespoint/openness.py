@@ -88,6 +88,8 @@ def escape_fractions(
         If there is no matrix, a setting is out of range, or a matrix is none of a kernel.
     TypeError
         If a setting is of the wrong type.
+    FloatingPointError
+        If double precision gives out: as :meth:`VersionSpace.sample`.
 
     Notes
     -----

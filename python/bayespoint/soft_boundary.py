@@ -261,6 +261,8 @@ def center_angles(
         If version space is empty.
     ValueError, TypeError
         As :class:`VersionSpace`, :meth:`VersionSpace.max_margin` and :meth:`VersionSpace.sample`.
+    FloatingPointError
+        If double precision gives out: as :meth:`VersionSpace.sample`.
 
     Warns
     -----

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bayespoint import BayesPointClassifier, InfeasibleError, VersionSpace, kernels
 from hostile import FORMS, SEED, blames, budget, outcome, same, spoiled
 from hostile_calls import ELSEWHERE, calls
-from hostile_public import public
+from hostile_public import documented, public
 
 CALLS = calls()
 pytestmark = pytest.mark.slow
@@ -71,6 +71,8 @@ def test_hostile_arguments(call):
         )
         if error is None and call.check:
             call.check(result, arguments)
+        if isinstance(error, FloatingPointError):
+            assert "FloatingPointError" in documented(call.id)
 
     spoil()
 

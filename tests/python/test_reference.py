@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import bayespoint
+from bayespoint import elongated, gallery, openness, plotting, soft_boundary
 
 ROOT = Path(__file__).parents[2]
 RECORDS = sorted(
@@ -65,6 +66,51 @@ def test_a_field_without_a_text_is_found() -> None:
 def test_the_results_are_found() -> None:
     names = {record.__qualname__ for record in RECORDS}
     assert {"BilliardResult", "Evidence", "RiskBounds", "Circle"} <= names
+
+
+def raised(value: object) -> set[str]:
+    """Return the names in the section "Raises" of a docstring."""
+    text = inspect.getdoc(value) or ""
+    section = re.search(r"^Raises\n-+\n((?:.+\n?)+)", text, flags=re.MULTILINE)
+    heads = re.findall(r"^(\w.*)$", section[1], flags=re.MULTILINE) if section else []
+    return {name for head in heads for name in head.split(", ")}
+
+
+PLAYING = [
+    bayespoint.BayesPointClassifier.add_examples,
+    bayespoint.BayesPointClassifier.evidence,
+    bayespoint.BayesPointClassifier.fit,
+    bayespoint.BayesPointClassifier.log_labeling_probability,
+    bayespoint.BayesPointClassifier.refine,
+    bayespoint.VersionSpace.choose_layer,
+    bayespoint.VersionSpace.correlation_length,
+    bayespoint.VersionSpace.evidence,
+    bayespoint.VersionSpace.feasible_point,
+    bayespoint.VersionSpace.light_trap,
+    bayespoint.VersionSpace.log_volume,
+    bayespoint.VersionSpace.onion,
+    bayespoint.VersionSpace.sample,
+    elongated.center_errors,
+    gallery.fly,
+    openness.escape_fractions,
+    plotting.BilliardDisplay.from_space,
+    plotting.ConvergenceDisplay.from_space,
+    plotting.EvidenceDisplay.from_estimator,
+    soft_boundary.center_angles,
+]
+"""What plays a billiard, whose arithmetic may break down; bounds leave such a row out."""
+
+
+@pytest.mark.parametrize("function", PLAYING, ids=lambda function: function.__qualname__)
+def test_what_plays_a_billiard_tells_of_breakdowns(function: object) -> None:
+    assert "FloatingPointError" in raised(function)
+
+
+def test_names_in_raises_are_found() -> None:
+    found = raised(bayespoint.VersionSpace.sample)
+    assert {"InfeasibleError", "ValueError", "OSError", "MemoryError"} <= found
+    assert raised(soft_boundary.center_angles) >= {"ValueError", "TypeError"}
+    assert raised(test_names_in_raises_are_found) == set()
 
 
 def test_every_dependency_has_its_reason() -> None:
