@@ -435,7 +435,8 @@ class OnionTable(Savable):
             import pandas as pd
         except ImportError as error:
             raise ImportError(
-                "to_frame needs pandas, which is not installed: run `pip install pandas`"
+                "to_frame needs pandas, which is not installed: run "
+                "`pip install 'bayespoint[frame]'`"
             ) from error
         columns = {
             "path_length": self.path_length,
