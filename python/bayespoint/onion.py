@@ -479,7 +479,13 @@ class OnionTable(Savable):
         return title, texts
 
     def summary(self) -> str:
-        """Return the main figures as text, one to a line, and the layers as a grid."""
+        """Return the main figures as text, one to a line, and the layers as a grid.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
         title, cells = self._cells()
         head = [title, *(f"+{b}" for b in range(len(cells[0])))]
         lines = [head, *([f"-{a}", *row] for a, row in enumerate(cells))]

@@ -306,6 +306,16 @@ class VersionSpace(
         ----------
         dual_coef : array-like of shape (m,)
             Dual coefficients of the vector, of any length but zero.
+
+        Returns
+        -------
+        bool
+            False also for a vector that lies in the plane of an example.
+
+        Raises
+        ------
+        ValueError
+            As `margins`.
         """
         c = _validation.dual_coef("dual_coef", dual_coef, len(self.y))
         return bool((self.margins(c) > 0).all())

@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import importlib
+import importlib.util
 import inspect
 import json
 import pkgutil
@@ -45,6 +46,86 @@ def undocumented_fields(record: type) -> list[str]:
         and not field.target.id.startswith("_")
         and not (isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant))
     ]
+
+
+def reference():
+    """Return the module that writes the pages of the reference."""
+    spec = importlib.util.spec_from_file_location("_reference", ROOT / "docs" / "_reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def public_callables():
+    """Return all that the reference shows and that is called, by name."""
+    pages = reference()
+    modules = {"bayespoint": list(bayespoint.__all__), **pages.public_modules()}
+    for module, names in modules.items():
+        home = importlib.import_module(module)
+        for name in names:
+            value = getattr(home, name)
+            if inspect.isroutine(value):
+                yield f"{module}.{name}", value
+            for method in dir(value) if inspect.isclass(value) else ():
+                member = getattr(value, method)
+                own = (getattr(member, "__module__", "") or "").startswith("bayespoint")
+                hidden = method.startswith("_") or method in pages.PASSED_ON
+                if own and not hidden and inspect.isroutine(member):
+                    yield f"{module}.{name}.{method}", member
+
+
+def test_every_public_name_is_on_a_page(tmp_path: Path) -> None:
+    pages = reference()
+    pages.write(tmp_path)
+    modules = {"bayespoint": list(bayespoint.__all__), **pages.public_modules()}
+    data = set()
+    for module, names in modules.items():
+        text = (tmp_path / f"{'index' if module == 'bayespoint' else module}.md").read_text("utf-8")
+        for name in names:
+            value = getattr(importlib.import_module(module), name)
+            if inspect.ismodule(value) or name == "__version__":
+                continue
+            is_data = not (inspect.isclass(value) or inspect.isroutine(value))
+            data |= {f"{module}.{name}"} if is_data else set()
+            line = f".. autodata:: {name}\n" if is_data else f"\n   {name}\n"
+            assert line in text, f"{module}.{name}"
+    assert data == {"bayespoint.TRUSTED_TYPES", "bayespoint.elongated.PAPER"}
+
+
+def test_methods_of_kernels_have_the_sections_of_base() -> None:
+    completed = reference().completed
+    for name, sections in {
+        "diag": ["Parameters", "Returns"],
+        "parameters": ["Parameters", "Returns"],
+        "with_values": ["Parameters", "Returns"],
+        "derivatives": ["Parameters", "Returns"],
+    }.items():
+        for kernel in ("RBF", "Sum", "Spectrum", "Bounded"):
+            own = inspect.getdoc(getattr(getattr(bayespoint.kernels, kernel), name)).split("\n")
+            lines = completed(f"bayespoint.kernels.{kernel}.{name}", [*own, ""])
+            assert lines[0] == own[0]
+            assert [line for line in sections if line in lines] == sections
+            assert lines.count("Parameters") == lines.count("Returns") == 1
+    assert completed("bayespoint.VersionSpace.sample", ["Text."]) == ["Text."]
+
+
+RETURNING = dict(public_callables())
+
+
+@pytest.mark.parametrize("name", sorted(RETURNING))
+def test_what_is_returned_is_told(name: str) -> None:
+    """As `make docs` has it by numpydoc: whatever returns a value has a section of it."""
+    function = RETURNING[name]
+    returns = inspect.signature(function).return_annotation
+    text = inspect.getdoc(function) or ""
+    assert text
+    if returns in ("None", None, inspect.Signature.empty) or "property" in str(type(function)):
+        return
+    if reference().OF_KERNELS.fullmatch(name) or name.startswith("bayespoint.kernels.Kernel."):
+        return
+    assert re.search(r"^(Returns|Yields)\n-+$", text, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__qualname__)

@@ -499,6 +499,11 @@ def normalize(kernel: Callable[..., Any]) -> Base:
     kernel : kernel object or callable
         Finite and at least 0 on the diagonal.
 
+    Returns
+    -------
+    Normalized
+        The kernel; factors in front of `kernel`, which lengths of 1 cancel, are left out.
+
     Examples
     --------
     >>> import numpy as np

@@ -115,7 +115,13 @@ class BayesPoint:
         ]
 
     def summary(self) -> str:
-        """Return the main figures as text, one to a line."""
+        """Return the main figures as text, one to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
         return as_text("Bayes point of a polygon", self._rows())
 
     def __repr__(self) -> str:
