@@ -353,7 +353,10 @@ class OnionTable(Savable):
             raise ValueError("K_test must be finite; it holds NaN or infinity")
         truth = _validation.labels("y_test", y_test)
         if truth.shape != (len(kernel),):
-            raise ValueError(f"y_test must have shape ({len(kernel)},); got {truth.shape}")
+            raise ValueError(
+                f"y_test must have shape ({len(kernel)},), a label for each row of K_test; got "
+                f"{truth.shape}"
+            )
         known = truth[:, None] == self.classes
         if not known.any(axis=1).all():
             strange = truth[~known.any(axis=1)].tolist()[0]

@@ -118,6 +118,9 @@ OWN_TEXTS = (
     (r"^Complex data not supported", {"X", "y"}),
     # of two lengths, of which either may be wrong
     (r"^Found input variables with inconsistent numbers of samples", {"X", "y"}),
+    (r"^offsets must have shape", {"normals"}),
+    # what a function of the caller raises, here the builtin that stands for all: it is passed on
+    (r"^len\(\) takes exactly one argument", {"kernel", "factor", "weight"}),
     # operators, whose operands have no names
     (r"^a kernel can be (added to|multiplied with) kernels and", {"kernel", "factor"}),
 )
