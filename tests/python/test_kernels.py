@@ -452,6 +452,17 @@ def test_a_bad_second_argument_is_called_y(kernel, bad):
         kernels.evaluate(kernel, np.ones((2, 2)), bad)
 
 
+@pytest.mark.parametrize(
+    "kernel", [kernels.Linear(), kernels.Polynomial(2), kernels.RBF()], ids=str
+)
+def test_arrays_that_are_not_aligned_give_the_same_bits(kernel):
+    shifted = np.frombuffer(b" " + X.tobytes(), dtype=X.dtype, offset=1).reshape(X.shape)
+    assert not shifted.flags.aligned
+    for one, other in [(kernel(shifted), kernel(X)), (kernel(X, shifted), kernel(X, X.copy()))]:
+        assert one.tobytes() == other.tobytes()
+    assert kernel.diag(shifted).tobytes() == kernel.diag(X).tobytes()
+
+
 @pytest.mark.parametrize("kernel", [kernels.RBF(), kernels.Laplacian()], ids=str)
 def test_distances_that_overflow_are_of_both(kernel):
     with pytest.raises(ValueError, match="beside X that distances overflow"):

@@ -50,7 +50,8 @@ def vectors(name: str, X: Any) -> Any:
     array = _validation.dense(name, X)
     if array.ndim != 2:
         raise ValueError(f"{name} must have shape (n, n_features); got shape {array.shape}")
-    array = np.ascontiguousarray(array, dtype=np.float64)
+    # BLAS takes no unaligned ones, and what NumPy does in its place rounds otherwise.
+    array = np.require(array, dtype=np.float64, requirements=["C", "A"])
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite; it holds NaN or infinity")
     return array
