@@ -4,6 +4,7 @@ import dataclasses
 import importlib
 import inspect
 import pkgutil
+import re
 from pathlib import Path
 
 import bayespoint
@@ -49,20 +50,49 @@ def records() -> list[str]:
     return found
 
 
-def _names(module: str, names: list[str]) -> str:
-    """Return the tables of a module's classes, functions and submodules."""
+def kinds(module: str, names: list[str]) -> dict[str, list[str]]:
+    """Return the names of a module by what they are, without those of submodules."""
     home = importlib.import_module(module)
-    kinds = {
-        "Classes": inspect.isclass,
-        "Functions": inspect.isroutine,
-    }
+    found: dict[str, list[str]] = {"Classes": [], "Functions": [], "Data": []}
+    for name in sorted(names):
+        value = getattr(home, name)
+        if inspect.isclass(value):
+            found["Classes"].append(name)
+        elif inspect.isroutine(value):
+            found["Functions"].append(name)
+        elif not inspect.ismodule(value):
+            found["Data"].append(name)
+    return found
+
+
+def _names(module: str, names: list[str]) -> str:
+    """Return the tables of a module's classes and functions, and its data with their texts."""
     lines = ["```{eval-rst}", f".. currentmodule:: {module}", ""]
-    for title, belongs in kinds.items():
-        members = [name for name in sorted(names) if belongs(getattr(home, name))]
-        if members:
-            lines += [f".. rubric:: {title}", "", ".. autosummary::", "   :toctree: generated", ""]
+    for title, members in kinds(module, names).items():
+        if not members:
+            continue
+        lines += [f".. rubric:: {title}", ""]
+        if title == "Data":
+            for name in members:
+                lines += [f".. autodata:: {name}", "   :no-value:", ""]
+        else:
+            lines += [".. autosummary::", "   :toctree: generated", ""]
             lines += [f"   {name}" for name in members] + [""]
     return "\n".join([*lines, "```", ""])
+
+
+OF_KERNELS = re.compile(r"bayespoint\.kernels\.\w+\.(derivatives|diag|parameters|with_values)")
+"""Methods that kernels have from `Base`, which says what they take and return."""
+
+
+def completed(name: str, lines: list[str]) -> list[str]:
+    """Return the docstring of such a method with the sections that `Base` has for it."""
+    found = OF_KERNELS.fullmatch(name)
+    if found is None or "----------" in lines:
+        return lines
+    text = inspect.getdoc(getattr(bayespoint.kernels.Base, found[1])) or ""
+    sections = text.split("\n\n", 1)[1].split("\n")
+    return [*"\n".join(lines).rstrip().split("\n"), "", *sections, ""]
 
 
 def write(folder: Path) -> None:

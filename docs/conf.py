@@ -64,14 +64,15 @@ numpydoc_validation_checks = {
     "PR01",  # parameters that are not documented
     "PR02",  # documented parameters that do not exist
     "PR07",  # parameters without a description
+    "RT01",  # no section of what is returned
     "RT03",  # what is returned without a description
     "YD01",  # what is yielded without a section
 }
-# Results have documented fields instead of parameters, and what a method of a kernel takes stands
-# at that of `Base`.
+# Results have documented fields instead of parameters, and what a method of a kernel takes and
+# returns is written at that of `Base` alone (`_reference.completed`).
 numpydoc_validation_exclude = {
     *(f"^{re.escape(name)}$" for name in _reference.records()),
-    r"^bayespoint\.kernels\.(?!Base\b)\w+\.(derivatives|diag|parameters|with_values)$",
+    rf"^(?!bayespoint\.kernels\.Base\b){_reference.OF_KERNELS.pattern}$",
     r"^bayespoint\.kernels\.\w+\.(accepts_sparse|requires_vector_input)$",
     r"^bayespoint\.kernels\.Kernel$",
     r"^bayespoint\.ConvergenceWarning$",
@@ -119,6 +120,11 @@ def _plain(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[s
     lines[:] = re.sub(r"^\.\. \[(\d)\] ", r"\1. ", text, flags=re.MULTILINE).split("\n")
 
 
+def _complete(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Give the methods of kernels what is said of them at `Base`."""
+    lines[:] = _reference.completed(name, lines)
+
+
 def _resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
     """Find names of the package itself, such as `VersionSpace.sample`, from inside its modules."""
     if node.get("refdomain") != "py" or node["reftarget"].startswith("bayespoint."):
@@ -135,8 +141,9 @@ def _resolve(app: Any, env: Any, node: Any, contnode: Any) -> Any:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Connect the three."""
+    """Connect the four."""
     app.connect("autodoc-process-docstring", _plain, priority=400)
+    app.connect("autodoc-process-docstring", _complete, priority=400)
     app.connect("autodoc-skip-member", _skip)
     app.connect("missing-reference", _resolve)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

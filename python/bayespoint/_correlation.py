@@ -12,6 +12,9 @@ from bayespoint._validation import Floats, Labels, RandomState
 from bayespoint._warn import warn
 from bayespoint.correlation import CorrelationLength
 
+_PAIR = 48
+"""Bytes of what is measured of a pair, twice."""
+
 
 class CorrelationMixin:
     """The methods of a version space that measure how fast its billiard mixes."""
@@ -80,6 +83,8 @@ class CorrelationMixin:
             vectors span fewer than three dimensions: then there are no neighboring directions.
         TypeError
             If a setting is of the wrong type.
+        FloatingPointError
+            If double precision gives out, as for `sample`.
         MemoryError
             If there is no room for a factor of the Gram matrix.
 
@@ -129,7 +134,14 @@ class CorrelationMixin:
         _sources.require_matrix(self.gram, "the correlation length")
         self._refuse_conflicts()
         m = len(self.y)
-        _memory.require(2 * 8.0 * m * m, "a factor of the Gram matrix")
+        factor, balls = 2 * 8.0 * m * m, _memory.balls(n_trajectories, m)
+        pairs = float(_PAIR) * n_trajectories * n_pairs
+        _memory.require(
+            factor + balls + pairs,
+            f"the correlation length ({_memory.readable(factor)} for a factor of the Gram matrix, "
+            f"{_memory.readable(balls)} for n_trajectories={n_trajectories}, "
+            f"{_memory.readable(pairs)} for n_pairs={n_pairs} of each)",
+        )
         run = _core.correlation(
             self.gram,
             self.y,

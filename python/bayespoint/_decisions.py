@@ -248,6 +248,8 @@ class DecisionsMixin(SpacesMixin):
         ValueError
             If a setting is out of range, or with kernel="precomputed" and a matrix that is singular
             even with the softness: it is not kept. Ask :meth:`VersionSpace.evidence`.
+        FloatingPointError
+            If double precision gives out: as :meth:`VersionSpace.log_volume`.
         MemoryError
             If there is no room for the kernel matrix and a factor of it.
 
@@ -337,6 +339,8 @@ class DecisionsMixin(SpacesMixin):
         ValueError
             With more than two classes, with kernel="precomputed", for unknown labels, or if a
             setting is out of range.
+        FloatingPointError
+            If double precision gives out: as :meth:`VersionSpace.log_volume`.
         MemoryError
             If the kernel matrix of examples and points does not fit into memory.
 
@@ -401,7 +405,10 @@ class DecisionsMixin(SpacesMixin):
         """Return the indices in `classes_` of n labels."""
         labels = _validation.labels("y", y)
         if labels.shape != (n,) or n == 0:
-            raise ValueError(f"y must have shape ({n},) and n > 0; got shape {labels.shape}")
+            raise ValueError(
+                f"y must have shape ({n},), a label for each row of X, and X one row at least; got "
+                f"shape {labels.shape}"
+            )
         known = labels[:, None] == self.classes_
         if not known.any(axis=1).all():
             strange = labels[~known.any(axis=1)].tolist()[0]

@@ -82,6 +82,8 @@ class EvidenceMixin:
             examples seen.
         ValueError
             If a setting is out of range.
+        FloatingPointError
+            If double precision gives out, as for `sample`, or version space is too narrow for it.
         MemoryError
             If there is no room for the matrices: about :math:`1.5 \sqrt m` of the size of the Gram
             matrix for a bridge, two for the ladder.
@@ -184,6 +186,8 @@ class EvidenceMixin:
             If a rate or a setting is out of range, or the rates do not go with the method.
         TypeError
             If a rate is not a number.
+        FloatingPointError
+            As for `log_volume`.
         MemoryError
             As for `log_volume`.
 

@@ -57,6 +57,8 @@ class InteriorMixin:
         ------
         InfeasibleError
             If there is none, or none was found.
+        FloatingPointError
+            If double precision gives out for the ball of a light trap, as for `sample`.
         MemoryError
             If there is no room for rows on demand.
 
@@ -120,6 +122,8 @@ class InteriorMixin:
         ------
         InfeasibleError
             If version space is empty, or no point of it was found.
+        FloatingPointError
+            If double precision gives out, as for `sample`.
         MemoryError
             If there is no room for rows on demand.
 

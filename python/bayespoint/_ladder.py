@@ -16,6 +16,9 @@ from bayespoint.results import Evidence
 
 Callback: TypeAlias = Callable[[Mapping[str, Any]], object] | None
 
+_PARTICLES = 16
+"""Annealed particles of a trajectory, at the least."""
+
 METHODS = ("auto", "bridge", "integration", "annealing")
 
 
@@ -157,11 +160,15 @@ def _run(space: Space, transparencies: list[tuple[float, float]], settings: Sett
     _sources.require_matrix(space.gram, "the evidence")
     # A bridge keeps a matrix and half a factor for each of its rungs, about the root of m.
     matrices = 4 + 1.5 * math.sqrt(m) if settings.method == "bridge" else 2
+    # Annealed particles fly one by one, and each leaves a number for each rung, two at the least.
+    n = settings.n_trajectories
+    balls = 16.0 * _PARTICLES * n if settings.method == "annealing" else _memory.balls(n, m)
     _memory.require(
-        8.0 * matrices * m * m,
+        8.0 * matrices * m * m + balls,
         f"the evidence of {m} examples ({matrices:.0f} matrices of {_memory.readable(8.0 * m * m)}"
         f"{'; the ladder of method=' * (settings.method == 'bridge')}"
-        f"{'integration needs 2' * (settings.method == 'bridge')})",
+        f"{'integration needs 2' * (settings.method == 'bridge')}; {_memory.readable(balls)} for "
+        f"n_trajectories={n})",
     )
     callback = settings.callback
 

@@ -143,7 +143,10 @@ class Machine(Savable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the value of each example's own class, from (n, n_problems) values."""
         labels = _validation.labels("y", y)
         if labels.shape != (len(values),):
-            raise ValueError(f"y must have shape ({len(values)},); got shape {labels.shape}")
+            raise ValueError(
+                f"y must have shape ({len(values)},), a label for each row of X; got shape "
+                f"{labels.shape}"
+            )
         known = labels[:, None] == self.classes_
         if not known.any(axis=1).all():
             strange = labels[~known.any(axis=1)].tolist()[0]

@@ -9,6 +9,9 @@ import psutil
 
 _CGROUP = Path("/sys/fs/cgroup")
 
+_VECTORS = 100
+"""Doubles for each example that the engine asks room for before a trajectory flies, draws aside."""
+
 _LITTLE = 2 * 2**20
 """Bytes that are granted without a look: to look takes as long as small problems do."""
 
@@ -48,6 +51,11 @@ def require(n_bytes: float, what: str) -> None:
         raise MemoryError(
             f"{what} needs {readable(n_bytes)}, but only {readable(free)} of memory is available"
         )
+
+
+def balls(n_trajectories: int, m: int) -> float:
+    """Return the bytes that so many trajectories take in a version space of m examples."""
+    return 8.0 * _VECTORS * n_trajectories * m
 
 
 def limited() -> int | None:

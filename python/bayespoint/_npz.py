@@ -138,8 +138,12 @@ def write(
 
 
 def check_path(name: str, path: StrPath) -> None:
-    """Raise ValueError, with the argument's name, for what no system takes for a path."""
-    if "\0" in os.fsdecode(path):
+    """Raise an error, with the argument's name, for what no system takes for a path."""
+    try:
+        text = os.fsdecode(path)
+    except TypeError:
+        raise TypeError(f"{name} must be a str or path-like; got {path!r}") from None
+    if "\0" in text:
         raise ValueError(f"{name} must be a path without null characters; got {path!r}")
 
 

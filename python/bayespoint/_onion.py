@@ -101,6 +101,8 @@ class OnionMixin:
             If a setting is out of range.
         TypeError
             If a setting is of the wrong type.
+        FloatingPointError
+            If double precision gives out, as for `sample`.
         MemoryError
             If there is no room for the layers, or with "exact" for a factor of the Gram matrix.
 
@@ -203,6 +205,8 @@ class OnionMixin:
             If a setting is out of range, or no layer had a center in every run.
         TypeError
             If a setting is of the wrong type.
+        FloatingPointError
+            As for `onion`.
         MemoryError
             As for `onion`.
 
@@ -324,7 +328,7 @@ class OnionMixin:
             pieces + result + factor,
             f"the onion with max_errors={settings.max_errors}",
             [
-                f"{_memory.readable(pieces)} for {settings.n_trajectories} trajectories in "
+                f"{_memory.readable(pieces)} for n_trajectories={settings.n_trajectories} in "
                 f"{n_layers} layers of {m} coefficients",
                 f"{_memory.readable(result)} for the table",
                 f"{_memory.readable(factor)} for a factor of the Gram matrix",

@@ -83,7 +83,9 @@ class RefineMixin(SpacesMixin):
     """A classifier that can go on from what it has learned."""
 
     classes_: NDArray[Any]
+    softness_: float
     fit_intercept: bool
+    class_weight: Any
     softness: float | str
     optimizer: str | None
     label_noise: Any
@@ -128,8 +130,11 @@ class RefineMixin(SpacesMixin):
     ) -> Self:
         """Go on with the billiard where it ended: a better center, draws from a longer path.
 
-        Kernel, softness and label noise stay as they are. Center, draws, calibration and all that
-        is predicted from them are made anew.
+        Kernel, softness and label noise stay as they are, and so does what the billiard of the fit
+        was told: `n_trajectories`, `n_draws`, `dynamics`, `refresh` and the seed. What was set
+        meanwhile is for the next fit, but for `n_jobs`, `verbose` and `calibration`, which count.
+        `fit_intercept` and `class_weight` have to be those of the fit. Center, draws, calibration
+        and all that is predicted from them are made anew.
 
         Parameters
         ----------
@@ -151,14 +156,20 @@ class RefineMixin(SpacesMixin):
         ------
         ValueError
             If not one of `more_length` and `tol` is given, it is out of range, `gram` is missing or
-            another matrix, or nothing flies, in one dimension.
+            another matrix, `fit_intercept` or `class_weight` are others than in the fit, or nothing
+            flies, in one dimension.
+        FloatingPointError
+            As for `fit`.
         MemoryError
             If the kernel matrix does not fit into the memory available.
 
         Warns
         -----
         ConvergenceWarning
-            As for `fit`.
+            With `tol`: as for `fit`. With `more_length` the run is one that no tolerance ended, so
+            that its draws are looked at, too: also if R-hat is high, or the draws are worth few
+            independent ones, as :meth:`VersionSpace.sample` has it. A fit by `tol` that came before
+            may have had as few, without a word.
 
         Notes
         -----
@@ -183,17 +194,51 @@ class RefineMixin(SpacesMixin):
             )
         if more_length is not None:
             more_length = _validation.real("more_length", more_length, low=0.0, low_open=True)
-        results = self._results
+        else:
+            tol = _validation.real("tol", tol, low=0.0, low_open=True)
+        results, settings = self._results, self._settings()
+        weights = self._weights(self.classes_[self._index])[self._index]
+        self._require_as_fitted(settings.offset, weights)
 
         def asked(k: int, space: VersionSpace, new: dict[str, Any]) -> dict[str, Any]:
             length = None if more_length is None else results[k].length + more_length
             return {"continue_from": results[k], "length": length, "tol": tol}
 
         inputs = self._training_inputs(gram)
-        weights = self._weights(self.classes_[self._index])[self._index]
         with as_it_was(self):
-            self._learn(inputs, self._index, weights, self._settings(), asked, self._progress())
+            try:
+                self._learn(inputs, self._index, weights, settings, asked, self._progress())
+            except ValueError as error:
+                if gram is None:
+                    raise
+                # All else has been looked at.
+                raise ValueError(f"gram must be the matrix given to fit: {error}") from error
         return self
+
+    def _require_as_fitted(self, offset: float, weights: Floats) -> None:
+        """Raise ValueError if settings that the version space of the fit depends on have changed.
+
+        `weights` are those of the examples.
+        """
+        if any(result.state is None for result in self._results):
+            raise ValueError(
+                "refine needs a billiard_ with its state, from which it goes on; got one without "
+                "(in one dimension nothing flies)"
+            )
+        if offset != self._offset:
+            raise ValueError(
+                f"fit_intercept must be {bool(self._offset)} as in the fit, for refine to go on "
+                f"with it; got {self.fit_intercept!r}"
+            )
+        if not np.array_equal(self.softness_ / weights, self._softness):
+            of_fit = {
+                label: float(f"{self.softness_ / self._softness[self._index == k][0]:.6g}")
+                for k, label in enumerate(self.classes_.tolist())
+            }
+            raise ValueError(
+                f"class_weight must give the weights of the fit, {of_fit}, for refine to go on "
+                f"with it; got {self.class_weight!r}"
+            )
 
     def add_examples(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from more examples, with kernel, softness and label noise as they are.
@@ -223,6 +268,8 @@ class RefineMixin(SpacesMixin):
         ValueError
             With kernel="precomputed" (fit to the larger matrix, with ``warm_start=True``), for
             labels of no class seen in `fit`, and for inputs as `fit` has it.
+        FloatingPointError
+            As for `fit`.
         MemoryError
             If the kernel matrix does not fit into the memory available.
 

@@ -206,6 +206,9 @@ class SamplingMixin:
             file is damaged or none: it is never overwritten then.
         OSError
             If no file can be made in the folder of the `checkpoint`, or it cannot be read.
+        FloatingPointError
+            If double precision gives out on the way: the Gram matrix is so ill-conditioned that a
+            ball loses its place, or has a small negative eigenvalue. A softness helps.
         MemoryError
             If there is no room for the draws, or for what else the run takes.
 
@@ -393,8 +396,8 @@ class SamplingMixin:
             f"sampling with refresh={settings.refresh!r}",
             [
                 f"{_memory.readable(factor)} for a factor of the Gram matrix",
-                f"{_memory.readable(draws)} for {settings.n_trajectories} x {settings.n_draws} "
-                f"draws of {m} coefficients",
+                f"{_memory.readable(draws)} for n_trajectories={settings.n_trajectories} x "
+                f"n_draws={settings.n_draws} draws of {m} coefficients",
             ],
         )
         return _core.run(

@@ -256,10 +256,11 @@ def softness(value: ArrayLike, m: int) -> Floats:
     return array
 
 
-def binary_labels(y: ArrayLike, m: int) -> tuple[Labels, NDArray[Any]]:
+def binary_labels(y: ArrayLike, m: int, *, rows: str = "gram") -> tuple[Labels, NDArray[Any]]:
     """Return labels as -1 and +1, and the two values they stand for, in sorted order.
 
-    Labels of a single class have a meaning only if they are -1 or +1 already.
+    Labels of a single class have a meaning only if they are -1 or +1 already. `rows` is the
+    argument that has the m examples.
     """
     if np.ma.isMaskedArray(y) or sparse.issparse(y):
         raise TypeError(f"y must be a plain array of labels; got a {type(y).__name__}")
@@ -267,7 +268,7 @@ def binary_labels(y: ArrayLike, m: int) -> tuple[Labels, NDArray[Any]]:
     if array.ndim != 1:
         raise ValueError(f"y must have one dimension; got shape {array.shape}")
     if len(array) != m:
-        raise ValueError(f"y must have as many labels as gram has rows, {m}; got {len(array)}")
+        raise ValueError(f"y must have as many labels as {rows} has rows, {m}; got {len(array)}")
     if array.dtype.kind in "fc" and not np.isfinite(array).all():
         raise ValueError("y must be finite; it holds NaN or infinity")
     try:

@@ -131,10 +131,10 @@ class BayesPointClassifier(
         callbacks of scikit-learn: see Notes.
     warm_start : bool, default=False
         Fit from what was learned before, if the first examples are those of the last fit. To the
-        same examples, with the same settings but for `tol`, the billiard goes on where it ended;
-        after other changes balls start at the old center where it is inside version space. The
-        law is that of the new examples and settings in any case. See also `refine` and
-        `add_examples`.
+        same examples, with the same settings but for `tol` and `random_state`, the billiard goes
+        on where it ended; after other changes balls start at the old center where it is inside
+        version space. The law is that of the new examples and settings in any case. See also
+        `refine` and `add_examples`.
 
     Attributes
     ----------
@@ -304,6 +304,9 @@ class BayesPointClassifier(
         ------
         InfeasibleError
             If `softness` and `label_noise` are 0 and the examples are not separable.
+        FloatingPointError
+            If double precision gives out in a billiard: as :meth:`VersionSpace.sample`. A larger
+            `softness` helps.
         MemoryError
             If the kernel matrix does not fit into the memory available.
         TypeError
@@ -442,7 +445,8 @@ class BayesPointClassifier(
         """Raise MemoryError if the matrix, factors beside it and the draws do not fit."""
         problems = 1 if len(self.classes_) == 2 else len(self.classes_)
         trajectories = _validation.integer("n_trajectories", self.n_trajectories, low=1)
-        kept = trajectories * _validation.integer("n_draws", self.n_draws, low=1)
+        each = _validation.integer("n_draws", self.n_draws, low=1)
+        kept = trajectories * each
         draws = 8.0 * m * (problems + 1) * kept
         # The last factor takes the place of a matrix that is ours. A borrowed one stays, but it
         # is there already.
@@ -452,8 +456,8 @@ class BayesPointClassifier(
         _memory.require(
             8.0 * matrices * m * m + draws,
             f"fitting {m} examples ({matrices} x {_memory.readable(8.0 * m * m)} for the kernel "
-            f"matrix{' and a factor' * (matrices > 1)}, {_memory.readable(draws)} for the draws "
-            "and what calibration takes of them)",
+            f"matrix{' and a factor' * (matrices > 1)}, {_memory.readable(draws)} for the draws, "
+            f"n_trajectories={trajectories} x n_draws={each}, and what calibration takes of them)",
         )
 
     def _set_constant_diagonal(self, gram: Floats) -> None:

@@ -83,7 +83,13 @@ class CorrelationLength(Savable):
         ]
 
     def summary(self) -> str:
-        """Return the main figures as text, one to a line."""
+        """Return the main figures as text, one to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
         return as_text("Correlation length", self._rows())
 
     def __repr__(self) -> str:

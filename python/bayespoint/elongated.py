@@ -75,7 +75,13 @@ class CenterErrors:
         return np.asarray(np.hypot(self.max_margin - margin, self.bayes_point - center))
 
     def summary(self) -> str:
-        """Return the main figures as text, one to a line."""
+        """Return the main figures as text, one to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
         better = self.bayes_point < self.max_margin
         worse = self.bayes_point > self.max_margin
         row = int(self._distance(*PAPER).argmin())
@@ -137,6 +143,8 @@ def center_errors(
     ------
     ValueError, TypeError
         If a setting is out of range.
+    FloatingPointError
+        If double precision gives out: as :meth:`VersionSpace.sample`.
 
     Warns
     -----

@@ -353,7 +353,10 @@ class OnionTable(Savable):
             raise ValueError("K_test must be finite; it holds NaN or infinity")
         truth = _validation.labels("y_test", y_test)
         if truth.shape != (len(kernel),):
-            raise ValueError(f"y_test must have shape ({len(kernel)},); got {truth.shape}")
+            raise ValueError(
+                f"y_test must have shape ({len(kernel)},), a label for each row of K_test; got "
+                f"{truth.shape}"
+            )
         known = truth[:, None] == self.classes
         if not known.any(axis=1).all():
             strange = truth[~known.any(axis=1)].tolist()[0]
@@ -435,7 +438,8 @@ class OnionTable(Savable):
             import pandas as pd
         except ImportError as error:
             raise ImportError(
-                "to_frame needs pandas, which is not installed: run `pip install pandas`"
+                "to_frame needs pandas, which is not installed: run "
+                "`pip install 'bayespoint[frame]'`"
             ) from error
         columns = {
             "path_length": self.path_length,
@@ -478,7 +482,13 @@ class OnionTable(Savable):
         return title, texts
 
     def summary(self) -> str:
-        """Return the main figures as text, one to a line, and the layers as a grid."""
+        """Return the main figures as text, one to a line, and the layers as a grid.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
         title, cells = self._cells()
         head = [title, *(f"+{b}" for b in range(len(cells[0])))]
         lines = [head, *([f"-{a}", *row] for a, row in enumerate(cells))]

@@ -5,7 +5,7 @@ training examples, and matrices that make a mean, a variance and so a decision v
 of that can be said in the standard operators of ONNX, in double precision. The graph holds what
 the classifier holds: the training inputs, the draws, and the inverse of a Cholesky factor.
 
-It takes the package `onnx` (``pip install bayespoint[onnx]``) to write a graph; to run one, any
+It takes the package `onnx` (``pip install 'bayespoint[onnx]'``) to write a graph; to run one, any
 runtime, such as `onnxruntime`.
 """
 
@@ -86,7 +86,10 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
     try:
         import onnx
     except ImportError as error:
-        raise ImportError("to_onnx needs the package onnx: pip install bayespoint[onnx]") from error
+        raise ImportError(
+            "to_onnx needs the package onnx, which is not installed: run "
+            "`pip install 'bayespoint[onnx]'`"
+        ) from error
     probabilities = boolean("probabilities", probabilities)
     known = isinstance(classifier, (BayesPointClassifier, KernelMachine, PrimalMachine))
     if not known:

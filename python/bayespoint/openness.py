@@ -88,6 +88,8 @@ def escape_fractions(
         If there is no matrix, a setting is out of range, or a matrix is none of a kernel.
     TypeError
         If a setting is of the wrong type.
+    FloatingPointError
+        If double precision gives out: as :meth:`VersionSpace.sample`.
 
     Notes
     -----
@@ -120,8 +122,8 @@ def escape_fractions(
         first = next(matrices, None)
     except TypeError as error:
         raise TypeError(f"grams must be an iterable of matrices; got {grams!r}") from error
-    for gram in itertools.chain([] if first is None else [first], matrices):
-        run = VersionSpace(gram, y, softness=softness, offset=offset).sample(
+    for k, gram in enumerate(itertools.chain([] if first is None else [first], matrices)):
+        run = VersionSpace._of(f"grams[{k}]", gram, y, softness=softness, offset=offset).sample(
             dynamics="flipper",
             n_trajectories=n_trajectories,
             n_draws=1,

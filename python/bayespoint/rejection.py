@@ -77,8 +77,9 @@ def rejection_curve(
         raise ValueError(f"labels must have shape (n_classes,); got shape {classes.shape}")
     if p.shape != (len(y), len(classes)):
         raise ValueError(
-            f"proba must have a row for each of {len(y)} labels and a column for each of "
-            f"{len(classes)} classes; got shape {np.shape(proba)} (name the classes by labels)"
+            f"proba must have a row for each of the {len(y)} labels in y_true and a column for "
+            f"each of {len(classes)} classes; got shape {np.shape(proba)} (name the classes by "
+            "labels)"
         )
     known = y[:, None] == classes
     if not known.any(axis=1).all():

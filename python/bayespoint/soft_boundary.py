@@ -110,7 +110,13 @@ class ParameterSpace:
         ]
 
     def summary(self) -> str:
-        """Return the main figures as text, one to a line."""
+        """Return the main figures as text, one to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
         return as_text("Parameter space", self._rows())
 
     def __repr__(self) -> str:
@@ -200,7 +206,13 @@ class CenterAngles:
     the largest ball in version space if all are equally long."""
 
     def summary(self) -> str:
-        """Return a table, one softness to a line."""
+        """Return a table, one softness to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
         lines = [f"{'softness':>10}  {'angle':>8}  {'error':>8}  {'margin':>8}"]
         rows = zip(self.softness, self.angle, self.error, self.margin, strict=True)
         lines += [f"{a:>10.4g}  {b:>8.4f}  {c:>8.4f}  {d:>8.4f}" for a, b, c, d in rows]
@@ -261,6 +273,8 @@ def center_angles(
         If version space is empty.
     ValueError, TypeError
         As :class:`VersionSpace`, :meth:`VersionSpace.max_margin` and :meth:`VersionSpace.sample`.
+    FloatingPointError
+        If double precision gives out: as :meth:`VersionSpace.sample`.
 
     Warns
     -----

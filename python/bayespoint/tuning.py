@@ -477,6 +477,17 @@ def settle(
         As for `tune`.
     optimizer : "evidence" or None
         None keeps the kernel as it is.
+
+    Returns
+    -------
+    kernel : kernel object, callable or "precomputed"
+        What the setting means, or the best that was found.
+    softness : float
+        Likewise.
+    label_noise : tuple of two floats
+        Likewise: of negative and of positive examples.
+    search : Search or None
+        What was tried; None if nothing was searched.
     """
     resolved = kernels.resolve(kernel, inputs)
     search_kernel = (

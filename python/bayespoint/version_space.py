@@ -122,13 +122,30 @@ class VersionSpace(
     def __init__(
         self, gram: ArrayLike, y: ArrayLike, *, softness: ArrayLike = 0.0, offset: float = 0.0
     ) -> None:
+        self._check("gram", gram, y, softness, offset)
+
+    def _check(
+        self, name: str, gram: ArrayLike, y: ArrayLike, softness: ArrayLike, offset: float
+    ) -> None:
+        """Set all from arguments of a caller, who calls the matrix by that name."""
         _blas.settle()
-        self.gram, exact = _validation.gram_of_its_kind(gram)
-        self.y, self.classes = _validation.binary_labels(y, len(self.gram))
+        self.gram, exact = _validation.gram_of_its_kind(gram, name=name)
+        self.y, self.classes = _validation.binary_labels(y, len(self.gram), rows=name)
         self.softness = _validation.softness(softness, len(self.gram))
         self.offset = _validation.real("offset", offset, low=0.0)
-        _validation.positive_diagonal(self.gram, self.offset, self.softness)
-        _validation.positive_semidefinite(self.gram, self.offset, self.softness, exact=exact)
+        _validation.positive_diagonal(self.gram, self.offset, self.softness, name=name)
+        _validation.positive_semidefinite(
+            self.gram, self.offset, self.softness, exact=exact, name=name
+        )
+
+    @classmethod
+    def _of(
+        cls, name: str, gram: ArrayLike, y: ArrayLike, *, softness: ArrayLike, offset: float
+    ) -> Self:
+        """Return the version space of a matrix that errors call by that name."""
+        space = cls.__new__(cls)
+        space._check(name, gram, y, softness, offset)
+        return space
 
     @classmethod
     def _over(
@@ -230,7 +247,7 @@ class VersionSpace(
         """
         space = cls.__new__(cls)
         space.gram = _sources.kernel_rows(X, kernel, cache_size)
-        space.y, space.classes = _validation.binary_labels(y, len(space.gram))
+        space.y, space.classes = _validation.binary_labels(y, len(space.gram), rows="X")
         space.softness = _validation.softness(softness, len(space.gram))
         space.offset = _validation.real("offset", offset, low=0.0)
         _validation.positive_diagonal(space.gram, space.offset, space.softness, name="kernel(X, X)")
@@ -288,6 +305,16 @@ class VersionSpace(
         ----------
         dual_coef : array-like of shape (m,)
             Dual coefficients of the vector, of any length but zero.
+
+        Returns
+        -------
+        bool
+            False also for a vector that lies in the plane of an example.
+
+        Raises
+        ------
+        ValueError
+            As `margins`.
         """
         c = _validation.dual_coef("dual_coef", dual_coef, len(self.y))
         return bool((self.margins(c) > 0).all())

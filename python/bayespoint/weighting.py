@@ -91,7 +91,13 @@ class WeightedResult(Savable):
         ]
 
     def summary(self) -> str:
-        """Return the main figures as text, one to a line."""
+        """Return the main figures as text, one to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
         return as_text("Weighted draws", self._rows())
 
     def __repr__(self) -> str:

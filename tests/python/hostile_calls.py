@@ -66,7 +66,7 @@ def _calls():
 
     def of_space(name, check=None, **arguments):
         own = f"version_space.VersionSpace.{name}"
-        return one(own, method(space, name), check, ("start",), **arguments)
+        return one(own, method(space, name), check, **arguments)
 
     def of_model(name, check=None, kind=BayesPointClassifier, kernel=RBF, **arguments):
         home = {
@@ -82,7 +82,6 @@ def _calls():
     yield one(
         "version_space.VersionSpace",
         VersionSpace,
-        names=("softness",),
         gram=GRAM,
         y=Y,
         softness=0.1,
@@ -91,7 +90,7 @@ def _calls():
     yield one(
         "version_space.VersionSpace.from_features",
         VersionSpace.from_features,
-        names=("inputs", "kernel(X, X)"),
+        names=("kernel(X, X)",),
         X=X,
         y=Y,
         kernel="rbf",
@@ -258,7 +257,6 @@ def _calls():
             f"bounds.{name}",
             lambda **rest: function(space(), **rest),
             check,
-            ("space",),
             **arguments,
         )
 
@@ -270,7 +268,6 @@ def _calls():
         "bounds.table",
         bounds.table,
         None,
-        ("space", "dual"),
         gram=GRAM,
         y=Y,
         dual_coef=center,
@@ -294,7 +291,6 @@ def _calls():
         "openness.escape_fractions",
         openness.escape_fractions,
         None,
-        ("gram",),
         grams=[GRAM],
         y=Y,
         softness=0.1,
@@ -331,7 +327,6 @@ def _calls():
             (f"kernels.{name}", *(f"kernels.{name}.{m}" for m in KERNEL_METHODS)),
             evaluated,
             a_kernel_matrix,
-            ("Parameter",),
             X=X,
             Y=NEW,
             **parameters,
@@ -352,7 +347,6 @@ def _calls():
             (f"kernels.{name}", *(f"kernels.{name}.{m}" for m in KERNEL_METHODS)),
             evaluated,
             check=None,
-            names=("input",),
             X=inputs,
             Y=inputs[:2],
             **parameters,
@@ -365,7 +359,7 @@ def _calls():
         (*compound, *(f"{k}.{m}" for k in compound for m in KERNEL_METHODS), "kernels.normalize"),
         lambda kernel, factor, X: (kernels.normalize(factor * rbf + kernel) * rbf)(X),
         None,
-        ("operand", "+", "*"),
+        ("a number + or * a kernel",),
         kernel=kernels.Linear(),
         factor=2.0,
         X=X,
@@ -472,7 +466,7 @@ def _others(one):
         planar.Polygon.from_halfplanes,
         normals=np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]),
         offsets=np.array([0.0, 2.0, 0.0, 1.0]),
-        names=("half",),
+        names=("half-plane", "half-planes"),
     )
     yield one("planar.Polygon.clearance", square.clearance, point=np.array([0.5, 0.5]))
     yield one("planar.Polygon.contains", square.contains, point=np.array([0.5, 0.5]))
@@ -494,14 +488,13 @@ def _others(one):
             vertices=corners,
         )
     own = "onion.OnionTable"
-    yield one(f"{own}.center", method(table, "center"), None, ("layer",), n_neg=1, n_pos=0)
+    yield one(f"{own}.center", method(table, "center"), None, n_neg=1, n_pos=0)
     yield one(f"{own}.combine", method(table, "combine"), weights=np.ones((2, 2)), per=None)
     yield one(f"{own}.evidence", method(table, "evidence"), label_noise=0.1)
     yield one(
         f"{own}.test_errors",
         method(table, "test_errors"),
         None,
-        ("K", "gram"),
         K_test=NEW @ X.T,
         y_test=np.array([1, -1, 1, 1]),
     )

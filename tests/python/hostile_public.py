@@ -1,6 +1,7 @@
 """What is public: the names of all callables of the package that take data."""
 
 import importlib
+import inspect
 import pkgutil
 from dataclasses import is_dataclass
 
@@ -85,3 +86,12 @@ def where(value):
     """Return the name of a class or function without the private modules on the way."""
     parts = [part for part in value.__module__.split(".")[1:] if not part.startswith("_")]
     return ".".join([*parts, value.__qualname__])
+
+
+def documented(name):
+    """Return the docstring of a public callable, by the name that `public` gives it."""
+    module, *rest = name.split(".")
+    found = importlib.import_module(f"bayespoint.{module}")
+    for part in rest:
+        found = getattr(found, part)
+    return inspect.getdoc(found) or ""

@@ -7,8 +7,17 @@ import pytest
 from sklearn.datasets import make_moons
 from sklearn.gaussian_process import kernels as gp
 
-from bayespoint import BayesPointClassifier
-from bayespoint.kernels import RBF, Bounded, Constant, Linear, RationalQuadratic, parameters
+from bayespoint import BayesPointClassifier, KernelPerceptron, MaxMarginClassifier
+from bayespoint.kernels import (
+    RBF,
+    Bounded,
+    Constant,
+    Linear,
+    Polynomial,
+    RationalQuadratic,
+    normalize,
+    parameters,
+)
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 X, Y = make_moons(80, noise=0.2, random_state=SEED)
@@ -98,3 +107,24 @@ def test_parameters_that_are_not_there():
         fitted(Bounded(RBF(), {"scale": (1.0, 2.0)}))
     with pytest.raises(TypeError, match="kernel must be a kernel object or a callable; got 'rbf'"):
         Bounded("rbf", {"sigma": (1.0, 2.0)})
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda kernel: BayesPointClassifier(kernel, optimizer=None, softness=0.1, tol=1.0),
+        lambda kernel: MaxMarginClassifier(kernel, C=1.0),
+        lambda kernel: KernelPerceptron(kernel, softness=1.0),
+    ],
+    ids=["BayesPointClassifier", "MaxMarginClassifier", "KernelPerceptron"],
+)
+def test_parameters_that_are_not_there_are_refused_where_nothing_is_searched_too(model):
+    wrong = Bounded(RBF(), {"sigm": "fixed"})
+    for kernel in (wrong, 2.0 * wrong + Linear(), Bounded(wrong, {}), normalize(wrong)):
+        with pytest.raises(ValueError, match=r"searched: sigma; got 'sigm'"):
+            model(kernel).fit(X, Y)
+    with pytest.raises(ValueError, match=r"searched: none; got 'degree'"):
+        model(Bounded(Polynomial(2, 0.0), {"degree": (1.0, 2.0)})).fit(X, Y)
+    right = Bounded(1.0 * gp.RBF(1.0, "fixed"), {"k1__constant_value": (0.1, 1.0)})
+    for kernel in (Bounded(RBF(), {"sigma": "fixed"}) + Linear(), right):
+        assert model(kernel).fit(X, Y).score(X, Y) > 0.5

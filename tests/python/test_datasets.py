@@ -147,7 +147,7 @@ def test_sonar_as_a_frame():
 def test_sonar_as_a_frame_without_pandas_says_what_to_do(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
 
-    with pytest.raises(ImportError, match="as_frame=True needs pandas"):
+    with pytest.raises(ImportError, match=r"as_frame=True needs pandas.*'bayespoint\[frame\]'"):
         load_sonar(as_frame=True)
 
 

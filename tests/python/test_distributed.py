@@ -264,11 +264,29 @@ def test_states_of_something_else_are_refused(divided, monkeypatch):
         step(np.eye(4), np.ones(4, np.int8), **{**settings, **own})
 
 
+LOCAL = ("threading", "loky", "multiprocessing", "sequential")
+
+
 def test_local_backends_keep_the_threads_of_the_engine():
     assert not _distributed.active()
-    for backend in ("threading", "loky", "multiprocessing", "sequential"):
+    for backend in LOCAL:
         with joblib.parallel_config(backend, n_jobs=2):
             assert not _distributed.active()
+
+
+@pytest.mark.parametrize("backend", LOCAL)
+def test_local_backends_give_the_same_bits(backend):
+    """Fits beside the backend, and fits that are its tasks, in threads and processes."""
+    which = ("three classes", "everything searched")
+    cases = [FITS[name] for name in which]
+    here = [clone(estimator).fit(inputs, y) for estimator, inputs, y in cases]
+    with joblib.parallel_config(backend, n_jobs=2):
+        beside = [clone(estimator).set_params(n_jobs=2).fit(x, y) for estimator, x, y in cases]
+        tasks = (joblib.delayed(clone(estimator).fit)(x, y) for estimator, x, y in cases)
+        within = joblib.Parallel()(tasks)
+    for one, other, third, (_, inputs, _) in zip(here, beside, within, cases, strict=True):
+        assert_same(one, other, inputs)
+        assert_same(one, third, inputs)
 
 
 def test_exceptions_of_a_callback_end_a_divided_run(divided):

@@ -296,6 +296,7 @@ def test_singles_are_mirrored_in_doubles():
         ({"kernel": Laplacian(1.0)}, ValueError, r"for rows on demand; got Laplacian\(sigma=1.0\)"),
         ({"kernel": RBF(1.0) + Linear()}, ValueError, "for rows on demand; got RBF"),
         ({"kernel": RBF([1.0, 2.0, 3.0])}, ValueError, "sigma must be a number or hold one"),
+        ({"y": [1, -1, 1]}, ValueError, "y must have as many labels as X has rows, 4; got 3"),
         ({"softness": -1.0}, ValueError, "softness must be finite and at least 0"),
         ({"offset": -1.0}, ValueError, "offset must be a finite number"),
         ({"cache_size": 0.0}, ValueError, "cache_size must be a finite number"),

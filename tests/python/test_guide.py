@@ -1,11 +1,13 @@
 """The guide's pages on diagnostics and pictures: their examples run, their pictures are there."""
 
 import doctest
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
+from bayespoint import plotting
 from bayespoint.plotting import __main__ as command
 from bayespoint.plotting import _guide
 
@@ -70,3 +72,17 @@ def test_the_commands_of_the_page_work(tmp_path):
             pyplot.close("all")
     finally:
         pyplot.close("all")
+
+
+def test_the_page_of_pictures_names_all_displays_that_take_a_label():
+    text = (DOCS / "guide" / "plots.md").read_text(encoding="utf-8")
+    start = text.index("With more than two classes `label`")
+    said = text[start : text.index("`DecisionDisplay`", start)].lower()
+    takes = set()
+    for name in plotting.__all__:
+        for maker in ("from_estimator", "from_result", "from_space"):
+            made = getattr(getattr(plotting, name), maker, None)
+            if made is not None and "label" in inspect.signature(made).parameters:
+                takes.add(name.removesuffix("Display").lower())
+    assert takes == {"billiard", "walls", "margin", "convergence", "evidence"}
+    assert all(name in said for name in takes)

@@ -365,7 +365,7 @@ def test_class_distance():
     for bad, text in [
         ((X, labels[1:]), "shapes"),
         ((X, np.zeros(len(X))), "at least two classes; got 1"),
-        ((np.zeros((2, 2)), [0, 1]), "two of them coincide"),
+        ((np.zeros((2, 2)), [0, 1]), "X must hold examples .* two of them coincide"),
         ((X * np.nan, labels), "X must be finite"),
     ]:
         with pytest.raises(ValueError, match=text):
@@ -413,17 +413,62 @@ def test_spectrum_kernel_counts_substrings(length):
 @pytest.mark.parametrize(
     ("kernel", "inputs", "text"),
     [
-        (kernels.SetIntersection(), [{1}, 2], "input 1 must be a set or another collection"),
-        (kernels.SetIntersection(), ["word"], "input 0 must be a set .* got 'word'"),
-        (kernels.SetIntersection(), [[{1}]], "input 0 must hold hashable elements"),
-        (kernels.Spectrum(), ["abc", 3], "input 1 must be a string or another sequence; got 3"),
-        (kernels.Spectrum(), [{1, 2}], "input 0 must be a string or another sequence"),
-        (kernels.Spectrum(1), [[[]]], "input 0 must hold hashable elements"),
+        (kernels.SetIntersection(), [{1}, 2], r"X\[1\] must be a set or another collection"),
+        (kernels.SetIntersection(), ["word"], r"X\[0\] must be a set .* got 'word'"),
+        (kernels.SetIntersection(), [[{1}]], r"X\[0\] must hold hashable elements"),
+        (kernels.Spectrum(), ["abc", 3], r"X\[1\] must be a string or another sequence; got 3"),
+        (kernels.Spectrum(), [{1, 2}], r"X\[0\] must be a string or another sequence"),
+        (kernels.Spectrum(1), [[[]]], r"X\[0\] must hold hashable elements"),
     ],
 )
 def test_bad_structures(kernel, inputs, text):
     with pytest.raises(TypeError, match=text):
         kernel(inputs)
+    good = [{1}] if isinstance(kernel, kernels.SetIntersection) else ["abc"]
+    with pytest.raises(TypeError, match=text.replace("X", "Y", 1)):
+        kernel(good, inputs)
+    with pytest.raises(TypeError, match=r"^Y must be a sequence of inputs; got 3"):
+        kernel(good, 3)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        kernels.Linear(),
+        kernels.Polynomial(),
+        kernels.RBF(),
+        kernels.Laplacian(),
+        kernels.Constant(),
+        kernels.Linear() + 1.0,
+        kernels.normalize(kernels.RBF()),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("bad", [3, np.ma.masked_less([[0.0, 1.0]], 0.5)])
+def test_a_bad_second_argument_is_called_y(kernel, bad):
+    with pytest.raises((TypeError, ValueError), match=r"^Y must"):
+        kernel(np.ones((2, 2)), bad)
+    with pytest.raises((TypeError, ValueError), match=r"^Y must"):
+        kernels.evaluate(kernel, np.ones((2, 2)), bad)
+
+
+@pytest.mark.parametrize(
+    "kernel", [kernels.Linear(), kernels.Polynomial(2), kernels.RBF()], ids=str
+)
+def test_arrays_that_are_not_aligned_give_the_same_bits(kernel):
+    shifted = np.frombuffer(b" " + X.tobytes(), dtype=X.dtype, offset=1).reshape(X.shape)
+    assert not shifted.flags.aligned
+    for one, other in [(kernel(shifted), kernel(X)), (kernel(X, shifted), kernel(X, X.copy()))]:
+        assert one.tobytes() == other.tobytes()
+    assert kernel.diag(shifted).tobytes() == kernel.diag(X).tobytes()
+
+
+@pytest.mark.parametrize("kernel", [kernels.RBF(), kernels.Laplacian()], ids=str)
+def test_distances_that_overflow_are_of_both(kernel):
+    with pytest.raises(ValueError, match="beside X that distances overflow"):
+        kernel(np.diag([1e200, 1.0]))
+    with pytest.raises(ValueError, match=r"beside .*Y that distances overflow"):
+        kernel(np.ones((2, 2)), np.diag([1e200, 1.0]))
 
 
 def sentences(n=60, seed=0):

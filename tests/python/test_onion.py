@@ -361,7 +361,7 @@ def test_a_frame_without_pandas(monkeypatch):
     x, y = taught(8, 3, 22)
     table = quiet(VersionSpace(x @ x.T, y), (0, 1))
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"to_frame needs pandas.*pip install pandas"):
+    with pytest.raises(ImportError, match=r"to_frame needs pandas.*'bayespoint\[frame\]'"):
         table.to_frame()
 
 

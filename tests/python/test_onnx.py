@@ -1,5 +1,7 @@
 """Classifiers as ONNX graphs: what other runtimes predict with them."""
 
+import sys
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -166,3 +168,9 @@ def test_what_is_no_fitted_classifier():
         to_onnx(search)
     with pytest.raises(TypeError, match="probabilities must be"):
         to_onnx(BayesPointClassifier(), probabilities="yes")
+
+
+def test_without_onnx_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r"`pip install 'bayespoint\[onnx\]'`"):
+        to_onnx(BayesPointClassifier())

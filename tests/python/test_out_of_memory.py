@@ -4,10 +4,12 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from bayespoint import _blas, _memory
+from bayespoint import VersionSpace, _blas, _memory
 
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 
@@ -149,6 +151,44 @@ def test_limits_of_the_address_space_count(monkeypatch):
     assert _memory.limited() is None
     _blas.settle()
     assert not _blas._settled, "without a limit nothing is done"
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "text"),
+    [
+        ("sample", {"n_draws": 2**40}, r"x n_draws=1099511627776 draws of 3 coefficients\) needs"),
+        ("log_volume", {"n_trajectories": 2**31}, r"for n_trajectories=2147483648\) needs"),
+        (
+            "log_volume",
+            {"n_trajectories": 2**40, "method": "integration"},
+            r"for n_trajectories=1099511627776\) needs",
+        ),
+        (
+            "log_volume",
+            {"n_trajectories": 2**40, "method": "annealing"},
+            r"for n_trajectories=1099511627776\) needs",
+        ),
+        (
+            "evidence",
+            {"label_noise": 0.1, "n_trajectories": 2**40},
+            r"for n_trajectories=1099511627776\) needs",
+        ),
+        ("correlation_length", {"n_trajectories": 2**40}, r"for n_trajectories=1099511627776, "),
+        ("correlation_length", {"n_pairs": 2**40}, r"for n_pairs=1099511627776 of each\) needs"),
+        ("onion", {"n_trajectories": 2**40}, r"for n_trajectories=1099511627776 in 6 layers"),
+    ],
+)
+def test_what_is_asked_for_too_much_of_is_named(method, settings, text):
+    space = VersionSpace(np.eye(3), [1, -1, 1])
+    with pytest.raises(MemoryError, match=text + r".*, but only .* of memory is available"):
+        getattr(space, method)(**settings, random_state=0)
+
+
+def test_the_room_of_a_trajectory_is_that_of_the_engine():
+    source = Path(__file__).parents[2] / "src" / "gas" / "mod.rs"
+    if not source.exists():
+        pytest.skip("needs the sources of the engine")
+    assert f"const VECTORS: usize = {_memory._VECTORS};" in source.read_text(encoding="utf-8")
 
 
 def test_ulimit_v():

@@ -446,3 +446,11 @@ def test_no_byte_of_a_file_can_be_changed_or_cut(path):
             path.write_bytes(data[:k])
             with pytest.raises(ValueError, match="was cut"):
                 bayespoint.load(path)
+
+
+@pytest.mark.parametrize("path", [3, None, ["x.npz"], object()])
+def test_what_is_no_path_is_refused_by_its_name(path):
+    model = KernelPerceptron().fit([[0.0], [1.0]], [0, 1])
+    for call in (bayespoint.load, model.save):
+        with pytest.raises(TypeError, match=r"^path must be a str or path-like; got "):
+            call(path)

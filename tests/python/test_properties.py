@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, seed
 from hypothesis import strategies as st
 
-from bayespoint import BayesPointClassifier, VersionSpace, kernels
-from hostile import FORMS, SEED, budget, outcome, same, spoiled
+from bayespoint import BayesPointClassifier, InfeasibleError, VersionSpace, kernels
+from hostile import FORMS, SEED, blames, budget, outcome, same, spoiled
 from hostile_calls import ELSEWHERE, calls
-from hostile_public import public
+from hostile_public import documented, public
 
 CALLS = calls()
 pytestmark = pytest.mark.slow
@@ -22,6 +22,26 @@ def test_every_public_callable_is_covered():
     covered = {name for call in CALLS for name in call.covers} | ELSEWHERE
     assert public() - covered == set(), "no property of these: add them to hostile_calls.py"
     assert covered - public() == set(), "there are none of these"
+
+
+@pytest.mark.parametrize(
+    ("error", "names", "blamed"),
+    [
+        (ValueError("m must be at least 1"), ["m"], True),
+        (ValueError("it must not be"), ["m", "n"], False),
+        (ValueError("grams must hold"), ["gram"], False),
+        (ValueError("sigma[0] must be"), ["sigma"], True),
+        (ValueError("Expected 2D array, got scalar array instead"), ["X", "n"], True),
+        (ValueError("Expected 2D array, got scalar array instead"), ["y"], False),
+        (FloatingPointError("numerical breakdown: x"), ["y"], True),
+        (ValueError("numerical breakdown: x"), ["y"], False),
+        (InfeasibleError("examples 3 and 4 have"), ["y"], True),
+        (InfeasibleError("something else"), ["y"], False),
+        (MemoryError("out of memory: there is no room for 8 bytes more"), ["n_draws"], False),
+    ],
+)
+def test_what_blames_an_argument(error, names, blamed):
+    assert bool(blames(error, names)) == blamed
 
 
 @pytest.mark.parametrize("call", CALLS, ids=ids)
@@ -42,14 +62,17 @@ def test_hostile_arguments(call):
     @given(data=st.data())
     def spoil(data):
         arguments, heavy = dict(call.arguments), False
-        for name in data.draw(
-            st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True)
-        ):
+        chosen = data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True))
+        for name in chosen:
             arguments[name], work = data.draw(spoiled(call.arguments[name]), label=name)
             heavy |= work
-        result, error = outcome(call.function, arguments, names=call.names, heavy=heavy)
+        result, error = outcome(
+            call.function, arguments, spoiled=chosen, names=call.names, heavy=heavy
+        )
         if error is None and call.check:
             call.check(result, arguments)
+        if isinstance(error, FloatingPointError):
+            assert "FloatingPointError" in documented(call.id)
 
     spoil()
 
@@ -93,7 +116,7 @@ def test_masked_entries_are_not_looked_under(call):
         mask = np.zeros(value.shape, dtype=bool)
         mask.flat[-1] = True
         arguments = {**call.arguments, name: np.ma.masked_array(value, mask=mask)}
-        _, error = outcome(call.function, arguments)
+        _, error = outcome(call.function, arguments, spoiled=[name], names=call.names)
         assert isinstance(error, (TypeError, ValueError)), name
         assert "mask" in str(error).lower(), f"{name}: {error}"
 

@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import importlib
+import importlib.util
 import inspect
 import json
 import pkgutil
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import bayespoint
+from bayespoint import elongated, gallery, openness, plotting, soft_boundary
 
 ROOT = Path(__file__).parents[2]
 RECORDS = sorted(
@@ -46,6 +48,86 @@ def undocumented_fields(record: type) -> list[str]:
     ]
 
 
+def reference():
+    """Return the module that writes the pages of the reference."""
+    spec = importlib.util.spec_from_file_location("_reference", ROOT / "docs" / "_reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def public_callables():
+    """Return all that the reference shows and that is called, by name."""
+    pages = reference()
+    modules = {"bayespoint": list(bayespoint.__all__), **pages.public_modules()}
+    for module, names in modules.items():
+        home = importlib.import_module(module)
+        for name in names:
+            value = getattr(home, name)
+            if inspect.isroutine(value):
+                yield f"{module}.{name}", value
+            for method in dir(value) if inspect.isclass(value) else ():
+                member = getattr(value, method)
+                own = (getattr(member, "__module__", "") or "").startswith("bayespoint")
+                hidden = method.startswith("_") or method in pages.PASSED_ON
+                if own and not hidden and inspect.isroutine(member):
+                    yield f"{module}.{name}.{method}", member
+
+
+def test_every_public_name_is_on_a_page(tmp_path: Path) -> None:
+    pages = reference()
+    pages.write(tmp_path)
+    modules = {"bayespoint": list(bayespoint.__all__), **pages.public_modules()}
+    data = set()
+    for module, names in modules.items():
+        text = (tmp_path / f"{'index' if module == 'bayespoint' else module}.md").read_text("utf-8")
+        for name in names:
+            value = getattr(importlib.import_module(module), name)
+            if inspect.ismodule(value) or name == "__version__":
+                continue
+            is_data = not (inspect.isclass(value) or inspect.isroutine(value))
+            data |= {f"{module}.{name}"} if is_data else set()
+            line = f".. autodata:: {name}\n" if is_data else f"\n   {name}\n"
+            assert line in text, f"{module}.{name}"
+    assert data == {"bayespoint.TRUSTED_TYPES", "bayespoint.elongated.PAPER"}
+
+
+def test_methods_of_kernels_have_the_sections_of_base() -> None:
+    completed = reference().completed
+    for name, sections in {
+        "diag": ["Parameters", "Returns"],
+        "parameters": ["Parameters", "Returns"],
+        "with_values": ["Parameters", "Returns"],
+        "derivatives": ["Parameters", "Returns"],
+    }.items():
+        for kernel in ("RBF", "Sum", "Spectrum", "Bounded"):
+            own = inspect.getdoc(getattr(getattr(bayespoint.kernels, kernel), name)).split("\n")
+            lines = completed(f"bayespoint.kernels.{kernel}.{name}", [*own, ""])
+            assert lines[0] == own[0]
+            assert [line for line in sections if line in lines] == sections
+            assert lines.count("Parameters") == lines.count("Returns") == 1
+    assert completed("bayespoint.VersionSpace.sample", ["Text."]) == ["Text."]
+
+
+RETURNING = dict(public_callables())
+
+
+@pytest.mark.parametrize("name", sorted(RETURNING))
+def test_what_is_returned_is_told(name: str) -> None:
+    """As `make docs` has it by numpydoc: whatever returns a value has a section of it."""
+    function = RETURNING[name]
+    returns = inspect.signature(function).return_annotation
+    text = inspect.getdoc(function) or ""
+    assert text
+    if returns in ("None", None, inspect.Signature.empty) or "property" in str(type(function)):
+        return
+    if reference().OF_KERNELS.fullmatch(name) or name.startswith("bayespoint.kernels.Kernel."):
+        return
+    assert re.search(r"^(Returns|Yields)\n-+$", text, flags=re.MULTILINE)
+
+
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__qualname__)
 def test_every_field_of_a_result_is_documented(record: type) -> None:
     assert undocumented_fields(record) == []
@@ -65,6 +147,51 @@ def test_a_field_without_a_text_is_found() -> None:
 def test_the_results_are_found() -> None:
     names = {record.__qualname__ for record in RECORDS}
     assert {"BilliardResult", "Evidence", "RiskBounds", "Circle"} <= names
+
+
+def raised(value: object) -> set[str]:
+    """Return the names in the section "Raises" of a docstring."""
+    text = inspect.getdoc(value) or ""
+    section = re.search(r"^Raises\n-+\n((?:.+\n?)+)", text, flags=re.MULTILINE)
+    heads = re.findall(r"^(\w.*)$", section[1], flags=re.MULTILINE) if section else []
+    return {name for head in heads for name in head.split(", ")}
+
+
+PLAYING = [
+    bayespoint.BayesPointClassifier.add_examples,
+    bayespoint.BayesPointClassifier.evidence,
+    bayespoint.BayesPointClassifier.fit,
+    bayespoint.BayesPointClassifier.log_labeling_probability,
+    bayespoint.BayesPointClassifier.refine,
+    bayespoint.VersionSpace.choose_layer,
+    bayespoint.VersionSpace.correlation_length,
+    bayespoint.VersionSpace.evidence,
+    bayespoint.VersionSpace.feasible_point,
+    bayespoint.VersionSpace.light_trap,
+    bayespoint.VersionSpace.log_volume,
+    bayespoint.VersionSpace.onion,
+    bayespoint.VersionSpace.sample,
+    elongated.center_errors,
+    gallery.fly,
+    openness.escape_fractions,
+    plotting.BilliardDisplay.from_space,
+    plotting.ConvergenceDisplay.from_space,
+    plotting.EvidenceDisplay.from_estimator,
+    soft_boundary.center_angles,
+]
+"""What plays a billiard, whose arithmetic may break down; bounds leave such a row out."""
+
+
+@pytest.mark.parametrize("function", PLAYING, ids=lambda function: function.__qualname__)
+def test_what_plays_a_billiard_tells_of_breakdowns(function: object) -> None:
+    assert "FloatingPointError" in raised(function)
+
+
+def test_names_in_raises_are_found() -> None:
+    found = raised(bayespoint.VersionSpace.sample)
+    assert {"InfeasibleError", "ValueError", "OSError", "MemoryError"} <= found
+    assert raised(soft_boundary.center_angles) >= {"ValueError", "TypeError"}
+    assert raised(test_names_in_raises_are_found) == set()
 
 
 def test_every_dependency_has_its_reason() -> None:

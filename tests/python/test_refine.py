@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_classification
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from bayespoint import BayesPointClassifier, InfeasibleError, kernels
 from bayespoint.version_space import VersionSpace
@@ -120,14 +120,72 @@ def test_settings_changed_meanwhile_do_not_count():
     same(fitted.refine(3.0), changed.refine(3.0), X)
 
 
+def test_threads_and_calibration_that_are_changed_meanwhile_count():
+    X, y = data()
+    fitted = model().fit(X, y)
+    changed = copy.deepcopy(fitted).set_params(n_jobs=2, calibration="leave-one-out").refine(3.0)
+    plain = fitted.refine(3.0)
+    np.testing.assert_array_equal(changed.dual_coef_, plain.dual_coef_)
+    assert (plain.calibration_ == 1.0).all()
+    assert (changed.calibration_ != 1.0).all()
+
+
+def test_a_longer_run_tells_of_few_draws_where_a_tolerance_did_not():
+    X, y = data()
+
+    def complaints(work):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            work()
+        return [str(each.message) for each in caught if each.category is ConvergenceWarning]
+
+    fitted = model(tol=0.3)
+    assert complaints(lambda: fitted.fit(X, y)) == []
+    assert complaints(lambda: copy.deepcopy(fitted).refine(tol=0.2)) == []
+    [text] = complaints(lambda: fitted.refine(1.0))
+    assert "R-hat" in text or "independent ones" in text
+
+
+def test_what_the_version_space_depends_on_has_to_be_as_in_the_fit():
+    X, y = data(3)
+    fitted = model(class_weight={0: 1.0, 1: 2.0, 2: 0.5}).fit(X, y)
+    changed = copy.deepcopy(fitted)
+    with pytest.raises(ValueError, match=r"fit_intercept must be True as in the fit.* got False"):
+        changed.set_params(fit_intercept=False).refine(1.0)
+    changed = copy.deepcopy(fitted).set_params(class_weight="balanced")
+    wanted = r"class_weight must give .* \{0: 1.0, 1: 2.0, 2: 0.5\}, .* got 'balanced'"
+    with pytest.raises(ValueError, match=wanted):
+        changed.refine(tol=0.01)
+    same(changed.set_params(class_weight={2: 0.5, 1: 2}).refine(1.0), fitted.refine(1.0), X)
+    # Without softness weights have no effect.
+    hard = model(softness=0.0, kernel=kernels.RBF(0.5), class_weight="balanced").fit(X, y)
+    hard.set_params(class_weight=None).refine(1.0)
+
+
+def test_a_billiard_in_one_dimension_cannot_be_refined():
+    fitted = model(kernel="linear", softness=0.0, fit_intercept=False).fit([[1.0], [-2.0]], [1, 0])
+    with pytest.raises(ValueError, match=r"refine needs a billiard_ with its state.*nothing flies"):
+        fitted.refine(1.0)
+
+
 def test_a_matrix_has_to_be_given_again():
     X, y = data()
     gram = kernels.RBF(2.0)(X)
     fitted = model(kernel="precomputed").fit(gram, y)
     with pytest.raises(ValueError, match=r"gram must be the .* matrix given to fit"):
         fitted.refine(3.0)
-    with pytest.raises(ValueError, match="elsewhere"):
-        copy.deepcopy(fitted).refine(3.0, gram=gram**2)
+    for other, text in [
+        (gram**2, "elsewhere"),
+        (2 * gram, "diagonal"),
+        (-gram, "positive semidefinite|diagonal"),
+        (np.nan * gram, "finite"),
+    ]:
+        with pytest.raises(ValueError, match=f"^gram must be the matrix given to fit: .*({text})"):
+            copy.deepcopy(fitted).refine(3.0, gram=other)
+    with pytest.raises(ValueError, match=r"gram must have shape \(90, 90\)"):
+        copy.deepcopy(fitted).refine(3.0, gram=gram[:50, :50])
+    with pytest.raises(ValueError, match=r"^tol must be"):
+        copy.deepcopy(fitted).refine(tol=-1.0, gram=gram)
     before = fitted.billiard_.length
     assert fitted.refine(3.0, gram=gram).billiard_.length == pytest.approx(before + 3.0)
     with pytest.raises(ValueError, match="gram must be None"):

@@ -72,7 +72,13 @@ class RiskBound:
         return f"<RiskBound: {self.name} of {self.of}{region}: {self._figures()}>"
 
     def summary(self) -> str:
-        """Return the bound, what went in, and what to mind, one to a line."""
+        """Return the bound, what went in, and what to mind, one to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
         lines = [f"{self.name}: risk of {self.of} <= {self._figures()}"]
         if self.region:
             lines.append(f"  region: {self.region}")
@@ -125,6 +131,11 @@ class RiskBounds:
         region : str, default=None
             ``"version space"``, ...
 
+        Returns
+        -------
+        RiskBound
+            The row, which may be a bound that was refused or is vacuous.
+
         Raises
         ------
         KeyError
@@ -159,7 +170,13 @@ class RiskBounds:
         return f"Risk bounds, {self.m} examples, each with probability {1 - self.delta:g}"
 
     def summary(self) -> str:
-        """Return the table as text, with conditions and reasons of refusal below."""
+        """Return the table as text, with conditions and reasons of refusal below.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
         cells = [_HEAD, *self._cells()]
         widths = [max(len(row[k]) for row in cells) for k in range(len(_HEAD))]
         lines = [

@@ -285,7 +285,8 @@ def make_words(
         raise ValueError(f"alphabet must have at least two different letters; got {alphabet!r}")
     if not motif or set(motif) - set(letters):
         raise ValueError(
-            f"motif must not be empty and hold letters of {alphabet!r} only; got {motif!r}"
+            f"motif must not be empty and hold letters of alphabet, {alphabet!r}, only; got "
+            f"{motif!r}"
         )
     shortest, longest = _range("length", length, low=len(motif))
     _memory.require(n * (100.0 + longest), f"n_samples={n} words of length up to {longest}")

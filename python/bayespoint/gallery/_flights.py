@@ -131,6 +131,8 @@ def fly(
         If the draws of the engine are not on a path of great circles and reflections.
     ValueError, TypeError
         As :class:`VersionSpace` and :meth:`VersionSpace.sample`.
+    FloatingPointError
+        If double precision gives out: as :meth:`VersionSpace.sample`.
 
     Examples
     --------

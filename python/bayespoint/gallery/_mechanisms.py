@@ -193,6 +193,8 @@ def plot_version_space(
     ValueError, TypeError
         If a setting is out of range, the examples are of another dimension, or version space
         reaches a quarter of a turn from the maximal margin.
+    FloatingPointError
+        If double precision gives out: as :meth:`VersionSpace.sample`.
     """
     n_balls = _validation.integer("n_balls", n_balls, low=1)
     rng = np.random.default_rng(_validation.seed(random_state))

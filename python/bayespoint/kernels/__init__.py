@@ -32,7 +32,7 @@ from bayespoint.kernels._algebra import (
     is_semidefinite,
     normalize,
 )
-from bayespoint.kernels._bounded import Bounded
+from bayespoint.kernels._bounded import Bounded, refuse_unknown_bounds
 from bayespoint.kernels._functions import (
     accepts_sparse,
     derivatives,
@@ -114,7 +114,7 @@ def resolve(kernel: object, X: Inputs) -> Callable[..., Any] | str:
     Raises
     ------
     ValueError
-        If it is none of these.
+        If it is none of these, or has bounds (`Bounded`) of a parameter that there is not.
     """
     if kernel is None:
         return Scaled(Matern(scale_of(X), nu=2.5), 1.0)
@@ -135,6 +135,7 @@ def resolve(kernel: object, X: Inputs) -> Callable[..., Any] | str:
             return kernel
         # What is inside ours is never changed, only replaced.
         copied: Callable[..., Any] = copy(kernel) if isinstance(kernel, Base) else clone(kernel)
+        refuse_unknown_bounds(copied, X)
         return copied
     raise ValueError(
         f"kernel must be one of {', '.join(map(repr, NAMES))}, a kernel object or a callable "

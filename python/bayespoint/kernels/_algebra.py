@@ -27,7 +27,7 @@ from bayespoint.kernels._functions import (
     requires_vectors,
 )
 from bayespoint.kernels._params import ParamsMixin
-from bayespoint.kernels._products import count
+from bayespoint.kernels._products import count, counts
 from bayespoint.kernels._protocol import ROWS, Floats, Inputs, Parameter, Slopes
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class Constant(Base):
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
-        return np.full((count(X), count(X if Y is None else Y)), self.value)
+        return np.full(counts(X, Y), self.value)
 
     def diag(self, X: Inputs) -> Floats:
         """Return the (n,) values ``k(x, x)``."""
@@ -498,6 +498,11 @@ def normalize(kernel: Callable[..., Any]) -> Base:
     ----------
     kernel : kernel object or callable
         Finite and at least 0 on the diagonal.
+
+    Returns
+    -------
+    Normalized
+        The kernel; factors in front of `kernel`, which lengths of 1 cancel, are left out.
 
     Examples
     --------

@@ -14,6 +14,7 @@ import numpy as np
 from bayespoint import _validation
 from bayespoint.kernels._algebra import Around
 from bayespoint.kernels._functions import derivatives, diagonal, evaluate, parameters, replace
+from bayespoint.kernels._params import ParamsMixin
 from bayespoint.kernels._protocol import Floats, Inputs, Parameter, Slopes
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ class Bounded(Around):
     TypeError
         If `kernel` is none, or `bounds` is no mapping.
     ValueError
-        If bounds are not positive and in order; when the kernel is searched, if it has no
-        such parameter.
+        If bounds are not positive and in order; in a fit, searched or not, if the kernel has no
+        such parameter to search.
 
     Examples
     --------
@@ -74,19 +75,23 @@ class Bounded(Around):
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         """Return the parameters of the kernel that are not fixed."""
         chosen = dict(self.bounds)
+        return tuple(
+            _within(parameter, chosen.get(parameter.name))
+            for parameter in self._declared(X)
+            if chosen.get(parameter.name) != "fixed"
+        )
+
+    def _declared(self, X: Inputs) -> tuple[Parameter, ...]:
+        """Return the parameters of the kernel, or raise if bounds are of none of them."""
         declared = parameters(self.kernel, X)
         names = [parameter.name for parameter in declared]
-        for name in chosen:
+        for name, _ in self.bounds:
             if name not in names:
                 raise ValueError(
                     f"bounds of {self!r} must be of parameters that can be searched: "
                     f"{', '.join(names) or 'none'}; got {name!r}"
                 )
-        return tuple(
-            _within(parameter, chosen.get(parameter.name))
-            for parameter in declared
-            if chosen.get(parameter.name) != "fixed"
-        )
+        return declared
 
     def with_values(self, values: Mapping[str, float]) -> Self:
         """Return the kernel with other values of declared parameters."""
@@ -102,6 +107,15 @@ class Bounded(Around):
 
     def __repr__(self) -> str:
         return f"Bounded({self.kernel!r}, {dict(self.bounds)!r})"
+
+
+def refuse_unknown_bounds(kernel: Any, X: Inputs) -> None:
+    """Raise ValueError if there are bounds of a parameter that there is not, also deep inside."""
+    if isinstance(kernel, Bounded):
+        kernel._declared(X)
+    for part in getattr(kernel, "parts", (getattr(kernel, "kernel", None),)):
+        if isinstance(part, ParamsMixin):
+            refuse_unknown_bounds(part, X)
 
 
 def _checked(bounds: Any) -> Bounds:

@@ -12,7 +12,7 @@ import numpy as np
 from bayespoint import _validation
 from bayespoint.kernels import _gp
 from bayespoint.kernels._params import ParamsMixin
-from bayespoint.kernels._products import count, in_rows
+from bayespoint.kernels._products import count, counts, in_rows
 from bayespoint.kernels._protocol import Floats, Inputs, Parameter
 
 _DECIMAL = re.compile(r"\b\d+\.\d+(e[-+]?\d+)?\b|\b\d+e[-+]?\d+\b")
@@ -164,7 +164,7 @@ def evaluate(kernel: Callable[..., Any], X: Inputs, Y: Inputs | None = None) -> 
     else:
         value = kernel(X, X if Y is None else Y)
     gram = _validation.dense("the value of kernel(X, Y)", value)
-    shape = (count(X), count(X if Y is None else Y))
+    shape = counts(X, Y)
     if gram.shape != shape:
         raise ValueError(f"kernel(X, Y) must have shape {shape}; got shape {gram.shape}")
     for rows in _validation.blocks(len(gram)):

@@ -23,9 +23,15 @@ _PAIRS = 4096
 """Pairs of rows that are subtracted at a time."""
 
 
-def count(X: Any) -> int:
+def count(X: Any, name: str = "X") -> int:
     """Return how many inputs `X` holds; a sparse matrix does not know its length."""
-    return int(X.shape[0]) if sparse.issparse(X) else len(sequence("X", X))
+    return int(X.shape[0]) if sparse.issparse(X) else len(sequence(name, X))
+
+
+def counts(X: Any, Y: Any | None) -> tuple[int, int]:
+    """Return how many inputs `X` and `Y` hold; ``Y=None`` stands for `X`."""
+    n = count(X)
+    return n, n if Y is None else count(Y, "Y")
 
 
 def sequence(name: str, X: Any) -> Any:
@@ -44,7 +50,8 @@ def vectors(name: str, X: Any) -> Any:
     array = _validation.dense(name, X)
     if array.ndim != 2:
         raise ValueError(f"{name} must have shape (n, n_features); got shape {array.shape}")
-    array = np.ascontiguousarray(array, dtype=np.float64)
+    # BLAS takes no unaligned ones, and what NumPy does in its place rounds otherwise.
+    array = np.require(array, dtype=np.float64, requirements=["C", "A"])
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite; it holds NaN or infinity")
     return array

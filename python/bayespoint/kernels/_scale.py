@@ -87,6 +87,6 @@ def class_distance(X: ArrayLike, y: ArrayLike) -> float:
         smallest = min(smallest, float(apart.min()))
     if smallest == 0:
         raise ValueError(
-            "examples of different classes must be at different places; two of them coincide"
+            "X must hold examples of different classes at different places; two of them coincide"
         )
     return smallest

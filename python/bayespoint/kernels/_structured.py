@@ -21,15 +21,15 @@ class _Counted(Base):
 
     requires_vector_input = False
 
-    def _counts(self, number: int, x: Any) -> Mapping[Hashable, int]:
-        """Return how often each feature occurs in input `x`, the one of that number."""
+    def _counts(self, name: str, x: Any) -> Mapping[Hashable, int]:
+        """Return how often each feature occurs in input `x`, which an error calls by that name."""
         raise NotImplementedError
 
     def _products(self, X: Inputs, Y: Inputs | None) -> Floats:
         """Return the (n, n') inner products of the counts."""
         names: dict[Hashable, int] = {}
-        left = self._table(sequence("X", X), names)
-        right = left if Y is None else self._table(sequence("Y", Y), names)
+        left = self._table("X", X, names)
+        right = left if Y is None else self._table("Y", Y, names)
         # The features seen in Y alone are columns that the table of X lacks.
         left.resize(left.shape[0], len(names))
         return inner(left, None if Y is None else right)
@@ -37,28 +37,28 @@ class _Counted(Base):
     def _squares(self, X: Inputs) -> Floats:
         return np.array(
             [
-                sum(count * count for count in self._counts(number, x).values())
+                sum(count * count for count in self._counts(f"X[{number}]", x).values())
                 for number, x in enumerate(sequence("X", X))
             ],
             dtype=np.float64,
         )
 
-    def _table(self, X: Inputs, names: dict[Hashable, int]) -> Any:
+    def _table(self, name: str, X: Inputs, names: dict[Hashable, int]) -> Any:
         """Return the (n, n_features) counts; features not yet in `names` are added."""
         indptr, columns, values = [0], [], []
-        for number, x in enumerate(X):
-            for feature, count in self._counts(number, x).items():
+        for number, x in enumerate(sequence(name, X)):
+            for feature, count in self._counts(f"{name}[{number}]", x).items():
                 columns.append(names.setdefault(feature, len(names)))
                 values.append(float(count))
             indptr.append(len(columns))
         return sparse.csr_matrix((values, columns, indptr), shape=(len(indptr) - 1, len(names)))
 
 
-def _hashed(number: int, features: Iterable[Any]) -> Counter[Hashable]:
+def _hashed(name: str, features: Iterable[Any]) -> Counter[Hashable]:
     try:
         return Counter(features)
     except TypeError as error:
-        raise TypeError(f"input {number} must hold hashable elements: {error}") from error
+        raise TypeError(f"{name} must hold hashable elements: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -116,13 +116,12 @@ class SetIntersection(_Counted):
         with np.errstate(over="ignore"):  # the caller looks for infinities
             return np.power(self.base, sizes, out=sizes)
 
-    def _counts(self, number: int, x: Any) -> Mapping[Hashable, int]:
+    def _counts(self, name: str, x: Any) -> Mapping[Hashable, int]:
         if isinstance(x, (str, bytes)) or not isinstance(x, (Collection, np.ndarray)):
             raise TypeError(
-                f"input {number} must be a set or another collection of hashable elements; got "
-                f"{x!r}"
+                f"{name} must be a set or another collection of hashable elements; got {x!r}"
             )
-        return dict.fromkeys(_hashed(number, x), 1)
+        return dict.fromkeys(_hashed(name, x), 1)
 
 
 @dataclass(frozen=True)
@@ -169,10 +168,10 @@ class Spectrum(_Counted):
         """Return the (n,) values ``k(x, x)``."""
         return self._squares(X)
 
-    def _counts(self, number: int, x: Any) -> Mapping[Hashable, int]:
+    def _counts(self, name: str, x: Any) -> Mapping[Hashable, int]:
         # Masked entries are arrays of no dimension.
         if not isinstance(x, (Sequence, np.ndarray)) or (isinstance(x, np.ndarray) and not x.ndim):
-            raise TypeError(f"input {number} must be a string or another sequence; got {x!r}")
+            raise TypeError(f"{name} must be a string or another sequence; got {x!r}")
         whole = x if isinstance(x, (str, bytes)) else tuple(x)
         places = range(len(whole) - self.length + 1)
-        return _hashed(number, (whole[k : k + self.length] for k in places))
+        return _hashed(name, (whole[k : k + self.length] for k in places))

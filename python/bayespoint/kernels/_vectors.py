@@ -239,15 +239,19 @@ class _Stationary(Base):
             )
         return sigma
 
-    def _in_units(self, X: Any, units: Floats) -> tuple[Any, Floats]:
-        """Return the rows in units of the length scales, and their squared lengths."""
+    def _in_units(self, X: Any, units: Floats, names: str) -> tuple[Any, Floats]:
+        """Return the rows in units of the length scales, and their squared lengths.
+
+        `names` is what the rows are of, for the error.
+        """
         with np.errstate(over="ignore"):
             scaled = divided(X, units)
         lengths = squares(scaled)
         # Of infinite lengths the differences would be NaN.
         if not lengths.max(initial=0.0) < _LONGEST:
             raise ValueError(
-                f"sigma must not be so small beside X that distances overflow; got {self.sigma}"
+                f"sigma must not be so small beside {names} that distances overflow; got "
+                f"{self.sigma}"
             )
         return scaled, lengths
 
@@ -297,8 +301,9 @@ class RBF(_Stationary):
             origin = other.mean(axis=0) if len(other) else 0.0
             other = other - origin
             X = other if Y is None else X - origin
-        right, half_right = self._in_units(other, units)
-        left, half_left = (right, half_right) if Y is None else self._in_units(X, units)
+        names = "X" if Y is None else "X and Y"  # the origin is in Y
+        right, half_right = self._in_units(other, units, names)
+        left, half_left = (right, half_right) if Y is None else self._in_units(X, units, names)
         gram = inner(left, None if Y is None else right)
         half_left, half_right = half_left / 2, half_right / 2
         long = thin and half_left.max(initial=0.0) + half_right.max(initial=0.0) > _LONG
@@ -350,8 +355,8 @@ class _Distances(_Stationary):
             _validation.dense("X", X), None if Y is None else _validation.dense("Y", Y)
         )
         units = self._units(X)
-        left, _ = self._in_units(X, units)
-        right = left if Y is None else self._in_units(Y, units)[0]
+        left, _ = self._in_units(X, units, "X")
+        right = left if Y is None else self._in_units(Y, units, "Y")[0]
         values = np.empty((len(left), len(right)))
         # In one call Ctrl-C would not be heard.
         for rows in _validation.blocks(len(left), max(1, _PAIRS // max(1, len(right)))):

@@ -115,7 +115,13 @@ class BayesPoint:
         ]
 
     def summary(self) -> str:
-        """Return the main figures as text, one to a line."""
+        """Return the main figures as text, one to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
         return as_text("Bayes point of a polygon", self._rows())
 
     def __repr__(self) -> str:
@@ -223,7 +229,7 @@ def bayes_lines(polygon: Polygon, n_directions: int = 180) -> BayesLines:
     """
     n_directions = _validation.integer("n_directions", n_directions, low=1)
     _memory.require(
-        100.0 * n_directions * len(polygon.vertices), f"a cut in {n_directions} directions"
+        100.0 * n_directions * len(polygon.vertices), f"a cut in n_directions={n_directions}"
     )
     return _halving(polygon, np.linspace(0.0, math.pi, n_directions, endpoint=False))
 
@@ -265,7 +271,7 @@ def area_difference(polygon: Polygon, point: ArrayLike, angles: ArrayLike) -> An
     if not np.isfinite(turned).all():
         raise ValueError("angles must be finite; they hold NaN or infinity")
     frame = polygon._frame
-    _memory.require(100.0 * turned.size * len(frame.corners), f"a cut in {turned.size} directions")
+    _memory.require(100.0 * turned.size * len(frame.corners), f"a cut in {turned.size} angles")
     across, _ = normals_in(frame, unit(turned.ravel()) @ frame.axes.T)
     above, _, _ = cut(frame.corners, across, across @ place)
     difference = (2 * above / frame.area - 1).reshape(turned.shape)

@@ -66,7 +66,13 @@ class Trajectory:
         ]
 
     def summary(self) -> str:
-        """Return the main figures as text, one to a line."""
+        """Return the main figures as text, one to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
         return as_text("Billiard in a polygon", self._rows())
 
     def __repr__(self) -> str:
@@ -145,7 +151,7 @@ def billiard(
         if not polygon.clearance(place) > 0:
             raise ValueError(f"start must be inside the polygon; got {place.tolist()}")
     turn = rng.uniform(0, 2 * math.pi) if angle is None else _validation.real("angle", angle)
-    _memory.require(64.0 * n_bounces, f"a path of {n_bounces} bounces")
+    _memory.require(64.0 * n_bounces, f"a path of n_bounces={n_bounces}")
 
     # Relative to the centroid: no digits are lost far from the origin.
     normals = polygon.normals

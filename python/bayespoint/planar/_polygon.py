@@ -361,7 +361,7 @@ class Polygon:
         """
         n_points = _validation.integer("n_points", n_points, low=1)
         rng = np.random.default_rng(_validation.seed(random_state))
-        _memory.require(100.0 * n_points, f"a sample of {n_points} points")
+        _memory.require(100.0 * n_points, f"a sample of n_points={n_points}")
         # Triangles between the centroid and an edge; the root makes each uniform.
         corners = self._frame.corners
         following = np.roll(corners, -1, axis=0)

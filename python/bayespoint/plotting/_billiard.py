@@ -209,6 +209,8 @@ class BilliardDisplay(Display):
         ValueError, TypeError
             As `from_result` and :meth:`VersionSpace.sample`; or if the path is too long to be
             recorded, 50 000 draws of a fortieth of the radius.
+        FloatingPointError
+            If double precision gives out: as :meth:`VersionSpace.sample`.
         """
         if not isinstance(space, VersionSpace):
             raise TypeError(f"space must be a VersionSpace; got a {type(space).__name__}")

@@ -216,6 +216,8 @@ class ConvergenceDisplay(Display):
             If version space is empty, or no point of it was found.
         ValueError, TypeError
             If the lengths do not rise, or as :meth:`VersionSpace.sample`.
+        FloatingPointError
+            If double precision gives out: as :meth:`VersionSpace.sample`.
         """
         if not isinstance(space, VersionSpace):
             raise TypeError(f"space must be a VersionSpace; got a {type(space).__name__}")

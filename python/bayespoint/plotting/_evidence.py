@@ -103,7 +103,7 @@ class EvidenceDisplay(Display):
             If the estimator is not fitted.
         TypeError
             If the estimator has no run.
-        ValueError, InfeasibleError, MemoryError
+        ValueError, InfeasibleError, FloatingPointError, MemoryError
             As :meth:`BayesPointClassifier.evidence`, and if `label` is not one of several classes.
 
         Warns

@@ -222,9 +222,10 @@ extra `plot` (matplotlib): `pip install 'bayespoint[plot]'`.
 - `plot(ax=...)` draws again, into axes of yours or a new figure. `ax_` and `figure_` are where it
   was drawn, and names that end in an underscore what was drawn: `line_`, `bars_`, `im_`.
 - With more than two classes `label` says whose binary problem is meant, in the displays of a run:
-  billiard, walls, margins, convergence. `DecisionDisplay` and `ReliabilityDisplay` are for
-  classifiers of two classes; `ReliabilityDisplay.from_predictions(y == label, proba[:, k])` draws
-  one class of several. `RejectionDisplay` and `TuningDisplay` are of all classes at once.
+  billiard, walls, margins, convergence, and `EvidenceDisplay.from_estimator`. `DecisionDisplay` and
+  `ReliabilityDisplay` are for classifiers of two classes;
+  `ReliabilityDisplay.from_predictions(y == label, proba[:, k])` draws one class of several.
+  `RejectionDisplay` and `TuningDisplay` are of all classes at once.
 - Lines and texts take the color of text of the matplotlib style in use: after
   `plt.style.use("dark_background")` the pictures are for dark pages. Colors are told apart with
   every common form of color blindness; markers, strokes and hatching tell apart what is printed in

@@ -386,7 +386,13 @@ class BilliardResult(Savable):
         return to_datatree(self)
 
     def summary(self) -> str:
-        """Return the main figures as text, one to a line."""
+        """Return the main figures as text, one to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
         return as_text("Billiard in version space", self._rows())
 
     def __repr__(self) -> str:

@@ -122,7 +122,13 @@ class Evidence(Savable):
         return rows
 
     def summary(self) -> str:
-        """Return the main figures as text, one to a line."""
+        """Return the main figures as text, one to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
         return as_text("Evidence", self._rows())
 
     def __repr__(self) -> str:

@@ -71,7 +71,13 @@ class MaxMargin(Savable):
         ]
 
     def summary(self) -> str:
-        """Return the main figures as text, one to a line."""
+        """Return the main figures as text, one to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
         return as_text("Maximal margin", self._rows())
 
     def __repr__(self) -> str:
@@ -116,7 +122,13 @@ class LightTrap(Savable):
         return rows
 
     def summary(self) -> str:
-        """Return the main figures as text, one to a line."""
+        """Return the main figures as text, one to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
         return as_text("Light trap", self._rows())
 
     def __repr__(self) -> str:
