@@ -11,6 +11,7 @@ from sklearn.datasets import make_moons
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from bayespoint import BayesPointClassifier, _blas
+from taught import seed
 
 
 def blas_threads():
@@ -31,7 +32,7 @@ def test_few_examples_are_fitted_by_one_thread_of_blas(monkeypatch):
         lambda *args: seen.append(blas_threads()),
         raising=True,
     )
-    X, y = make_moons(60, noise=0.2, random_state=0)
+    X, y = make_moons(60, noise=0.2, random_state=seed(0))
     with threadpool_limits(limits=2, user_api="blas"):
         BayesPointClassifier("rbf", softness=0.1, optimizer=None).fit(X, y)
         assert set(seen[0]) == {1}
@@ -42,11 +43,11 @@ def test_few_examples_are_fitted_by_one_thread_of_blas(monkeypatch):
 
 
 def test_threads_of_blas_do_not_change_the_bits_of_a_small_fit():
-    X, y = make_moons(300, noise=0.2, random_state=0)
+    X, y = make_moons(300, noise=0.2, random_state=seed(0))
 
     def center(threads):
         with threadpool_limits(limits=threads, user_api="blas"):
-            model = BayesPointClassifier("rbf", softness=0.1, optimizer=None, random_state=0)
+            model = BayesPointClassifier("rbf", softness=0.1, optimizer=None, random_state=seed(0))
             return model.fit(X, y).dual_coef_
 
     np.testing.assert_array_equal(center(1), center(2))
@@ -106,14 +107,14 @@ def test_a_forked_child_holds_only_what_its_own_thread_held():
 
 
 def test_fits_in_two_threads_have_the_bits_they_have_alone():
-    X, y = make_moons(200, noise=0.2, random_state=0)
+    X, y = make_moons(200, noise=0.2, random_state=seed(0))
 
-    def fit(seed):
-        model = BayesPointClassifier("rbf", softness=0.1, optimizer=None, random_state=seed)
+    def fit(index):
+        model = BayesPointClassifier("rbf", softness=0.1, optimizer=None, random_state=seed(index))
         return model.fit(X, y).dual_coef_
 
     with threadpool_limits(limits=2, user_api="blas"):
-        alone = [fit(seed) for seed in range(6)]
+        alone = [fit(index) for index in range(6)]
         with ThreadPoolExecutor(2) as pool:
             together = list(pool.map(fit, range(6)))
         assert set(blas_threads()) == {2}

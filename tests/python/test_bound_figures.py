@@ -11,6 +11,7 @@ from bayespoint.bounds.figures import (
     plot_margin_histogram,
     plot_volume_bounds,
 )
+from taught import seed
 
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 
@@ -71,9 +72,9 @@ def test_figure_2(axes):
 
 
 def test_histogram_of_margins():
-    x = np.random.default_rng(0).standard_normal((40, 3))
+    x = np.random.default_rng(seed(0)).standard_normal((40, 3))
     space = VersionSpace(x @ x.T, np.where(x[:, 0] > 0, 1, -1))
-    c = space.feasible_point(random_state=0)
+    c = space.feasible_point(random_state=seed(0))
     ax = matplotlib_figure.Figure().add_subplot()
     assert plot_margin_histogram(space, c, bins=8, label="point", ax=ax) is ax
     counts, edges = bounds.margin_histogram(space, c, bins=8)

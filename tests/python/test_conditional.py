@@ -14,12 +14,13 @@ from bayespoint import (
     _factor,
     kernels,
 )
+from taught import seed
 
 SEED = 13 + int(os.environ.get("BAYESPOINT_SEED", "0"))
 
 
-def problem(m=150, softness=0.1, seed=0):
-    rng = np.random.default_rng(seed)
+def problem(m=150, softness=0.1, index=0):
+    rng = np.random.default_rng(seed(index))
     X = rng.normal(size=(m, 4))
     y = np.where(X[:, 0] + np.sin(2 * X[:, 1]) / 2 > 0, 1, -1)
     return VersionSpace(kernels.RBF(2.0)(X), y, softness=softness, offset=1.0)
@@ -135,7 +136,7 @@ def test_what_it_cannot_do_is_refused():
         space.sample(average="conditional", scatterer="auto")
     with pytest.raises(ValueError, match="average must be one of 'auto', 'midpoints'"):
         space.sample(average="conditional", dynamics="chord")
-    X = np.random.default_rng(0).normal(size=(30, 2))
+    X = np.random.default_rng(seed(0)).normal(size=(30, 2))
     rows = VersionSpace.from_features(X, np.sign(X[:, 0]), "rbf", softness=0.1)
     with pytest.raises(ValueError, match="average='conditional'"):
         rows.sample(average="conditional")
@@ -150,7 +151,7 @@ def test_singles_have_conditional_means_too():
 
 
 def test_classifiers_use_them_where_they_can():
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seed(1))
     X = rng.normal(size=(60, 3))
     y = X[:, 0] > 0
     given = {"optimizer": None, "random_state": SEED}

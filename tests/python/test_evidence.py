@@ -16,41 +16,62 @@ from bayespoint import (
     _ep,
     kernels,
 )
+from taught import seed
 
 RATES = np.array([0.0, 0.02, 0.1, 0.3])
 
 
-def gaussian_process(m, seed, softness=0.3):
+def gaussian_process(m, index, softness=0.3):
     """A few examples of a Gaussian process with probit noise."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed(index))
     inputs = rng.standard_normal((m, 2))
     labels = np.where(inputs[:, 0] + 0.5 * rng.standard_normal(m) > 0, 1, -1)
     labels[:2] = 1, -1
     return VersionSpace(kernels.RBF(1.0)(inputs), labels, softness=softness, offset=1.0)
 
 
-def brute_force(space, first, second, n=1_000_000, seed=99):
-    """Return ln p(y | noise of either class) and its error, over draws of f from the prior."""
+def brute_force(space, first, second, *, within=math.inf):
+    """Return ln p(y | noise of either class) and its error, over draws of f from the prior.
+
+    A million of them, and more until the error is below `within`.
+    """
     matrix = space.gram + space.offset + np.diag(space.softness)
     values, vectors = np.linalg.eigh(matrix)
     root = vectors * np.sqrt(np.maximum(values, 0))
-    f = np.random.default_rng(seed).standard_normal((n, len(root))) @ root.T
     observed = np.where(space.y > 0, 1 - second, 1 - first)
     flipped = np.where(space.y > 0, first, second)
-    likelihood = np.where(f * space.y > 0, observed, flipped).prod(axis=1)
-    mean = likelihood.mean()
-    return math.log(mean), likelihood.std() / mean / math.sqrt(n)
+    rng = np.random.default_rng(seed(99))
+    blocks, error = [], math.inf
+    while not blocks or error >= within:
+        f = rng.standard_normal((1_000_000, len(root))) @ root.T
+        blocks.append(np.where(f * space.y > 0, observed, flipped).prod(axis=1))
+        likelihood = np.concatenate(blocks)
+        mean = likelihood.mean()
+        error = likelihood.std() / mean / math.sqrt(len(likelihood))
+    return math.log(mean), error
 
 
-def random_labels(m=14, r=3, seed=4):
-    """Labels at random: infeasible, with the fewest violations of any direction."""
-    rng = np.random.default_rng(seed)
-    x = rng.standard_normal((m, r))
-    labels = rng.choice([-1, 1], m)
-    w = rng.standard_normal((r, 200_000))
-    fewest = int(((x @ w) * labels[:, None] <= 0).sum(axis=0).min())
-    assert fewest >= 2
-    return VersionSpace(x @ x.T, labels), fewest
+def random_labels(m=14):
+    """Labels at random: infeasible, with the fewest violations of any direction.
+
+    All directions next to an edge, where two planes meet, are looked at: every piece that the
+    planes cut out of space has edges. Labels are drawn until two violations are the fewest at
+    least, and a thousandth of all directions has them, which no run can miss.
+    """
+    rng = np.random.default_rng(seed(4))
+    while True:
+        x = rng.standard_normal((m, 3))
+        labels = rng.choice([-1, 1], m)
+        w = rng.standard_normal((3, 200_000))
+        i, j = np.triu_indices(m, 1)
+        edges = np.cross(x[i], x[j])
+        wrong = (edges @ x.T) * labels < 0
+        wrong[np.arange(len(i)), i] = wrong[np.arange(len(i)), j] = False
+        # The other end of an edge has the other m - 2 examples wrong.
+        fewest = int(np.minimum(wrong.sum(axis=1), m - 2 - wrong.sum(axis=1)).min())
+        share = (((x @ w) * labels[:, None] <= 0).sum(axis=0) == fewest).mean()
+        if fewest >= 2 and share > 1e-3:
+            return VersionSpace(x @ x.T, labels), fewest
 
 
 # --- values ---
@@ -68,13 +89,13 @@ def test_orthants(m, method):
     """Orthogonal planes cut the sphere into 2^m equal pieces, however long the normals."""
     labels = np.resize([1, -1, -1], m)
     space = VersionSpace(np.diag(np.arange(1.0, m + 1)), labels)
-    found = space.log_volume(method=method, random_state=m)
+    found = space.log_volume(method=method, random_state=seed(m))
     assert isinstance(found, Evidence)
     assert found.converged
     assert found.method == method
     assert 0 < found.error <= 0.1
     assert abs(found.value + m * math.log(2)) < 4 * found.error
-    finer = space.log_volume(method=method, tol=0.05, random_state=m)
+    finer = space.log_volume(method=method, tol=0.05, random_state=seed(m))
     assert finer.error <= 0.05
     assert finer.length >= found.length
     assert abs(finer.value + m * math.log(2)) < 4 * finer.error
@@ -82,18 +103,18 @@ def test_orthants(m, method):
 
 def test_angles():
     """In the plane the share is the angle over the whole turn; in three dimensions Girard's."""
-    rng = np.random.default_rng(0)
-    for seed in range(3):
+    rng = np.random.default_rng(seed(0))
+    for index in range(3):
         x = rng.standard_normal((2, 2))
         x /= np.linalg.norm(x, axis=1, keepdims=True)
         exact = math.log(0.5 - math.acos(x[0] @ x[1]) / (2 * math.pi))
-        found = VersionSpace(x @ x.T, [1, 1]).log_volume(tol=0.05, random_state=seed)
+        found = VersionSpace(x @ x.T, [1, 1]).log_volume(tol=0.05, random_state=seed(index))
         assert abs(found.value - exact) < 4 * found.error <= 0.2
         x = rng.standard_normal((3, 3))
         x /= np.linalg.norm(x, axis=1, keepdims=True)
         corners = [math.pi - math.acos(x[i] @ x[j]) for i, j in ((0, 1), (1, 2), (0, 2))]
         exact = math.log((sum(corners) - math.pi) / (4 * math.pi))
-        found = VersionSpace(x @ x.T, [1, 1, 1]).log_volume(tol=0.05, random_state=seed)
+        found = VersionSpace(x @ x.T, [1, 1, 1]).log_volume(tol=0.05, random_state=seed(index))
         assert abs(found.value - exact) < 4 * found.error <= 0.2
 
 
@@ -116,37 +137,36 @@ def test_one_direction():
 @pytest.mark.parametrize("m", [4, 6, 8])
 @pytest.mark.parametrize("method", ["integration", "annealing"])
 def test_a_gaussian_process_against_its_prior(m, method):
-    space = gaussian_process(m, seed=m)
-    found = space.evidence(RATES, method=method, tol=0.03, random_state=m)
+    space = gaussian_process(m, index=m)
+    found = space.evidence(RATES, method=method, tol=0.03, random_state=seed(m))
     assert found.value.shape == found.error.shape == RATES.shape
     assert (found.error <= 0.03).all()
     for i, rate in enumerate(RATES):
-        exact, error = brute_force(space, rate, rate)
-        assert error < 0.02
+        exact, error = brute_force(space, rate, rate, within=0.02)
         assert abs(found.value[i] - exact) < 4 * math.hypot(found.error[i], error)
 
 
 def test_one_ladder_serves_every_rate():
-    space = gaussian_process(30, seed=5)
-    together = space.evidence(RATES, tol=0.05, random_state=0)
+    space = gaussian_process(30, index=5)
+    together = space.evidence(RATES, tol=0.05, random_state=seed(0))
     for i, rate in enumerate(RATES.tolist()):
-        alone = space.evidence(rate, tol=0.05, random_state=10 + i)
+        alone = space.evidence(rate, tol=0.05, random_state=seed(10) + i)
         assert isinstance(alone.value, float)
         assert isinstance(alone.error, float)
         error = math.hypot(alone.error, together.error[i])
         assert abs(alone.value - together.value[i]) < 4 * error
-    as_list = space.evidence(RATES.tolist(), tol=0.05, random_state=0)
+    as_list = space.evidence(RATES.tolist(), tol=0.05, random_state=seed(0))
     np.testing.assert_array_equal(as_list.value, together.value)
-    assert space.evidence([0.1], random_state=0).value.shape == (1,)
-    volume, zero = space.log_volume(random_state=3), space.evidence(random_state=3)
+    assert space.evidence([0.1], random_state=seed(0)).value.shape == (1,)
+    volume, zero = space.log_volume(random_state=seed(3)), space.evidence(random_state=seed(3))
     assert volume.value == zero.value
 
 
 @pytest.mark.parametrize("pair", [(0.05, 0.3), (0.3, 0.05), (0.0, 0.3), (0.2, 0.0), (0.45, 0.4)])
 @pytest.mark.parametrize("m", [3, 6])
 def test_a_rate_for_either_class(m, pair):
-    space = gaussian_process(m, seed=20 + m)
-    found = space.evidence(pair, tol=0.03, random_state=1)
+    space = gaussian_process(m, index=20 + m)
+    found = space.evidence(pair, tol=0.03, random_state=seed(1))
     assert found.converged
     assert 0 < found.error <= 0.03
     exact, error = brute_force(space, *pair)
@@ -157,10 +177,10 @@ def test_a_rate_for_either_class(m, pair):
 
 
 def test_equal_rates_are_one_rate():
-    space = gaussian_process(10, seed=1)
-    one, two = (space.evidence(rate, random_state=0) for rate in (0.1, (0.1, 0.1)))
+    space = gaussian_process(10, index=1)
+    one, two = (space.evidence(rate, random_state=seed(0)) for rate in (0.1, (0.1, 0.1)))
     assert (one.value, one.error) == (two.value, two.error)
-    assert space.evidence((0.1, 0.1), method="integration", random_state=0).converged
+    assert space.evidence((0.1, 0.1), method="integration", random_state=seed(0)).converged
 
 
 @pytest.mark.parametrize(
@@ -168,7 +188,7 @@ def test_equal_rates_are_one_rate():
 )
 def test_errors_are_honest(what):
     """The spread of repeated runs is what they report; and the mean is right."""
-    space = gaussian_process(6, seed=7)
+    space = gaussian_process(6, index=7)
     rates = {
         "rate": 0.03,
         "pair": (0.05, 0.2),
@@ -176,7 +196,10 @@ def test_errors_are_honest(what):
         "rates": [0.03],
     }.get(what, 0.0)
     method = what if what in ("integration", "annealing") else "auto"
-    runs = [space.evidence(rates, method=method, tol=0.1, random_state=seed) for seed in range(60)]
+    runs = [
+        space.evidence(rates, method=method, tol=0.1, random_state=seed(index))
+        for index in range(60)
+    ]
     values = np.array([run.value for run in runs]).ravel()
     reported = math.sqrt(np.mean([np.square(run.error) for run in runs]))
     ratio = values.std(ddof=1) / reported
@@ -192,8 +215,8 @@ def test_errors_are_honest(what):
 
 
 def test_fields():
-    space = gaussian_process(12, seed=2)
-    found = space.evidence(0.05, method="integration", random_state=0)
+    space = gaussian_process(12, index=2)
+    found = space.evidence(0.05, method="integration", random_state=seed(0))
     k = found.n_rungs
     assert k == len(found.log_transparency)
     assert found.log_transparency[0] == 0
@@ -213,8 +236,8 @@ def test_fields():
     powers = np.arange(13) * math.log(0.05 / 0.95)
     z = special.logsumexp(found.log_share + powers) + 12 * math.log(0.95)
     assert found.value == pytest.approx(z)
-    annealed = space.log_volume(method="annealing", tol=0.2, random_state=0)
-    bridge = space.log_volume(tol=0.2, random_state=0)
+    annealed = space.log_volume(method="annealing", tol=0.2, random_state=seed(0))
+    bridge = space.log_volume(tol=0.2, random_state=seed(0))
     assert bridge.method == "bridge"
     assert bridge.n_rungs >= 2
     assert len(bridge.log_transparency) == len(bridge.mean_violations) == 0
@@ -227,7 +250,7 @@ def test_shares_of_layers():
     """Independent planes: v of m are violated with binomial odds, every subset alike."""
     space = VersionSpace(np.eye(6), [1, 1, 1, 1, -1, -1])
     for label_noise in (0.0, [0.1, 0.2]):
-        found = space.evidence(label_noise, method="integration", tol=0.02, random_state=0)
+        found = space.evidence(label_noise, method="integration", tol=0.02, random_state=seed(0))
         shares = np.exp(found.log_share)
         np.testing.assert_allclose(shares, stats.binom(6, 0.5).pmf(np.arange(7)), rtol=0.15)
         for (negative, positive), share in zip(found.layers, found.layer_shares, strict=True):
@@ -236,8 +259,8 @@ def test_shares_of_layers():
 
 
 def test_reports():
-    space = gaussian_process(6, seed=0)
-    found = space.evidence(0.1, random_state=0)
+    space = gaussian_process(6, index=0)
+    found = space.evidence(0.1, random_state=seed(0))
     assert repr(found).startswith(f"<Evidence: {found.value:.6g} ± {found.error:.2g} nats")
     assert "not converged" in repr(dataclasses.replace(found, converged=False))
     text = found.summary()
@@ -245,7 +268,7 @@ def test_reports():
     assert f"rungs      {found.n_rungs}" in text
     assert "kappa" not in text
     assert found._repr_html_().startswith("<div ")
-    several = space.evidence(np.linspace(0, 0.4, 9), tol=0.5, random_state=0)
+    several = space.evidence(np.linspace(0, 0.4, 9), tol=0.5, random_state=seed(0))
     assert "..." in repr(several)
     assert "ln kappa" in several.summary()
     assert len(repr(several)) < 120
@@ -256,10 +279,11 @@ def test_reports():
 
 
 def test_same_seed_same_bits_for_any_number_of_threads():
-    space = gaussian_process(20, seed=3)
+    space = gaussian_process(20, index=3)
     for label_noise in ([0.0, 0.1], (0.1, 0.2)):
         one, two = (
-            space.evidence(label_noise, tol=0.2, random_state=5, n_jobs=jobs) for jobs in (1, 2)
+            space.evidence(label_noise, tol=0.2, random_state=seed(5), n_jobs=jobs)
+            for jobs in (1, 2)
         )
         for field in dataclasses.fields(one):
             values = getattr(one, field.name), getattr(two, field.name)
@@ -267,15 +291,15 @@ def test_same_seed_same_bits_for_any_number_of_threads():
                 assert values[0] == values[1]
             else:
                 np.testing.assert_array_equal(*values, err_msg=field.name)
-        other = space.evidence(label_noise, tol=0.2, random_state=6)
+        other = space.evidence(label_noise, tol=0.2, random_state=seed(6))
         assert not np.array_equal(other.value, one.value)
 
 
 def test_callback():
-    space = gaussian_process(60, seed=3)
+    space = gaussian_process(60, index=3)
     seen = []
     with pytest.warns(ConvergenceWarning):
-        space.log_volume(tol=1e-5, max_length=1e4, callback=seen.append, random_state=0)
+        space.log_volume(tol=1e-5, max_length=1e4, callback=seen.append, random_state=seed(0))
     assert seen, "the callback was called"
     assert set(seen[-1]) == {"length", "error"}
 
@@ -284,7 +308,9 @@ def test_callback():
 
     for label_noise in (0.1, (0.1, 0.2), [0.1, 0.2]):
         with pytest.raises(RuntimeError, match="enough"):
-            space.evidence(label_noise, tol=1e-6, max_length=1e6, callback=stop, random_state=0)
+            space.evidence(
+                label_noise, tol=1e-6, max_length=1e6, callback=stop, random_state=seed(0)
+            )
 
 
 # --- what cannot be ---
@@ -294,20 +320,20 @@ def test_callback():
 def test_infeasible(method):
     space, fewest = random_labels()
     with pytest.raises(InfeasibleError, match=r"softness") as caught:
-        space.log_volume(method=method, max_length=2000.0, random_state=0)
+        space.log_volume(method=method, max_length=2000.0, random_state=seed(0))
     if method == "bridge":  # by the search for a margin, which proves it
         assert caught.value.violations >= fewest
         assert 0 <= caught.value.margin_bound < 1e-6
     else:
         assert caught.value.violations == (fewest if method == "integration" else 1)
         assert caught.value.margin_bound == 1.0
-    found = space.evidence(0.1, method=method, tol=0.03, random_state=0)
+    found = space.evidence(0.1, method=method, tol=0.03, random_state=seed(0))
     exact, error = brute_force(space, 0.1, 0.1)
     assert abs(found.value - exact) < 4 * math.hypot(found.error, error)
     if method == "bridge":
         return
     with pytest.warns(ConvergenceWarning, match="standard error of inf nats"):
-        both = space.evidence([0.0, 0.1], method=method, max_length=2000.0, random_state=0)
+        both = space.evidence([0.0, 0.1], method=method, max_length=2000.0, random_state=seed(0))
     assert (both.value[0], both.error[0]) == (-math.inf, math.inf)
     assert not both.converged
     assert abs(both.value[1] - exact) < 4 * math.hypot(both.error[1], error)
@@ -315,22 +341,22 @@ def test_infeasible(method):
 
 def test_infeasible_with_noise_in_one_class():
     """Noise in either class explains a contradiction, unless all its labels are of the other."""
-    x = np.random.default_rng(0).standard_normal((3, 3))
+    x = np.random.default_rng(seed(0)).standard_normal((3, 3))
     x = np.vstack([x, x.sum(axis=0)])
     space = VersionSpace(x @ x.T, [1, 1, 1, -1])  # the sum of three positive values, negative
     with pytest.raises(InfeasibleError, match="the fewest violated were 1 of 4"):
-        space.log_volume(method="integration", max_length=2000.0, random_state=0)
+        space.log_volume(method="integration", max_length=2000.0, random_state=seed(0))
     for pair in ((0.0, 0.2), (0.2, 0.0)):
-        found = space.evidence(pair, tol=0.05, random_state=0)
+        found = space.evidence(pair, tol=0.05, random_state=seed(0))
         exact, error = brute_force(space, *pair)
         assert abs(found.value - exact) < 4 * math.hypot(found.error, error)
     x[3] *= -1
     opposite = VersionSpace(x @ x.T, [1, 1, 1, 1])
-    found = opposite.evidence((0.2, 0.0), tol=0.05, random_state=0)
+    found = opposite.evidence((0.2, 0.0), tol=0.05, random_state=seed(0))
     exact, error = brute_force(opposite, 0.2, 0.0)
     assert abs(found.value - exact) < 4 * math.hypot(found.error, error)
     with pytest.raises(InfeasibleError) as caught:
-        opposite.evidence((0.0, 0.2), max_length=2000.0, random_state=0)
+        opposite.evidence((0.0, 0.2), max_length=2000.0, random_state=seed(0))
     assert caught.value.violations >= 1
 
 
@@ -341,23 +367,23 @@ def test_proven_conflicts():
     for run in (space.log_volume, space.evidence, lambda: space.evidence([0.0, 0.0])):
         with pytest.raises(InfeasibleError, match="examples 0 and 1"):
             run()
-    several = space.evidence([0.0, 0.1, 0.0], random_state=0)
+    several = space.evidence([0.0, 0.1, 0.0], random_state=seed(0))
     assert several.value[[0, 2]].tolist() == [-math.inf] * 2
     assert several.error[[0, 2]].tolist() == [0.0, 0.0]
     assert several.converged
-    alone = space.evidence([0.1], random_state=0)
+    alone = space.evidence([0.1], random_state=seed(0))
     assert several.value[1] == alone.value[0]
 
 
 def test_unfinished_runs_are_reported():
-    space = gaussian_process(30, seed=5)
+    space = gaussian_process(30, index=5)
     for label_noise in (0.0, [0.0, 0.2], (0.1, 0.2)):
         with pytest.warns(
             ConvergenceWarning,
             match=r"standard error of \S+ nats after \S+ radians per trajectory on \d+ rungs; "
             r"tol=0.0001 was asked for: raise max_length",
         ):
-            found = space.evidence(label_noise, tol=1e-4, max_length=100.0, random_state=0)
+            found = space.evidence(label_noise, tol=1e-4, max_length=100.0, random_state=seed(0))
         assert not found.converged
         assert np.max(found.error) > 1e-4
 
@@ -405,7 +431,8 @@ def test_bad_settings(settings, error, text):
 def test_what_lags_behind_the_ladder_shows_in_the_error(softness):
     """One example on the wrong side: all but a sliver of the sphere near version space violates it.
 
-    A ball on its way down passes by version space, on its way up it stays there too long.
+    A ball on its way down passes by version space, on its way up it stays there too long. The
+    examples never shift: how thin the sliver is, and whether a ladder finds it at all, is theirs.
     """
     rng = np.random.default_rng(0)
     x = rng.normal(size=(80, 2))
@@ -415,15 +442,18 @@ def test_what_lags_behind_the_ladder_shows_in_the_error(softness):
     known = _ep.approximate(gram + 1.0, y.astype(float), np.full(80, softness)).log_evidence
     space = VersionSpace(gram, y, softness=softness, offset=1.0)
     with pytest.warns(ConvergenceWarning, match=r"ways to and fro .* suggest a bias of \d"):
-        found = space.log_volume(method="integration", tol=0.1, max_length=2000.0, random_state=0)
-    assert found.lag > 2.0
+        found = space.log_volume(
+            method="integration", tol=0.1, max_length=2000.0, random_state=seed(0)
+        )
+    assert found.lag > 4.5 * 0.1  # more than chance, by the bound of a run without lag below
+    assert found.error >= found.lag / 2
     assert abs(found.value - known) < 3.5 * found.error
     assert not found.converged
-    longer = space.log_volume(method="integration", tol=1.0, max_length=1e6, random_state=1)
+    longer = space.log_volume(method="integration", tol=1.0, max_length=1e6, random_state=seed(1))
     assert longer.converged
     assert abs(longer.value - known) < 3.5 * longer.error + 0.5
     # A bridge has nothing to find on its way.
-    bridge = space.log_volume(tol=0.1, random_state=0)
+    bridge = space.log_volume(tol=0.1, random_state=seed(0))
     assert bridge.converged
     assert abs(bridge.value - longer.value) < 3.5 * math.hypot(bridge.error, longer.error)
     assert abs(bridge.value - known) < 3.5 * bridge.error + 0.5
@@ -432,12 +462,12 @@ def test_what_lags_behind_the_ladder_shows_in_the_error(softness):
 def test_without_lag_there_is_no_bias():
     ratios = []
     for k in range(20):
-        rng = np.random.default_rng(k)
+        rng = np.random.default_rng(seed(k))
         x = rng.normal(size=(40, 6))
         y = np.where(x @ rng.normal(size=6) > 0, 1, -1)
         space = VersionSpace(x @ x.T, y, softness=0.5)
         for method in ("bridge", "integration"):
-            found = space.log_volume(method=method, tol=0.2, random_state=k)
+            found = space.log_volume(method=method, tol=0.2, random_state=seed(k))
             ratios.append(found.lag / found.error)
     assert np.abs(ratios).max() < 4.5
     assert VersionSpace(np.eye(1), [1]).log_volume().lag == 0.0

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from bayespoint import VersionSpace, kernels
+from taught import seed
 
 SLACK = 1.0  # seconds; the engine promises 0.2 on an idle machine
 
@@ -29,12 +30,12 @@ def listening():
 
 
 def space(m=300):
-    x = np.random.default_rng(0).standard_normal((m, 40))
+    x = np.random.default_rng(seed(0)).standard_normal((m, 40))
     return VersionSpace(x @ x.T, np.where(x[:, 0] > 0, 1, -1), softness=1e-3)
 
 
 def endless(**settings):
-    return space().sample(length=1e15, random_state=0, **settings)
+    return space().sample(length=1e15, random_state=seed(0), **settings)
 
 
 def settled_threads(before):
@@ -95,7 +96,7 @@ def test_sigint_ends_a_run(n_jobs, opaque, capsys):
     assert waited < SLACK
     assert settled_threads(before) <= before
     # And the engine is as good as new.
-    assert space(20).sample(length=500.0, random_state=0).length == pytest.approx(500.0)
+    assert space(20).sample(length=500.0, random_state=seed(0)).length == pytest.approx(500.0)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
@@ -113,7 +114,7 @@ def test_sigint_ends_an_onion(method, capsys):
 
     timer = after(0.7, interrupt)
     with pytest.raises(KeyboardInterrupt):
-        space().onion(method=method, tol=1e-12, max_length=1e15, n_jobs=2, random_state=0)
+        space().onion(method=method, tol=1e-12, max_length=1e15, n_jobs=2, random_state=seed(0))
     waited = time.monotonic() - sent[0]
     timer.join()
     with capsys.disabled():
@@ -124,8 +125,8 @@ def test_sigint_ends_an_onion(method, capsys):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
 def test_sigint_ends_a_search():
-    x = np.random.default_rng(0).standard_normal((2000, 4))
-    labels = np.random.default_rng(1).permutation(np.resize([1, -1], 2000))
+    x = np.random.default_rng(seed(0)).standard_normal((2000, 4))
+    labels = np.random.default_rng(seed(1)).permutation(np.resize([1, -1], 2000))
     hard = VersionSpace(kernels.RBF(1.0)(x), labels)  # seconds, for its bad condition
     timer = after(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     begin = time.monotonic()

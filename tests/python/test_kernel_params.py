@@ -11,11 +11,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier, KernelPerceptron, MaxMarginClassifier, kernels, tuning
+from taught import seed
 
-RNG = np.random.default_rng(0)
+RNG = np.random.default_rng(seed(0))
 X = RNG.standard_normal((60, 3))
 Y = np.where(X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * RNG.standard_normal(60) > 0, 1.0, -1.0)
 NEW = RNG.standard_normal((20, 3))
+# The share of right labels that a coin reaches by five standard deviations.
+LEARNED = 0.5 + 5 * 0.5 / np.sqrt(len(Y))
 
 ALL = [
     kernels.Constant(2.0),
@@ -134,13 +137,13 @@ def test_a_kernel_that_does_not_say_what_it_is_made_of():
     assert copied.shift is not kernel.shift
     with pytest.raises(ValueError, match="are: none; got 'shift'"):
         kernel.set_params(shift=1.0)
-    model = BayesPointClassifier(2.0 * kernel, random_state=0)
+    model = BayesPointClassifier(2.0 * kernel, random_state=seed(0))
     assert clone(model).set_params(kernel__factor=3.0).fit(X, Y).score(X, Y) > 0.7
 
 
 @pytest.mark.parametrize("kernel", [kernels.RBF(), gp.RBF()], ids=["ours", "scikit-learn's"])
 def test_searched_on_a_grid(kernel):
-    model = BayesPointClassifier(kernel=kernel, softness=0.3, optimizer=None, random_state=0)
+    model = BayesPointClassifier(kernel=kernel, softness=0.3, optimizer=None, random_state=seed(0))
     name = "sigma" if isinstance(kernel, kernels.RBF) else "length_scale"
     key = f"bayespointclassifier__kernel__{name}"
     search = GridSearchCV(
@@ -162,7 +165,7 @@ def test_searched_on_a_grid(kernel):
 def test_a_fitted_model_does_not_see_later_parameters(classifier, kernel):
     given = {"softness": 1.0}
     if classifier is BayesPointClassifier:
-        given |= {"optimizer": None, "random_state": 0}
+        given |= {"optimizer": None, "random_state": seed(0)}
     model = classifier(kernel=clone(kernel, safe=False), **given).fit(X, Y)
     before = model.decision_function(NEW)
     name = "sigma" if isinstance(kernel, kernels.RBF) else "length_scale"
@@ -180,11 +183,12 @@ def test_their_hyper_parameters_are_searched():
     theirs = tuning.tune(gp.ConstantKernel() * gp.RBF(), X, Y[None], offset=1.0)
     assert theirs.names[:3] == ("k1__constant_value", "k2__length_scale", "softness")
     assert theirs.log_evidence == pytest.approx(ours.log_evidence, abs=0.05)
-    model = BayesPointClassifier(kernel=gp.ConstantKernel() * gp.RBF(), random_state=0).fit(X, Y)
+    model = BayesPointClassifier(kernel=gp.ConstantKernel() * gp.RBF(), random_state=seed(0))
+    model.fit(X, Y)
     assert isinstance(model.kernel_, gp.Product)
     assert model.kernel_ == model.tuning_.kernel
     assert model.kernel_ != model.kernel
-    assert model.score(X, Y) > 0.9
+    assert model.score(X, Y) > LEARNED
     relevance = tuning.tune(gp.RBF(np.ones(3)), X, Y[None], offset=1.0)
     assert relevance.names[:3] == ("length_scale[0]", "length_scale[1]", "length_scale[2]")
     assert relevance.kernel.length_scale[2] > 3 * relevance.kernel.length_scale[:2].max()
@@ -209,14 +213,15 @@ class Alike(gp.GenericKernelMixin, gp.StationaryKernelMixin, gp.Kernel):
     ("kernel", "score"),
     [
         (gp.ConstantKernel() + gp.WhiteKernel(), 0.4),
-        (kernels.RBF() + gp.ConstantKernel(), 0.9),
-        (Alike(), 0.9),
+        (kernels.RBF() + gp.ConstantKernel(), LEARNED),
+        (Alike(), LEARNED),
     ],
     ids=["constant", "mixed", "own"],
 )
 def test_kernels_of_anything_take_rows_of_numbers(kernel, score):
     """Those of scikit-learn say of themselves that they need no vectors."""
-    model = BayesPointClassifier(kernel, random_state=0, softness=0.1, optimizer=None).fit(X, Y)
+    model = BayesPointClassifier(kernel, random_state=seed(0), softness=0.1, optimizer=None)
+    model.fit(X, Y)
     assert model.n_features_in_ == 3
     assert model.score(X, Y) > score
     rows = clone(model).fit(X.tolist(), Y)
@@ -227,7 +232,7 @@ def test_kernels_of_anything_take_rows_of_numbers(kernel, score):
 
 @pytest.mark.parametrize("kernel", [Alike(), kernels.Constant() * Alike()])
 def test_kernels_of_anything_take_anything_else(kernel):
-    model = BayesPointClassifier(kernel, random_state=0, softness=0.1, optimizer=None)
+    model = BayesPointClassifier(kernel, random_state=seed(0), softness=0.1, optimizer=None)
     expected = model.fit(X[:, :1], Y).decision_function(X[:, :1])
     for inputs in (X[:, 0], X[:, 0].tolist()):
         np.testing.assert_array_equal(model.fit(inputs, Y).decision_function(inputs), expected)
@@ -238,15 +243,15 @@ def test_kernels_of_anything_take_anything_else(kernel):
 
 def test_their_bounds_hold_and_what_is_fixed_stays():
     kernel = gp.ConstantKernel(0.7, "fixed") * gp.Matern(1.0, (0.9, 1.1)) + gp.RBF(5.0, "fixed")
-    found = BayesPointClassifier(kernel=kernel, random_state=0).fit(X, Y)
+    found = BayesPointClassifier(kernel=kernel, random_state=seed(0)).fit(X, Y)
     assert found.tuning_.names[:2] == ("k1__k2__length_scale", "softness")
     assert 0.9 <= found.kernel_.k1.k2.length_scale <= 1.1
     assert found.kernel_.k1.k1.constant_value == 0.7
     assert found.kernel_.k2.length_scale == 5.0
-    fixed = BayesPointClassifier(kernel=gp.RBF(2.0, "fixed"), random_state=0).fit(X, Y)
+    fixed = BayesPointClassifier(kernel=gp.RBF(2.0, "fixed"), random_state=seed(0)).fit(X, Y)
     assert fixed.tuning_.names[0] == "softness"
     assert fixed.kernel_ == gp.RBF(2.0, "fixed")
-    given = BayesPointClassifier(gp.RBF(2.0), softness=0.1, optimizer=None, random_state=0)
+    given = BayesPointClassifier(gp.RBF(2.0), softness=0.1, optimizer=None, random_state=seed(0))
     assert given.fit(X, Y).kernel_ == gp.RBF(2.0)
     assert given.tuning_ is None
 
@@ -282,7 +287,7 @@ def test_their_derivatives(kernel):
 
 def test_white_noise_is_softness():
     """In the examples, in probabilities of new ones, and in functions drawn at them."""
-    given = {"optimizer": None, "random_state": 0}
+    given = {"optimizer": None, "random_state": seed(0)}
     white = BayesPointClassifier(gp.RBF(1.5) + gp.WhiteKernel(0.3), softness=0.0, **given)
     soft = BayesPointClassifier(gp.RBF(1.5), softness=0.3, **given)
     white.fit(X, Y), soft.fit(X, Y)
@@ -291,7 +296,7 @@ def test_white_noise_is_softness():
         np.testing.assert_allclose(
             white.predict_proba(points), soft.predict_proba(points), rtol=1e-8
         )
-        draws = [one.sample_functions(points, random_state=0) for one in (white, soft)]
+        draws = [one.sample_functions(points, random_state=seed(0)) for one in (white, soft)]
         np.testing.assert_allclose(*draws, rtol=1e-6, atol=1e-8)
     # And it is found by the evidence as the softness is.
     searched = {"offset": 1.0, "softness": 0.0}
@@ -326,7 +331,7 @@ class Halved(gp.RBF):
 )
 def test_what_cannot_be_a_kernel_is_refused(kernel, error, text):
     with pytest.raises(error, match=text):
-        BayesPointClassifier(kernel=kernel, random_state=0).fit(X, Y)
+        BayesPointClassifier(kernel=kernel, random_state=seed(0)).fit(X, Y)
 
 
 def test_the_other_machines_take_them_as_they_are():

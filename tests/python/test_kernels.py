@@ -13,8 +13,9 @@ from sklearn.model_selection import cross_val_score
 
 import bayespoint
 from bayespoint import kernels, tuning
+from taught import seed
 
-RNG = np.random.default_rng(0)
+RNG = np.random.default_rng(seed(0))
 X, Y = RNG.standard_normal((300, 7)), RNG.standard_normal((41, 7))
 SCALES = RNG.uniform(1, 4, 7)
 
@@ -96,7 +97,7 @@ def test_the_gaussian_kernel_does_not_depend_on_the_origin():
     ids=repr,
 )
 def test_memory_beyond_the_matrix_is_small(kernel):
-    points = np.random.default_rng(1).standard_normal((2500, 5))
+    points = np.random.default_rng(seed(1)).standard_normal((2500, 5))
     tracemalloc.start()
     gram = kernel(points)
     peak = tracemalloc.get_traced_memory()[1]
@@ -109,7 +110,7 @@ def test_memory_beyond_the_matrix_is_small(kernel):
     "kernel", [kernels.RBF(2.0), kernels.Matern(1.5), lambda X, Y: X @ Y.T + 1e-9 * len(Y)]
 )
 def test_a_matrix_filled_in_place(kernel, dtype, monkeypatch):
-    X = np.random.default_rng(3).standard_normal((50, 4))
+    X = np.random.default_rng(seed(3)).standard_normal((50, 4))
     exact = kernels.evaluate(kernel, X)
     monkeypatch.setattr(kernels._matrix, "_BLOCK", 16)
     gram = kernels.gram_matrix(X, kernel, dtype=dtype)
@@ -256,10 +257,10 @@ def test_callables_are_parts_but_not_trusted():
     np.testing.assert_allclose(mixed.diag(X), mixed(X).diagonal())
     assert mixed.semidefinite is False
     assert (kernels.RBF() * kernels.Linear()).semidefinite
-    bayespoint.BayesPointClassifier(kernel=mixed, random_state=0).fit(X, labels)
+    bayespoint.BayesPointClassifier(kernel=mixed, random_state=seed(0)).fit(X, labels)
     for kernel in (kernels.Linear() + wrong, 2.0 * (kernels.RBF() * wrong)):
         with pytest.raises(ValueError, match="must be positive semidefinite"):
-            bayespoint.BayesPointClassifier(kernel=kernel, random_state=0).fit(X, labels)
+            bayespoint.BayesPointClassifier(kernel=kernel, random_state=seed(0)).fit(X, labels)
 
 
 def wrong(a, b):
@@ -345,7 +346,7 @@ def test_what_cannot_be_tuned_is_not_declared():
 
 def test_relevance_is_found():
     """One length scale a feature: the search for evidence makes that of noise the largest."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed(0))
     points = rng.standard_normal((120, 3))
     y = np.where(np.sin(2 * points[:, 0]) + points[:, 1] > 0, 1.0, -1.0)
     found = tuning.tune(kernels.RBF(np.ones(3)), points, y[None], offset=1.0)
@@ -375,7 +376,7 @@ def test_class_distance():
 # --- sets and strings ---
 
 WORDS = np.array(["to", "be", "or", "not", "that", "is", "the", "question", "whether", "tis"])
-SETS = [set(np.random.default_rng(k).choice(WORDS, 5)) for k in range(30)]
+SETS = [set(np.random.default_rng(seed(k)).choice(WORDS, 5)) for k in range(30)]
 
 
 def test_set_kernel_counts_common_subsets():
@@ -397,7 +398,7 @@ def test_set_kernel_counts_common_subsets():
 @pytest.mark.parametrize("length", [1, 2, 3, 6])
 def test_spectrum_kernel_counts_substrings(length):
     kernel = kernels.Spectrum(length)
-    rng = np.random.default_rng(length)
+    rng = np.random.default_rng(seed(length))
     strings = ["".join(rng.choice(list("ab"), n)) for n in (0, 1, 2, 3, 9, 14, 20)]
     gram = kernel(strings, strings[3:])
     for i, s in enumerate(strings):
@@ -471,9 +472,9 @@ def test_distances_that_overflow_are_of_both(kernel):
         kernel(np.ones((2, 2)), np.diag([1e200, 1.0]))
 
 
-def sentences(n=60, seed=0):
+def sentences(n=60, index=0):
     """Strings over two letters; in one class runs are longer."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed(index))
     y = np.resize([0, 1], n)
     strings = []
     for label in y:
@@ -494,13 +495,13 @@ def test_classifier_of_strings(kernel, container):
         container = pytest.importorskip("pandas").Series
     else:
         container = {"list": list, "tuple": tuple, "array": np.array}[container]
-    given = {"softness": 0.1, "optimizer": None, "random_state": 0}
+    given = {"softness": 0.1, "optimizer": None, "random_state": seed(0)}
     model = bayespoint.BayesPointClassifier(kernel=kernel, **given)
     model.fit(container(strings), y)
     assert model.X_fit_.shape == (60,)
     assert model.X_fit_.dtype == object
     assert not hasattr(model, "n_features_in_")
-    new, truth = sentences(200, seed=1)
+    new, truth = sentences(200, index=1)
     assert model.score(container(new), truth) > 0.8
     np.testing.assert_allclose(model.predict_proba(new).sum(axis=1), 1.0)
     gram = bayespoint.BayesPointClassifier(kernel="precomputed", **given)
@@ -511,25 +512,27 @@ def test_classifier_of_strings(kernel, container):
 
 
 def test_classifier_of_sets():
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed(0))
     words = np.arange(12)
     y = np.resize(["x", "y", "z"], 90)
     draw = {name: rng.dirichlet(np.full(12, 0.3)) for name in "xyz"}
     sets = [set(rng.choice(words, 6, p=draw[name]).tolist()) for name in y]
     kernel = kernels.normalize(kernels.SetIntersection())
-    model = bayespoint.BayesPointClassifier(kernel=kernel, optimizer="evidence", random_state=0)
+    model = bayespoint.BayesPointClassifier(
+        kernel=kernel, optimizer="evidence", random_state=seed(0)
+    )
     model.fit(sets[:60], y[:60])
     assert model.kernel_.kernel.base != 2.0
     assert model.score(sets[60:], y[60:]) > 0.6
     assert model.sample_functions(sets[60:]).shape == (3, 400, 30)
     assert model.bayes_point(sets).shape == (3, 60)
     scores = cross_val_score(
-        bayespoint.BayesPointClassifier(kernel=kernel, random_state=0), sets, y, cv=3
+        bayespoint.BayesPointClassifier(kernel=kernel, random_state=seed(0)), sets, y, cv=3
     )
     assert scores.mean() > 0.6
     two = [i for i in range(90) if y[i] != "z"]
     model.fit([sets[i] for i in two], y[two])
-    assert np.isfinite(model.log_labeling_probability(sets[:2], y[:2], random_state=0).value)
+    assert np.isfinite(model.log_labeling_probability(sets[:2], y[:2], random_state=seed(0)).value)
     assert len(model.suggest_query(sets, 3)) == 3
 
 
@@ -555,7 +558,7 @@ def test_structured_inputs_are_checked():
                 model.fit(bad, [0, 1])
     model.set_params(kernel="linear").fit(X, np.resize([0, 1], len(X)))
     assert model.n_features_in_ == 7
-    model.set_params(kernel=kernels.Spectrum(1), random_state=0).fit(["ab", "cd"], [0, 1])
+    model.set_params(kernel=kernels.Spectrum(1), random_state=seed(0)).fit(["ab", "cd"], [0, 1])
     assert not hasattr(model, "n_features_in_")
     with pytest.raises(ValueError, match="X must hold at least one input"):
         model.predict([])
@@ -570,7 +573,7 @@ def test_structured_kernels_of_others():
         def __call__(self, a, b):
             return np.outer([len(x) for x in a], [len(x) for x in b]).astype(float)
 
-    model = bayespoint.BayesPointClassifier(kernel=Lengths(), random_state=0)
+    model = bayespoint.BayesPointClassifier(kernel=Lengths(), random_state=seed(0))
     model.fit(["a", "aaaa", "aaaaaaa", "aa"], [0, 1, 1, 0])
     assert model.predict(["", "aaaaaaaa"]).tolist() == [0, 1]
 

@@ -20,6 +20,7 @@ from bayespoint import (
 from bayespoint.bounds import RiskBounds
 from bayespoint.datasets import make_teacher
 from bayespoint.results import Estimate
+from taught import seed
 
 
 class Reader(HTMLParser):
@@ -54,28 +55,30 @@ def read(html):
 
 def results():
     """Return an instance of everything that is shown, by name."""
-    X, y = make_teacher(30, 4, random_state=0)
+    X, y = make_teacher(30, 4, random_state=seed(0))
     space = VersionSpace(X @ X.T, y)
-    run = space.sample(tol=0.1, random_state=0)
-    model = BayesPointClassifier("linear", random_state=0).fit(X, y)
-    three = BayesPointClassifier("rbf", softness=0.1, optimizer=None, random_state=0)
+    run = space.sample(tol=0.1, random_state=seed(0))
+    model = BayesPointClassifier("linear", random_state=seed(0)).fit(X, y)
+    three = BayesPointClassifier("rbf", softness=0.1, optimizer=None, random_state=seed(0))
     three.fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
     polygon = planar.Polygon([[0, 0], [3, 0], [4, 2], [1, 3]])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # short runs are enough to be shown
-        table = space.onion(max_errors=(1, 2), tol=0.2, random_state=0)
+        table = space.onion(max_errors=(1, 2), tol=0.2, random_state=seed(0))
         return {
             "VersionSpace": space,
             "BilliardResult": run,
-            "Evidence": space.log_volume(tol=0.5, random_state=0),
-            "Evidence of several rates": space.evidence([0.0, 0.1, 0.2], tol=0.5, random_state=0),
+            "Evidence": space.log_volume(tol=0.5, random_state=seed(0)),
+            "Evidence of several rates": space.evidence(
+                [0.0, 0.1, 0.2], tol=0.5, random_state=seed(0)
+            ),
             "Estimate": Estimate(1.0, 0.1),
             "MaxMargin": space.max_margin(),
-            "LightTrap": space.light_trap(random_state=0),
+            "LightTrap": space.light_trap(random_state=seed(0)),
             "Search": model.tuning_,
             "OnionTable": table,
             "LayerChoice": LayerChoice((0, 1), np.array([[0.1, np.nan]]), np.array([[3, 0]])),
-            "CorrelationLength": space.correlation_length(random_state=0),
+            "CorrelationLength": space.correlation_length(random_state=seed(0)),
             "WeightedResult": space.reweight(run, lambda margins: margins[:, 0]),
             "WeightedClassifier": model.reweight(lambda margins: margins[:, 0]),
             "WeightedClassifier of three": three.reweight(lambda margins: margins[:, 0]),
@@ -87,13 +90,13 @@ def results():
             "CenterErrors": elongated.center_errors(2, n_test=100, tol=0.1),
             "Polygon": polygon,
             "BayesPoint of a polygon": planar.bayes_point(polygon),
-            "Trajectory": planar.billiard(polygon, 20, random_state=0),
+            "Trajectory": planar.billiard(polygon, 20, random_state=seed(0)),
         }
 
 
 def three_bounds(X, y):
-    model = BayesPointClassifier("linear", softness=0.0, optimizer=None, random_state=0)
-    return model.fit(X, y).risk_bounds(random_state=0)
+    model = BayesPointClassifier("linear", softness=0.0, optimizer=None, random_state=seed(0))
+    return model.fit(X, y).risk_bounds(random_state=seed(0))
 
 
 @pytest.fixture(scope="module")

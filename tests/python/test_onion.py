@@ -463,14 +463,14 @@ def test_tolerances_and_warnings():
     assert np.nanmax(tight.center_error) <= 0.01
     assert tight.length > loose.length
     with pytest.warns(ConvergenceWarning, match=r"layers have an estimated center_error above"):
-        table = space.onion((1, 1), tol=1e-5, max_length=500, random_state=0)
+        table = space.onion((1, 1), tol=1e-5, max_length=500, random_state=SHIFT)
     assert not table.converged
     with pytest.warns(ConvergenceWarning, match=r"ln volumes have standard errors up to"):
-        table = space.onion((1, 1), tol=3.0, volume_tol=1e-4, max_length=500, random_state=0)
+        table = space.onion((1, 1), tol=3.0, volume_tol=1e-4, max_length=500, random_state=SHIFT)
     assert not table.converged
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        table = space.onion((1, 1), volume_tol=0.2, max_length=1e6, random_state=0)
+        table = space.onion((1, 1), volume_tol=0.2, max_length=1e6, random_state=SHIFT)
     assert table.log_volume_error.max() <= 0.2
     # The path allowed is used, and not exceeded by more than the first round.
     long = quiet(space, (1, 1), tol=1e-9, max_length=5e3)
@@ -558,7 +558,9 @@ def test_leaving_examples_out():
     np.testing.assert_array_equal(again.errors, choice.errors)
     every = space.choose_layer((1, 2), k=11, n_repeats=6, random_state=SHIFT)
     assert (every.n_tests == 66).all()
-    one = VersionSpace(x[:5] @ x[:5].T, y[:5], softness=1.0).choose_layer(0, k=1, random_state=0)
+    one = VersionSpace(x[:5] @ x[:5].T, y[:5], softness=1.0).choose_layer(
+        0, k=1, random_state=SHIFT
+    )
     assert one.layer == (0, 0)
     assert one.n_tests.tolist() == [[5]]
 
@@ -586,6 +588,6 @@ def test_choosing_refuses():
     x = np.vstack([np.eye(3), np.eye(3)])
     conflict = VersionSpace(x @ x.T, [1, 1, 1, -1, -1, -1])
     with pytest.raises(ValueError, match="must include a layer that has a center in all 3 runs"):
-        conflict.choose_layer(0, k=2, random_state=0)
+        conflict.choose_layer(0, k=2, random_state=SHIFT)
     with pytest.warns(ConvergenceWarning, match=r"in 4 of 4 runs a layer has"):
-        space.choose_layer(1, k=1, tol=1e-6, max_length=100, random_state=0)
+        space.choose_layer(1, k=1, tol=1e-6, max_length=100, random_state=SHIFT)

@@ -20,17 +20,18 @@ from bayespoint import (
     kernels,
 )
 from bayespoint.onnx import to_onnx
+from taught import seed
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
-RNG = np.random.default_rng(0)
+RNG = np.random.default_rng(seed(0))
 X = RNG.normal(size=(40, 3)) * [1.0, 10.0, 0.1] + 3.0
 NEW = np.concatenate([RNG.normal(size=(30, 3)) * [1.0, 10.0, 0.1] + 3.0, X[:3], X[:1] * 1e3])
 SCORE = X[:, 0] + X[:, 1] / 10 + 0.5 * RNG.normal(size=40)
 TWO, THREE = np.mean(SCORE) < SCORE, np.digitize(SCORE, np.quantile(SCORE, [0.3, 0.7]))
-GIVEN = {"softness": 0.3, "optimizer": None, "tol": 0.3, "random_state": 0, "n_draws": 20}
+GIVEN = {"softness": 0.3, "optimizer": None, "tol": 0.3, "random_state": seed(0), "n_draws": 20}
 KERNELS = [
     kernels.Linear(),
     kernels.Polynomial(3, coef0=0.5),
@@ -66,13 +67,23 @@ def runtimes():
     yield pytest.param(by_onnxruntime, id="onnxruntime")
 
 
+def rounding(model, inputs):
+    """Return what doubles leave open of sums of kernel values that cancel."""
+    if not isinstance(model, MaxMarginClassifier) or not hasattr(model, "X_fit_"):
+        return 0.0
+    terms = np.abs(kernels.evaluate(model.kernel_, inputs, model.X_fit_))
+    sums = terms @ np.abs(model.dual_coef_).T / model.norm_
+    return 10 * np.finfo(float).eps * np.reshape(sums, model.decision_function(inputs).shape)
+
+
 def compare(model, run, inputs=NEW, tol=1e-8):
     graph = to_onnx(model)
     found = dict(
         zip([output.name for output in graph.graph.output], run(graph, inputs), strict=True)
     )
     expected = model.decision_function(inputs)
-    np.testing.assert_allclose(found["decision"], expected, rtol=tol, atol=tol)
+    allowed = tol * (1 + np.abs(expected)) + rounding(model, inputs)
+    assert (np.abs(found["decision"] - expected) <= allowed).all()
     labels = found["label"]
     assert labels.shape == (len(inputs),)
     clear = np.abs(expected) > 1e-6 if expected.ndim == 1 else np.ptp(expected, axis=1) > 1e-6
@@ -98,7 +109,7 @@ def test_kernels(kernel, run):
 @pytest.mark.parametrize(
     "estimator",
     [
-        BayesPointClassifier(random_state=0, tol=0.3, n_draws=20),
+        BayesPointClassifier(random_state=seed(0), tol=0.3, n_draws=20),
         BayesPointClassifier(label_noise=0.1, **GIVEN),
         BayesPointClassifier("linear", **(GIVEN | {"softness": 0.0}), label_noise=0.2),
         BayesPointClassifier("rbf", fit_intercept=False, **GIVEN),

@@ -28,18 +28,19 @@ from bayespoint import (
     _persistence,
     kernels,
 )
+from taught import seed
 
-RNG = np.random.default_rng(0)
+RNG = np.random.default_rng(seed(0))
 X = RNG.normal(size=(30, 3))
 NEW = RNG.normal(size=(7, 3))
 TWO = np.where(X[:, 0] + 0.3 * RNG.normal(size=30) > 0, "yes", "nö").astype(object)
 THREE = np.array([1.0, -2.0, 7.0])[np.arange(30) % 3]
-QUICK = {"softness": 0.2, "optimizer": None, "tol": 0.3, "random_state": 0, "n_draws": 20}
+QUICK = {"softness": 0.2, "optimizer": None, "tol": 0.3, "random_state": seed(0), "n_draws": 20}
 COMPOUND = kernels.RBF([1.0, 2.0, 3.0]) + 0.1 * kernels.normalize(
     kernels.Polynomial(2) * (kernels.Bounded(kernels.Laplacian(), {"sigma": "fixed"}) + 1.0)
 )
 ESTIMATORS = [
-    BayesPointClassifier(random_state=0, tol=0.3, n_draws=20),
+    BayesPointClassifier(random_state=seed(0), tol=0.3, n_draws=20),
     BayesPointClassifier(COMPOUND, **QUICK),
     BayesPointClassifier("linear", **(QUICK | {"softness": 0.0, "label_noise": 0.1})),
     BayesPointClassifier(2.0 * gp.Matern(1.5, nu=2.5) + gp.RBF([1.0, 1.0, 2.0]), **QUICK),
@@ -134,14 +135,16 @@ def test_fitted_state_is_arrays_and_plain_values(estimator):
 def test_results_come_back(path):
     space = VersionSpace(X @ X.T, np.sign(X[:, 0]))
     results = [
-        space.sample(length=10.0, random_state=0),
-        space.onion(max_errors=(1, 1), tol=0.2, random_state=0),
-        space.log_volume(tol=0.5, random_state=0),
+        space.sample(length=50.0, random_state=seed(0)),
+        space.onion(max_errors=(1, 1), tol=0.2, random_state=seed(0)),
+        space.log_volume(tol=0.5, random_state=seed(0)),
         space.max_margin(),
-        space.light_trap(random_state=0),
-        VersionSpace(X @ X.T, np.sign(X[:, 0]), softness=0.1).correlation_length(random_state=0),
-        space.evidence([0.1, 0.2], tol=0.5, random_state=0),
-        BayesPointClassifier(random_state=0, tol=0.3).fit(X, TWO).tuning_,
+        space.light_trap(random_state=seed(0)),
+        VersionSpace(X @ X.T, np.sign(X[:, 0]), softness=0.1).correlation_length(
+            random_state=seed(0)
+        ),
+        space.evidence([0.1, 0.2], tol=0.5, random_state=seed(0)),
+        BayesPointClassifier(random_state=seed(0), tol=0.3).fit(X, TWO).tuning_,
     ]
     for result in results:
         result.save(path)
@@ -197,8 +200,8 @@ def test_a_precomputed_matrix_and_sparse_values(path):
 @pytest.mark.parametrize(
     "random",
     [
-        np.random.default_rng(5),
-        np.random.RandomState(5),
+        np.random.default_rng(seed(5)),
+        np.random.RandomState(seed(5)),
         np.random.Generator(np.random.Philox(5)),
     ],
 )
@@ -230,7 +233,7 @@ def elsewhere(tmp_path, imports, load, file):
 
 
 def test_a_new_process_predicts_the_same_bits(path, tmp_path):
-    model = BayesPointClassifier(random_state=0, tol=0.3).fit(X, TWO)
+    model = BayesPointClassifier(random_state=seed(0), tol=0.3).fit(X, TWO)
     model.save(path)
     predicted, values = elsewhere(
         tmp_path, "import bayespoint", "bayespoint.load(sys.argv[1])", path
@@ -241,7 +244,7 @@ def test_a_new_process_predicts_the_same_bits(path, tmp_path):
 
 def test_a_pipeline_through_skops_in_a_new_process(tmp_path):
     skops = pytest.importorskip("skops.io")
-    model = make_pipeline(StandardScaler(), BayesPointClassifier(random_state=0, tol=0.3))
+    model = make_pipeline(StandardScaler(), BayesPointClassifier(random_state=seed(0), tol=0.3))
     model.fit(X, TWO.astype(str))
     file = tmp_path / "pipeline.skops"
     skops.dump(model, file)
@@ -416,7 +419,7 @@ def test_indices_beyond_the_columns_are_refused(path):
 @pytest.mark.parametrize("position", [-1, 625, 2**31, 1.0, True, None])
 def test_generators_beyond_their_buffer_are_refused(position, path):
     for random, name in [
-        (np.random.RandomState(1), "pos"),
+        (np.random.RandomState(seed(1)), "pos"),
         (np.random.Generator(np.random.MT19937(1)), "pos"),
         (np.random.Generator(np.random.Philox(1)), "buffer_pos"),
     ]:

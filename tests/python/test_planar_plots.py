@@ -21,6 +21,7 @@ from bayespoint.planar import (
     largest_circle,
     largest_ellipse,
 )
+from taught import seed
 
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 
@@ -51,7 +52,7 @@ ALL = {
     BayesLinesDisplay: lambda **how: BayesLinesDisplay.from_polygon(POLYGON, 20, **how),
     InscribedDisplay: lambda **how: InscribedDisplay.from_polygon(POLYGON, **how),
     TrajectoryDisplay: lambda **how: TrajectoryDisplay.from_polygon(
-        POLYGON, 30, random_state=0, **how
+        POLYGON, 30, random_state=seed(0), **how
     ),
 }
 
@@ -151,8 +152,8 @@ def test_circle_and_ellipse(ax):
 
 @pytest.mark.parametrize(("n_bounces", "style"), [(30, "--"), (400, "-")])
 def test_path(ax, n_bounces, style):
-    path = billiard(POLYGON, n_bounces, random_state=4)
-    TrajectoryDisplay.from_polygon(POLYGON, n_bounces, random_state=4, ax=ax)
+    path = billiard(POLYGON, n_bounces, random_state=seed(4))
+    TrajectoryDisplay.from_polygon(POLYGON, n_bounces, random_state=seed(4), ax=ax)
     drawn = lines_by_label(ax)
     flight = drawn[f"{n_bounces} bounces"]
     np.testing.assert_array_equal(flight.get_xydata(), path.positions)

@@ -10,6 +10,7 @@ import pytest
 
 from bayespoint import BayesPointClassifier
 from bayespoint.plotting import plot_decision_function
+from taught import seed
 
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 
@@ -38,7 +39,7 @@ def ax():
 
 @pytest.fixture
 def examples():
-    X = np.random.default_rng(5).uniform(-2.0, 2.0, size=(40, 2))
+    X = np.random.default_rng(seed(5)).uniform(-2.0, 2.0, size=(40, 2))
     return X, np.where(X[:, 0] > 0, "right", "left")
 
 
@@ -145,7 +146,8 @@ def test_a_classifier_trained_on_a_frame_in_a_pipeline(ax, examples):
 
     X, y = examples
     frame = pd.DataFrame(X, columns=["width", "height"])
-    pipeline = make_pipeline(StandardScaler(), BayesPointClassifier(random_state=0)).fit(frame, y)
+    pipeline = make_pipeline(StandardScaler(), BayesPointClassifier(random_state=seed(0)))
+    pipeline.fit(frame, y)
     drawn = collections_by_label(plot_decision_function(pipeline, frame, y, ax=ax))
 
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("width", "height")

@@ -13,9 +13,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier, WeightedClassifier
+from taught import seed
 
-TWO = make_blobs(60, centers=[[0, 0], [2, 2]], random_state=0)
-THREE = make_blobs(60, centers=[[0, 0], [2, 2], [0, 3]], random_state=0)
+TWO = make_blobs(60, centers=[[0, 0], [2, 2]], random_state=seed(0))
+THREE = make_blobs(60, centers=[[0, 0], [2, 2], [0, 3]], random_state=seed(0))
 
 
 def callbacks():
@@ -55,7 +56,7 @@ def path(context):
 def test_the_tasks_of_a_fit(data, n):
     callbacks()
     seen = Recorder()
-    model = BayesPointClassifier(random_state=0).set_callbacks(seen).fit(*data)
+    model = BayesPointClassifier(random_state=seed(0)).set_callbacks(seen).fit(*data)
     assert (seen.set_up, seen.torn_down) == (1, 1)
     assert len(seen.begun) == len(seen.ended)
     names = ["billiard"] if n == 1 else [f"billiard of class {k}" for k in range(3)]
@@ -77,7 +78,7 @@ def test_percents_are_told_on_the_way():
     callbacks()
     seen = Recorder()
     settings = {"kernel": "rbf", "softness": 0.1, "optimizer": None, "tol": 2e-3}
-    BayesPointClassifier(random_state=0, **settings).set_callbacks(seen).fit(*TWO)
+    BayesPointClassifier(random_state=seed(0), **settings).set_callbacks(seen).fit(*TWO)
     top = [each.task_name for each in seen.begun if len(path(each)) == 2]
     assert top == ["search by evidence", "billiard"]
     assert 2 < sum(path(each)[:-1] == ("fit", "billiard") for each in seen.begun) < 100
@@ -85,7 +86,7 @@ def test_percents_are_told_on_the_way():
 
 def test_a_wish_to_stop_is_answered():
     callbacks()
-    model = BayesPointClassifier(random_state=0).set_callbacks(Recorder(stop=True))
+    model = BayesPointClassifier(random_state=seed(0)).set_callbacks(Recorder(stop=True))
     with pytest.warns(UserWarning, match="a callback asked to stop the fit, which went on"):
         model.fit(*TWO)
 
@@ -94,7 +95,7 @@ def test_an_error_ends_the_tasks():
     callbacks()
     seen = Recorder()
     with pytest.raises(ValueError, match="tol must be"):
-        BayesPointClassifier(random_state=0, tol=-1.0).set_callbacks(seen).fit(*TWO)
+        BayesPointClassifier(random_state=seed(0), tol=-1.0).set_callbacks(seen).fit(*TWO)
     assert seen.set_up == seen.torn_down
     assert not hasattr(BayesPointClassifier(), "_callback_fit_ctx")
 
@@ -104,7 +105,7 @@ def test_the_progress_bar_of_scikit_learn(n_jobs, capsys):
     """By itself, and handed on by a grid search and a pipeline, to other processes too."""
     module = callbacks()
     pytest.importorskip("rich")
-    inner = BayesPointClassifier(random_state=0)
+    inner = BayesPointClassifier(random_state=seed(0))
     search = GridSearchCV(
         make_pipeline(StandardScaler(), inner),
         {"bayespointclassifier__kernel": ["linear", "rbf"]},
@@ -126,7 +127,7 @@ def test_the_progress_bar_of_scikit_learn(n_jobs, capsys):
 def test_the_scoring_monitor_of_scikit_learn():
     module = callbacks()
     monitor = module.ScoringMonitor(scoring="accuracy")
-    model = BayesPointClassifier(random_state=0).set_callbacks(monitor).fit(*TWO)
+    model = BayesPointClassifier(random_state=seed(0)).set_callbacks(monitor).fit(*TWO)
     assert [row["accuracy"] for row in monitor.get_logs().data] == [model.score(*TWO)]
 
 

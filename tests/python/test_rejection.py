@@ -7,6 +7,7 @@ import pytest
 
 import bayespoint
 from bayespoint.rejection import rejection_curve
+from taught import seed
 
 
 def test_by_hand():
@@ -19,7 +20,7 @@ def test_by_hand():
 
 
 def test_two_classes_by_one_column():
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed(0))
     p, y = rng.uniform(size=200), rng.integers(0, 2, 200)
     for one, two in zip(
         rejection_curve(y, p), rejection_curve(y, np.stack([1 - p, p], axis=1)), strict=True
@@ -29,7 +30,7 @@ def test_two_classes_by_one_column():
 
 def test_properties():
     """Costs and coverage rise to the whole; the last error is that of all points."""
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seed(1))
     proba = rng.dirichlet(np.ones(3), size=500).round(2)
     proba[:, 2] = 1 - proba[:, :2].sum(axis=1)
     proba = np.clip(proba, 0, 1)
@@ -54,7 +55,7 @@ def test_properties():
 
 def test_calibrated_probabilities_promise_their_error():
     """If labels follow the probabilities, the error is the mean loss of what was accepted."""
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(seed(2))
     p = rng.uniform(size=40_000)
     y = rng.uniform(size=len(p)) < p
     coverage, error, cost = rejection_curve(y, p)

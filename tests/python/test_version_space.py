@@ -19,11 +19,12 @@ from bayespoint import (
     results,
 )
 from bayespoint.datasets import load_banana
+from taught import seed
 
 
-def cone(m=20, r=5, seed=0):
+def cone(m=20, r=5, index=0):
     """Examples labeled by a teacher in r dimensions, as Gram matrix and labels."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed(index))
     x = rng.standard_normal((m, r))
     return x @ x.T, np.where(x @ rng.standard_normal(r) > 0, 1, -1)
 
@@ -47,7 +48,7 @@ def test_margins():
     gram, labels = cone()
     softness = np.linspace(0, 1, 20)
     space = VersionSpace(gram, labels, softness=softness, offset=1.0)
-    duals = np.random.default_rng(1).standard_normal((3, 4, 20))
+    duals = np.random.default_rng(seed(1)).standard_normal((3, 4, 20))
     expected = labels * (duals @ (gram + 1 + np.diag(softness)))
     np.testing.assert_allclose(space.margins(duals), expected, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(space.margins(duals[0, 0]), expected[0, 0], rtol=1e-10, atol=1e-10)
@@ -73,10 +74,11 @@ def test_contains():
 
 @pytest.mark.parametrize("method", ["light_trap", "one_way", "perceptron", "max_margin"])
 @pytest.mark.parametrize("settings", [{}, {"softness": 0.3}, {"offset": 1.0}])
+@pytest.mark.filterwarnings("ignore:method='light_trap' did not find")  # it may, and says so
 def test_feasible_points(method, settings):
     gram, labels = cone(m=60, r=12)
     space = VersionSpace(gram, labels, **settings)
-    point = space.feasible_point(method, random_state=0)
+    point = space.feasible_point(method, random_state=seed(0))
     assert point.shape == (60,)
     assert space.contains(point)
     assert norms(space, point) == pytest.approx(1.0, rel=1e-8)
@@ -90,14 +92,14 @@ def xor():
 def infeasible():
     """Random labels of points in five dimensions, no two of them on a line."""
     gram, labels = cone(m=60, r=5)
-    return gram, np.random.default_rng(3).permutation(labels)
+    return gram, np.random.default_rng(seed(3)).permutation(labels)
 
 
 @pytest.mark.parametrize("attempt", ["sample", "feasible_point", "max_margin"])
 def test_infeasible(attempt):
     gram, labels = infeasible()
     space = VersionSpace(gram, labels)
-    arguments = {} if attempt == "max_margin" else {"random_state": 0}
+    arguments = {} if attempt == "max_margin" else {"random_state": seed(0)}
     with pytest.raises(InfeasibleError, match=r"softness|noise") as caught:
         getattr(space, attempt)(**arguments)
     error = caught.value
@@ -121,7 +123,7 @@ def test_infeasible(attempt):
 def test_opposite_examples_of_one_label():
     """XOR has no separating plane through the origin, and two examples prove it."""
     with pytest.raises(InfeasibleError, match="examples 0 and 1 have feature vectors of opposite"):
-        VersionSpace(*xor()).sample(random_state=0)
+        VersionSpace(*xor()).sample(random_state=seed(0))
 
 
 def test_largest_margin_of_orthogonal_examples():
@@ -153,9 +155,14 @@ def test_largest_margin_is_optimal(settings):
 
 @pytest.mark.parametrize("settings", [{}, {"C": 1.0}, {"C": 1.0, "free_bias": True}])
 def test_unfinished_search_is_reported(settings):
-    gram, labels = cone(m=40, r=8)
+    rng = np.random.default_rng(seed(0))
+    # So far from a plane that 25 steps find a margin; in so many dimensions that the largest one
+    # rests on more examples than they can settle.
+    x = rng.standard_normal((40, 100))
+    labels = np.where(x[:, 0] > 0, 1, -1)
+    x[:, 0] += 3.0 * labels
     with pytest.warns(ConvergenceWarning, match=r"by .* margins after 25 steps; tol=1e-08"):
-        found = VersionSpace(gram, labels).max_margin(max_iter=25, **settings)
+        found = VersionSpace(x @ x.T, labels).max_margin(max_iter=25, **settings)
     assert not found.converged
     assert "not converged" in repr(found)
 
@@ -167,7 +174,7 @@ def test_unfinished_search_is_reported(settings):
 def long_run():
     gram, labels = cone()
     space = VersionSpace(gram, labels)
-    return space, space.sample(length=3000.0, n_draws=250, random_state=1)
+    return space, space.sample(length=3000.0, n_draws=250, random_state=seed(1))
 
 
 def test_result(long_run):
@@ -219,7 +226,7 @@ def test_impulses_have_the_sign_of_the_labels(long_run):
 def test_center_of_an_orthant(m, refresh):
     labels = np.resize([1, -1, -1], m)
     space = VersionSpace(np.diag(np.arange(1.0, m + 1)), labels)
-    result = space.sample(length=3000.0, refresh=refresh, random_state=5)
+    result = space.sample(length=3000.0, refresh=refresh, random_state=seed(5))
     exact = labels / np.sqrt(np.arange(1.0, m + 1))
     assert result.center_error < 0.02
     assert angle(space, result.center, exact) < 4 * result.center_error
@@ -231,7 +238,7 @@ def test_center_of_an_orthant(m, refresh):
 def test_which_center_is_asked_for():
     space = VersionSpace(*cone())
     runs = [
-        space.sample(length=200.0, random_state=0, average=average)
+        space.sample(length=200.0, random_state=seed(0), average=average)
         for average in ("arc", "impulse")
     ]
     for run in runs:
@@ -243,18 +250,18 @@ def test_which_center_is_asked_for():
 
 def test_stop_reasons():
     space = VersionSpace(*cone())
-    by_tol = space.sample(random_state=0)
+    by_tol = space.sample(random_state=seed(0))
     assert by_tol.stop_reason == "tol"
     assert by_tol.center_error <= 0.1
-    finer = space.sample(tol=0.005, random_state=0)
+    finer = space.sample(tol=0.005, random_state=seed(0))
     assert finer.stop_reason == "tol"
     assert finer.center_error <= 0.005
     assert finer.length > 5 * by_tol.length
-    counted = space.sample(max_bounces=50_000, random_state=0)
+    counted = space.sample(max_bounces=50_000, random_state=seed(0))
     assert counted.stop_reason == "max_bounces"
     # All trajectories end at the path length of one of them.
     assert 40_000 <= counted.bounces.max() <= 60_000
-    both = space.sample(length=100.0, max_bounces=1_000_000, random_state=0)
+    both = space.sample(length=100.0, max_bounces=1_000_000, random_state=seed(0))
     assert both.stop_reason == "length"
 
 
@@ -264,8 +271,8 @@ def test_warnings():
         ConvergenceWarning,
         match=r"ended by max_bounces with an estimated center_error of \S+ radians; tol=0.0001",
     ):
-        space.sample(tol=1e-4, max_bounces=20_000, random_state=0)
-    result = space.sample(length=1000.0, n_draws=100, random_state=0)
+        space.sample(tol=1e-4, max_bounces=20_000, random_state=seed(0))
+    result = space.sample(length=1000.0, n_draws=100, random_state=seed(0))
     assert result.complaints(None) == []
     assert result.complaints(0.5) == []
     # One trajectory elsewhere.
@@ -290,7 +297,7 @@ def test_allowed_r_hat():
     assert 1.05 < allowed(4, 200) < 1.1
     assert allowed(1, 50) > allowed(2, 100) > 1.1
     # Of independent draws that are worth what they are, hardly any trip over it.
-    draws = np.random.default_rng(0).standard_normal((4, 50, 1000))
+    draws = np.random.default_rng(seed(0)).standard_normal((4, 50, 1000))
     above = diagnostics.r_hat(draws) > allowed(4, 200)
     assert above.mean() < 2e-3
     draws[3] += 3.0
@@ -300,8 +307,8 @@ def test_allowed_r_hat():
 def test_few_draws_are_told():
     space = VersionSpace(*cone())
     with pytest.warns(ConvergenceWarning, match=r"draws are worth \d+ independent ones \(below"):
-        space.sample(length=20.0, n_trajectories=1, n_draws=1000, random_state=0)
-    few = space.sample(length=1000.0, n_draws=3, random_state=0)  # as few as were asked for
+        space.sample(length=20.0, n_trajectories=1, n_draws=1000, random_state=seed(0))
+    few = space.sample(length=1000.0, n_draws=3, random_state=seed(0))  # as few as were asked for
     (message,) = few.complaints(None, 100)
     assert "gave 3 of 100 draws, too few to tell" in message
 
@@ -311,41 +318,41 @@ def test_trajectories_that_cannot_have_met():
     x = np.array([[0.0, 1, 0], [-1e-6, 1, 0], [0, 0, 1]])
     space = VersionSpace(x @ x.T, [1, -1, 1])
     with pytest.warns(ConvergenceWarning, match="further apart than their paths are long"):
-        result = space.sample(max_bounces=100_000, random_state=0)
+        result = space.sample(max_bounces=100_000, random_state=seed(0))
     assert np.isinf(result.center_error)
     assert "inf" in result.summary()
 
 
 def test_a_trap_that_does_not_catch_says_so():
     """Margins of 1e-7 of the feature vectors' length."""
-    x = np.random.default_rng(0).standard_normal((200, 3))
+    x = np.random.default_rng(seed(0)).standard_normal((200, 3))
     y = np.sign(x[:, 0] + 0.3 * x[:, 1] ** 2)
     space = VersionSpace(kernels.RBF(1000.0)(x), y, offset=1.0)
     with pytest.warns(ConvergenceWarning, match="method='light_trap' did not find a point"):
-        assert space.contains(space.feasible_point(random_state=0))
+        assert space.contains(space.feasible_point(random_state=seed(0)))
 
 
 def test_trajectories_that_start_at_one_point_say_so():
-    x = np.random.default_rng(0).standard_normal((200, 3))
+    x = np.random.default_rng(seed(0)).standard_normal((200, 3))
     y = np.sign(x[:, 0] + 0.3 * x[:, 1] ** 2)
     space = VersionSpace(kernels.RBF(100.0)(x), y, offset=1.0)
     with pytest.warns(ConvergenceWarning) as told:
-        found = space.sample(max_bounces=5000, random_state=0)
+        found = space.sample(max_bounces=5000, random_state=seed(0))
     assert found.start == ("max_margin",) * 4
     assert any("for 4 of 4 trajectories: these start at one point" in str(w.message) for w in told)
     # One that met its tolerance needs no starts apart: warnings are errors here.
-    assert space.sample(tol=0.05, random_state=0).start == found.start
+    assert space.sample(tol=0.05, random_state=seed(0)).start == found.start
 
 
 def test_start():
     space = VersionSpace(*cone())
     inside = space.max_margin().dual_coef
-    result = space.sample(length=200.0, start=inside, random_state=0)
+    result = space.sample(length=200.0, start=inside, random_state=seed(0))
     assert result.start == ("given",) * 4
     outside = -inside
     with pytest.raises(ValueError, match=r"start must lie in version space.* violates 20 of 20"):
         space.sample(length=200.0, start=outside)
-    mixed = space.sample(length=200.0, start=outside, transparency=0.5, random_state=0)
+    mixed = space.sample(length=200.0, start=outside, transparency=0.5, random_state=seed(0))
     assert mixed.mean_violations > 0
 
 
@@ -353,20 +360,20 @@ def test_transparent_walls():
     """Without walls the prior is left: half the labels are wrong on average."""
     m = 12
     space = VersionSpace(np.eye(m), np.ones(m), softness=0.5)
-    free = space.sample(length=3000.0, transparency=1.0, refresh="full", random_state=0)
+    free = space.sample(length=3000.0, transparency=1.0, refresh="full", random_state=seed(0))
     assert free.bounces.sum() == 0
     assert free.crossings.sum() > 0
     assert free.mean_violations == pytest.approx(m / 2, abs=0.3)
     # Independent labels, each wrong with odds kappa.
     for kappa in (0.1, (0.5, 0.25)):
-        half = space.sample(length=3000.0, transparency=kappa, refresh="full", random_state=0)
+        half = space.sample(length=3000.0, transparency=kappa, refresh="full", random_state=seed(0))
         odds = kappa if isinstance(kappa, float) else kappa[1]
         assert half.mean_violations == pytest.approx(m * odds / (1 + odds), rel=0.1)
 
 
 def test_same_seed_same_bits_for_any_number_of_threads():
     space = VersionSpace(*cone(m=60, r=12), softness=0.1)
-    run = {"n_trajectories": 5, "tol": 0.05, "random_state": 11}
+    run = {"n_trajectories": 5, "tol": 0.05, "random_state": seed(11)}
     reference = space.sample(**run)
     for n_jobs in (1, 2, 8, -1):
         result = space.sample(n_jobs=n_jobs, **run)
@@ -378,20 +385,20 @@ def test_same_seed_same_bits_for_any_number_of_threads():
                     np.testing.assert_array_equal(value[name], expected[name], err_msg=name)
                 continue
             np.testing.assert_array_equal(value, expected, err_msg=field.name)
-    other = space.sample(**run | {"random_state": 12})
+    other = space.sample(**run | {"random_state": seed(12)})
     assert not np.array_equal(other.draws, reference.draws)
 
 
 def test_generators_as_seeds():
     space = VersionSpace(*cone())
     for make in (np.random.default_rng, np.random.RandomState):
-        one, two = (space.sample(length=20.0, random_state=make(3)).center for _ in range(2))
+        one, two = (space.sample(length=200.0, random_state=make(seed(3))).center for _ in range(2))
         np.testing.assert_array_equal(one, two)
     state = np.random.get_state()  # noqa: NPY002
-    np.random.seed(3)  # noqa: NPY002
-    one = space.sample(length=20.0).center
-    np.random.seed(3)  # noqa: NPY002
-    np.testing.assert_array_equal(one, space.sample(length=20.0).center)
+    np.random.seed(seed(3))  # noqa: NPY002
+    one = space.sample(length=200.0).center
+    np.random.seed(seed(3))  # noqa: NPY002
+    np.testing.assert_array_equal(one, space.sample(length=200.0).center)
     np.random.set_state(state)  # noqa: NPY002
 
 
@@ -400,12 +407,14 @@ def test_invariances():
     gram, labels = cone(m=15, r=4)
     run = {"length": 3000.0, "refresh": "pair"}
     space = VersionSpace(gram, labels)
-    base = space.sample(random_state=0, **run)
-    scale = np.exp(np.random.default_rng(0).uniform(-2, 2, 15))
-    order = np.random.default_rng(1).permutation(15)
-    scaled = VersionSpace(gram * np.outer(scale, scale), labels).sample(random_state=1, **run)
-    permuted = VersionSpace(gram[order][:, order], labels[order]).sample(random_state=2, **run)
-    flipped = VersionSpace(gram, -labels).sample(random_state=3, **run)
+    base = space.sample(random_state=seed(0), **run)
+    scale = np.exp(np.random.default_rng(seed(0)).uniform(-2, 2, 15))
+    order = np.random.default_rng(seed(1)).permutation(15)
+    scaled = VersionSpace(gram * np.outer(scale, scale), labels).sample(random_state=seed(1), **run)
+    permuted = VersionSpace(gram[order][:, order], labels[order]).sample(
+        random_state=seed(2), **run
+    )
+    flipped = VersionSpace(gram, -labels).sample(random_state=seed(3), **run)
     back = np.empty(15)
     back[order] = permuted.center
     for result, center in [
@@ -420,7 +429,7 @@ def test_invariances():
 def test_callback_sees_progress():
     space = VersionSpace(*cone(m=200, r=50))
     seen = []
-    space.sample(max_bounces=1_000_000, callback=seen.append, random_state=0)
+    space.sample(max_bounces=1_000_000, callback=seen.append, random_state=seed(0))
     assert seen, "the callback was called"
     assert set(seen[-1]) == {"length", "bounces", "center_error"}
     assert seen[-1]["bounces"] >= seen[0]["bounces"] >= 0
@@ -469,25 +478,25 @@ def test_diagnostics_are_those_of_the_watched_coordinates(long_run):
 
 
 def test_few_draws_have_no_diagnostics():
-    result = VersionSpace(*cone()).sample(length=50.0, n_draws=3, random_state=0)
+    result = VersionSpace(*cone()).sample(length=50.0, n_draws=3, random_state=seed(0))
     assert math.isnan(result.r_hat)
     assert math.isnan(result.ess)
     assert result.summary()
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_corner_is_not_taken_for_the_whole(seed):
+@pytest.mark.parametrize("index", [1, 2])
+def test_a_corner_is_not_taken_for_the_whole(index):
     """All trajectories start in a corner of version space, which they take long to leave.
 
     Meanwhile they agree on the center of the corner, closely.
     """
     X, y = load_banana(return_X_y=True)
-    some = np.random.default_rng(seed).permutation(len(X))[:400]
+    some = np.random.default_rng(seed(index)).permutation(len(X))[:400]
     space = VersionSpace(kernels.RBF(0.5)(X[some]), y[some])
-    with pytest.warns(ConvergenceWarning):
-        result = space.sample(tol=0.05, max_bounces=30_000, random_state=seed)
+    with pytest.warns(ConvergenceWarning) as told:
+        result = space.sample(tol=0.05, max_bounces=30_000, random_state=seed(index))
     assert result.stop_reason == "max_bounces"
-    assert result.r_hat > 1.5  # and the warning says so
+    assert any("the trajectories disagree: R-hat is" in str(w.message) for w in told)
 
 
 def test_a_callback_is_one_from_the_beginning():
@@ -511,7 +520,7 @@ def test_a_callback_is_one_from_the_beginning():
 def test_a_start_is_a_direction(size):
     space = VersionSpace(np.eye(2), [1, -1])
     one, other = (
-        space.sample(length=100.0, start=scale * np.array([1.0, -2.0]), random_state=0)
+        space.sample(length=100.0, start=scale * np.array([1.0, -2.0]), random_state=seed(0))
         for scale in (1.0, size)
     )
     np.testing.assert_allclose(other.center, one.center, rtol=1e-9)

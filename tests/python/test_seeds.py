@@ -1,0 +1,75 @@
+"""Random numbers of the tests shift with BAYESPOINT_SEED, or a reason says why they do not."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+FILES = sorted(Path(__file__).parent.glob("test_*.py"))
+
+# A file that reads the variable, itself or from one that does: `taught` and the like.
+READS = re.compile(r"\bBAYESPOINT_SEED\b|^(from|import) (taught|planar_cases|hostile)\b", re.M)
+
+# Files whose seeds are their own, and why.
+FIXED = {
+    "test_data_origins.py": "one mask of a published table",
+    "test_demo.py": "the figures of one seed, given on a command line",
+    "test_experiment_runs.py": "the rule for seeds of experiments itself",
+    "test_peak_memory.py": "counts bytes, whatever the numbers are",
+}
+
+
+def literal_seeds(source):
+    """Return the lines of a source where a random generator gets an integer as its seed."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        seeds = []
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if name in ("default_rng", "RandomState", "PCG64", "Philox"):
+                seeds += node.args[:1]
+            seeds += [word.value for word in node.keywords if word.arg in ("random_state", "seed")]
+        elif isinstance(node, ast.Dict):
+            seeds += [
+                value
+                for key, value in zip(node.keys, node.values, strict=True)
+                if isinstance(key, ast.Constant) and key.value in ("random_state", "seed")
+            ]
+        found |= {
+            one.lineno for one in seeds if isinstance(one, ast.Constant) and type(one.value) is int
+        }
+    return sorted(found)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_literal_seeds_shift(path):
+    source = path.read_text(encoding="utf-8")
+    fixed = bool(literal_seeds(source)) and not READS.search(source)
+    if fixed and path.name not in FIXED:
+        pytest.fail(
+            f"{path.name} has seeds in lines {literal_seeds(source)} and reads no BAYESPOINT_SEED: "
+            "take them from taught.seed, or name the file in FIXED with a reason"
+        )
+    assert fixed or path.name not in FIXED, f"{path.name} needs no place in FIXED any more"
+
+
+def test_what_counts_as_a_literal_seed():
+    for source in (
+        "np.random.default_rng(3)",
+        "fit(random_state=0)",
+        "problem(seed=5)",
+        "{'random_state': 1}",
+        "np.random.RandomState(1)",
+    ):
+        assert literal_seeds(source) == [1]
+    for source in (
+        "np.random.default_rng(seed(3))",
+        "fit(random_state=SEED)",
+        "fit(random_state=None)",
+        "'random_state=0'",
+        "# seed=5",
+    ):
+        assert literal_seeds(source) == []
+    assert READS.search("import os\nfrom taught import seed\n")
+    assert not READS.search("what = 'it is taught'\n")
