@@ -52,6 +52,10 @@ _RATES = (1e-4, 0.45)
 _NOISY_STARTS = ((1.0, 0.02), (0.1, 0.05))
 """Bounds of a rate of label noise; starts: factor on the softness found without, and rate."""
 
+_FLIPPED = ((0.1, 0.1), (0.2, 0.01), (0.01, 0.2))
+"""Rates to start with where the kernel starts from its own values, as far as rates are searched:
+what is found without noise may follow every flipped label, and the way from there is uphill."""
+
 _STEP = 0.02
 """Step in a logarithm where a kernel gives no derivatives: its error is far above the noise of the
 evidence and far below what matters."""
@@ -152,12 +156,16 @@ class _Problem:
         noise = (values[-self.rates], values[-1]) if noisy else self.noise
         return kernel, float(softness), noise
 
-    def noisy(self, point: _Point, factor: float, rate: float) -> Floats:
-        """Return logarithms to start from with label noise, from those of a point without."""
-        theta = point.theta.copy()
-        if self.softness is None:
-            theta[-1] += math.log(factor)
-        return np.concatenate([theta, np.full(self.rates, math.log(rate))])
+    def noisy(self, best: _Point) -> list[Floats]:
+        """Return logarithms to start from with label noise; `best` is the best without."""
+        starts = []
+        for factor, rate in _NOISY_STARTS:
+            theta = best.theta.copy()
+            if self.softness is None:
+                theta[-1] += math.log(factor)
+            starts.append(np.concatenate([theta, np.full(self.rates, math.log(rate))]))
+        own, flipped = self.start(*_STARTS[-1]), _FLIPPED[: 1 if self.rates == 1 else None]
+        return starts + [np.concatenate([own, np.log(rates[: self.rates])]) for rates in flipped]
 
     def minimize(
         self, examples: _Examples, theta: Floats, *, noisy: bool = False, steps: int = 40
@@ -351,8 +359,9 @@ def tune(
     -----
     Up to 375 examples the search uses all from the beginning. Of more it takes a stratified part of
     250 for the search from several starts, and goes on from the best of these with all, or with
-    500 at most. Label noise is searched after all else, from two starts. It stays zero where it
-    gains less than a hundredth of a nat, and a rate is zero where the search leaves it at 1e-4.
+    500 at most. Label noise is searched after all else, from three starts, or from five for two
+    rates. It stays zero where it gains less than a hundredth of a nat, and a rate is zero where the
+    search leaves it at 1e-4.
     """
     m = labels.shape[1]
     weights = np.ones(m) if weights is None else weights
@@ -434,8 +443,7 @@ def _search(problem: _Problem, examples: _Examples, coarse: _Examples) -> _Point
     best = _best(problem.minimize_all(coarse, starts))
     candidates = [best]
     if problem.rates:
-        noisy = [problem.noisy(best, *start) for start in _NOISY_STARTS]
-        candidates.append(_best(problem.minimize_all(coarse, noisy, noisy=True)))
+        candidates.append(_best(problem.minimize_all(coarse, problem.noisy(best), noisy=True)))
     if coarse is not examples:
         candidates = [
             problem.minimize(examples, one.theta, noisy=one.noisy, steps=15) for one in candidates

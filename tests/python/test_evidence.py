@@ -494,12 +494,12 @@ def test_a_scale_next_to_the_ends_of_the_range_changes_no_bit(method, power):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_annealing_cut_short_says_how_far_off_it_may_be():
     """Few particles miss the weights that make the mean, which their own spread does not show."""
-    x = np.random.default_rng(3).standard_normal((100, 15))
+    x = np.random.default_rng(seed(3)).standard_normal((100, 15))
     y = np.where(x[:, 0] > 0, 1, -1)
     space = VersionSpace(x @ x.T, y, softness=0.5)
     exact = space.log_volume(tol=0.05, random_state=0).value
-    for seed in range(6):
-        found = space.log_volume(method="annealing", max_length=100.0, random_state=seed)
+    for index in range(6):
+        found = space.log_volume(method="annealing", max_length=100.0, random_state=seed(index))
         assert not found.converged
         assert abs(found.value - exact) < 2 * found.error
 

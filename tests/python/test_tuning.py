@@ -176,12 +176,8 @@ def test_derivatives_with_label_noise():
 
 
 def flipped(m=240, first=0.2, second=0.0, index=3):
-    """Return clearly separated classes of which a share has the wrong label.
-
-    They never shift: the search climbs to one maximum, and for some other data that is not the one
-    at the rates that labels were flipped with.
-    """
-    rng = np.random.default_rng(index)
+    """Return clearly separated classes of which a share has the wrong label."""
+    rng = np.random.default_rng(seed(index))
     X = rng.normal(size=(m, 2))
     X = X[np.abs(X[:, 0]) > 0.3]
     y = np.sign(X[:, 0])
@@ -337,3 +333,19 @@ def test_kernels_are_printed_with_four_digits():
     )
     assert short(kernels.Polynomial(3, 0.5)) == "Polynomial(degree=3, coef0=0.5)"
     assert short("precomputed") == "'precomputed'"
+
+
+@pytest.mark.parametrize(
+    ("rates", "flipped_rates"), [(1, (0.15, 0.15)), (2, (0.25, 0.0)), (2, (0.0, 0.25))]
+)
+def test_flipped_labels_are_not_followed(rates, flipped_rates):
+    """The search finds no less than at the rates of the flips and length scales to choose from."""
+    for index in range(3, 6):
+        X, y = flipped(first=flipped_rates[0], second=flipped_rates[1], index=index)
+        found = tuning.tune(kernels.RBF(), X, y[None], offset=1.0, rates=rates)
+        noise = tuple(max(rate, 1e-9) for rate in flipped_rates)
+        for sigma, softness in [(2.0, 1e-3), (4.0, 1e-3), (4.0, 1e-2)]:
+            one = _ep.approximate(
+                kernels.RBF(sigma)(X) + 1.0, y, np.full(len(y), softness), noise=noise, change=1e-5
+            )
+            assert not one.converged or found.log_evidence > one.log_evidence - 0.3
