@@ -142,6 +142,7 @@ def _run_arguments():
         "tau_max": 1e6,
         "weight_tol": None,
         "bounce_points": False,
+        "by_impulses": False,
         "refresh": "auto",
         "refresh_rate": None,
         "start": None,
@@ -164,6 +165,8 @@ def _arguments(b, name, m):
         own["dynamics"] = b.pick(["geodesic", "geodesic", "chord", "flipper", "x"])
         own["refresh"] = b.pick(["auto", "pair", "full", "none"])
         own["max_bounces"] = 1 + b.below(40)
+        # By no byte of its own: what was found before stays what it was.
+        own["by_impulses"] = own["max_bounces"] % 8 == 0
         if b.rarely(3):
             k = b.number()
             own["transparency"] = (k, k if b.rarely(2) else 0.0)

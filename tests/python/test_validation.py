@@ -127,7 +127,7 @@ def test_layouts(variant, borrowed):
     assert space.gram.dtype == np.float64
     np.testing.assert_array_equal(space.gram, reference)
     assert np.may_share_memory(space.gram, value) == borrowed
-    run = {"length": 5.0, "n_draws": 2, "refresh": "pair", "random_state": 0}
+    run = {"length": 5.0, "n_draws": 2, "random_state": 0}
     result, expected = space.sample(**run), VersionSpace(reference, labels).sample(**run)
     np.testing.assert_array_equal(result.draws, expected.draws)
 
