@@ -1,0 +1,177 @@
+"""Kernels of sets and strings, and the classifiers of such inputs."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.model_selection import cross_val_score
+
+import bayespoint
+from bayespoint import kernels
+from taught import seed
+
+WORDS = np.array(["to", "be", "or", "not", "that", "is", "the", "question", "whether", "tis"])
+
+
+SETS = [set(np.random.default_rng(seed(k)).choice(WORDS, 5)) for k in range(30)]
+
+
+def test_set_kernel_counts_common_subsets():
+    """2^|A n S| is the number of sets that are part of both, counted one by one."""
+    gram = kernels.SetIntersection()(SETS, SETS[:7])
+    for i, a in enumerate(SETS):
+        for j, s in enumerate(SETS[:7]):
+            subsets = itertools.chain.from_iterable(
+                itertools.combinations(sorted(a), n) for n in range(len(a) + 1)
+            )
+            assert gram[i, j] == sum(set(subset) <= s for subset in subsets)
+    kernel = kernels.SetIntersection()
+    np.testing.assert_array_equal(kernel(SETS).diagonal(), kernel.diag(SETS))
+    np.testing.assert_array_equal(kernel([list(s) * 2 for s in SETS]), kernel(SETS))
+    assert np.linalg.eigvalsh(kernel(SETS)).min() > -1e-9
+    assert kernel([set()], [set(), {1}]).tolist() == [[1.0, 1.0]]
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 6])
+def test_spectrum_kernel_counts_substrings(length):
+    kernel = kernels.Spectrum(length)
+    rng = np.random.default_rng(seed(length))
+    strings = ["".join(rng.choice(list("ab"), n)) for n in (0, 1, 2, 3, 9, 14, 20)]
+    gram = kernel(strings, strings[3:])
+    for i, s in enumerate(strings):
+        for j, t in enumerate(strings[3:]):
+            pairs = itertools.product(range(len(s) - length + 1), range(len(t) - length + 1))
+            assert gram[i, j] == sum(s[a : a + length] == t[b : b + length] for a, b in pairs)
+    np.testing.assert_array_equal(kernel(strings).diagonal(), kernel.diag(strings))
+    lists = [list(s) for s in strings]
+    np.testing.assert_array_equal(kernel(lists, lists[3:]), gram)
+    np.testing.assert_array_equal(kernel([s.encode() for s in strings]), kernel(strings))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "inputs", "text"),
+    [
+        (kernels.SetIntersection(), [{1}, 2], r"X\[1\] must be a set or another collection"),
+        (kernels.SetIntersection(), ["word"], r"X\[0\] must be a set .* got 'word'"),
+        (kernels.SetIntersection(), [[{1}]], r"X\[0\] must hold hashable elements"),
+        (kernels.Spectrum(), ["abc", 3], r"X\[1\] must be a string or another sequence; got 3"),
+        (kernels.Spectrum(), [{1, 2}], r"X\[0\] must be a string or another sequence"),
+        (kernels.Spectrum(1), [[[]]], r"X\[0\] must hold hashable elements"),
+    ],
+)
+def test_bad_structures(kernel, inputs, text):
+    with pytest.raises(TypeError, match=text):
+        kernel(inputs)
+    good = [{1}] if isinstance(kernel, kernels.SetIntersection) else ["abc"]
+    with pytest.raises(TypeError, match=text.replace("X", "Y", 1)):
+        kernel(good, inputs)
+    with pytest.raises(TypeError, match=r"^Y must be a sequence of inputs; got 3"):
+        kernel(good, 3)
+
+
+def sentences(n=60, index=0):
+    """Strings over two letters; in one class runs are longer."""
+    rng = np.random.default_rng(seed(index))
+    y = np.resize([0, 1], n)
+    strings = []
+    for label in y:
+        turn = rng.random(25) < (0.7 if label else 0.2)
+        strings.append("".join(np.where(np.cumsum(turn) % 2, "a", "b")))
+    return strings, y
+
+
+STRUCTURED = [kernels.normalize(kernels.Spectrum(2)), kernels.Spectrum(3) * 0.1 + 1]
+
+
+@pytest.mark.parametrize("kernel", STRUCTURED, ids=repr)
+@pytest.mark.parametrize("container", ["list", "tuple", "array", "Series"])
+def test_classifier_of_strings(kernel, container):
+    """Fit, predict, cross-validate, clone and pickle as with vectors."""
+    strings, y = sentences()
+    if container == "Series":
+        container = pytest.importorskip("pandas").Series
+    else:
+        container = {"list": list, "tuple": tuple, "array": np.array}[container]
+    given = {"softness": 0.1, "optimizer": None, "random_state": seed(0)}
+    model = bayespoint.BayesPointClassifier(kernel=kernel, **given)
+    model.fit(container(strings), y)
+    assert model.X_fit_.shape == (60,)
+    assert model.X_fit_.dtype == object
+    assert not hasattr(model, "n_features_in_")
+    new, truth = sentences(200, index=1)
+    assert model.score(container(new), truth) > 0.8
+    np.testing.assert_allclose(model.predict_proba(new).sum(axis=1), 1.0)
+    gram = bayespoint.BayesPointClassifier(kernel="precomputed", **given)
+    gram.fit(kernel(strings), y)
+    np.testing.assert_array_equal(gram.dual_coef_, model.dual_coef_)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(new), model.predict_proba(new))
+
+
+def test_classifier_of_sets():
+    rng = np.random.default_rng(seed(0))
+    words = np.arange(12)
+    y = np.resize(["x", "y", "z"], 90)
+    draw = {name: rng.dirichlet(np.full(12, 0.3)) for name in "xyz"}
+    sets = [set(rng.choice(words, 6, p=draw[name]).tolist()) for name in y]
+    kernel = kernels.normalize(kernels.SetIntersection())
+    model = bayespoint.BayesPointClassifier(
+        kernel=kernel, optimizer="evidence", random_state=seed(0)
+    )
+    model.fit(sets[:60], y[:60])
+    assert model.kernel_.kernel.base != 2.0
+    assert model.score(sets[60:], y[60:]) > 0.6
+    assert model.sample_functions(sets[60:]).shape == (3, 400, 30)
+    assert model.bayes_point(sets).shape == (3, 60)
+    scores = cross_val_score(
+        bayespoint.BayesPointClassifier(kernel=kernel, random_state=seed(0)), sets, y, cv=3
+    )
+    assert scores.mean() > 0.6
+    two = [i for i in range(90) if y[i] != "z"]
+    model.fit([sets[i] for i in two], y[two])
+    assert np.isfinite(model.log_labeling_probability(sets[:2], y[:2], random_state=seed(0)).value)
+    assert len(model.suggest_query(sets, 3)) == 3
+
+
+def test_structured_inputs_are_checked():
+    model = bayespoint.BayesPointClassifier(kernel=kernels.Spectrum(1))
+    for bad, error, text in [
+        ("abc", TypeError, "X must be a sequence of inputs for this kernel; got str"),
+        ({"a", "b"}, TypeError, "X must be a sequence .* got set"),
+        ({"a": 1, "b": 2}, TypeError, "X must be a sequence .* got dict"),
+        (np.array([["ab"], ["cd"]]), ValueError, "of one dimension; got 2"),
+        (["ab"], ValueError, "inconsistent numbers of samples"),
+        ([], ValueError, "Found array with 0 sample"),
+        (["ab", ""], ValueError, None),
+    ]:
+        if text is None:
+            without = bayespoint.BayesPointClassifier(
+                kernel=kernels.Spectrum(1), fit_intercept=False, softness=0.0
+            )
+            with pytest.raises(error, match=r"must be positive; got 0\.0 at example 1"):
+                without.fit(bad, [0, 1])
+        else:
+            with pytest.raises(error, match=text):
+                model.fit(bad, [0, 1])
+    X = np.random.default_rng(seed(0)).standard_normal((30, 7))
+    model.set_params(kernel="linear").fit(X, np.resize([0, 1], 30))
+    assert model.n_features_in_ == 7
+    model.set_params(kernel=kernels.Spectrum(1), random_state=seed(0)).fit(["ab", "cd"], [0, 1])
+    assert not hasattr(model, "n_features_in_")
+    with pytest.raises(ValueError, match="X must hold at least one input"):
+        model.predict([])
+
+
+def test_structured_kernels_of_others():
+    """An object says by scikit-learn's ``requires_vector_input`` that it takes no vectors."""
+
+    class Lengths:
+        requires_vector_input = False
+
+        def __call__(self, a, b):
+            return np.outer([len(x) for x in a], [len(x) for x in b]).astype(float)
+
+    model = bayespoint.BayesPointClassifier(kernel=Lengths(), random_state=seed(0))
+    model.fit(["a", "aaaa", "aaaaaaa", "aa"], [0, 1, 1, 0])
+    assert model.predict(["", "aaaaaaaa"]).tolist() == [0, 1]
