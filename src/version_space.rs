@@ -1,15 +1,11 @@
 //! Version space: a Gram matrix with labels.
 
-use crate::active_set::Bounds;
-use crate::ascent::Ascent;
 use crate::control::Control;
 use crate::entry::Entry;
 use crate::error::{Error, Result};
 use crate::gram::{Gram, KEY_WINDOW, Precision, Values};
 use crate::mirror::Mirror;
-
-/// Steps towards the largest margin that tell how many examples contradictory data violate.
-const TRIED: usize = 256;
+use crate::perceptron;
 
 /// The set of unit weight vectors `w = Σ c_i φ_i` with `y_i <w, φ_i> > 0` for all examples.
 ///
@@ -167,12 +163,10 @@ impl<'a> VersionSpace<'a> {
         Err(Error::Infeasible { examples: self.len(), violations, margin_bound, certificate })
     }
 
-    /// Fewest violated examples of some weight vectors: some steps towards the largest margin, and the feature vector of
-    /// `one`, both ways. Of planes that coincide the smaller side is violated by any, whatever rounding says.
+    /// Fewest violated examples of some weight vectors: those of a perceptron, and the feature vector of `one`, both ways. Of
+    /// planes that coincide the smaller side is violated by any, whatever rounding says.
     fn fewest_violations(&self, one: usize, mirror: Mirror, control: &Control) -> Result<usize> {
-        let bounds = Bounds { cost: f64::INFINITY, free_bias: false };
-        let mut ascent = Ascent::new(self, bounds);
-        ascent.run(self.len().min(TRIED), control)?;
+        let found = perceptron::fewest_violations(self, control)?;
         let count = |[negative, positive]: [u32; 2]| (negative + positive) as usize;
         let along = self.gram.shifted_row(one);
         let against: Vec<f64> = along.iter().map(|f| -f).collect();
@@ -185,7 +179,7 @@ impl<'a> VersionSpace<'a> {
             }
             _ => 0,
         });
-        Ok(fewest.into_iter().fold(ascent.fewest_violations(), usize::min).max(least.sum()))
+        Ok(fewest.into_iter().fold(found, usize::min).max(least.sum()))
     }
 
     /// Planes of labels -1 and +1 that are violated at plane coordinates `f`. Planes that coincide are on the same side,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::away::{self, Step, Terms};
-use super::{Runner, estimate, merge, totals, watched_space};
+use super::{Runner, merge, totals, watched_space};
 use crate::center::{self, Batch};
 use crate::conditional::{Inverse, Smoother};
 use crate::control::Control;
@@ -194,13 +194,7 @@ impl<'s> Course<'s> {
         control: &Control,
     ) -> Result<Option<StopReason>> {
         if let Some(tol) = settings.tol {
-            let mut center = estimate(crew, runners, control)?.after(self.settled);
-            if settings.by_impulses {
-                let space = watched_space(runners);
-                let impulses = merge::impulses(space, runners, control)?;
-                let apart = merge::angle(space, &impulses, &center.dual, control)?;
-                center.error = center.error.hypot(apart);
-            }
+            let center = merge::center(settings, crew, runners, self.settled, control)?;
             let enough = worth(settings, runners);
             control.report(totals(runners).0 / runners.len() as f64, center.error);
             // A flipper goes on from a center of its own: what its halves differ by does not pass.

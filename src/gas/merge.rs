@@ -1,7 +1,8 @@
 //! What the trajectories found, put together.
 
 use super::measure::Course;
-use super::{Runner, estimate, totals};
+use super::{Runner, estimate, totals, watched_space};
+use crate::center::Center;
 use crate::control::Control;
 use crate::crew::Crew;
 use crate::dynamics::Dynamics;
@@ -41,7 +42,7 @@ pub(super) fn merge<D: Dynamics>(
     let m = space.len();
     // The last word on drift, also for runs too short for a re-projection.
     crew.each(runners, |_, runner| runner.trajectory.reproject(control))?;
-    let mut center = estimate(crew, runners, control)?.after(*settled);
+    let center = center(settings, crew, runners, *settled, control)?;
     if !(center.norm.is_finite() && center.dual.iter().all(|c| c.is_finite())) {
         let what = "length of the mean of the positions";
         return Err(Error::Breakdown { what, value: center.norm });
@@ -57,9 +58,6 @@ pub(super) fn merge<D: Dynamics>(
         drift = drift.max(tally.drift);
     }
     let mut impulses = impulses(space, runners, control)?;
-    if settings.by_impulses {
-        center.error = center.error.hypot(angle(space, &impulses, &center.dual, control)?);
-    }
     let running_center = running_center(space, runners, control)?;
     if running_center.is_some() {
         impulses.fill(f64::NAN);
@@ -140,8 +138,25 @@ fn running_center<D: Dynamics>(
     Ok(Some(dual))
 }
 
+/// The center of all paths, with the error of the center that was asked for.
+pub(super) fn center<D: Dynamics>(
+    settings: &Settings,
+    crew: &Crew,
+    runners: &mut [Runner<'_, D>],
+    settled: f64,
+    control: &Control,
+) -> Result<Center> {
+    let mut center = estimate(crew, runners, control)?.after(settled);
+    if settings.by_impulses {
+        let space = watched_space(runners);
+        let impulses = impulses(space, runners, control)?;
+        center.error = center.error.hypot(angle(space, &impulses, &center.dual, control)?);
+    }
+    Ok(center)
+}
+
 /// Dual coefficients of the unit vector of all impulses on the walls; zeros where there were none.
-pub(super) fn impulses<D: Dynamics>(
+fn impulses<D: Dynamics>(
     space: &VersionSpace<'_>,
     runners: &[Runner<'_, D>],
     control: &Control,
@@ -157,12 +172,7 @@ pub(super) fn impulses<D: Dynamics>(
 }
 
 /// Radians between two unit vectors by their dual coefficients; infinite for zeros, which have no direction.
-pub(super) fn angle(
-    space: &VersionSpace<'_>,
-    one: &[f64],
-    other: &[f64],
-    control: &Control,
-) -> Result<f64> {
+fn angle(space: &VersionSpace<'_>, one: &[f64], other: &[f64], control: &Control) -> Result<f64> {
     if one.iter().all(|c| *c == 0.0) {
         return Ok(f64::INFINITY);
     }

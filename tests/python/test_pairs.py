@@ -51,7 +51,7 @@ def test_fresh_directions_are_taken_where_a_factor_is_cheap():
         found = VersionSpace.from_features(inputs, labels).sample(tol=0.3, random_state=0)
         assert found.refresh == "full"
     assert VersionSpace(x @ x.T, labels).sample(tol=0.3, random_state=0).refresh == "full"
-    # What was asked for is judged like what was chosen: m pairs for each of many thin directions.
+    # What was asked for is judged like what was chosen.
     with pytest.warns(ConvergenceWarning, match="tangent pairs"):
         VersionSpace(x @ x.T, labels).sample(tol=0.3, refresh="pair", random_state=0)
 
