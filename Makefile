@@ -183,7 +183,7 @@ bench-peers: install ## the classifier against scikit-learn's: a table of error,
 bench-margin: install ## hard margins against libsvm's: processor time and training errors
 	@$(VENV_PYTHON) benches/peers/margin.py $(PEERS_ARGS)
 
-bench-large: install ## 60 000 digits: BENCH_ARGS="--examples 60000", with MNIST in BAYESPOINT_DATA; 5000 without
+bench-large: install ## images made of MNIST's first 5000 digits, which must be in BAYESPOINT_DATA: 5000, or BENCH_ARGS="--examples 60000"
 	@$(VENV_PYTHON) benches/large.py $(BENCH_ARGS)
 
 bench-fit: install ## seconds of fits beside SVC's and Gaussian processes' (PEERS_ARGS="--sizes 400 1000 2000")

@@ -133,7 +133,8 @@ class BayesPointClassifier(
         Fit from what was learned before, if the first examples are those of the last fit. To the
         same examples, with the same settings but for `tol` and `random_state`, the billiard goes
         on where it ended; after other changes balls start at the old center where it is inside
-        version space. The law is that of the new examples and settings in any case. See also
+        version space (on matrices far from singular, as with softness, at points drawn about
+        the new center). The law is that of the new examples and settings in any case. See also
         `refine` and `add_examples`.
 
     Attributes
