@@ -34,7 +34,7 @@ def billiard(normals: Any, _: Any, seed: int, seconds: float) -> tuple[Any, floa
     spacing = PILOT / (DRAWS_EACH * effective)
     n = NUMBERS // m
     values: list[Any] = []
-    taken, start = 0.0, pilot.draws[0, -1]
+    taken, bounces, start = 0.0, 0, pilot.draws[0, -1]
     while taken < seconds and n * len(values) < KEPT:
         began = time.perf_counter()
         found = space.sample(
@@ -45,9 +45,13 @@ def billiard(normals: Any, _: Any, seed: int, seconds: float) -> tuple[Any, floa
             **common,
         )
         taken += time.perf_counter() - began
+        bounces += int(found.bounces.sum())
         start = found.draws[0, -1]
         values.append(seen(found.draws[0] @ normals, normals))
-    return np.concatenate(values), taken
+    seen_all = np.concatenate(values)
+    each = bounces / np.median(ess_bulk(seen_all[None]))
+    print(f"{each:.3g} bounces for an effective sample")
+    return seen_all, taken
 
 
 main({"geodesic billiard": billiard})

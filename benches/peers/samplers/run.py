@@ -42,8 +42,8 @@ def environment(folder: Path, requirement: str) -> str:
 
 def timed(
     command: list[str], size: tuple[int, int], options: argparse.Namespace
-) -> tuple[float, float, int, float] | str:
-    """Return least and median effective samples per second, draws, seconds; or what failed."""
+) -> tuple[float, float, int, float, str] | str:
+    """Return least and median effective samples a second, draws, seconds, words; or what failed."""
     out = options.folder / "draws.npz"
     out.unlink(missing_ok=True)
     more = ["--size", *map(str, size), "--seed", str(options.seed), "--out", str(out)]
@@ -67,7 +67,7 @@ def timed(
     with np.load(out) as found:
         values, seconds = found["values"], float(found["seconds"])
     rates = ess_bulk(values[None]) / seconds
-    return float(rates.min()), float(np.median(rates)), len(values), seconds
+    return float(rates.min()), float(np.median(rates)), len(values), seconds, run.stdout
 
 
 def main() -> None:
@@ -93,16 +93,18 @@ def main() -> None:
         columns = "least ESS/s | median ESS/s | draws | seconds | ours / its median"
         print(f"| package | sampler | {columns} |")
         print("|---|---|---:|---:|---:|---:|---:|")
-        first = float("nan")
+        first, remarks = float("nan"), ""
         for (peer, name), command in commands.items():
             found = timed(command, (m, r), options)
             if isinstance(found, str):
                 print(f"| {peer} | {name} | {found} | | | | |", flush=True)
                 continue
-            least, median, n, seconds = found
-            first = median if peer == "bayespoint" else first
+            least, median, n, seconds, said = found
+            if peer == "bayespoint":
+                first, remarks = median, said
             cells = f"{least:.3g} | {median:.3g} | {n} | {seconds:.1f} | {first / median:.3g}"
             print(f"| {peer} | {name} | {cells} |", flush=True)
+        print(f"\nThe billiard: {remarks}", end="", flush=True)
 
 
 if __name__ == "__main__":
