@@ -450,8 +450,8 @@ class DecisionsMixin(SpacesMixin):
         posterior = self._posterior()
         inputs = self._checked_inputs(X)
         n = _validation.integer("n", n, low=1)
-        if n > count(inputs):
-            raise ValueError(f"n must be at most the number of points, {count(inputs)}; got {n}")
+        if n > (most := count(inputs)):
+            raise ValueError(f"n must be at most the number of points in X, {most}; got {n}")
         votes = posterior.votes(inputs)
         if len(self.classes_) == 2:
             lead = np.abs(votes[:, 0])

@@ -106,6 +106,7 @@ OWN_TEXTS = (
     # scikit-learn's and NumPy's checks of a table of inputs
     (r"^Expected 2D array, got", {"X"}),
     (r"^Found array with dim \d+, while dim <= 2 is required by", {"X"}),
+    (r"^Found array with dim \d+\. \w+ expected <= 2", {"X"}),  # of scikit-learn 1.6
     (r"^Found array with \d+ (feature|sample)\(s\) .* is required by", {"X"}),
     (r"^could not convert string to float", {"X"}),
     (r"^(Unable to convert|Cannot convert)", {"X"}),
