@@ -6,12 +6,14 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import warnings
 from dataclasses import fields, is_dataclass
 
 import joblib
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as gp
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -134,9 +136,13 @@ def test_fitted_state_is_arrays_and_plain_values(estimator):
 
 def test_results_come_back(path):
     space = VersionSpace(X @ X.T, np.sign(X[:, 0]))
+    with warnings.catch_warnings():
+        # Not with every X is there a weight vector that violates one example, of this class.
+        warnings.filterwarnings("ignore", "1 of 4 layers were not visited", ConvergenceWarning)
+        onion = space.onion(max_errors=(1, 1), tol=0.2, random_state=seed(0))
     results = [
         space.sample(length=50.0, random_state=seed(0)),
-        space.onion(max_errors=(1, 1), tol=0.2, random_state=seed(0)),
+        onion,
         space.log_volume(tol=0.5, random_state=seed(0)),
         space.max_margin(),
         space.light_trap(random_state=seed(0)),
