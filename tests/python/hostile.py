@@ -4,6 +4,7 @@ import contextlib
 import decimal
 import faulthandler
 import fractions
+import gc
 import os
 import re
 import signal
@@ -57,6 +58,9 @@ def stopped_after(seconds):
         raise Stopped
 
     before = signal.signal(signal.SIGALRM, ring)
+    # What is raised in a callback of the collector, as hypothesis has one, is lost.
+    collecting = gc.isenabled()
+    gc.disable()
     faulthandler.dump_traceback_later(seconds + 60, exit=True)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -65,6 +69,8 @@ def stopped_after(seconds):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         faulthandler.cancel_dump_traceback_later()
+        if collecting:
+            gc.enable()
 
 
 def outcome(function, arguments, *, spoiled=None, names=(), heavy=False):
