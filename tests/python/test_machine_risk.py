@@ -278,7 +278,7 @@ def test_an_order_of_ones_own_is_told():
 
 
 def test_weight_vectors_close_to_a_wall():
-    """What is symmetric about them is thin, then too thin, or too narrow for a ball: no number."""
+    """What is symmetric about them is thin, then too thin for double precision: no number."""
     X, y = linear(150, 10)
     space = VersionSpace(X @ X.T, y)
     inside = space.max_margin().dual_coef
@@ -296,9 +296,9 @@ def test_weight_vectors_close_to_a_wall():
     assert bounds.normalized_margins(space, c).min() < 1e-7
     found = bounds.table(space.gram, y, c, rule="max_margin", random_state=0)
     for name in ("bayes_point", "pac_bayes_kl"):
-        assert "for double precision" in found.find(name).reason
+        assert "too thin for double precision" in found.find(name).reason
     assert not found.find("linear_svm").refused
-    with pytest.raises(FloatingPointError, match="for double precision"):
+    with pytest.raises(FloatingPointError, match="too thin for double precision"):
         bounds.bayes_point(space, c, random_state=0)
 
 
