@@ -161,6 +161,8 @@ class EvidenceMixin:
         method : {"auto", "bridge", "integration", "annealing"}, default="auto"
             As for `log_volume`; "auto" is "bridge" for one rate or a tuple, and "integration" for
             an array. Rates that differ between the classes need a bridge, arrays a ladder.
+            With a rate and little softness (0.02, say) the bridge may be further off than its
+            error says, and "integration" is the better one.
         tol : float, default=0.1
             Standard error at which to stop, in nats, for each of the rates. Positive.
         max_length : float, default=1e5
