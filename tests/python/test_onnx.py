@@ -69,7 +69,8 @@ def runtimes():
 
 def rounding(model, inputs):
     """Return what doubles leave open of sums of kernel values that cancel."""
-    if isinstance(model, BayesPointClassifier) and model.kernel_ == kernels.Polynomial(3, coef0=0.5):
+    cubic = kernels.Polynomial(3, coef0=0.5)
+    if isinstance(model, BayesPointClassifier) and model.kernel_ == cubic:
         # The variance, at least the softness, is what is left of numbers as large as k(x, x).
         own = 5 * np.finfo(float).eps * model.kernel_.diag(inputs) / model.softness_
         return np.minimum(own, 1e-6) * np.abs(model.decision_function(inputs))
