@@ -1,15 +1,16 @@
 //! Annealed importance sampling along the transparency ladder (Neal, 2001).
 //!
 //! A particle starts isotropically at κ = 1 and goes down the ladder; at each step of s = -ln κ its weight takes the factor
-//! `e^(-Δs · violations)`. The mean weight is an unbiased estimate of Z, out of equilibrium too: an independent check of
+//! `e^(-Δs · violations)`, of the violations that the step touches. The mean weight is an unbiased estimate of Z, out of equilibrium too: an independent check of
 //! the estimate in equilibrium, at a larger error for the same work.
 
 use std::sync::Arc;
 
 use crate::control::Control;
 use crate::crew::Crew;
+use crate::descent::Descent;
 use crate::error::Result;
-use crate::evidence::{EvidenceOutcome, EvidenceSettings, isotropic, mirror};
+use crate::evidence::{EvidenceOutcome, EvidenceSettings, isotropic};
 use crate::factor::Factor;
 use crate::light_trap;
 use crate::tally::Goal;
@@ -23,37 +24,38 @@ const LARGEST_SPREAD: f64 = 1.2;
 /// Particles of a trajectory in the first round; it doubles from round to round.
 const PARTICLES: usize = 16;
 
-/// One particle: its violations on every rung.
+/// One particle: its state on every rung.
 fn particle(
     space: &VersionSpace<'_>,
     factor: &Arc<Factor>,
-    ladder: &[f64],
+    (descent, ladder): (&Descent, &[f64]),
     (seed, index): (u64, usize),
     control: &Control,
-) -> Result<Vec<u32>> {
+) -> Result<Vec<[u32; 2]>> {
     let rng = light_trap::stream(seed, index);
     let mut trajectory = isotropic(space, factor, rng, control)?;
-    let mut violations = vec![trajectory.violated()];
+    let mut states = vec![descent.state(trajectory.violated_by_class())];
     for &s in &ladder[1..] {
-        trajectory.set_mirror(mirror(s));
+        trajectory.set_mirror(descent.mirror(s));
         trajectory.reset(None);
         trajectory.run(Goal::path(RUNG_PATH), control)?;
-        violations.push(trajectory.violated());
+        states.push(descent.state(trajectory.violated_by_class()));
     }
-    Ok(violations)
+    Ok(states)
 }
 
 /// ln of the mean weight at a target, its standard error, by the delta method where the weights vary little, and the standard
 /// deviation of ln weight.
-fn log_mean_weight(target: f64, ladder: &[f64], particles: &[Vec<u32>]) -> (f64, f64, f64) {
+fn log_mean_weight(
+    target: f64,
+    (descent, ladder): (&Descent, &[f64]),
+    particles: &[Vec<[u32; 2]>],
+) -> (f64, f64, f64) {
     // The rungs above the target, and the target itself from the last of them.
     let used = ladder.iter().take_while(|s| **s < target).count().max(1);
-    let log_weight = |violations: &Vec<u32>, steps: std::ops::Range<usize>| -> f64 {
-        let step = |k: usize| {
-            let next = if k + 1 < used { ladder[k + 1] } else { target };
-            if violations[k] == 0 { 0.0 } else { -(next - ladder[k]) * f64::from(violations[k]) }
-        };
-        steps.map(step).sum()
+    let log_weight = |states: &Vec<[u32; 2]>, steps: std::ops::Range<usize>| -> f64 {
+        let next = |k: usize| if k + 1 < used { ladder[k + 1] } else { target };
+        steps.map(|k| -descent.loss(states[k], ladder[k], next(k))).sum()
     };
     let logs: Vec<f64> = particles.iter().map(|v| log_weight(v, 0..used)).collect();
     let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -90,38 +92,41 @@ pub(crate) fn evidence(
     space: &VersionSpace<'_>,
     settings: &EvidenceSettings,
     factor: &Arc<Factor>,
-    mut ladder: Vec<f64>,
+    (descent, mut ladder): (Descent, Vec<f64>),
     crew: &Crew,
     control: &Control,
 ) -> Result<EvidenceOutcome> {
-    let mut particles: Vec<Vec<u32>> = Vec::new();
+    let mut particles: Vec<Vec<[u32; 2]>> = Vec::new();
     let mut path = 0.0;
     let mut streams = settings.n_trajectories + 1;
     let mut wanted = PARTICLES * settings.n_trajectories;
-    let targets = settings.depths();
     loop {
         // Streams beyond those of the trajectories and of the ladder's scout.
         let first = streams;
         crew.check_room(wanted, 1, ladder.len())?;
         let mut places = vec![(); wanted - particles.len()];
         particles.extend(crew.each(&mut places, |i, ()| {
-            particle(space, factor, &ladder, (settings.seed, first + i), control)
+            particle(space, factor, (&descent, &ladder), (settings.seed, first + i), control)
         })?);
         streams += places.len();
         path += places.len() as f64 * RUNG_PATH * (ladder.len() - 1) as f64;
         let length = path / settings.n_trajectories as f64;
-        let found: Vec<(f64, f64, f64)> =
-            targets.iter().map(|&s| log_mean_weight(s, &ladder, &particles)).collect();
+        let found: Vec<(f64, f64, f64)> = descent
+            .targets
+            .iter()
+            .map(|&s| log_mean_weight(s, (&descent, &ladder), &particles))
+            .collect();
         let worst = found.iter().map(|x| x.1).fold(0.0, f64::max);
         let trusted = found.iter().all(|x| x.2 <= LARGEST_SPREAD);
         control.report(length, worst);
         let converged = worst <= settings.tol && trusted;
         if converged || 2.0 * length > settings.max_length {
             let mean = |k: usize| {
-                particles.iter().map(|v| f64::from(v[k])).sum::<f64>() / particles.len() as f64
+                let violated = |states: &Vec<[u32; 2]>| f64::from(states[k].iter().sum::<u32>());
+                particles.iter().map(violated).sum::<f64>() / particles.len() as f64
             };
             return Ok(EvidenceOutcome {
-                lags: vec![f64::NAN; targets.len()],
+                lags: vec![f64::NAN; found.len()],
                 values: found.iter().map(|x| x.0).collect(),
                 errors: found.iter().map(|x| x.1).collect(),
                 mean_violations: (0..ladder.len()).map(mean).collect(),

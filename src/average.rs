@@ -329,11 +329,12 @@ mod tests {
     use std::sync::Arc;
 
     use crate::control::Control;
-    use crate::evidence::{isotropic, mirror};
+    use crate::evidence::isotropic;
     use crate::factor::Factor;
     use crate::gram::Gram;
     use crate::layers::LayerRange;
     use crate::light_trap;
+    use crate::mirror::Mirror;
     use crate::refresh::Refresh;
     use crate::tally::Goal;
     use crate::version_space::VersionSpace;
@@ -358,7 +359,7 @@ mod tests {
             let start = || {
                 let rng = light_trap::stream(7, 0);
                 let mut trajectory = isotropic(&space, &factor, rng, &control).expect("a ball");
-                trajectory.set_mirror(mirror(0.7));
+                trajectory.set_mirror(Mirror::alike(0.7));
                 trajectory.set_refresh(refresh.clone());
                 trajectory.reset(None);
                 trajectory

@@ -1,10 +1,12 @@
 //! The evidence: ln of the share of the sphere that version space takes, or that soft walls leave.
 //!
-//! One value comes best by a [`crate::bridge`], a whole curve over κ from a ladder of half-silvered mirrors.
-//! `Z(κ) = E_sphere[κ^violations]` goes from 1 at κ = 1 to the volume of version space at κ = 0. Trajectories start
-//! isotropically at κ = 1 and go down a ladder of transparencies, others start in version space and go up, so that what lags
-//! behind on the way down lags the other way on the way up; [`crate::reweight`] combines what they saw.
+//! The volume comes best by a [`crate::bridge`]; behind walls that let through, where the posterior has more than one mode, and a
+//! whole curve over κ, from a ladder of half-silvered mirrors. `Z(κ) = E_sphere[κ^violations]` goes from 1 at κ = 1 to the volume
+//! of version space at κ = 0. Trajectories start isotropically at κ = 1 and go down a ladder of transparencies, others start in
+//! version space and go up, so that what lags behind on the way down lags the other way on the way up; [`crate::reweight`]
+//! combines what they saw.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
@@ -14,6 +16,7 @@ use crate::ball::Ball;
 use crate::bridge;
 use crate::control::Control;
 use crate::crew::Crew;
+use crate::descent::{Descent, Paths, SETTLE_PATH};
 use crate::dynamics::Geodesic;
 use crate::error::{Error, Result};
 use crate::factor::Factor;
@@ -23,7 +26,7 @@ use crate::max_margin;
 use crate::mirror::Mirror;
 use crate::point_space;
 use crate::refresh::Refresh;
-use crate::reweight::{self, Histogram, Rung, Shares};
+use crate::reweight::{self, Rung, Shares, log_sum_exp};
 use crate::room;
 use crate::tally::{Goal, Layers};
 use crate::trajectory::Trajectory;
@@ -31,18 +34,6 @@ use crate::version_space::VersionSpace;
 
 /// Full refreshes per radian: near κ = 1 hardly anything reflects, and the refresh alone must mix.
 const REFRESH_RATE: f64 = 0.5;
-/// Distance of neighboring rungs in standard deviations of the violations: their laws overlap well.
-const RUNG_STEP: f64 = 1.0;
-
-/// Largest distance of neighboring rungs in s = -ln κ.
-const LARGEST_STEP: f64 = 1.5;
-/// Mean violations at which the ladder ends: version space is then visited most of the time.
-const LAST_VIOLATIONS: f64 = 0.25;
-/// s at which it ends where that never happens.
-pub(crate) const LAST_S: f64 = 25.0;
-/// Path on a rung while the rungs are placed, and to settle on one, radians.
-const PLACING_PATH: f64 = 12.0;
-const SETTLE_PATH: f64 = 2.0;
 /// Path from the first point inside version space before it is a start, radians.
 const HOME_PATH: f64 = 20.0;
 /// Arrivals at walls, for each plane, at which a stretch of path in version space ends all the same.
@@ -62,8 +53,8 @@ pub enum Method {
     Integration,
     /// By annealed importance sampling along that ladder.
     Annealing,
-    /// By a bridge from a Gaussian law that was fitted to the posterior, for one target. Its rungs are not transparencies:
-    /// it tells nothing but the value.
+    /// By a bridge from a Gaussian law that was fitted to version space, for its volume alone. Its rungs are not
+    /// transparencies: it tells nothing but the value.
     Bridge,
 }
 
@@ -76,8 +67,8 @@ pub struct EvidenceSettings {
     pub tol: f64,
     /// Path per trajectory at which to stop all the same, radians.
     pub max_length: f64,
-    /// The mirrors for which ln Z is wanted; hard ones for the volume of version space. A ladder takes mirrors that are alike for
-    /// both classes.
+    /// The mirrors for which ln Z is wanted; hard ones for the volume of version space. A ladder leads to one mirror, or to
+    /// several that are alike for both classes.
     pub targets: Vec<Mirror>,
     /// How.
     pub method: Method,
@@ -112,7 +103,8 @@ pub struct EvidenceOutcome {
     /// first too high and the second too low. NaN where there are no ways up, or one entered version space and the
     /// other did not.
     pub lags: Vec<f64>,
-    /// s = -ln κ of the rungs, rising from 0; of a bridge, how far its rungs are from the prior, from 0 to 1.
+    /// s of the rungs, rising from 0: -ln κ, of the harder walls where the classes differ; of a bridge, how far its rungs are from
+    /// the prior, from 0 to 1.
     pub ladder: Vec<f64>,
     /// Mean violations on the rungs.
     pub mean_violations: Vec<f64>,
@@ -128,7 +120,8 @@ pub struct EvidenceOutcome {
 }
 
 impl EvidenceSettings {
-    fn check(&self) -> Result<()> {
+    /// Checks them, and says which way leads to the targets.
+    fn check(&self) -> Result<Descent> {
         for (name, count) in
             [("n_trajectories", self.n_trajectories), ("n_threads", self.n_threads)]
         {
@@ -144,30 +137,21 @@ impl EvidenceSettings {
         for target in &self.targets {
             Mirror::new(target.negative, target.positive)?;
         }
-        if self.method == Method::Bridge && self.targets.len() != 1 {
-            let got = format!("{} of them", self.targets.len());
-            return Err(Error::invalid("targets", got, "one for a bridge"));
+        if self.method == Method::Bridge && self.targets != [Mirror::HARD] {
+            let got = format!("{:?}", self.targets);
+            return Err(Error::invalid("targets", got, "hard walls alone for a bridge"));
         }
-        if self.method != Method::Bridge
-            && let Some(target) =
-                self.targets.iter().find(|t| (t.negative - t.positive).abs() > 0.0)
-        {
-            let got = format!("{} and {}", target.negative, target.positive);
-            return Err(Error::invalid("targets", got, "alike for both classes on a ladder"));
-        }
-        Ok(())
-    }
-
-    /// The targets as s = -ln κ; infinity for hard walls.
-    pub(crate) fn depths(&self) -> Vec<f64> {
-        // No negative zero.
-        self.targets.iter().map(|target| 0.0 - target.negative.ln()).collect()
+        Descent::to(&self.targets).ok_or_else(|| {
+            let got = format!("{:?}", self.targets);
+            Error::invalid("targets", got, "one, or several that are alike for both classes")
+        })
     }
 }
 
 /// What all trajectories on the ladder share.
 struct Climb<'a> {
-    ladder: &'a [f64],
+    descent: Descent,
+    ladder: Vec<f64>,
     factor: &'a Arc<Factor>,
     n_trajectories: usize,
     seed: u64,
@@ -185,7 +169,7 @@ impl Climb<'_> {
 struct Climber<'s> {
     index: usize,
     trajectory: Trajectory<'s, Geodesic>,
-    /// A hard billiard in version space, where the ways up begin; none where no point of it is known or wanted.
+    /// A billiard at the last target from a point of version space, where the ways up begin; none where no point is known.
     home: Option<Trajectory<'s, Geodesic>>,
     /// What it saw on each rung, piece by piece, with the number of the way.
     seen: Vec<Vec<(usize, Layers)>>,
@@ -216,64 +200,15 @@ fn refreshed<'s>(
     trajectory
 }
 
-/// A point of version space, if its volume is wanted and one is found.
-fn inside(
-    space: &VersionSpace<'_>,
-    targets: &[f64],
-    control: &Control,
-) -> Result<Option<Vec<f64>>> {
-    if !targets.contains(&f64::INFINITY) {
-        return Ok(None);
-    }
-    match max_margin::interior_point(space, control) {
-        Ok(point) => Ok(Some(point)),
+/// What is in version space, if anything is found there. Where walls let through, what double precision does not reach is not
+/// missed either: the ways down find what there is.
+fn found<T>(inside: Result<T>, targets: &[Mirror]) -> Result<Option<T>> {
+    match inside {
+        Ok(inside) => Ok(Some(inside)),
         Err(Error::Infeasible { .. }) => Ok(None),
+        Err(Error::Breakdown { .. }) if !targets.contains(&Mirror::HARD) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-pub(crate) fn mirror(s: f64) -> Mirror {
-    let kappa = (-s).exp();
-    Mirror { negative: kappa, positive: kappa }
-}
-
-/// Places the rungs with one trajectory on its way down: each a fixed number of standard deviations of the violations
-/// from the one before, down to s = `last` or to where hardly any plane is violated.
-pub(crate) fn place_rungs(
-    trajectory: &mut Trajectory<'_, Geodesic>,
-    last: f64,
-    control: &Control,
-) -> Result<Vec<f64>> {
-    let mut ladder = vec![0.0];
-    let mut s = 0.0;
-    loop {
-        trajectory.set_mirror(mirror(s));
-        trajectory.reset(None);
-        trajectory.run(Goal::path(SETTLE_PATH), control)?;
-        trajectory.reset_counting();
-        trajectory.run(Goal::path(PLACING_PATH), control)?;
-        let histogram = by_violations(&trajectory.take_layers().unwrap_or_default());
-        let total: f64 = histogram.iter().map(|seen| seen.1).sum();
-        let mean = histogram.iter().map(|&(v, path)| v as f64 * path).sum::<f64>() / total;
-        let square =
-            histogram.iter().map(|&(v, path)| (v as f64 - mean).powi(2) * path).sum::<f64>()
-                / total;
-        if (mean <= LAST_VIOLATIONS && s > 0.0) || s >= last {
-            return Ok(ladder);
-        }
-        // Few violations follow a law like Poisson's: a short path that saw hardly any still has that spread.
-        let deviation = square.max((0.5 * mean).min(1.0)).max(0.25).sqrt();
-        s = (s + (RUNG_STEP / deviation).min(LARGEST_STEP)).min(last);
-        ladder.push(s);
-    }
-}
-
-fn by_violations(layers: &Layers) -> Histogram {
-    let mut histogram = std::collections::BTreeMap::new();
-    for ([negative, positive], path) in layers {
-        *histogram.entry((negative + positive) as usize).or_insert(0.0) += path;
-    }
-    histogram.into_iter().collect()
 }
 
 /// Rungs in the order of a way down or up.
@@ -286,8 +221,8 @@ impl Climber<'_> {
     /// Once down and once up the ladder, with `PIECES` pieces of `unit` radians on each rung and way.
     fn climb(&mut self, climb: &Climb<'_>, unit: f64, control: &Control) -> Result<()> {
         let Some(home) = &mut self.home else {
-            self.follow(climb.ladder, false, unit, control)?;
-            return self.follow(climb.ladder, true, unit, control);
+            self.follow(climb, false, unit, control)?;
+            return self.follow(climb, true, unit, control);
         };
         // What the ball met on its way down is no start for a way up: where it did not find version space, neither would
         // know of it. So every way begins in equilibrium at its own end.
@@ -297,14 +232,14 @@ impl Climber<'_> {
         let inside = home.ball().clone();
         let space = home.space();
         self.trajectory = isotropic(space, climb.factor, climb.stream(self), control)?;
-        self.follow(climb.ladder, false, unit, control)?;
+        self.follow(climb, false, unit, control)?;
         self.trajectory = refreshed(space, inside, climb.stream(self), climb.factor);
-        self.follow(climb.ladder, true, unit, control)
+        self.follow(climb, true, unit, control)
     }
 
-    fn follow(&mut self, ladder: &[f64], up: bool, unit: f64, control: &Control) -> Result<()> {
-        for k in order(ladder, up) {
-            self.trajectory.set_mirror(mirror(ladder[k]));
+    fn follow(&mut self, climb: &Climb<'_>, up: bool, unit: f64, control: &Control) -> Result<()> {
+        for k in order(&climb.ladder, up) {
+            self.trajectory.set_mirror(climb.descent.mirror(climb.ladder[k]));
             self.trajectory.reset(None);
             self.trajectory.run(Goal::path(SETTLE_PATH), control)?;
             for _ in 0..PIECES {
@@ -330,76 +265,75 @@ pub fn evidence(
     settings: &EvidenceSettings,
     control: &Control,
 ) -> Result<EvidenceOutcome> {
-    settings.check()?;
+    let descent = settings.check()?;
     space.gram().check_in_memory()?;
     if point_space::is_one_dimensional(space.gram()) {
         return Ok(point_space::evidence(space, &settings.targets));
     }
     let crew = Crew::new(settings.n_threads.min(settings.n_trajectories), control)?;
     if settings.method == Method::Bridge {
-        return bridge::evidence(space, settings.targets[0], settings, &crew, control);
+        return bridge::evidence(space, settings, &crew, control);
     }
     let factor = Arc::new(Factor::new(space.gram(), control)?);
-    let targets = settings.depths();
     let ladder = {
         let scout = light_trap::stream(settings.seed, settings.n_trajectories);
-        let last = targets.iter().copied().fold(0.0, f64::max).min(LAST_S);
-        place_rungs(&mut isotropic(space, &factor, scout, control)?, last, control)?
+        descent.place_rungs(&mut isotropic(space, &factor, scout, control)?, control)?
     };
     if settings.method == Method::Annealing {
-        return annealing::evidence(space, settings, &factor, ladder, &crew, control);
+        return annealing::evidence(space, settings, &factor, (descent, ladder), &crew, control);
     }
-    let inside = inside(space, &targets, control)?;
+    let inside = found(max_margin::interior_point(space, control), &settings.targets)?;
     let n = settings.n_trajectories;
     gas::check_room(space, n, false, &crew)?;
+    let home = |point: &Vec<f64>, i: usize| {
+        let mut rng = light_trap::stream(settings.seed, n + 1 + i);
+        let ball = light_trap::ball_at(space, point, &mut rng, control)?;
+        let mut home = refreshed(space, ball, rng, &factor);
+        home.set_mirror(descent.last());
+        home.run(Goal::either(HOME_PATH, HOME_ARRIVALS * space.len() as u64), control)?;
+        Ok(home)
+    };
     let mut climbers = crew.each(&mut vec![(); n], |i, ()| {
         let rng = light_trap::stream(settings.seed, i);
         let trajectory = isotropic(space, &factor, rng, control)?;
         let home = match &inside {
-            Some(point) => {
-                let mut rng = light_trap::stream(settings.seed, n + 1 + i);
-                let ball = light_trap::ball_at(space, point, &mut rng, control)?;
-                let mut home = refreshed(space, ball, rng, &factor);
-                home.run(Goal::either(HOME_PATH, HOME_ARRIVALS * space.len() as u64), control)?;
-                Some(home)
-            }
+            Some(point) => found(home(point, i), &settings.targets)?,
             None => None,
         };
         Ok(Climber { index: i, trajectory, home, seen: vec![Vec::new(); ladder.len()], ways: 0 })
     })?;
-    let climb = Climb { ladder: &ladder, factor: &factor, n_trajectories: n, seed: settings.seed };
+    let climb = Climb { descent, ladder, factor: &factor, n_trajectories: n, seed: settings.seed };
     let m = space.len();
+    let rungs = climb.ladder.len() as f64;
     let (mut unit, mut length) = (PIECE_PATH, 0.0);
     loop {
-        let round = 2.0 * ladder.len() as f64 * (SETTLE_PATH + PIECES as f64 * unit);
+        let round = 2.0 * rungs * (SETTLE_PATH + PIECES as f64 * unit);
         crew.each(&mut climbers, |_, climber| climber.climb(&climb, unit, control))?;
         length += round;
         check_room(&climbers)?;
-        let shares = combine(&ladder, &climbers, m, |_| true);
-        let lags = lags(&ladder, &climbers, m, &targets);
-        let found: Vec<(f64, f64)> = targets
-            .iter()
+        let seen = climb.combine(&climbers, |_| true);
+        let lags = climb.lags(&climbers);
+        let found: Vec<(f64, f64)> = seen
+            .log_z(&climb.descent)
+            .into_iter()
             .zip(&lags)
-            .map(|(&s, &lag)| {
-                let (value, error) = log_z(&shares, s);
-                (value, error.hypot(beyond_chance(lag, error)))
-            })
+            .map(|((value, error), &lag)| (value, error.hypot(beyond_chance(lag, error))))
             .collect();
         let worst = found.iter().map(|x| x.1).fold(0.0, f64::max);
         control.report(length, worst);
         let converged = worst <= settings.tol;
         // The last round takes what is left, if that is worth while.
-        let rest = (settings.max_length - length) / (2.0 * ladder.len() as f64);
+        let rest = (settings.max_length - length) / (2.0 * rungs);
         let next = (unit * GROWTH).min((rest - SETTLE_PATH) / PIECES as f64);
         if converged || next < 0.5 * unit {
             return Ok(EvidenceOutcome {
                 values: found.iter().map(|x| x.0).collect(),
                 errors: found.iter().map(|x| x.1).collect(),
                 lags,
-                mean_violations: shares.means(|v| v as f64),
-                log_share: shares.log_share,
-                layers: layers(&climbers),
-                ladder,
+                mean_violations: seen.shares.means(|state| f64::from(seen.violations(state))),
+                log_share: seen.log_share(m),
+                layers: seen.layers(&climb.descent, &climbers),
+                ladder: climb.ladder,
                 length,
                 converged,
             });
@@ -416,11 +350,6 @@ fn check_room(climbers: &[Climber<'_>]) -> Result<()> {
     room::check(5 * ENTRY * seen.map(|(_, layers)| layers.len() + 1).sum::<usize>())
 }
 
-/// ln Z at κ = e^-s.
-fn log_z(shares: &Shares, s: f64) -> (f64, f64) {
-    shares.log_z(|v| if v == 0 { 0.0 } else { -s * v as f64 })
-}
-
 /// The bias that a lag leaves in ln Z, as far as its standard error does not explain it.
 ///
 /// Lags of both ways cancel to first order. But the ways down are further off than those up, and more so the harder
@@ -430,58 +359,103 @@ pub(crate) fn beyond_chance(lag: f64, error: f64) -> f64 {
     if lag.is_nan() { f64::INFINITY } else { (lag.abs() - CHANCE * error).max(0.0) }
 }
 
-/// Half of what the ways up say of ln Z at the targets more than the ways down.
-fn lags(ladder: &[f64], climbers: &[Climber<'_>], m: usize, targets: &[f64]) -> Vec<f64> {
-    let [down, up] = [0, 1].map(|parity| combine(ladder, climbers, m, |way| way % 2 == parity));
-    targets.iter().map(|&s| 0.5 * (log_z(&up, s).0 - log_z(&down, s).0)).collect()
+/// What was seen on the way, in one law of the states.
+struct Seen {
+    /// Violated planes of each state; see [`Descent::state`].
+    states: Vec<[u32; 2]>,
+    shares: Shares,
 }
 
-/// What was seen on the ways that are to be kept, in one law of the violations.
-fn combine(
-    ladder: &[f64],
-    climbers: &[Climber<'_>],
-    m: usize,
-    keep: impl Fn(usize) -> bool,
-) -> Shares {
-    let mut rungs: Vec<Rung> = ladder
-        .iter()
-        .enumerate()
-        .map(|(k, &s)| Rung {
-            log_weights: (0..=m).map(|v| -s * v as f64).collect(),
-            theta: 0.0,
-            pieces: climbers
-                .iter()
-                .enumerate()
-                .flat_map(|(i, climber)| {
+impl Seen {
+    fn violations(&self, state: usize) -> u32 {
+        self.states[state].iter().sum()
+    }
+
+    /// ln Z at the targets, with standard errors.
+    fn log_z(&self, descent: &Descent) -> Vec<(f64, f64)> {
+        let log_z = |&s: &f64| self.shares.log_z(|state| -descent.loss(self.states[state], 0.0, s));
+        descent.targets.iter().map(log_z).collect()
+    }
+
+    /// ln of the share of the sphere that violates v planes, for v from 0 to m.
+    fn log_share(&self, m: usize) -> Vec<f64> {
+        let mut parts = vec![Vec::new(); m + 1];
+        for (state, log_share) in self.shares.log_share.iter().enumerate() {
+            parts[self.violations(state) as usize].push(*log_share);
+        }
+        parts.into_iter().map(|parts| log_sum_exp(parts.into_iter())).collect()
+    }
+
+    /// Shares of the layers in what violates as many: in a state the layers have the same law on every rung, and their shares are
+    /// path over path.
+    fn layers(&self, descent: &Descent, climbers: &[Climber<'_>]) -> Vec<(u32, u32, f64)> {
+        let index =
+            |state: [u32; 2]| self.states.binary_search(&state).expect("all states were seen");
+        let mut paths = Layers::new();
+        for (_, seen) in climbers.iter().flat_map(|climber| climber.seen.iter().flatten()) {
+            for (&layer, path) in seen {
+                *paths.entry(layer).or_insert(0.0) += path;
+            }
+        }
+        let log_share = self.log_share(climbers[0].trajectory.space().len());
+        paths
+            .into_iter()
+            .map(|(layer, path)| {
+                let state = index(descent.state(layer));
+                let of_state = path / self.shares.all[state];
+                let violated = log_share[self.violations(state) as usize];
+                let share = of_state * (self.shares.log_share[state] - violated).exp();
+                (layer[0], layer[1], share)
+            })
+            .collect()
+    }
+}
+
+impl Climb<'_> {
+    /// Half of what the ways up say of ln Z at the targets more than the ways down.
+    fn lags(&self, climbers: &[Climber<'_>]) -> Vec<f64> {
+        let [down, up] = [0, 1]
+            .map(|parity| self.combine(climbers, |way| way % 2 == parity).log_z(&self.descent));
+        up.iter().zip(down).map(|(up, down)| 0.5 * (up.0 - down.0)).collect()
+    }
+
+    /// What was seen on the ways that are to be kept.
+    fn combine(&self, climbers: &[Climber<'_>], keep: impl Fn(usize) -> bool) -> Seen {
+        let kept: Vec<Vec<(usize, Paths)>> = (0..self.ladder.len())
+            .map(|k| {
+                let of_rung = climbers.iter().enumerate().flat_map(|(i, climber)| {
                     let number = move |way: usize| way * climbers.len() + i;
                     let pieces = climber.seen[k].iter().filter(|(way, _)| keep(*way));
-                    pieces.map(move |(way, seen)| (number(*way), by_violations(seen)))
-                })
-                .collect(),
-        })
-        .collect();
-    let means: Vec<f64> = rungs.iter().map(|rung| rung.mean(|v| v as f64)).collect();
-    for (rung, theta) in rungs.iter_mut().zip(reweight::integrate(ladder, &means)) {
-        rung.theta = theta;
-    }
-    Shares::new(rungs)
-}
-
-/// Given v violations the layers have the same law on every rung: their shares are path over path.
-fn layers(climbers: &[Climber<'_>]) -> Vec<(u32, u32, f64)> {
-    let mut table = std::collections::BTreeMap::new();
-    let mut totals = std::collections::BTreeMap::new();
-    for (_, seen) in climbers.iter().flat_map(|climber| climber.seen.iter().flatten()) {
-        for (&[negative, positive], path) in seen {
-            *table.entry((negative, positive)).or_insert(0.0) += path;
-            *totals.entry(negative + positive).or_insert(0.0) += path;
+                    pieces.map(move |(way, seen)| (number(*way), self.descent.by_state(seen)))
+                });
+                of_rung.collect()
+            })
+            .collect();
+        let states: BTreeSet<[u32; 2]> =
+            kept.iter().flatten().flat_map(|(_, paths)| paths.keys().copied()).collect();
+        let states: Vec<[u32; 2]> = states.into_iter().collect();
+        let index = |state: &[u32; 2]| states.binary_search(state).expect("all states are there");
+        let mut rungs: Vec<Rung> = self
+            .ladder
+            .iter()
+            .zip(kept)
+            .map(|(&s, pieces)| Rung {
+                log_weights: states.iter().map(|&v| -self.descent.loss(v, 0.0, s)).collect(),
+                theta: 0.0,
+                pieces: pieces
+                    .into_iter()
+                    .map(|(way, paths)| {
+                        (way, paths.iter().map(|(state, &path)| (index(state), path)).collect())
+                    })
+                    .collect(),
+            })
+            .collect();
+        let slope =
+            |(rung, &s): (&Rung, &f64)| rung.mean(|state| self.descent.open(states[state], s));
+        let slopes: Vec<f64> = rungs.iter().zip(&self.ladder).map(slope).collect();
+        for (rung, theta) in rungs.iter_mut().zip(reweight::integrate(&self.ladder, &slopes)) {
+            rung.theta = theta;
         }
+        Seen { states, shares: Shares::new(rungs) }
     }
-    table
-        .into_iter()
-        .map(|((negative, positive), path): (_, f64)| {
-            let total: f64 = totals[&(negative + positive)];
-            (negative, positive, path / total)
-        })
-        .collect()
 }

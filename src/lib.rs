@@ -40,6 +40,7 @@ mod control;
 mod correlation;
 mod crew;
 mod cycle;
+mod descent;
 mod dot;
 pub mod dynamics;
 mod entry;

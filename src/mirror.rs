@@ -42,6 +42,12 @@ impl Mirror {
         Ok(Self { negative, positive })
     }
 
+    /// Walls of κ = e^-s for both classes.
+    pub(crate) fn alike(s: f64) -> Self {
+        let kappa = (-s).exp();
+        Self { negative: kappa, positive: kappa }
+    }
+
     /// True when no satisfied wall lets the ball out.
     pub fn is_hard(&self) -> bool {
         self.negative == 0.0 && self.positive == 0.0

@@ -123,6 +123,7 @@ fn slivers_beside_half_of_the_sphere() {
             for k in 0..20 {
                 let settings = EvidenceSettings {
                     targets: vec![target],
+                    method: if target.is_hard() { Method::Bridge } else { Method::Integration },
                     seed: seed(k),
                     ..EvidenceSettings::default()
                 };
@@ -161,6 +162,7 @@ fn integration_annealing_and_brute_force_agree() {
         let settings = EvidenceSettings {
             tol: 0.02,
             targets: vec![alike(*s)],
+            method: Method::Integration,
             seed: seed(3),
             ..EvidenceSettings::default()
         };
@@ -215,22 +217,15 @@ fn inseparable_data_have_evidence_under_label_noise_but_no_volume() {
     assert!(outcome.values[0].is_finite() && outcome.errors[0] < 0.15);
     assert_eq!((outcome.values[1], outcome.errors[1]), (f64::NEG_INFINITY, f64::INFINITY));
     assert!(!outcome.converged);
-    let bridge = |target| {
-        let settings = EvidenceSettings { targets: vec![target], ..EvidenceSettings::default() };
-        bayespoint::evidence(&problem.space(), &settings, &Control::new())
-    };
-    let soft = bridge(alike((0.7f64 / 0.3).ln())).expect("a start anywhere");
-    let error = soft.errors[0].hypot(outcome.errors[0]);
-    assert!((soft.values[0] - outcome.values[0]).abs() < 4.0 * error);
     // The search for a start has the last word, with a certificate.
-    assert!(
-        matches!(bridge(Mirror::HARD), Err(Error::Infeasible { violations, .. }) if violations > 0)
-    );
+    let bridge =
+        bayespoint::evidence(&problem.space(), &EvidenceSettings::default(), &Control::new());
+    assert!(matches!(bridge, Err(Error::Infeasible { violations, .. }) if violations > 0));
 }
 
 /// Transparencies that differ between the classes, hard for one of them too, against brute force.
 #[test]
-fn a_bridge_takes_each_class_by_itself() {
+fn a_ladder_takes_each_class_by_itself() {
     let mut rng = rng(11);
     let teacher = normals(3, &mut rng);
     let targets = [(0.2, 0.02), (0.01, 0.4), (0.3, 0.0), (0.0, 0.3)]
@@ -259,26 +254,70 @@ fn a_bridge_takes_each_class_by_itself() {
         .expect("a problem");
     let exact = means(&problem, size(400_000, 4_000_000)).map(f64::ln);
     for (target, exact) in targets.into_iter().zip(exact) {
-        let settings = EvidenceSettings {
-            tol: 0.03,
-            targets: vec![target],
-            seed: seed(4),
-            ..EvidenceSettings::default()
-        };
-        let found = evidence(&problem.space(), &settings);
-        // The brute force is good to 0.02.
-        let allowed = 4.5 * found.errors[0] + 0.03;
-        assert!(
-            (found.values[0] - exact).abs() < allowed,
-            "{target:?}: {} {exact}",
-            found.values[0]
-        );
-        assert!(found.converged);
+        for method in [Method::Integration, Method::Annealing] {
+            let settings = EvidenceSettings {
+                tol: 0.03,
+                targets: vec![target],
+                method,
+                seed: seed(4),
+                ..EvidenceSettings::default()
+            };
+            let found = evidence(&problem.space(), &settings);
+            // The brute force is good to 0.02.
+            let (value, error) = (found.values[0], found.errors[0]);
+            let allowed = 4.5 * error + 0.03;
+            assert!((value - exact).abs() < allowed, "{method:?} {target:?}: {value} {exact}");
+            assert!(found.converged);
+            if method == Method::Integration {
+                check_shares(&problem, &found);
+            }
+        }
     }
-    for method in [Method::Integration, Method::Annealing] {
-        let settings =
-            EvidenceSettings { targets: targets.to_vec(), method, ..EvidenceSettings::default() };
-        assert!(bayespoint::evidence(&problem.space(), &settings, &Control::new()).is_err());
+    // Each has a ladder of its own, and none a bridge.
+    for (method, targets) in [
+        (Method::Integration, &targets[..]),
+        (Method::Annealing, &targets[..]),
+        (Method::Bridge, &targets[..1]),
+        (Method::Bridge, &[alike(1.0)]),
+    ] {
+        let targets = targets.to_vec();
+        let settings = EvidenceSettings { targets, method, ..EvidenceSettings::default() };
+        let refused = bayespoint::evidence(&problem.space(), &settings, &Control::new());
+        assert!(matches!(refused, Err(Error::Invalid { name: "targets", .. })), "{method:?}");
+    }
+}
+
+/// Shares by violations, and of the layers among those that violate as many, against brute force.
+fn check_shares(problem: &Problem, found: &EvidenceOutcome) {
+    let mut rng = rng(12);
+    let draws = size(200_000, 2_000_000);
+    let mut layers = std::collections::BTreeMap::new();
+    for _ in 0..draws {
+        let w = normals(3, &mut rng);
+        let mut layer = (0, 0);
+        for (x, y) in problem.x.iter().zip(&problem.labels) {
+            if common::dot(x, &w) * f64::from(*y) < 0.0 {
+                *(if *y > 0 { &mut layer.1 } else { &mut layer.0 }) += 1;
+            }
+        }
+        *layers.entry(layer).or_insert(0u32) += 1;
+    }
+    for (v, log_share) in (0u32..).zip(&found.log_share) {
+        let all: u32 = layers.iter().filter(|(l, _)| l.0 + l.1 == v).map(|(_, n)| n).sum();
+        // On its way to a target a ladder leaves what is far from it to its first rungs.
+        if all > draws / 50 {
+            let share = (f64::from(all) / f64::from(draws)).ln();
+            assert!((log_share - share).abs() < 0.25, "{v} violations: {log_share}, {share}");
+        }
+        let of_v = found.layers.iter().filter(|(a, b, _)| a + b == v);
+        let sum: f64 = of_v.clone().map(|layer| layer.2).sum();
+        assert!(sum == 0.0 || (sum - 1.0).abs() < 1e-9, "{v} violations: {sum}");
+        for &(negative, positive, share) in of_v {
+            let seen = layers.get(&(negative, positive)).copied().unwrap_or(0);
+            let expected = f64::from(seen) / f64::from(all.max(1));
+            let tolerance = if all > draws / 50 { 0.15 } else { 1.0 };
+            assert!((share - expected).abs() < tolerance, "{negative}, {positive}: {share}");
+        }
     }
 }
 
@@ -349,6 +388,7 @@ fn coinciding_planes_that_disagree() {
                 let settings = EvidenceSettings {
                     tol: 0.03,
                     targets: vec![alike(s)],
+                    method: Method::Integration,
                     seed: seed(k),
                     ..EvidenceSettings::default()
                 };

@@ -227,7 +227,8 @@ class DecisionsMixin(SpacesMixin):
         Parameters
         ----------
         method : {"auto", "bridge", "integration", "annealing"}, default="auto"
-            As of :meth:`VersionSpace.evidence`. "integration" and "annealing" have the ladder that
+            As of :meth:`VersionSpace.evidence`: a bridge takes models without label noise.
+            "integration" and "annealing" have the ladder that
             :class:`bayespoint.plotting.EvidenceDisplay` draws.
         tol : float, default=0.3
             Standard error to reach, in nats. Positive.

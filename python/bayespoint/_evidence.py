@@ -48,7 +48,7 @@ class EvidenceMixin:
         ----------
         method : {"auto", "bridge", "integration", "annealing"}, default="auto"
             "bridge", which "auto" is: billiards inside version space under Gaussian laws between
-            one fitted to it, whose share plain draws tell, and the isotropic one, combined by
+            one fitted to it, whose part inside plain draws tell, and the isotropic one, combined by
             multi-histogram reweighting. "integration": the same on a ladder of transparencies
             from 1 to 0, often many times as long a path to the same error, but with what is
             violated on the way. "annealing": annealed importance sampling down that ladder, an
@@ -159,10 +159,9 @@ class EvidenceMixin:
             examples that truly are negative and for those that truly are positive. A list or
             array holds rates for both classes alike: one ladder serves them all.
         method : {"auto", "bridge", "integration", "annealing"}, default="auto"
-            As for `log_volume`; "auto" is "bridge" for one rate or a tuple, and "integration" for
-            an array. Rates that differ between the classes need a bridge, arrays a ladder.
-            With a rate and little softness (0.02, say) the bridge may be further off than its
-            error says, and "integration" is the better one.
+            As for `log_volume`, where no label is noisy. Behind walls that let through, the
+            posterior may have modes that a bridge does not find: a rate above 0, and any array,
+            takes a ladder, and "auto" is "integration" then.
         tol : float, default=0.1
             Standard error at which to stop, in nats, for each of the rates. Positive.
         max_length : float, default=1e5
@@ -205,7 +204,8 @@ class EvidenceMixin:
         `log_volume`. For :math:`\epsilon_-` and :math:`\epsilon_+` it is :math:`n_-
         \ln(1 - \epsilon_-) + n_+ \ln(1 - \epsilon_+) + \ln Z(\kappa_-, \kappa_+)`. Here
         :math:`n_\pm` examples are labeled :math:`\pm`, :math:`\kappa_- = \epsilon_+ / (1 -
-        \epsilon_-)` and :math:`\kappa_+ = \epsilon_- / (1 - \epsilon_+)`.
+        \epsilon_-)` and :math:`\kappa_+ = \epsilon_- / (1 - \epsilon_+)`. On the ladder to them
+        either class stays at its own transparency as soon as that is reached.
 
         Examples
         --------

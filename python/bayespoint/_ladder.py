@@ -98,21 +98,18 @@ def log_evidence(
 ) -> Evidence:
     """Return ln p(y | label noise) for one rate, a pair of rates or an array of rates."""
     several = isinstance(rates, np.ndarray)
+    noisy = bool(np.any(rates))
     method = settings.method
     if method == "auto":
-        method = "integration" if several else "bridge"
-    if several and method == "bridge":
+        method = "integration" if several or noisy else "bridge"
+    if method == "bridge" and (several or noisy):
+        wanted = "label_noise" if noisy else "an array of rates"
         raise ValueError(
-            "method must be 'integration' or 'annealing' for an array of rates, which one ladder "
-            "serves; got 'bridge'"
+            f"method must be 'integration' or 'annealing' for {wanted}: a bridge has no rungs that "
+            "let through, and misses modes of the posterior; got 'bridge'"
         )
     pair = rates if isinstance(rates, tuple) else (rates, rates)
     first, second = np.array(pair, dtype=np.float64).reshape(2, -1)
-    if method != "bridge" and (first != second).any():
-        raise ValueError(
-            "method must be 'bridge' for label noise that differs between the classes; got "
-            f"{settings.method!r}"
-        )
     # P(label | the other class) over P(label | its own class), seen - and seen +.
     negative, positive = second / (1 - first), first / (1 - second)
     transparencies = list(zip(negative.tolist(), positive.tolist(), strict=True))

@@ -12,7 +12,6 @@ use crate::dynamics::Geodesic;
 use crate::error::Result;
 use crate::factor::Isotropic;
 use crate::gram::Gram;
-use crate::mirror::Mirror;
 use crate::tally::Goal;
 use crate::trajectory::Trajectory;
 use crate::version_space::VersionSpace;
@@ -37,13 +36,13 @@ pub(super) struct Place {
     pub source: Arc<dyn Isotropic>,
 }
 
-/// The t of the rung after one at t, from what was seen there: (statistic, weight).
-fn next(seen: &[(f64, f64)], t: f64, dimension: f64) -> f64 {
-    let total: f64 = seen.iter().map(|x| x.1).sum();
+/// The t of the rung after one at t, from the statistics that were seen there.
+fn next(seen: &[f64], t: f64, dimension: f64) -> f64 {
+    let n = seen.len() as f64;
     let distance = |to: f64| {
         let ratio = |x: f64| 0.5 * dimension * ((t * x).ln_1p() - (to * x).ln_1p());
-        let mean = seen.iter().map(|&(x, w)| w * ratio(x)).sum::<f64>() / total;
-        let square = seen.iter().map(|&(x, w)| w * (ratio(x) - mean).powi(2)).sum::<f64>() / total;
+        let mean = seen.iter().map(|&x| ratio(x)).sum::<f64>() / n;
+        let square = seen.iter().map(|&x| (ratio(x) - mean).powi(2)).sum::<f64>() / n;
         square.sqrt()
     };
     if distance(0.0) <= STEP {
@@ -67,7 +66,6 @@ fn next(seen: &[(f64, f64)], t: f64, dimension: f64) -> f64 {
 #[allow(clippy::too_many_arguments, reason = "one step of one function, split for reading")]
 pub(super) fn place(
     space: &VersionSpace<'_>,
-    mirror: Mirror,
     law: &Arc<Law>,
     draws: &[Draw],
     mut point: Point,
@@ -75,7 +73,7 @@ pub(super) fn place(
     crew: &Crew,
     control: &Control,
 ) -> Result<Vec<Place>> {
-    let mut seen = draws::weighted(draws);
+    let mut seen = draws::inside(draws);
     let mut places: Vec<Place> = Vec::new();
     let mut t = 1.0;
     loop {
@@ -92,13 +90,12 @@ pub(super) fn place(
         let ball = Ball::new(mapped.gram(), &point.dual, &direction, control)?;
         let stream = ChaCha8Rng::seed_from_u64(rng.random());
         let mut trajectory = Trajectory::new(&mapped, Geodesic, ball, stream);
-        trajectory.set_mirror(mirror);
         let pace = Pace::gauge(&mut trajectory, &source, control)?;
         trajectory.reset(None);
         seen.clear();
         for k in 1..=SAMPLES {
             trajectory.run(Goal::path(k as f64 * pace.spacing), control)?;
-            seen.push((law.statistic(t, trajectory.ball().f()), 1.0));
+            seen.push(law.statistic(t, trajectory.ball().f()));
         }
         point.dual = trajectory.ball().position(0.0);
         point.field = trajectory.ball().f().to_vec();

@@ -1,4 +1,4 @@
-//! The evidence by a bridge: from a Gaussian law that was fitted to the posterior, and whose share in it plain draws tell,
+//! The volume of version space by a bridge: from a Gaussian law that was fitted to it, and whose part inside plain draws tell,
 //! to the isotropic one.
 //!
 //! A weight vector w of the span, r dimensions, has beside the unit vector c of a center the part `b = <c, w>` along it and the
@@ -11,9 +11,10 @@
 //! on the directions of w are those of Gaussian vectors with inverse covariance Q_t. At t = 0 it is the prior, at t = 1 it is
 //! drawn together around c so far that a good part of it lies in version space. For every t the walls cut the same region from
 //! it, and the billiard of the Gram matrix `K_t = Φ Σ_t Φᵀ` samples what they cut: a Gaussian law of another covariance is a
-//! linear map away from the isotropic one. With hard walls all these laws have one mode, so nothing is there to be found late on
-//! the way, as there is on a ladder of transparencies; soft walls, of any transparency for each class, stay as they are. The
-//! scheme is that of Gaussian cooling (Cousins and Vempala, 2015) with the multi-histogram estimator of [`crate::reweight`].
+//! linear map away from the isotropic one. All these laws have one mode, so nothing is there to be found late on the way, as there
+//! is on a ladder of transparencies. Behind walls that let through they may have many, of which the trajectories find some and
+//! an error tells nothing of the others: a bridge is for hard walls alone. The scheme is that of Gaussian cooling (Cousins and
+//! Vempala, 2015) with the multi-histogram estimator of [`crate::reweight`].
 
 mod draws;
 mod ladder;
@@ -35,7 +36,6 @@ use crate::factor::{Factor, Isotropic};
 use crate::gas;
 use crate::gram::Gram;
 use crate::light_trap;
-use crate::mirror::Mirror;
 use crate::refresh::Refresh;
 use crate::settings::{RefreshChoice, Settings};
 use crate::tally::Goal;
@@ -47,8 +47,8 @@ use law::{Inner, Law, Point};
 use pace::Pace;
 use ratio::{Piece, log_ratio};
 
-/// Draws of the law at t = 1 by which it is judged, how much of their weight has to be left, and how much closer they are drawn
-/// together if there is less.
+/// Draws of the law at t = 1 by which it is judged, the part of them that has to be in version space, and how much closer they are
+/// drawn together if less is.
 const TRIAL: usize = 128;
 const LEAST_SHARE: f64 = 0.05;
 const CLOSER: f64 = 2.5;
@@ -90,8 +90,10 @@ struct Climber<'s> {
     start: Point,
     /// Statistics of the samples on each rung, piece by piece, with the number of the way.
     seen: Vec<Vec<(usize, Vec<f64>)>>,
-    /// Statistic and ln weight of the draws at t = 1, piece by piece.
-    draws: Vec<Vec<(f64, f64)>>,
+    /// Statistics of the draws at t = 1 that were in version space, piece by piece.
+    draws: Vec<Vec<f64>>,
+    /// The number of all draws.
+    drawn: usize,
     ways: usize,
     streams: usize,
 }
@@ -122,7 +124,6 @@ fn off(field: &[f64], other: &[f64]) -> f64 {
 /// What all climbers share.
 struct Bridge<'a> {
     space: &'a VersionSpace<'a>,
-    mirror: Mirror,
     law: &'a Law,
     inner: &'a Inner,
     factor: &'a Factor,
@@ -169,7 +170,6 @@ impl Bridge<'_> {
             return Err(Error::Breakdown { what: "distance of a ball from its start", value });
         }
         let mut trajectory = Trajectory::new(&rung.space, Geodesic, ball, rng);
-        trajectory.set_mirror(self.mirror);
         trajectory.set_refresh(rung.refresh());
         Ok(trajectory)
     }
@@ -214,12 +214,13 @@ impl Bridge<'_> {
         for _ in 0..PIECES {
             control.check()?;
             let draws: Vec<Draw> = (0..samples * DRAWS)
-                .map(|_| Draw::new(self.space, self.mirror, self.law, self.inner, &mut rng))
+                .map(|_| Draw::new(self.space, self.law, self.inner, &mut rng))
                 .collect();
             if let Some(point) = draws::choose(&draws, &mut rng) {
                 climber.start = point;
             }
-            climber.draws.push(draws.iter().map(|draw| (draw.x, draw.log_weight)).collect());
+            climber.draws.push(draws::inside(&draws));
+            climber.drawn += draws.len();
         }
         let top = self.rungs.len();
         let mut point = climber.start.clone();
@@ -249,33 +250,24 @@ impl Bridge<'_> {
         let mut pieces: Vec<Vec<Piece>> = vec![Vec::new(); self.rungs.len()];
         for climber in climbers {
             for (k, seen) in climber.seen.iter().enumerate() {
-                pieces[k].extend(seen.iter().filter(|(way, _)| keep(*way)).map(|(way, piece)| {
-                    (way * n + climber.index, piece.iter().map(|&x| (x, 1.0)).collect())
-                }));
+                pieces[k].extend(
+                    seen.iter()
+                        .filter(|(way, _)| keep(*way))
+                        .map(|(way, piece)| (way * n + climber.index, piece.clone())),
+                );
             }
         }
-        let largest = log_weights(climbers).fold(f64::NEG_INFINITY, f64::max);
         let ways = n * climbers.iter().map(|climber| climber.ways).max().unwrap_or(0);
-        let draws = climbers.iter().flat_map(|climber| &climber.draws).enumerate();
-        let drawn = draws.map(|(number, piece)| {
-            let open = piece.iter().filter(|draw| draw.1 > f64::NEG_INFINITY);
-            (ways + number, open.map(|&(x, log)| (x, (log - largest).exp())).collect())
-        });
-        pieces.push(drawn.collect());
+        let draws = climbers.iter().flat_map(|climber| &climber.draws).cloned().enumerate();
+        pieces.push(draws.map(|(number, piece)| (ways + number, piece)).collect());
         pieces
     }
 }
 
-/// ln weight of all draws.
-fn log_weights<'a>(climbers: &'a [Climber<'_>]) -> impl Iterator<Item = f64> + Clone + 'a {
-    climbers.iter().flat_map(|climber| climber.draws.iter().flatten()).map(|draw| draw.1)
-}
-
-/// Draws the law at t = 1 closer together around its center until a good part of it is in the posterior, with the draws that
-/// tell so.
+/// Draws the law at t = 1 closer together around its center until a good part of it is in version space, with the draws
+/// that tell so.
 fn draw_together(
     space: &VersionSpace<'_>,
-    mirror: Mirror,
     law: &mut Law,
     rng: &mut ChaCha8Rng,
     control: &Control,
@@ -283,15 +275,14 @@ fn draw_together(
     let mut share = 0.0;
     for _ in 0..MOST_TRIALS {
         let inner = law.inner(1.0, control)?;
-        let draws: Vec<Draw> =
-            (0..TRIAL).map(|_| Draw::new(space, mirror, law, &inner, rng)).collect();
-        share = draws::share(&draws);
+        let draws: Vec<Draw> = (0..TRIAL).map(|_| Draw::new(space, law, &inner, rng)).collect();
+        share = draws::inside(&draws).len() as f64 / TRIAL as f64;
         if share >= LEAST_SHARE {
             return Ok((inner, draws));
         }
         law.tighten(CLOSER);
     }
-    let what = "share of a Gaussian law in the posterior it was fitted to";
+    let what = "share of a Gaussian law in the version space it was fitted to";
     Err(Error::Breakdown { what, value: share })
 }
 
@@ -308,14 +299,13 @@ fn too_narrow(error: Error) -> Error {
     Error::Breakdown { what, value }
 }
 
-/// ln Z at one pair of transparencies.
+/// ln of the volume of version space.
 ///
 /// # Errors
 ///
 /// [`Error::Infeasible`] where no start was found, [`Error::Breakdown`], [`Error::Interrupted`].
 pub(crate) fn evidence(
     space: &VersionSpace<'_>,
-    mirror: Mirror,
     settings: &EvidenceSettings,
     crew: &Crew,
     control: &Control,
@@ -323,7 +313,6 @@ pub(crate) fn evidence(
     let n = settings.n_trajectories;
     let run = Settings {
         n_trajectories: n,
-        mirror,
         refresh: RefreshChoice::Pair(Some(1.0)),
         seed: settings.seed,
         ..Settings::default()
@@ -342,13 +331,13 @@ pub(crate) fn evidence(
     }
     let mut law = Law::fit(space.gram(), &factor, &mut homes, &pace, crew, control)?;
     let mut rng = light_trap::stream(settings.seed, n);
-    let (inner, draws) = draw_together(space, mirror, &mut law, &mut rng, control)?;
+    let (inner, draws) = draw_together(space, &mut law, &mut rng, control)?;
     let law = Arc::new(law);
     let mut start = || draws::choose(&draws, &mut rng).expect("their share is positive");
     let starts: Vec<Point> = (0..=n).map(|_| start()).collect();
     let first = starts[n].clone();
-    places = ladder::place(space, mirror, &law, &draws, first, &mut rng, crew, control)
-        .map_err(too_narrow)?;
+    places =
+        ladder::place(space, &law, &draws, first, &mut rng, crew, control).map_err(too_narrow)?;
     for Place { t, matrix, pace, source } in places.iter().rev() {
         let gram = Gram::new(matrix, 0.0, vec![0.0; space.len()]).map_err(too_narrow)?;
         let (space, source) = (space.mapped(gram), Arc::clone(source));
@@ -356,7 +345,6 @@ pub(crate) fn evidence(
     }
     let bridge = Bridge {
         space,
-        mirror,
         law: &law,
         inner: &inner,
         factor: &factor,
@@ -374,6 +362,7 @@ pub(crate) fn evidence(
             start,
             seen: vec![Vec::new(); rungs.len()],
             draws: Vec::new(),
+            drawn: 0,
             ways: 0,
             streams: 0,
         })
@@ -391,7 +380,9 @@ pub(crate) fn evidence(
         crew.each(&mut climbers, |_, climber| bridge.climb(climber, samples, control))
             .map_err(too_narrow)?;
         length += cost(samples);
-        let (inside, inside_error) = draws::log_mean(log_weights(&climbers));
+        let inside = climbers.iter().flat_map(|climber| &climber.draws).map(Vec::len).sum();
+        let drawn = climbers.iter().map(|climber| climber.drawn).sum();
+        let (inside, inside_error) = draws::log_part(inside, drawn);
         let ratio = |keep: &dyn Fn(usize) -> bool| {
             log_ratio(&ladder, &bridge.pieces(&climbers, keep), law.dimension())
         };

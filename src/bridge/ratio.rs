@@ -8,8 +8,8 @@ use crate::reweight::{self, Rung, Shares};
 /// variance at most.
 const BIN: f64 = 0.05;
 
-/// Statistics x with weights of a stretch of path, and the way it belongs to.
-pub(super) type Piece = (usize, Vec<(f64, f64)>);
+/// Statistics x of a stretch of path, and the way it belongs to.
+pub(super) type Piece = (usize, Vec<f64>);
 
 /// ln of the normalization of `(1 + x)^(-r/2)` over that of 1 in the walled-in isotropic law, and its standard error, from
 /// pieces sampled at every t of a ladder from 0 to 1.
@@ -18,18 +18,18 @@ pub(super) fn log_ratio(ladder: &[f64], pieces: &[Vec<Piece>], dimension: f64) -
     let height = |x: f64| half * x.ln_1p();
     #[allow(clippy::cast_possible_truncation, reason = "nats over a twentieth")]
     let bin = |x: f64| (height(x) / BIN).floor() as i64;
-    // For each bin its number, and the weight and the sum of the heights in it.
+    // For each bin its number, and how many heights are in it with their sum.
     let mut states: BTreeMap<i64, (usize, f64, f64)> = BTreeMap::new();
-    for &(x, weight) in pieces.iter().flatten().flat_map(|(_, piece)| piece) {
+    for &x in pieces.iter().flatten().flat_map(|(_, piece)| piece) {
         let state = states.entry(bin(x)).or_default();
-        state.1 += weight;
-        state.2 += weight * height(x);
+        state.1 += 1.0;
+        state.2 += height(x);
     }
     for (number, state) in states.values_mut().enumerate() {
         state.0 = number;
     }
     let centers: Vec<f64> =
-        states.values().map(|&(_, weight, sum)| (sum / weight / half).exp_m1()).collect();
+        states.values().map(|&(_, count, sum)| (sum / count / half).exp_m1()).collect();
     let log_weights =
         |t: f64| -> Vec<f64> { centers.iter().map(|&x| -half * (t * x).ln_1p()).collect() };
     let mut rungs: Vec<Rung> = ladder
@@ -42,8 +42,8 @@ pub(super) fn log_ratio(ladder: &[f64], pieces: &[Vec<Piece>], dimension: f64) -
                 .iter()
                 .map(|(way, piece)| {
                     let mut histogram = BTreeMap::new();
-                    for &(x, weight) in piece {
-                        *histogram.entry(states[&bin(x)].0).or_insert(0.0) += weight;
+                    for &x in piece {
+                        *histogram.entry(states[&bin(x)].0).or_insert(0.0) += 1.0;
                     }
                     (*way, histogram.into_iter().collect())
                 })
@@ -88,7 +88,7 @@ mod tests {
                                 let rest: f64 =
                                     ChiSquared::new(r - k).expect("r > k").sample(&mut rng);
                                 let within = within / (1.0 + t * a);
-                                (a * within / (within + rest), 1.0)
+                                a * within / (within + rest)
                             })
                             .collect();
                         (way, piece)

@@ -15,12 +15,14 @@ use std::sync::Arc;
 use super::{GROWTH, OnionOutcome, OnionSettings, Pieces, Watch, estimate, outcome, worst};
 use crate::control::Control;
 use crate::crew::Crew;
+use crate::descent::Descent;
 use crate::dynamics::Geodesic;
 use crate::error::Result;
-use crate::evidence::{LAST_S, isotropic, mirror, place_rungs};
+use crate::evidence::isotropic;
 use crate::factor::Factor;
 use crate::layers::{LayerRange, LayerWalls};
 use crate::light_trap;
+use crate::mirror::Mirror;
 use crate::reweight::{self, Histogram, Rung, Shares};
 use crate::tally::{Goal, Layers};
 use crate::trajectory::Trajectory;
@@ -238,7 +240,7 @@ impl Climber<'_> {
 
     /// Flies on a rung without counting.
     fn settle(&mut self, s: f64, path: f64, control: &Control) -> Result<()> {
-        self.trajectory.set_mirror(mirror(s));
+        self.trajectory.set_mirror(Mirror::alike(s));
         self.trajectory.reset(None);
         self.fly(Goal::path(path), control)
     }
@@ -294,7 +296,8 @@ pub(super) fn onion(
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let ladder = {
         let scout = light_trap::stream(settings.seed, settings.n_trajectories);
-        place_rungs(&mut isotropic(space, &factor, scout, control)?, LAST_S, control)?
+        Descent::to_hard_walls()
+            .place_rungs(&mut isotropic(space, &factor, scout, control)?, control)?
     };
     let (measured, rung_path) = (ladder.len(), RUNG_PATH);
     let mut mountain = Mountain { range, m, ladder, measured, rung_path, walls: Vec::new() };

@@ -260,7 +260,7 @@ def test_shares_of_layers():
 
 def test_reports():
     space = gaussian_process(6, index=0)
-    found = space.evidence(0.1, random_state=seed(0))
+    found = space.log_volume(random_state=seed(0))
     assert repr(found).startswith(f"<Evidence: {found.value:.6g} ± {found.error:.2g} nats")
     assert "not converged" in repr(dataclasses.replace(found, converged=False))
     text = found.summary()
@@ -327,11 +327,11 @@ def test_infeasible(method):
     else:
         assert caught.value.violations == (fewest if method == "integration" else 1)
         assert caught.value.margin_bound == 1.0
+    if method == "bridge":
+        return
     found = space.evidence(0.1, method=method, tol=0.03, random_state=seed(0))
     exact, error = brute_force(space, 0.1, 0.1)
     assert abs(found.value - exact) < 4 * math.hypot(found.error, error)
-    if method == "bridge":
-        return
     with pytest.warns(ConvergenceWarning, match="standard error of inf nats"):
         both = space.evidence([0.0, 0.1], method=method, max_length=2000.0, random_state=seed(0))
     assert (both.value[0], both.error[0]) == (-math.inf, math.inf)
@@ -403,9 +403,16 @@ def test_unfinished_runs_are_reported():
         ({"label_noise": [0.1, math.nan]}, ValueError, r"label_noise\[1\] must be"),
         ({"label_noise": []}, ValueError, r"at least one rate; got an array of shape \(0,\)"),
         ({"label_noise": np.zeros((2, 2))}, ValueError, r"got an array of shape \(2, 2\)"),
-        ({"label_noise": (0.1, 0.2), "method": "annealing"}, ValueError, "must be 'bridge'"),
-        ({"label_noise": (0.1, 0.2), "method": "integration"}, ValueError, "must be 'bridge'"),
-        ({"label_noise": [0.1], "method": "bridge"}, ValueError, "must be 'integration' or"),
+        *(
+            ({"label_noise": rate, "method": "bridge"}, ValueError, f"'integration'.* for {what}")
+            for rate, what in [
+                (0.1, "label_noise"),
+                ((0.1, 0.2), "label_noise"),
+                ((0.0, 0.2), "label_noise"),
+                ([0.1], "label_noise"),
+                ([0.0], "an array of rates"),
+            ]
+        ),
         ({"method": "ladder"}, ValueError, "method must be one of 'auto', 'bridge', 'integ"),
         ({"tol": 0.0}, ValueError, "tol must be"),
         ({"tol": -1.0}, ValueError, "tol must be"),
@@ -427,6 +434,14 @@ def test_bad_settings(settings, error, text):
             space.log_volume(**settings)
 
 
+def one_on_the_wrong_side():
+    """The same examples with any seed: how thin its sliver is, and whether it is found, is theirs."""
+    x = np.random.default_rng(0).normal(size=(80, 2))
+    y = np.where(x[:, 0] > 0, 1, -1)
+    y[np.argsort(-x[:, 0])[3]] = -1
+    return kernels.RBF(2.0)(x), y
+
+
 @pytest.mark.parametrize("softness", [0.001, 0.01, 0.1])
 def test_what_lags_behind_the_ladder_shows_in_the_error(softness):
     """One example on the wrong side: all but a sliver of the sphere near version space violates it.
@@ -434,11 +449,7 @@ def test_what_lags_behind_the_ladder_shows_in_the_error(softness):
     A ball on its way down passes by version space, on its way up it stays there too long. The
     examples never shift: how thin the sliver is, and whether a ladder finds it at all, is theirs.
     """
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(80, 2))
-    y = np.where(x[:, 0] > 0, 1, -1)
-    y[np.argsort(-x[:, 0])[3]] = -1
-    gram = kernels.RBF(2.0)(x)
+    gram, y = one_on_the_wrong_side()
     known = _ep.approximate(gram + 1.0, y.astype(float), np.full(80, softness)).log_evidence
     space = VersionSpace(gram, y, softness=softness, offset=1.0)
     with pytest.warns(ConvergenceWarning, match=r"ways to and fro .* suggest a bias of \d"):
@@ -457,6 +468,41 @@ def test_what_lags_behind_the_ladder_shows_in_the_error(softness):
     assert bridge.converged
     assert abs(bridge.value - longer.value) < 3.5 * math.hypot(bridge.error, longer.error)
     assert abs(bridge.value - known) < 3.5 * bridge.error + 0.5
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_noisy_labels_with_little_softness():
+    """A posterior of many modes, by two methods: a bridge missed some of them, and did not tell."""
+    off = []
+    for index in range(9):
+        rng = np.random.default_rng(seed(200 + index))
+        x = rng.normal(size=(60, 3))
+        y = np.where(x[:, 0] + np.sin(2 * x[:, 1]) > 0, 1, -1)
+        y[::9] *= -1
+        softness, rates = (0.02, 0.1)[index % 2], (0.05, (0.02, 0.2), (0.0, 0.1))[index % 3]
+        space = VersionSpace(kernels.RBF(1.5)(x), y, softness=softness, offset=1.0)
+        one, other = (
+            space.evidence(rates, method=method, tol=0.15, max_length=3e5, random_state=seed(index))
+            for method in ("auto", "annealing")
+        )
+        assert one.method == "integration"
+        assert one.converged
+        off.append((one.value - other.value) / math.hypot(one.error, other.error))
+    # Of nine the root of the mean square is above 1.8 once in a thousand times.
+    assert np.sqrt(np.mean(np.square(off))) < 1.8, off
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("rate", "known"), [(1e-4, -21.99), (1e-3, -20.193)])
+def test_what_a_low_rate_hides_is_found_from_inside(rate, known):
+    """The sliver of the test above, seen by balls that start in it; from outside alone a run missed
+    it, .4 nats too low with an error of .1. Known to .02 by ladders of 1.5 million radians, with a
+    rate of 0 beside this one."""
+    gram, y = one_on_the_wrong_side()
+    space = VersionSpace(gram, y, softness=0.001, offset=1.0)
+    for index in range(3):
+        found = space.evidence(rate, random_state=seed(10 + index))
+        assert abs(found.value - known) < 4 * found.error + 0.02, found
 
 
 def test_without_lag_there_is_no_bias():

@@ -220,21 +220,23 @@ def estimated(
 
     def watch(state: Mapping[str, Any]) -> None:
         if state["length"] > _LONG and state["error"] > _HOPELESS:
-            raise _untold(state["error"])
+            raise _vague(state["error"])
         if callback is not None:
             callback(state)
 
-    found = estimate(tol=tol, callback=watch, **settings)
-    if found.error > max(_LARGEST_ERROR, tol) or found.value > 5 * max(found.error, tol):
-        raise _untold(found.error)
+    try:
+        found = estimate(tol=tol, callback=watch, **settings)
+        if found.error > max(_LARGEST_ERROR, tol) or found.value > 5 * max(found.error, tol):
+            raise _vague(found.error)
+    except FloatingPointError as error:
+        raise FloatingPointError(
+            f"The volume could not be told, the region seems too thin for double precision: {error}"
+        ) from error
     return Estimate(min(found.value, 0.0), found.error)
 
 
-def _untold(error: float) -> FloatingPointError:
-    return FloatingPointError(
-        f"The volume could not be told: its standard error is {error:.3g} nats. The region seems "
-        "too thin for double precision."
-    )
+def _vague(error: float) -> FloatingPointError:
+    return FloatingPointError(f"its standard error is {error:.3g} nats")
 
 
 def from_volume(

@@ -55,7 +55,7 @@ class Evidence(Savable):
     """Number of laws between the two ends, both included."""
 
     log_transparency: NDArray[np.float64]
-    """(k,) ln kappa of the rungs, falling from 0."""
+    """(k,) ln kappa of the rungs, falling from 0; of the harder walls if the classes differ."""
 
     mean_violations: NDArray[np.float64]
     """(k,) Mean number of violated examples on each rung."""
