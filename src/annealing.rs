@@ -24,7 +24,7 @@ const LARGEST_SPREAD: f64 = 1.2;
 /// Particles of a trajectory in the first round; it doubles from round to round.
 const PARTICLES: usize = 16;
 
-/// One particle: its state on every rung.
+/// One particle: its violations of either class on every rung.
 fn particle(
     space: &VersionSpace<'_>,
     factor: &Arc<Factor>,
@@ -34,14 +34,14 @@ fn particle(
 ) -> Result<Vec<[u32; 2]>> {
     let rng = light_trap::stream(seed, index);
     let mut trajectory = isotropic(space, factor, rng, control)?;
-    let mut states = vec![descent.state(trajectory.violated_by_class())];
+    let mut violations = vec![trajectory.violated_by_class()];
     for &s in &ladder[1..] {
         trajectory.set_mirror(descent.mirror(s));
         trajectory.reset(None);
         trajectory.run(Goal::path(RUNG_PATH), control)?;
-        states.push(descent.state(trajectory.violated_by_class()));
+        violations.push(trajectory.violated_by_class());
     }
-    Ok(states)
+    Ok(violations)
 }
 
 /// ln of the mean weight at a target, its standard error, by the delta method where the weights vary little, and the standard
@@ -53,9 +53,9 @@ fn log_mean_weight(
 ) -> (f64, f64, f64) {
     // The rungs above the target, and the target itself from the last of them.
     let used = ladder.iter().take_while(|s| **s < target).count().max(1);
-    let log_weight = |states: &Vec<[u32; 2]>, steps: std::ops::Range<usize>| -> f64 {
+    let log_weight = |violations: &Vec<[u32; 2]>, steps: std::ops::Range<usize>| -> f64 {
         let next = |k: usize| if k + 1 < used { ladder[k + 1] } else { target };
-        steps.map(|k| -descent.loss(states[k], ladder[k], next(k))).sum()
+        steps.map(|k| -descent.loss(violations[k], ladder[k], next(k))).sum()
     };
     let logs: Vec<f64> = particles.iter().map(|v| log_weight(v, 0..used)).collect();
     let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -122,7 +122,7 @@ pub(crate) fn evidence(
         let converged = worst <= settings.tol && trusted;
         if converged || 2.0 * length > settings.max_length {
             let mean = |k: usize| {
-                let violated = |states: &Vec<[u32; 2]>| f64::from(states[k].iter().sum::<u32>());
+                let violated = |v: &Vec<[u32; 2]>| f64::from(v[k].iter().sum::<u32>());
                 particles.iter().map(violated).sum::<f64>() / particles.len() as f64
             };
             return Ok(EvidenceOutcome {

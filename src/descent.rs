@@ -1,7 +1,8 @@
 //! The way down from transparent walls to those of a target, and its rungs.
 //!
 //! At s the walls of a class let through with κ = e^-s, but with no less than the target asks of that class: from s = 0, where
-//! nothing is a wall, to the target itself. Classes that are alike go down together and pass every target on the way.
+//! nothing is a wall, to the target itself. Classes that are alike go down together and pass every target on the way. Of others
+//! one is there first, and the other goes on alone: on either stage the law depends on one number of violated planes.
 
 use std::collections::BTreeMap;
 
@@ -23,9 +24,6 @@ const LAST_S: f64 = 25.0;
 /// Path on a rung while the rungs are placed, and to settle on one, radians.
 const PLACING_PATH: f64 = 12.0;
 pub(crate) const SETTLE_PATH: f64 = 2.0;
-
-/// Path by state; see [`Descent::state`].
-pub(crate) type Paths = BTreeMap<[u32; 2], f64>;
 
 /// A way down.
 #[derive(Clone, Debug)]
@@ -73,44 +71,43 @@ impl Descent {
         self.mirror(self.targets.iter().copied().fold(0.0, f64::max))
     }
 
-    /// What the law on the way depends on of the violated planes of both classes: their number, where the classes are alike.
-    pub fn state(&self, [negative, positive]: [u32; 2]) -> [u32; 2] {
-        if differ(self.depths) { [negative, positive] } else { [negative + positive, 0] }
+    /// The s at which one class stays behind, if one does; else where all begin.
+    fn junction(&self) -> f64 {
+        if differ(self.depths) { self.depths[0].min(self.depths[1]) } else { 0.0 }
     }
 
-    /// ln of what the weight of a state loses from one s to a larger one.
-    pub fn loss(&self, state: [u32; 2], from: f64, to: f64) -> f64 {
-        let part = |n: u32, depth: f64| {
-            // Hard walls cost nothing where nothing is violated.
-            if n == 0 { 0.0 } else { f64::from(n) * (to.min(depth) - from.min(depth)) }
-        };
-        part(state[0], self.depths[0]) + part(state[1], self.depths[1])
-    }
-
-    /// The violations that cost more as s grows.
-    pub fn open(&self, state: [u32; 2], s: f64) -> f64 {
-        let part =
-            |class: usize| if s < self.depths[class] { f64::from(state[class]) } else { 0.0 };
-        part(0) + part(1)
-    }
-
-    /// Path by state.
-    pub fn by_state(&self, layers: &Layers) -> Paths {
-        let mut paths = Paths::new();
-        for (&layer, path) in layers {
-            *paths.entry(self.state(layer)).or_insert(0.0) += path;
+    /// The stages of the way, each of which begins where the one before ends.
+    pub fn stages(&self) -> Vec<Stage> {
+        let junction = self.junction();
+        let both = Stage { from: 0.0, to: f64::INFINITY, classes: [true; 2] };
+        if junction == 0.0 {
+            return vec![both];
         }
-        paths
+        let classes = self.depths.map(|depth| depth > junction);
+        let one = Stage { from: junction, classes, ..both };
+        vec![Stage { to: junction, ..both }, one]
+    }
+
+    /// ln of what the weight of a layer loses from one s to a larger one.
+    pub fn loss(&self, layer: [u32; 2], from: f64, to: f64) -> f64 {
+        let part = |n: u32, depth: f64| lost(n, to.min(depth) - from.min(depth));
+        part(layer[0], self.depths[0]) + part(layer[1], self.depths[1])
+    }
+
+    /// The stage that an s is on; at the junction the second.
+    fn stage(&self, s: f64) -> Stage {
+        *self.stages().iter().rfind(|stage| stage.from <= s).expect("the first is from 0")
     }
 
     /// Places the rungs with one trajectory on its way down: each a fixed number of standard deviations of the violations
-    /// from the one before, down to the last target or to where hardly any plane is violated.
+    /// from the one before, down to the last target or to where hardly any plane is violated; one at the beginning of each stage.
     pub fn place_rungs(
         &self,
         trajectory: &mut Trajectory<'_, Geodesic>,
         control: &Control,
     ) -> Result<Vec<f64>> {
         let last = self.targets.iter().copied().fold(0.0, f64::max).min(LAST_S);
+        let junction = self.junction();
         let mut ladder = vec![0.0];
         let mut s = 0.0;
         loop {
@@ -119,23 +116,59 @@ impl Descent {
             trajectory.run(Goal::path(SETTLE_PATH), control)?;
             trajectory.reset_counting();
             trajectory.run(Goal::path(PLACING_PATH), control)?;
-            let seen = self.by_state(&trajectory.take_layers().unwrap_or_default());
+            let seen = self.stage(s).by_count(&trajectory.take_layers().unwrap_or_default());
             let total: f64 = seen.values().sum();
             let moment = |power: i32, center: f64| {
-                let terms = seen
-                    .iter()
-                    .map(|(&state, path)| (self.open(state, s) - center).powi(power) * path);
+                let terms =
+                    seen.iter().map(|(&n, path)| (f64::from(n) - center).powi(power) * path);
                 terms.sum::<f64>() / total
             };
             let mean = moment(1, 0.0);
             let square = moment(2, mean);
-            if (mean <= LAST_VIOLATIONS && s > 0.0) || s >= last {
+            let is_on_last_stage = s >= junction;
+            if is_on_last_stage && (s >= last || (mean <= LAST_VIOLATIONS && s > 0.0)) {
                 return Ok(ladder);
             }
             // Few violations follow a law like Poisson's: a short path that saw hardly any still has that spread.
             let deviation = square.max((0.5 * mean).min(1.0)).max(0.25).sqrt();
-            s = (s + (RUNG_STEP / deviation).min(LARGEST_STEP)).min(last);
+            let end = if is_on_last_stage { last } else { junction };
+            s = (s + (RUNG_STEP / deviation).min(LARGEST_STEP)).min(end);
             ladder.push(s);
         }
     }
+}
+
+/// A stretch of the way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stage {
+    pub from: f64,
+    pub to: f64,
+    /// Whose violated planes cost more the further down.
+    classes: [bool; 2],
+}
+
+impl Stage {
+    /// What the law on this stage depends on: how many planes are violated of the classes that go down.
+    fn count(&self, layer: [u32; 2]) -> u32 {
+        layer.iter().zip(self.classes).map(|(n, goes)| if goes { *n } else { 0 }).sum()
+    }
+
+    /// Path by that number.
+    pub fn by_count(&self, layers: &Layers) -> BTreeMap<u32, f64> {
+        let mut paths = BTreeMap::new();
+        for (&layer, path) in layers {
+            *paths.entry(self.count(layer)).or_insert(0.0) += path;
+        }
+        paths
+    }
+
+    /// ln of what the weight loses on this stage until s.
+    pub fn loss(&self, count: u32, s: f64) -> f64 {
+        lost(count, s.min(self.to) - self.from)
+    }
+}
+
+/// Hard walls cost nothing where nothing is violated.
+fn lost(count: u32, depth: f64) -> f64 {
+    if count == 0 { 0.0 } else { f64::from(count) * depth }
 }

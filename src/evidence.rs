@@ -6,7 +6,8 @@
 //! version space and go up, so that what lags behind on the way down lags the other way on the way up; [`crate::reweight`]
 //! combines what they saw.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
@@ -16,7 +17,7 @@ use crate::ball::Ball;
 use crate::bridge;
 use crate::control::Control;
 use crate::crew::Crew;
-use crate::descent::{Descent, Paths, SETTLE_PATH};
+use crate::descent::{Descent, SETTLE_PATH, Stage};
 use crate::dynamics::Geodesic;
 use crate::error::{Error, Result};
 use crate::factor::Factor;
@@ -26,7 +27,7 @@ use crate::max_margin;
 use crate::mirror::Mirror;
 use crate::point_space;
 use crate::refresh::Refresh;
-use crate::reweight::{self, Rung, Shares, log_sum_exp};
+use crate::reweight::{self, Offsets, Rung, Shares};
 use crate::room;
 use crate::tally::{Goal, Layers};
 use crate::trajectory::Trajectory;
@@ -314,7 +315,7 @@ pub fn evidence(
         let seen = climb.combine(&climbers, |_| true);
         let lags = climb.lags(&climbers);
         let found: Vec<(f64, f64)> = seen
-            .log_z(&climb.descent)
+            .log_z(&climb.descent.targets)
             .into_iter()
             .zip(&lags)
             .map(|((value, error), &lag)| (value, error.hypot(beyond_chance(lag, error))))
@@ -330,9 +331,9 @@ pub fn evidence(
                 values: found.iter().map(|x| x.0).collect(),
                 errors: found.iter().map(|x| x.1).collect(),
                 lags,
-                mean_violations: seen.shares.means(|state| f64::from(seen.violations(state))),
+                mean_violations: climb.mean_violations(&climbers),
                 log_share: seen.log_share(m),
-                layers: seen.layers(&climb.descent, &climbers),
+                layers: climb.layers(&climbers),
                 ladder: climb.ladder,
                 length,
                 converged,
@@ -359,103 +360,143 @@ pub(crate) fn beyond_chance(lag: f64, error: f64) -> f64 {
     if lag.is_nan() { f64::INFINITY } else { (lag.abs() - CHANCE * error).max(0.0) }
 }
 
-/// What was seen on the way, in one law of the states.
+/// What was seen on a stage of the way: the counts of violated planes that its law depends on, and their shares of it.
 struct Seen {
-    /// Violated planes of each state; see [`Descent::state`].
-    states: Vec<[u32; 2]>,
+    stage: Stage,
+    counts: Vec<u32>,
     shares: Shares,
 }
 
-impl Seen {
-    fn violations(&self, state: usize) -> u32 {
-        self.states[state].iter().sum()
-    }
+/// What was seen on all of them, from the first.
+struct Stages(Vec<Seen>);
 
-    /// ln Z at the targets, with standard errors.
-    fn log_z(&self, descent: &Descent) -> Vec<(f64, f64)> {
-        let log_z = |&s: &f64| self.shares.log_z(|state| -descent.loss(self.states[state], 0.0, s));
-        descent.targets.iter().map(log_z).collect()
-    }
-
-    /// ln of the share of the sphere that violates v planes, for v from 0 to m.
-    fn log_share(&self, m: usize) -> Vec<f64> {
-        let mut parts = vec![Vec::new(); m + 1];
-        for (state, log_share) in self.shares.log_share.iter().enumerate() {
-            parts[self.violations(state) as usize].push(*log_share);
-        }
-        parts.into_iter().map(|parts| log_sum_exp(parts.into_iter())).collect()
-    }
-
-    /// Shares of the layers in what violates as many: in a state the layers have the same law on every rung, and their shares are
-    /// path over path.
-    fn layers(&self, descent: &Descent, climbers: &[Climber<'_>]) -> Vec<(u32, u32, f64)> {
-        let index =
-            |state: [u32; 2]| self.states.binary_search(&state).expect("all states were seen");
-        let mut paths = Layers::new();
-        for (_, seen) in climbers.iter().flat_map(|climber| climber.seen.iter().flatten()) {
-            for (&layer, path) in seen {
-                *paths.entry(layer).or_insert(0.0) += path;
+impl Stages {
+    /// ln Z at the targets, with standard errors. A stage tells the ratio of Z at both of its ends, and the rung where two of them
+    /// meet pulls at both.
+    fn log_z(&self, targets: &[f64]) -> Vec<(f64, f64)> {
+        let log_z = |&s: &f64| {
+            let (mut value, mut offsets): (f64, Vec<Offsets>) = (0.0, Vec::new());
+            for Seen { stage, counts, shares } in &self.0 {
+                let (ratio, mut rungs) = shares.offsets(|state| -stage.loss(counts[state], s));
+                value += ratio;
+                if let Some(meeting) = offsets.pop() {
+                    let both = rungs[0].iter_mut().zip(meeting);
+                    both.for_each(|((_, off), (_, before))| *off += before);
+                }
+                offsets.extend(rungs);
             }
+            let is_known = value > f64::NEG_INFINITY;
+            (value, if is_known { reweight::error(&offsets) } else { f64::INFINITY })
+        };
+        targets.iter().map(log_z).collect()
+    }
+
+    /// ln of the share of the sphere that violates v planes, for v from 0 to m: by the first stage, where they all count alike.
+    fn log_share(&self, m: usize) -> Vec<f64> {
+        let mut log_share = vec![f64::NEG_INFINITY; m + 1];
+        let Seen { counts, shares, .. } = &self.0[0];
+        for (&count, share) in counts.iter().zip(&shares.log_share) {
+            log_share[count as usize] = *share;
         }
-        let log_share = self.log_share(climbers[0].trajectory.space().len());
-        paths
-            .into_iter()
-            .map(|(layer, path)| {
-                let state = index(descent.state(layer));
-                let of_state = path / self.shares.all[state];
-                let violated = log_share[self.violations(state) as usize];
-                let share = of_state * (self.shares.log_share[state] - violated).exp();
-                (layer[0], layer[1], share)
-            })
-            .collect()
+        log_share
     }
 }
 
 impl Climb<'_> {
     /// Half of what the ways up say of ln Z at the targets more than the ways down.
     fn lags(&self, climbers: &[Climber<'_>]) -> Vec<f64> {
-        let [down, up] = [0, 1]
-            .map(|parity| self.combine(climbers, |way| way % 2 == parity).log_z(&self.descent));
+        let [down, up] = [0, 1].map(|parity| {
+            self.combine(climbers, |way| way % 2 == parity).log_z(&self.descent.targets)
+        });
         up.iter().zip(down).map(|(up, down)| 0.5 * (up.0 - down.0)).collect()
     }
 
     /// What was seen on the ways that are to be kept.
-    fn combine(&self, climbers: &[Climber<'_>], keep: impl Fn(usize) -> bool) -> Seen {
-        let kept: Vec<Vec<(usize, Paths)>> = (0..self.ladder.len())
+    fn combine(&self, climbers: &[Climber<'_>], keep: impl Fn(usize) -> bool) -> Stages {
+        let seen = |stage| self.combine_stage(stage, climbers, &keep);
+        Stages(self.descent.stages().into_iter().map(seen).collect())
+    }
+
+    /// The rungs of a stage, both of its ends among them.
+    fn rungs(&self, stage: Stage) -> Range<usize> {
+        let below = |end: f64| self.ladder.partition_point(|&s| s < end);
+        below(stage.from)..self.ladder.partition_point(|&s| s <= stage.to)
+    }
+
+    fn combine_stage(
+        &self,
+        stage: Stage,
+        climbers: &[Climber<'_>],
+        keep: &impl Fn(usize) -> bool,
+    ) -> Seen {
+        let kept: Vec<Vec<(usize, BTreeMap<u32, f64>)>> = self
+            .rungs(stage)
             .map(|k| {
                 let of_rung = climbers.iter().enumerate().flat_map(|(i, climber)| {
                     let number = move |way: usize| way * climbers.len() + i;
                     let pieces = climber.seen[k].iter().filter(|(way, _)| keep(*way));
-                    pieces.map(move |(way, seen)| (number(*way), self.descent.by_state(seen)))
+                    pieces.map(move |(way, seen)| (number(*way), stage.by_count(seen)))
                 });
                 of_rung.collect()
             })
             .collect();
-        let states: BTreeSet<[u32; 2]> =
+        let counts: BTreeSet<u32> =
             kept.iter().flatten().flat_map(|(_, paths)| paths.keys().copied()).collect();
-        let states: Vec<[u32; 2]> = states.into_iter().collect();
-        let index = |state: &[u32; 2]| states.binary_search(state).expect("all states are there");
-        let mut rungs: Vec<Rung> = self
-            .ladder
+        let counts: Vec<u32> = counts.into_iter().collect();
+        let index = |count: &u32| counts.binary_search(count).expect("all counts are there");
+        let ladder = &self.ladder[self.rungs(stage)];
+        let mut rungs: Vec<Rung> = ladder
             .iter()
             .zip(kept)
             .map(|(&s, pieces)| Rung {
-                log_weights: states.iter().map(|&v| -self.descent.loss(v, 0.0, s)).collect(),
+                log_weights: counts.iter().map(|&count| -stage.loss(count, s)).collect(),
                 theta: 0.0,
                 pieces: pieces
                     .into_iter()
                     .map(|(way, paths)| {
-                        (way, paths.iter().map(|(state, &path)| (index(state), path)).collect())
+                        (way, paths.iter().map(|(count, &path)| (index(count), path)).collect())
                     })
                     .collect(),
             })
             .collect();
-        let slope =
-            |(rung, &s): (&Rung, &f64)| rung.mean(|state| self.descent.open(states[state], s));
-        let slopes: Vec<f64> = rungs.iter().zip(&self.ladder).map(slope).collect();
-        for (rung, theta) in rungs.iter_mut().zip(reweight::integrate(&self.ladder, &slopes)) {
+        let means: Vec<f64> =
+            rungs.iter().map(|rung| rung.mean(|state| f64::from(counts[state]))).collect();
+        for (rung, theta) in rungs.iter_mut().zip(reweight::integrate(ladder, &means)) {
             rung.theta = theta;
         }
-        Seen { states, shares: Shares::new(rungs) }
+        Seen { stage, counts, shares: Shares::new(rungs) }
     }
+
+    fn mean_violations(&self, climbers: &[Climber<'_>]) -> Vec<f64> {
+        let mean = |k: usize| {
+            let paths = paths_by_layer(climbers, k..k + 1);
+            let violated = paths.iter().map(|(layer, path)| f64::from(layer[0] + layer[1]) * path);
+            violated.sum::<f64>() / paths.values().sum::<f64>()
+        };
+        (0..self.ladder.len()).map(mean).collect()
+    }
+
+    /// Given v violations the layers have the same law on every rung where both classes are alike: their shares are path over
+    /// path.
+    fn layers(&self, climbers: &[Climber<'_>]) -> Vec<(u32, u32, f64)> {
+        let paths = paths_by_layer(climbers, self.rungs(self.descent.stages()[0]));
+        let mut totals = BTreeMap::new();
+        for (layer, path) in &paths {
+            *totals.entry(layer[0] + layer[1]).or_insert(0.0) += path;
+        }
+        let share = |(layer, path): ([u32; 2], f64)| {
+            (layer[0], layer[1], path / totals[&(layer[0] + layer[1])])
+        };
+        paths.into_iter().map(share).collect()
+    }
+}
+
+/// Path by layer on some rungs.
+fn paths_by_layer(climbers: &[Climber<'_>], rungs: Range<usize>) -> Layers {
+    let mut paths = Layers::new();
+    let seen = climbers.iter().flat_map(|climber| climber.seen[rungs.clone()].iter().flatten());
+    for (layer, path) in seen.flat_map(|(_, seen)| seen) {
+        *paths.entry(*layer).or_insert(0.0) += path;
+    }
+    paths
 }

@@ -55,6 +55,8 @@ pub(crate) fn integrate(ladder: &[f64], means: &[f64]) -> Vec<f64> {
 const LARGEST_STEP: f64 = 5.0;
 /// Steps of the search; ten are the rule.
 const MOST_STEPS: usize = 300;
+/// Membership of a state in a rung that is lost against the others in double precision.
+const LEAST_MEMBERSHIP: f64 = 1e-20;
 /// Halvings of a step of Newton's method before it is given up.
 const MOST_HALVINGS: usize = 10;
 
@@ -161,6 +163,7 @@ impl Shares {
         let n = self.rungs.len() - 1;
         let totals: Vec<f64> = self.rungs.iter().map(Rung::total).collect();
         let all: f64 = totals.iter().sum();
+        let mut members: Vec<usize> = Vec::with_capacity(n);
         self.set_memberships();
         let mut value = self.potential();
         for _ in 0..MOST_STEPS {
@@ -168,10 +171,13 @@ impl Shares {
             self.hessian.fill(0.0);
             for (v, h) in self.all.iter().enumerate().filter(|(_, h)| **h > 0.0) {
                 let p = &self.membership[v * n..(v + 1) * n];
-                for k in 0..n {
+                // Most states belong to a few rungs.
+                members.clear();
+                members.extend((0..n).filter(|&k| p[k] > LEAST_MEMBERSHIP));
+                for &k in &members {
                     seen[k] += h * p[k];
                     self.hessian[k * n + k] += h * p[k];
-                    for l in 0..n {
+                    for &l in &members {
                         self.hessian[k * n + l] -= h * p[k] * p[l];
                     }
                 }
@@ -210,17 +216,20 @@ impl Shares {
         }
     }
 
-    /// ln Z for weights given by their logarithm at each state, and its standard error.
-    ///
-    /// The error is the larger of two: from the spread of the pieces on each rung, and from the spread of whole ways
-    /// along the ladder. Where trajectories lag behind the ladder, all rungs of a way are off to the same side, and the ways
-    /// down and up to opposite ones: that is seen by the second alone.
+    /// ln Z for weights given by their logarithm at each state, and its standard error: see [`error`].
     pub fn log_z(&self, log_weight: impl Fn(usize) -> f64) -> (f64, f64) {
+        let (value, offsets) = self.offsets(log_weight);
+        (value, error(&offsets))
+    }
+
+    /// ln Z for weights given by their logarithm at each state, and how far each piece of each rung pulls it from the others of
+    /// its rung, with the number of its way; no pieces where Z is 0.
+    pub fn offsets(&self, log_weight: impl Fn(usize) -> f64) -> (f64, Vec<Offsets>) {
         let n = self.rungs.len() - 1;
         let states = self.all.len();
         let value = log_sum_exp((0..states).map(|v| self.log_share[v] + log_weight(v)));
         if value == f64::NEG_INFINITY {
-            return (value, f64::INFINITY);
+            return (value, vec![Vec::new(); n + 1]);
         }
         // Direct influence of path at v, and through θ: ω(v) + aᵀ Hess⁻¹ p(v).
         let omega: Vec<f64> = (0..states)
@@ -242,9 +251,7 @@ impl Shares {
         let influence: Vec<f64> = (0..states)
             .map(|v| omega[v] + (0..n).map(|k| a[k] * self.membership[v * n + k]).sum::<f64>())
             .collect();
-        let mut by_rung = 0.0;
-        let mut by_way = std::collections::BTreeMap::new();
-        for rung in &self.rungs {
+        let of_rung = |rung: &Rung| {
             let parts: Vec<(usize, f64, f64)> = rung
                 .pieces
                 .iter()
@@ -253,26 +260,37 @@ impl Shares {
                     (*way, sum, piece.iter().map(|seen| seen.1).sum())
                 })
                 .collect();
-            let count = parts.len() as f64;
             let mean = parts.iter().map(|part| part.1).sum::<f64>() / rung.total();
-            let mut squares = 0.0;
-            for (way, sum, path) in parts {
-                let off = sum - mean * path;
-                squares += off * off;
-                *by_way.entry(way).or_insert(0.0) += off;
-            }
-            by_rung += if count > 1.0 { count / (count - 1.0) * squares } else { f64::INFINITY };
-        }
-        let ways = by_way.len() as f64;
-        let squares: f64 = by_way.into_values().map(|off: f64| off * off).sum();
-        let by_way = if ways > 1.0 { ways / (ways - 1.0) * squares } else { f64::INFINITY };
-        (value, by_rung.max(by_way).sqrt())
+            parts.into_iter().map(|(way, sum, path)| (way, sum - mean * path)).collect()
+        };
+        (value, self.rungs.iter().map(of_rung).collect())
     }
+}
 
-    /// Time average on each rung of a quantity that depends on the state.
-    pub fn means(&self, value: impl Fn(usize) -> f64) -> Vec<f64> {
-        self.rungs.iter().map(|rung| rung.mean(&value)).collect()
+/// For each piece of a rung its way, and how far it pulls an estimate from the others.
+pub(crate) type Offsets = Vec<(usize, f64)>;
+
+/// The standard error of an estimate, from the offsets of its pieces on each rung.
+///
+/// It is the larger of two: from the spread of the pieces on each rung, and from the spread of whole ways along the ladder.
+/// Where trajectories lag behind the ladder, all rungs of a way are off to the same side, and the ways down and up to opposite
+/// ones: that is seen by the second alone.
+pub(crate) fn error(rungs: &[Offsets]) -> f64 {
+    let mut by_rung = 0.0;
+    let mut by_way = std::collections::BTreeMap::new();
+    for pieces in rungs {
+        let count = pieces.len() as f64;
+        let mut squares = 0.0;
+        for &(way, off) in pieces {
+            squares += off * off;
+            *by_way.entry(way).or_insert(0.0) += off;
+        }
+        by_rung += if count > 1.0 { count / (count - 1.0) * squares } else { f64::INFINITY };
     }
+    let ways = by_way.len() as f64;
+    let squares: f64 = by_way.into_values().map(|off: f64| off * off).sum();
+    let by_way = if ways > 1.0 { ways / (ways - 1.0) * squares } else { f64::INFINITY };
+    by_rung.max(by_way).sqrt()
 }
 
 #[cfg(test)]
