@@ -435,7 +435,7 @@ def test_bad_settings(settings, error, text):
 
 
 def one_on_the_wrong_side():
-    """The same examples with any seed: how thin its sliver is, and whether it is found, is theirs."""
+    """The same with any seed: how thin the sliver is, and whether it is found, is theirs."""
     x = np.random.default_rng(0).normal(size=(80, 2))
     y = np.where(x[:, 0] > 0, 1, -1)
     y[np.argsort(-x[:, 0])[3]] = -1

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 RNG = np.random.default_rng(seed(0))
 X = RNG.standard_normal((20, 3))
 LABELS = {2: np.where(X[:, 0] > 0, 1, -1), 3: np.digitize(X[:, 0], [-0.5, 0.5])}
-RAYS = RNG.standard_normal((6, 3))
+RAYS = RNG.standard_normal((16, 3))
 LINEAR, SQUARE = kernels.Linear(), kernels.Polynomial(2)
 
 
@@ -133,9 +133,9 @@ def test_a_length_that_vanished_is_not_taken_for_none(kernel, length):
     model = fitted(kernel, 2, softness=0.0, fit_intercept=False)
     points = np.concatenate([RAYS, length * RAYS])
     for name in ("decision values", "moments", "mixture", "rejected"):
-        with pytest.raises(ValueError, match=r"X must not be so small that k\(x, x\) .* input 6,"):
+        with pytest.raises(ValueError, match=r"X must not be so small that k\(x, x\) .* input 16,"):
             OWN_ANSWERS[name](model, points)
-    with pytest.raises(ValueError, match=r"X must not be so small that k\(x, x\) .* input 6,"):
+    with pytest.raises(ValueError, match=r"X must not be so small that k\(x, x\) .* input 16,"):
         model.sample_functions(points)
     # The zero vector has no tie to anything: that is known.
     assert model.decision_function(np.zeros((1, 3))).tolist() == [0.0]
@@ -199,7 +199,7 @@ def test_kernel_values_that_cannot_be(size):
     model = BayesPointClassifier(
         "precomputed", softness=1e-9, optimizer=None, tol=0.5, n_draws=8, random_state=seed(0)
     ).fit(X @ X.T, LABELS[2])
-    rows, diag = RAYS @ X.T, np.ones(6)
+    rows, diag = RAYS @ X.T, np.ones(len(RAYS))
     second = model.predict(1e9 * rows) == model.classes_[1]
     np.testing.assert_array_equal(model.predict_proba(1e9 * rows, diag=diag)[:, 1] > 0.5, second)
     # Draws and votes may decide otherwise than the center: each is held to what itself says.
@@ -215,7 +215,7 @@ def test_kernel_values_that_cannot_be(size):
         with pytest.raises(ValueError, match="X must not be so large that decision values over"):
             answer(size)
     with pytest.raises(ValueError, match="X must not be so large that decision values overflow"):
-        model.sample_functions(1e160 * rows, gram=np.eye(6))
+        model.sample_functions(1e160 * rows, gram=np.eye(len(RAYS)))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

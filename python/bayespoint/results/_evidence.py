@@ -62,7 +62,8 @@ class Evidence(Savable):
 
     log_share: NDArray[np.float64]
     """(m + 1,) ln of the share of the sphere that violates exactly v examples, v = 0, ..., m;
-    -inf where none was seen. Known to ``"integration"`` alone; else empty."""
+    -inf where none was seen: with rates that differ between the classes, on the rungs where both
+    let through alike. Known to ``"integration"`` alone; else empty."""
 
     layers: NDArray[np.int64]
     """(l, 2) The layers seen: how many examples labeled -1 and how many labeled +1 are violated.
