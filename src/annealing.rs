@@ -121,15 +121,15 @@ pub(crate) fn evidence(
         control.report(length, worst);
         let converged = worst <= settings.tol && trusted;
         if converged || 2.0 * length > settings.max_length {
-            let mean = |k: usize| {
-                let violated = |v: &Vec<[u32; 2]>| f64::from(v[k].iter().sum::<u32>());
+            let (ladder, mean_violations) = descent.profile(&ladder, |k, stage| {
+                let violated = |v: &Vec<[u32; 2]>| f64::from(stage.count(v[k]));
                 particles.iter().map(violated).sum::<f64>() / particles.len() as f64
-            };
+            });
             return Ok(EvidenceOutcome {
                 lags: vec![f64::NAN; found.len()],
                 values: found.iter().map(|x| x.0).collect(),
                 errors: found.iter().map(|x| x.1).collect(),
-                mean_violations: (0..ladder.len()).map(mean).collect(),
+                mean_violations,
                 // Particles out of equilibrium do not tell the shares.
                 log_share: Vec::new(),
                 layers: Vec::new(),

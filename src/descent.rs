@@ -1,15 +1,17 @@
-//! The way down from transparent walls to those of a target, and its rungs.
+//! The way down from transparent walls to those of a target, its rungs, and what they tell together.
 //!
 //! At s the walls of a class let through with κ = e^-s, but with no less than the target asks of that class: from s = 0, where
 //! nothing is a wall, to the target itself. Classes that are alike go down together and pass every target on the way. Of others
 //! one is there first, and the other goes on alone: on either stage the law depends on one number of violated planes.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::control::Control;
 use crate::dynamics::Geodesic;
 use crate::error::Result;
 use crate::mirror::Mirror;
+use crate::reweight::{self, Offsets, Shares};
 use crate::tally::{Goal, Layers};
 use crate::trajectory::Trajectory;
 
@@ -71,21 +73,32 @@ impl Descent {
         self.mirror(self.targets.iter().copied().fold(0.0, f64::max))
     }
 
-    /// The s at which one class stays behind, if one does; else where all begin.
-    fn junction(&self) -> f64 {
-        if differ(self.depths) { self.depths[0].min(self.depths[1]) } else { 0.0 }
+    /// The s at which one class stays behind, if one does.
+    fn junction(&self) -> Option<f64> {
+        differ(self.depths).then(|| self.depths[0].min(self.depths[1]))
     }
 
     /// The stages of the way, each of which begins where the one before ends.
     pub fn stages(&self) -> Vec<Stage> {
-        let junction = self.junction();
         let both = Stage { from: 0.0, to: f64::INFINITY, classes: [true; 2] };
-        if junction == 0.0 {
+        let Some(junction) = self.junction() else {
             return vec![both];
-        }
+        };
         let classes = self.depths.map(|depth| depth > junction);
         let one = Stage { from: junction, classes, ..both };
         vec![Stage { to: junction, ..both }, one]
+    }
+
+    /// What is told rung by rung, stage by stage: with the s of the rung, and twice where two stages meet.
+    pub fn profile(
+        &self,
+        ladder: &[f64],
+        tell: impl Fn(usize, &Stage) -> f64,
+    ) -> (Vec<f64>, Vec<f64>) {
+        let stages = self.stages();
+        let rungs = |stage: &'_ Stage| stage.rungs(ladder);
+        let all = stages.iter().flat_map(|stage| rungs(stage).map(move |k| (k, stage)));
+        all.map(|(k, stage)| (ladder[k], tell(k, stage))).unzip()
     }
 
     /// ln of what the weight of a layer loses from one s to a larger one.
@@ -107,7 +120,7 @@ impl Descent {
         control: &Control,
     ) -> Result<Vec<f64>> {
         let last = self.targets.iter().copied().fold(0.0, f64::max).min(LAST_S);
-        let junction = self.junction();
+        let junction = self.junction().unwrap_or(0.0);
         let mut ladder = vec![0.0];
         let mut s = 0.0;
         loop {
@@ -125,14 +138,18 @@ impl Descent {
             };
             let mean = moment(1, 0.0);
             let square = moment(2, mean);
-            let is_on_last_stage = s >= junction;
-            if is_on_last_stage && (s >= last || (mean <= LAST_VIOLATIONS && s > 0.0)) {
+            let is_low = (mean <= LAST_VIOLATIONS && s > 0.0) || s >= last;
+            if is_low && s >= junction {
                 return Ok(ladder);
             }
             // Few violations follow a law like Poisson's: a short path that saw hardly any still has that spread.
             let deviation = square.max((0.5 * mean).min(1.0)).max(0.25).sqrt();
-            let end = if is_on_last_stage { last } else { junction };
-            s = (s + (RUNG_STEP / deviation).min(LARGEST_STEP)).min(end);
+            let next = s + (RUNG_STEP / deviation).min(LARGEST_STEP);
+            s = match (s < junction, is_low) {
+                (true, true) => junction,
+                (true, false) => next.min(junction),
+                (false, _) => next.min(last),
+            };
             ladder.push(s);
         }
     }
@@ -149,8 +166,14 @@ pub(crate) struct Stage {
 
 impl Stage {
     /// What the law on this stage depends on: how many planes are violated of the classes that go down.
-    fn count(&self, layer: [u32; 2]) -> u32 {
+    pub fn count(&self, layer: [u32; 2]) -> u32 {
         layer.iter().zip(self.classes).map(|(n, goes)| if goes { *n } else { 0 }).sum()
+    }
+
+    /// Its rungs, both of its ends among them.
+    pub fn rungs(&self, ladder: &[f64]) -> Range<usize> {
+        let below = ladder.partition_point(|&s| s < self.from);
+        below..ladder.partition_point(|&s| s <= self.to)
     }
 
     /// Path by that number.
@@ -165,6 +188,48 @@ impl Stage {
     /// ln of what the weight loses on this stage until s.
     pub fn loss(&self, count: u32, s: f64) -> f64 {
         lost(count, s.min(self.to) - self.from)
+    }
+}
+
+/// What was seen on a stage of the way: the counts of violated planes that its law depends on, and their shares of it.
+pub(crate) struct Seen {
+    pub stage: Stage,
+    pub counts: Vec<u32>,
+    pub shares: Shares,
+}
+
+/// What was seen on all of them, from the first.
+pub(crate) struct Stages(pub Vec<Seen>);
+
+impl Stages {
+    /// ln Z at the targets, with standard errors. A stage tells the ratio of Z at both of its ends, and the rung where two of them
+    /// meet pulls at both.
+    pub fn log_z(&self, targets: &[f64]) -> Vec<(f64, f64)> {
+        let log_z = |&s: &f64| {
+            let (mut value, mut offsets): (f64, Vec<Offsets>) = (0.0, Vec::new());
+            for Seen { stage, counts, shares } in &self.0 {
+                let (ratio, mut rungs) = shares.offsets(|state| -stage.loss(counts[state], s));
+                value += ratio;
+                if let Some(meeting) = offsets.pop() {
+                    let both = rungs[0].iter_mut().zip(meeting);
+                    both.for_each(|((_, off), (_, before))| *off += before);
+                }
+                offsets.extend(rungs);
+            }
+            let is_known = value > f64::NEG_INFINITY;
+            (value, if is_known { reweight::error(&offsets) } else { f64::INFINITY })
+        };
+        targets.iter().map(log_z).collect()
+    }
+
+    /// ln of the share of the sphere that violates v planes, for v from 0 to m: by the first stage, where they all count alike.
+    pub fn log_share(&self, m: usize) -> Vec<f64> {
+        let mut log_share = vec![f64::NEG_INFINITY; m + 1];
+        let Seen { counts, shares, .. } = &self.0[0];
+        for (&count, share) in counts.iter().zip(&shares.log_share) {
+            log_share[count as usize] = *share;
+        }
+        log_share
     }
 }
 

@@ -17,7 +17,7 @@ use crate::ball::Ball;
 use crate::bridge;
 use crate::control::Control;
 use crate::crew::Crew;
-use crate::descent::{Descent, SETTLE_PATH, Stage};
+use crate::descent::{Descent, SETTLE_PATH, Seen, Stage, Stages};
 use crate::dynamics::Geodesic;
 use crate::error::{Error, Result};
 use crate::factor::Factor;
@@ -27,7 +27,7 @@ use crate::max_margin;
 use crate::mirror::Mirror;
 use crate::point_space;
 use crate::refresh::Refresh;
-use crate::reweight::{self, Offsets, Rung, Shares};
+use crate::reweight::{self, Rung, Shares};
 use crate::room;
 use crate::tally::{Goal, Layers};
 use crate::trajectory::Trajectory;
@@ -107,7 +107,8 @@ pub struct EvidenceOutcome {
     /// s of the rungs, rising from 0: -ln κ, of the harder walls where the classes differ; of a bridge, how far its rungs are from
     /// the prior, from 0 to 1.
     pub ladder: Vec<f64>,
-    /// Mean violations on the rungs.
+    /// Mean violations on the rungs, of the classes that go on from there: `-d ln Z / ds`. Where one class stays behind there is a
+    /// rung for both and the same for the other.
     pub mean_violations: Vec<f64>,
     /// ln of the share of the sphere that violates v planes, shape (m + 1,); -∞ where none was seen.
     pub log_share: Vec<f64>,
@@ -201,14 +202,46 @@ fn refreshed<'s>(
     trajectory
 }
 
-/// What is in version space, if anything is found there. Where walls let through, what double precision does not reach is not
-/// missed either: the ways down find what there is.
+/// What is in version space behind walls that let through, if it is found: where double precision or memory give out the ways
+/// down see what there is. With hard walls they may not, and that is an error.
 fn found<T>(inside: Result<T>, targets: &[Mirror]) -> Result<Option<T>> {
     match inside {
         Ok(inside) => Ok(Some(inside)),
         Err(Error::Infeasible { .. }) => Ok(None),
-        Err(Error::Breakdown { .. }) if !targets.contains(&Mirror::HARD) => Ok(None),
+        Err(Error::Breakdown { .. } | Error::Memory { .. })
+            if targets.iter().all(|target| target.negative.min(target.positive) > 0.0) =>
+        {
+            Ok(None)
+        }
         Err(error) => Err(error),
+    }
+}
+
+/// A point from which ways up begin: inside version space if that is found, and where the walls of one class alone are hard,
+/// on its side of them.
+///
+/// # Errors
+///
+/// [`Error::Infeasible`] where that class alone leaves nothing.
+fn inside(
+    space: &VersionSpace<'_>,
+    settings: &EvidenceSettings,
+    control: &Control,
+) -> Result<Option<Vec<f64>>> {
+    let [negative, positive] = space.class_counts();
+    let is_hard = |target: Mirror| {
+        [target.negative == 0.0 && negative > 0, target.positive == 0.0 && positive > 0]
+    };
+    if let [target] = settings.targets[..]
+        && let [true, false] | [false, true] = is_hard(target)
+        && !target.is_hard()
+    {
+        space.check_conflicts(target, control)?;
+        return gas::hard_point(space, target, control).map(Some);
+    }
+    match settings.method {
+        Method::Integration => found(max_margin::interior_point(space, control), &settings.targets),
+        _ => Ok(None),
     }
 }
 
@@ -275,6 +308,7 @@ pub fn evidence(
     if settings.method == Method::Bridge {
         return bridge::evidence(space, settings, &crew, control);
     }
+    let inside = inside(space, settings, control)?;
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let ladder = {
         let scout = light_trap::stream(settings.seed, settings.n_trajectories);
@@ -283,7 +317,6 @@ pub fn evidence(
     if settings.method == Method::Annealing {
         return annealing::evidence(space, settings, &factor, (descent, ladder), &crew, control);
     }
-    let inside = found(max_margin::interior_point(space, control), &settings.targets)?;
     let n = settings.n_trajectories;
     gas::check_room(space, n, false, &crew)?;
     let home = |point: &Vec<f64>, i: usize| {
@@ -327,14 +360,15 @@ pub fn evidence(
         let rest = (settings.max_length - length) / (2.0 * rungs);
         let next = (unit * GROWTH).min((rest - SETTLE_PATH) / PIECES as f64);
         if converged || next < 0.5 * unit {
+            let (ladder, mean_violations) = climb.profile(&climbers);
             return Ok(EvidenceOutcome {
                 values: found.iter().map(|x| x.0).collect(),
                 errors: found.iter().map(|x| x.1).collect(),
                 lags,
-                mean_violations: climb.mean_violations(&climbers),
+                mean_violations,
                 log_share: seen.log_share(m),
                 layers: climb.layers(&climbers),
-                ladder: climb.ladder,
+                ladder,
                 length,
                 converged,
             });
@@ -360,55 +394,15 @@ pub(crate) fn beyond_chance(lag: f64, error: f64) -> f64 {
     if lag.is_nan() { f64::INFINITY } else { (lag.abs() - CHANCE * error).max(0.0) }
 }
 
-/// What was seen on a stage of the way: the counts of violated planes that its law depends on, and their shares of it.
-struct Seen {
-    stage: Stage,
-    counts: Vec<u32>,
-    shares: Shares,
-}
-
-/// What was seen on all of them, from the first.
-struct Stages(Vec<Seen>);
-
-impl Stages {
-    /// ln Z at the targets, with standard errors. A stage tells the ratio of Z at both of its ends, and the rung where two of them
-    /// meet pulls at both.
-    fn log_z(&self, targets: &[f64]) -> Vec<(f64, f64)> {
-        let log_z = |&s: &f64| {
-            let (mut value, mut offsets): (f64, Vec<Offsets>) = (0.0, Vec::new());
-            for Seen { stage, counts, shares } in &self.0 {
-                let (ratio, mut rungs) = shares.offsets(|state| -stage.loss(counts[state], s));
-                value += ratio;
-                if let Some(meeting) = offsets.pop() {
-                    let both = rungs[0].iter_mut().zip(meeting);
-                    both.for_each(|((_, off), (_, before))| *off += before);
-                }
-                offsets.extend(rungs);
-            }
-            let is_known = value > f64::NEG_INFINITY;
-            (value, if is_known { reweight::error(&offsets) } else { f64::INFINITY })
-        };
-        targets.iter().map(log_z).collect()
-    }
-
-    /// ln of the share of the sphere that violates v planes, for v from 0 to m: by the first stage, where they all count alike.
-    fn log_share(&self, m: usize) -> Vec<f64> {
-        let mut log_share = vec![f64::NEG_INFINITY; m + 1];
-        let Seen { counts, shares, .. } = &self.0[0];
-        for (&count, share) in counts.iter().zip(&shares.log_share) {
-            log_share[count as usize] = *share;
-        }
-        log_share
-    }
-}
-
 impl Climb<'_> {
     /// Half of what the ways up say of ln Z at the targets more than the ways down.
     fn lags(&self, climbers: &[Climber<'_>]) -> Vec<f64> {
         let [down, up] = [0, 1].map(|parity| {
             self.combine(climbers, |way| way % 2 == parity).log_z(&self.descent.targets)
         });
-        up.iter().zip(down).map(|(up, down)| 0.5 * (up.0 - down.0)).collect()
+        let lag =
+            |up: f64, down: f64| if (up - down).is_finite() { 0.5 * (up - down) } else { f64::NAN };
+        up.iter().zip(down).map(|(up, down)| lag(up.0, down.0)).collect()
     }
 
     /// What was seen on the ways that are to be kept.
@@ -417,20 +411,14 @@ impl Climb<'_> {
         Stages(self.descent.stages().into_iter().map(seen).collect())
     }
 
-    /// The rungs of a stage, both of its ends among them.
-    fn rungs(&self, stage: Stage) -> Range<usize> {
-        let below = |end: f64| self.ladder.partition_point(|&s| s < end);
-        below(stage.from)..self.ladder.partition_point(|&s| s <= stage.to)
-    }
-
     fn combine_stage(
         &self,
         stage: Stage,
         climbers: &[Climber<'_>],
         keep: &impl Fn(usize) -> bool,
     ) -> Seen {
-        let kept: Vec<Vec<(usize, BTreeMap<u32, f64>)>> = self
-            .rungs(stage)
+        let kept: Vec<Vec<(usize, BTreeMap<u32, f64>)>> = stage
+            .rungs(&self.ladder)
             .map(|k| {
                 let of_rung = climbers.iter().enumerate().flat_map(|(i, climber)| {
                     let number = move |way: usize| way * climbers.len() + i;
@@ -444,7 +432,7 @@ impl Climb<'_> {
             kept.iter().flatten().flat_map(|(_, paths)| paths.keys().copied()).collect();
         let counts: Vec<u32> = counts.into_iter().collect();
         let index = |count: &u32| counts.binary_search(count).expect("all counts are there");
-        let ladder = &self.ladder[self.rungs(stage)];
+        let ladder = &self.ladder[stage.rungs(&self.ladder)];
         let mut rungs: Vec<Rung> = ladder
             .iter()
             .zip(kept)
@@ -467,19 +455,19 @@ impl Climb<'_> {
         Seen { stage, counts, shares: Shares::new(rungs) }
     }
 
-    fn mean_violations(&self, climbers: &[Climber<'_>]) -> Vec<f64> {
-        let mean = |k: usize| {
-            let paths = paths_by_layer(climbers, k..k + 1);
-            let violated = paths.iter().map(|(layer, path)| f64::from(layer[0] + layer[1]) * path);
+    /// The rungs with the mean violations on them.
+    fn profile(&self, climbers: &[Climber<'_>]) -> (Vec<f64>, Vec<f64>) {
+        self.descent.profile(&self.ladder, |k, stage| {
+            let paths = stage.by_count(&paths_by_layer(climbers, k..k + 1));
+            let violated = paths.iter().map(|(count, path)| f64::from(*count) * path);
             violated.sum::<f64>() / paths.values().sum::<f64>()
-        };
-        (0..self.ladder.len()).map(mean).collect()
+        })
     }
 
     /// Given v violations the layers have the same law on every rung where both classes are alike: their shares are path over
     /// path.
     fn layers(&self, climbers: &[Climber<'_>]) -> Vec<(u32, u32, f64)> {
-        let paths = paths_by_layer(climbers, self.rungs(self.descent.stages()[0]));
+        let paths = paths_by_layer(climbers, self.descent.stages()[0].rungs(&self.ladder));
         let mut totals = BTreeMap::new();
         for (layer, path) in &paths {
             *totals.entry(layer[0] + layer[1]).or_insert(0.0) += path;

@@ -228,13 +228,13 @@ fn inseparable_data_have_evidence_under_label_noise_but_no_volume() {
 fn a_ladder_takes_each_class_by_itself() {
     let mut rng = rng(11);
     let teacher = normals(3, &mut rng);
-    let targets = [(0.2, 0.02), (0.01, 0.4), (0.3, 0.0), (0.0, 0.3)]
+    let targets = [(0.2, 0.02), (0.01, 0.4), (0.3, 0.0), (0.0, 0.3), (1.0, 0.1), (0.0, 1.0)]
         .map(|(negative, positive)| Mirror { negative, positive });
     let mut means = |problem: &Problem, draws: u32| {
-        let mut sums = [0.0; 4];
+        let mut sums = [0.0; 6];
         for _ in 0..draws {
             let w = normals(3, &mut rng);
-            let mut weights = [1.0; 4];
+            let mut weights = [1.0; 6];
             for (x, y) in problem.x.iter().zip(&problem.labels) {
                 if common::dot(x, &w) * f64::from(*y) < 0.0 {
                     for (weight, target) in weights.iter_mut().zip(&targets) {

@@ -182,7 +182,8 @@ class EvidenceMixin:
         InfeasibleError
             If every value is minus infinity, which takes a rate of 0: see `log_volume`. In an
             array with other rates such a value stays. Its error is infinite, or 0 where two
-            examples prove that no weight vector satisfies both.
+            examples prove that no weight vector satisfies both. With a rate of 0 in one class
+            alone: if no weight vector satisfies the examples of that class, or none was met.
         ValueError
             If a rate or a setting is out of range, or the rates do not go with the method.
         TypeError

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayespoint import _core, _memory, _sources, _validation
 from bayespoint._core import InfeasibleError
@@ -115,7 +116,9 @@ def log_evidence(
     transparencies = list(zip(negative.tolist(), positive.tolist(), strict=True))
     found = _run(space, transparencies, replace(settings, method=method))
     if not (found.value > -math.inf).any():
-        raise _infeasible(found)
+        # Of rates that differ one is 0, that of examples which truly are of one class.
+        hard = np.ones(len(space.y), bool) if (first == second).all() else _hard(space.y, first)
+        raise _infeasible(space, found, hard)
     n_positive = int((space.y > 0).sum())
     n_negative = len(space.y) - n_positive
     certain = n_positive * np.log1p(-second) + n_negative * np.log1p(-first)
@@ -193,19 +196,43 @@ def _run(space: Space, transparencies: list[tuple[float, float]], settings: Sett
     return Evidence.from_run(run, settings.method)
 
 
-def _infeasible(found: Evidence) -> InfeasibleError:
-    """Return the error for an evidence of zero."""
+def _hard(y: Labels, first: Floats) -> NDArray[np.bool_]:
+    """Return which examples have hard walls, if one of the rates is 0: those labeled the other."""
+    return np.asarray(y > 0 if first[0] == 0 else y < 0)
+
+
+def _infeasible(space: Space, found: Evidence, hard: NDArray[np.bool_]) -> InfeasibleError:
+    """Return the error for an evidence of zero, with the examples that have hard walls."""
+    run = f"in {found.length:.4g} radians per trajectory"
+    small = "too small for a run of this max_length"
+    help_ = "Allow for noise: a positive softness, or label_noise"
     seen = np.flatnonzero(np.isfinite(found.log_share))
-    # Annealed particles do not tell: one at least, or the value would be finite.
-    fewest = int(seen[0]) if len(seen) else 1
-    error = InfeasibleError(
-        f"no weight vector that explains all examples was met in {found.length:.4g} radians per "
-        f"trajectory; the fewest violated were {fewest} of {len(found.log_share) - 1}: "
-        "version space is empty, or too small for a run of this max_length. Allow for noise: a "
-        "positive softness, or label_noise"
-        if len(seen)
-        else "no annealed particle satisfied all examples: version space is empty, or too small "
-        "for a run of this max_length. Allow for noise: a positive softness, or label_noise"
-    )
-    error.violations, error.margin_bound = fewest, 1.0
+    # One at least, or the value would be finite: more is known where both classes count alike.
+    fewest = 1
+    if not hard.all():
+        text = (
+            "no weight vector that explains all examples of the class without label noise was met "
+            f"{run}: there is one, but the part of the sphere that they leave is {small}. {help_} "
+            "in both classes"
+        )
+    elif len(seen):
+        fewest = int(seen[0])
+        text = (
+            f"no weight vector that explains all examples was met {run}; the fewest violated were "
+            f"{fewest} of {len(found.log_share) - 1}: version space is empty, or {small}. {help_}"
+        )
+    else:
+        text = (
+            "no annealed particle satisfied all examples: version space is empty, or "
+            f"{small}. {help_}"
+        )
+    error = InfeasibleError(text)
+    error.violations = fewest
+    # Any convex combination bounds the margin; a ladder knows of none better than the mean.
+    error.certificate = hard / hard.sum()
+    combined = space.y * error.certificate
+    diagonal = space.gram.diagonal() + space.offset + space.softness
+    square = combined @ (space.gram @ combined) + space.offset * combined.sum() ** 2
+    square += combined @ (space.softness * combined)
+    error.margin_bound = min(1.0, math.sqrt(max(square, 0.0) / float(diagonal.max())))
     return error

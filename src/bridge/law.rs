@@ -1,4 +1,4 @@
-//! Gaussian laws of the weight vector, from one fitted to a posterior to the prior.
+//! Gaussian laws of the weight vector, from one fitted to version space to the prior.
 
 use std::sync::Arc;
 

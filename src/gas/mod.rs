@@ -29,7 +29,7 @@ use measure::{Course, Restored};
 use merge::merge;
 pub(crate) use runner::Runner;
 use start::{SETTLE_ARRIVALS, SETTLE_PATH, settle, settling, start};
-pub(crate) use start::{settled, settled_around};
+pub(crate) use start::{hard_point, settled, settled_around};
 
 /// Planes whose coordinates are kept with the draws, for the convergence diagnostics.
 const WATCHED: usize = 16;

@@ -132,7 +132,11 @@ fn at<'s>(
 }
 
 /// A point that satisfies every example whose wall is hard.
-fn hard_point(space: &VersionSpace<'_>, mirror: Mirror, control: &Control) -> Result<Vec<f64>> {
+pub(crate) fn hard_point(
+    space: &VersionSpace<'_>,
+    mirror: Mirror,
+    control: &Control,
+) -> Result<Vec<f64>> {
     if mirror.is_hard() {
         return max_margin::interior_point(space, control);
     }

@@ -299,7 +299,7 @@ fn correlation_pairs<'py>(
     Ok(dict)
 }
 
-/// ln Z of a transparency ladder; see `VersionSpace.log_volume`.
+/// ln Z by a bridge or a ladder; see `VersionSpace.log_volume`.
 #[pyfunction]
 #[pyo3(signature = (gram, labels, *, offset, softness, method, transparencies, tol, max_length, n_trajectories,
     n_threads, seed, callback))]

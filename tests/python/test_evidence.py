@@ -13,6 +13,7 @@ from bayespoint import (
     Evidence,
     InfeasibleError,
     VersionSpace,
+    _core,
     _ep,
     kernels,
 )
@@ -316,6 +317,17 @@ def test_callback():
 # --- what cannot be ---
 
 
+def check_certificate(space, error):
+    """Weights whose combination of the examples is as short as the bound of the margin says."""
+    weights = error.certificate
+    assert weights.min() >= 0
+    assert weights.sum() == pytest.approx(1.0)
+    gram = space.gram + space.offset + np.diag(space.softness)
+    combined = space.y * weights
+    length = math.sqrt(max(combined @ gram @ combined, 0.0) / gram.diagonal().max())
+    assert error.margin_bound == pytest.approx(length, abs=1e-9)
+
+
 @pytest.mark.parametrize("method", ["bridge", "integration", "annealing"])
 def test_infeasible(method):
     space, fewest = random_labels()
@@ -326,7 +338,7 @@ def test_infeasible(method):
         assert 0 <= caught.value.margin_bound < 1e-6
     else:
         assert caught.value.violations == (fewest if method == "integration" else 1)
-        assert caught.value.margin_bound == 1.0
+    check_certificate(space, caught.value)
     if method == "bridge":
         return
     found = space.evidence(0.1, method=method, tol=0.03, random_state=seed(0))
@@ -355,9 +367,50 @@ def test_infeasible_with_noise_in_one_class():
     found = opposite.evidence((0.2, 0.0), tol=0.05, random_state=seed(0))
     exact, error = brute_force(opposite, 0.2, 0.0)
     assert abs(found.value - exact) < 4 * math.hypot(found.error, error)
-    with pytest.raises(InfeasibleError) as caught:
-        opposite.evidence((0.0, 0.2), max_length=2000.0, random_state=seed(0))
-    assert caught.value.violations >= 1
+    for method in ("integration", "annealing"):
+        with pytest.raises(
+            InfeasibleError
+        ) as caught:  # by the search for a margin, which proves it
+            opposite.evidence((0.0, 0.2), method=method, max_length=2000.0, random_state=seed(0))
+        assert caught.value.violations >= 1
+        assert caught.value.margin_bound < 1e-6
+        check_certificate(opposite, caught.value)
+
+
+@pytest.mark.parametrize(("pair", "label"), [((0.0, 0.3), 1), ((0.3, 0.0), -1)])
+def test_one_class_too_small_to_be_met(pair, label, monkeypatch):
+    """A run that met no weight vector which satisfies the class with hard walls."""
+    space = gaussian_process(8, index=2)
+    run = _core.evidence
+
+    def unlucky(*args, **settings):
+        return run(*args, **settings) | {"values": np.array([-math.inf])}
+
+    monkeypatch.setattr(_core, "evidence", unlucky)
+    with pytest.raises(InfeasibleError, match="class without label noise was met") as caught:
+        space.evidence(pair, random_state=0)
+    assert caught.value.violations == 1
+    np.testing.assert_array_equal(caught.value.certificate > 0, space.y == label)
+    check_certificate(space, caught.value)
+
+
+def test_the_rung_where_a_class_stays_behind():
+    """What the curve of the ladder encloses is the evidence, with rates by class too."""
+    space = gaussian_process(20, index=8)
+    for method in ("integration", "annealing"):
+        rates = (0.02, 0.3)
+        found = space.evidence(rates, method=method, tol=0.05, max_length=1e6, random_state=seed(0))
+        x, y = found.log_transparency, found.mean_violations
+        [junction] = np.flatnonzero(np.diff(x) == 0)
+        assert x[junction] == pytest.approx(math.log(0.3 / 0.98))
+        assert y[junction] > y[junction + 1]
+        assert len(x) == found.n_rungs + 1
+        n_positive = (space.y > 0).sum()
+        certain = n_positive * math.log(0.7) + (20 - n_positive) * math.log(0.98)
+        # The ladder may end above the last transparency, where hardly any is violated.
+        lowest = math.log(0.02 / 0.7)
+        area = -np.trapezoid(y, x) + y[-1] * (x[-1] - lowest)
+        assert area == pytest.approx(certain - found.value, rel=0.1, abs=0.3)
 
 
 def test_proven_conflicts():
@@ -516,6 +569,13 @@ def test_without_lag_there_is_no_bias():
             found = space.log_volume(method=method, tol=0.2, random_state=seed(k))
             ratios.append(found.lag / found.error)
     assert np.abs(ratios).max() < 4.5
+    # Of ways of which some met version space and others did not there is none.
+    gram, y = one_on_the_wrong_side()
+    space = VersionSpace(gram, y, softness=0.001, offset=1.0)
+    with pytest.warns(ConvergenceWarning, match="standard error of inf nats"):
+        short = space.evidence([0.0, 0.1], max_length=700.0, random_state=0)
+    assert np.isnan(short.lag[0])
+    assert "e+308" not in short.summary()
     assert VersionSpace(np.eye(1), [1]).log_volume().lag == 0.0
     annealed = VersionSpace(np.eye(4), [1, 1, -1, 1]).log_volume(method="annealing")
     assert np.isnan(annealed.lag)

@@ -55,10 +55,13 @@ class Evidence(Savable):
     """Number of laws between the two ends, both included."""
 
     log_transparency: NDArray[np.float64]
-    """(k,) ln kappa of the rungs, falling from 0; of the harder walls if the classes differ."""
+    """(k,) ln kappa of the rungs, falling from 0. Of the harder walls if the classes differ: the
+    rung where the other class is at its own kappa is there twice, as the last one of both classes
+    and as the first of one alone."""
 
     mean_violations: NDArray[np.float64]
-    """(k,) Mean number of violated examples on each rung."""
+    """(k,) Mean number of violated examples on each rung, of the classes whose kappa falls there:
+    the derivative of ln Z by ln kappa."""
 
     log_share: NDArray[np.float64]
     """(m + 1,) ln of the share of the sphere that violates exactly v examples, v = 0, ..., m;
@@ -92,7 +95,7 @@ class Evidence(Savable):
             value=run["values"],
             error=run["errors"],
             lag=run["lags"],
-            n_rungs=len(run["ladder"]),
+            n_rungs=len(np.unique(run["ladder"])),
             log_transparency=0.0 - run["ladder"] if by_transparency else np.empty(0),
             method=method,
         )
