@@ -1,8 +1,8 @@
 //! Annealed importance sampling along the transparency ladder (Neal, 2001).
 //!
 //! A particle starts isotropically at κ = 1 and goes down the ladder; at each step of s = -ln κ its weight takes the factor
-//! `e^(-Δs · violations)`, of the violations that the step touches. The mean weight is an unbiased estimate of Z, out of equilibrium too: an independent check of
-//! the estimate in equilibrium, at a larger error for the same work.
+//! `e^(-Δs · violations)`, of the violations that the step touches. The mean weight is an unbiased estimate of Z, out of
+//! equilibrium too: an independent check of the estimate in equilibrium, at a larger error for the same work.
 
 use std::sync::Arc;
 

@@ -301,6 +301,7 @@ pub fn evidence(
 ) -> Result<EvidenceOutcome> {
     let descent = settings.check()?;
     space.gram().check_in_memory()?;
+    let inside = inside(space, settings, control)?;
     if point_space::is_one_dimensional(space.gram()) {
         return Ok(point_space::evidence(space, &settings.targets));
     }
@@ -308,7 +309,6 @@ pub fn evidence(
     if settings.method == Method::Bridge {
         return bridge::evidence(space, settings, &crew, control);
     }
-    let inside = inside(space, settings, control)?;
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let ladder = {
         let scout = light_trap::stream(settings.seed, settings.n_trajectories);

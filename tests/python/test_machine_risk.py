@@ -313,6 +313,12 @@ def test_callbacks_are_called():
     with pytest.raises(KeyboardInterrupt), warnings.catch_warnings():
         bounds.bayes_point(space, space.max_margin().dual_coef, tol=1e-4, callback=stop)
 
+    def divide(state):
+        raise FloatingPointError("of the callback")
+
+    with pytest.raises(FloatingPointError, match=r"^of the callback$"):
+        bounds.bayes_point(space, space.max_margin().dual_coef, tol=1e-4, callback=divide)
+
 
 @pytest.mark.parametrize("model", [MaxMarginClassifier("linear"), KernelPerceptron("linear")])
 def test_bad_settings(model):

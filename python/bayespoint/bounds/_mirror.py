@@ -217,18 +217,25 @@ def estimated(
     Raises FloatingPointError where double precision does not tell it: so it is with parts that
     are some hundred thousand times as long as they are thick.
     """
+    raised: list[FloatingPointError] = []
 
     def watch(state: Mapping[str, Any]) -> None:
         if state["length"] > _LONG and state["error"] > _HOPELESS:
             raise _vague(state["error"])
         if callback is not None:
-            callback(state)
+            try:
+                callback(state)
+            except FloatingPointError as error:
+                raised.append(error)
+                raise
 
     try:
         found = estimate(tol=tol, callback=watch, **settings)
         if found.error > max(_LARGEST_ERROR, tol) or found.value > 5 * max(found.error, tol):
             raise _vague(found.error)
     except FloatingPointError as error:
+        if error in raised:  # the callback's own
+            raise
         raise FloatingPointError(
             f"The volume could not be told, the region seems too thin for double precision: {error}"
         ) from error
