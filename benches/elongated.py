@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from bayespoint.elongated import center_errors
+from bayespoint.papers.elongated import center_errors
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from bayespoint import ConvergenceWarning, VersionSpace
 from bayespoint.datasets import make_teacher
 from bayespoint.kernels import RBF
-from bayespoint.openness import escape_fractions
+from bayespoint.papers.openness import escape_fractions
 
 WAYS: dict[str, dict[str, Any]] = {
     "refresh": {},

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import bayespoint
 
-LEFT_OUT = ("demo", "experiments", "predictive")
-"""Two commands (`python -m bayespoint.demo`), and what the estimators predict with."""
+LEFT_OUT = ("experiments", "guide_pictures")
+"""Commands of `bayespoint.papers`."""
 
 PASSED_ON = ("complaints", "from_run")
 """Methods by which the package makes its results, not its users."""
@@ -22,9 +22,13 @@ def public_modules() -> dict[str, list[str]]:
     known = {"bayespoint": {id(getattr(bayespoint, name)) for name in bayespoint.__all__}}
     for info in pkgutil.walk_packages(bayespoint.__path__, "bayespoint."):
         _, *path = info.name.split(".")
-        if path[0] in LEFT_OUT or any(part.startswith("_") for part in path):
+        # A folder shows its names itself; of the papers each module does.
+        depth = 2 if path[0] == "papers" else 1
+        if len(path) > depth or path[-1].startswith("_") or path[-1] in LEFT_OUT:
             continue
         module = importlib.import_module(info.name)
+        if not hasattr(module, "__all__"):
+            continue
         above = set().union(*(known.get(info.name.rsplit(".", n)[0], set()) for n in (1, 2)))
         names = [name for name in module.__all__ if id(getattr(module, name)) not in above]
         known[info.name] = {id(getattr(module, name)) for name in module.__all__}

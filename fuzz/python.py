@@ -11,7 +11,7 @@ from pathlib import Path
 import atheris
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "python"))
-TRACED = ["bayespoint._npz", "bayespoint._persistence", "hostile_bytes"]
+TRACED = ["bayespoint.base.npz", "bayespoint.base.persistence", "hostile_bytes"]
 with atheris.instrument_imports(include=TRACED):
     import hostile_bytes
 

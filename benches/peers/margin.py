@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from bayespoint import MaxMarginClassifier, kernels
-from bayespoint.experiments import _sets
+from bayespoint.papers.experiments import sets
 
 EXAMPLES = 400
 
@@ -56,9 +56,9 @@ def main() -> None:
     columns = "{} intercept, ms | ratio | errors | violation"
     print(f"| data | m | SVC, ms | errors | {columns.format('free')} | {columns.format('no')} |")
     print(f"|---|{'---:|' * 11}", flush=True)
-    for name, used in _sets.SETS.items():
+    for name, used in sets.SETS.items():
         n = min(EXAMPLES, len(used.load()[1]))
-        X, _, y, _ = _sets.split(name, options.seed, n)
+        X, _, y, _ = sets.split(name, options.seed, n)
         rbf = kernels.RBF(used.sigma)
         rival = SVC(C=1e10, gamma=1 / (2 * used.sigma**2), max_iter=5_000_000)
         ours = [MaxMarginClassifier(rbf, C=np.inf, fit_intercept=b) for b in ("free", False)]

@@ -13,17 +13,18 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import _blas, bounds, kernels
-from bayespoint._persistence import load, trusted_types
-from bayespoint.classifier import BayesPointClassifier
-from bayespoint.correlation import CorrelationLength
-from bayespoint.max_margin import HingeClassifier, MaxMarginClassifier
-from bayespoint.onion import LayerChoice, OnionTable
-from bayespoint.perceptron import KernelPerceptron, Perceptron
+from bayespoint import bounds, kernels
+from bayespoint.base import blas
+from bayespoint.base.persistence import load, trusted_types
+from bayespoint.engine.weighting import WeightedResult
+from bayespoint.estimators.bayes_point import BayesPointClassifier
+from bayespoint.estimators.max_margin import HingeClassifier, MaxMarginClassifier
+from bayespoint.estimators.perceptron import KernelPerceptron, Perceptron
+from bayespoint.estimators.weighted import WeightedClassifier
 from bayespoint.results import BilliardResult, Evidence
+from bayespoint.results.correlation import CorrelationLength
+from bayespoint.results.onion import LayerChoice, OnionTable
 from bayespoint.version_space import InfeasibleError, VersionSpace, __version__
-from bayespoint.weighted import WeightedClassifier
-from bayespoint.weighting import WeightedResult
 
 TRUSTED_TYPES = trusted_types()
 """Names of the classes that fitted estimators of this package are made of, beside NumPy arrays and
@@ -50,33 +51,16 @@ __all__ = [
     "__version__",
     "bounds",
     "datasets",
-    "elongated",
-    "gallery",
     "kernels",
-    "learning_curves",
     "load",
-    "openness",
-    "planar",
+    "papers",
     "plotting",
-    "rejection",
-    "soft_boundary",
 ]
 
 
-_blas.settle()
+blas.settle()
 
-_LATER = (
-    "datasets",
-    "elongated",
-    "gallery",
-    "learning_curves",
-    "onnx",  # not in __all__: import * would hide the package of that name
-    "openness",
-    "planar",
-    "plotting",
-    "rejection",
-    "soft_boundary",
-)
+_LATER = ("datasets", "export", "papers", "plotting", "posterior", "results", "tuning")
 
 
 def __getattr__(name: str) -> Any:

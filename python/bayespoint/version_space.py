@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayespoint import _blas, _sources, _validation
 from bayespoint._core import InfeasibleError, __version__
-from bayespoint._correlation import CorrelationMixin
-from bayespoint._evidence import EvidenceMixin
-from bayespoint._factor import Factor
-from bayespoint._interior import InteriorMixin
-from bayespoint._onion import OnionMixin
-from bayespoint._sampling import SamplingMixin
-from bayespoint._summary import as_html
-from bayespoint._validation import Floats, Labels
-from bayespoint.weighting import WeightingMixin
+from bayespoint.base import blas, validation
+from bayespoint.base.factor import Factor
+from bayespoint.base.report import as_html
+from bayespoint.base.validation import Floats, Labels
+from bayespoint.engine.correlation import CorrelationMixin
+from bayespoint.engine.evidence import EvidenceMixin
+from bayespoint.engine.interior import InteriorMixin
+from bayespoint.engine.onion import OnionMixin
+from bayespoint.engine.sampling import SamplingMixin
+from bayespoint.engine.weighting import WeightingMixin
+from bayespoint.kernels import sources
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -110,7 +111,7 @@ class VersionSpace(
     True
     """
 
-    gram: _sources.Gram
+    gram: sources.Gram
     y: Labels
     classes: NDArray[Any]
     softness: Floats
@@ -128,13 +129,13 @@ class VersionSpace(
         self, name: str, gram: ArrayLike, y: ArrayLike, softness: ArrayLike, offset: float
     ) -> None:
         """Set all from arguments of a caller, who calls the matrix by that name."""
-        _blas.settle()
-        self.gram, exact = _validation.gram_of_its_kind(gram, name=name)
-        self.y, self.classes = _validation.binary_labels(y, len(self.gram), rows=name)
-        self.softness = _validation.softness(softness, len(self.gram))
-        self.offset = _validation.real("offset", offset, low=0.0)
-        _validation.positive_diagonal(self.gram, self.offset, self.softness, name=name)
-        _validation.positive_semidefinite(
+        blas.settle()
+        self.gram, exact = validation.gram_of_its_kind(gram, name=name)
+        self.y, self.classes = validation.binary_labels(y, len(self.gram), rows=name)
+        self.softness = validation.softness(softness, len(self.gram))
+        self.offset = validation.real("offset", offset, low=0.0)
+        validation.positive_diagonal(self.gram, self.offset, self.softness, name=name)
+        validation.positive_semidefinite(
             self.gram, self.offset, self.softness, exact=exact, name=name
         )
 
@@ -150,7 +151,7 @@ class VersionSpace(
     @classmethod
     def _over(
         cls,
-        gram: _sources.Gram,
+        gram: sources.Gram,
         y: Labels,
         *,
         softness: Floats,
@@ -246,11 +247,11 @@ class VersionSpace(
         True
         """
         space = cls.__new__(cls)
-        space.gram = _sources.kernel_rows(X, kernel, cache_size)
-        space.y, space.classes = _validation.binary_labels(y, len(space.gram), rows="X")
-        space.softness = _validation.softness(softness, len(space.gram))
-        space.offset = _validation.real("offset", offset, low=0.0)
-        _validation.positive_diagonal(space.gram, space.offset, space.softness, name="kernel(X, X)")
+        space.gram = sources.kernel_rows(X, kernel, cache_size)
+        space.y, space.classes = validation.binary_labels(y, len(space.gram), rows="X")
+        space.softness = validation.softness(softness, len(space.gram))
+        space.offset = validation.real("offset", offset, low=0.0)
+        validation.positive_diagonal(space.gram, space.offset, space.softness, name="kernel(X, X)")
         return space
 
     def __repr__(self) -> str:
@@ -287,9 +288,9 @@ class VersionSpace(
         ValueError
             If the coefficients are not finite, or so large that margins overflow.
         """
-        c = _validation.dual_coef("dual_coef", dual_coef, len(self.y), many=True)
+        c = validation.dual_coef("dual_coef", dual_coef, len(self.y), many=True)
         with np.errstate(over="ignore", invalid="ignore"):
-            f = _sources.product(c, self.gram)
+            f = sources.product(c, self.gram)
         if self.offset:
             f += self.offset * c.sum(axis=-1, keepdims=True)
         f += c * self.softness
@@ -316,7 +317,7 @@ class VersionSpace(
         ValueError
             As `margins`.
         """
-        c = _validation.dual_coef("dual_coef", dual_coef, len(self.y))
+        c = validation.dual_coef("dual_coef", dual_coef, len(self.y))
         return bool((self.margins(c) > 0).all())
 
     def _refuse_conflicts(self, fewest: int | None = None) -> None:
@@ -326,13 +327,13 @@ class VersionSpace(
         """
         if self.softness.min() > 0:
             return
-        found = _sources.conflict(self.gram, self.y, self.offset, self.softness)
+        found = sources.conflict(self.gram, self.y, self.offset, self.softness)
         if found is None:
             return
         i, j = found
         kind = "the same" if self.y[i] != self.y[j] else "opposite"
         labels = "different labels" if self.y[i] != self.y[j] else "the same label"
-        square = _sources.squared_sine(self.gram, self.offset, i, j)
+        square = sources.squared_sine(self.gram, self.offset, i, j)
         verdict = (
             "no weight vector satisfies both"
             if square == 0
@@ -351,7 +352,7 @@ class VersionSpace(
         # The sum of the unit normals is of length 2 sin(angle / 2).
         shortest = math.sqrt(2 * square / (1 + math.sqrt(max(1 - square, 0.0))))
         error.margin_bound = shortest / float(certificate.sum() * lengths.max())
-        tried = _sources.fewest_violated(self.gram, self.y, self.offset, self.softness, found)
+        tried = sources.fewest_violated(self.gram, self.y, self.offset, self.softness, found)
         error.violations = tried if fewest is None else min(tried, fewest)
         error.certificate = certificate / certificate.sum()
         raise error

@@ -17,7 +17,7 @@ pub(super) enum Rows<'py> {
     Computed(Computed<'py>),
 }
 
-/// Rows on demand: the attributes of `bayespoint._sources.KernelRows`.
+/// Rows on demand: the attributes of `bayespoint.kernels.sources.KernelRows`.
 #[derive(FromPyObject)]
 pub(super) struct Computed<'py> {
     inputs: PyReadonlyArray2<'py, f64>,

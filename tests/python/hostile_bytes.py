@@ -19,10 +19,9 @@ from bayespoint import (
     KernelPerceptron,
     VersionSpace,
     _core,
-    _npz,
-    _persistence,
     kernels,
 )
+from bayespoint.base import npz, persistence
 
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, 5e-324, 1e-300, 1e-150, 1e-16, 1e150, 1e300]
 EDGES += [1.7976931348623157e308, float("inf"), float("-inf"), float("nan")]
@@ -337,7 +336,7 @@ def _trees():
         path = Path(folder) / "x.npz"
         for thing in things:
             thing.save(path)
-            version, arrays, meta = _npz.read(path, _persistence.FORMAT, float("inf"))
+            version, arrays, meta = npz.read(path, persistence.FORMAT, float("inf"))
             found.append((version, arrays, meta))
     return found
 
@@ -460,10 +459,10 @@ def files(data):
         elif arrays:
             _spoil_arrays(arrays, b)
     if b.rarely(64):
-        head = {"format": _persistence.FORMAT, "version": version, "meta": tree}
+        head = {"format": persistence.FORMAT, "version": version, "meta": tree}
         return _load_bytes(sealed(_archive(json.dumps(head), arrays)))
     # Zip and checksum take most of the time, and there is nothing wrong with them here.
-    with mock.patch.object(_npz, "read", return_value=(version, arrays, tree)):
+    with mock.patch.object(npz, "read", return_value=(version, arrays, tree)):
         return _load("file")
 
 
@@ -485,7 +484,7 @@ def _load(name):
 def _small():
     """Return a file of a few hundred bytes."""
     tree = {"package": "0", "content": {"list": [{"array": "x", "turned": False}, 1.5]}}
-    head = {"format": _persistence.FORMAT, "version": 1, "meta": tree}
+    head = {"format": persistence.FORMAT, "version": 1, "meta": tree}
     return sealed(_archive(json.dumps(head), {"x": np.arange(3.0)}))
 
 
@@ -497,5 +496,5 @@ def _archive(text, arrays):
             member = io.BytesIO()
             np.lib.format.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
             archive.writestr(zipfile.ZipInfo(f"{name}.npy"), member.getvalue())
-        archive.comment = _npz._SEAL + bytes(64)
+        archive.comment = npz._SEAL + bytes(64)
     return buffer.getvalue()[:-64]

@@ -14,10 +14,9 @@ from bayespoint import (
     VersionSpace,
     bounds,
     kernels,
-    learning_curves,
-    openness,
-    rejection,
 )
+from bayespoint.papers import learning_curves, openness
+from bayespoint.posterior import rejection
 from hostile_parts import (
     GRAM,
     GROWING,
@@ -382,7 +381,9 @@ KERNEL_METHODS = (
 
 
 def _others(one):
-    from bayespoint import datasets, diagnostics, elongated, planar, soft_boundary
+    from bayespoint import datasets
+    from bayespoint.papers import elongated, planar, soft_boundary
+    from bayespoint.results import diagnostics
 
     draws = RNG.standard_normal((2, 20, 3))
     yield one("diagnostics.r_hat", diagnostics.r_hat, draws=draws)

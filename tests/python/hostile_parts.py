@@ -6,11 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bayespoint import (
-    BayesPointClassifier,
-    VersionSpace,
-    kernels,
-)
+from bayespoint import BayesPointClassifier, VersionSpace, kernels
 
 
 @dataclass

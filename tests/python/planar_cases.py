@@ -9,7 +9,7 @@ import os
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from bayespoint.planar import Polygon
+from bayespoint.papers.planar import Polygon
 
 SQUARE = [[0, 0], [2, 0], [2, 2], [0, 2]]
 TRIANGLE = [[0, 0], [4, 0], [0, 1]]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bayespoint import plotting
-from bayespoint.plotting import __main__ as command
-from bayespoint.plotting import _guide
+from bayespoint.papers.guide_pictures import __main__ as command
+from bayespoint.papers.guide_pictures import scenes
 
 figure = pytest.importorskip("matplotlib.figure")
 pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -27,21 +27,21 @@ def test_diagnostics_page():
 
 
 def test_pictures_page_is_the_one_that_the_code_writes():
-    text = _guide.page()
+    text = scenes.page()
     assert (DOCS / "guide" / "plots.md").read_text(encoding="utf-8") == text
-    for name in _guide.SCENES:
-        path = DOCS / _guide.FILES[name]
-        assert f"(../{_guide.FILES[name]})" in text
+    for name in scenes.SCENES:
+        path = DOCS / scenes.FILES[name]
+        assert f"(../{scenes.FILES[name]})" in text
         assert path.stat().st_size < 100_000, name
     assert {path.name for path in (DOCS / "images" / "displays").iterdir()} == {
-        Path(file).name for file in _guide.FILES.values()
+        Path(file).name for file in scenes.FILES.values()
     }
 
 
 def test_every_display_has_a_picture():
     from bayespoint import plotting
 
-    text = _guide.page()
+    text = scenes.page()
     for name in plotting.__all__:
         assert f"{name}." in text or f"`{name}`" in text
 
@@ -56,8 +56,8 @@ def test_command_draws_what_it_is_asked_for(tmp_path, capsys):
 
 def test_the_commands_of_the_page_work(tmp_path):
     pyplot.switch_backend("agg")
-    head, *blocks = re.findall(r"```python\n(.*?)```", _guide.page(), flags=re.DOTALL)
-    assert len(blocks) == len(_guide.SCENES)
+    head, *blocks = re.findall(r"```python\n(.*?)```", scenes.page(), flags=re.DOTALL)
+    assert len(blocks) == len(scenes.SCENES)
     names = {}
     exec(head, names)
     try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-FILES = sorted(Path(__file__).parent.glob("test_*.py"))
+FILES = sorted(Path(__file__).parent.rglob("test_*.py"))
 
 # A file that reads the variable, itself or from one that does: `taught` and the like.
 READS = re.compile(

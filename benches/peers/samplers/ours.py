@@ -9,7 +9,7 @@ import numpy as np
 from problem import KEPT, main, seen
 
 from bayespoint import VersionSpace
-from bayespoint.diagnostics import ess_bulk
+from bayespoint.results.diagnostics import ess_bulk
 
 PILOT = 400.0
 """Radians of path that tell how many effective samples there are in a radian."""

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bayespoint.diagnostics import ess_bulk
+from bayespoint.results.diagnostics import ess_bulk
 
 HERE = Path(__file__).parent
 PEERS = {"hopsy": "hopsy==1.7.0", "polytopewalk": "polytopewalk==1.1.0"}

@@ -22,23 +22,23 @@ other quantities are those of the examples, and kernel and prior must have been 
 =================== ==========================================================================
 
 `mirrored_space`, `normalized_margins` and `margin_histogram` give what goes in;
-:mod:`bayespoint.bounds.figures` draws it (extra ``plot``).
+:mod:`bayespoint.papers.bound_figures` draws it (extra ``plot``).
 """
 
 from __future__ import annotations
 
-from bayespoint.bounds._compression import margin, mistakes, sparsity
-from bayespoint.bounds._margins import luckiness, pac_margin
-from bayespoint.bounds._mirror import (
+from bayespoint.bounds.compression import margin, mistakes, sparsity
+from bayespoint.bounds.margins import luckiness, pac_margin
+from bayespoint.bounds.mirror import (
     bayes_point,
     margin_histogram,
     mirrored_space,
     normalized_margins,
 )
-from bayespoint.bounds._result import RiskBound, RiskBounds
-from bayespoint.bounds._samples import hoeffding_samples
-from bayespoint.bounds._table import table
-from bayespoint.bounds._volume import (
+from bayespoint.bounds.result import RiskBound, RiskBounds
+from bayespoint.bounds.samples import hoeffding_samples
+from bayespoint.bounds.tables import table
+from bayespoint.bounds.volume import (
     cap_log_fraction,
     linear_svm,
     pac_bayes_kl,

@@ -22,14 +22,14 @@ it, it is downloaded once, checked and kept.
 
 from __future__ import annotations
 
-from bayespoint.datasets._generators import (
+from bayespoint.datasets.generators import (
     make_elongated,
     make_sets,
     make_teacher,
     make_waveform,
     make_words,
 )
-from bayespoint.datasets._loaders import (
+from bayespoint.datasets.loaders import (
     load_banana,
     load_diabetes,
     load_heart,

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from bayespoint import _validation
-from bayespoint.kernels import _gp
-from bayespoint.kernels._algebra import (
+from bayespoint.base import validation
+from bayespoint.kernels import gaussian_process
+from bayespoint.kernels.algebra import (
     Base,
     Constant,
     Normalized,
@@ -32,8 +32,8 @@ from bayespoint.kernels._algebra import (
     is_semidefinite,
     normalize,
 )
-from bayespoint.kernels._bounded import Bounded, refuse_unknown_bounds
-from bayespoint.kernels._functions import (
+from bayespoint.kernels.bounded import Bounded, refuse_unknown_bounds
+from bayespoint.kernels.functions import (
     accepts_sparse,
     derivatives,
     diagonal,
@@ -42,18 +42,11 @@ from bayespoint.kernels._functions import (
     replace,
     requires_vectors,
 )
-from bayespoint.kernels._matrix import gram_matrix
-from bayespoint.kernels._protocol import Floats, Inputs, Kernel, Parameter
-from bayespoint.kernels._scale import class_distance, scale_of
-from bayespoint.kernels._structured import SetIntersection, Spectrum
-from bayespoint.kernels._vectors import (
-    RBF,
-    Laplacian,
-    Linear,
-    Matern,
-    Polynomial,
-    RationalQuadratic,
-)
+from bayespoint.kernels.gram import gram_matrix
+from bayespoint.kernels.length_scale import class_distance, scale_of
+from bayespoint.kernels.protocol import Floats, Inputs, Kernel, Parameter
+from bayespoint.kernels.structured import SetIntersection, Spectrum
+from bayespoint.kernels.vectors import RBF, Laplacian, Linear, Matern, Polynomial, RationalQuadratic
 
 __all__ = [
     "RBF",
@@ -129,8 +122,8 @@ def resolve(kernel: object, X: Inputs) -> Callable[..., Any] | str:
         if kernel == "precomputed":
             return kernel
     elif callable(kernel) and not isinstance(kernel, type):
-        if _gp.is_gp(kernel):
-            _gp.refuse_what_is_no_kernel(kernel)
+        if gaussian_process.is_gp(kernel):
+            gaussian_process.refuse_what_is_no_kernel(kernel)
         elif not isinstance(kernel, Base):
             return kernel
         # What is inside ours is never changed, only replaced.
@@ -181,9 +174,9 @@ def training_gram(
     else:
         name, value = "kernel(X, X)", evaluate(kernel, X)
         if is_semidefinite(kernel):  # and symmetric, and ours
-            _validation.positive_diagonal(value, offset, softness, name=name)
+            validation.positive_diagonal(value, offset, softness, name=name)
             return value, True
-    gram, exact = _validation.gram_matrix(value, name=name)
-    _validation.positive_diagonal(gram, offset, softness, name=name)
-    _validation.positive_semidefinite(gram, offset, softness, exact=exact, name=name)
+    gram, exact = validation.gram_matrix(value, name=name)
+    validation.positive_diagonal(gram, offset, softness, name=name)
+    validation.positive_semidefinite(gram, offset, softness, exact=exact, name=name)
     return gram, not np.may_share_memory(gram, value)

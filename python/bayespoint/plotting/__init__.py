@@ -8,16 +8,16 @@ of the matplotlib style in use, so that pictures can be read on dark pages too.
 
 from __future__ import annotations
 
-from bayespoint.plotting._billiard import BilliardDisplay
-from bayespoint.plotting._convergence import ConvergenceDisplay
-from bayespoint.plotting._decision import DecisionDisplay, plot_decision_function
-from bayespoint.plotting._evidence import EvidenceDisplay
-from bayespoint.plotting._margins import MarginDisplay
-from bayespoint.plotting._onion import OnionDisplay
-from bayespoint.plotting._rejection import RejectionDisplay
-from bayespoint.plotting._reliability import ReliabilityDisplay
-from bayespoint.plotting._tuning import TuningDisplay
-from bayespoint.plotting._walls import WallsDisplay
+from bayespoint.plotting.billiard import BilliardDisplay
+from bayespoint.plotting.convergence import ConvergenceDisplay
+from bayespoint.plotting.decision import DecisionDisplay, plot_decision_function
+from bayespoint.plotting.evidence import EvidenceDisplay
+from bayespoint.plotting.margins import MarginDisplay
+from bayespoint.plotting.onion import OnionDisplay
+from bayespoint.plotting.rejection import RejectionDisplay
+from bayespoint.plotting.reliability import ReliabilityDisplay
+from bayespoint.plotting.tuning import TuningDisplay
+from bayespoint.plotting.walls import WallsDisplay
 
 __all__ = [
     "BilliardDisplay",

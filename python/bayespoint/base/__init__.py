@@ -1,0 +1,1 @@
+"""What every other folder stands on: checks, linear algebra, memory, files, texts, warnings."""

@@ -1,0 +1,505 @@
+"""Every check of what a caller passes in: arguments become checked values here.
+
+A message says three things: which argument, what is wanted, what came.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+import joblib  # type: ignore[import-untyped]
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg, sparse
+from sklearn.utils import check_random_state
+
+from bayespoint.base import memory
+
+Floats: TypeAlias = NDArray[np.float64]
+Labels: TypeAlias = NDArray[np.int8]
+RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+
+_SYMMETRY = 1e-8  # |K_ij - K_ji| <= this times sqrt(K_ii K_jj)
+_SYMMETRY_LOW = 1e-5  # the same for kernels computed in less than double precision
+_JITTER = 1e-8  # an eigenvalue of the unit-diagonal Gram matrix down to minus this is rounding
+_JITTER_LOW = 1e-4
+_RITZ = 1e-6
+_DIRECT = 2000  # up to this size a factorization decides, beyond it a few Lanczos steps
+_LANCZOS_STEPS = 40
+_BLOCK = 512
+_LENGTHS = (1e-150, 1e150)  # diagonal entries whose products are in the range of doubles
+# Of 1 - cos^2: what rounding of the best kernel values leaves, an angle of 6e-8 (where the search
+# for the largest margin gives up too), and of those that sum many features.
+_SAME_DIRECTION = 16 * np.finfo(np.float64).eps
+NEARLY_SAME = 64 * np.finfo(np.float64).eps
+
+
+# --- numbers and choices ---------------------------------------------------------------------
+
+
+def real(
+    name: str,
+    value: object,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    low_open: bool = False,
+    high_open: bool = False,
+) -> float:
+    """Return `value` as a finite float between `low` and `high`."""
+    wanted = (
+        f"a finite number in {'(' if low_open or low == -math.inf else '['}{low:g}, "
+        f"{high:g}{')' if high_open or high == math.inf else ']'}"
+    )
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be {wanted}; got {value!r}")
+    number = float_or_nan(value)
+    inside = (number > low if low_open else number >= low) and (
+        number < high if high_open else number <= high
+    )
+    if not math.isfinite(number) or not inside:
+        raise ValueError(f"{name} must be {wanted}; got {value!r}")
+    return number
+
+
+def float_or_nan(value: numbers.Real) -> float:
+    """Return a number as a float, NaN where it is beyond them."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan
+
+
+def integer(name: str, value: object, *, low: int, high: int = 2**62) -> int:
+    """Return `value` as an int from `low` to `high`, by default what the engine counts to."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be an integer of at least {low}; got {value!r}")
+    number = int(value)
+    if number < low:
+        raise ValueError(f"{name} must be an integer of at least {low}; got {value!r}")
+    if number > high:
+        raise ValueError(f"{name} must be an integer of at most {high}; got {value!r}")
+    return number
+
+
+def boolean(name: str, value: object) -> bool:
+    """Return `value` as a bool."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False; got {value!r}")
+    return bool(value)
+
+
+def choice(name: str, value: object, options: Sequence[str | None]) -> str:
+    """Return `value`, one of `options`; None is returned as ``"none"``."""
+    # An array would be compared entry by entry.
+    if not (value is None or isinstance(value, str)) or value not in options:
+        listed = ", ".join(repr(option) for option in options)
+        raise ValueError(f"{name} must be one of {listed}; got {value!r}")
+    return "none" if value is None else str(value)
+
+
+def threads(n_jobs: object) -> int:
+    """Return the number of threads `n_jobs` means, counted as joblib counts them.
+
+    None is 1, -1 is every processor this process may use, -2 all but one, and so on.
+    """
+    if n_jobs is None:
+        return 1
+    jobs = integer("n_jobs", n_jobs, low=-(2**31))
+    if jobs == 0:
+        raise ValueError("n_jobs must be None or an integer other than 0; got 0")
+    return jobs if jobs > 0 else max(1, joblib.cpu_count() + 1 + jobs)
+
+
+def seed(random_state: RandomState) -> int:
+    """Return a seed of 64 bits: an int is its own seed, a generator is asked for one.
+
+    None asks NumPy's global generator, as scikit-learn does.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**64, dtype=np.uint64))
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**64, dtype=np.uint64))
+    try:
+        number = integer("random_state", random_state, low=0, high=2**64)
+    except (TypeError, ValueError):
+        number = 2**64
+    if number >= 2**64:
+        raise ValueError(
+            "random_state must be None, an integer in [0, 2**64), a numpy.random.Generator or a "
+            f"numpy.random.RandomState; got {random_state!r}"
+        )
+    return number
+
+
+def pair(name: str, value: object, *, high: float, high_open: bool) -> tuple[float, float]:
+    """Return a number in [0, `high`], or a pair of them, as a pair."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (tuple, list)):
+        if len(value) != 2:
+            raise ValueError(f"{name} must be one number or two; got {len(value)}: {value!r}")
+        first, second = value
+        return (
+            real(f"{name}[0]", first, low=0.0, high=high, high_open=high_open),
+            real(f"{name}[1]", second, low=0.0, high=high, high_open=high_open),
+        )
+    number = real(name, value, low=0.0, high=high, high_open=high_open)
+    return number, number
+
+
+def counts(name: str, value: object) -> tuple[int, int]:
+    """Return an integer of at least 0, or a pair of them, as a pair."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (tuple, list)):
+        if len(value) != 2:
+            raise ValueError(f"{name} must be one integer or two; got {len(value)}: {value!r}")
+        first, second = value
+        return integer(f"{name}[0]", first, low=0), integer(f"{name}[1]", second, low=0)
+    number = integer(name, value, low=0)
+    return number, number
+
+
+# --- arrays ----------------------------------------------------------------------------------
+
+
+def dense(name: str, value: ArrayLike) -> NDArray[Any]:
+    """Return `value` as an array of real numbers, as it is in memory."""
+    if sparse.issparse(value):
+        raise TypeError(
+            f"{name} must be a dense array; got a sparse {type(value).__name__}: "
+            "convert it with .toarray()"
+        )
+    if np.ma.isMaskedArray(value) or _has_masked(value):
+        raise _masked(name)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}") from error
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers; got an array of dtype {array.dtype}")
+    return array
+
+
+def _masked(name: str) -> TypeError:
+    return TypeError(f"{name} must not be a masked array: fill or drop the masked entries")
+
+
+def refuse_masked(name: str, value: object) -> None:
+    """Raise TypeError if entries are masked: NumPy would show what is under the mask."""
+    if _has_masked(value):
+        raise _masked(name)
+
+
+def _has_masked(value: object) -> bool:
+    rows = value if isinstance(value, (list, tuple)) else (value,)
+    return any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in rows)
+
+
+def named(error: Exception, text: str) -> Exception:
+    """Return what came of a library's own check of an argument, with words that name it."""
+    return (TypeError if isinstance(error, TypeError) else ValueError)(f"{text}: {error}")
+
+
+def labels(name: str, value: ArrayLike) -> NDArray[Any]:
+    """Return labels of any type as an array."""
+    refuse_masked(name, value)
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an array of labels: {error}") from error
+
+
+def dual_coef(name: str, value: ArrayLike, m: int, *, many: bool = False) -> Floats:
+    """Return finite dual coefficients of shape (m,), or (..., m) if `many`."""
+    array = dense(name, value)
+    if array.ndim == 0 or array.shape[-1] != m or (array.ndim > 1 and not many):
+        wanted = f"(..., {m})" if many else f"({m},)"
+        raise ValueError(f"{name} must have shape {wanted}; got shape {array.shape}")
+    array = np.ascontiguousarray(array, dtype=np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite; it holds NaN or infinity")
+    return array
+
+
+def weights(name: str, value: ArrayLike, n: int, *, log: bool) -> Floats:
+    """Return what a weight function returned: n weights, not all 0, or with `log` their logs."""
+    array = dense(f"what {name} returns", value)
+    if array.shape != (n,):
+        raise ValueError(f"{name} must return an array of shape ({n},); got shape {array.shape}")
+    array = array.astype(np.float64)
+    wanted = "logarithms below infinity" if log else "finite numbers of at least 0"
+    wrong = np.isnan(array) | (array == np.inf)
+    if not log:
+        wrong |= array < 0
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise ValueError(f"{name} must return {wanted}; got {array[i]} for draw {i}")
+    if (array == (-np.inf if log else 0.0)).all():
+        raise ValueError(f"{name} must be positive at some draw; got 0 at all {n}")
+    return array
+
+
+def softness(value: ArrayLike, m: int) -> Floats:
+    """Return the (m,) softness of each example, from one number or m of them."""
+    array = dense("softness", value)
+    if array.shape not in ((), (m,)):
+        raise ValueError(f"softness must be a number or have shape ({m},); got {array.shape}")
+    array = np.array(np.broadcast_to(array, (m,)), dtype=np.float64)
+    if not np.isfinite(array).all() or (array < 0).any():
+        worst = array[~(np.isfinite(array) & (array >= 0))][0]
+        raise ValueError(f"softness must be finite and at least 0; got {worst}")
+    return array
+
+
+def binary_labels(y: ArrayLike, m: int, *, rows: str = "gram") -> tuple[Labels, NDArray[Any]]:
+    """Return labels as -1 and +1, and the two values they stand for, in sorted order.
+
+    Labels of a single class have a meaning only if they are -1 or +1 already. `rows` is the
+    argument that has the m examples.
+    """
+    if np.ma.isMaskedArray(y) or sparse.issparse(y):
+        raise TypeError(f"y must be a plain array of labels; got a {type(y).__name__}")
+    array = labels("y", y)
+    if array.ndim != 1:
+        raise ValueError(f"y must have one dimension; got shape {array.shape}")
+    if len(array) != m:
+        raise ValueError(f"y must have as many labels as {rows} has rows, {m}; got {len(array)}")
+    if array.dtype.kind in "fc" and not np.isfinite(array).all():
+        raise ValueError("y must be finite; it holds NaN or infinity")
+    try:
+        classes, index = np.unique(array, return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"y must hold labels that can be sorted: {error}") from error
+    if len(classes) == 1 and array.dtype.kind in "iuf" and abs(classes[0]) == 1:
+        return array.astype(np.int8), np.array([-1, 1])
+    if len(classes) != 2:
+        few = [value.item() if hasattr(value, "item") else value for value in classes[:5]]
+        raise ValueError(
+            f"y must hold labels -1 and +1, or exactly two classes; got {len(classes)} "
+            f"class{'es' if len(classes) > 1 else ''}: {few}{' ...' if len(classes) > 5 else ''}"
+        )
+    return np.where(index == 1, 1, -1).astype(np.int8), classes
+
+
+# --- the Gram matrix -------------------------------------------------------------------------
+
+
+def gram_matrix(value: ArrayLike, *, name: str = "gram") -> tuple[Floats, bool]:
+    """Return a square, finite, symmetric matrix in C order, and whether it was double precision.
+
+    A matrix of doubles in C order is returned as it is, one in Fortran order as its transpose:
+    neither is copied. Anything else is converted, after a look at the memory available.
+    """
+    gram, exact = _gram(value, name, np.dtype(np.float64))
+    return gram, exact
+
+
+def gram_of_its_kind(
+    value: ArrayLike, *, name: str = "gram"
+) -> tuple[Floats | NDArray[np.float32], bool]:
+    """As `gram_matrix`, but a matrix of singles stays one.
+
+    It is copied only if it is in neither order, or not symmetric to the last bit.
+    """
+    array = dense(name, value)
+    return _gram(array, name, np.dtype(np.float32 if array.dtype == np.float32 else np.float64))
+
+
+def _gram(value: ArrayLike, name: str, dtype: np.dtype[Any]) -> tuple[NDArray[Any], bool]:
+    array = dense(name, value)
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        raise ValueError(f"{name} must be a square matrix; got shape {array.shape}")
+    m = len(array)
+    if m == 0:
+        raise ValueError(f"{name} must have at least one row; got an empty matrix")
+    exact = not (array.dtype.kind == "f" and array.dtype.itemsize < 8)
+    ready = array.dtype == dtype and array.flags.aligned
+    kind = "doubles" if dtype == np.float64 else "singles"
+    needed = float(dtype.itemsize) * m * m
+    if ready and array.flags.c_contiguous:
+        gram = array
+    elif ready and array.flags.f_contiguous:
+        gram = array.T
+    else:
+        memory.require(needed, f"a copy of {name} ({m} x {m} {kind})")
+        gram = np.array(array, dtype=dtype, order="C")
+    for rows in blocks(m):
+        if not np.isfinite(gram[rows]).all():
+            raise ValueError(f"{name} must be finite; it holds NaN or infinity")
+    _check_symmetric(gram, name, _SYMMETRY if exact else _SYMMETRY_LOW)
+    if not exact and not _mirrors(gram):
+        if np.may_share_memory(gram, array):
+            memory.require(needed, f"a symmetric copy of {name} ({m} x {m} {kind})")
+            gram = gram.copy()
+        for rows, columns in _block_pairs(m):
+            upper = gram[rows, columns]
+            if rows == columns:
+                upper = np.triu(upper) + np.triu(upper, 1).T
+                gram[rows, columns] = upper
+            gram[columns, rows] = upper.T
+    return gram, exact
+
+
+def _mirrors(gram: NDArray[Any]) -> bool:
+    """Return whether a matrix is symmetric to the last bit."""
+    return all(
+        np.array_equal(gram[rows, columns], gram[columns, rows].T)
+        for rows, columns in _block_pairs(len(gram))
+    )
+
+
+def blocks(n: int, size: int = _BLOCK) -> Iterator[slice]:
+    """Yield the slices that cut ``range(n)`` into runs of at most `size`."""
+    for begin in range(0, n, size):
+        yield slice(begin, min(begin + size, n))
+
+
+def _block_pairs(m: int) -> Iterator[tuple[slice, slice]]:
+    for rows in blocks(m):
+        for columns in blocks(m):
+            if columns.start >= rows.start:
+                yield rows, columns
+
+
+def _check_symmetric(gram: NDArray[Any], name: str, tolerance: float) -> None:
+    scale = np.sqrt(np.abs(gram.diagonal()))
+    for rows, columns in _block_pairs(len(gram)):
+        upper, lower = gram[rows, columns], gram[columns, rows].T
+        allowed = np.outer(scale[rows], scale[columns])
+        np.maximum(allowed, np.abs(upper), out=allowed)
+        allowed *= tolerance
+        wrong = np.abs(upper - lower) > allowed
+        if wrong.any():
+            i, j = (int(k) for k in np.argwhere(wrong)[0])
+            raise ValueError(
+                f"{name} must be symmetric; got {upper[i, j]!r} at [{rows.start + i}, "
+                f"{columns.start + j}] and {lower[i, j]!r} across the diagonal"
+            )
+
+
+def positive_diagonal(gram: Any, offset: float, softness: Floats, *, name: str = "gram") -> None:
+    """Raise unless every example has a normal of positive length that doubles can square."""
+    diagonal = gram.diagonal() + offset + softness
+    if not (diagonal > 0).all():
+        i = int(np.argmin(diagonal))
+        raise ValueError(
+            f"every diagonal entry of {name} plus offset and softness must be positive; "
+            f"got {float(diagonal[i])!r} at example {i}, whose plane has no direction"
+        )
+    low, high = _LENGTHS
+    if not ((diagonal >= low) & (diagonal <= high)).all():
+        i = int(np.argmax(np.abs(np.log10(diagonal))))
+        raise ValueError(
+            f"every diagonal entry of {name} plus offset and softness must be from {low:g} to "
+            f"{high:g}; got {diagonal[i]:.3g} at example {i}: scale the inputs or the kernel"
+        )
+
+
+def positive_semidefinite(
+    gram: NDArray[Any], offset: float, softness: Floats, *, exact: bool = True, name: str = "gram"
+) -> None:
+    """Raise if the Gram matrix with offset and softness has an eigenvalue well below zero.
+
+    What is judged is the matrix scaled to a unit diagonal, which has the same inertia. Up to 2000
+    examples a Cholesky factorization decides. Beyond that, some Lanczos steps from a fixed start
+    give an upper bound of the smallest eigenvalue in O(m^2) without a copy of the matrix: a
+    clearly negative bound proves that the matrix is not positive semidefinite.
+    """
+    m = len(gram)
+    scale = 1.0 / np.sqrt(gram.diagonal() + offset + softness)
+    jitter = _JITTER if exact else _JITTER_LOW
+    if m > _DIRECT:
+        smallest = _lanczos_bound(gram, offset, softness, scale)
+        if smallest >= -max(_RITZ, jitter):
+            return
+    else:
+        unit = np.add(gram, offset, dtype=np.float64)
+        unit *= scale
+        unit *= scale[:, None]
+        unit.flat[:: m + 1] = 1.0 + jitter
+        _, info = linalg.lapack.dpotrf(unit.T, lower=1, clean=0, overwrite_a=0)
+        if info == 0:
+            return
+        unit.flat[:: m + 1] = 1.0
+        smallest = float(linalg.eigvalsh(unit, subset_by_index=[0, 0])[0])
+    raise ValueError(
+        f"{name} plus offset and softness must be positive semidefinite; scaled to a unit "
+        f"diagonal it has an eigenvalue of {smallest:.3g} or less: it is not a kernel matrix "
+        "(a larger softness can make it one)"
+    )
+
+
+def _lanczos_bound(gram: NDArray[Any], offset: float, softness: Floats, scale: Floats) -> float:
+    """Return the smallest Ritz value of the Gram matrix scaled to a unit diagonal."""
+    m = len(gram)
+    basis = np.zeros((min(_LANCZOS_STEPS, m), m))
+    alpha, beta = [], []
+    v = np.random.default_rng(0).standard_normal(m)
+    v /= np.linalg.norm(v)
+    for step in range(len(basis)):
+        basis[step] = v
+        u = scale * v
+        # In the matrix's own precision: doubles would make a copy of a matrix of singles.
+        w = scale * (gram @ u.astype(gram.dtype) + offset * u.sum() + softness * u)
+        alpha.append(float(v @ w))
+        for _ in range(2):  # twice is enough for full orthogonality
+            w -= basis[: step + 1].T @ (basis[: step + 1] @ w)
+        norm = float(np.linalg.norm(w))
+        if norm < 1e-10 * m or step + 1 == len(basis):
+            break
+        beta.append(norm)
+        v = w / norm
+    return float(linalg.eigvalsh_tridiagonal(np.array(alpha), np.array(beta[: len(alpha) - 1]))[0])
+
+
+def nearly_collinear(inner: Floats, squares: Floats) -> NDArray[np.bool_]:
+    """Return which vectors may be on one line: inner products and products of squared lengths."""
+    found: NDArray[np.bool_] = inner * inner >= (1 - NEARLY_SAME) * squares
+    return found
+
+
+def collinear(gram: Any, offset: float, squares: Floats, i: int, j: int) -> bool:
+    """Return whether two nearly collinear vectors are on one line, as far as rounding tells.
+
+    Their own product tells a small angle by its square, which rounding soon hides. Their products
+    with the others tell it to first order: those of vectors on one line agree to rounding, however
+    many features that summed.
+    """
+    lengths = np.sqrt(squares)
+    first, second = (
+        np.add(gram[k : k + 1, :][0], offset, dtype=np.float64) / lengths[k] / lengths
+        for k in (i, j)
+    )
+    if 1 - first[j] ** 2 <= _SAME_DIRECTION:
+        return True
+    apart = np.delete(first - np.sign(first[j]) * second, [i, j])
+    return len(apart) > 0 and bool(np.abs(apart).max() <= NEARLY_SAME)
+
+
+def conflict(gram: Any, labels: Labels, offset: float, softness: Floats) -> tuple[int, int] | None:
+    """Return two examples on the same line through the origin, to rounding, that contradict.
+
+    The same direction with different labels, or opposite directions with the same label: no
+    weight vector satisfies both, without softness or transparent walls. `gram` is a matrix, or
+    gives the values of two slices and a diagonal as one does.
+    """
+    diagonal = np.add(gram.diagonal(), offset, dtype=np.float64) + softness
+    signs = labels.astype(np.float64)
+    for rows, columns in _block_pairs(len(gram)):
+        inner = np.add(gram[rows, columns], offset, dtype=np.float64)
+        opposed = inner * np.outer(signs[rows], signs[columns]) < 0
+        clash = nearly_collinear(inner, np.outer(diagonal[rows], diagonal[columns])) & opposed
+        if rows == columns:
+            np.fill_diagonal(clash, False)
+        if not clash.any():
+            continue
+        for row, column in np.argwhere(clash):
+            i, j = rows.start + int(row), columns.start + int(column)
+            if collinear(gram, offset, diagonal, i, j):
+                return i, j
+    return None

@@ -1,0 +1,371 @@
+"""The part of version space that is symmetric about a point, and the bound by its volume."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayespoint.base import memory, validation
+from bayespoint.base.validation import Floats, RandomState
+from bayespoint.bounds.result import RiskBound
+from bayespoint.bounds.volume import volume_bayes
+from bayespoint.kernels import sources
+from bayespoint.posterior import predictive
+from bayespoint.results import Estimate, Evidence
+from bayespoint.version_space import InfeasibleError, VersionSpace
+
+if TYPE_CHECKING:
+    from bayespoint.engine.ladder import Callback
+
+__all__ = [
+    "bayes_point",
+    "margin_histogram",
+    "mirrored_space",
+    "normalized_margins",
+]
+
+SYMMETRIC = "symmetric part"
+"""Name of the region: version space and its mirror image have it in common."""
+
+
+_LONG, _HOPELESS = 500.0, 100.0
+"""After so many radians per trajectory a standard error of so many nats will not come down."""
+
+_LARGEST_ERROR = 10.0
+"""Standard error, nats, above which an estimate tells nothing."""
+
+
+def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
+    r"""Return the part of version space that is symmetric about one of its points.
+
+    Parameters
+    ----------
+    space : VersionSpace
+        The version space V of m examples.
+    dual_coef : array-like of shape (m,)
+        Dual coefficients of a weight vector w in it, of any length.
+
+    Returns
+    -------
+    VersionSpace
+        V and its mirror image at w have it in common. It has 2 m examples, on a Gram matrix
+        with offset and softness already added: first those of `space`, then the mirrored ones, of
+        the same labels.
+
+    Raises
+    ------
+    ValueError
+        If w is not in version space.
+    MemoryError
+        If the Gram matrix of 2 m examples does not fit into memory.
+
+    Notes
+    -----
+    Mirrored at the unit vector w, v becomes :math:`v' = 2\langle w, v\rangle w - v`. It is in
+    version space if v is on the right side of the planes with the normals :math:`\phi'_i = 2
+    \langle w, \phi_i\rangle w - \phi_i` (Herbrich et al., Section 4.3, where the factor w is
+    missing from the print). With the plane coordinates :math:`f = Kc` all inner products follow
+    from K: :math:`\langle\phi'_i, \phi_j\rangle = 2 f_i f_j - K_{ij}`,
+    :math:`\langle\phi'_i, \phi'_j\rangle = K_{ij}`.
+
+    Examples
+    --------
+    About the middle of a quarter circle all of it is symmetric; about a point at 30 degrees from
+    one end, 60 degrees are.
+
+    >>> import numpy as np
+    >>> from bayespoint import VersionSpace
+    >>> quarter = VersionSpace(np.eye(2), [1, 1])
+    >>> for degrees in 45, 30:
+    ...     w = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    ...     found = mirrored_space(quarter, w).log_volume(random_state=0)
+    ...     print(bool(abs(found.value - np.log(2 * degrees / 360)) < 4 * found.error))
+    True
+    True
+    """
+    c = _inside(space, dual_coef)
+    m = len(c)
+    memory.require(8 * 8.0 * m * m, f"the Gram matrix of {2 * m} examples, mirrored ones included")
+    sources.require_matrix(space.gram, "the mirrored version space")
+    gram = np.add(space.gram, space.offset, dtype=np.float64)
+    gram.flat[:: m + 1] += space.softness
+    # By way of coordinates: rounding errors of f = K c would give the matrix a spurious rank.
+    factor = predictive.factorize(space.gram, space.offset, space.softness)
+    phi = factor.whitened(gram)
+    w = phi @ c
+    w /= np.linalg.norm(w)
+    both = np.hstack([phi, 2 * np.outer(w, w @ phi) - phi])
+    return VersionSpace._over(
+        both.T @ both, np.concatenate([space.y, space.y]), softness=np.zeros(2 * m), offset=0.0
+    )
+
+
+def bayes_point(
+    space: VersionSpace,
+    dual_coef: ArrayLike,
+    delta: float = 0.05,
+    *,
+    tol: float = 0.3,
+    max_length: float = 1e5,
+    n_trajectories: int = 4,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    callback: Callback = None,
+) -> RiskBound:
+    r"""Bound the risk of a single weight vector by the symmetric part of version space around it.
+
+    Parameters
+    ----------
+    space : VersionSpace
+        The version space V of m examples.
+    dual_coef : array-like of shape (m,)
+        Dual coefficients of a weight vector w in it, of any length: the Bayes point, the maximal
+        margin, or any other.
+    delta : float, default=0.05
+        Probability in (0, 1) with which the statement may fail.
+    tol : float, default=0.3
+        Standard error of ln of the volume at which to stop, in nats. Positive. The bound's is
+        2 / m of it.
+    max_length, n_trajectories, n_jobs, random_state, callback
+        As for :meth:`VersionSpace.log_volume`.
+
+    Returns
+    -------
+    RiskBound
+        The bound with its standard error. ``quantities`` has m, delta, log_volume and
+        log_volume_error, nats.
+
+    Raises
+    ------
+    ValueError
+        If w is not in version space, or a setting is out of range.
+    FloatingPointError
+        If the region is too thin for double precision, as around a weight vector at a distance
+        of less than about 1e-6 from a wall, or was not found in `max_length`.
+    MemoryError
+        If the Gram matrix of 2 m examples does not fit into memory.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the volume's standard error stayed above `tol`.
+
+    See Also
+    --------
+    mirrored_space : The region itself.
+
+    Notes
+    -----
+    Section 4.3 of [1]_: let R(w) be what V and its mirror image at w have in common. Of a weight
+    vector in R(w) and its mirror image at least one votes with w, whatever the input, for their
+    sum is a positive multiple of w. So the vote of R(w) is the decision of w, and `volume_bayes`
+    holds of it with the volume of R(w): the billiard in the cone with the mirrored planes added
+    estimates it. Vacuous for volumes below about :math:`e^{-m/2}`.
+
+    With `softness` it is the statement for feature vectors that have a coordinate of their own
+    for every input: it holds of w at inputs other than those of the examples.
+
+    References
+    ----------
+    .. [1] R. Herbrich, T. Graepel and C. Campbell, "Bayesian Learning in Reproducing Kernel
+       Hilbert Spaces", Technical Report 99-11, Technical University of Berlin, 1999.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint import VersionSpace
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> space = VersionSpace(X @ X.T, np.where(X[:, 0] > 0, 1, -1))
+    >>> center = space.sample(random_state=0).center
+    >>> found = bayes_point(space, center, random_state=0)
+    >>> 0.0 < found.value < 0.3
+    True
+    """
+    delta = validation.real("delta", delta, low=0, high=1, low_open=True, high_open=True)
+    volume = symmetric_volume(
+        space,
+        dual_coef,
+        tol=tol,
+        max_length=max_length,
+        n_trajectories=n_trajectories,
+        n_jobs=n_jobs,
+        random_state=random_state,
+        callback=callback,
+    )
+    return from_volume(len(space.y), delta, volume)
+
+
+def symmetric_volume(space: VersionSpace, dual_coef: ArrayLike, **settings: Any) -> Estimate:
+    """Return ln of the volume of what is symmetric about a weight vector, as `estimated` does."""
+    region = mirrored_space(space, dual_coef)
+    try:
+        return estimated(region.log_volume, **settings)
+    except InfeasibleError as error:
+        # The weight vector itself is in it.
+        raise FloatingPointError(
+            "No point was found in the region about the weight vector, which seems too thin for "
+            "double precision."
+        ) from error
+
+
+def estimated(
+    estimate: Callable[..., Evidence], *, tol: float, callback: Callback = None, **settings: Any
+) -> Estimate:
+    """Return ln of the volume, or evidence, that a method estimates: at most 0, with its error.
+
+    Raises FloatingPointError where double precision does not tell it: so it is with parts that
+    are some hundred thousand times as long as they are thick.
+    """
+    raised: list[FloatingPointError] = []
+
+    def watch(state: Mapping[str, Any]) -> None:
+        if state["length"] > _LONG and state["error"] > _HOPELESS:
+            raise _vague(state["error"])
+        if callback is not None:
+            try:
+                callback(state)
+            except FloatingPointError as error:
+                raised.append(error)
+                raise
+
+    try:
+        found = estimate(tol=tol, callback=watch, **settings)
+        if found.error > max(_LARGEST_ERROR, tol) or found.value > 5 * max(found.error, tol):
+            raise _vague(found.error)
+    except FloatingPointError as error:
+        if error in raised:  # the callback's own
+            raise
+        raise FloatingPointError(
+            f"The volume could not be told, the region seems too thin for double precision: {error}"
+        ) from error
+    return Estimate(min(found.value, 0.0), found.error)
+
+
+def _vague(error: float) -> FloatingPointError:
+    return FloatingPointError(f"its standard error is {error:.3g} nats")
+
+
+def from_volume(
+    m: int, delta: float, volume: Estimate, *, of: str = "weight vector", condition: str = ""
+) -> RiskBound:
+    """Return the bound of `bayes_point` for a volume that is known."""
+    return RiskBound(
+        name="bayes_point",
+        of=of,
+        value=volume_bayes(m, volume.value, delta),
+        standard_error=2 * volume.error / m,
+        region=SYMMETRIC,
+        quantities={
+            "m": m,
+            "delta": delta,
+            "log_volume": volume.value,
+            "log_volume_error": volume.error,
+        },
+        condition=condition,
+    )
+
+
+def normalized_margins(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
+    r"""Return the normalized margin of every example.
+
+    Parameters
+    ----------
+    space : VersionSpace
+        The m examples.
+    dual_coef : array-like of shape (m,)
+        Dual coefficients of a weight vector w, of any length but zero.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        :math:`y_i \langle w, \phi_i\rangle / (|w| |\phi_i|)`, in [-1, 1]: the sine of the angle
+        between w and the plane of the example, positive where w gives it its label. Offset and
+        softness of `space` are included. The smallest is the margin of Definition 3 of Graepel,
+        Herbrich and Williamson (2001), and its arc sine the radius of the largest ball around w
+        in version space.
+
+    Raises
+    ------
+    ValueError
+        If w is zero, not finite or of the wrong shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint import VersionSpace
+    >>> normalized_margins(VersionSpace(np.diag([1.0, 4.0]), [1, -1]), [2.0, -1.0]).round(3)
+    array([0.707, 0.707])
+    """
+    c = validation.dual_coef("dual_coef", dual_coef, len(space.y))
+    c = c / max(np.abs(c).max(), np.finfo(float).tiny)  # squares in the range of doubles
+    margins = space.margins(c)
+    square = float(c @ (margins * space.y))
+    if not square > 0:
+        raise ValueError("dual_coef must be those of a weight vector other than zero")
+    lengths = np.sqrt(space.gram.diagonal() + space.offset + space.softness)
+    return np.asarray(np.clip(margins / lengths / np.sqrt(square), -1.0, 1.0))
+
+
+def margin_histogram(
+    space: VersionSpace, dual_coef: ArrayLike, bins: int = 20
+) -> tuple[NDArray[np.intp], Floats]:
+    """Return the histogram of the normalized margins: the quality of a linear classifier.
+
+    Parameters
+    ----------
+    space : VersionSpace
+        The m examples.
+    dual_coef : array-like of shape (m,)
+        Dual coefficients of a weight vector, of any length but zero.
+    bins : int, default=20
+        Bins of equal width from the smallest margin to the largest, at least 1.
+
+    Returns
+    -------
+    counts : ndarray of shape (bins,)
+        Examples in each bin.
+    edges : ndarray of shape (bins + 1,)
+        Edges of the bins, rising.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `bins` is not a whole number of at least 1, or as for `normalized_margins`.
+
+    References
+    ----------
+    J. L. Crowley, "Perceptrons and Support Vector Machines", lecture notes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint import VersionSpace
+    >>> counts, edges = margin_histogram(VersionSpace(np.eye(3), [1, 1, 1]), [1, 1, 2], bins=2)
+    >>> counts
+    array([2, 1])
+    >>> edges.round(3)
+    array([0.408, 0.612, 0.816])
+    """
+    bins = validation.integer("bins", bins, low=1)
+    memory.require(40.0 * bins, f"a histogram with bins={bins}")
+    counts, edges = np.histogram(normalized_margins(space, dual_coef), bins=bins)
+    return counts.astype(np.intp), edges
+
+
+def _inside(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
+    """Return the dual coefficients of the unit vector, or raise if it is outside version space."""
+    c = validation.dual_coef("dual_coef", dual_coef, len(space.y))
+    if not c.any():
+        raise ValueError("dual_coef must not be all zero")
+    c = c / np.abs(c).max()
+    margins = space.margins(c)
+    if not (margins > 0).all():
+        worst = int(np.argmin(margins))
+        raise ValueError(
+            "dual_coef must be those of a weight vector in version space; got one that violates "
+            f"{int((margins <= 0).sum())} of {len(margins)} examples, example {worst} for one"
+        )
+    return np.asarray(c / np.sqrt(c @ (margins * space.y)))

@@ -1,0 +1,200 @@
+"""Bounds that speak of a fitted classifier: one of them, and a table."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from bayespoint.base.report import as_grid, as_html
+
+__all__ = ["RiskBound", "RiskBounds"]
+
+_HEAD = ("bound", "of", "region", "value")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RiskBound:
+    """A bound on the risk, the probability of an error on a new example, of one classifier.
+
+    It holds with probability at least ``1 - delta`` over the examples.
+    """
+
+    name: str
+    """The function of :mod:`bayespoint.bounds` it comes from."""
+
+    of: str
+    """Whose risk: ``"one draw"`` of the posterior (Gibbs' classifier), the ``"vote"`` of all, the
+    ``"center"``, or another ``"weight vector"``."""
+
+    value: float
+    """The bound; NaN where it is refused."""
+
+    standard_error: float = 0.0
+    """One standard error of `value` from the estimated volume; 0 where nothing was estimated."""
+
+    region: str = ""
+    """Part of version space whose volume is used; empty where none is."""
+
+    quantities: Mapping[str, float] = field(default_factory=dict)
+    """What went in, by name. `delta` is the share of this bound, after division by the number of
+    candidates."""
+
+    condition: str = ""
+    """What must hold beyond the theorem's own assumptions; empty for nothing."""
+
+    reason: str = ""
+    """Why the bound does not hold here and is refused; empty where it holds."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether the bound does not hold here."""
+        return bool(self.reason)
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether the bound says nothing: it is refused, or at least 1."""
+        return not self.value < 1
+
+    def _figures(self) -> str:
+        if self.refused:
+            return "refused"
+        error = f" ± {self.standard_error:.2g}" if self.standard_error else ""
+        return f"{self.value:.4g}{error}{' (vacuous)' if self.vacuous else ''}"
+
+    def _note(self) -> str:
+        if self.refused:
+            return self.reason
+        return f"If {self.condition}." if self.condition else ""
+
+    def __repr__(self) -> str:
+        region = f", {self.region}" if self.region else ""
+        return f"<RiskBound: {self.name} of {self.of}{region}: {self._figures()}>"
+
+    def summary(self) -> str:
+        """Return the bound, what went in, and what to mind, one to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
+        lines = [f"{self.name}: risk of {self.of} <= {self._figures()}"]
+        if self.region:
+            lines.append(f"  region: {self.region}")
+        lines += [f"  {name}: {value:.6g}" for name, value in self.quantities.items()]
+        return "\n".join([*lines, *([f"  {self._note()}"] if self._note() else [])])
+
+    def _repr_html_(self) -> str:
+        rows = [("bound", self._figures()), ("region", self.region)]
+        rows += [(name, f"{value:.6g}") for name, value in self.quantities.items()]
+        rows.append(("note", self._note()))
+        rows = [(name, text) for name, text in rows if text]
+        return as_html(f"{self.name}: risk of {self.of}", rows)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RiskBounds:
+    """The bounds that apply to a classifier, and those that do not, with the reason.
+
+    A sequence of `RiskBound`. Each holds by itself with probability at least ``1 - delta``: to
+    rely on the smallest of k of them, ask for ``delta / k``.
+    """
+
+    rows: tuple[RiskBound, ...]
+    """The bounds, those refused last."""
+
+    delta: float
+    """Probability with which each may fail."""
+
+    m: int
+    """Number of examples."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[RiskBound]:
+        return iter(self.rows)
+
+    def __getitem__(self, index: int) -> RiskBound:
+        return self.rows[index]
+
+    def find(self, name: str, *, of: str | None = None, region: str | None = None) -> RiskBound:
+        """Return the first bound of that name, and of that classifier and region if given.
+
+        Parameters
+        ----------
+        name : str
+            ``"bayes_point"``, ``"pac_bayes_kl"``, ...
+        of : str, default=None
+            ``"center"``, ...
+        region : str, default=None
+            ``"version space"``, ...
+
+        Returns
+        -------
+        RiskBound
+            The row, which may be a bound that was refused or is vacuous.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        for row in self.rows:
+            if row.name == name and of in (None, row.of) and region in (None, row.region):
+                return row
+        known = sorted({row.name for row in self.rows})
+        raise KeyError(
+            f"name, of and region must be those of a row; got {name!r}, {of!r}, {region!r} (names: "
+            f"{', '.join(known)})"
+        )
+
+    def _notes(self) -> list[str]:
+        """Return conditions and reasons, each once."""
+        return list(dict.fromkeys(row._note() for row in self.rows if row._note()))
+
+    def _cells(self) -> list[tuple[str, str, str, str]]:
+        notes = self._notes()
+        return [
+            (
+                row.name,
+                row.of,
+                row.region,
+                row._figures() + (f" [{notes.index(row._note()) + 1}]" if row._note() else ""),
+            )
+            for row in self.rows
+        ]
+
+    def _title(self) -> str:
+        return f"Risk bounds, {self.m} examples, each with probability {1 - self.delta:g}"
+
+    def summary(self) -> str:
+        """Return the table as text, with conditions and reasons of refusal below.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
+        cells = [_HEAD, *self._cells()]
+        widths = [max(len(row[k]) for row in cells) for k in range(len(_HEAD))]
+        lines = [
+            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+            for row in cells
+        ]
+        for k, note in enumerate(self._notes(), start=1):
+            mark = f"[{k}] "
+            lines += textwrap.wrap(note, 96, initial_indent=mark, subsequent_indent=" " * len(mark))
+        return "\n".join([self._title(), *(f"  {line}" for line in lines)])
+
+    def __repr__(self) -> str:
+        refused = sum(row.refused for row in self.rows)
+        return (
+            f"<RiskBounds: {len(self.rows) - refused} bounds and {refused} refused, m={self.m}, "
+            f"delta={self.delta:g}>"
+        )
+
+    def _repr_html_(self) -> str:
+        note = "\n".join(f"[{k}] {note}" for k, note in enumerate(self._notes(), 1))
+        return as_grid(self._title(), _HEAD, self._cells(), names=True, note=note)

@@ -1,0 +1,389 @@
+"""The rows of a table of bounds: which hold of a weight vector, and which do not, and why."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from bayespoint.base.validation import Floats
+from bayespoint.bounds.compression import margin, mistakes, sparsity
+from bayespoint.bounds.margins import luckiness, pac_margin
+from bayespoint.bounds.mirror import (
+    SYMMETRIC,
+    estimated,
+    from_volume,
+    normalized_margins,
+    symmetric_volume,
+)
+from bayespoint.bounds.result import RiskBound
+from bayespoint.bounds.volume import (
+    cap_log_fraction,
+    linear_svm,
+    pac_bayes_kl,
+    volume_bayes,
+    volume_gibbs,
+)
+from bayespoint.posterior import predictive
+from bayespoint.results import Estimate, diagnostics
+from bayespoint.version_space import InfeasibleError, VersionSpace
+
+WHOLE = "version space"
+POSTERIOR = "posterior"
+BALL = "largest ball"
+
+_UNFOUND = (InfeasibleError, FloatingPointError)
+"""What an estimate of a volume raises where it fails: the bounds by it are then refused."""
+
+SOFT = (
+    "inputs of new examples are never among those of the training examples: with softness the "
+    "statement is about feature vectors that have a coordinate of their own for every input"
+)
+_NOISY = (
+    "A zero-error bound: with label noise the weight vectors of the posterior violate examples. "
+    "For those pac_bayes_kl holds of one draw and of the vote."
+)
+_DENSE = "The center of mass as computed depends on all examples: no few of them determine it."
+_OTHER = "Speaks of the perceptron's weight vector alone."
+_FREE = (
+    "A free intercept is no part of the weight vector: it has no place in a version space, and no "
+    "prior. fit_intercept=True gives one that has."
+)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A weight vector and how it was found."""
+
+    dual_coef: Floats
+    rule: str
+
+    bias: float | None = None
+    """A free intercept, in the scale of the coefficients; None where there is none."""
+
+    undetermined: str = ""
+    """Why the examples with coefficients do not determine w; empty where they do."""
+
+    condition: str = ""
+    """What must hold for them to determine w; empty for nothing."""
+
+    mistakes: int | None = None
+    """Of a perceptron in training, if known."""
+
+    @property
+    def of(self) -> str:
+        """Whose risk it is, in a table."""
+        return "center" if self.rule == "bayes_point" else "weight vector"
+
+
+@dataclass
+class Rows:
+    """What the rows of a table are made from; the methods return them."""
+
+    space: VersionSpace
+    learned: Learned
+    delta: float
+    noise: tuple[float, float]
+    draws: Floats | None
+    condition: str
+    tol: float
+    max_length: float
+    n_jobs: int | None
+    rng: np.random.Generator
+
+    def __post_init__(self) -> None:
+        self.m = len(self.space.y)
+        self.of = self.learned.of
+        self.noisy = any(self.noise)
+
+    def all(self) -> list[RiskBound]:
+        """Return all rows."""
+        rows = self._symmetric() + self._margins() + self._compression()
+        if self.learned.rule != "bayes_point":
+            return rows
+        return (self._noisy_posterior() if self.noisy else self._version_space()) + rows
+
+    def refused(self, reason: str) -> list[RiskBound]:
+        """Return all rows, each refused for the same reason and nothing estimated."""
+        rows = self._refused_symmetric(reason) + self._margins(reason)
+        if self.learned.rule == "bayes_point":
+            region = POSTERIOR if self.noisy else WHOLE
+            rows = self._refused_posterior(reason, region) + rows
+        rows += [self._refused(name, reason) for name in ("sparsity", "margin")]
+        return rows
+
+    @cached_property
+    def violated(self) -> NDArray[np.bool_]:
+        """Which examples w has on the wrong side."""
+        largest = np.abs(self.learned.dual_coef).max() or 1.0
+        bias = (self.learned.bias or 0.0) / largest
+        margins = self.space.margins(self.learned.dual_coef / largest) + bias * self.space.y
+        return np.asarray(margins <= 0)
+
+    # --- regions and their volumes ---
+
+    def _version_space(self) -> list[RiskBound]:
+        """Return the rows for one draw and for the vote of version space."""
+        try:
+            volume = estimated(self.space.log_volume, **self._settings())
+        except _UNFOUND as error:
+            return self._refused_posterior(str(error), WHOLE)
+        known = {"log_volume": volume.value, "log_volume_error": volume.error}
+        return [
+            self._by_volume("volume_gibbs", "one draw", WHOLE, volume_gibbs, volume),
+            self._by_kl("one draw", WHOLE, 1, -volume.value, volume.error, known),
+            self._by_volume("volume_bayes", "vote", WHOLE, volume_bayes, volume),
+            self._by_kl("vote", WHOLE, 2, -volume.value, volume.error, known),
+        ]
+
+    def _noisy_posterior(self) -> list[RiskBound]:
+        """Return the rows for one draw and for the vote under label noise."""
+        refused = [
+            self._refused("volume_gibbs", _NOISY, "one draw", WHOLE),
+            self._refused("volume_bayes", _NOISY, "vote", WHOLE),
+        ]
+        first, second = self.noise
+        rates: float | tuple[float, float] = first if first == second else self.noise
+        try:
+            found = estimated(partial(self.space.evidence, rates), **self._settings())
+        except _UNFOUND as error:
+            rows = self._refused_posterior(str(error), POSTERIOR)
+            return [row for row in rows if row.name == "pac_bayes_kl"] + refused
+        positive = self.space.y > 0
+        certain = positive.sum() * math.log1p(-second) + (~positive).sum() * math.log1p(-first)
+        assert self.draws is not None
+        violated = self.space.margins(self.draws) <= 0
+        # ln of P(label | the other class) over P(label | its own class), for each example.
+        with np.errstate(divide="ignore"):
+            log_kappa = np.where(
+                positive, np.log(first) - np.log1p(-second), np.log(second) - np.log1p(-first)
+            )
+        log_weight = np.where(violated, log_kappa, 0.0).sum(axis=-1)
+        if not np.isfinite(log_weight).all():
+            raise ValueError(
+                "draws must be from the posterior with this label_noise; got one that violates an "
+                f"example whose label cannot have been flipped with label_noise={self.noise}"
+            )
+        share = violated.mean(axis=-1)
+        weight, wrong = _mean(log_weight), _mean(share)
+        kl = max(weight.value - (found.value - certain), 0.0)
+        kl_error = math.hypot(found.error, weight.error)
+        known = {"kl": kl, "kl_error": kl_error, "empirical_error_error": wrong.error}
+        return [
+            self._by_kl("one draw", POSTERIOR, 1, kl, kl_error, known, wrong),
+            self._by_kl("vote", POSTERIOR, 2, kl, kl_error, known, wrong),
+            *refused,
+        ]
+
+    def _symmetric(self) -> list[RiskBound]:
+        """Return the rows for the part of version space that is symmetric about w."""
+        if reason := self._no_consistent():
+            return self._refused_symmetric(reason)
+        try:
+            volume = symmetric_volume(self.space, self.learned.dual_coef, **self._settings())
+        except _UNFOUND as error:
+            return self._refused_symmetric(str(error))
+        known = {"log_volume": volume.value, "log_volume_error": volume.error}
+        return [
+            from_volume(self.m, self.delta, volume, of=self.of, condition=self.condition),
+            self._by_kl(self.of, SYMMETRIC, 2, -volume.value, volume.error, known),
+        ]
+
+    # --- margins and sparsity ---
+
+    def _margins(self, reason: str = "") -> list[RiskBound]:
+        """Return the rows that the margin of w alone gives."""
+        reason = reason or self._no_consistent()
+        if reason:
+            return [
+                self._refused("volume_bayes", reason, self.of, BALL),
+                *(
+                    self._refused(name, reason)
+                    for name in ("linear_svm", "luckiness", "pac_margin")
+                ),
+            ]
+        n = predictive.factorize(self.space.gram, self.space.offset, self.space.softness).rank
+        gamma = float(normalized_margins(self.space, self.learned.dual_coef).min())
+        ball = Estimate(cap_log_fraction(n, math.asin(gamma)), 0.0)
+        kappa = mistakes(gamma)
+        known = {"n": n, "margin": gamma}
+        return [
+            self._by_volume("volume_bayes", self.of, BALL, volume_bayes, ball, known),
+            self._row("linear_svm", linear_svm(self.m, n, gamma, self.delta), known),
+            self._row(
+                "luckiness",
+                luckiness(self.m, gamma, self.delta),
+                {"margin": gamma, "radius": 1.0},
+            ),
+            self._row("pac_margin", pac_margin(self.m, kappa, self.delta), {"kappa": kappa}),
+        ]
+
+    def _compression(self) -> list[RiskBound]:
+        """Return the rows by sparsity."""
+        learned = self.learned
+        if learned.rule == "bayes_point":
+            return [self._refused("sparsity", _DENSE), self._refused("margin", _OTHER)]
+        # Only those that do not determine w have to be right, and they have no softness.
+        left_out = learned.dual_coef == 0
+        d, wrong = self.m - int(left_out.sum()), int((self.violated & left_out).sum())
+        reason = learned.undetermined
+        if wrong:
+            reason = f"It violates {wrong} of the {self.m - d} examples left out."
+        known: dict[str, float] = {"d": d}
+        if learned.mistakes is not None:
+            known["mistakes"] = learned.mistakes
+        by_sparsity = (
+            self._refused("sparsity", reason)
+            if reason
+            else self._row("sparsity", sparsity(self.m, d, self.delta), known, learned.condition)
+        )
+        if learned.rule == "max_margin":
+            return [by_sparsity, self._refused("margin", _OTHER)]
+        if reason := self._no_consistent():
+            return [by_sparsity, self._refused("margin", reason)]
+        radius, attained = self._unscaled()
+        kappa = mistakes(attained, radius)
+        known = {"kappa": kappa, "margin": attained, "radius": radius}
+        bound = margin(self.m, kappa, self.delta)
+        return [by_sparsity, self._row("margin", bound, known, learned.condition)]
+
+    def _unscaled(self) -> tuple[float, float]:
+        """Return the largest length of a feature vector and the largest margin beside it.
+
+        Any weight vector's margin will do; w's own is there if no larger one is found.
+        """
+        found = [self.learned.dual_coef]
+        with warnings.catch_warnings(), contextlib.suppress(InfeasibleError):
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the margin is attained anyhow
+            found.append(self.space.max_margin().dual_coef)
+        attained = 0.0
+        for dual_coef in found:
+            c = dual_coef / np.abs(dual_coef).max()
+            margins = self.space.margins(c)
+            length = math.sqrt(float(c @ (margins * self.space.y)))
+            attained = max(attained, float(margins.min()) / length)
+        lengths = self.space.gram.diagonal() + self.space.offset + self.space.softness
+        return math.sqrt(lengths.max()), attained
+
+    # --- rows ---
+
+    def _no_consistent(self) -> str:
+        """Return why bounds for a consistent w do not hold, if so."""
+        if self.noisy:
+            return _NOISY
+        if self.learned.bias is not None:
+            return _FREE
+        wrong = int(self.violated.sum())
+        if wrong:
+            return f"A zero-error bound: the weight vector violates {wrong} of {self.m} examples."
+        return ""
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "tol": self.tol,
+            "max_length": self.max_length,
+            "n_jobs": self.n_jobs,
+            "random_state": self.rng,
+        }
+
+    def _row(
+        self, name: str, value: float, known: dict[str, float], condition: str | None = None
+    ) -> RiskBound:
+        return RiskBound(
+            name=name,
+            of=self.of,
+            value=value,
+            quantities={"m": self.m, "delta": self.delta} | known,
+            condition=self.condition if condition is None else condition,
+        )
+
+    def _refused(self, name: str, reason: str, of: str = "", region: str = "") -> RiskBound:
+        return RiskBound(name, of or self.of, math.nan, region=region, reason=reason)
+
+    def _refused_symmetric(self, reason: str) -> list[RiskBound]:
+        return [
+            self._refused(name, reason, self.of, SYMMETRIC)
+            for name in ("bayes_point", "pac_bayes_kl")
+        ]
+
+    def _refused_posterior(self, reason: str, region: str) -> list[RiskBound]:
+        return [
+            self._refused(name, reason, of, region)
+            for of, form in (("one draw", "volume_gibbs"), ("vote", "volume_bayes"))
+            for name in (form, "pac_bayes_kl")
+        ]
+
+    def _by_volume(
+        self,
+        name: str,
+        of: str,
+        region: str,
+        form: Callable[..., Floats],
+        volume: Estimate,
+        known: dict[str, float] | None = None,
+    ) -> RiskBound:
+        """Return a row by one of the forms that are linear in ln of the volume."""
+        factor = 1 if form is volume_gibbs else 2
+        return RiskBound(
+            name=name,
+            of=of,
+            value=float(form(self.m, volume.value, self.delta)),
+            standard_error=factor * volume.error / self.m,
+            region=region,
+            quantities={
+                "m": self.m,
+                "delta": self.delta,
+                "log_volume": volume.value,
+                "log_volume_error": volume.error,
+                **(known or {}),
+            },
+            condition=self.condition,
+        )
+
+    def _by_kl(
+        self,
+        of: str,
+        region: str,
+        factor: int,
+        kl: float,
+        error: float,
+        known: dict[str, float],
+        wrong: Estimate | None = None,
+    ) -> RiskBound:
+        """Return a row by `pac_bayes_kl`, `factor` times."""
+        wrong = Estimate(0.0, 0.0) if wrong is None else wrong
+        moved = min(wrong.value + wrong.error, 1.0)
+        value, more, worse = factor * pac_bayes_kl(
+            self.m,
+            np.array([kl, kl + error, kl]),
+            self.delta,
+            empirical_error=np.array([wrong.value, wrong.value, moved]),
+        )
+        return RiskBound(
+            name="pac_bayes_kl",
+            of=of,
+            value=float(value),
+            standard_error=math.hypot(more - value, worse - value),
+            region=region,
+            quantities={"m": self.m, "delta": self.delta, "empirical_error": wrong.value} | known,
+            condition=self.condition,
+        )
+
+
+def _mean(values: Floats) -> Estimate:
+    """Return the mean over draws (n_trajectories, n_draws) and its standard error."""
+    spread = float(values.std())
+    if spread == 0:
+        return Estimate(float(values.mean()), 0.0)
+    effective = float(diagnostics.ess_bulk(values))
+    if not effective >= 1:  # too few draws to tell: one for each trajectory
+        effective = len(values)
+    return Estimate(float(values.mean()), spread / math.sqrt(effective))

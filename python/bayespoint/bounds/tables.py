@@ -1,0 +1,202 @@
+"""All bounds on one fitted classifier, each guarded by the assumptions it makes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayespoint.base import validation
+from bayespoint.base.validation import Floats, RandomState
+from bayespoint.bounds.result import RiskBounds
+from bayespoint.bounds.rows import SOFT, Learned, Rows
+from bayespoint.version_space import VersionSpace
+
+__all__ = ["table"]
+
+RULES = ("bayes_point", "max_margin", "perceptron")
+
+
+def table(
+    gram: ArrayLike,
+    y: ArrayLike,
+    dual_coef: ArrayLike,
+    *,
+    softness: ArrayLike = 0.0,
+    offset: float = 0.0,
+    delta: float = 0.05,
+    rule: str = "bayes_point",
+    label_noise: float | tuple[float, float] = 0.0,
+    draws: ArrayLike | None = None,
+    candidates: int = 1,
+    tol: float = 0.3,
+    max_length: float = 1e5,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> RiskBounds:
+    r"""Return every bound that holds of a linear classifier in feature space.
+
+    Parameters
+    ----------
+    gram : array-like of shape (m, m)
+        Kernel values between the examples.
+    y : array-like of shape (m,)
+        Labels: -1 and +1, or two classes of any type that sorts.
+    dual_coef : array-like of shape (m,)
+        Signed dual coefficients of the weight vector w, of any length but zero.
+    softness, offset
+        As for :class:`VersionSpace`: added to the diagonal, and to every entry.
+    delta : float, default=0.05
+        Probability in (0, 1) with which each statement may fail.
+    rule : {"bayes_point", "max_margin", "perceptron"}, default="bayes_point"
+        How w was found. "bayes_point": the table also has the vote of version space and the mean
+        of its weight vectors. "max_margin" and "perceptron": the examples with dual coefficients
+        other than zero determine w, so `sparsity` holds. "perceptron", run from zero on these
+        kernel values with a constant learning rate: `margin` too, by the largest margin of any
+        weight vector.
+    label_noise : float or pair of floats, default=0.0
+        With rule="bayes_point": probability in [0, 0.5) that a label was flipped, as the posterior
+        assumes it, or one for examples that truly are negative and one for positive ones.
+    draws : array-like of shape (n_trajectories, n_draws, m), default=None
+        With label noise: dual coefficients of draws from the posterior. They tell how many
+        examples its weight vectors violate.
+    candidates : int, default=1
+        Number of kernels and other settings among which this one was chosen after a look at the
+        examples, at least 1. The list of them must have been fixed before. `delta` is divided
+        among them, which adds ln(candidates).
+    tol : float, default=0.3
+        Standard error of ln of the estimated volumes at which to stop, in nats. Positive.
+    max_length : float, default=1e5
+        Path in radians per trajectory at which to stop all the same, for each volume.
+    n_jobs : int, default=None
+        Threads, as joblib counts them.
+    random_state : None, int, Generator or RandomState, default=None
+        Seed. None asks NumPy's global generator.
+
+    Returns
+    -------
+    RiskBounds
+        One row for each bound with its value, what went in, and the standard error that the
+        estimated volume gives it. Bounds that do not hold here are refused, with the reason: with
+        label noise or training errors those that assume none. So are those whose volume could
+        not be estimated, as that of a part too thin for double precision.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range or the arrays do not fit together.
+    MemoryError
+        If the Gram matrix of 2 m examples does not fit into memory.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the standard error of a volume stayed above `tol`.
+
+    See Also
+    --------
+    BayesPointClassifier.risk_bounds, MaxMarginClassifier.risk_bounds,
+    KernelPerceptron.risk_bounds : The same for a fitted classifier.
+
+    Notes
+    -----
+    All bounds assume that the examples are independent draws from one law, that new examples come
+    from it, and that the kernel was chosen without them: scaling features by the examples, too, is
+    a choice made by them. Margins are those of feature vectors scaled to unit length, which
+    changes no decision; then the radius is 1 whatever the inputs. For `margin` the unscaled ones
+    count, as they do for the perceptron.
+
+    The dimension of `linear_svm` is the rank of the Gram matrix. That it is taken from the
+    examples does no harm: the directions outside the span are free, and the share of the sphere
+    of all feature space is the same.
+
+    "one draw" is a weight vector of all of feature space: its values are those of
+    :meth:`BayesPointClassifier.sample_functions`. Its vote at x is for the class with a
+    probability above one half by ``predict_proba(method="mixture")``, without label noise.
+
+    With softness the statements are about feature vectors extended by a coordinate for every
+    input, of squared length `softness`. At an input that is not one of the examples' that
+    coordinate is one on which w has no say.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint import VersionSpace, bounds
+    >>> X = np.random.default_rng(0).normal(size=(300, 3))
+    >>> y = np.where(X[:, 0] > 0, 1, -1)
+    >>> gram = X @ X.T
+    >>> center = VersionSpace(gram, y).sample(random_state=0).center
+    >>> found = bounds.table(gram, y, center, random_state=0)
+    >>> 0.0 < found.find("pac_bayes_kl", of="center").value < 0.15
+    True
+    >>> found.find("sparsity").refused
+    True
+    """
+    space = VersionSpace(gram, y, softness=softness, offset=offset)
+    if draws is not None:
+        draws = validation.dual_coef("draws", draws, len(space.y), many=True)
+        if draws.ndim != 3:
+            raise ValueError(
+                f"draws must have shape (n_trajectories, n_draws, m); got shape {np.shape(draws)}"
+            )
+    coefficients = validation.dual_coef("dual_coef", dual_coef, len(space.y))
+    if not coefficients.any():
+        raise ValueError("dual_coef must be those of a weight vector other than zero")
+    return bounds_of(
+        space,
+        Learned(coefficients, validation.choice("rule", rule, RULES)),
+        delta=delta,
+        label_noise=label_noise,
+        draws=draws,
+        candidates=candidates,
+        refusal="",
+        tol=tol,
+        max_length=max_length,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
+
+
+def bounds_of(
+    space: VersionSpace,
+    learned: Learned,
+    *,
+    delta: float,
+    label_noise: float | tuple[float, float],
+    draws: Floats | None,
+    candidates: int,
+    refusal: str,
+    tol: float,
+    max_length: float,
+    n_jobs: int | None,
+    random_state: RandomState,
+) -> RiskBounds:
+    """Return the table for a version space; a `refusal` is the reason why none of them holds."""
+    delta = validation.real("delta", delta, low=0, high=1, low_open=True, high_open=True)
+    noise = validation.pair("label_noise", label_noise, high=0.5, high_open=True)
+    candidates = validation.integer("candidates", candidates, low=1)
+    validation.threads(n_jobs)  # also where nothing is estimated
+    if any(noise) and learned.rule != "bayes_point":
+        raise ValueError(
+            f"label_noise must be 0 with rule={learned.rule!r}, which has no posterior; got "
+            f"{label_noise!r}"
+        )
+    if any(noise) and draws is None and not refusal:
+        raise ValueError(
+            "draws must hold draws from the posterior with label_noise; got None: they tell how "
+            "many examples it violates"
+        )
+    make = Rows(
+        space=space,
+        learned=learned,
+        delta=delta / candidates,
+        noise=noise,
+        draws=draws,
+        condition=SOFT if space.softness.any() else "",
+        tol=validation.real("tol", tol, low=0.0, low_open=True),
+        max_length=validation.real("max_length", max_length, low=0.0, low_open=True),
+        n_jobs=n_jobs,
+        rng=np.random.default_rng(validation.seed(random_state)),
+    )
+    rows = make.refused(refusal) if refusal else make.all()
+    ordered = sorted(rows, key=lambda row: row.refused)  # stable: those refused last
+    return RiskBounds(tuple(ordered), delta, make.m)

@@ -1,0 +1,387 @@
+"""Generators of examples: each returns inputs and labels -1 and +1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Bunch
+
+from bayespoint.base import memory, validation
+from bayespoint.base.validation import Floats, RandomState
+
+Targets = NDArray[np.int64]
+
+
+def make_waveform(
+    n_samples: int = 5000, *, random_state: RandomState = None
+) -> tuple[Floats, Targets]:
+    r"""Draw Breiman's waveforms: one of three classes against the other two.
+
+    A waveform is a random convex combination of two triangular waves, with standard normal noise
+    at each of 21 places.
+
+    Parameters
+    ----------
+    n_samples : int, default=5000
+        Number of examples, at least 1.
+    random_state : None, int, Generator or RandomState, default=None
+        Seed. None asks NumPy's global generator.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, 21)
+        Waveforms.
+    y : ndarray of shape (n_samples,)
+        +1 for the class of the waves with peaks at 7 and 11, -1 for the two with the peak at 15,
+        as in Rätsch's benchmarks. The three classes are equally likely.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range or of the wrong type.
+
+    Notes
+    -----
+    :math:`x_i = u\, h_a(i) + (1 - u)\, h_b(i) + \epsilon_i` with u uniform in [0, 1],
+    :math:`\epsilon_i` standard normal, :math:`h_p(i) = \max(6 - |i - p|, 0)` for i from 1 to 21 and
+    a, b two of the peaks 7, 11 and 15. Rätsch's own 5000 are standardized; these are not.
+
+    References
+    ----------
+    L. Breiman, J. H. Friedman, R. A. Olshen and C. J. Stone, "Classification and Regression
+    Trees", Wadsworth, 1984, pp. 49-55.
+
+    Examples
+    --------
+    >>> from bayespoint.datasets import make_waveform
+    >>> X, y = make_waveform(300, random_state=0)
+    >>> X.shape, sorted(set(y.tolist()))
+    ((300, 21), [-1, 1])
+    """
+    n = validation.integer("n_samples", n_samples, low=1)
+    memory.require(8.0 * 3 * 22 * n, f"n_samples={n} waves")
+    rng = np.random.default_rng(validation.seed(random_state))
+    waves = np.maximum(6.0 - np.abs(np.arange(1, 22) - np.array([[7], [11], [15]])), 0.0)
+    pairs = np.array([[0, 1], [0, 2], [1, 2]])
+    kind = rng.integers(3, size=n)
+    share = rng.random((n, 1))
+    first, second = pairs[kind].T
+    X = share * waves[first] + (1 - share) * waves[second] + rng.standard_normal((n, 21))
+    return X, np.where(kind == 0, 1, -1)
+
+
+def make_teacher(
+    n_samples: int = 100,
+    n_features: int = 10,
+    *,
+    noise: float = 0.0,
+    return_teacher: bool = False,
+    random_state: RandomState = None,
+) -> Any:
+    """Draw Gaussian examples labeled by a perceptron: a random direction through the origin.
+
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Number of examples m, at least 1.
+    n_features : int, default=10
+        Dimension r, at least 1.
+    noise : float, default=0.0
+        Probability in [0, 0.5) that a label is flipped.
+    return_teacher : bool, default=False
+        Return the teacher too.
+    random_state : None, int, Generator or RandomState, default=None
+        Seed. None asks NumPy's global generator.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        Independent standard normal features.
+    y : ndarray of shape (n_samples,)
+        Labels -1 and +1. With few examples there may be only one of them.
+    teacher : ndarray of shape (n_features,)
+        With ``return_teacher=True`` the unit weight vector, uniform on the sphere.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range or of the wrong type.
+
+    See Also
+    --------
+    bayespoint.papers.learning_curves : How fast such a teacher is learned, in theory.
+
+    Examples
+    --------
+    >>> from bayespoint.datasets import make_teacher
+    >>> X, y, teacher = make_teacher(200, 5, return_teacher=True, random_state=0)
+    >>> bool((y * (X @ teacher) > 0).all())
+    True
+    """
+    m = validation.integer("n_samples", n_samples, low=1)
+    r = validation.integer("n_features", n_features, low=1)
+    memory.require(8.0 * (m + 1) * (r + 4), f"n_samples={m} examples of n_features={r}")
+    rng = np.random.default_rng(validation.seed(random_state))
+    teacher = rng.standard_normal(r)
+    teacher /= np.linalg.norm(teacher)
+    X = rng.standard_normal((m, r))
+    y = _flipped(X @ teacher > 0, noise, rng)
+    return (X, y, teacher) if validation.boolean("return_teacher", return_teacher) else (X, y)
+
+
+def make_elongated(
+    n_train: int = 10,
+    n_test: int = 10_000,
+    *,
+    n_features: int = 3,
+    random_state: RandomState = None,
+) -> Any:
+    """Make a linear problem of few examples, whose version space may be long and thin.
+
+    =================   ==================================
+    Classes                                              2
+    Examples            10 for training, 10 000 for a test
+    Features                                             3
+    Values              real, from -1 to 1
+    =================   ==================================
+
+    The toy problem of Herbrich, Graepel and Campbell (their Figure 4): points uniform in the cube,
+    labeled by a random plane through the origin.
+
+    Parameters
+    ----------
+    n_train : int, default=10
+        Training examples, at least 1.
+    n_test : int, default=10000
+        Test examples, at least 1.
+    n_features : int, default=3
+        Dimensions, at least 1.
+    random_state : None, int, Generator or RandomState, default=None
+        Seed. None asks NumPy's global generator.
+
+    Returns
+    -------
+    problem : sklearn.utils.Bunch
+        A dictionary whose keys are also attributes:
+
+        data : ndarray of shape (n_train, n_features)
+            Training inputs.
+        target : ndarray of shape (n_train,)
+            -1 or +1, integers. With few examples all may be of one class.
+        test_data : ndarray of shape (n_test, n_features)
+            Test inputs.
+        test_target : ndarray of shape (n_test,)
+            Their labels.
+        teacher : ndarray of shape (n_features,)
+            Unit normal of the plane: +1 is where the product with it is positive.
+        DESCR : str
+            What the data are.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a number is too small or no integer, or `random_state` is no seed.
+
+    See Also
+    --------
+    bayespoint.papers.elongated.center_errors : Maximal margin against Bayes point on many of these.
+
+    References
+    ----------
+    R. Herbrich, T. Graepel, C. Campbell, "Bayesian Learning in Reproducing Kernel Hilbert Spaces",
+    Technical Report 99-11, Technical University of Berlin, 1999, Section 6.
+
+    Examples
+    --------
+    >>> from bayespoint.datasets import make_elongated
+    >>> problem = make_elongated(random_state=0)
+    >>> problem.data.shape, problem.test_data.shape
+    ((10, 3), (10000, 3))
+    >>> bool((problem.target * (problem.data @ problem.teacher) > 0).all())
+    True
+    """
+    n_train = validation.integer("n_train", n_train, low=1)
+    n_test = validation.integer("n_test", n_test, low=1)
+    n_features = validation.integer("n_features", n_features, low=1)
+    memory.require(
+        8.0 * (n_train + n_test + 1) * (n_features + 4),
+        f"n_train={n_train} and n_test={n_test} examples of n_features={n_features}",
+    )
+    rng = np.random.default_rng(validation.seed(random_state))
+    teacher = rng.standard_normal(n_features)
+    teacher /= np.linalg.norm(teacher)
+    data, test_data = (rng.uniform(-1, 1, size=(n, n_features)) for n in (n_train, n_test))
+    return Bunch(
+        data=data,
+        target=np.where(data @ teacher > 0, 1, -1),
+        test_data=test_data,
+        test_target=np.where(test_data @ teacher > 0, 1, -1),
+        teacher=teacher,
+        DESCR=(
+            "Uniform points of a cube, labeled by a random plane through the origin: the toy "
+            "problem of Herbrich, Graepel and Campbell (1999), Figure 4."
+        ),
+    )
+
+
+def make_words(
+    n_samples: int = 100,
+    *,
+    length: tuple[int, int] = (6, 12),
+    alphabet: str = "abcd",
+    motif: str = "abba",
+    noise: float = 0.0,
+    random_state: RandomState = None,
+) -> tuple[list[str], Targets]:
+    """Draw random words, some of which hold a motif: for kernels of strings.
+
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Number of words, at least 1.
+    length : pair of ints, default=(6, 12)
+        Least and largest length of a word, at least that of the motif.
+    alphabet : str, default="abcd"
+        Letters, at least two different ones.
+    motif : str, default="abba"
+        Not empty, of letters of the alphabet.
+    noise : float, default=0.0
+        Probability in [0, 0.5) that a label is flipped.
+    random_state : None, int, Generator or RandomState, default=None
+        Seed. None asks NumPy's global generator.
+
+    Returns
+    -------
+    words : list of str
+        In half of them, on average, the motif was put at a random place; it may come about in the
+        others too.
+    y : ndarray of shape (n_samples,)
+        +1 where the word holds the motif, -1 where it does not, but for the noise.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range or of the wrong type.
+
+    See Also
+    --------
+    bayespoint.kernels.Spectrum : A kernel for them.
+
+    Examples
+    --------
+    >>> from bayespoint.datasets import make_words
+    >>> words, y = make_words(50, random_state=0)
+    >>> all(("abba" in word) == (label == 1) for word, label in zip(words, y))
+    True
+    """
+    n = validation.integer("n_samples", n_samples, low=1)
+    for name, value in (("alphabet", alphabet), ("motif", motif)):
+        if not isinstance(value, str):
+            raise TypeError(f"{name} must be a string; got {value!r}")
+    letters = sorted(set(alphabet))
+    if len(letters) < 2:
+        raise ValueError(f"alphabet must have at least two different letters; got {alphabet!r}")
+    if not motif or set(motif) - set(letters):
+        raise ValueError(
+            f"motif must not be empty and hold letters of alphabet, {alphabet!r}, only; got "
+            f"{motif!r}"
+        )
+    shortest, longest = _range("length", length, low=len(motif))
+    memory.require(n * (100.0 + longest), f"n_samples={n} words of length up to {longest}")
+    rng = np.random.default_rng(validation.seed(random_state))
+    words = []
+    for size in rng.integers(shortest, longest + 1, size=n):
+        word = "".join(rng.choice(letters, size=size))
+        if rng.random() < 0.5:
+            place = rng.integers(size - len(motif) + 1)
+            word = word[:place] + motif + word[place + len(motif) :]
+        words.append(word)
+    return words, _flipped(np.array([motif in word for word in words]), noise, rng)
+
+
+def make_sets(
+    n_samples: int = 100,
+    *,
+    n_items: int = 20,
+    size: tuple[int, int] = (3, 9),
+    noise: float = 0.0,
+    random_state: RandomState = None,
+) -> tuple[list[frozenset[int]], Targets]:
+    """Draw random sets, labeled by which half of the items has more elements in them.
+
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Number of sets, at least 1.
+    n_items : int, default=20
+        Items to choose from, at least 2: the numbers from 0. A random half of them, the smaller if
+        their number is odd, is the teacher's.
+    size : pair of ints, default=(3, 9)
+        Least and largest size of a set, from 1 to `n_items`. Even sizes are left out, so that
+        there are no ties: the range must hold an odd number.
+    noise : float, default=0.0
+        Probability in [0, 0.5) that a label is flipped.
+    random_state : None, int, Generator or RandomState, default=None
+        Seed. None asks NumPy's global generator.
+
+    Returns
+    -------
+    sets : list of frozenset of int
+        Items drawn without replacement.
+    y : ndarray of shape (n_samples,)
+        +1 where most elements are the teacher's, -1 elsewhere, but for the noise.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range or of the wrong type.
+
+    See Also
+    --------
+    bayespoint.kernels.SetIntersection : A kernel for them.
+
+    Examples
+    --------
+    >>> from bayespoint.datasets import make_sets
+    >>> sets, y = make_sets(50, random_state=0)
+    >>> sorted({len(one) for one in sets})
+    [3, 5, 7, 9]
+    """
+    n = validation.integer("n_samples", n_samples, low=1)
+    items = validation.integer("n_items", n_items, low=2)
+    smallest, largest = _range("size", size, low=1)
+    if largest > items:
+        raise ValueError(f"size[1] must be at most n_items = {items}; got {largest}")
+    sizes = np.arange(smallest, largest + 1)
+    sizes = sizes[sizes % 2 == 1]
+    if not len(sizes):
+        raise ValueError(f"size must be a range that holds an odd number; got {size!r}")
+    memory.require(
+        n * (200.0 + 60.0 * largest) + 100.0 * items, f"n_samples={n} sets of n_items={items}"
+    )
+    rng = np.random.default_rng(validation.seed(random_state))
+    chosen = frozenset(rng.permutation(items)[: items // 2].tolist())
+    sets = [
+        frozenset(rng.choice(items, size=count, replace=False).tolist())
+        for count in rng.choice(sizes, size=n)
+    ]
+    most = np.array([2 * len(one & chosen) > len(one) for one in sets])
+    return sets, _flipped(most, noise, rng)
+
+
+def _flipped(positive: NDArray[np.bool_], noise: float, rng: np.random.Generator) -> Targets:
+    """Return labels, some of them flipped."""
+    rate = validation.real("noise", noise, low=0.0, high=0.5, high_open=True)
+    if rate:
+        positive = positive ^ (rng.random(len(positive)) < rate)
+    return np.where(positive, 1, -1)
+
+
+def _range(name: str, value: Any, *, low: int) -> tuple[int, int]:
+    """Return a pair of integers in order, the first at least `low`."""
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise ValueError(f"{name} must be a pair of integers; got {value!r}")
+    first = validation.integer(f"{name}[0]", value[0], low=low)
+    return first, validation.integer(f"{name}[1]", value[1], low=first)

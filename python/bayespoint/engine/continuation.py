@@ -1,0 +1,402 @@
+"""Runs that go on: what a result keeps for it, and checkpoints of runs that may be killed.
+
+The state of a run is a mapping of arrays with the settings that it belongs to. The streams of
+numbers in it are the engine's; here they are taken apart only as far as the draws go, which a
+result has already and its state does not hold a second time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayespoint.base import npz, validation
+from bayespoint.base.validation import Floats
+from bayespoint.base.warnings import warn
+from bayespoint.engine import settings as engine_settings
+from bayespoint.kernels.sources import KernelRows
+
+if TYPE_CHECKING:
+    from bayespoint.engine.sampling import SamplingMixin
+    from bayespoint.results import BilliardResult
+
+State = Mapping[str, Any]
+
+FORMAT = "bayespoint checkpoint"
+VERSION = 1
+EVERY = 60.0
+"""Seconds between two states, unless said otherwise."""
+
+_ENDS = ("length", "tol", "max_bounces", "weight_tol")
+_ARRAYS = {
+    "words": (np.uint64, 1),
+    "numbers": (np.float64, 1),
+    "draws": (np.float64, 2),
+    "functionals": (np.float64, 2),
+    "held": (np.uint64, 1),
+    "kept": (np.uint64, 1),
+}
+_NUMBERS_PER_EXAMPLE = 256
+"""Numbers of a trajectory for each example, without the draws: sums of pieces of path, at most 16
+with five vectors each, position, direction and tallies, and lists of near walls."""
+
+_LITTLE = 2**20
+
+
+# --- the problem and the settings that a state belongs to ------------------------------------
+
+
+def _digest(*arrays: NDArray[Any]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _gram_digest(space: SamplingMixin) -> str:
+    """Return a digest of all kernel values, or of the inputs and the kernel."""
+    gram = space.gram
+    if isinstance(gram, KernelRows):
+        kernel = np.array([gram.form, repr(gram.sigma), repr(gram.degree), repr(gram.coef0)])
+        return _digest(gram.inputs, kernel, np.array(gram.factor))
+    digest = hashlib.blake2b(f"{gram.dtype.str}{gram.shape}".encode(), digest_size=16)
+    rows = gram if gram.flags.c_contiguous else gram.T  # the same values: it is symmetric
+    for block in validation.blocks(len(rows)):
+        digest.update(rows[block].tobytes())
+    return digest.hexdigest()
+
+
+def problem(space: SamplingMixin) -> dict[str, str]:
+    """Return digests of what a version space is made of, but for kernel values off the diagonal."""
+    return {
+        "labels": _digest(space.y),
+        "softness": _digest(space.softness),
+        "offset": repr(space.offset),
+        "diagonal of the Gram matrix": _digest(np.asarray(space.gram.diagonal())),
+    }
+
+
+def stored(settings: engine_settings.SampleSettings) -> dict[str, Any]:
+    """Return the settings that a run keeps to, as arguments of `VersionSpace.sample`."""
+    given = dataclasses.asdict(settings)
+    for name in (*_ENDS, "n_threads", "fits_scatterer", "may_smooth"):
+        del given[name]
+    given["scatterer"] = "auto" if settings.fits_scatterer else settings.scatterer
+    given["tau_max"] = None if settings.dynamics == "geodesic" else settings.tau_max
+    given["refresh"] = None if settings.refresh == "none" else settings.refresh
+    given["refresh_rate"] = "auto" if settings.refresh_rate is None else settings.refresh_rate
+    return given
+
+
+def resumed_settings(
+    result: BilliardResult, given: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the settings of a run that goes on from a result.
+
+    Those `given` for its ends are new. Others are those of the run, and given only if they say
+    the same: what is as in `defaults` was not given.
+    """
+    state = _state(result)
+    own = dict(state["settings"]) | {"n_jobs": given["n_jobs"]}
+    ends = {name: given[name] for name in _ENDS}
+    if all(end is None for end in ends.values()):
+        raise ValueError("continue_from needs an end of the run: length, tol, max_bounces, ...")
+    settings = own | ends
+    before = engine_settings.sample_settings(**settings)
+    for name, value in given.items():
+        unchanged = not isinstance(value, np.ndarray) and value == defaults[name]
+        if name in _ENDS or name == "n_jobs" or unchanged:
+            continue
+        if (
+            stored(engine_settings.sample_settings(**settings | {name: value}))[name]
+            != stored(before)[name]
+        ):
+            raise ValueError(
+                f"{name} must be left out with continue_from, or be {own[name]!r} as in the run "
+                f"that goes on; got {value!r}"
+            )
+    if before.length is not None and before.length < result.length:
+        raise ValueError(
+            "length is that of the whole path, and must be at least the "
+            f"{result.length!r} radians that are behind; got {given['length']!r}"
+        )
+    return settings
+
+
+def resumed_seed(result: BilliardResult, random_state: object) -> int:
+    """Return the seed of a run that goes on from a result, whose stream of numbers it goes on with.
+
+    Nobody is asked for another.
+    """
+    if random_state is None or (
+        isinstance(random_state, (int, np.integer)) and random_state == result.seed
+    ):
+        return result.seed
+    raise ValueError(
+        f"random_state must be left out with continue_from, or be {result.seed} as in the run that "
+        f"goes on; got {random_state!r}"
+    )
+
+
+def fits(result: BilliardResult, space: SamplingMixin, new: Mapping[str, Any]) -> bool:
+    """Whether a run on a version space with `new` settings would be an old one, but for its ends.
+
+    Kernel values are told by their diagonal alone.
+    """
+    if result.state is None:
+        return False
+    names = inspect.signature(engine_settings.sample_settings).parameters
+    defaults = dict(space.sample.__kwdefaults__ or {})
+    given = {name: new.get(name, defaults[name]) for name in names}
+    same = stored(engine_settings.sample_settings(**given)) == result.state["settings"]
+    return bool(same and problem(space) == result.state["problem"])
+
+
+# --- states ----------------------------------------------------------------------------------
+
+
+def _state(result: object) -> State:
+    """Return the state of a result that can be continued."""
+    from bayespoint.results import BilliardResult
+
+    if not isinstance(result, BilliardResult):
+        raise TypeError(
+            f"continue_from must be a BilliardResult; got an object of {type(result).__name__}"
+        )
+    if result.state is None:
+        raise ValueError(
+            "continue_from must be a result of VersionSpace.sample that still has its state; got "
+            "one without (in one dimension nothing flies)"
+        )
+    return result.state
+
+
+def complete(result: BilliardResult) -> dict[str, NDArray[Any]]:
+    """Return the state of a result with all draws that its trajectories go on with.
+
+    Raises ValueError for arrays that cannot be those of a state.
+    """
+    state = _checked(_state(result))
+    draws, functionals = [], []
+    begin = 0
+    n_trajectories, n_draws = result.draws.shape[:2]
+    held, kept = (state[name].astype(np.int64) for name in ("held", "kept"))
+    fit = len(held) == len(kept) == n_trajectories and held.sum() == len(state["draws"])
+    if not fit or (held < 0).any() or (kept < held).any() or (kept - held > n_draws).any():
+        raise ValueError("continue_from must have a state that belongs to its draws")
+    for t in range(n_trajectories):
+        end = begin + held[t]
+        own = kept[t] - held[t]
+        draws += [state["draws"][begin:end], result.draws[t, :own]]
+        if held[t]:
+            functionals.append(state["functionals"][begin:end])
+        functionals.append(result.functionals[t, :own])
+        begin = end
+    whole = {name: state[name] for name in _ARRAYS}
+    whole["draws"] = np.concatenate(draws)
+    whole["functionals"] = np.concatenate(functionals)
+    whole["held"] = whole["kept"]
+    return whole
+
+
+def _checked(state: State) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a state, with the types and dimensions that they should have."""
+    arrays = {}
+    for name, (dtype, ndim) in _ARRAYS.items():
+        array = state.get(name)
+        if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != ndim:
+            raise ValueError(f"{name!r} of a state must be an array of {dtype.__name__}, {ndim}-d")
+        arrays[name] = np.ascontiguousarray(array)
+    return arrays
+
+
+# --- checkpoints -----------------------------------------------------------------------------
+
+
+class Checkpoint:
+    """The file that a run is kept in, to go on from there if it is killed.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    every : float
+        Seconds between two states.
+    space : VersionSpace
+        The problem.
+    settings : dict
+        All settings of the run that its result depends on, plain values.
+    problem : dict
+        Digests of the problem.
+    seed : int
+        Of the run, if it begins here: the file knows that of another beginning.
+
+    Raises
+    ------
+    OSError
+        If files cannot be made in its folder, or it cannot be read.
+    ValueError
+        If there is a file that is damaged, of another program, or of another run.
+    """
+
+    def __init__(
+        self,
+        path: npz.StrPath,
+        every: object,
+        space: SamplingMixin,
+        settings: Mapping[str, Any],
+        problem: Mapping[str, str],
+        seed: int,
+    ) -> None:
+        # Longer than any run; the engine's clock does not count further than 1e19.
+        self.every = min(validation.real("every", every, low=0.0), 1e9)
+        try:
+            self.path = Path(path)
+        except TypeError:
+            raise TypeError(f"checkpoint must be a path; got {path!r}") from None
+        npz.check_path("checkpoint", path)
+        digests = dict(problem) | {"Gram matrix": _gram_digest(space)}
+        self.meta: dict[str, Any] = {
+            "settings": _plain(settings),
+            "problem": digests,
+            "seed": seed,
+        }
+        self.max_bytes = _LITTLE + 8.0 * len(space.y) * settings["n_trajectories"] * (
+            2 * settings["n_draws"] + _NUMBERS_PER_EXAMPLE
+        )
+        self.state = self._read()
+        if self.state is None:
+            npz.try_to_write(self.path)
+        npz.remove_leftovers(self.path)
+
+    def _read(self) -> dict[str, NDArray[Any]] | None:
+        """Return the state in the file, if there is one."""
+        try:
+            version, arrays, meta = npz.read(self.path, FORMAT, self.max_bytes)
+        except FileNotFoundError:
+            return None
+        name = os.fspath(self.path)
+        if version != VERSION:
+            raise ValueError(f"checkpoint {name!r} is of version {version}, this is {VERSION}")
+        for what, article in (("problem", "another problem"), ("settings", "another run")):
+            self._compare(what, article, meta.get(what))
+        if type(meta.get("seed")) is not int:
+            raise ValueError(f"checkpoint {name!r} has no seed; got {meta.get('seed')!r}")
+        self.meta["seed"] = meta["seed"]
+        try:
+            return _checked(arrays)
+        except ValueError as error:
+            raise ValueError(f"checkpoint {name!r}: {error}") from None
+
+    def _compare(self, what: str, article: str, theirs: object) -> None:
+        """Raise ValueError where problem or settings are not those of the file."""
+        own = self.meta[what]
+        found = theirs if isinstance(theirs, dict) else {}
+        for key in (*own, *found):
+            if key not in found or key not in own or found[key] != own[key]:
+                seen = f" ({found.get(key)!r}, not {own.get(key)!r})" if what == "settings" else ""
+                raise ValueError(
+                    f"checkpoint {os.fspath(self.path)!r} is of {article}: the {key} differs"
+                    f"{seen}. Remove the file to start afresh, or give another one"
+                )
+
+    def write(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Write a state; where that fails, warn."""
+        arrays = {name: state[name] for name in _ARRAYS}
+        try:
+            npz.write(self.path, FORMAT, VERSION, arrays, self.meta)
+        except OSError as error:
+            warn(
+                f"the checkpoint is not up to date, the run goes on without: {error}",
+                RuntimeWarning,
+            )
+
+
+def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings as they come back from a file."""
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()
+    }
+
+
+def begin(
+    space: SamplingMixin,
+    settings: engine_settings.SampleSettings,
+    random_state: object,
+    seed: int,
+    start: Floats | None,
+    *,
+    continue_from: BilliardResult | None,
+    checkpoint: npz.StrPath | None,
+    every: object,
+) -> Course:
+    """Return what a run goes on from, and where it is kept."""
+    own = stored(settings)
+    digests = problem(space)
+    state = None
+    if continue_from is not None:
+        theirs = _state(continue_from)["problem"]
+        for what, digest in digests.items():
+            if theirs.get(what) != digest:
+                raise ValueError(
+                    f"continue_from must be a result of this version space: its {what} differ"
+                )
+        state = complete(continue_from)
+        seed = continue_from.seed
+    if checkpoint is None:
+        if every != EVERY:
+            raise ValueError(f"every is for runs with a checkpoint; got {every!r} without one")
+        return Course(own, digests, seed, state, None)
+    whole = own | {name: getattr(settings, name) for name in _ENDS}
+    # Of a generator nobody knows how it stood.
+    whole["random_state"] = (
+        int(random_state) if isinstance(random_state, (int, np.integer)) else None
+    )
+    whole["start"] = None if start is None else _digest(start)
+    whole["continue_from"] = None if state is None else _digest(state["words"], state["numbers"])
+    kept = Checkpoint(checkpoint, every, space, whole, digests, seed)
+    state = state if kept.state is None else kept.state
+    return Course(own, digests, kept.meta["seed"], state, kept)
+
+
+@dataclasses.dataclass(frozen=True)
+class Course:
+    """What a run goes on from, and where it is kept."""
+
+    settings: dict[str, Any]
+    problem: dict[str, str]
+    seed: int
+    """Of the beginning of the run."""
+
+    state: Mapping[str, NDArray[Any]] | None
+    checkpoint: Checkpoint | None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What the engine is told."""
+        keep: Callable[[Any], None] | None = (
+            None if self.checkpoint is None else self.checkpoint.write
+        )
+        every = 0.0 if self.checkpoint is None else self.checkpoint.every
+        return {"state": self.state, "checkpoint": keep, "every": every}
+
+    def concluded(self, run: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a run whose state says what it belongs to."""
+        state = run["state"]
+        if state is not None:
+            state = {**state, "settings": self.settings, "problem": self.problem}
+        return {**run, "state": state}
+
+    def keep(self, result: BilliardResult) -> None:
+        """Write the state of a run that is over."""
+        if self.checkpoint is not None and result.state is not None:
+            self.checkpoint.write(complete(result))

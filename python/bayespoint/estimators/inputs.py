@@ -1,0 +1,175 @@
+"""Inputs of the estimators: arrays of numbers, kernel values, or anything a kernel takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data as _validate_data
+
+from bayespoint import kernels
+from bayespoint.base.validation import Labels, named, refuse_masked
+
+
+def validate_data(estimator: Any, *arrays: Any, **options: Any) -> Any:
+    """Return what scikit-learn's function of this name does; its errors name the arguments."""
+    for name, array in zip(("X", "y"), arrays, strict=False):
+        refuse_masked(name, array)
+    try:
+        # It looks for NaN in the sum of all numbers, which may be infinity less infinity.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _validate_data(estimator, *arrays, **options)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ValueError) and "array element" not in str(error):
+            raise
+        # NumPy's own words on what is no array of numbers.
+        names = "X and y must be arrays" if len(arrays) > 1 else "X must be an array"
+        raise named(error, f"{names} of examples") from error
+
+
+def training(
+    estimator: Any, kernel: object, X: ArrayLike, y: ArrayLike
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return checked inputs and labels of a fit.
+
+    The inputs are an (n, d) array of doubles in C order, or a sparse matrix of them in CSR form if
+    the kernel takes such; with kernel="precomputed" a matrix as it is; for a kernel that takes no
+    vectors an (n,) array of objects.
+    """
+    if _are_vectors(kernel, X):
+        precomputed = isinstance(kernel, str) and kernel == "precomputed"
+        thin = takes_sparse(kernel)
+        if not thin:
+            _refuse_sparse(X, kernel)
+        checked, labels = validate_data(
+            estimator,
+            X,
+            y,
+            dtype="numeric" if precomputed else np.float64,
+            order=None if precomputed else "C",
+            accept_sparse="csr" if thin else False,
+        )
+        return _canonical(checked), labels
+    checked = validate_data(
+        estimator, _objects(X), y, dtype=None, ensure_2d=False, ensure_all_finite=False
+    )
+    # What an earlier fit on an array may have left.
+    vars(estimator).pop("n_features_in_", None)
+    return checked  # type: ignore[no-any-return]
+
+
+def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the sorted classes and the index of each label among them.
+
+    Raises ValueError for labels that are no classes, or for one class alone.
+    """
+    check_classification_targets(y)
+    classes, index = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y must hold at least two classes; got one class: {classes[0]}")
+    return classes, np.asarray(index, dtype=np.intp)
+
+
+def one_vs_rest(index: NDArray[np.intp], n_classes: int) -> Labels:
+    """Return the labels -1 and +1 of each binary problem, shape (n_problems, m).
+
+    One problem for two classes, with the second positive; otherwise each class against the rest.
+    """
+    positives = [1] if n_classes == 2 else list(range(n_classes))
+    return np.where(index == np.array(positives)[:, None], 1, -1).astype(np.int8)
+
+
+def new(estimator: Any, kernel: object, X: ArrayLike) -> NDArray[Any]:
+    """Return checked inputs of a fitted estimator."""
+    anything = kernels.requires_vectors(kernel) is None
+    if hasattr(estimator, "n_features_in_") if anything else _are_vectors(kernel, X):
+        thin = takes_sparse(kernel)
+        if not thin:
+            _refuse_sparse(X, kernel)
+        checked: NDArray[Any] = validate_data(
+            estimator,
+            X,
+            reset=False,
+            dtype=np.float64,
+            order="C",
+            accept_sparse="csr" if thin else False,
+        )
+        return _canonical(checked)
+    objects = _objects(X)
+    if len(objects) == 0:
+        raise ValueError("X must hold at least one input; got none")
+    return objects
+
+
+def mark(tags: Any, kernel: object) -> None:
+    """Set scikit-learn's tags of the inputs that a kernel setting takes."""
+    tags.pairwise = isinstance(kernel, str) and kernel == "precomputed"
+    vectors = kernels.requires_vectors(kernel)
+    tags.two_d_array = vectors is not False
+    tags.one_d_array = not vectors
+    tags.sparse = takes_sparse(kernel)
+
+
+def takes_sparse(kernel: object) -> bool:
+    """Return whether a kernel setting takes sparse inputs: a name, or an object that says so."""
+    if isinstance(kernel, str):
+        return kernel in ("linear", "rbf", "poly")
+    return kernels.accepts_sparse(kernel)
+
+
+def joined(X: Any, Y: Any) -> Any:
+    """Return the inputs of both, sparse if some are."""
+    if sparse.issparse(X) or sparse.issparse(Y):
+        return sparse.vstack([X, Y], format="csr")
+    return np.concatenate([X, Y])
+
+
+def _are_vectors(kernel: object, X: Any) -> bool:
+    """Whether inputs of a fit are rows of numbers: for a kernel of anything by their look."""
+    vectors = kernels.requires_vectors(kernel)
+    if vectors is not None:
+        return vectors
+    if hasattr(X, "shape"):  # arrays, frames, sparse matrices
+        return np.ndim(X) == 2
+    try:
+        rows = np.asarray(X)
+    except (TypeError, ValueError):  # of several lengths
+        return False
+    return rows.ndim == 2 and rows.dtype.kind in "biuf"
+
+
+def _canonical(X: Any) -> NDArray[Any]:
+    """Return sparse rows with every feature once and in order, others as they are."""
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    checked: NDArray[Any] = X  # what the rest of the package calls an array of inputs
+    return checked
+
+
+def _refuse_sparse(X: Any, kernel: object) -> None:
+    if not sparse.issparse(X):
+        return
+    name = "the default kernel" if kernel is None else f"kernel={kernel!r}"
+    raise TypeError(
+        f"X must be a dense array for {name}; got a sparse {type(X).__name__}: convert it with "
+        ".toarray(), or take one of the kernels of sparse rows: Linear, Polynomial, RBF and their "
+        "sums, products, multiples and normalized forms"
+    )
+
+
+def _objects(X: Any) -> NDArray[Any]:
+    """Return the entries of a sequence as an (n,) array of objects."""
+    refuse_masked("X", X)
+    ordered = hasattr(X, "__len__") and hasattr(X, "__getitem__")
+    if not ordered or isinstance(X, (str, bytes, Mapping)) or sparse.issparse(X):
+        raise TypeError(f"X must be a sequence of inputs for this kernel; got {type(X).__name__}")
+    if getattr(X, "ndim", 1) != 1:
+        raise ValueError(
+            f"X must be a sequence of inputs for this kernel, of one dimension; got {X.ndim}"
+        )
+    return np.fromiter(X, dtype=object, count=len(X))

@@ -1,0 +1,417 @@
+"""Classifiers as ONNX graphs, to predict without this package and without Python.
+
+A fitted Bayes point classifier is a kernel expansion: kernel values between a point and the
+training examples, and matrices that make a mean, a variance and so a decision value of them. All
+of that can be said in the standard operators of ONNX, in double precision. The graph holds what
+the classifier holds: the training inputs, the draws, and the inverse of a Cholesky factor.
+
+It takes the package `onnx` (``pip install 'bayespoint[onnx]'``) to write a graph; to run one, any
+runtime, such as `onnxruntime`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from sklearn.utils.validation import check_is_fitted
+
+from bayespoint import kernels
+from bayespoint.base.validation import Floats, boolean
+from bayespoint.estimators.bayes_point import BayesPointClassifier
+from bayespoint.estimators.linear import KernelMachine, PrimalMachine
+from bayespoint.posterior import predictive
+
+__all__ = ["to_onnx"]
+
+OPSET = 17
+"""Version of the standard operators: old enough for runtimes of 2022."""
+
+_IR = 8
+
+
+def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
+    """Return a fitted classifier as an ONNX graph.
+
+    Parameters
+    ----------
+    classifier : BayesPointClassifier, MaxMarginClassifier, HingeClassifier, Perceptron or
+        KernelPerceptron
+        Fitted, with a kernel of :mod:`bayespoint.kernels` of vectors if it has one.
+    probabilities : bool, default=True
+        Of a `BayesPointClassifier`, give the graph the output ``probabilities`` too, as
+        ``predict_proba`` with its default method: label noise and calibration included. The others
+        have none.
+
+    Returns
+    -------
+    onnx.ModelProto
+        With the input ``X``, doubles of shape (n, n_features), and the outputs ``label`` of shape
+        (n,), ``decision``, doubles of shape (n,) or (n, n_classes), and ``probabilities``, doubles
+        of shape (n, n_classes).
+
+    Raises
+    ------
+    ImportError
+        If the package `onnx` is not installed.
+    TypeError
+        If the classifier is not one of these, its kernel or its labels have no counterpart in
+        ONNX: sets and strings, functions, kernels of other packages, kernel="precomputed".
+    sklearn.exceptions.NotFittedError
+        If it is not fitted.
+
+    Notes
+    -----
+    All arithmetic is in doubles but for the normal distribution function, for which ONNX has the
+    error function, in singles in the runtimes of today: probabilities are good to 1e-6, labels and
+    decision values as in NumPy, up to the order of sums. Distances of `Matern` kernels are roots of
+    differences of inner products, good to 1e-7 of the distance from the middle of the data; values
+    of `RationalQuadratic` kernels are good to 1e-16 times their alpha.
+
+    Of a pipeline export the last step, ``to_onnx(pipeline[-1])``: the graph takes what the steps
+    before it return, ``pipeline[:-1].transform(X)``.
+
+    Examples
+    --------
+    >>> from bayespoint import BayesPointClassifier
+    >>> from bayespoint.export.onnx import to_onnx
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = BayesPointClassifier(random_state=0).fit(X[::3], y[::3])
+    >>> graph = to_onnx(model)  # doctest: +SKIP
+    >>> onnx.save(graph, "iris.onnx")  # doctest: +SKIP
+    """
+    try:
+        import onnx
+    except ImportError as error:
+        raise ImportError(
+            "to_onnx needs the package onnx, which is not installed: run "
+            "`pip install 'bayespoint[onnx]'`"
+        ) from error
+    probabilities = boolean("probabilities", probabilities)
+    known = isinstance(classifier, (BayesPointClassifier, KernelMachine, PrimalMachine))
+    if not known:
+        raise TypeError(
+            "classifier must be a BayesPointClassifier, MaxMarginClassifier, HingeClassifier, "
+            f"Perceptron or KernelPerceptron; got {classifier!r}{_hint(classifier)}"
+        )
+    check_is_fitted(classifier)
+    graph = _Graph(onnx)
+    outputs = ["label", "decision"]
+    if isinstance(classifier, BayesPointClassifier):
+        _bayes_point(graph, classifier, probabilities)
+        outputs += ["probabilities"] * probabilities
+    else:
+        _machine(graph, classifier)
+    return graph.model(outputs, classifier)
+
+
+def _hint(classifier: Any) -> str:
+    """Return where the classifier may be in something around it."""
+    if hasattr(classifier, "named_steps"):
+        return " (to_onnx(pipeline[-1]) exports the last step, for inputs that the others changed)"
+    if hasattr(classifier, "best_estimator_"):
+        return " (export its best_estimator_)"
+    return ""
+
+
+# --- classifiers -----------------------------------------------------------------------------
+
+
+def _bayes_point(graph: _Graph, classifier: BayesPointClassifier, probabilities: bool) -> None:
+    posterior = classifier._posterior()
+    results, n = posterior.results, posterior.factor.rank
+    k_star = _kernel(graph, classifier)
+    if posterior.offset:
+        k_star = graph.op("Add", k_star, posterior.offset)
+    variance = _variance(graph, posterior, k_star)
+    a = predictive.chi_mean(n)
+    numerators, columns = [], []
+    for result, factor in zip(results, posterior.calibration.tolist(), strict=True):
+        # As predictive.decision_values.
+        draws = result.draws.reshape(-1, result.draws.shape[-1])
+        mean = a * result.center_norm * result.center
+        numerator = graph.op("MatMul", k_star, mean[:, None])
+        h = graph.op("MatMul", k_star, draws.T)
+        second = graph.mean(graph.op("Mul", h, h))
+        first = graph.op("Mul", graph.mean(h), a)
+        spread = graph.op("Sub", graph.op("Mul", second, float(n)), graph.op("Mul", first, first))
+        scale = graph.op("Add", graph.op("Max", spread, 0.0), variance)
+        least = graph.op("Mul", graph.op("Mul", numerator, numerator), 1e-16)
+        scale = graph.op("Max", scale, least)
+        # Where both are zero: zero.
+        scale = graph.op("Max", scale, np.finfo(np.float64).tiny)
+        z = graph.op("Div", numerator, graph.op("Sqrt", scale))
+        numerators.append(numerator)
+        columns.append(graph.op("Mul", z, factor))
+    z = graph.op("Concat", *columns, axis=1)
+    if len(results) == 1:
+        graph.label_of_sign(numerators[0], classifier.classes_)
+        graph.op("Squeeze", z, np.array([1]), output="decision")
+    else:
+        graph.label_of_largest(z, classifier.classes_)
+        graph.op("Identity", z, output="decision")
+    if probabilities:
+        _probabilities(graph, z, classifier)
+
+
+def _variance(graph: _Graph, posterior: predictive.Posterior, k_star: str) -> str:
+    """Return the predictive variance, shape (n, 1), as ``Posterior._variance``."""
+    factor = posterior.factor
+    inverse = linalg.solve_triangular(factor.lower, np.eye(factor.rank), lower=True)
+    if factor.pivots is not None:
+        k_star = graph.op("Gather", k_star, factor.pivots.astype(np.int64), axis=1)
+    solved = graph.op("MatMul", k_star, np.ascontiguousarray(inverse.T))
+    explained = graph.sum(graph.op("Mul", solved, solved))
+    own = _diagonal(graph, posterior.kernel)
+    own = graph.op("Add", own, posterior.offset + posterior.softness)
+    return graph.op("Max", graph.op("Sub", own, explained), 0.0)
+
+
+def _probabilities(graph: _Graph, z: str, classifier: BayesPointClassifier) -> None:
+    first, second = classifier.label_noise_
+
+    def of(z: str, rate: float) -> str:
+        """P(label), with the rate at which the other class bears it."""
+        single = graph.op("Cast", graph.op("Mul", z, math.sqrt(0.5)), to=graph.single)
+        error = graph.op("Cast", graph.op("Erf", single), to=graph.double)
+        p = graph.op("Mul", graph.op("Add", error, 1.0), 0.5)
+        return graph.op("Add", graph.op("Mul", p, 1 - first - second), rate)
+
+    if len(classifier.classes_) == 2:
+        negative, positive = of(graph.op("Neg", z), second), of(z, first)
+        graph.op("Concat", negative, positive, axis=1, output="probabilities")
+        return
+    # Where all are zero to single precision: all are the same.
+    p = graph.op("Max", of(z, first), 1e-30)
+    graph.op("Div", p, graph.sum(p), output="probabilities")
+
+
+def _machine(graph: _Graph, classifier: Any) -> None:
+    ones: Floats = np.ones((1, len(classifier.norm_)))
+    scale = classifier._scaled(ones)
+    if isinstance(classifier, PrimalMachine):
+        values = graph.op("MatMul", "X", classifier.coef_.T * scale)
+    else:
+        k_star = _kernel(graph, classifier, classifier.support_)
+        coef = classifier.dual_coef_[:, classifier.support_].T
+        values = graph.op("MatMul", k_star, coef * scale)
+    values = graph.op("Add", values, classifier.intercept_ * scale)
+    if len(classifier.classes_) == 2:
+        graph.label_of_sign(values, classifier.classes_)
+        graph.op("Squeeze", values, np.array([1]), output="decision")
+    else:
+        graph.label_of_largest(values, classifier.classes_)
+        graph.op("Identity", values, output="decision")
+
+
+# --- kernels ---------------------------------------------------------------------------------
+
+
+def _kernel(graph: _Graph, classifier: Any, index: Any = slice(None)) -> str:
+    """Return the kernel values between the input and the training examples."""
+    if classifier.X_fit_ is None:
+        raise TypeError("kernel must be one of inputs to be exported; got 'precomputed'")
+    if not isinstance(classifier.X_fit_, np.ndarray) or classifier.X_fit_.ndim != 2:
+        raise TypeError(f"kernel must be one of dense vectors; got {classifier.kernel_!r}")
+    return _values(graph, classifier.kernel_, classifier.X_fit_[index])
+
+
+def _values(graph: _Graph, kernel: Any, inputs: Floats) -> str:
+    """Return the values of a kernel between the input and others."""
+    kind = type(kernel)
+    if kind is kernels.Bounded:
+        return _values(graph, kernel.kernel, inputs)
+    if kind is kernels.Constant:
+        zeros = graph.op("MatMul", "X", np.zeros(inputs.T.shape))
+        return graph.op("Add", zeros, float(kernel.value))
+    if kind is kernels.Scaled:
+        # One factor for each example: a single one beside a product of matrices is rounded to
+        # single precision by the optimizer of onnxruntime, which fuses the two.
+        factors = np.full(len(inputs), float(kernel.factor))
+        return graph.op("Mul", _values(graph, kernel.kernel, inputs), factors)
+    if kind in (kernels.Sum, kernels.Product):
+        return _joined(graph, kind, [_values(graph, part, inputs) for part in kernel.parts])
+    if kind is kernels.Normalized:
+        values = _values(graph, kernel.kernel, inputs)
+        length = np.sqrt(kernels.diagonal(kernel.kernel, inputs))
+        own = graph.op("Sqrt", _diagonal(graph, kernel.kernel))
+        return graph.op("Div", graph.op("Div", values, length), own)
+    if kind in (kernels.Linear, kernels.Polynomial):
+        values = graph.op("MatMul", "X", np.ascontiguousarray(inputs.T))
+        return values if kind is kernels.Linear else _power(graph, kernel, values)
+    if kind is kernels.Laplacian:
+        units = kernel._units(inputs)
+        left = graph.op("Unsqueeze", graph.op("Div", "X", units), np.array([1]))
+        steps = graph.op("Abs", graph.op("Sub", left, (inputs / units)[None]))
+        total = graph.op("ReduceSum", steps, np.array([2]), keepdims=0)
+        return graph.op("Exp", graph.op("Neg", total))
+    if kind in (kernels.RBF, kernels.Matern, kernels.RationalQuadratic):
+        square = _squared_distances(graph, kernel, inputs)
+        if kind is kernels.RBF:
+            return graph.op("Exp", graph.op("Mul", square, -0.5))
+        if kind is kernels.RationalQuadratic:
+            # There is no log1p: alpha multiplies what the sum rounds.
+            alpha = float(kernel.alpha)
+            ratio = graph.op("Add", graph.op("Div", square, 2 * alpha), 1.0)
+            return graph.op("Pow", ratio, -alpha)
+        s = graph.op("Sqrt", graph.op("Mul", square, 2 * float(kernel.nu)))
+        decay = graph.op("Exp", graph.op("Neg", s))
+        if kernel.nu < 1:
+            return decay
+        polynomial = graph.op("Add", s, 1.0)
+        if kernel.nu > 2:
+            polynomial = graph.op("Add", polynomial, graph.op("Mul", graph.op("Mul", s, s), 1 / 3))
+        return graph.op("Mul", polynomial, decay)
+    raise TypeError(
+        "kernel must be made of Linear, Polynomial, RBF, Laplacian, Matern, RationalQuadratic and "
+        f"Constant to be exported; got {kernel!r}"
+    )
+
+
+def _joined(graph: _Graph, kind: type, parts: list[str]) -> str:
+    total = parts[0]
+    for part in parts[1:]:
+        total = graph.op("Add" if kind is kernels.Sum else "Mul", total, part)
+    return total
+
+
+def _power(graph: _Graph, kernel: Any, values: str) -> str:
+    """Return ``(values + coef0) ** degree``."""
+    base = graph.op("Add", values, float(kernel.coef0))
+    power = base
+    for _ in range(kernel.degree - 1):
+        power = graph.op("Mul", power, base)
+    return power
+
+
+def _squared_distances(graph: _Graph, kernel: Any, inputs: Floats) -> str:
+    """Return the squared distances in units of the length scales, from the middle of the data."""
+    units, origin = kernel._units(inputs), inputs.mean(axis=0)
+    centered = graph.op("Sub", "X", origin)
+    right = (inputs - origin) / units
+    # Not of what is divided already: see _values on factors.
+    inner = graph.op("MatMul", centered, np.ascontiguousarray((-2.0 * right / units).T))
+    left = graph.op("Div", centered, units)
+    own = graph.sum(graph.op("Mul", left, left))
+    square = graph.op("Add", graph.op("Add", inner, own), np.einsum("ij,ij->i", right, right))
+    return graph.op("Max", square, 0.0)
+
+
+def _diagonal(graph: _Graph, kernel: Any) -> str:
+    """Return the values k(x, x) of the input, shape (n, 1)."""
+    kind = type(kernel)
+    if kind is kernels.Bounded:
+        return _diagonal(graph, kernel.kernel)
+    if kind is kernels.Scaled:
+        return graph.op("Mul", _diagonal(graph, kernel.kernel), float(kernel.factor))
+    if kind in (kernels.Sum, kernels.Product):
+        return _joined(graph, kind, [_diagonal(graph, part) for part in kernel.parts])
+    square = graph.sum(graph.op("Mul", "X", "X"))
+    if kind is kernels.Linear:
+        return square
+    if kind is kernels.Polynomial:
+        return _power(graph, kernel, square)
+    constant = float(kernel.value) if kind is kernels.Constant else 1.0
+    return graph.op("Add", graph.op("Mul", square, 0.0), constant)
+
+
+# --- the graph -------------------------------------------------------------------------------
+
+
+class _Graph:
+    """Nodes and constants of a graph with the input X."""
+
+    def __init__(self, onnx: Any) -> None:
+        self.onnx = onnx
+        self.double, self.single = onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.label_type = 0
+
+    def op(self, kind: str, *inputs: Any, output: str | None = None, **attributes: Any) -> str:
+        """Add a node, and return the name of its output. Numbers and arrays become constants."""
+        names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
+        output = output or f"t{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(kind, names, [output], **attributes))
+        return output
+
+    def constant(self, value: Any) -> str:
+        """Add a constant, and return its name."""
+        name = f"c{len(self.constants)}"
+        array = np.ascontiguousarray(value) if np.ndim(value) else np.asarray(value)
+        self.constants.append(self.onnx.numpy_helper.from_array(array, name))
+        return name
+
+    def sum(self, values: str) -> str:
+        """Return the sums of rows, shape (n, 1)."""
+        return self.op("ReduceSum", values, np.array([1]), keepdims=1)
+
+    def mean(self, values: str) -> str:
+        """Return the means of rows, shape (n, 1)."""
+        return self.op("ReduceMean", values, axes=[1], keepdims=1)
+
+    def label_of_sign(self, values: str, classes: NDArray[Any]) -> None:
+        """Give the second class where a value of shape (n, 1) is positive."""
+        positive = self.op("Greater", values, 0.0)
+        index = self.op("Cast", positive, to=self.onnx.TensorProto.INT64)
+        self._label(self.op("Squeeze", index, np.array([1])), classes)
+
+    def label_of_largest(self, values: str, classes: NDArray[Any]) -> None:
+        """Give the class of the largest value in a row."""
+        self._label(self.op("ArgMax", values, axis=1, keepdims=0), classes)
+
+    def _label(self, index: str, classes: NDArray[Any]) -> None:
+        known = self._labels(classes)
+        self.label_type = known.data_type
+        known.name = "classes"
+        self.constants.append(known)
+        self.op("Gather", "classes", index, axis=0, output="label")
+
+    def _labels(self, classes: NDArray[Any]) -> Any:
+        helper = self.onnx.helper
+        if classes.dtype.kind in "iu" and (classes <= np.iinfo(np.int64).max).all():
+            return self.onnx.numpy_helper.from_array(classes.astype(np.int64))
+        if classes.dtype.kind == "b":
+            return self.onnx.numpy_helper.from_array(classes)
+        if classes.dtype.kind == "f":
+            return self.onnx.numpy_helper.from_array(classes.astype(np.float64))
+        texts = classes.tolist()
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError(
+                f"classes_ must be numbers or texts to be exported; got {classes.tolist()!r}"
+            )
+        data = [text.encode("utf-8") for text in texts]
+        return helper.make_tensor("classes", self.onnx.TensorProto.STRING, [len(data)], data)
+
+    def model(self, outputs: list[str], classifier: Any) -> Any:
+        """Return the whole, checked."""
+        from bayespoint import __version__
+
+        helper = self.onnx.helper
+        n_classes = len(classifier.classes_)
+        wide = ["n", n_classes]
+        shapes = {
+            "label": (self.label_type, ["n"]),
+            "decision": (self.double, ["n"] if n_classes == 2 else wide),
+            "probabilities": (self.double, wide),
+        }
+        graph = helper.make_graph(
+            self.nodes,
+            type(classifier).__name__,
+            [helper.make_tensor_value_info("X", self.double, ["n", classifier.n_features_in_])],
+            [helper.make_tensor_value_info(name, *shapes[name]) for name in outputs],
+            self.constants,
+        )
+        model = helper.make_model(
+            graph,
+            opset_imports=[helper.make_opsetid("", OPSET)],
+            ir_version=_IR,
+            producer_name="bayespoint",
+            producer_version=__version__,
+        )
+        self.onnx.checker.check_model(model, full_check=True)
+        return model

@@ -1,0 +1,522 @@
+"""What the kernels of this package share, and their algebra.
+
+Sums, products and positive multiples of kernels are kernels, and so is a kernel divided by the
+lengths of its feature vectors. Each is an object of its own here, with the parameters of its
+parts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayespoint.base import validation
+from bayespoint.kernels.functions import (
+    accepts_sparse,
+    derivatives,
+    diagonal,
+    evaluate,
+    parameters,
+    replace,
+    requires_vectors,
+)
+from bayespoint.kernels.params import ParamsMixin
+from bayespoint.kernels.products import count, counts
+from bayespoint.kernels.protocol import ROWS, Floats, Inputs, Parameter, Slopes
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_RANGE = math.exp(7)
+"""Factor by which the search may move a weight from where it is."""
+
+
+class Base(ParamsMixin):
+    """A kernel that can be added to and multiplied with others, and multiplied by numbers."""
+
+    requires_vector_input: bool | None = True
+    """Whether inputs are the rows of a numeric array, or entries of any kind; None for both."""
+
+    accepts_sparse: bool | None = False
+    """Whether inputs may be the rows of a sparse matrix; None for a kernel that takes anything."""
+
+    semidefinite = True
+    """Whether the kernel is known to be positive semidefinite."""
+
+    __array_ufunc__ = None  # NumPy's numbers leave sums and products to the methods here
+
+    def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
+        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
+        raise NotImplementedError
+
+    def diag(self, X: Inputs) -> Floats:
+        """Return the values ``k(x, x)``.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features), or a sequence of n examples
+            What the kernel takes.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            One value for each example.
+        """
+        raise NotImplementedError
+
+    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
+        """Return the parameters that can be tuned.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features), or a sequence of n examples
+            The training inputs: bounds and starts are of their scale.
+
+        Returns
+        -------
+        tuple of Parameter
+            Their names, bounds and starts.
+        """
+        return ()
+
+    def with_values(self, values: Mapping[str, float]) -> Self:
+        """Return the kernel with other values of declared parameters.
+
+        Parameters
+        ----------
+        values : mapping of str to float
+            New values, under the names that `parameters` gives.
+
+        Returns
+        -------
+        kernel object
+            Another one.
+        """
+        return dataclasses.replace(self, **values)  # type: ignore[type-var]
+
+    def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
+        """Return the derivatives of the kernel matrix by the logarithms of parameters.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features), or a sequence of n examples
+            What the kernel takes.
+        gram : ndarray of shape (n, n)
+            The matrix ``k(X)``.
+
+        Returns
+        -------
+        mapping of str to ndarray of shape (n, n)
+            By names of parameters, each computed when it is asked for. Those that are missing are
+            searched without a derivative.
+        """
+        return {}
+
+    def __add__(self, other: object) -> Sum:
+        return Sum((self, _operand("added to", other)))
+
+    def __radd__(self, other: object) -> Base:
+        if isinstance(other, int) and not isinstance(other, bool) and other == 0:
+            return self  # what the builtin sum begins with
+        return Sum((_operand("added to", other), self))
+
+    def __mul__(self, other: object) -> Base:
+        factor = _operand("multiplied with", other)
+        return Product((self, factor)) if not isinstance(factor, Constant) else factor.value * self
+
+    def __rmul__(self, other: object) -> Base:
+        factor = _operand("multiplied with", other)
+        if not isinstance(factor, Constant):
+            return Product((factor, self))
+        if isinstance(self, Scaled):
+            return Scaled(self.kernel, factor.value * self.factor)
+        return Scaled(self, factor.value)
+
+
+def _operand(verb: str, other: object) -> Any:
+    """Return what may stand beside a kernel in a sum or product; a number is a constant."""
+    if isinstance(other, (int, float, np.integer, np.floating)) and not isinstance(other, bool):
+        return Constant(validation.real("a number + or * a kernel", other, low=0.0, low_open=True))
+    if callable(other) and not isinstance(other, type):
+        return other
+    raise TypeError(f"a kernel can be {verb} kernels and positive numbers; got {other!r}")
+
+
+@dataclass(frozen=True)
+class Constant(Base):
+    """The kernel ``k(x, x') = value``, of any inputs. ``k + 1`` has it as a summand.
+
+    Parameters
+    ----------
+    value : float, default=1.0
+        Positive.
+    """
+
+    value: float = 1.0
+
+    requires_vector_input = None
+    """None: inputs may be of any kind."""
+
+    accepts_sparse = None
+    """None: inputs may be of any kind."""
+
+    def __post_init__(self) -> None:
+        self._set(value=validation.real("value", self.value, low=0.0, low_open=True))
+
+    def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
+        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
+        return np.full(counts(X, Y), self.value)
+
+    def diag(self, X: Inputs) -> Floats:
+        """Return the (n,) values ``k(x, x)``."""
+        return np.full(count(X), self.value)
+
+    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
+        """Return the value."""
+        return (_weight("value", self.value),)
+
+    def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
+        """Return dK / d ln(value) = K."""
+        return Slopes({"value": gram.copy})
+
+
+def _weight(name: str, value: float) -> Parameter:
+    return Parameter(name, value / _RANGE, value * _RANGE, value)
+
+
+class _Several(Base):
+    """A kernel of several parts; parameters are named "<number of the part>.<name>"."""
+
+    parts: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        flat: list[Any] = []
+        for part in self.parts:
+            if not callable(part) or isinstance(part, type):
+                raise TypeError(f"parts must be kernels or callables k(X, Y); got {part!r}")
+            flat.extend(part.parts if isinstance(part, type(self)) else [part])
+        if not flat:
+            raise ValueError("parts must be one kernel or more; got none")
+        self._set(parts=tuple(flat))
+        if len(self._kinds) > 1:
+            raise ValueError(f"parts must be all kernels of vectors or none of them; got {self!r}")
+
+    @property
+    def _kinds(self) -> set[bool | None]:
+        return {requires_vectors(part) for part in self.parts} - {None}
+
+    @property
+    def requires_vector_input(self) -> bool | None:  # type: ignore[override]
+        """As all parts that do not take anything."""
+        return next(iter(self._kinds), None)
+
+    @property
+    def accepts_sparse(self) -> bool | None:  # type: ignore[override]
+        """As the parts: False if one of them does not, None if all take anything."""
+        if not all(accepts_sparse(part) for part in self.parts):
+            return False
+        return None if self.requires_vector_input is None else True
+
+    @property
+    def semidefinite(self) -> bool:  # type: ignore[override]
+        """True if all parts are."""
+        return all(is_semidefinite(part) for part in self.parts)
+
+    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
+        """Return the parameters of all parts."""
+        return tuple(
+            dataclasses.replace(parameter, name=f"{number}.{parameter.name}")
+            for number, part in enumerate(self.parts)
+            for parameter in parameters(part, X)
+        )
+
+    def with_values(self, values: Mapping[str, float]) -> Self:
+        """Return the kernel with other values of declared parameters."""
+        own: list[dict[str, float]] = [{} for _ in self.parts]
+        for name, value in values.items():
+            number, _, rest = name.partition(".")
+            own[int(number)][rest] = value
+        pairs = zip(self.parts, own, strict=True)
+        return type(self)(tuple(replace(part, new) for part, new in pairs))  # type: ignore[call-arg]
+
+    def _slopes(
+        self, X: Inputs, grams: list[Floats], finish: Callable[[int, Floats], Floats]
+    ) -> Slopes:
+        """Return the derivatives of the parts, each finished by ``finish(number, slope)``."""
+        known = {}
+        for number, (part, gram) in enumerate(zip(self.parts, grams, strict=True)):
+            slopes = derivatives(part, X, gram)
+            for name in slopes:
+                known[f"{number}.{name}"] = _later(finish, number, slopes, name)
+        return Slopes(known)
+
+
+def _later(
+    finish: Callable[[int, Floats], Floats], number: int, slopes: Mapping[str, Floats], name: str
+) -> Callable[[], Floats]:
+    return lambda: finish(number, slopes[name])
+
+
+@dataclass(frozen=True, repr=False)
+class Sum(_Several):
+    """The sum of kernels, as ``+`` makes it: their features side by side.
+
+    Parameters
+    ----------
+    parts : tuple of kernels
+        At least one.
+    """
+
+    parts: tuple[Any, ...]
+
+    def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
+        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
+        total = np.array(evaluate(self.parts[0], X, Y), dtype=np.float64)
+        for part in self.parts[1:]:
+            total += evaluate(part, X, Y)
+        return total
+
+    def diag(self, X: Inputs) -> Floats:
+        """Return the (n,) values ``k(x, x)``."""
+        total: Floats = np.sum([diagonal(part, X) for part in self.parts], axis=0)
+        return total
+
+    def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
+        """Return the derivatives of the parts."""
+        grams = [evaluate(part, X) for part in self.parts]
+        return self._slopes(X, grams, lambda number, slope: slope)
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.parts))
+
+
+@dataclass(frozen=True, repr=False)
+class Product(_Several):
+    """The product of kernels, as ``*`` makes it: all products of their features.
+
+    Parameters
+    ----------
+    parts : tuple of kernels
+        At least one.
+    """
+
+    parts: tuple[Any, ...]
+
+    def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
+        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
+        product = np.array(evaluate(self.parts[0], X, Y), dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for infinities
+            for part in self.parts[1:]:
+                product *= evaluate(part, X, Y)
+        return product
+
+    def diag(self, X: Inputs) -> Floats:
+        """Return the (n,) values ``k(x, x)``."""
+        product: Floats = np.prod([diagonal(part, X) for part in self.parts], axis=0)
+        return product
+
+    def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
+        """Return each derivative of a part times all other parts."""
+        grams = [evaluate(part, X) for part in self.parts]
+
+        def finish(number: int, slope: Floats) -> Floats:
+            others = grams[:number] + grams[number + 1 :]
+            return reduce(np.multiply, others, slope)
+
+        return self._slopes(X, grams, finish)
+
+    def __repr__(self) -> str:
+        parts = (f"({p!r})" if isinstance(p, (Sum, Scaled)) else repr(p) for p in self.parts)
+        return " * ".join(parts)
+
+
+@dataclass(frozen=True, repr=False)
+class Around(Base):
+    """A kernel made of one other, and of what that takes."""
+
+    kernel: Any
+
+    def __post_init__(self) -> None:
+        if not callable(self.kernel) or isinstance(self.kernel, type):
+            raise TypeError(f"kernel must be a kernel object or a callable; got {self.kernel!r}")
+
+    @property
+    def requires_vector_input(self) -> bool | None:  # type: ignore[override]
+        """As the kernel."""
+        return requires_vectors(self.kernel)
+
+    @property
+    def accepts_sparse(self) -> bool | None:  # type: ignore[override]
+        """As the kernel."""
+        value: bool | None = getattr(self.kernel, "accepts_sparse", False)
+        return value
+
+    @property
+    def semidefinite(self) -> bool:  # type: ignore[override]
+        """As the kernel."""
+        return is_semidefinite(self.kernel)
+
+
+@dataclass(frozen=True, repr=False)
+class Scaled(Around):
+    """A positive multiple of a kernel, as ``2.0 * kernel`` makes it.
+
+    Its parameters are "factor", and those of the kernel as "kernel.<name>".
+
+    Parameters
+    ----------
+    kernel : kernel object
+        The kernel.
+    factor : float
+        Positive.
+    """
+
+    factor: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(factor=validation.real("factor", self.factor, low=0.0, low_open=True))
+
+    def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
+        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
+        gram = np.array(evaluate(self.kernel, X, Y), dtype=np.float64)
+        with np.errstate(over="ignore"):  # the caller looks for infinities
+            gram *= self.factor
+        return gram
+
+    def diag(self, X: Inputs) -> Floats:
+        """Return the (n,) values ``k(x, x)``."""
+        return np.multiply(self.factor, diagonal(self.kernel, X))
+
+    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
+        """Return the factor and the parameters of the kernel."""
+        inner = (
+            dataclasses.replace(parameter, name=f"kernel.{parameter.name}")
+            for parameter in parameters(self.kernel, X)
+        )
+        return (_weight("factor", self.factor), *inner)
+
+    def with_values(self, values: Mapping[str, float]) -> Self:
+        """Return the kernel with other values of declared parameters."""
+        inner = {
+            name.removeprefix("kernel."): value
+            for name, value in values.items()
+            if name != "factor"
+        }
+        return type(self)(replace(self.kernel, inner), values.get("factor", self.factor))
+
+    def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
+        """Return the matrix itself for the factor, and the kernel's derivatives times it."""
+        slopes = derivatives(self.kernel, X, gram / self.factor)
+        known = {
+            f"kernel.{name}": _later(lambda _, slope: self.factor * slope, 0, slopes, name)
+            for name in slopes
+        }
+        return Slopes({"factor": gram.copy, **known})
+
+    def __repr__(self) -> str:
+        inner = f"({self.kernel!r})" if isinstance(self.kernel, (Sum, Product)) else self.kernel
+        return f"{self.factor!r} * {inner!s}"
+
+
+@dataclass(frozen=True, repr=False)
+class Normalized(Around):
+    """A kernel with feature vectors of length 1, as `normalize` makes it.
+
+    Parameters
+    ----------
+    kernel : kernel object or callable
+        The kernel k; the value is ``k(x, x') / sqrt(k(x, x) k(x', x'))``.
+    """
+
+    def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
+        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
+        gram = np.array(evaluate(self.kernel, X, Y), dtype=np.float64)
+        left = self._inverse_lengths(X)
+        right = left if Y is None else self._inverse_lengths(Y)
+        for rows in validation.blocks(len(gram), ROWS):
+            gram[rows] *= np.outer(left[rows], right)
+        if Y is None:
+            np.fill_diagonal(gram, left > 0)
+        return gram
+
+    def diag(self, X: Inputs) -> Floats:
+        """Return the (n,) values ``k(x, x)``: ones, or zero where the kernel has zero."""
+        return (self._inverse_lengths(X) > 0).astype(np.float64)
+
+    def _inverse_lengths(self, X: Inputs) -> Floats:
+        squares = diagonal(self.kernel, X)
+        if not (squares >= 0).all():
+            i = int(np.argmin(squares >= 0))
+            raise ValueError(
+                f"a kernel must be at least 0 on the diagonal to be normalized; got "
+                f"{float(squares[i])!r} at input {i}"
+            )
+        roots = np.sqrt(squares)
+        return np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
+
+    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
+        """Return the parameters of the kernel."""
+        return parameters(self.kernel, X)
+
+    def with_values(self, values: Mapping[str, float]) -> Self:
+        """Return the kernel with other values of declared parameters."""
+        return type(self)(replace(self.kernel, values))
+
+    def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
+        """Return dk / sqrt(..) less half the matrix times the relative changes of the squares."""
+        inner = evaluate(self.kernel, X)
+        slopes = derivatives(self.kernel, X, inner)
+        inverse = self._inverse_lengths(X)
+
+        def finish(_: int, slope: Floats) -> Floats:
+            scaled = slope * inverse[:, None] * inverse
+            half = scaled.diagonal() / 2
+            scaled -= gram * np.add.outer(half, half)
+            return scaled
+
+        return Slopes({name: _later(finish, 0, slopes, name) for name in slopes})
+
+    def __repr__(self) -> str:
+        return f"normalize({self.kernel!r})"
+
+
+def normalize(kernel: Callable[..., Any]) -> Base:
+    """Return the kernel ``k(x, x') / sqrt(k(x, x) k(x', x'))``: all feature vectors of length 1.
+
+    Version space stays as it is: planes do not care how long their normals are. Perceptron
+    updates, the maximal margin and the meaning of softness change. Where ``k(x, x)`` is 0 all
+    values are 0.
+
+    Parameters
+    ----------
+    kernel : kernel object or callable
+        Finite and at least 0 on the diagonal.
+
+    Returns
+    -------
+    Normalized
+        The kernel; factors in front of `kernel`, which lengths of 1 cancel, are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint.kernels import Linear, normalize
+    >>> normalize(Linear())(np.array([[1.0, 0.0], [2.0, 2.0]])).round(4)
+    array([[1.    , 0.7071],
+           [0.7071, 1.    ]])
+    """
+    while isinstance(kernel, (Normalized, Scaled)):
+        kernel = kernel.kernel  # neither a factor nor lengths are left to see
+    return Normalized(kernel)
+
+
+def is_semidefinite(kernel: object) -> bool:
+    """Return whether a kernel is known to be positive semidefinite: made of this module's."""
+    return isinstance(kernel, Base) and kernel.semidefinite

@@ -1,0 +1,160 @@
+"""A kernel whose parameters are searched within bounds of the user's, or not at all."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayespoint.base import validation
+from bayespoint.kernels.algebra import Around
+from bayespoint.kernels.functions import derivatives, diagonal, evaluate, parameters, replace
+from bayespoint.kernels.params import ParamsMixin
+from bayespoint.kernels.protocol import Floats, Inputs, Parameter, Slopes
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Bounds = tuple[tuple[str, str | tuple[float, float]], ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Bounded(Around):
+    """A kernel with bounds for the search by evidence.
+
+    Parameters that are not named keep the bounds that the kernel declares. Where the search starts
+    is not changed either, but for starts out of bounds: those are in the middle of the logarithms.
+
+    Parameters
+    ----------
+    kernel : kernel object or callable
+        The kernel; its values are those of this one.
+    bounds : mapping of str to "fixed" or a pair of floats
+        For parameters under the names that ``kernel.parameters(X)`` gives, for instance "sigma" or
+        "sigma[0]": the bounds, positive and in order, or "fixed" for one that stays as it is in
+        the kernel. It is kept as a tuple of pairs, which is taken too.
+
+    Raises
+    ------
+    TypeError
+        If `kernel` is none, or `bounds` is no mapping.
+    ValueError
+        If bounds are not positive and in order; in a fit, searched or not, if the kernel has no
+        such parameter to search.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint.kernels import RBF, Bounded
+    >>> kernel = 1.0 * Bounded(RBF(2.0), {"sigma": (1.0, 4.0)})
+    >>> [(p.name, p.low, p.high) for p in kernel.parameters(np.eye(3))][1]
+    ('kernel.sigma', 1.0, 4.0)
+    >>> Bounded(RBF(2.0), {"sigma": "fixed"}).parameters(np.eye(3))
+    ()
+    """
+
+    bounds: Any
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(bounds=_checked(self.bounds))
+
+    def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
+        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
+        return evaluate(self.kernel, X, Y)
+
+    def diag(self, X: Inputs) -> Floats:
+        """Return the (n,) values ``k(x, x)``."""
+        return diagonal(self.kernel, X)
+
+    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
+        """Return the parameters of the kernel that are not fixed."""
+        chosen = dict(self.bounds)
+        return tuple(
+            _within(parameter, chosen.get(parameter.name))
+            for parameter in self._declared(X)
+            if chosen.get(parameter.name) != "fixed"
+        )
+
+    def _declared(self, X: Inputs) -> tuple[Parameter, ...]:
+        """Return the parameters of the kernel, or raise if bounds are of none of them."""
+        declared = parameters(self.kernel, X)
+        names = [parameter.name for parameter in declared]
+        for name, _ in self.bounds:
+            if name not in names:
+                raise ValueError(
+                    f"bounds of {self!r} must be of parameters that can be searched: "
+                    f"{', '.join(names) or 'none'}; got {name!r}"
+                )
+        return declared
+
+    def with_values(self, values: Mapping[str, float]) -> Self:
+        """Return the kernel with other values of declared parameters."""
+        return type(self)(replace(self.kernel, values), self.bounds)
+
+    def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
+        """Return the kernel's derivatives by what is not fixed."""
+        fixed = {name for name, pair in self.bounds if pair == "fixed"}
+        slopes = derivatives(self.kernel, X, gram)
+        return Slopes(
+            {name: partial(slopes.__getitem__, name) for name in slopes if name not in fixed}
+        )
+
+    def __repr__(self) -> str:
+        return f"Bounded({self.kernel!r}, {dict(self.bounds)!r})"
+
+
+def refuse_unknown_bounds(kernel: Any, X: Inputs) -> None:
+    """Raise ValueError if there are bounds of a parameter that there is not, also deep inside."""
+    if isinstance(kernel, Bounded):
+        kernel._declared(X)
+    for part in getattr(kernel, "parts", (getattr(kernel, "kernel", None),)):
+        if isinstance(part, ParamsMixin):
+            refuse_unknown_bounds(part, X)
+
+
+def _checked(bounds: Any) -> Bounds:
+    """Return bounds as pairs of a name and what is asked for it."""
+    try:
+        pairs = dict(bounds)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f'bounds must map names of parameters to "fixed" or a pair of numbers; got {bounds!r}'
+        ) from None
+    found: list[tuple[str, str | tuple[float, float]]] = []
+    for name, wanted in pairs.items():
+        if not isinstance(name, str):
+            raise TypeError(f"bounds must have names of parameters; got {name!r}")
+        if isinstance(wanted, str) and wanted == "fixed":
+            found.append((name, "fixed"))
+            continue
+        if not isinstance(wanted, (tuple, list, np.ndarray)) or len(wanted) != 2:
+            raise TypeError(
+                f'bounds of {name} must be "fixed" or a pair of numbers; got {wanted!r}'
+            )
+        low, high = (
+            validation.real(f"the {which} bound of {name}", value, low=0.0, low_open=True)
+            for which, value in zip(("lower", "upper"), wanted, strict=True)
+        )
+        if not low < high:
+            raise ValueError(
+                f"bounds of {name} must be in order, the lower one first; got {(low, high)}"
+            )
+        found.append((name, (low, high)))
+    return tuple(found)
+
+
+def _within(parameter: Parameter, bounds: str | tuple[float, float] | None) -> Parameter:
+    """Return a parameter with other bounds, if there are any."""
+    if not isinstance(bounds, tuple):
+        return parameter
+    low, high = bounds
+    start = parameter.start
+    if not low < start < high:
+        start = math.sqrt(low) * math.sqrt(high)
+    return dataclasses.replace(parameter, low=low, high=high, start=start)

@@ -1,0 +1,97 @@
+"""Kernels of scikit-learn's Gaussian processes: their hyper-parameters as ours are declared.
+
+They are evaluated as they are. A `WhiteKernel` among them is noise of each example: it counts for
+an example with itself and never between two, even at the same place, so it is softness by another
+name.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from bayespoint.kernels.protocol import Floats, Inputs, Parameter, Slopes
+
+
+def is_gp(kernel: object) -> bool:
+    """Return whether a kernel is scikit-learn's: it can only be if their module is there."""
+    module = sys.modules.get("sklearn.gaussian_process.kernels")
+    return module is not None and isinstance(kernel, module.Kernel)
+
+
+def parameters(kernel: Any) -> tuple[Parameter, ...]:
+    """Return the hyper-parameters that are not fixed, with their own bounds and values."""
+    names = _names(kernel)
+    if not names:
+        return ()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bounds = np.atleast_2d(kernel.bounds)
+    for name, (low, high) in zip(names, bounds, strict=True):
+        if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+            raise ValueError(
+                f"the bounds of {name} must be positive, finite and in order to be searched; got "
+                f"{np.exp([low, high]).tolist()}: give it others, or 'fixed'"
+            )
+    values = zip(names, np.exp(bounds).tolist(), np.exp(kernel.theta).tolist(), strict=True)
+    return tuple(Parameter(name, low, high, start) for name, (low, high), start in values)
+
+
+def replace(kernel: Any, values: Mapping[str, float]) -> Any:
+    """Return the kernel with other values of hyper-parameters."""
+    theta = kernel.theta.copy()
+    for k, name in enumerate(_names(kernel)):
+        if name in values:
+            theta[k] = np.log(values[name])
+    return kernel.clone_with_theta(theta)
+
+
+def derivatives(kernel: Any, X: Inputs) -> Mapping[str, Floats]:
+    """Return the derivatives by the logarithms of the hyper-parameters, all computed at once."""
+
+    @cache
+    def gradient() -> Floats:
+        values: Floats = kernel(X, eval_gradient=True)[1]
+        return values
+
+    def by(k: int) -> Callable[[], Floats]:
+        return lambda: gradient()[:, :, k]
+
+    return Slopes({name: by(k) for k, name in enumerate(_names(kernel))})
+
+
+def refuse_what_is_no_kernel(kernel: Any) -> None:
+    """Raise TypeError for a `CompoundKernel`, which is several kernels, and for a false constant.
+
+    That is what ``gp_kernel + our_kernel`` makes of ours.
+    """
+    if type(kernel).__name__ == "CompoundKernel":
+        raise TypeError(
+            f"kernel must be one kernel, a sum or a product of them; got {len(kernel.kernels)} in a"
+            " CompoundKernel"
+        )
+    for name, value in kernel.get_params().items():
+        if callable(value) and not is_gp(value):
+            raise TypeError(
+                f"{name} of the Gaussian-process kernel must be its own kind of kernel or a number;"
+                f" got {value!r}: write a sum or product with a kernel of bayespoint first, as in "
+                "bayespoint.kernels.RBF() + gp_kernel"
+            )
+
+
+def _names(kernel: Any) -> list[str]:
+    """Return a name for each entry of ``theta``."""
+    names = []
+    for each in kernel.hyperparameters:
+        if not each.fixed:
+            several = each.n_elements > 1
+            names += [f"{each.name}[{k}]" if several else each.name for k in range(each.n_elements)]
+    if len(names) != len(kernel.theta):
+        raise ValueError(
+            f"{kernel!r} must have as many entries of theta as it declares hyper-parameters that "
+            f"are not fixed, {len(names)}; got {len(kernel.theta)}"
+        )
+    return names

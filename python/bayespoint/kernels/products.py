@@ -1,0 +1,153 @@
+"""Inner products of the rows of arrays, dense or sparse, and what else kernels ask of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from bayespoint.base import validation
+from bayespoint.kernels.protocol import ROWS, Floats
+
+_ENTRIES = 2**23
+_WORK = 10**9
+"""Entries and multiplications of a product that is made in one call: hundredths of a second."""
+
+_PART = 2**20
+"""Entries of a part of a larger one."""
+
+_PAIRS = 4096
+"""Pairs of rows that are subtracted at a time."""
+
+
+def count(X: Any, name: str = "X") -> int:
+    """Return how many inputs `X` holds; a sparse matrix does not know its length."""
+    return int(X.shape[0]) if sparse.issparse(X) else len(sequence(name, X))
+
+
+def counts(X: Any, Y: Any | None) -> tuple[int, int]:
+    """Return how many inputs `X` and `Y` hold; ``Y=None`` stands for `X`."""
+    n = count(X)
+    return n, n if Y is None else count(Y, "Y")
+
+
+def sequence(name: str, X: Any) -> Any:
+    """Return what holds inputs one by one: no text, which is an input itself, and no mapping."""
+    holds = hasattr(X, "__len__") and hasattr(X, "__getitem__") and getattr(X, "ndim", 1) > 0
+    if not holds or isinstance(X, (str, bytes, Mapping)) or sparse.issparse(X):
+        raise TypeError(f"{name} must be a sequence of inputs; got {X!r}")
+    validation.refuse_masked(name, X)
+    return X
+
+
+def vectors(name: str, X: Any) -> Any:
+    """Return the rows of an array as finite doubles in C order, and sparse ones as they are."""
+    if sparse.issparse(X):
+        return X
+    array = validation.dense(name, X)
+    if array.ndim != 2:
+        raise ValueError(f"{name} must have shape (n, n_features); got shape {array.shape}")
+    # BLAS takes no unaligned ones, and what NumPy does in its place rounds otherwise.
+    array = np.require(array, dtype=np.float64, requirements=["C", "A"])
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite; it holds NaN or infinity")
+    return array
+
+
+def pair_of_vectors(X: Any, Y: Any | None) -> tuple[Any, Any | None]:
+    """Return the rows of one array or of two with the same features."""
+    X = vectors("X", X)
+    if Y is None:
+        return X, None
+    Y = vectors("Y", Y)
+    if X.shape[1] != Y.shape[1]:
+        raise ValueError(f"Y must have as many features as X, {X.shape[1]}; got {Y.shape[1]}")
+    return X, Y
+
+
+def in_rows(X: Any) -> Any:
+    """Return inputs of which rows can be taken: sparse ones in CSR form."""
+    return X.tocsr() if sparse.issparse(X) else X
+
+
+def inner(X: Any, Y: Any | None) -> Floats:
+    """Return ``X @ Y.T`` as a dense array, exactly symmetric for ``Y=None``.
+
+    BLAS computes only half of ``X @ X.T``. Of sparse rows the product is computed block by
+    block: there is never more of it in sparse form than one block, and the rows stay sparse. Both
+    (i, j) and (j, i) add the same products in the order of the features.
+    """
+    other = X if Y is None else Y
+    if not (sparse.issparse(X) and sparse.issparse(other)):
+        with np.errstate(over="ignore", invalid="ignore"):
+            if sparse.issparse(X) or sparse.issparse(other):
+                # Of one sparse side SciPy makes a dense product.
+                return np.asarray(X @ other.T)
+            return _dense(X, None if Y is None else other)
+    X, turned = X.tocsr(), other.T.tocsr()
+    gram = np.empty((X.shape[0], other.shape[0]))
+    for rows in validation.blocks(len(gram), ROWS):
+        gram[rows] = (X[rows] @ turned).toarray()
+    return gram
+
+
+def _dense(X: Floats, Y: Floats | None) -> Floats:
+    """Return ``X @ Y.T``; a large product block by block, between which Ctrl-C is heard."""
+    other = X if Y is None else Y
+    n = len(X)
+    if n * len(other) <= _ENTRIES and n * other.size <= _WORK:
+        return np.asarray(X @ other.T)
+    step = max(1, min(_PART // max(1, len(other)), _WORK // max(1, other.size)))
+    gram = np.empty((n, len(other)))
+    for rows in validation.blocks(n, step):
+        if Y is not None:
+            np.matmul(X[rows], other.T, out=gram[rows])
+            continue
+        before = slice(0, rows.start)
+        np.matmul(X[rows], X[before].T, out=gram[rows, before])
+        gram[before, rows] = gram[rows, before].T
+        gram[rows, rows] = X[rows] @ X[rows].T
+    return gram
+
+
+def squares(X: Any) -> Floats:
+    """Return the squared lengths of the rows."""
+    if sparse.issparse(X):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).reshape(-1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values: Floats = np.einsum("ij,ij->i", X, X)
+    return values
+
+
+def divided(X: Any, units: Floats) -> Any:
+    """Return the rows with their features divided by `units`, one or (d,)."""
+    if not sparse.issparse(X):
+        return X / units
+    if units.ndim == 0:
+        return X / float(units)
+    return X.tocsr() @ sparse.diags_array(1.0 / units)
+
+
+def squared_distances(
+    X: Any, i: NDArray[np.intp], Y: Any, j: NDArray[np.intp], units: Floats
+) -> Floats:
+    """Return the squared distances of pairs of rows in `units`, from differences of features."""
+    values = np.empty(len(i))
+    for pairs in validation.blocks(len(i), _PAIRS):
+        left, right = X[i[pairs]], Y[j[pairs]]
+        if sparse.issparse(left) != sparse.issparse(right):
+            left, right = sparse.csr_matrix(left), sparse.csr_matrix(right)
+        values[pairs] = squares(divided(left - right, units))
+    return values
+
+
+def column(X: Any, k: int) -> Floats:
+    """Return feature `k` of all rows as a dense (n,) array."""
+    if sparse.issparse(X):
+        return np.asarray(X[:, [k]].toarray()).reshape(-1)
+    values: Floats = X[:, k]
+    return values

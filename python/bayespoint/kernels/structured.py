@@ -1,0 +1,177 @@
+"""Kernels of sets and of strings: inputs that are no vectors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from bayespoint.base import validation
+from bayespoint.kernels.algebra import Base
+from bayespoint.kernels.products import inner, sequence
+from bayespoint.kernels.protocol import Floats, Inputs, Parameter, Slopes
+
+
+class _Counted(Base):
+    """A kernel made of inner products of counts of features that can be hashed."""
+
+    requires_vector_input = False
+
+    def _counts(self, name: str, x: Any) -> Mapping[Hashable, int]:
+        """Return how often each feature occurs in input `x`, which an error calls by that name."""
+        raise NotImplementedError
+
+    def _products(self, X: Inputs, Y: Inputs | None) -> Floats:
+        """Return the (n, n') inner products of the counts."""
+        names: dict[Hashable, int] = {}
+        left = self._table("X", X, names)
+        right = left if Y is None else self._table("Y", Y, names)
+        # The features seen in Y alone are columns that the table of X lacks.
+        left.resize(left.shape[0], len(names))
+        return inner(left, None if Y is None else right)
+
+    def _squares(self, X: Inputs) -> Floats:
+        return np.array(
+            [
+                sum(count * count for count in self._counts(f"X[{number}]", x).values())
+                for number, x in enumerate(sequence("X", X))
+            ],
+            dtype=np.float64,
+        )
+
+    def _table(self, name: str, X: Inputs, names: dict[Hashable, int]) -> Any:
+        """Return the (n, n_features) counts; features not yet in `names` are added."""
+        indptr, columns, values = [0], [], []
+        for number, x in enumerate(sequence(name, X)):
+            for feature, count in self._counts(f"{name}[{number}]", x).items():
+                columns.append(names.setdefault(feature, len(names)))
+                values.append(float(count))
+            indptr.append(len(columns))
+        return sparse.csr_matrix((values, columns, indptr), shape=(len(indptr) - 1, len(names)))
+
+
+def _hashed(name: str, features: Iterable[Any]) -> Counter[Hashable]:
+    try:
+        return Counter(features)
+    except TypeError as error:
+        raise TypeError(f"{name} must hold hashable elements: {error}") from error
+
+
+@dataclass(frozen=True)
+class SetIntersection(_Counted):
+    r"""The kernel of sets :math:`k(A, S) = b^{|A \cap S|}`.
+
+    For b = 2 it counts the sets that are part of both (Crowley, 2018).
+
+    Parameters
+    ----------
+    base : float, default=2.0
+        b, above 1. Can be tuned between 1.01 and 4.
+
+    Notes
+    -----
+    Inputs are collections of hashable elements: sets, or lists and tuples whose order and
+    repetitions do not count. Values grow fast with the size of the sets; `normalize` keeps them
+    in [0, 1].
+
+    References
+    ----------
+    J. L. Crowley, "Perceptrons and Support Vector Machines", Intelligent Systems: Reasoning and
+    Recognition, Lesson 6, 2018.
+
+    Examples
+    --------
+    >>> from bayespoint.kernels import SetIntersection
+    >>> SetIntersection()([{"to", "be"}, {"or", "not", "to", "be"}])
+    array([[ 4.,  4.],
+           [ 4., 16.]])
+    """
+
+    base: float = 2.0
+
+    def __post_init__(self) -> None:
+        self._set(base=validation.real("base", self.base, low=1.0, low_open=True))
+
+    def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
+        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
+        return self._power(self._products(X, Y))
+
+    def diag(self, X: Inputs) -> Floats:
+        """Return the (n,) values ``k(x, x)``."""
+        return self._power(self._squares(X))
+
+    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
+        """Return the base."""
+        return (Parameter("base", 1.01, 4.0, 2.0),)
+
+    def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
+        """Return dK / d ln(base): the sizes of the intersections times K."""
+        return Slopes({"base": lambda: self._products(X, None) * gram})
+
+    def _power(self, sizes: Floats) -> Floats:
+        with np.errstate(over="ignore"):  # the caller looks for infinities
+            return np.power(self.base, sizes, out=sizes)
+
+    def _counts(self, name: str, x: Any) -> Mapping[Hashable, int]:
+        if isinstance(x, (str, bytes)) or not isinstance(x, (Collection, np.ndarray)):
+            raise TypeError(
+                f"{name} must be a set or another collection of hashable elements; got {x!r}"
+            )
+        return dict.fromkeys(_hashed(name, x), 1)
+
+
+@dataclass(frozen=True)
+class Spectrum(_Counted):
+    """The spectrum kernel: over all strings of a given length, products of how often they occur.
+
+    ``k(s, t) = sum_u n_u(s) n_u(t)`` with u the strings of `length` characters and ``n_u(s)`` the
+    number of places where u occurs in s, overlapping ones included.
+
+    Parameters
+    ----------
+    length : int, default=3
+        Of the substrings, at least 1.
+
+    Notes
+    -----
+    Inputs are strings, or other sequences of hashable elements such as lists of words. A string
+    shorter than `length` has a feature vector of length zero, which without an intercept or
+    softness puts no wall up and is refused in training.
+
+    References
+    ----------
+    C. Leslie, E. Eskin and W. S. Noble, "The spectrum kernel: a string kernel for SVM protein
+    classification", Pacific Symposium on Biocomputing 7, 2002.
+
+    Examples
+    --------
+    >>> from bayespoint.kernels import Spectrum
+    >>> Spectrum(length=2)(["banana", "ban"])
+    array([[9., 3.],
+           [3., 2.]])
+    """
+
+    length: int = 3
+
+    def __post_init__(self) -> None:
+        self._set(length=validation.integer("length", self.length, low=1))
+
+    def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
+        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
+        return self._products(X, Y)
+
+    def diag(self, X: Inputs) -> Floats:
+        """Return the (n,) values ``k(x, x)``."""
+        return self._squares(X)
+
+    def _counts(self, name: str, x: Any) -> Mapping[Hashable, int]:
+        # Masked entries are arrays of no dimension.
+        if not isinstance(x, (Sequence, np.ndarray)) or (isinstance(x, np.ndarray) and not x.ndim):
+            raise TypeError(f"{name} must be a string or another sequence; got {x!r}")
+        whole = x if isinstance(x, (str, bytes)) else tuple(x)
+        places = range(len(whole) - self.length + 1)
+        return _hashed(name, (whole[k : k + self.length] for k in places))

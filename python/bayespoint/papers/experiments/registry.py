@@ -1,0 +1,38 @@
+"""All experiments, by name, in the order of the papers."""
+
+from __future__ import annotations
+
+from bayespoint.papers.experiments import (
+    bound_figures,
+    comparison,
+    convergence,
+    learning,
+    polygons,
+    risk,
+    soft,
+    sonar,
+    sparsity,
+    table_1,
+    toys,
+    wisconsin,
+)
+from bayespoint.papers.experiments.framework import Experiment
+
+_MODULES = (
+    table_1,
+    bound_figures,
+    risk,
+    toys,
+    soft,
+    polygons,
+    learning,
+    sonar,
+    wisconsin,
+    sparsity,
+    convergence,
+    comparison,
+)
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment for module in _MODULES for experiment in module.EXPERIMENTS
+}

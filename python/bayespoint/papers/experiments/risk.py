@@ -1,0 +1,414 @@
+"""Whether the risk bounds hold, how tight they are, and what is symmetric about which point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from bayespoint import (
+    BayesPointClassifier,
+    KernelPerceptron,
+    MaxMarginClassifier,
+    VersionSpace,
+    bounds,
+)
+from bayespoint.datasets import make_teacher
+from bayespoint.papers.experiments.framework import (
+    Claim,
+    Experiment,
+    Report,
+    Row,
+    Settings,
+    Table,
+    column,
+    mean_and_error,
+    plus_minus,
+    select,
+)
+
+DIMENSION, DELTA = 10, 0.05
+SIZES = (50, 100, 200, 350, 500)
+QUICK_SIZES = (50, 120)
+TOLERANCE = 0.3
+"""Standard error of ln of a volume at which to stop; most runs end far below it."""
+N_TEST = 20_000
+LEVEL = 0.01
+
+CLASSIFIERS = {
+    "center": "Bayes point",
+    "one draw": "one draw",
+    "vote": "vote",
+    "max_margin": "maximal margin",
+    "perceptron": "perceptron",
+}
+FORMS = {
+    "pac_bayes_kl": "relative entropy",
+    "volume_gibbs": "Theorem 2",
+    "volume_bayes": "Theorem 3",
+    "bayes_point": "Theorem 3",
+    "linear_svm": "Corollary 2",
+    "sparsity": "sparsity",
+    "margin": "mistakes by the largest margin",
+    "luckiness": "Theorem 1",
+    "pac_margin": "PAC margin",
+}
+TOP = 10.0
+"""Bounds above this are not drawn."""
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "gray", "black")
+
+
+def _sizes(settings: Settings) -> tuple[int, ...]:
+    return QUICK_SIZES if settings.quick else SIZES
+
+
+def _units(settings: Settings) -> Iterator[Row]:
+    for run in range(settings.splits):
+        for m in _sizes(settings):
+            yield {"m": m, "run": run}
+
+
+def _measure(unit: Row, settings: Settings) -> Row:
+    m = unit["m"]
+    seed = settings.seed_of(m, unit["run"]) % 2**32
+    X, y, teacher = make_teacher(m, DIMENSION, return_teacher=True, random_state=seed)
+    # Not the seed of the examples: their first numbers are the teacher.
+    rng = np.random.default_rng(settings.seed_of(m, unit["run"], 1))
+    bayes = BayesPointClassifier(
+        "linear", softness=0.0, optimizer=None, fit_intercept=False, tol=0.05,
+        random_state=int(rng.integers(2**32)),
+    ).fit(X, y)  # fmt: skip
+    draws = bayes.billiard_.draws.reshape(-1, m) @ X
+    machines: dict[str, Any] = {
+        "max_margin": MaxMarginClassifier("linear", C=np.inf, fit_intercept=False).fit(X, y),
+        "perceptron": KernelPerceptron("linear", fit_intercept=False).fit(X, y),
+    }
+    tests = rng.standard_normal((N_TEST, DIMENSION))
+    votes = np.sign(tests @ draws.T).sum(axis=1)
+    found: Row = {
+        "risk center": _risk(bayes.dual_coef_[0] @ X, teacher),
+        "risk one draw": float(np.mean([_risk(draw, teacher) for draw in draws])),
+        "risk vote": float((votes * (tests @ teacher) <= 0).mean()),
+    }
+    volumes = {}
+    for rule, machine in {"bayes_point": bayes, **machines}.items():
+        table = machine.risk_bounds(DELTA, tol=TOLERANCE, random_state=rng)
+        if rule != "bayes_point":
+            found[f"risk {rule}"] = _risk(machine.dual_coef_[0] @ X, teacher)
+        for row in sorted(table, key=lambda row: (row.of, row.name, row.region)):
+            who = rule if rule in machines else row.of
+            found[f"{who}/{row.name}/{row.region}"] = row.value  # NaN where it is refused
+            volumes[rule, row.region] = row.quantities
+    for rule in ("bayes_point", "max_margin"):
+        known = volumes[rule, "symmetric part"]
+        found[f"ln R, {rule}"] = known["log_volume"]
+        found[f"error, {rule}"] = known["log_volume_error"]
+    found["ln V"] = volumes["bayes_point", "version space"]["log_volume"]
+    return {**found, **_largest_ball(X, y, rng)}
+
+
+def _largest_ball(X: Any, y: Any, rng: np.random.Generator) -> Row:
+    """Return ln of the volume of the largest ball, exact, and what is symmetric about its center.
+
+    It is the maximal margin of the feature vectors scaled to one length, which have the same
+    version space.
+    """
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    space = VersionSpace(unit @ unit.T, y)
+    ball = space.max_margin()
+    part = bounds.bayes_point(space, ball.dual_coef, DELTA, tol=TOLERANCE, random_state=rng)
+    return {
+        "ln ball": float(bounds.cap_log_fraction(DIMENSION, np.arcsin(ball.margin))),
+        "ln R, ball": part.quantities["log_volume"],
+        "error, ball": part.quantities["log_volume_error"],
+    }
+
+
+def _risk(w: Any, teacher: Any) -> float:
+    """Return the probability that w errs on a new example: its angle to the teacher over pi."""
+    cosine = w @ teacher / np.linalg.norm(w) / np.linalg.norm(teacher)
+    return float(np.arccos(np.clip(cosine, -1, 1)) / np.pi)
+
+
+def _keys(rows: list[Row]) -> list[tuple[str, str, str]]:
+    """Return classifier, bound and region of all bounds, the tightest of a classifier first."""
+    order = list(CLASSIFIERS)
+    means = {}
+    for column_name in (name for name in rows[0] if "/" in name):
+        who, name, region = column_name.split("/")
+        if not np.isnan(column(rows, column_name)).all():  # not one that never holds
+            means[who, name, region] = _mean(rows, (who, name, region))
+    return sorted(means, key=lambda key: (order.index(key[0]), means[key]))
+
+
+def _mean(rows: list[Row], key: tuple[str, str, str]) -> float:
+    """Return the mean of a bound where it was given."""
+    return float(np.nanmean(column(rows, "/".join(key))))
+
+
+def _failures(rows: list[Row], key: tuple[str, str, str]) -> tuple[int, int]:
+    """Return how often a bound was too small, and how often it was given."""
+    values = column(rows, "/".join(key))
+    failed = column(rows, f"risk {key[0]}") > values
+    return int(failed.sum()), int((~np.isnan(values)).sum())
+
+
+def _named(key: tuple[str, str, str]) -> str:
+    return ", ".join(part for part in (FORMS[key[1]], key[2]) if part)
+
+
+def _validity(rows: list[Row], settings: Settings) -> Report:
+    keys = _keys(rows)
+    lines, too_many = [], []
+    least: dict[tuple[str, int], tuple[float, str]] = {}
+    for who, title in CLASSIFIERS.items():
+        risks = [column(select(rows, m=m), f"risk {who}").mean() for m in _sizes(settings)]
+        lines.append([f"**{title}**", "true risk", *(f"{risk:.3f}" for risk in risks), "", ""])
+        for key in (key for key in keys if key[0] == who):
+            failures, n = _failures(rows, key)
+            if not _allowed(failures, n, len(keys)):
+                too_many.append(f"{title}, {_named(key)}")
+            means = {m: _mean(select(rows, m=m), key) for m in _sizes(settings)}
+            for m, mean in means.items():
+                if mean < least.get((who, m), (np.inf, ""))[0]:
+                    least[who, m] = (mean, _named(key))
+            cells = [f"{mean:.3g}" for mean in means.values()]
+            lines.append(["", _named(key), *cells, f"{failures} of {n}", _limit(failures, n)])
+    wrong = int((column(rows, "risk one draw") > _forgetful(rows)).sum())
+    cells = [f"{_forgetful(select(rows, m=m)).mean():.3g}" for m in _sizes(settings)]
+    lines.append(
+        ["one draw, control", "relative entropy, volume forgotten", *cells,
+         f"{wrong} of {len(rows)}", _limit(wrong, len(rows))]
+    )  # fmt: skip
+    sizes = [f"m = {m}" for m in _sizes(settings)]
+    table = Table(
+        f"Mean bound and true risk, {DIMENSION} dimensions, {settings.splits} problems of each "
+        f"size, δ = {DELTA}",
+        ["classifier", "bound", *sizes, "failures", "their share, 99 % limit"],
+        lines,
+    )
+    best = Table(
+        "The smallest bound, in the mean",
+        ["classifier", *sizes],
+        [
+            [CLASSIFIERS[who], *(least[who, m][1] for m in _sizes(settings))]
+            for who in CLASSIFIERS
+        ],
+    )  # fmt: skip
+    claims = [
+        Claim(
+            f"no bound fails in more problems than δ = {DELTA} allows (binomial test of each at "
+            f"the level of {LEVEL} / {len(keys)})"
+            + (f"; but for {'; '.join(too_many)}" if too_many else ""),
+            not too_many,
+        ),
+        Claim(
+            "the test can fail: a bound that forgets the volume is caught by it "
+            f"({wrong} failures of {len(rows)})",
+            not _allowed(wrong, len(rows), len(keys)),
+        ),
+        *_order(rows, settings),
+    ]
+    remarks = [
+        "A bound fails where the true risk is above it: with estimated volumes as they are, "
+        "nothing added. Bounds of 1 and more say nothing. Where the part symmetric about a "
+        "perceptron is too thin for double precision its bounds are refused. The limit of the "
+        "share is Clopper and Pearson's. One draw and the vote are those of the billiard's draws, "
+        f"the vote's risk by {N_TEST} new points; that of the others is an angle, exact."
+    ]
+    return Report([table, best], claims, remarks)
+
+
+def _order(rows: list[Row], settings: Settings) -> list[Claim]:
+    """Return claims about which bound is below which."""
+    chain = (
+        ("pac_bayes_kl", "symmetric part"),
+        ("bayes_point", "symmetric part"),
+        ("volume_bayes", "largest ball"),
+        ("linear_svm", ""),
+        ("luckiness", ""),
+    )
+    values = np.array([column(rows, f"center/{name}/{region}") for name, region in chain])
+    below = (np.diff(values, axis=0) > 0).all(axis=0)
+    useless = min(
+        float(column(rows, name).min())
+        for name in rows[0]
+        if "/luckiness/" in name or "/pac_margin/" in name
+    )
+    return [
+        Claim(
+            "of the Bayes point: relative entropy < Theorem 3, both by the symmetric part, < "
+            "Theorem 3 by the largest ball < Corollary 2 < Theorem 1, in each problem "
+            f"(so in {int(below.sum())} of {len(rows)})",
+            bool(below.all()),
+        ),
+        Claim(
+            f"bounds by fat-shattering dimensions say nothing at these sizes (all ≥ {useless:.3g})",
+            useless >= 1,
+        ),
+    ]
+
+
+def _forgetful(rows: list[Row]) -> Any:
+    """Return what the relative entropy would give if it were zero: no bound."""
+    return bounds.pac_bayes_kl(column(rows, "m"), 0.0, DELTA)
+
+
+def _allowed(failures: int, n: int, tests: int) -> bool:
+    """Whether so many failures are no proof against a probability of at most delta."""
+    return bool(stats.binom.sf(failures - 1, n, DELTA) > LEVEL / tests)
+
+
+def _limit(failures: int, n: int) -> str:
+    """Return the upper limit of a share."""
+    upper = stats.beta.isf(LEVEL, failures + 1, n - failures) if failures < n else 1.0
+    return f"{upper:.3f}"
+
+
+def _symmetric(rows: list[Row], settings: Settings) -> Report:
+    lines, shares = [], {}
+    for m in (*_sizes(settings), None):
+        chosen = rows if m is None else select(rows, m=m)
+        means = [
+            f"{column(chosen, name).mean():.2f}"
+            for name in ("ln V", "ln R, bayes_point", "ln R, max_margin", "ln R, ball", "ln ball")
+        ]
+        cells = []
+        for rival in ("max_margin", "ball"):
+            gain, error = _gain(chosen, rival)
+            more, sure = int((gain > 0).sum()), int((gain > 2 * error).sum())
+            lost = int((gain < -2 * error).sum())
+            shares[m, rival] = more, lost, float(gain.mean())
+            cells += [
+                f"{more} of {len(gain)}", f"{sure}, {lost}", plus_minus(*mean_and_error(gain))
+            ]  # fmt: skip
+        lines.append([f"{m}" if m else "all", *means, *cells])
+    table = Table(
+        f"ln of the share of the sphere, means of {settings.splits} problems of each size: version "
+        "space; its part symmetric about the Bayes point (cm), the SVM and the center of the "
+        "largest ball; that ball, exact",
+        ["m", "V", "R(cm)", "R(SVM)", "R(ball)", "ball", "cm > SVM", "beyond 2 s.e.: >, <",
+         "ln R(cm) - ln R(SVM)", "cm > ball", "beyond 2 s.e.: >, < ",
+         "ln R(cm) - ln R(ball)"],
+        lines,
+    )  # fmt: skip
+    claims = []
+    for rival, name in (("max_margin", "SVM"), ("ball", "center of the largest ball")):
+        more, lost, _ = shares[None, rival]
+        claims += [
+            Claim(
+                f"vol R(w_cm) > vol R(w) for the {name} in the mean of ln vol, at every m",
+                all(shares[m, rival][2] > 0 for m in _sizes(settings)),
+            ),
+            Claim(
+                f"and in each single problem ({more} of {len(rows)}; in {lost} the other way by "
+                "more than 2 standard errors)",
+                more == len(rows),
+            ),
+        ]
+    largest = column(rows, "ln R, ball") - column(rows, "ln ball")
+    error = column(rows, "error, ball")
+    claims.append(
+        Claim(
+            "the largest ball is a part of what is symmetric about its center, and far smaller: "
+            f"by {largest.mean():.1f} nats in the mean",
+            bool((largest > -4 * error).all()),
+        )
+    )
+    remarks = [
+        "The SVM is the maximal margin of the examples as they are; the largest ball is the same "
+        "for examples scaled to one length, ψ = arcsin γ its radius. Volumes by a bridge of "
+        "Gaussian laws, with a median standard error of "
+        f"{np.median(column(rows, 'error, bayes_point')):.3f} nats."
+    ]
+    return Report([table], claims, remarks)
+
+
+def _gain(rows: list[Row], rival: str) -> tuple[Any, Any]:
+    """Return by how much ln R of the Bayes point is larger, and its standard errors."""
+    gain = column(rows, "ln R, bayes_point") - column(rows, f"ln R, {rival}")
+    return gain, np.hypot(column(rows, "error, bayes_point"), column(rows, f"error, {rival}"))
+
+
+def _draw_validity(rows: list[Row], settings: Settings, figure: Any) -> None:
+    axes = figure.subplots(1, 3, sharey=True)
+    sizes = _sizes(settings)
+    colors: dict[str, str] = {}
+    for ax, who in zip(axes, ("center", "max_margin", "perceptron"), strict=True):
+        for key in (key for key in _keys(rows) if key[0] == who):
+            means = [_mean(select(rows, m=m), key) for m in sizes]
+            if min(means) < TOP:
+                color = colors.setdefault(_named(key), COLORS[len(colors)])
+                ax.plot(sizes, means, color=color, marker="o", markersize=3, label=_named(key))
+        risks = [column(select(rows, m=m), f"risk {who}").mean() for m in sizes]
+        ax.plot(sizes, risks, color="black", marker="s", markersize=3, label="true risk")
+        ax.axhline(1.0, color="gray", linewidth=0.8, linestyle="dotted")
+        ax.set(xscale="log", yscale="log", xlabel="m", ylim=(None, TOP))
+        ax.set_xticks(sizes, [str(m) for m in sizes], minor=False)
+        ax.set_xticks([], minor=True)
+        ax.set_title(CLASSIFIERS[who], fontsize="medium")
+    axes[0].set_ylabel("bound on the risk")
+    handles = {
+        label: handle
+        for ax in axes
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=3, frameon=False
+    )
+
+
+def _draw_symmetric(rows: list[Row], settings: Settings, figure: Any) -> None:
+    axes = figure.subplots(1, 2)
+    for ax, rival, name in zip(
+        axes, ("max_margin", "ball"), ("SVM", "center of the largest ball"), strict=True
+    ):
+        x, y = column(rows, f"ln R, {rival}"), column(rows, "ln R, bayes_point")
+        ends = [min(x.min(), y.min()), max(x.max(), y.max())]
+        ax.plot(ends, ends, color="black", linewidth=0.8, linestyle="dotted")
+        for m, color in zip(_sizes(settings), COLORS, strict=False):
+            chosen = column(rows, "m") == m
+            ax.plot(x[chosen], y[chosen], ".", color=color, label=f"m = {m}")
+        ax.set(xlabel=f"ln vol R({name})", ylabel="ln vol R(Bayes point)")
+    axes[0].legend(frameon=False, loc="lower right")
+
+
+_SETUP = (
+    f"Gaussian examples in {DIMENSION} dimensions, labeled by a random teacher, a linear kernel "
+    "without intercept: the true risk of a weight vector is its angle to the teacher over π. "
+)
+
+EXPERIMENTS = (
+    Experiment(
+        name="risk-bounds",
+        title="Section 4: the bounds against true risks",
+        paper="bayesian-learning",
+        about=_SETUP + "Every bound that `risk_bounds` gives on `BayesPointClassifier`, "
+        "`MaxMarginClassifier` (hard) and `KernelPerceptron`: how large, how often too small.",
+        units=_units,
+        measure=_measure,
+        report=_validity,
+        draw=_draw_validity,
+        splits=100,
+        quick_splits=12,
+        rows="risk",
+        size=(12.0, 5.0),
+    ),
+    Experiment(
+        name="symmetric-part",
+        title="Section 4.3: what is symmetric about the Bayes point and the SVM",
+        paper="bayesian-learning",
+        about=_SETUP + "The paper: 'it appears that under quite general circumstances "
+        "vol(R(w_cm)) > vol(R(w_SVM))', R(w) the part of version space that is symmetric about w. "
+        "The problems are those of the section before.",
+        units=_units,
+        measure=_measure,
+        report=_symmetric,
+        draw=_draw_symmetric,
+        splits=100,
+        quick_splits=12,
+        rows="risk",
+    ),
+)

@@ -1,0 +1,87 @@
+"""Rows on disk: each is there as soon as it is measured, so that a run can go on later."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from bayespoint.papers.experiments.framework import Row
+
+
+class Store:
+    """A CSV file of rows, each with the version and the seed that made it.
+
+    Rows of another version or seed are not used, and are dropped when the file is next written.
+    """
+
+    def __init__(self, path: Path, version: str, seed: int) -> None:
+        self.path = path
+        self.origin = {"version": version, "seed": str(seed)}
+        self.rows = [
+            {key: _value(text) for key, text in row.items() if key not in self.origin}
+            for row in _complete(path)
+            if all(row.get(key) == value for key, value in self.origin.items())
+        ]
+        self.names = list(self.rows[0]) if self.rows else []
+
+    def find(self, unit: Row) -> Row | None:
+        """Return the row of a unit, if it is there."""
+        for row in self.rows:
+            if all(str(row.get(key)) == str(_value(str(value))) for key, value in unit.items()):
+                return row
+        return None
+
+    def begin(self) -> None:
+        """Write what is there, whole, so that rows can be added."""
+        text = self._lines(self.rows, header=True) if self.rows else ""
+        handle, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+        with open(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        os.replace(temporary, self.path)
+
+    def add(self, row: Row) -> None:
+        """Write one more row."""
+        first = not self.rows
+        if first:
+            self.names = list(row)
+        if list(row) != self.names:
+            raise ValueError(
+                f"rows must have the columns of {self.path}, {self.names}; got {list(row)}. If the "
+                "experiment was changed, delete that file"
+            )
+        self.rows.append({key: _value(str(value)) for key, value in row.items()})
+        with self.path.open("a", encoding="utf-8", newline="") as file:
+            file.write(self._lines([row], header=first))
+
+    def _lines(self, rows: Iterable[Row], *, header: bool) -> str:
+        buffer = io.StringIO()
+        writer = csv.DictWriter(buffer, [*self.origin, *self.names], lineterminator="\n")
+        if header:
+            writer.writeheader()
+        for row in rows:
+            writer.writerow({**self.origin, **row})
+        return buffer.getvalue()
+
+
+def _complete(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a file, but for a last one that was not written to its end."""
+    if not path.exists():
+        return []
+    text = path.read_text(encoding="utf-8")
+    whole = text[: text.rfind("\n") + 1]
+    rows = csv.DictReader(io.StringIO(whole))
+    return [row for row in rows if None not in row and None not in row.values()]
+
+
+def _value(text: str) -> float | int | str:
+    """Return the number that a text is, or the text."""
+    with contextlib.suppress(ValueError):
+        return int(text)
+    with contextlib.suppress(ValueError):
+        return float(text)
+    return {"True": 1, "False": 0}.get(text, text)

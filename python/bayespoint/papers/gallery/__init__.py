@@ -1,0 +1,51 @@
+"""The mechanisms that the founding papers draw, as pictures of what the code does.
+
+Every function computes what it draws with the engine or another part of the package, and takes
+points of two classes in a few dimensions. ``python -m bayespoint.papers.gallery`` writes all
+pictures, those of :mod:`bayespoint.papers.planar` among them. They need the optional extra ``plot``
+(matplotlib).
+
+References
+----------
+P. Ruján, M. Marchand, "Computing the Bayes Kernel Classifier", in Advances in Large Margin
+Classifiers, MIT Press, 2000: Figures 18.1 to 18.10.
+
+R. Herbrich, T. Graepel, C. Campbell, "Bayesian Learning in Reproducing Kernel Hilbert Spaces",
+Technical Report 99-11, Technical University of Berlin, 1999: Figures 3, 4, 7 to 10.
+"""
+
+from __future__ import annotations
+
+from bayespoint.papers.gallery.appendix import (
+    plot_chord_and_arc,
+    plot_flight,
+    plot_point_mirror,
+    plot_reflection,
+)
+from bayespoint.papers.gallery.flights import Leg, Path, fly
+from bayespoint.papers.gallery.mechanisms import (
+    plot_arc_sum,
+    plot_bounce,
+    plot_cone,
+    plot_connector,
+    plot_half_mirror,
+    plot_projected_flight,
+    plot_version_space,
+)
+
+__all__ = [
+    "Leg",
+    "Path",
+    "fly",
+    "plot_arc_sum",
+    "plot_bounce",
+    "plot_chord_and_arc",
+    "plot_cone",
+    "plot_connector",
+    "plot_flight",
+    "plot_half_mirror",
+    "plot_point_mirror",
+    "plot_projected_flight",
+    "plot_reflection",
+    "plot_version_space",
+]

@@ -1,0 +1,467 @@
+"""Figures 18.5 to 18.10 of Ruján and Marchand, and Figure 4 of Herbrich, Graepel and Campbell."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import spatial
+
+from bayespoint.base import validation
+from bayespoint.base.validation import Floats, Labels, RandomState
+from bayespoint.estimators.max_margin import MaxMarginClassifier
+from bayespoint.papers.gallery.appendix import (
+    _at_wall,
+    _leg_of,
+    arrow,
+    begin,
+    circle,
+    finish,
+    line,
+    mark,
+)
+from bayespoint.papers.gallery.flights import Path, fly
+from bayespoint.papers.planar import Polygon, billiard
+from bayespoint.plotting.sphere import corners_of, flat_polygon
+from bayespoint.plotting.style import COLORS, MARKERS, SHADES
+from bayespoint.version_space import VersionSpace
+
+_BLUE, _VERMILION = COLORS
+
+
+def _plane_points(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Labels]:
+    points = np.array(validation.dense("X", X), dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise ValueError(f"X must have shape (m, 2); got shape {points.shape}")
+    labels, _ = validation.binary_labels(y, len(points))
+    if (labels == labels[0]).all():
+        raise ValueError("y must hold two classes; got one")
+    return points, labels
+
+
+def plot_connector(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
+    """Draw the maximal margin and its dual, the minimal connector (Figure 18.5).
+
+    Parameters
+    ----------
+    X : array-like of shape (m, 2)
+        Examples that a line can separate.
+    y : array-like of shape (m,)
+        Labels of two classes, at least three examples of each that are not on a line.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; by default a new figure is made.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn into: the convex hulls of the classes, the two parallel lines of the gap, the
+        connector between the hulls, and the active examples, A, B and so on.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    InfeasibleError
+        If no line separates the classes.
+    ValueError, TypeError
+        If the shapes do not fit, or a class has no convex hull with an inside.
+    """
+    points, labels = _plane_points(X, y)
+    hulls = {}
+    for sign in (-1, 1):
+        members = points[labels == sign]
+        if len(members) < 3 or np.linalg.matrix_rank(members - members[0]) < 2:
+            raise ValueError("each class must have three examples not on a line for its hull")
+        hulls[sign] = members[spatial.ConvexHull(members).vertices]
+    model = MaxMarginClassifier("linear", C=math.inf, fit_intercept="free").fit(points, labels)
+    a = np.abs(model.dual_coef_[0])
+    ends = [a * (labels == s) @ points / a[labels == s].sum() for s in (-1, 1)]
+    w = model.dual_coef_[0] @ points
+    ax = begin(ax)
+    for sign, color, shade, marker in zip(
+        (-1, 1), COLORS, (SHADES[0], SHADES[2]), MARKERS, strict=True
+    ):
+        ax.fill(*hulls[sign].T, facecolor=shade, alpha=0.4, label="_hull", zorder=0)
+        name = "positive" if sign > 0 else "negative"
+        ax.plot(*points[labels == sign].T, marker, color=color, label=name, zorder=3)
+    along = np.array([-w[1], w[0]])
+    for value, style in ((-1, "dashed"), (0, "solid"), (1, "dashed")):
+        foot = (value - model.intercept_[0]) * w / (w @ w)
+        line(ax, foot, along, f"_f = {value}", color="black", linestyle=style, linewidth=1.2)
+    connector = np.stack(ends)
+    label = f"connector {model.connector_[0]:.3f}, gap {model.gap_[0]:.3f}"
+    ax.plot(*connector.T, "o-", color="black", markersize=4, linewidth=2.2, label=label, zorder=4)
+    for number, row in enumerate(model.support_.tolist()):
+        mark(ax, points[row], chr(ord("A") + number))
+    return finish(ax)
+
+
+def plot_cone(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
+    """Draw version space as a cone through the unit sphere, with the maximal margin (Figure 18.6).
+
+    Parameters
+    ----------
+    X : array-like of shape (m, 2)
+        Examples that a line can separate. Each gives a plane in the space of (w, b): its normal
+        is (x, 1), with the sign of the label.
+    y : array-like of shape (m,)
+        Labels of two classes.
+    ax : mpl_toolkits.mplot3d.axes3d.Axes3D, default=None
+        Where to draw; by default a new figure is made.
+
+    Returns
+    -------
+    Axes3D
+        The axes drawn into: the cone's edges and faces, the arcs that bound version space, the ray
+        of the maximal margin, and its point on the sphere.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    InfeasibleError
+        If no line separates the classes.
+    ValueError, TypeError
+        If the shapes do not fit, or version space reaches a quarter of a turn from the maximal
+        margin.
+    """
+    points, labels = _plane_points(X, y)
+    extended = np.column_stack([points, np.ones(len(points))])
+    normals = np.asarray(extended * labels[:, None], dtype=np.float64)
+    space = VersionSpace(points @ points.T, labels, offset=1.0)
+    ray = space.max_margin().dual_coef @ extended
+    corners = corners_of(normals, ray)
+    if ax is None:
+        ax = begin(None, projection="3d")
+    u, v = np.mgrid[0 : 2 * math.pi : 25j, 0 : math.pi : 13j]
+    sphere = np.stack([np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)])
+    ax.plot_wireframe(*sphere, color="gray", linewidth=0.3, label="_sphere")
+    around = np.vstack([corners, corners[:1]])
+    for first, second in itertools.pairwise(around):
+        arc = spatial.geometric_slerp(first, second, np.linspace(0, 1, 31))
+        ax.plot(*(1.3 * np.stack([np.zeros(3), first], axis=1)), color=_BLUE, label="_edge")
+        ax.plot(*arc.T, color="black", linewidth=2.0, label="_arc")
+        face = np.stack([np.zeros((31, 3)), 1.3 * arc])
+        ax.plot_surface(*np.moveaxis(face, -1, 0), color=SHADES[0], alpha=0.25)
+    ax.plot(*np.outer(ray, [0, 1.5]), color=_VERMILION, linewidth=2.2, label="maximal margin")
+    ax.plot(*ray[:, None], "o", color=_VERMILION, label="_on the sphere")
+    ax.view_init(*_viewpoint(corners.mean(axis=0)))
+    ax.set(xticks=[], yticks=[], zticks=[])
+    ax.legend(frameon=False, loc="upper left")
+    return ax
+
+
+def _viewpoint(toward: Floats) -> tuple[float, float]:
+    """Return elevation and azimuth, in degrees, from where a direction is seen aslant."""
+    elevation = math.degrees(math.asin(toward[2] / np.linalg.norm(toward)))
+    azimuth = math.degrees(math.atan2(toward[1], toward[0]))
+    return float(np.clip(elevation + 25, -80, 80)), azimuth + 40
+
+
+def plot_version_space(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    n_balls: int = 20,
+    length: float = 6.0,
+    random_state: RandomState = None,
+    ax: Any = None,
+) -> Any:
+    """Draw version space in three dimensions with its centers and the bounces (Figure 4).
+
+    Parameters
+    ----------
+    X : array-like of shape (m, 3)
+        Examples of a linear classifier without intercept.
+    y : array-like of shape (m,)
+        Labels of two classes, or -1 and +1.
+    n_balls : int, default=20
+        Balls whose bounces are drawn, at least 1. A single one may keep to a part of version space.
+    length : float, default=6.0
+        Path of each of them, in radians, above 0.
+    random_state : None, int, Generator or RandomState, default=None
+        Seed. None asks NumPy's global generator.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; by default a new figure is made.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn into, in a chart around the maximal margin where great circles are straight.
+        The Bayes point is of a run of its own, within 0.01 radians.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    InfeasibleError
+        If the examples cannot be separated.
+    ValueError, TypeError
+        If a setting is out of range, the examples are of another dimension, or version space
+        reaches a quarter of a turn from the maximal margin.
+    FloatingPointError
+        If double precision gives out: as :meth:`VersionSpace.sample`.
+    """
+    n_balls = validation.integer("n_balls", n_balls, low=1)
+    rng = np.random.default_rng(validation.seed(random_state))
+    paths = [fly(X, y, length=length, random_state=rng) for _ in range(n_balls)]
+    path = paths[0]
+    signed = _in_space(path)
+    margin = path.space.max_margin().dual_coef @ path.X
+    center = path.space.sample(tol=0.01, random_state=rng).center @ path.X
+    polygon, frame = flat_polygon(signed, margin)
+    ax = begin(ax)
+    ax.fill(*polygon.vertices.T, facecolor=SHADES[1], edgecolor="black", label="_outline")
+    bounces = np.array([leg.end for each in paths for leg in each.legs])
+    for points, how in (
+        (bounces, {"marker": ".", "color": SHADES[0], "label": f"{len(bounces)} bounces"}),
+        (center[None], {"marker": "D", "color": _BLUE, "label": "Bayes point"}),
+        (margin[None], {"marker": "x", "color": _VERMILION, "label": "maximal margin"}),
+    ):
+        flat = points @ frame.T / (points @ margin)[:, None]
+        ax.plot(*flat.T, linestyle="none", **how)
+    return finish(ax)
+
+
+def _in_space(path: Path) -> Floats:
+    """Return the normals that point into version space, checked to be of three dimensions."""
+    if not isinstance(path, Path):
+        raise TypeError(f"path must be a Path; got a {type(path).__name__}")
+    if path.X.shape[1] != 3:
+        raise ValueError(f"path must be in three dimensions; got {path.X.shape[1]}")
+    return np.asarray(path.X * path.y[:, None])
+
+
+def plot_bounce(
+    polygon: Polygon, *, start: ArrayLike, angle: float, margin: float = 0.1, ax: Any = None
+) -> Any:
+    """Draw a ball that bounces on a plane, with its flight time (Figure 18.7).
+
+    Parameters
+    ----------
+    polygon : Polygon
+        The billiard table, whose edge is the plane.
+    start : array-like of shape (2,)
+        W, the place of the ball, inside the polygon.
+    angle : float
+        Direction of flight V, in radians.
+    margin : float, default=0.1
+        Around what is drawn, as a share of its size, at least 0.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; by default a new figure is made.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn into: the flight from W to W', the new direction V', and the distances
+        from the plane of W and V whose negative ratio is the flight time.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    ValueError, TypeError
+        As :func:`bayespoint.papers.planar.billiard`, or if the ball runs into a corner.
+    """
+    room = validation.real("margin", margin, low=0.0)
+    path = billiard(polygon, 1, start=start, angle=angle)
+    edge = int(path.edges[0])
+    if edge < 0:
+        raise ValueError("angle must not lead into a corner of the polygon; got one that does")
+    normal = -polygon.normals[edge]
+    (before, after), (v, reflected) = path.positions, path.directions
+    distance, speed = float(normal @ (before - after)), float(normal @ v)
+    time = -distance / speed
+    ax = begin(ax)
+    edges = polygon.vertices[[edge, (edge + 1) % len(polygon.vertices)]]
+    ax.plot(*edges.T, color="black", linewidth=2.0, label="_plane")
+    ax.plot(*path.positions.T, color=_BLUE, linestyle="dashed", label=f"flight, τ = {time:.3f}")
+    foot = before - distance * normal
+    label = f"d⊥ = {distance:.3f}, V⊥ = {speed:.3f}"
+    ax.plot(*np.stack([before, foot]).T, color="gray", linestyle="dotted", label=label)
+    size = 0.45 * time
+    arrow(ax, before, before + size * v, "V", _BLUE)
+    arrow(ax, after, after + size * reflected, "V'", _VERMILION)
+    arrow(ax, after, after + size * normal, "X")
+    mark(ax, before, "W")
+    mark(ax, after, "W'")
+    seen = np.stack([*edges, before, after + size * reflected, after + size * normal])
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    pad = room * float((high - low).max())
+    ax.set(xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad))
+    return finish(ax)
+
+
+def plot_arc_sum(
+    angle: float = 1.2, weights: tuple[float, float] = (1.0, 2.0), *, ax: Any = None
+) -> Any:
+    """Draw the sum of two weighted unit vectors on their arc (Figure 18.8).
+
+    Parameters
+    ----------
+    angle : float, default=1.2
+        Angle between a and b, in radians, in (0, pi).
+    weights : pair of floats, default=(1.0, 2.0)
+        Weights of a and b, at least 0 and not both 0.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; by default a new figure is made.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn into: c divides the arc in proportion to the weights (Eq. 18.27).
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    ValueError, TypeError
+        If an argument is out of range.
+    """
+    angle = validation.real("angle", angle, low=0.0, low_open=True, high=math.pi, high_open=True)
+    first, second = validation.pair("weights", weights, high=math.inf, high_open=True)
+    if first + second == 0:
+        raise ValueError("weights must not both be 0; got (0, 0)")
+    a, b = np.array([1.0, 0.0]), np.array([math.cos(angle), math.sin(angle)])
+    c = spatial.geometric_slerp(a, b, second / (first + second))
+    ax = begin(ax)
+    circle(ax, 0.0, max(math.pi / 2, angle))
+    for vector, name, color in (
+        (a, f"a, ρ = {first:g}", _BLUE),
+        (b, f"b, ρ = {second:g}", _BLUE),
+        (c, f"c, ρ = {first + second:g}", _VERMILION),
+    ):
+        arrow(ax, (0, 0), vector, "", color)
+        mark(ax, vector, name)
+    ax.set(xlim=(min(-0.1, b[0] - 0.1), 1.5), ylim=(-0.15, 1.2))
+    return finish(ax)
+
+
+def plot_half_mirror(path: Path, *, ax: Any = None) -> Any:
+    """Draw a half-silvered mirror: reflected from above, let through from below (Figure 18.9).
+
+    Parameters
+    ----------
+    path : Path
+        A path of the engine among half-transparent walls, from `fly`. It must have been reflected
+        from the satisfied side of a wall, and have passed the same wall from the violated side.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; by default a new figure is made.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn into, each event in the plane of its flight and the wall's normal. The
+        satisfied side is above.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    ValueError
+        If the path has no such wall.
+    """
+    reflected, passed = _both_ways(path)
+    ax = begin(ax)
+    line(ax, (0, 0), (1, 0), "_plane", color="black", linewidth=1.6)
+    for leg, place, color, name in (
+        (reflected, -0.9, _BLUE, "from above: reflected"),
+        (passed, 0.9, _VERMILION, "from below: passes"),
+    ):
+        flight, frame = _at_wall(path, leg)
+        away = frame @ path.legs[leg + 1].direction
+        spot = np.array([place, 0.0])
+        arrow(ax, spot - frame @ flight.arrival, spot, "V", color)
+        arrow(ax, spot, spot + away, "V'", color)
+        ax.plot(*spot, "o", color=color, label=name)
+    ax.set(xlim=(-2, 2), ylim=(-1.1, 1.1))
+    return finish(ax)
+
+
+def _both_ways(path: Path) -> tuple[int, int]:
+    """Return a flight that ends with a reflection and one that passes from below, at one wall.
+
+    Of those the ones closest to the middle between grazing and head-on.
+    """
+    best: dict[tuple[int, bool], tuple[float, int]] = {}
+    for number, leg in enumerate(path.legs[:-1]):
+        if leg.satisfied == leg.passed:
+            continue
+        normal = path.X[leg.wall]
+        steepness = abs(float(normal @ leg.arrival)) / float(np.linalg.norm(normal))
+        found = (abs(steepness - math.sqrt(0.5)), number)
+        key = (leg.wall, leg.passed)
+        best[key] = min(best.get(key, found), found)
+    both = [wall for wall, passed in best if passed and (wall, False) in best]
+    if not both:
+        raise ValueError(
+            "path must meet a wall from both sides, reflected from above and let through from "
+            "below; got none that does: fly longer, with a transparency"
+        )
+    wall = min(both, key=lambda wall: max(best[wall, False], best[wall, True]))
+    return best[wall, False][1], best[wall, True][1]
+
+
+def plot_projected_flight(path: Path, leg: int = 0, *, max_errors: int = 3, ax: Any = None) -> Any:
+    """Draw a flight continued beyond version space, into the onion's layers (Figure 18.10).
+
+    Parameters
+    ----------
+    path : Path
+        A path of the engine in three dimensions behind opaque walls, from `fly`.
+    leg : int, default=0
+        Which of its flights, at least 0.
+    max_errors : int, default=3
+        How many planes to go beyond, at least 1.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; by default a new figure is made.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn into, in a chart around the maximal margin where great circles are straight.
+        Points where the ray crosses planes have the number of violated examples beyond them.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    ValueError, TypeError
+        If there is no such flight, or the path is not as it must be.
+    """
+    signed = _in_space(path)
+    flight = _leg_of(path, leg)
+    limit = validation.integer("max_errors", max_errors, low=1)
+    margin = path.space.max_margin().dual_coef @ path.X
+    polygon, frame = flat_polygon(signed, margin)
+
+    def flat(points: Floats) -> Floats:
+        return np.asarray(points @ frame.T / (points @ margin)[:, None])
+
+    # Sorted flight times; only what lies on this side of the chart can be drawn.
+    times = np.sort(np.arctan2(path.X @ flight.start, -(path.X @ flight.direction)) % math.pi)
+    times = times[times > flight.arc - 1e-9]
+    times = times[flight.at(times) @ margin > 0.1][: limit + 1]
+    beyond = [int((signed @ flight.at(time + 1e-9) < 0).sum()) for time in times]
+    ax = begin(ax)
+    for x in signed:
+        across = frame @ x
+        foot = -(x @ margin) * across / (across @ across)
+        line(ax, foot, (-across[1], across[0]), "_plane", color="gray", linewidth=0.8)
+    ax.fill(*polygon.vertices.T, facecolor=SHADES[0], alpha=0.5, label="no errors")
+    inside = flat(np.stack([flight.start, flight.end]))
+    ax.plot(*inside.T, color=_BLUE, linewidth=2.2, label="flight")
+    ray = flat(flight.at(np.append(flight.arc, times)))
+    ax.plot(*ray.T, color=_VERMILION, linestyle="dashed", label="continued")
+    crossings = flat(flight.at(times))
+    ax.plot(*crossings.T, "o", color=_VERMILION, markersize=4, label="_crossings", zorder=5)
+    for place, errors in zip(crossings, beyond, strict=True):
+        ax.annotate(str(errors), place, xytext=(5, 5), textcoords="offset points", fontsize=11)
+    seen = np.vstack([polygon.vertices, crossings])
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    pad = 0.08 * float((high - low).max())
+    ax.set(xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad))
+    return finish(ax)

@@ -1,0 +1,270 @@
+"""The pictures of the gallery: what each draws, and its caption.
+
+The page shows every function's own lines as the commands for its picture, and its docstring as
+the caption.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bayespoint.datasets import make_elongated
+from bayespoint.kernels import RBF
+from bayespoint.papers import gallery, pictures, soft_boundary
+from bayespoint.papers.elongated import center_errors, plot_center_errors
+from bayespoint.papers.planar import (
+    BayesLineDisplay,
+    BayesLinesDisplay,
+    InscribedDisplay,
+    Polygon,
+    TrajectoryDisplay,
+)
+
+__all__ = ["SCENES", "page"]
+
+Draw = Callable[[], Any]
+
+TABLE = Polygon([[0.0, 0.2], [5.0, 0.0], [5.6, 1.4], [4.5, 1.9], [0.3, 1.7]])
+POINTS = np.array(
+    [[0, 0], [1, 0.2], [0.4, 1.2], [-0.5, 0.6], [2.4, 1.3], [3.1, 0.4], [3.4, 1.8], [2.9, 2.2]]
+)
+LABELS = np.repeat([-1, 1], 4)
+
+
+def bayes_line() -> Any:
+    """Ruján and Marchand, Figure 18.1.
+
+    A line that parts a polygon into halves.
+    """
+    return BayesLineDisplay.from_polygon(TABLE, 0.4).figure_
+
+
+def bayes_lines() -> Any:
+    """Ruján and Marchand, Figure 18.2.
+
+    The Bayes lines of all directions do not meet in one point.
+    """
+    return BayesLinesDisplay.from_polygon(TABLE, 60).figure_
+
+
+def inscribed() -> Any:
+    """Ruján and Marchand, Figure 18.3.
+
+    The largest circle and ellipse, and the center of mass.
+    """
+    return InscribedDisplay.from_polygon(TABLE).figure_
+
+
+def trajectory() -> Any:
+    """Ruján and Marchand, Figure 18.4.
+
+    A billiard ball after 60 bounces: its mean position is near the center of mass.
+    """
+    return TrajectoryDisplay.from_polygon(TABLE, 60, random_state=0).figure_
+
+
+def connector() -> Any:
+    """Ruján and Marchand, Figure 18.5.
+
+    The maximal margin and the minimal connector between the convex hulls: they are equally
+    long. A, B and C are the active examples.
+    """
+    return gallery.plot_connector(POINTS, LABELS).figure
+
+
+def cone() -> Any:
+    """Ruján and Marchand, Figure 18.6.
+
+    The version space of these points is a cone in the space of weights and bias, cut by the
+    unit sphere. The ray is the maximal margin.
+    """
+    return gallery.plot_cone(POINTS - POINTS.mean(axis=0), LABELS).figure
+
+
+def bounce() -> Any:
+    """Ruján and Marchand, Figure 18.7.
+
+    Bouncing on a plane: the flight time is the negative ratio of the distances from the plane
+    of place and direction.
+    """
+    return gallery.plot_bounce(TABLE, start=[1.5, 1.4], angle=-0.8).figure
+
+
+def arc_sum() -> Any:
+    """Ruján and Marchand, Figure 18.8.
+
+    The sum of two weighted vectors divides their arc.
+    """
+    return gallery.plot_arc_sum(1.2, (1.0, 2.0)).figure
+
+
+def half_mirror() -> Any:
+    """Ruján and Marchand, Figure 18.9.
+
+    One wall of the engine's half-silvered billiard, met from both sides.
+    """
+    problem = make_elongated(random_state=3)
+    path = gallery.fly(problem.data, problem.target, length=60.0, transparency=0.4, random_state=0)
+    return gallery.plot_half_mirror(path).figure
+
+
+def projected_flight() -> Any:
+    """Ruján and Marchand, Figure 18.10.
+
+    A flight in version space, continued through the planes beyond: the numbers count the
+    violated examples.
+    """
+    problem = make_elongated(random_state=12)
+    path = gallery.fly(problem.data, problem.target, random_state=0)
+    return gallery.plot_projected_flight(path, 12).figure
+
+
+def parameter_space() -> Any:
+    """Herbrich, Graepel and Campbell, Figure 3.
+
+    The parameter space of three examples in two dimensions, in plane coordinates: flat without
+    softness, a pancake, a ball.
+    """
+    x = np.array([[1.0, 0.2], [0.3, 0.9], [-0.5, 0.6]])
+    spaces = {
+        softness: soft_boundary.parameter_space(x @ x.T, softness=softness)
+        for softness in (0.0, 0.05, 0.5, 2.5)
+    }
+    return soft_boundary.plot_parameter_space(spaces)[0].figure
+
+
+def regular_space() -> Any:
+    """Herbrich, Graepel and Campbell, Figure 4, left.
+
+    A version space of regular shape: the two centers nearly agree. The dots are the bounces of 20
+    balls. Great circles are drawn as straight lines, so that what is far from the maximal margin
+    looks larger than it is.
+    """
+    problem = make_elongated(random_state=12)
+    return gallery.plot_version_space(problem.data, problem.target, random_state=0).figure
+
+
+def elongated_space() -> Any:
+    """Herbrich, Graepel and Campbell, Figure 4, right.
+
+    A long and thin version space, with errors like theirs: on 10 000 points the maximal margin
+    has 15.5 % errors, the Bayes point about 8 %.
+    """
+    problem = make_elongated(random_state=209)
+    return gallery.plot_version_space(problem.data, problem.target, random_state=0).figure
+
+
+def elongated_errors() -> Any:
+    """Herbrich, Graepel and Campbell, Figure 4, on 200 random problems.
+
+    The example of the paper is a lucky one.
+    """
+    return plot_center_errors(center_errors(200)).figure
+
+
+def center_angles() -> Any:
+    """Herbrich, Graepel and Campbell, Section 5.
+
+    With growing softness the maximal margin tends to the center of mass.
+    """
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((60, 2))
+    gram, y = RBF(1.0)(x), np.where(x[:, 0] + x[:, 1] ** 2 > 0.8, 1, -1)
+    table = soft_boundary.center_angles(gram, y, np.logspace(-2, 3, 11), random_state=0)
+    return soft_boundary.plot_center_angles(table).figure
+
+
+def flight() -> Any:
+    """Herbrich, Graepel and Campbell, Figure 7.
+
+    A straight flight to a plane, and back to the sphere.
+    """
+    problem = make_elongated(random_state=3)
+    path = gallery.fly(problem.data, problem.target, random_state=0)
+    longest = max(range(len(path.legs)), key=lambda leg: min(path.legs[leg].arc, 0.9))
+    return gallery.plot_flight(path, longest).figure
+
+
+def chord_and_arc() -> Any:
+    """Herbrich, Graepel and Campbell, Figure 8.
+
+    The length of the same flight in Euclidean space and on the sphere.
+    """
+    problem = make_elongated(random_state=3)
+    path = gallery.fly(problem.data, problem.target, random_state=0)
+    longest = max(range(len(path.legs)), key=lambda leg: min(path.legs[leg].arc, 0.9))
+    return gallery.plot_chord_and_arc(path, longest).figure
+
+
+def reflection() -> Any:
+    """Herbrich, Graepel and Campbell, Figure 9.
+
+    A reflection changes the direction along the plane's normal.
+    """
+    problem = make_elongated(random_state=3)
+    path = gallery.fly(problem.data, problem.target, random_state=0)
+    return gallery.plot_reflection(path, 1)[0].figure
+
+
+def point_mirror() -> Any:
+    """Herbrich, Graepel and Campbell, Figure 10.
+
+    The mirror image of a plane at a point w'.
+    """
+    x = np.array([[1.0, 0.3], [0.2, 1.0]])
+    return gallery.plot_point_mirror(x, [1, 1], [0.6, 0.8]).figure
+
+
+SCENES: dict[str, Draw] = {
+    draw.__name__: draw
+    for draw in (
+        bayes_line,
+        bayes_lines,
+        inscribed,
+        trajectory,
+        connector,
+        cone,
+        bounce,
+        arc_sum,
+        half_mirror,
+        projected_flight,
+        parameter_space,
+        regular_space,
+        elongated_space,
+        elongated_errors,
+        center_angles,
+        flight,
+        chord_and_arc,
+        reflection,
+        point_mirror,
+    )
+}
+"""The pictures by name, in the order of the page."""
+
+_HEAD = """# Gallery
+
+The mechanisms that the founding papers draw, as this package does them. `make gallery` draws all of
+them again, and writes this page. Each picture comes from the lines below it, with
+
+```python
+{imports}
+```
+"""
+
+
+def page() -> str:
+    """Return the gallery's page in Markdown: pictures, captions and commands."""
+    source = inspect.getsource(inspect.getmodule(bayes_line))  # type: ignore[arg-type]
+    imports = source[source.index("import numpy") : source.index("__all__")].strip()
+    imports = imports.replace("_pictures, ", "")
+    data = source[source.index("TABLE = ") : source.index("def bayes_line")].strip()
+    parts = [_HEAD.format(imports=f"{imports}\n\n{data}")]
+    for name, draw in SCENES.items():
+        caption = " ".join((draw.__doc__ or "").split())
+        code = pictures.code_of(draw, "figure")
+        parts.append(f"![{caption}](gallery/{name}.png)\n\n{caption}\n\n```python\n{code}\n```\n")
+    return "\n".join(parts)

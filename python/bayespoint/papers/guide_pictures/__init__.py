@@ -1,0 +1,1 @@
+"""The displays of the package on the guide's page of pictures."""

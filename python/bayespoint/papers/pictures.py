@@ -1,0 +1,106 @@
+"""Pages of pictures: their files, and the lines of code that draw them."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bayespoint.plotting.style import import_matplotlib
+
+_DPI = 80
+_DPI_ANIMATED = 46
+_LARGE = 90_000
+"""Bytes of a file from which 256 colors have to do."""
+
+Scenes = Mapping[str, Callable[[], Any]]
+
+
+def caption(draw: Callable[[], Any]) -> str:
+    """Return the docstring of what draws a picture, its lines joined within paragraphs."""
+    paragraphs = (inspect.getdoc(draw) or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+def code_of(draw: Callable[[], Any], name: str) -> str:
+    """Return the lines of a function below its docstring; what it returns is called `name`."""
+    body = re.split(r'"""\n', inspect.getsource(draw), maxsplit=1)[1]
+    body = body if body.startswith("    ") else body.split('"""\n', 1)[1]
+    return textwrap.dedent(body).rstrip().replace("return ", f"{name} = ", 1)
+
+
+def save(picture: Any, path: Path) -> None:
+    """Write a figure or an animation to a file, on white, and close it."""
+    pyplot = import_matplotlib("pyplot")
+    if path.suffix == ".gif":
+        picture.save(path, "pillow", dpi=_DPI_ANIMATED, savefig_kwargs={"facecolor": "white"})
+        pyplot.close(picture._fig)
+        return
+    # Without the version in it the file changes only when the picture does.
+    picture.savefig(
+        path, dpi=_DPI, bbox_inches="tight", facecolor="white", metadata={"Software": None}
+    )
+    pyplot.close(picture)
+    if path.stat().st_size > _LARGE:
+        from PIL import Image  # which matplotlib brings
+
+        with Image.open(path) as image:
+            few = image.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        few.save(path, optimize=True)
+
+
+def command(
+    prog: str,
+    description: str,
+    scenes: Scenes,
+    files: Mapping[str, str],
+    page: tuple[str, Callable[[], str]],
+    arguments: list[str] | None,
+) -> None:
+    """Draw the pictures of a page into a folder, and write the page.
+
+    Parameters
+    ----------
+    prog, description : str
+        Of the command.
+    scenes : mapping of str to callable
+        What draws each picture: it returns a figure, or an animation for a ``.gif``.
+    files : mapping of str to str
+        Where each picture goes, relative to the folder.
+    page : pair of str and callable
+        Where the page goes, and what returns its text.
+    arguments : list of str or None
+        Of the command line; None takes those of the process.
+    """
+    parser = argparse.ArgumentParser(prog=prog, description=description)
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("docs"),
+        help="folder for the page and its pictures; default: %(default)s",
+    )
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"pictures to draw, by default all with the page: {', '.join(scenes)}",
+    )
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.names if name not in scenes]
+    if unknown:
+        parser.error(f"no picture named {', '.join(unknown)}; there are {', '.join(scenes)}")
+    import_matplotlib("pyplot").switch_backend("agg")
+    for name in options.names or scenes:
+        path = options.out / files[name]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save(scenes[name](), path)
+        print(path)
+    if not options.names:
+        place, text = page
+        (options.out / place).parent.mkdir(parents=True, exist_ok=True)
+        (options.out / place).write_text(text(), encoding="utf-8")
+        print(options.out / place)

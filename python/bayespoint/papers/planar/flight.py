@@ -1,0 +1,188 @@
+"""A ball that flies straight in a polygon and is reflected at its edges."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayespoint.base import memory, validation
+from bayespoint.base.report import as_html, as_text
+from bayespoint.base.validation import Floats, RandomState
+from bayespoint.papers.planar.polygon import Polygon, point
+
+__all__ = ["Trajectory", "billiard"]
+
+_AT_CORNER = 1e-12  # distance from a vertex, relative to the size of the polygon
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trajectory:
+    """The path of a ball of unit speed through ``k`` bounces in a polygon."""
+
+    positions: Floats
+    """(k + 1, 2) The start, then the place of every bounce."""
+
+    directions: Floats
+    """(k + 1, 2) The unit direction of flight after each of `positions`."""
+
+    edges: np.ndarray[tuple[int], np.dtype[np.intp]]
+    """(k,) The edge that each bounce hit, -1 at a corner."""
+
+    lengths: Floats
+    """(k,) Lengths of the flights between `positions`; with unit speed their durations."""
+
+    centroid: Floats
+    """(2,) The centroid of the polygon, for comparison."""
+
+    @property
+    def length(self) -> float:
+        """Length of the whole path."""
+        return float(self.lengths.sum())
+
+    @property
+    def mean_position(self) -> Floats:
+        """(2,) The time average of the position, exact: every flight is a straight segment."""
+        middles = (self.positions[:-1] + self.positions[1:]) / 2
+        mean: Floats = self.lengths @ middles / self.lengths.sum()
+        return mean
+
+    @property
+    def corners(self) -> int:
+        """How often a corner was hit."""
+        return int((self.edges < 0).sum())
+
+    def _rows(self) -> list[tuple[str, str]]:
+        mean = self.mean_position
+        away = float(np.hypot(*(mean - self.centroid)))
+        hit = np.unique(self.edges[self.edges >= 0])
+        return [
+            ("bounces", f"{len(self.edges)} at {len(hit)} edges, {self.corners} at corners"),
+            ("path", f"{self.length:.6g}"),
+            ("mean position", f"[{mean[0]:.6g}, {mean[1]:.6g}]"),
+            ("from the centroid", f"{away:.3g}"),
+        ]
+
+    def summary(self) -> str:
+        """Return the main figures as text, one to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
+        return as_text("Billiard in a polygon", self._rows())
+
+    def __repr__(self) -> str:
+        return f"<Trajectory: {len(self.edges)} bounces, length {self.length:.6g}>"
+
+    def _repr_html_(self) -> str:
+        return as_html("Billiard in a polygon", self._rows())
+
+
+def billiard(
+    polygon: Polygon,
+    n_bounces: int = 1000,
+    *,
+    start: ArrayLike | None = None,
+    angle: float | None = None,
+    random_state: RandomState = None,
+) -> Trajectory:
+    """Let a ball fly in a polygon, reflected elastically at the edges.
+
+    Parameters
+    ----------
+    polygon : Polygon
+        The table.
+    n_bounces : int, default=1000
+        Bounces to follow, at least 1.
+    start : array-like of shape (2,), default=None
+        Where it starts, inside the polygon. By default a point drawn uniformly.
+    angle : float, default=None
+        Direction in which it starts, in radians. By default drawn uniformly.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+        The seed, or where it is drawn from.
+
+    Returns
+    -------
+    Trajectory
+        Positions, directions, edges hit and the time-averaged position.
+
+    Raises
+    ------
+    ValueError
+        If `n_bounces` is below 1, the start is not inside, or an argument is not finite.
+    TypeError
+        If an argument is not of the type asked for.
+
+    Notes
+    -----
+    The flow leaves the uniform density over positions and directions unchanged: from a random start
+    the expected time average is the centroid. A single path comes near it only where it visits the
+    polygon evenly, which is typical but for special tables (a rectangle keeps the angles to its
+    sides, yet most of its paths cover it evenly). Nothing is known of the speed in general; the
+    dynamics has zero entropy.
+
+    At a corner the reflection is not defined. A ball within 1e-12 of the polygon's size from one is
+    put there and sent back the way it came, which is the limit of the neighboring paths for
+    a right angle.
+
+    References
+    ----------
+    P. Ruján, M. Marchand, "Computing the Bayes kernel classifier", Section 18.2 and Fig. 18.4, in
+    Advances in Large Margin Classifiers, MIT Press, 2000.
+
+    Examples
+    --------
+    >>> from bayespoint.papers.planar import Polygon, billiard
+    >>> square = Polygon([[0, 0], [2, 0], [2, 2], [0, 2]])
+    >>> path = billiard(square, 4, start=[1, 0.5], angle=0.7853981633974483)
+    >>> path.edges, path.positions[1:].round(12)
+    (array([1, 2, 3, 0]), array([[2. , 1.5], [1.5, 2. ], [0. , 0.5], [0.5, 0. ]]))
+    """
+    n_bounces = validation.integer("n_bounces", n_bounces, low=1)
+    rng = np.random.default_rng(validation.seed(random_state))
+    if start is None:
+        place = polygon.sample(1, random_state=rng)[0]
+    else:
+        place = point("start", start)
+        if not polygon.clearance(place) > 0:
+            raise ValueError(f"start must be inside the polygon; got {place.tolist()}")
+    turn = rng.uniform(0, 2 * math.pi) if angle is None else validation.real("angle", angle)
+    memory.require(64.0 * n_bounces, f"a path of n_bounces={n_bounces}")
+
+    # Relative to the centroid: no digits are lost far from the origin.
+    normals = polygon.normals
+    vertices = polygon.vertices - polygon.centroid
+    ends = np.roll(vertices, -1, axis=0)
+    distances = (normals * vertices).sum(axis=1)
+    close = _AT_CORNER * polygon._size
+    place = place - polygon.centroid
+    direction = np.array([math.cos(turn), math.sin(turn)])
+
+    positions, directions = np.empty((n_bounces + 1, 2)), np.empty((n_bounces + 1, 2))
+    positions[0], directions[0] = place, direction
+    edges, lengths = np.empty(n_bounces, dtype=np.intp), np.empty(n_bounces)
+    times = np.empty(len(normals))
+    for k in range(n_bounces):
+        speed = normals @ direction
+        if k > 0 and edges[k - 1] >= 0:
+            speed[edges[k - 1]] = 0.0  # the edge just left, whose sign rounding might turn
+        times.fill(math.inf)
+        np.divide(distances - normals @ place, speed, out=times, where=speed > 0)
+        edge = int(times.argmin())
+        place = place + max(float(times[edge]), 0.0) * direction
+        place += (distances[edge] - normals[edge] @ place) * normals[edge]
+        for corner in (vertices[edge], ends[edge]):
+            if math.hypot(*(place - corner)) <= close:
+                place, edge = corner, -1
+                direction = -direction
+                break
+        else:
+            direction = direction - 2 * (normals[edge] @ direction) * normals[edge]
+            direction /= math.hypot(*direction)
+        lengths[k] = math.hypot(*(place - positions[k]))
+        positions[k + 1], directions[k + 1], edges[k] = place, direction, edge
+    return Trajectory(positions + polygon.centroid, directions, edges, lengths, polygon.centroid)

@@ -1,0 +1,459 @@
+"""Convex polygons, given by their corners or as an intersection of half-planes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import optimize, spatial
+
+from bayespoint.base import memory, validation
+from bayespoint.base.report import as_html
+from bayespoint.base.validation import Floats, RandomState
+
+__all__ = ["Polygon"]
+
+_EXTENT = (1e-150, 1e150)  # coordinates whose products are in the range of doubles
+_FLATTEST = 1e-10  # width over length: less, and no area is known to six digits
+_CORNER = 1e-12  # a corner stands out this far, where the polygon is about one wide
+_TOUCH = 1e-12  # rounding of a distance, relative to the size of the polygon
+_PATIENT = 100_000  # points between two looks for Ctrl-C
+_SMALLEST = 1e-9  # radius of what half-planes leave, relative to their largest offset
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Coordinates z in which the polygon is about as wide as long.
+
+    They run along the axes of the polygon, each in units of the width there: ``x = origin +
+    (z * widths) @ axes``. Halves of an area stay halves under an affine map, so what is asked about
+    areas is answered here, where neither a thin nor a tiny polygon costs digits.
+    """
+
+    origin: Floats
+    """(2,) The centroid."""
+
+    axes: Floats
+    """(2, 2) A rotation; its rows are the directions in which the polygon is longest and widest."""
+
+    widths: Floats
+    """(2,) Standard deviations of the vertices in these directions, the larger first."""
+
+    corners: Floats
+    """(n, 2) The vertices, counterclockwise."""
+
+    area: float
+    """The area in these coordinates."""
+
+    def out(self, points: Floats) -> Floats:
+        """Return the points x of points z, (..., 2)."""
+        return self.origin + (points * self.widths) @ self.axes
+
+    def place(self, points: Floats) -> Floats:
+        """Return the points z of points x, (..., 2)."""
+        return (points - self.origin) @ self.axes.T / self.widths
+
+
+class Polygon:
+    """A convex polygon in the plane.
+
+    Parameters
+    ----------
+    vertices : array-like of shape (n_vertices, 2)
+        The corners, at least three, in any order. Each has to be a corner of the convex hull:
+        neither inside nor within 1e-12 of the width from the line between its neighbors. The
+        polygon has to be wider than 1e-10 of its length, and its extent from 1e-150 to 1e150.
+
+    Attributes
+    ----------
+    vertices : ndarray of shape (n_vertices, 2)
+        The corners, counterclockwise from the first one given.
+    edges : ndarray of shape (n_vertices, 2, 2)
+        Start and end of each edge; edge i runs from vertex i to the next.
+    normals : ndarray of shape (n_vertices, 2)
+        Unit normals of the edges that point out of the polygon.
+    offsets : ndarray of shape (n_vertices,)
+        The polygon is where ``normals @ x <= offsets``.
+    lengths : ndarray of shape (n_vertices,)
+        Lengths of the edges.
+    perimeter : float
+        Their sum.
+    area : float
+        The area.
+    centroid : ndarray of shape (2,)
+        The center of mass of the uniform density.
+
+    Raises
+    ------
+    ValueError
+        If the vertices are fewer than three, not finite, on a line or not in convex position.
+    TypeError
+        If the vertices are not real numbers.
+
+    See Also
+    --------
+    Polygon.from_halfplanes : Build one from inequalities, as a version space is given.
+
+    Notes
+    -----
+    The arrays are read-only. Area and centroid are sums over the edges (Green's theorem), exact
+    but for rounding: their relative error is about 1e-16 times length over width.
+
+    Examples
+    --------
+    >>> from bayespoint.papers.planar import Polygon
+    >>> square = Polygon([[0, 0], [2, 2], [2, 0], [0, 2]])
+    >>> square.vertices
+    array([[0., 0.], [2., 0.], [2., 2.], [0., 2.]])
+    >>> square.area, square.perimeter, square.centroid
+    (4.0, 8.0, array([1., 1.]))
+    >>> square.contains([[1, 1], [3, 1]])
+    array([ True, False])
+    """
+
+    vertices: Floats
+    edges: Floats
+    normals: Floats
+    offsets: Floats
+    lengths: Floats
+    perimeter: float
+    area: float
+    centroid: Floats
+
+    def __init__(self, vertices: ArrayLike) -> None:
+        given = points("vertices", vertices)
+        if given.ndim != 2 or len(given) < 3:
+            raise ValueError(
+                "vertices must have shape (n_vertices, 2) with at least three of them; "
+                f"got shape {given.shape}"
+            )
+        middle = given.mean(axis=0)
+        local, axes, widths = _whiten(given - middle)
+        order = np.argsort(np.arctan2(local[:, 1], local[:, 0]), kind="stable")
+        order = np.roll(order, -int(np.argmin(order)))
+        corners = local[order]
+        depth = _depth(corners)
+        flattest = int(np.argmin(depth))
+        if not depth[flattest] > _CORNER:
+            i = int(order[flattest])
+            raise ValueError(
+                "vertices must be the corners of a convex polygon, each given once; got "
+                f"{given[i].tolist()} as vertex {i}, which is no corner of their convex hull"
+            )
+        ends = np.roll(corners, -1, axis=0)
+        twice = _cross(corners, ends)
+        area = float(twice.sum()) / 2
+        shift = twice @ (corners + ends) / (6 * area)
+        origin = middle + (shift * widths) @ axes
+        self._frame = Frame(origin, axes, widths, corners - shift, area)
+
+        self.vertices = given[order]
+        self.edges = np.stack([self.vertices, np.roll(self.vertices, -1, axis=0)], axis=1)
+        along = self.edges[:, 1] - self.edges[:, 0]
+        self.lengths = np.hypot(along[:, 0], along[:, 1])
+        self.normals = np.stack([along[:, 1], -along[:, 0]], axis=1) / self.lengths[:, None]
+        self.offsets = (self.normals * self.vertices).sum(axis=1)
+        self.perimeter = float(self.lengths.sum())
+        self.area = area * float(widths[0]) * float(widths[1])
+        self.centroid = self._frame.origin
+        self._size = float(np.hypot(*(self.vertices - self.centroid).T).max())
+        self._rounding = _TOUCH * self._size + 4 * float(np.spacing(np.abs(given).max()))
+        for array in (self.vertices, self.edges, self.lengths, self.normals, self.offsets):
+            array.setflags(write=False)
+        for array in (origin, axes, widths, self._frame.corners):
+            array.setflags(write=False)
+
+    @classmethod
+    def from_halfplanes(cls, normals: ArrayLike, offsets: ArrayLike) -> Polygon:
+        """Return the polygon of all points x with ``normals @ x <= offsets``.
+
+        Parameters
+        ----------
+        normals : array-like of shape (n_halfplanes, 2)
+            Normals that point out of the half-planes, of any length but zero.
+        offsets : array-like of shape (n_halfplanes,)
+            Right-hand sides.
+
+        Returns
+        -------
+        Polygon
+            Half-planes that bound nothing leave no trace. Corners closer together than rounding
+            can tell are one corner.
+
+        Raises
+        ------
+        ValueError
+            If a normal is zero, the shapes do not fit, or the intersection is unbounded, or empty,
+            or has no circle of more than 1e-9 times the largest distance of a boundary line from
+            the origin in it.
+        TypeError
+            If the arrays do not hold real numbers.
+
+        Notes
+        -----
+        A point inside is found by linear programming (the largest inscribed circle); the edges
+        are then the corners of the convex hull of the dual points ``normal / distance``.
+
+        Examples
+        --------
+        >>> from bayespoint.papers.planar import Polygon
+        >>> triangle = Polygon.from_halfplanes([[-1, 0], [0, -1], [1, 1], [1, 0]], [0, 0, 1, 5])
+        >>> len(triangle.vertices), f"{triangle.area:.3f}"
+        (3, '0.500')
+        """
+        outward, distances = _halfplanes(normals, offsets)
+        scale = float(np.abs(distances).max())
+        # A bounded intersection has no circle of radius above `scale`, so the bound on the radius
+        # only keeps the program of an unbounded one finite.
+        inside = optimize.linprog(
+            [0.0, 0.0, -1.0],
+            A_ub=np.column_stack([outward, np.ones(len(outward))]),
+            b_ub=distances / (scale or 1.0),
+            bounds=[(None, None), (None, None), (None, 1.0)],
+            method="highs-ds",
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )
+        if inside.x is None:
+            raise RuntimeError(f"linear programming failed: {inside.message}")
+        radius = float(inside.x[2])
+        if not radius > _SMALLEST:
+            raise ValueError(
+                "the intersection of the half-planes must hold a circle with a radius above "
+                f"{_SMALLEST * scale:.3g} ({_SMALLEST:g} of the largest distance of a boundary "
+                f"line from the origin); its largest has {radius * scale:.3g} (below 0: empty)"
+            )
+        angles = np.sort(np.arctan2(outward[:, 1], outward[:, 0]))
+        gaps = np.diff(angles, append=angles[0] + 2 * math.pi)
+        widest = int(np.argmax(gaps))
+        if gaps[widest] > math.pi - 1e-12:
+            free = angles[widest] + gaps[widest] / 2
+            raise ValueError(
+                "the intersection of the half-planes must be bounded; it reaches to infinity in "
+                f"direction [{math.cos(free):.3g}, {math.sin(free):.3g}]"
+            )
+        center = inside.x[:2]
+        clearance = distances / scale - outward @ center
+        hull = spatial.ConvexHull(outward * (radius / clearance)[:, None]).vertices
+        n, d = outward[hull], clearance[hull]
+        following, d_following = np.roll(n, -1, axis=0), np.roll(d, -1)
+        corners = np.stack(
+            [
+                d * following[:, 1] - d_following * n[:, 1],
+                d_following * n[:, 0] - d * following[:, 0],
+            ],
+            axis=1,
+        )
+        corners /= _cross(n, following)[:, None]
+        local, _, widths = _whiten(corners - corners.mean(axis=0))
+        noise = 100 * np.finfo(np.float64).eps / float(widths[1])
+        kept = np.arange(len(corners))
+        while len(kept) > 2 and (depth := _depth(local[kept])).min() <= _CORNER + noise:
+            kept = np.delete(kept, int(np.argmin(depth)))
+        try:
+            return cls((center + corners[kept]) * scale)
+        except ValueError as error:
+            raise ValueError(f"the half-planes meet in no polygon: {error}") from error
+
+    def __repr__(self) -> str:
+        return (
+            f"<Polygon: {len(self.vertices)} vertices, area {self.area:.6g}, centroid "
+            f"[{self.centroid[0]:.6g}, {self.centroid[1]:.6g}]>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("vertices", f"{len(self.vertices)}"),
+            ("area", f"{self.area:.6g}"),
+            ("perimeter", f"{self.perimeter:.6g}"),
+            ("centroid", f"[{self.centroid[0]:.6g}, {self.centroid[1]:.6g}]"),
+        ]
+        return as_html("Convex polygon", rows)
+
+    def clearance(self, point: ArrayLike) -> Any:
+        """Return how far inside points are.
+
+        Parameters
+        ----------
+        point : array-like of shape (2,) or (..., 2)
+            One point or many.
+
+        Returns
+        -------
+        float or ndarray of shape (...)
+            Distance to the nearest line that an edge is part of: the radius of the largest circle
+            around the point in the polygon, negative outside.
+
+        Raises
+        ------
+        ValueError
+            If the points have another shape or are not finite.
+        TypeError
+            If they are not real numbers.
+
+        Examples
+        --------
+        >>> from bayespoint.papers.planar import Polygon
+        >>> Polygon([[0, 0], [4, 0], [0, 4]]).clearance([[1, 0.5], [1, -3]])
+        array([ 0.5, -3. ])
+        """
+        place = points("point", point)
+        # Not offsets - normals @ x: that would lose digits far from the origin.
+        away = self.vertices - place[..., None, :]
+        distance = (self.normals * away).sum(axis=-1).min(axis=-1)
+        return float(distance) if distance.ndim == 0 else distance
+
+    def contains(self, point: ArrayLike) -> Any:
+        """Return whether points are in the polygon or, but for rounding, on its boundary.
+
+        Parameters
+        ----------
+        point : array-like of shape (2,) or (..., 2)
+            One point or many.
+
+        Returns
+        -------
+        bool or ndarray of shape (...)
+            Whether `clearance` is at least -1e-12 times the largest distance of a vertex from the
+            centroid, less the rounding of the vertices' coordinates.
+
+        Raises
+        ------
+        ValueError
+            If the points have another shape or are not finite.
+        TypeError
+            If they are not real numbers.
+        """
+        inside = np.asarray(self.clearance(point)) >= -self._rounding
+        return bool(inside) if inside.ndim == 0 else inside
+
+    def sample(self, n_points: int, *, random_state: RandomState = None) -> Floats:
+        """Draw independent points, uniform over the polygon.
+
+        Parameters
+        ----------
+        n_points : int
+            How many, at least 1.
+        random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+            The seed, or where it is drawn from.
+
+        Returns
+        -------
+        ndarray of shape (n_points, 2)
+            The points.
+
+        Raises
+        ------
+        ValueError
+            If `n_points` is below 1 or the seed is not valid.
+        TypeError
+            If `n_points` is not an integer.
+
+        Examples
+        --------
+        >>> from bayespoint.papers.planar import Polygon
+        >>> triangle = Polygon([[0, 0], [1, 0], [0, 1]])
+        >>> draws = triangle.sample(100, random_state=0)
+        >>> draws.shape, bool(triangle.contains(draws).all())
+        ((100, 2), True)
+        """
+        n_points = validation.integer("n_points", n_points, low=1)
+        rng = np.random.default_rng(validation.seed(random_state))
+        memory.require(100.0 * n_points, f"a sample of n_points={n_points}")
+        # Triangles between the centroid and an edge; the root makes each uniform.
+        corners = self._frame.corners
+        following = np.roll(corners, -1, axis=0)
+        shares = _cross(corners, following)
+        shares /= shares.sum()
+        found = np.empty((n_points, 2))
+        for rows in validation.blocks(n_points, _PATIENT):
+            n = len(found[rows])
+            edge = rng.choice(len(corners), size=n, p=shares)
+            outward = np.sqrt(rng.uniform(size=(n, 1)))
+            along = rng.uniform(size=(n, 1))
+            inside = outward * (corners[edge] + along * (following[edge] - corners[edge]))
+            found[rows] = self._frame.out(inside)
+        return found
+
+
+def points(name: str, value: ArrayLike) -> Floats:
+    """Return `value` as finite points of shape (..., 2)."""
+    array = validation.dense(name, value)
+    if array.ndim == 0 or array.shape[-1] != 2:
+        raise ValueError(f"{name} must have shape (..., 2); got shape {array.shape}")
+    array = np.array(array, dtype=np.float64)
+    if not (np.abs(array) <= _EXTENT[1]).all():
+        raise ValueError(
+            f"{name} must be finite and within {_EXTENT[1]:g} of the origin; it holds NaN or more"
+        )
+    return array
+
+
+def point(name: str, value: ArrayLike) -> Floats:
+    """Return `value` as one finite point of shape (2,)."""
+    array = points(name, value)
+    if array.shape != (2,):
+        raise ValueError(f"{name} must have shape (2,); got shape {array.shape}")
+    return array
+
+
+def _halfplanes(normals: ArrayLike, offsets: ArrayLike) -> tuple[Floats, Floats]:
+    """Return unit normals and the distances of the boundary lines from the origin."""
+    outward = points("normals", normals)
+    if outward.ndim != 2 or len(outward) == 0:
+        raise ValueError(
+            f"normals must have shape (n_halfplanes, 2) and a row; got shape {outward.shape}"
+        )
+    distances = validation.dual_coef("offsets", offsets, len(outward))
+    largest = np.abs(outward).max(axis=1)
+    if not largest.all():
+        raise ValueError(
+            f"normals must not be zero; got [0, 0] as normal {int(np.argmin(largest))}"
+        )
+    # In two steps, lest a square leave the range of doubles.
+    outward, distances = outward / largest[:, None], distances / largest
+    lengths = np.hypot(outward[:, 0], outward[:, 1])
+    distances = distances / lengths
+    if not np.abs(distances).max() <= _EXTENT[1]:
+        worst = int(np.argmax(np.abs(distances)))
+        raise ValueError(
+            f"every boundary line must be within {_EXTENT[1]:g} of the origin; got one at "
+            f"{distances[worst]:.3g}, of half-plane {worst}"
+        )
+    return outward / lengths[:, None], distances
+
+
+def _cross(a: Floats, b: Floats) -> Floats:
+    return a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
+
+
+def _depth(corners: Floats) -> Floats:
+    """Return how far each corner stands out over the line through its neighbors."""
+    before, after = np.roll(corners, 1, axis=0), np.roll(corners, -1, axis=0)
+    base = after - before
+    length = np.hypot(base[:, 0], base[:, 1])
+    return _cross(corners - before, base) / np.where(length > 0, length, 1.0)
+
+
+def _whiten(centered: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return points as coordinates of unit variance along their axes, the axes and the widths."""
+    extent = float(np.abs(centered).max())
+    if extent == 0:
+        raise ValueError(f"vertices must differ; got {len(centered)} times the same point")
+    low, high = _EXTENT
+    if not low <= extent <= high:
+        raise ValueError(
+            f"vertices must be from {low:g} to {high:g} away from their middle, at most; got "
+            f"{extent:.3g}"
+        )
+    _, widths, axes = np.linalg.svd(centered, full_matrices=False)
+    if not widths[1] > _FLATTEST * widths[0]:
+        raise ValueError(
+            "vertices must not lie on a line; got points whose spread across their best line is "
+            f"{widths[1] / widths[0]:.3g} of that along it"
+        )
+    axes[1] *= np.sign(axes[0, 0] * axes[1, 1] - axes[0, 1] * axes[1, 0])  # a rotation
+    widths = widths / math.sqrt(len(centered))
+    return centered @ axes.T / widths, axes, widths

@@ -1,0 +1,409 @@
+r"""What a soft boundary does to the geometry: the parameter space, and how close centers come.
+
+Softness :math:`\lambda` on the diagonal of the kernel matrix makes it of full rank (Herbrich,
+Graepel and Campbell, Section 5): the ellipsoid of all weight vectors of length 1 grows into new
+dimensions, from a flat one to a ball, and the center of the largest ball in version space tends to
+the center of mass.
+
+References
+----------
+R. Herbrich, T. Graepel, C. Campbell, "Bayesian Learning in Reproducing Kernel Hilbert Spaces",
+Technical Report 99-11, Technical University of Berlin, 1999.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg, special
+
+from bayespoint.base import memory, validation
+from bayespoint.base.report import as_grid, as_html, as_text
+from bayespoint.base.validation import Floats, RandomState
+from bayespoint.plotting.style import COLORS, SHADES, import_matplotlib, pick_axes
+from bayespoint.version_space import VersionSpace
+
+__all__ = [
+    "CenterAngles",
+    "ParameterSpace",
+    "center_angles",
+    "parameter_space",
+    "plot_center_angles",
+    "plot_parameter_space",
+]
+
+_MESH = 48  # points around a drawn ellipsoid
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ParameterSpace:
+    r"""The ellipsoid of all weight vectors of length 1, by its axes.
+
+    With A the kernel matrix, offset and softness included, the plane coordinates
+    :math:`f = A c` of unit vectors fulfill :math:`f^\top A^{-1} f = 1`, their dual coefficients
+    :math:`c^\top A c = 1`. Both ellipsoids have the eigenvectors of A as axes.
+    """
+
+    eigenvalues: Floats
+    """(m,) Eigenvalues of A, falling; those that are rounding are 0."""
+
+    directions: Floats
+    """(m, m) Row i is the unit vector along axis i."""
+
+    @property
+    def rank(self) -> int:
+        """Number of positive eigenvalues: the dimension of the span of the feature vectors."""
+        return int(np.count_nonzero(self.eigenvalues))
+
+    @property
+    def lengths(self) -> Floats:
+        """(m,) Semi-axes in plane coordinates: the roots of the eigenvalues, 0 if flat."""
+        return np.asarray(np.sqrt(self.eigenvalues))
+
+    @property
+    def dual_lengths(self) -> Floats:
+        """(m,) Semi-axes in dual coefficients, the inverse of `lengths`; infinite where flat."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(1 / self.lengths)
+
+    @property
+    def log_volume(self) -> float:
+        """Logarithm of the volume of the body in plane coordinates; -inf if it is flat."""
+        m = len(self.eigenvalues)
+        with np.errstate(divide="ignore"):
+            axes = float(np.log(self.lengths).sum())
+        return m / 2 * math.log(math.pi) - float(special.gammaln(m / 2 + 1)) + axes
+
+    def surface(self, points: ArrayLike) -> Floats:
+        """Return the plane coordinates of points of the unit sphere, axis by axis.
+
+        Parameters
+        ----------
+        points : array-like of shape (..., m)
+            Coordinates along the axes, of sum of squares 1.
+
+        Returns
+        -------
+        ndarray of the same shape
+            Points of the ellipsoid's surface.
+
+        Raises
+        ------
+        ValueError
+            If the shape is wrong or a value not finite.
+        """
+        units = validation.dual_coef("points", points, len(self.eigenvalues), many=True)
+        return np.asarray((units * self.lengths) @ self.directions)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        longest, shortest = self.lengths[0], self.lengths[-1]
+        return [
+            ("examples", f"{len(self.eigenvalues)}"),
+            ("dimensions", f"{self.rank}"),
+            ("semi-axes", f"{shortest:.4g} to {longest:.4g} in plane coordinates"),
+            ("shortest over longest", f"{shortest / longest:.4g}"),
+            ("ln volume", f"{self.log_volume:.6g}"),
+        ]
+
+    def summary(self) -> str:
+        """Return the main figures as text, one to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
+        return as_text("Parameter space", self._rows())
+
+    def __repr__(self) -> str:
+        return (
+            f"<ParameterSpace: {self.rank} of {len(self.eigenvalues)} dimensions, semi-axes "
+            f"{self.lengths[-1]:.4g} to {self.lengths[0]:.4g}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return as_html("Parameter space", self._rows())
+
+
+def parameter_space(
+    gram: ArrayLike, *, softness: ArrayLike = 0.0, offset: float = 0.0
+) -> ParameterSpace:
+    r"""Return the axes of the ellipsoid that the weight vectors of length 1 form.
+
+    Parameters
+    ----------
+    gram : array-like of shape (m, m)
+        Kernel values between the examples: finite, symmetric, positive semidefinite.
+    softness : float or array-like of shape (m,), default=0.0
+        Added to the diagonal, at least 0.
+    offset : float, default=0.0
+        Added to every kernel value, at least 0.
+
+    Returns
+    -------
+    ParameterSpace
+        Lengths and directions of the axes, the longest in plane coordinates first.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :class:`VersionSpace` for the same arguments.
+    MemoryError
+        If the eigenvectors do not fit into memory.
+
+    Notes
+    -----
+    Figure 3 of Herbrich, Graepel and Campbell shows three examples in two dimensions: a flat
+    ellipse without softness, a pancake with a little of it, and a ball in the end. That is the
+    ellipsoid in plane coordinates, of semi-axes :math:`\sqrt{\sigma_i + \lambda}`. Their text
+    derives the one in dual coefficients, of semi-axes :math:`1/\sqrt{\sigma_i + \lambda}`, which
+    without softness is an infinite cylinder and with a little of it a cigar; it tends to a ball
+    just as well. Eigenvalues below :math:`m \epsilon` times the largest, :math:`\epsilon` the
+    rounding unit, are taken for 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint.papers.soft_boundary import parameter_space
+    >>> found = parameter_space(np.diag([1.0, 4.0, 9.0]), softness=7.0)
+    >>> found.lengths.round(3)
+    array([4.   , 3.317, 2.828])
+    """
+    kernel, exact = validation.gram_matrix(gram)
+    m = len(kernel)
+    diagonal = validation.softness(softness, m)
+    offset = validation.real("offset", offset, low=0.0)
+    validation.positive_diagonal(kernel, offset, diagonal)
+    validation.positive_semidefinite(kernel, offset, diagonal, exact=exact)
+    memory.require(3 * 8.0 * m * m, f"the eigenvectors of a {m} x {m} matrix")
+    matrix = kernel + offset
+    matrix.flat[:: m + 1] += diagonal
+    values, vectors = linalg.eigh(matrix)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    seen = values > m * np.finfo(np.float64).eps * values[0]
+    return ParameterSpace(np.where(seen, values, 0.0), np.ascontiguousarray(vectors.T))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CenterAngles:
+    """How far the maximal margin is from the center of mass, by softness."""
+
+    softness: Floats
+    """(k,) Softness."""
+
+    angle: Floats
+    """(k,) Angle between the direction of the largest margin and the Bayes point, radians."""
+
+    error: Floats
+    """(k,) Estimated angular error of the Bayes point, radians."""
+
+    margin: Floats
+    """(k,) The largest margin relative to the longest feature vector: the sine of the radius of
+    the largest ball in version space if all are equally long."""
+
+    def summary(self) -> str:
+        """Return a table, one softness to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
+        lines = [f"{'softness':>10}  {'angle':>8}  {'error':>8}  {'margin':>8}"]
+        rows = zip(self.softness, self.angle, self.error, self.margin, strict=True)
+        lines += [f"{a:>10.4g}  {b:>8.4f}  {c:>8.4f}  {d:>8.4f}" for a, b, c, d in rows]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return (
+            f"<CenterAngles: {self.angle[0]:.3g} rad at softness {self.softness[0]:.3g} to "
+            f"{self.angle[-1]:.3g} rad at {self.softness[-1]:.3g}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = zip(self.softness, self.angle, self.error, self.margin, strict=True)
+        return as_grid(
+            "From the maximal margin to the center of mass",
+            ["softness", "angle (rad)", "error (rad)", "margin"],
+            [[f"{value:.4g}" for value in row] for row in rows],
+        )
+
+
+def center_angles(
+    gram: ArrayLike,
+    y: ArrayLike,
+    softness: ArrayLike,
+    *,
+    offset: float = 0.0,
+    tol: float = 0.02,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> CenterAngles:
+    """Return the angle between maximal margin and center of mass for several softnesses.
+
+    Parameters
+    ----------
+    gram : array-like of shape (m, m)
+        Kernel values between the examples.
+    y : array-like of shape (m,)
+        Labels, as for :class:`VersionSpace`.
+    softness : array-like of shape (k,)
+        Values to try, each at least 0; 0 only if the examples can be separated.
+    offset : float, default=0.0
+        Added to every kernel value, at least 0.
+    tol : float, default=0.02
+        Angular error of the center of mass at which its billiard stops, in radians. Positive.
+    n_jobs : int, default=None
+        Threads, as joblib counts them.
+    random_state : None, int, Generator or RandomState, default=None
+        Seed. None asks NumPy's global generator.
+
+    Returns
+    -------
+    CenterAngles
+        The angles, with what the billiard says of its own error.
+
+    Raises
+    ------
+    InfeasibleError
+        If version space is empty.
+    ValueError, TypeError
+        As :class:`VersionSpace`, :meth:`VersionSpace.max_margin` and :meth:`VersionSpace.sample`.
+    FloatingPointError
+        If double precision gives out: as :meth:`VersionSpace.sample`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a billiard or a margin did not reach its tolerance.
+
+    Notes
+    -----
+    With growing softness all planes become orthogonal to one another and version space an
+    orthant, whose centers are all its diagonal (Herbrich, Graepel and Campbell, Section 5).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint.papers.soft_boundary import center_angles
+    >>> x = np.random.default_rng(0).normal(size=(20, 3))
+    >>> found = center_angles(x @ x.T, x[:, 0] > 0, [0.1, 100.0], random_state=0)
+    >>> bool(found.angle[1] < found.angle[0])
+    True
+    """
+    values = validation.dense("softness", softness)
+    if values.ndim != 1 or len(values) == 0:
+        raise ValueError(f"softness must have one dimension and k > 0; got shape {values.shape}")
+    rng = np.random.default_rng(validation.seed(random_state))
+    rows = []
+    for value in values.tolist():
+        space = VersionSpace(gram, y, softness=value, offset=offset)
+        run = space.sample(tol=tol, n_jobs=n_jobs, random_state=rng)
+        best = space.max_margin()
+        # By the difference: the cosine of a small angle has lost it.
+        apart = best.dual_coef - run.arc_center
+        squared = float(apart @ (space.margins(apart) * space.y))
+        longest = math.sqrt(float((space.gram.diagonal() + space.offset + space.softness).max()))
+        angle = 2 * math.asin(min(1.0, math.sqrt(max(0.0, squared)) / 2))
+        rows.append((value, angle, run.center_error, best.margin / longest))
+    return CenterAngles(*np.array(rows).T)
+
+
+def plot_parameter_space(spaces: Any, *, axes: Any = None) -> Any:
+    """Draw the ellipsoids of three examples, as Figure 3 of Herbrich et al. does.
+
+    Parameters
+    ----------
+    spaces : mapping of float to ParameterSpace
+        Ellipsoids in three dimensions, by their softness.
+    axes : sequence of matplotlib Axes3D, default=None
+        Where to draw, one for each; by default a new figure is made.
+
+    Returns
+    -------
+    ndarray of Axes3D
+        The axes drawn into. Each ellipsoid is scaled by its longest semi-axis, and has its own
+        axes as coordinates.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    ValueError
+        If there is none, one is not of three examples, or there are not as many `axes`.
+    """
+    if not spaces:
+        raise ValueError("spaces must hold at least one ParameterSpace; got none")
+    for space in spaces.values():
+        if len(space.eigenvalues) != 3:
+            raise ValueError(f"spaces must be of 3 examples; got {len(space.eigenvalues)}")
+    pyplot = import_matplotlib("pyplot")
+    if axes is None:
+        _, axes = pyplot.subplots(
+            1,
+            len(spaces),
+            figsize=(2.4 * len(spaces), 2.7),
+            subplot_kw={"projection": "3d"},
+            squeeze=False,
+            layout="constrained",
+        )
+    axes = np.ravel(np.asarray(axes, dtype=object))
+    if len(axes) != len(spaces):
+        raise ValueError(f"axes must be as many as spaces, {len(spaces)}; got {len(axes)}")
+    around, down = np.linspace(0, 2 * math.pi, _MESH + 1), np.linspace(0, math.pi, _MESH // 2 + 1)
+    ball = np.stack(
+        [
+            np.outer(np.cos(around), np.sin(down)),
+            np.outer(np.sin(around), np.sin(down)),
+            np.outer(np.ones_like(around), np.cos(down)),
+        ]
+    )
+    for ax, (softness, space) in zip(axes, spaces.items(), strict=True):
+        scaled = space.lengths / space.lengths[0]
+        mesh = ball * scaled[:, None, None]
+        ax.plot_surface(*mesh, color=SHADES[0], alpha=0.55, linewidth=0, rasterized=True)
+        for axis, length in zip(np.eye(3), scaled, strict=True):
+            ax.plot(*np.outer(axis * length, [-1, 1]), color=COLORS[1], linewidth=1.8)
+        ax.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1), title=f"λ = {softness:g}")
+        ax.set_box_aspect((1, 1, 1))
+        ax.set(xticks=[], yticks=[], zticks=[])
+    return axes
+
+
+def plot_center_angles(table: CenterAngles, *, ax: Any = None) -> Any:
+    """Draw the angle between maximal margin and center of mass against the softness.
+
+    Parameters
+    ----------
+    table : CenterAngles
+        What `center_angles` returned; softness 0 is left out of the logarithmic axis.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; by default a new figure is made.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn into.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
+    ax = pick_axes(ax, (5.6, 3.8))
+    seen = table.softness > 0
+    ax.errorbar(
+        table.softness[seen],
+        table.angle[seen],
+        yerr=table.error[seen],
+        color=COLORS[0],
+        marker="o",
+        capsize=3,
+    )
+    ax.set(xscale="log", xlabel="softness λ", ylabel="angle to the center of mass (rad)")
+    ax.set_ylim(bottom=0)
+    return ax

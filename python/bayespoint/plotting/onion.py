@@ -1,0 +1,179 @@
+"""A table of the onion's layers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayespoint.plotting.style import GRAY, Display, contrasting, import_matplotlib
+from bayespoint.results.onion import OnionTable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+# Name of the field: what the color bar says.
+_QUANTITIES = {
+    "log_volume": "ln share of the sphere (nats)",
+    "path_length": "path in the layer (rad)",
+    "center_norm": "length of the mean vector",
+    "center_error": "error of the center (rad)",
+}
+_WRITTEN = 12  # columns up to which cells have their numbers written in
+
+
+class OnionDisplay(Display):
+    """The layers of weight vectors around version space, a cell for each.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_neg + 1, n_pos + 1)
+        What is shown; NaN for layers without.
+    name : str
+        What it is, with its unit.
+    classes : pair of str
+        Names of the negative and of the positive class.
+
+    Attributes
+    ----------
+    im_ : matplotlib.image.AxesImage
+        The cells.
+    text_ : ndarray of shape (n_neg + 1, n_pos + 1) or None
+        Their texts; None where the table is too large for them.
+    colorbar_ : matplotlib.colorbar.Colorbar
+        The scale.
+    ax_ : matplotlib.axes.Axes
+        The axes of the last drawing.
+    figure_ : matplotlib.figure.Figure
+        Their figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from bayespoint import VersionSpace
+    >>> from bayespoint.plotting import OnionDisplay
+    >>> space = VersionSpace(np.eye(4), [1, 1, -1, -1])
+    >>> table = space.onion(max_errors=(1, 1), tol=0.05, random_state=0)
+    >>> display = OnionDisplay.from_result(table, ax=Figure().add_subplot())
+    >>> display.values.shape
+    (2, 2)
+    """
+
+    def __init__(self, *, values: Floats, name: str, classes: tuple[str, str]) -> None:
+        self.values, self.name, self.classes = values, name, classes
+
+    @classmethod
+    def from_result(
+        cls,
+        result: OnionTable,
+        *,
+        values: str | ArrayLike | None = None,
+        name: str | None = None,
+        values_format: str | None = None,
+        ax: Any = None,
+    ) -> OnionDisplay:
+        """Draw a table of layers.
+
+        Parameters
+        ----------
+        result : OnionTable
+            The layers.
+        values : str or array-like of shape (n_neg + 1, n_pos + 1), default=None
+            What to show: "log_volume", "path_length", "center_norm", "center_error", or numbers of
+            your own, such as the table's `test_errors`; NaN leaves a cell empty. None is
+            "log_volume" where there is one, else "path_length".
+        name : str, default=None
+            What numbers of your own are, for the scale; by default "values".
+        values_format : str, default=None
+            Format of the texts in the cells, ".3g" by default.
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; by default a new figure is made.
+
+        Returns
+        -------
+        OnionDisplay
+            The drawing.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If the table has no such field, the numbers have another shape, or there is nothing to
+            show.
+        TypeError
+            If `result` is no `OnionTable`.
+        """
+        if not isinstance(result, OnionTable):
+            raise TypeError(f"result must be an OnionTable; got a {type(result).__name__}")
+        if values is None:
+            values = "path_length" if result.log_volume is None else "log_volume"
+        if isinstance(values, str):
+            if values not in _QUANTITIES:
+                listed = ", ".join(map(repr, _QUANTITIES))
+                raise ValueError(f"values must be one of {listed} or an array; got {values!r}")
+            table = getattr(result, values)
+            if table is None:
+                raise ValueError(
+                    f"values must be a field of the table; got {values!r}, which method="
+                    f"{result.method!r} does not tell"
+                )
+            name = _QUANTITIES[values] if name is None else name
+        else:
+            table = np.asarray(values, dtype=np.float64)
+            if table.shape != result.center_norm.shape:
+                raise ValueError(
+                    f"values must have shape {result.center_norm.shape}; got {table.shape}"
+                )
+        shown = np.where(np.isfinite(table), table, np.nan)
+        if np.isnan(shown).all():
+            raise ValueError("values must be finite for at least one layer; got none that is")
+        names = tuple(str(label) for label in result.classes.tolist())
+        display = cls(values=shown, name=name or "values", classes=(names[0], names[1]))
+        return display.plot(values_format=values_format, ax=ax)
+
+    def plot(self, *, values_format: str | None = None, ax: Any = None) -> OnionDisplay:
+        """Draw the display.
+
+        Parameters
+        ----------
+        values_format : str, default=None
+            Format of the numbers in the cells; None: ".3g".
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+
+        Returns
+        -------
+        OnionDisplay
+            The display itself.
+        """
+        rows, columns = self.values.shape
+        width = min(9.0, max(3.8, 2.0 + 0.62 * columns))
+        ax = self._begin(ax, (width, min(8.0, max(3.2, 1.2 + 0.5 * rows))))
+        empty = import_matplotlib("colors").to_rgba(GRAY, 0.25)
+        cmap = import_matplotlib("pyplot").get_cmap("cividis").with_extremes(bad=empty)
+        self.im_ = ax.imshow(self.values, cmap=cmap, aspect="auto")
+        self.text_ = None
+        if columns <= _WRITTEN:
+            self.text_ = np.empty(self.values.shape, dtype=object)
+            for place, value in np.ndenumerate(self.values):
+                text, color = "–", GRAY
+                if np.isfinite(value):
+                    text = format(value, values_format or ".3g")
+                    color = contrasting(self.im_.cmap(self.im_.norm(value)))
+                self.text_[place] = ax.text(
+                    place[1], place[0], text, ha="center", va="center", color=color, fontsize=9
+                )
+        self.colorbar_ = ax.figure.colorbar(self.im_, ax=ax)
+        self.colorbar_.set_label(self.name)
+        ax.set(
+            xticks=np.arange(columns) if columns <= _WRITTEN else np.arange(0, columns, 5),
+            yticks=np.arange(rows) if rows <= _WRITTEN else np.arange(0, rows, 5),
+            xlabel=f"violated examples, y = {self.classes[1]}",
+            ylabel=f"violated examples, y = {self.classes[0]}",
+        )
+        return self

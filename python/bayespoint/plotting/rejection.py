@@ -1,0 +1,164 @@
+"""The error among accepted points as more and more are accepted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from bayespoint.plotting.style import COLORS, Display
+from bayespoint.posterior.rejection import rejection_curve
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+class RejectionDisplay(Display):
+    """Error among the accepted points against the share of points accepted.
+
+    Parameters
+    ----------
+    coverage : ndarray of shape (n_costs,)
+        Share of the points accepted, rising to 1.
+    error : ndarray of shape (n_costs,)
+        Share of the accepted points that are wrong.
+    cost : ndarray of shape (n_costs,)
+        Expected losses that give each coverage.
+    name : str, default=None
+        For the legend.
+
+    Attributes
+    ----------
+    line_ : matplotlib.lines.Line2D
+        The curve.
+    ax_ : matplotlib.axes.Axes
+        The axes of the last drawing.
+    figure_ : matplotlib.figure.Figure
+        Their figure.
+
+    See Also
+    --------
+    bayespoint.posterior.rejection.rejection_curve : What is drawn.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from bayespoint.plotting import RejectionDisplay
+    >>> display = RejectionDisplay.from_predictions(
+    ...     [0, 1, 1, 0], [0.1, 0.8, 0.4, 0.3], ax=Figure().add_subplot()
+    ... )
+    >>> display.error
+    array([0.  , 0.  , 0.  , 0.25])
+    """
+
+    def __init__(
+        self, *, coverage: Floats, error: Floats, cost: Floats, name: str | None = None
+    ) -> None:
+        self.coverage, self.error, self.cost, self.name = coverage, error, cost, name
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: ArrayLike, y: ArrayLike, *, name: str | None = None, ax: Any = None
+    ) -> RejectionDisplay:
+        """Draw the curve of a fitted classifier's probabilities.
+
+        Parameters
+        ----------
+        estimator : fitted classifier
+            Must offer ``predict_proba`` and ``classes_``.
+        X : array-like of shape (n_samples, n_features)
+            Test inputs.
+        y : array-like of shape (n_samples,)
+            Their true labels.
+        name : str, default=None
+            For the legend; by default the name of the estimator's class.
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; by default a new figure is made.
+
+        Returns
+        -------
+        RejectionDisplay
+            The drawing.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        NotFittedError
+            If the estimator is not fitted.
+        ValueError, TypeError
+            As `rejection_curve`.
+        """
+        check_is_fitted(estimator)
+        return cls.from_predictions(
+            y,
+            estimator.predict_proba(X),
+            labels=estimator.classes_,
+            name=type(estimator).__name__ if name is None else name,
+            ax=ax,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        proba: ArrayLike,
+        *,
+        labels: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Any = None,
+    ) -> RejectionDisplay:
+        """Draw the curve of probabilities.
+
+        Parameters
+        ----------
+        y_true, proba, labels
+            As for :func:`bayespoint.posterior.rejection.rejection_curve`.
+        name, ax
+            As for `from_estimator`.
+
+        Returns
+        -------
+        RejectionDisplay
+            The drawing.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError, TypeError
+            As `rejection_curve`.
+        """
+        coverage, error, cost = rejection_curve(y_true, proba, labels=labels)
+        return cls(coverage=coverage, error=error, cost=cost, name=name).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None, **kwargs: Any) -> RejectionDisplay:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+        **kwargs : dict
+            Further arguments of the line: ``color="C1"`` for a second curve in the same axes.
+
+        Returns
+        -------
+        RejectionDisplay
+            The display itself.
+        """
+        ax = self._begin(ax, (5.0, 3.6))
+        style = {"color": COLORS[0], "linewidth": 1.8, "label": self.name} | kwargs
+        # Between two costs nothing is accepted: the error holds until the next coverage.
+        [self.line_] = ax.plot(
+            100 * self.coverage, 100 * self.error, drawstyle="steps-post", **style
+        )
+        ax.set(xlabel="points accepted (%)", ylabel="errors among them (%)", xlim=(0, 100.5))
+        ax.set_ylim(bottom=0)
+        if self.line_.get_label() and not self.line_.get_label().startswith("_"):
+            ax.legend(frameon=False, loc="upper left")
+        return self

@@ -1,0 +1,380 @@
+"""The evidence over two hyper-parameters, and the settings that the search tried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from bayespoint import kernels
+from bayespoint.base import validation
+from bayespoint.plotting.runs import last_step, not_ours
+from bayespoint.plotting.style import (
+    COLORS,
+    GRAY,
+    Display,
+    below,
+    import_matplotlib,
+    ink,
+    label_decades,
+)
+from bayespoint.results import Search
+from bayespoint.tuning import search as tuning_search
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_NATS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+"""Below the best: the contours."""
+
+_ROOM = 1.6  # factor beyond the settings tried, for the surface
+_WIDEST = 30.0  # factor from the best setting that the surface reaches, at most
+
+
+class TuningDisplay(Display):
+    """Approximate evidence of the settings that a search tried, over one or two of them.
+
+    Parameters
+    ----------
+    search : Search
+        The search.
+    params : tuple of one or two str
+        The settings on the axes.
+    tried : ndarray of shape (n_tried, 1 or 2)
+        Values of these at the settings tried on the most examples.
+    log_evidence : ndarray of shape (n_tried,)
+        Their evidence, in nats.
+    grid : tuple of one or two ndarrays, or None
+        Values along each axis at which the evidence was computed anew.
+    surface : ndarray or None
+        Evidence there, of shape (len(grid[0]),), or (len(grid[1]), len(grid[0])): all settings that
+        are not on the axes have their best values. Minus infinity where the approximation does not
+        settle: such places stay empty.
+
+    Attributes
+    ----------
+    scatter_ : matplotlib.collections.PathCollection
+        The settings tried.
+    contours_ : matplotlib.contour.ContourSet or None
+        The contours of the surface, if there are any.
+    ax_ : matplotlib.axes.Axes
+        The axes of the last drawing.
+    figure_ : matplotlib.figure.Figure
+        Their figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from bayespoint import BayesPointClassifier
+    >>> from bayespoint.plotting import TuningDisplay
+    >>> X = np.random.default_rng(0).normal(size=(40, 2))
+    >>> model = BayesPointClassifier(random_state=0).fit(X, X[:, 0] > X[:, 1])
+    >>> TuningDisplay.from_result(model.tuning_, ax=Figure().add_subplot()).params
+    ('kernel.sigma', 'softness')
+    """
+
+    def __init__(
+        self,
+        *,
+        search: Search,
+        params: tuple[str, ...],
+        tried: Floats,
+        log_evidence: Floats,
+        grid: tuple[Floats, ...] | None = None,
+        surface: Floats | None = None,
+    ) -> None:
+        self.search, self.params = search, params
+        self.tried, self.log_evidence = tried, log_evidence
+        self.grid, self.surface = grid, surface
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        params: Sequence[str] | None = None,
+        grid_resolution: int = 20,
+        ax: Any = None,
+    ) -> TuningDisplay:
+        """Draw the search of a fitted classifier over the surface that it climbed.
+
+        Parameters
+        ----------
+        estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
+            Fitted, with a search.
+        params : sequence of one or two str, default=None
+            What to put on the axes, of ``estimator.tuning_.names``. None takes the
+            first that is not a factor, and the softness.
+        grid_resolution : int, default=20
+            Points along each axis at which the evidence is computed, at least 2. Each costs what a
+            step of the search does: less than a hundredth of a second for 100 examples, a second
+            for 500.
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; by default a new figure is made.
+
+        Returns
+        -------
+        TuningDisplay
+            The drawing.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        NotFittedError
+            If the estimator is not fitted.
+        ValueError
+            If nothing was searched, `params` names something else, or the inputs were kernel values
+            (``from_result(estimator.tuning_)`` does without them).
+        TypeError
+            If the estimator has no search.
+        """
+        check_is_fitted(estimator)
+        model = last_step(estimator)
+        if not hasattr(model, "tuning_"):
+            raise not_ours(model)
+        if model.tuning_ is None:
+            raise ValueError("estimator must have searched; got one whose settings were all given")
+        n = validation.integer("grid_resolution", grid_resolution, low=2)
+        if model.X_fit_ is None:
+            raise ValueError(
+                "estimator must have inputs; got one of kernel='precomputed' "
+                "(from_result(estimator.tuning_) draws the settings tried)"
+            )
+        display = cls._of(model.tuning_, params)
+        display.grid = tuple(display._range(k, n) for k in range(len(display.params)))
+        evaluate = _Evidence(model)
+        places = np.stack(np.meshgrid(*display.grid), axis=-1)
+        display.surface = np.apply_along_axis(
+            lambda values: evaluate(dict(zip(display.params, values.tolist(), strict=True))),
+            -1,
+            places,
+        )
+        return display.plot(ax=ax)
+
+    @classmethod
+    def from_result(
+        cls, result: Search, *, params: Sequence[str] | None = None, ax: Any = None
+    ) -> TuningDisplay:
+        """Draw the settings that a search tried.
+
+        Parameters
+        ----------
+        result : Search
+            The search.
+        params : sequence of one or two str, default=None
+            What to put on the axes, of ``result.names``. None takes the first that is not a
+            factor, and the softness.
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; by default a new figure is made.
+
+        Returns
+        -------
+        TuningDisplay
+            The drawing.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If `params` names something else, or nothing was searched.
+        TypeError
+            If `result` is no `Search`.
+        """
+        if not isinstance(result, Search):
+            raise TypeError(f"result must be a Search; got a {type(result).__name__}")
+        return cls._of(result, params).plot(ax=ax)
+
+    @classmethod
+    def _of(cls, search: Search, params: Sequence[str] | None) -> TuningDisplay:
+        settings = search.names[:-2]
+        full = search.tried[search.tried[:, -2] == search.n_examples]
+        full = full[np.isfinite(full[:, -1])]
+        # Axes are logarithmic: what was searched from 0 on, as label noise, begins above it.
+        varied = [
+            name
+            for name, column in zip(settings, full.T, strict=False)
+            if len(np.unique(column[column > 0])) > 1
+        ]
+        if params is None:
+            if not varied:
+                raise ValueError("result must have tried several values of a setting; got none")
+            # A factor on the kernel trades with the softness: the length scale tells more.
+            telling = [name for name in varied if name.split(".")[-1] != "factor"] or varied
+            params = [telling[0], "softness" if "softness" in varied else telling[-1]]
+            params = list(dict.fromkeys(params))
+        chosen = (params,) if isinstance(params, str) else tuple(params)
+        if not 1 <= len(chosen) <= 2 or len(set(chosen)) < len(chosen):
+            raise ValueError(f"params must name one or two settings; got {params!r}")
+        for name in chosen:
+            if name not in varied:
+                raise ValueError(
+                    f"params must be settings with several positive values tried, of {varied}; got "
+                    f"{name!r}"
+                )
+        columns = [settings.index(name) for name in chosen]
+        full = full[(full[:, columns] > 0).all(axis=1)]
+        return cls(search=search, params=chosen, tried=full[:, columns], log_evidence=full[:, -1])
+
+    def _range(self, k: int, n: int) -> Floats:
+        """Return values along an axis around what was tried, not too far from the best."""
+        top = self.tried[self.log_evidence.argmax(), k]
+        low = max(self.tried[:, k].min() / _ROOM, top / _WIDEST)
+        high = min(self.tried[:, k].max() * _ROOM, top * _WIDEST)
+        return np.geomspace(low, high, n)
+
+    def plot(self, *, ax: Any = None) -> TuningDisplay:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+
+        Returns
+        -------
+        TuningDisplay
+            The display itself.
+        """
+        ax = self._begin(ax, (6.0, 4.6) if len(self.params) == 2 else (5.4, 3.8))
+        self.contours_ = None
+        draw = self._draw_plane if len(self.params) == 2 else self._draw_line
+        draw(ax, int(self.log_evidence.argmax()))
+        ax.set_xscale("log")
+        ax.set_xlabel(self._readable(0))
+        label_decades(ax)
+        return self
+
+    def _readable(self, k: int) -> str:
+        """Return the name of a setting as an axis has it."""
+        name = self.params[k]
+        if name.startswith("label_noise") and _tied(self.search):
+            return "label noise (probability)"
+        names = {
+            "sigma": "length scale σ (units of the features)",
+            "softness": "softness λ (units of the kernel)",
+            "label_noise_negative": "label noise of the first class (probability)",
+            "label_noise_positive": "label noise of the second class (probability)",
+        }
+        return names.get(name.removeprefix("kernel."), name)
+
+    def _draw_plane(self, ax: Any, best: int) -> None:
+        colors = import_matplotlib("colors")
+        values = self.log_evidence if self.surface is None else self.surface
+        top = max(self.log_evidence[best], float(np.max(values)))
+        norm = colors.BoundaryNorm([0, *_NATS], 256, extend="max")
+        if self.surface is not None and self.grid is not None:
+            # Where the approximation does not settle nothing is known: it stays empty.
+            below_best = np.ma.masked_invalid(top - self.surface)
+            filled = ax.contourf(
+                *self.grid,
+                below_best,
+                levels=[0, *_NATS],
+                norm=norm,
+                cmap="cividis_r",
+                extend="max",
+            )
+            met = [nats for nats in _NATS[:7] if below_best.min() < nats < below_best.max()]
+            if met:
+                self.contours_ = ax.contour(
+                    *self.grid, below_best, levels=met, colors="black", linewidths=0.5
+                )
+                ax.clabel(self.contours_, fmt="%g", fontsize=8)
+            bar = ax.figure.colorbar(filled, ax=ax, ticks=[0, *_NATS])
+            face = {"color": "white", "edgecolors": "black"}
+        else:
+            face = {
+                "c": top - self.log_evidence,
+                "norm": norm,
+                "cmap": "cividis_r",
+                "edgecolors": ink(),
+            }
+        self.scatter_ = ax.scatter(
+            *self.tried.T, s=26, linewidths=0.8, label="settings tried", zorder=4, **face
+        )
+        if self.surface is None:
+            bar = ax.figure.colorbar(self.scatter_, ax=ax, ticks=[0, *_NATS])
+        bar.set_label("approximate ln evidence below the best (nats)")
+        bar.ax.set_yticklabels([f"{nats:g}" for nats in (0, *_NATS)])
+        bar.ax.invert_yaxis()
+        self._mark_best(ax, *self.tried[best])
+        ax.set_yscale("log")
+        ax.set_ylabel(self._readable(1))
+        if self.grid is not None:
+            ax.set(xlim=self.grid[0][[0, -1]], ylim=self.grid[1][[0, -1]])
+        below(ax, ncols=2)
+
+    def _draw_line(self, ax: Any, best: int) -> None:
+        if self.surface is not None and self.grid is not None:
+            ax.plot(
+                *self.grid, self.surface, color=GRAY, linewidth=1.4, label="approximate evidence"
+            )
+        self.scatter_ = ax.scatter(
+            self.tried[:, 0], self.log_evidence, s=26, color=COLORS[0], label="settings tried"
+        )
+        self._mark_best(ax, self.tried[best, 0], self.log_evidence[best])
+        ax.set_ylabel("approximate ln evidence (nats)")
+        ax.legend(frameon=False)
+
+    def _mark_best(self, ax: Any, x: float, y: float) -> None:
+        ax.plot(
+            x,
+            y,
+            marker="*",
+            markersize=15,
+            color=COLORS[1],
+            markeredgecolor="black",
+            linestyle="none",
+            label="best",
+            zorder=5,
+        )
+
+
+def _tied(search: Search) -> bool:
+    """Return whether both classes had one rate of label noise, in all settings tried."""
+    columns = [search.names.index(f"label_noise_{name}") for name in ("negative", "positive")]
+    first, second = search.tried[:, columns].T
+    return bool((first == second).all())
+
+
+class _Evidence:
+    """The approximate evidence of a fitted classifier's examples, at settings near its own."""
+
+    def __init__(self, model: Any) -> None:
+        search, labels = model.tuning_, model._labels(model._index).astype(np.float64)
+        chosen = tuning_search._subset(labels, search.n_examples, model._evidence_seed)
+        self.X, self.labels = model.X_fit_[chosen], labels[:, chosen]
+        self.kernel, self.search, self.offset = model.kernel_, search, model._offset
+        self.tied = _tied(search)
+        softness = model._softness[chosen]
+        self.weights = model.softness_ / softness if model.softness_ > 0 else np.ones(len(chosen))
+
+    def __call__(self, values: dict[str, float]) -> float:
+        softness = values.pop("softness", self.search.softness)
+        rates = {
+            name: values.pop(name)
+            for name in ("label_noise_negative", "label_noise_positive")
+            if name in values
+        }
+        # One rate was searched for both: it moves both.
+        default = tuple(rates.values()) * 2 if self.tied and len(rates) == 1 else None
+        first, second = default or self.search.label_noise
+        noise = (
+            rates.get("label_noise_negative", first),
+            rates.get("label_noise_positive", second),
+        )
+        return tuning_search.approximate_log_evidence(
+            kernels.replace(self.kernel, values) if values else self.kernel,
+            self.X,
+            self.labels,
+            offset=self.offset,
+            softness=softness,
+            label_noise=noise,
+            weights=self.weights,
+        )

@@ -1,0 +1,201 @@
+"""How much each wall gave to the center."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayespoint.base import validation
+from bayespoint.plotting.runs import checked_run, run_of
+from bayespoint.plotting.style import COLORS, HATCHES, Display, ink
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from bayespoint.results import BilliardResult
+
+    Floats = NDArray[np.float64]
+
+_NAMED = 40  # bars up to which each has the number of its example below
+
+
+class WallsDisplay(Display):
+    """Impulse that each example's wall gave the ball, beside its share of the bounces.
+
+    The impulses, added up, are the center of mass: an example's share of them is its share of the
+    dual coefficients of `BilliardResult.impulse_center`.
+
+    Parameters
+    ----------
+    impulse : ndarray of shape (m,)
+        Share of each example in the impulses, of sum 1.
+    hits : ndarray of shape (m,)
+        Share of each example in the bounces, of sum 1.
+    y : ndarray of shape (m,)
+        Labels, -1 and +1.
+    classes : pair of str
+        Names of the two.
+
+    Attributes
+    ----------
+    order_ : ndarray of shape (n_shown,)
+        The examples shown, from the largest impulse on.
+    bars_ : list of matplotlib.patches.Rectangle
+        Their bars, in that order.
+    ax_ : matplotlib.axes.Axes
+        The axes of the last drawing.
+    figure_ : matplotlib.figure.Figure
+        Their figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from bayespoint import VersionSpace
+    >>> from bayespoint.plotting import WallsDisplay
+    >>> result = VersionSpace(np.eye(3), [1, 1, -1]).sample(length=200.0, random_state=0)
+    >>> display = WallsDisplay.from_result(result, ax=Figure().add_subplot())
+    >>> display.impulse.round(1)
+    array([0.3, 0.3, 0.3])
+    """
+
+    def __init__(
+        self, *, impulse: Floats, hits: Floats, y: NDArray[np.int8], classes: tuple[str, str]
+    ) -> None:
+        self.impulse, self.hits, self.y, self.classes = impulse, hits, y, classes
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, label: Any = None, n_largest: int = 30, ax: Any = None
+    ) -> WallsDisplay:
+        """Draw the impulses of a fitted classifier's run.
+
+        Parameters
+        ----------
+        estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
+            Fitted.
+        label : class label, default=None
+            With more than two classes: whose run against the rest.
+        n_largest : int, default=30
+            Examples to show, at least 1, those of the largest impulses.
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; by default a new figure is made.
+
+        Returns
+        -------
+        WallsDisplay
+            The drawing.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        NotFittedError
+            If the estimator is not fitted.
+        ValueError, TypeError
+            As `from_result`, and if `label` is not one of several classes or the estimator has no
+            run.
+        """
+        result, _ = run_of(estimator, label)
+        classes = estimator.classes_ if label is None else ("others", label)
+        names = str(classes[0]), str(classes[1])
+        return cls._of(result, names).plot(n_largest=n_largest, ax=ax)
+
+    @classmethod
+    def from_result(
+        cls, result: BilliardResult, *, n_largest: int = 30, ax: Any = None
+    ) -> WallsDisplay:
+        """Draw the impulses of a run.
+
+        Parameters
+        ----------
+        result : BilliardResult
+            A run that met walls, of "geodesic" dynamics.
+        n_largest, ax
+            As for `from_estimator`.
+
+        Returns
+        -------
+        WallsDisplay
+            The drawing.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If the run has no impulses: it met no wall, or its dynamics do not balance them.
+        TypeError
+            If `result` is no `BilliardResult`.
+        """
+        return cls._of(checked_run(result), ("-1", "+1")).plot(n_largest=n_largest, ax=ax)
+
+    @classmethod
+    def _of(cls, result: BilliardResult, classes: tuple[str, str]) -> WallsDisplay:
+        impulse = np.abs(result.impulse_center)
+        if not np.isfinite(impulse).all():
+            raise ValueError(
+                "result must have impulses; got a run whose launches break the balance of momenta "
+                "(dynamics 'chord' or 'flipper')"
+            )
+        if not impulse.any():
+            raise ValueError("result must have impulses; got a run that met no wall")
+        hits = result.hits / result.hits.sum()
+        return cls(impulse=impulse / impulse.sum(), hits=hits, y=result.y, classes=classes)
+
+    def plot(self, *, n_largest: int = 30, ax: Any = None) -> WallsDisplay:
+        """Draw the display.
+
+        Parameters
+        ----------
+        n_largest : int, default=30
+            Walls to draw, at least 1: those with the largest impulse.
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; None: a new figure.
+
+        Returns
+        -------
+        WallsDisplay
+            The display itself.
+        """
+        n = min(validation.integer("n_largest", n_largest, low=1), int((self.impulse > 0).sum()))
+        ax = self._begin(ax, (7.2, 4.0))
+        self.order_ = np.argsort(-self.impulse, kind="stable")[:n]
+        places = np.arange(n)
+        self.bars_ = [None] * n
+        for sign, name, color, hatch in zip((-1, 1), self.classes, COLORS, HATCHES, strict=True):
+            own = np.flatnonzero(self.y[self.order_] == sign)
+            bars = ax.bar(
+                places[own],
+                100 * self.impulse[self.order_[own]],
+                color=color,
+                hatch=hatch,
+                edgecolor="white",
+                linewidth=0.5,
+                label=f"impulse, y = {name}",
+            )
+            for place, bar in zip(own.tolist(), bars, strict=True):
+                self.bars_[place] = bar
+        ax.plot(
+            places,
+            100 * self.hits[self.order_],
+            marker="_",
+            markersize=max(4.0, min(12.0, 240 / n)),
+            markeredgewidth=2.0,
+            color=ink(),
+            linestyle="none",
+            label="bounces",
+        )
+        walls = int((self.impulse > 0).sum())
+        ax.set(
+            ylabel="share (%)",
+            xlabel=f"examples by impulse ({n} of {walls} hit, {len(self.y)} in all)",
+            xlim=(-0.8, n - 0.2),
+        )
+        if n <= _NAMED:
+            names = [str(k) for k in self.order_.tolist()]
+            crowded = n > 15 or max(map(len, names)) > 3
+            ax.set_xticks(places, names, rotation=90 if crowded else 0, fontsize="small")
+        ax.legend(frameon=False)
+        return self

@@ -1,0 +1,92 @@
+"""Abstention: which points to leave undecided, and what that buys."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayespoint.base import validation
+from bayespoint.base.validation import Floats
+
+__all__ = ["rejection_curve"]
+
+
+def rejection_curve(
+    y_true: ArrayLike, proba: ArrayLike, *, labels: ArrayLike | None = None
+) -> tuple[Floats, Floats, Floats]:
+    r"""Return the error among accepted points as more and more of them are accepted.
+
+    A point is accepted if the expected loss :math:`1 - \max_c p_c` of its most probable class is
+    at most a cost. Points of equal expected loss are accepted together.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, at least one.
+    proba : array-like of shape (n_samples, n_classes) or (n_samples,)
+        Probabilities in [0, 1] of the classes in sorted order, as from `predict_proba`; for two
+        classes that of the second will do.
+    labels : array-like of shape (n_classes,), default=None
+        The classes in the order of the columns. By default the sorted values of `y_true`.
+
+    Returns
+    -------
+    coverage : ndarray of shape (n_costs,)
+        Share of the points accepted, in (0, 1], rising to 1.
+    error : ndarray of shape (n_costs,)
+        Share of the accepted points whose most probable class is wrong, in [0, 1]. A tie goes to
+        the first class.
+    cost : ndarray of shape (n_costs,)
+        The expected losses that occur, rising: the cost that gives each coverage.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, a probability is outside [0, 1], or a label is unknown.
+    TypeError
+        If the probabilities are not real numbers.
+
+    See Also
+    --------
+    BayesPointClassifier.reject : Predict with abstention at one cost.
+
+    References
+    ----------
+    C. K. Chow, "On optimum recognition error and reject tradeoff", IEEE Transactions on
+    Information Theory 16, 1970.
+
+    Examples
+    --------
+    >>> from bayespoint.posterior.rejection import rejection_curve
+    >>> coverage, error, cost = rejection_curve([0, 1, 1, 0], [0.1, 0.8, 0.4, 0.3])
+    >>> coverage
+    array([0.25, 0.5 , 0.75, 1.  ])
+    >>> error
+    array([0.  , 0.  , 0.  , 0.25])
+    """
+    y = validation.labels("y_true", y_true)
+    if y.ndim != 1 or len(y) == 0:
+        raise ValueError(f"y_true must have shape (n_samples,), n_samples > 0; got {y.shape}")
+    p = np.asarray(validation.dense("proba", proba), dtype=np.float64)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise ValueError("proba must lie in [0, 1]; it holds NaN or other values")
+    if p.ndim == 1:
+        p = np.stack([1 - p, p], axis=1)
+    classes = np.unique(y) if labels is None else validation.labels("labels", labels)
+    if classes.ndim != 1:
+        raise ValueError(f"labels must have shape (n_classes,); got shape {classes.shape}")
+    if p.shape != (len(y), len(classes)):
+        raise ValueError(
+            f"proba must have a row for each of the {len(y)} labels in y_true and a column for "
+            f"each of {len(classes)} classes; got shape {np.shape(proba)} (name the classes by "
+            "labels)"
+        )
+    known = y[:, None] == classes
+    if not known.any(axis=1).all():
+        strange = y[~known.any(axis=1)].tolist()[0]
+        raise ValueError(f"y_true must hold only the given labels; got {strange!r}")
+    best = p.argmax(axis=1)
+    cost, level, counts = np.unique(1 - p.max(axis=1), return_inverse=True, return_counts=True)
+    wrong = np.bincount(level, weights=~known[np.arange(len(y)), best], minlength=len(cost))
+    accepted = np.cumsum(counts)
+    return accepted / len(y), np.cumsum(wrong) / accepted, cost

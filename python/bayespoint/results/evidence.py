@@ -1,0 +1,143 @@
+"""Numbers that are known from a random run, with their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayespoint.base.persistence import Savable
+from bayespoint.base.report import as_html, as_text
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Estimate(NamedTuple):
+    """A number known from a random run."""
+
+    value: float
+    """The estimate."""
+
+    error: float
+    """Its standard error."""
+
+    def _repr_html_(self) -> str:
+        return as_html("Estimate", [("value", f"{self.value:.6g} ± {self.error:.2g}")])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evidence(Savable):
+    """The logarithm of the share of the sphere that gives the examples their labels.
+
+    ``m`` is the number of examples. The methods ``"integration"`` and ``"annealing"`` go along a
+    ladder of ``k`` transparencies kappa, from 1, where every weight vector counts, down to the
+    smallest asked for. ``"bridge"`` goes from a Gaussian law to the prior, and has no figures by
+    transparency: its arrays are empty.
+    """
+
+    value: Any
+    """Nats, at most 0: a float, or an array of shape (n,) if asked for n rates of label noise."""
+
+    error: Any
+    """One standard error of `value`, in nats and of the same shape."""
+
+    lag: Any
+    """Estimated bias, in nats and of the same shape: half of the difference between the ways to
+    and fro along the rungs. More than half of it cancels in `value`; what exceeds two standard
+    errors counts in `error`. NaN if unknown: for ``"annealing"``, or if only one of the two ways
+    entered version space."""
+
+    n_rungs: int
+    """Number of laws between the two ends, both included."""
+
+    log_transparency: NDArray[np.float64]
+    """(k,) ln kappa of the rungs, falling from 0. Of the harder walls if the classes differ: the
+    rung where the other class is at its own kappa is there twice, as the last one of both classes
+    and as the first of one alone."""
+
+    mean_violations: NDArray[np.float64]
+    """(k,) Mean number of violated examples on each rung, of the classes whose kappa falls there:
+    the derivative of ln Z by ln kappa."""
+
+    log_share: NDArray[np.float64]
+    """(m + 1,) ln of the share of the sphere that violates exactly v examples, v = 0, ..., m;
+    -inf where none was seen: with rates that differ between the classes, on the rungs where both
+    let through alike. Known to ``"integration"`` alone; else empty."""
+
+    layers: NDArray[np.int64]
+    """(l, 2) The layers seen: how many examples labeled -1 and how many labeled +1 are violated.
+    Known to ``"integration"`` alone; else empty."""
+
+    layer_shares: NDArray[np.float64]
+    """(l,) Share of each layer in all layers with as many violations."""
+
+    length: float
+    """Path in radians per trajectory."""
+
+    method: str
+    """``"bridge"``, ``"integration"`` or ``"annealing"``."""
+
+    converged: bool
+    """Whether every error reached the tolerance."""
+
+    @classmethod
+    def from_run(cls, run: Mapping[str, Any], method: str) -> Self:
+        """Return the result of an engine's run, with an array for `value` and `error`."""
+        given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
+        seen = run["layer_shares"] > 0  # some are passed through in no time
+        by_transparency = method != "bridge"
+        return cls(
+            **given | {name: given[name][seen] for name in ("layers", "layer_shares")},
+            value=run["values"],
+            error=run["errors"],
+            lag=run["lags"],
+            n_rungs=len(np.unique(run["ladder"])),
+            log_transparency=0.0 - run["ladder"] if by_transparency else np.empty(0),
+            method=method,
+        )
+
+    def _figures(self) -> str:
+        pairs = zip(np.atleast_1d(self.value), np.atleast_1d(self.error), strict=True)
+        shown = [f"{value:.6g} ± {error:.2g}" for value, error in pairs]
+        return ", ".join(shown if len(shown) <= 5 else [*shown[:2], "...", shown[-1]])
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [
+            ("value", f"{self._figures()} nats"),
+            ("method", self.method),
+            ("converged", "yes" if self.converged else "no"),
+            (
+                "lag",
+                f"{np.nan_to_num(np.abs(self.lag)).max():.2g} nats between to and fro, halved",
+            ),
+            ("path", f"{self.length:.4g} rad per trajectory"),
+            ("rungs", str(self.n_rungs)),
+        ]
+        if len(self.log_transparency):
+            first, last = self.mean_violations[[0, -1]]
+            rows += [
+                ("ln kappa", f"0 to {self.log_transparency[-1]:.3g}"),
+                ("mean violations", f"{first:.4g} at the top, {last:.3g} below"),
+            ]
+        return rows
+
+    def summary(self) -> str:
+        """Return the main figures as text, one to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
+        return as_text("Evidence", self._rows())
+
+    def __repr__(self) -> str:
+        end = "" if self.converged else ", not converged"
+        return f"<Evidence: {self._figures()} nats, {self.method}{end}>"
+
+    def _repr_html_(self) -> str:
+        return as_html("Evidence", self._rows())

@@ -1,0 +1,538 @@
+"""The onion: a center for every number of training errors of either class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import special
+
+from bayespoint.base import memory, validation
+from bayespoint.base.persistence import Savable
+from bayespoint.base.report import as_grid, as_html, as_text
+from bayespoint.base.validation import Floats, Labels
+from bayespoint.results import Estimate
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from typing_extensions import Self
+
+__all__ = ["LayerChoice", "OnionTable"]
+
+_SHOWN = 5  # layers named in a message
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OnionTable(Savable):
+    """The centers of the layers of weight vectors around version space.
+
+    Layer ``(a, b)`` holds the unit vectors that violate exactly `a` examples labeled -1 and `b`
+    examples labeled +1; version space is layer ``(0, 0)``. Arrays have a row for each `a` and a
+    column for each `b`, up to the `max_errors` asked for. ``m`` is the number of examples. A
+    weight vector is given by its signed dual coefficients ``c``: ``w = sum(c_i phi_i)``. Angles
+    and path lengths are radians on the unit sphere.
+    """
+
+    centers: NDArray[np.float64]
+    """(n_neg + 1, n_pos + 1, m) Dual coefficients of each layer's center of mass, scaled to a
+    unit vector; NaN where there is none."""
+
+    plane_coordinates: NDArray[np.float64]
+    """(n_neg + 1, n_pos + 1, m) ``<w, phi_i>`` of each center: its decision values for the
+    training examples, softness included."""
+
+    center_norm: NDArray[np.float64]
+    """(n_neg + 1, n_pos + 1) Length of the mean of each layer's unit vectors, in (0, 1]; NaN
+    where there is no center."""
+
+    center_error: NDArray[np.float64]
+    """(n_neg + 1, n_pos + 1) Standard error of each center's direction, in radians; NaN where
+    there is no center, or too few visits tell. With "projected" that is the sampling error alone,
+    not the distance to the layer's true center."""
+
+    path_length: NDArray[np.float64]
+    """(n_neg + 1, n_pos + 1) Path that was averaged in each layer, of all trajectories together.
+    With "exact" it says how well a layer was sampled, not how large it is."""
+
+    log_volume: NDArray[np.float64] | None
+    """(n_neg + 1, n_pos + 1) ln of each layer's share of the sphere, -inf where it was not seen.
+    None with "projected"."""
+
+    log_volume_error: NDArray[np.float64] | None
+    """(n_neg + 1, n_pos + 1) One standard error of `log_volume`, in nats. None with
+    "projected"."""
+
+    layers: NDArray[np.int64]
+    """(l, 2) All layers that were seen, also beyond `max_errors`. Empty with "projected"."""
+
+    layer_log_shares: NDArray[np.float64]
+    """(1 + r, l) ln of the share of the sphere of each of `layers`: by all trajectories, and by
+    all but one of them in turn (r of them; none for a single trajectory)."""
+
+    y: NDArray[np.int8]
+    """(m,) Labels of the examples, -1 and +1."""
+
+    classes: NDArray[Any]
+    """(2,) What -1 and +1 stand for."""
+
+    offset: float
+    """What was added to all kernel values: 1 for an intercept."""
+
+    method: str
+    """``"exact"`` or ``"projected"``."""
+
+    length: float
+    """Path flown in radians per trajectory, settling included with "exact"."""
+
+    converged: bool
+    """Whether every layer seen reached the tolerances."""
+
+    @classmethod
+    def from_run(
+        cls,
+        run: Mapping[str, Any],
+        max_errors: tuple[int, int],
+        *,
+        plane_coordinates: Floats,
+        y: Labels,
+        classes: NDArray[Any],
+        offset: float,
+        method: str,
+    ) -> Self:
+        """Return the table of an engine's run, which leaves out layers that cannot be."""
+        shape = max_errors[0] + 1, max_errors[1] + 1
+
+        def padded(array: Floats, empty: float) -> Floats:
+            table = np.full((*shape, *array.shape[2:]), empty)
+            table[: array.shape[0], : array.shape[1]] = array
+            return table
+
+        volumes = "log_volume" in run
+        return cls(
+            centers=padded(run["centers"], math.nan),
+            plane_coordinates=padded(plane_coordinates, math.nan),
+            center_norm=padded(run["center_norm"], math.nan),
+            center_error=padded(run["center_error"], math.nan),
+            path_length=padded(run["path_length"], 0.0),
+            log_volume=padded(run["log_volume"], -math.inf) if volumes else None,
+            log_volume_error=padded(run["log_volume_error"], math.inf) if volumes else None,
+            layers=run["layers"],
+            layer_log_shares=run["layer_log_shares"],
+            y=y,
+            classes=classes,
+            offset=offset,
+            method=method,
+            length=run["length"],
+            converged=run["converged"],
+        )
+
+    # --- single layers ---
+
+    @property
+    def max_errors(self) -> tuple[int, int]:
+        """The largest numbers of violated examples labeled -1 and +1 in the table."""
+        rows, columns = self.center_error.shape
+        return rows - 1, columns - 1
+
+    @property
+    def has_center(self) -> NDArray[np.bool_]:
+        """(n_neg + 1, n_pos + 1) Whether a layer has a center."""
+        return ~np.isnan(self.center_norm)
+
+    def center(self, n_neg: int, n_pos: int) -> Floats:
+        """Return the center of one layer.
+
+        Parameters
+        ----------
+        n_neg, n_pos : int
+            How many examples labeled -1 and +1 its vectors violate, from 0 to `max_errors`.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Dual coefficients of a unit vector.
+
+        Raises
+        ------
+        ValueError
+            If the layer is not in the table, is empty, was never visited, or has its center of
+            mass at the origin.
+        """
+        layer = []
+        names = ("n_neg", "n_pos")
+        for name, value, most in zip(names, (n_neg, n_pos), self.max_errors, strict=True):
+            number = validation.integer(name, value, low=0)
+            if number > most:
+                raise ValueError(f"{name} must be at most {most}, by max_errors; got {value!r}")
+            layer.append(number)
+        a, b = layer
+        if not self.has_center[a, b]:
+            raise ValueError(f"layer ({a}, {b}) has no center: {self._why_not(a, b)}")
+        center: Floats = self.centers[a, b].copy()
+        return center
+
+    def _counts(self) -> tuple[int, int]:
+        positive = int((self.y > 0).sum())
+        return len(self.y) - positive, positive
+
+    def _why_not(self, a: int, b: int) -> str:
+        negative, positive = self._counts()
+        if a > negative or b > positive:
+            return f"there are {negative} examples labeled -1 and {positive} labeled +1"
+        if (2 * a, 2 * b) == (negative, positive):
+            return "with every vector it holds the opposite one, so its mean is zero"
+        if self.length == 0:
+            return "no vector violates that many, or as many as its opposite"
+        return (
+            f"it was not visited in {self.length:.4g} radians per trajectory; it is empty, or too "
+            "small for a run of this length"
+        )
+
+    # --- what the layers together say ---
+
+    def combine(self, weights: ArrayLike, *, per: str | None = None) -> Floats:
+        r"""Return the center of all layers together, each with a weight.
+
+        After the run "we can try different ways of weighting these results without having to
+        rerun the sampling procedure again" (Ruján and Marchand, section 18.5.3).
+
+        Parameters
+        ----------
+        weights : array-like of shape (n_neg + 1, n_pos + 1)
+            Weights of the layers, at least 0, not all 0.
+        per : {"volume", "path", "center"}, default=None
+            What a weight multiplies. "volume": the integral of the position over the layer, so
+            that the weights are the density of the law whose center is returned: :math:`\kappa^{a
+            + b}` gives the posterior of label noise :math:`\kappa / (1 + \kappa)`, as far as the
+            table reaches. Only with "exact". "path": the integral of the position over the
+            path in the layer. Only with "projected", where the path is as long as the rays have
+            it; with "exact" it is allotted. "center": the layer's unit center. None is "volume"
+            with "exact", "path" with "projected".
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            Dual coefficients of a unit vector.
+
+        Raises
+        ------
+        ValueError
+            If `weights` has another shape, is negative, not finite or zero for every layer
+            with a center, if `per` does not fit the method, if `per` is "center" and a layer
+            without one has a weight, or if the layers cancel.
+        """
+        validation.choice("per", per, ("volume", "path", "center", None))
+        exact = self.method == "exact"
+        if per is None:
+            per = "volume" if exact else "path"
+        elif (per == "volume" and not exact) or (per == "path" and exact):
+            raise ValueError(
+                f"per must be {'volume' if exact else 'path'!r}, 'center' or None for the table "
+                f"of method={self.method!r}; got {per!r}"
+            )
+        w = np.asarray(validation.dense("weights", weights), dtype=np.float64)
+        if w.shape != self.center_norm.shape:
+            raise ValueError(f"weights must have shape {self.center_norm.shape}; got {w.shape}")
+        if not np.isfinite(w).all() or (w < 0).any():
+            raise ValueError("weights must be finite and at least 0")
+        known = self.has_center
+        if per == "center" and (w[~known] > 0).any():
+            a, b = (int(k) for k in np.argwhere((w > 0) & ~known)[0])
+            raise ValueError(
+                f"weights must be 0 for layers without a center; got {w[a, b]:g} for layer "
+                f"({a}, {b}): {self._why_not(a, b)}"
+            )
+        with np.errstate(divide="ignore"):
+            mass = np.log(w[known])
+            if per == "volume":
+                assert self.log_volume is not None
+                mass += self.log_volume[known] + np.log(self.center_norm[known])
+            elif per == "path":
+                mass += np.log(self.path_length[known] * self.center_norm[known])
+        if not (mass > -math.inf).any():
+            raise ValueError(
+                "weights must be positive for at least one layer with a center"
+                + (" and a path" if per == "path" else "")
+            )
+        mass = np.exp(mass - mass.max())
+        combined: Floats = mass @ self.centers[known]
+        square = float(combined @ (mass @ self.plane_coordinates[known]))
+        if not square > 1e-20 * mass.sum() ** 2:
+            raise ValueError("weights must not let the layers cancel; their weighted mean is zero")
+        return combined / math.sqrt(square)
+
+    def evidence(self, label_noise: float | tuple[float, float]) -> Estimate:
+        r"""Return the log probability of the labels for any rate of label noise, by this run.
+
+        Parameters
+        ----------
+        label_noise : float or pair of floats
+            Probability in [0, 0.5) that a label was flipped; a pair is for examples that truly
+            are negative and for those that truly are positive.
+
+        Returns
+        -------
+        Estimate
+            Value in nats, and one standard error: the jackknife's over the trajectories, which
+            few of them tell roughly and a single one does not (NaN).
+
+        Raises
+        ------
+        ValueError
+            With method "projected", or if a rate is out of range.
+        TypeError
+            If a rate is not a number.
+
+        See Also
+        --------
+        VersionSpace.evidence : A run of its own for one rate, to a tolerance.
+
+        Notes
+        -----
+        With :math:`Z(\kappa_-, \kappa_+) = \sum \kappa_-^a \kappa_+^b \, \text{share}(a, b)` over
+        all layers seen, also beyond `max_errors`, it is :math:`n_- \ln(1 - \epsilon_-) + n_+
+        \ln(1 - \epsilon_+) + \ln Z`, with :math:`\kappa_- = \epsilon_+ / (1 - \epsilon_-)` and
+        :math:`\kappa_+ = \epsilon_- / (1 - \epsilon_+)`. Pairs of rates far from equal call for
+        layers that were seldom seen, if they are beyond `max_errors`.
+        """
+        if self.method != "exact":
+            raise ValueError("the projected onion tells no evidence: run it with method='exact'")
+        first, second = validation.pair("label_noise", label_noise, high=0.5, high_open=True)
+        negative, positive = self._counts()
+        kappas = second / (1 - first), first / (1 - second)
+        powers = special.xlogy(self.layers, kappas).sum(axis=1)
+        values = special.logsumexp(self.layer_log_shares + powers, axis=1)
+        certain = negative * math.log1p(-first) + positive * math.log1p(-second)
+        value, others = float(values[0]), values[1:]
+        if value == -math.inf:
+            return Estimate(value, math.inf)
+        error = math.nan
+        if len(others):
+            square = float(((others - others.mean()) ** 2).sum())
+            error = math.sqrt((len(others) - 1) / len(others) * square)
+        return Estimate(certain + value, error)
+
+    def test_errors(
+        self, K_test: ArrayLike, y_test: ArrayLike, *, by_class: bool = False
+    ) -> Floats:
+        """Return how many test examples each layer's center gets wrong.
+
+        Table 18.1 of Ruján and Marchand.
+
+        Parameters
+        ----------
+        K_test : array-like of shape (n_test, m)
+            Kernel values between test and training examples, without the offset.
+        y_test : array-like of shape (n_test,)
+            True labels: the classes of the version space.
+        by_class : bool, default=False
+            Whether to tell errors on negative and on positive test examples apart.
+
+        Returns
+        -------
+        ndarray of shape (n_neg + 1, n_pos + 1) or (n_neg + 1, n_pos + 1, 2)
+            Numbers of errors; NaN for layers without a center. A decision value of 0 is negative.
+
+        Raises
+        ------
+        ValueError
+            If shapes do not fit, or a label is not one of the classes.
+        TypeError
+            If `K_test` does not hold real numbers.
+        """
+        by_class = validation.boolean("by_class", by_class)
+        m = len(self.y)
+        kernel = np.asarray(validation.dense("K_test", K_test), dtype=np.float64)
+        if kernel.ndim != 2 or kernel.shape[1] != m or len(kernel) == 0:
+            raise ValueError(f"K_test must have shape (n_test, {m}); got {kernel.shape}")
+        if not np.isfinite(kernel).all():
+            raise ValueError("K_test must be finite; it holds NaN or infinity")
+        truth = validation.labels("y_test", y_test)
+        if truth.shape != (len(kernel),):
+            raise ValueError(
+                f"y_test must have shape ({len(kernel)},), a label for each row of K_test; got "
+                f"{truth.shape}"
+            )
+        known = truth[:, None] == self.classes
+        if not known.any(axis=1).all():
+            strange = truth[~known.any(axis=1)].tolist()[0]
+            raise ValueError(f"y_test must hold {self.classes.tolist()}; got {strange!r}")
+        positive = known[:, 1]
+        layers = self.centers[self.has_center]
+        memory.require(9.0 * len(kernel) * len(layers), "decision values of all layers")
+        decided = kernel @ layers.T + self.offset * layers.sum(axis=1) > 0
+        wrong = decided != positive[:, None]
+        errors = np.full((*self.center_norm.shape, 2), math.nan)
+        errors[self.has_center] = np.stack([wrong[~positive].sum(0), wrong[positive].sum(0)], -1)
+        return errors if by_class else errors.sum(axis=-1)
+
+    # --- views ---
+
+    def complaints(self, tol: float, volume_tol: float | None) -> list[str]:
+        """Return what is wrong with a run that was asked for these tolerances, if anything."""
+        messages = []
+        known = self.has_center
+        with np.errstate(invalid="ignore"):
+            above = known & ~(self.center_error <= tol)
+        if above.any():
+            worst = np.where(above, np.nan_to_num(self.center_error, nan=math.inf), -math.inf)
+            a, b = np.unravel_index(int(worst.argmax()), worst.shape)
+            error = self.center_error[a, b]
+            told = f"{error:.3g} radians" if error == error else "unknown, of too few visits"
+            messages.append(
+                f"{int(above.sum())} of {int(known.sum())} layers have an estimated center_error "
+                f"above tol={tol:g} after {self.length:.4g} radians per trajectory; the largest, "
+                f"of layer ({a}, {b}), is {told}: raise max_length"
+            )
+        if volume_tol is not None and self.log_volume is not None:
+            assert self.log_volume_error is not None
+            error = float(self.log_volume_error[self.log_volume > -math.inf].max(initial=0.0))
+            if not error <= volume_tol:
+                messages.append(
+                    f"ln volumes have standard errors up to {error:.3g} nats after "
+                    f"{self.length:.4g} radians per trajectory; volume_tol={volume_tol:g} was "
+                    "asked for: raise max_length"
+                )
+        missing = self._unvisited()
+        if missing:
+            names = ", ".join(str(layer) for layer in missing[:_SHOWN])
+            more = ", ..." if len(missing) > _SHOWN else ""
+            messages.append(
+                f"{len(missing)} of {self.center_norm.size} layers were not visited in "
+                f"{self.length:.4g} radians per trajectory: {names}{more}. They are empty, or too "
+                "small for a run of this length"
+            )
+        return messages
+
+    def _unvisited(self) -> list[tuple[int, int]]:
+        """Return the layers that may exist, but were not seen."""
+        if self.length == 0:  # nothing flew: what there is is known
+            return []
+        negative, positive = self._counts()
+        layers = [tuple(layer) for layer in np.argwhere(~self.has_center).tolist()]
+        return [
+            (a, b)
+            for a, b in layers
+            if a <= negative and b <= positive and (2 * a, 2 * b) != (negative, positive)
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table as a DataFrame, a row for each layer.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by ``n_neg`` and ``n_pos``; columns ``path_length``, ``center_error``,
+            ``center_norm`` and, with "exact", ``log_volume`` and ``log_volume_error``.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "to_frame needs pandas, which is not installed: run "
+                "`pip install 'bayespoint[frame]'`"
+            ) from error
+        columns = {
+            "path_length": self.path_length,
+            "center_error": self.center_error,
+            "center_norm": self.center_norm,
+        }
+        if self.log_volume is not None and self.log_volume_error is not None:
+            columns["log_volume"] = self.log_volume
+            columns["log_volume_error"] = self.log_volume_error
+        ranges = [range(most + 1) for most in self.max_errors]
+        index = pd.MultiIndex.from_product(ranges, names=["n_neg", "n_pos"])
+        return pd.DataFrame({name: table.ravel() for name, table in columns.items()}, index=index)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        known = self.center_error[~np.isnan(self.center_error)]
+        negative, positive = self._counts()
+        shortest, longest = self.path_length.min(), self.path_length.max()
+        return [
+            ("examples", f"{negative} negative, {positive} positive"),
+            ("method", self.method),
+            ("layers with a center", f"{int(self.has_center.sum())} of {self.has_center.size}"),
+            ("path", f"{self.length:.4g} rad per trajectory"),
+            ("path in a layer", f"{shortest:.4g} to {longest:.4g} rad"),
+            ("center error", f"{known.max():.2g} rad at most" if len(known) else "unknown"),
+            ("converged", "yes" if self.converged else "no"),
+        ]
+
+    def _cells(self) -> tuple[str, list[list[str]]]:
+        """Return what the grid shows, and its texts."""
+        if self.log_volume is not None:
+            title, table = "ln volume", self.log_volume
+        else:
+            title, table = "path, rad", self.path_length
+        with np.errstate(invalid="ignore"):
+            seen = self.has_center | (np.isfinite(table) & (table != 0))
+        texts = [
+            [f"{value:.4g}" if known else "-" for value, known in zip(*row, strict=True)]
+            for row in zip(table.tolist(), seen.tolist(), strict=True)
+        ]
+        return title, texts
+
+    def summary(self) -> str:
+        """Return the main figures as text, one to a line, and the layers as a grid.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
+        title, cells = self._cells()
+        head = [title, *(f"+{b}" for b in range(len(cells[0])))]
+        lines = [head, *([f"-{a}", *row] for a, row in enumerate(cells))]
+        widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
+        grid = [
+            "  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True))
+            for line in lines
+        ]
+        return as_text("Onion", self._rows()) + "\n" + "\n".join(f"  {line}" for line in grid)
+
+    def __repr__(self) -> str:
+        rows, columns = self.center_norm.shape
+        return (
+            f"<OnionTable: {rows} x {columns} layers, {self.method}, "
+            f"{int(self.has_center.sum())} with a center>"
+        )
+
+    def _repr_html_(self) -> str:
+        title, cells = self._cells()
+        head = ["violated", *(f"+{b}" for b in range(len(cells[0])))]
+        lines = [[f"-{a}", *row] for a, row in enumerate(cells)]
+        return as_html("Onion", self._rows()) + as_grid(title, head, lines, names=True)
+
+
+class LayerChoice(NamedTuple):
+    """The layer with the fewest errors on examples left out of the training set."""
+
+    layer: tuple[int, int]
+    """The numbers of violated examples labeled -1 and +1."""
+
+    errors: NDArray[np.float64]
+    """(n_neg + 1, n_pos + 1) Mean error on the examples left out; NaN for layers that had a
+    center in no run."""
+
+    n_tests: NDArray[np.int64]
+    """(n_neg + 1, n_pos + 1) Examples left out on which each layer's center was tested."""
+
+    def _repr_html_(self) -> str:
+        title = (
+            f"Layer ({self.layer[0]}, {self.layer[1]}) has the fewest errors on examples left out"
+        )
+        head = ["violated", *(f"+{b}" for b in range(self.errors.shape[1]))]
+        lines = [
+            [f"-{a}", *("-" if math.isnan(error) else f"{error:.4g}" for error in row)]
+            for a, row in enumerate(self.errors.tolist())
+        ]
+        return as_grid(title, head, lines, names=True)

@@ -1,0 +1,102 @@
+"""What a search for the best evidence returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayespoint.base.persistence import Savable
+from bayespoint.base.report import as_grid, as_html
+from bayespoint.kernels.functions import short
+
+
+@dataclass(frozen=True, eq=False)
+class Search(Savable):
+    """What a search found and what it tried."""
+
+    kernel: Callable[..., Any] | str
+    """The kernel with the parameters of the best evidence."""
+
+    softness: float
+    """The softness of the best evidence, or the one given."""
+
+    label_noise: tuple[float, float]
+    """Label noise of the negative and of the positive class: of the best evidence, or given."""
+
+    log_evidence: float
+    """The best approximate evidence, nats: the sum over the binary problems, of the examples looked
+    at."""
+
+    n_examples: int
+    """Examples looked at."""
+
+    names: tuple[str, ...]
+    """Names of the columns of `tried`: the kernel's parameters searched, "softness",
+    "label_noise_negative", "label_noise_positive", "n_examples", "log_evidence"."""
+
+    tried: NDArray[np.float64] = field(repr=False)
+    """(n_tried, n_columns) All settings tried, in order, with the number of examples looked at and
+    their approximate evidence in nats."""
+
+    def __repr__(self) -> str:
+        noise = f"label_noise={rates(self.label_noise)}, " if any(self.label_noise) else ""
+        return (
+            f"<Search: {short(self.kernel)}, softness={self.softness:.4g}, {noise}"
+            f"log_evidence={self.log_evidence:.2f} nats, "
+            f"{len(self.tried)} settings tried on up to {self.n_examples} examples>"
+        )
+
+    def summary(self, n: int = 10) -> str:
+        """Return a table of the best settings tried on the most examples, best first.
+
+        Parameters
+        ----------
+        n : int, default=10
+            How many, at most.
+
+        Returns
+        -------
+        str
+            A line for each setting, below one of their names.
+        """
+        rows = self._best(n)
+        cells = [
+            self.names,
+            *([f"{value:.4g}" for value in row[:-1]] + [f"{row[-1]:.2f}"] for row in rows),
+        ]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = (
+            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+            for line in cells
+        )
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [[f"{value:.6g}" for value in row] for row in self._best(10)]
+        return as_html("Search by evidence", self._rows()) + as_grid(
+            "The best settings tried", self.names, rows
+        )
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
+            ("kernel", short(self.kernel)),
+            ("softness", f"{self.softness:.4g}"),
+            ("label noise", rates(self.label_noise)),
+            ("ln evidence", f"{self.log_evidence:.2f} nats (approximate)"),
+            ("settings tried", f"{len(self.tried)} on up to {self.n_examples} examples"),
+        ]
+
+    def _best(self, n: int) -> NDArray[np.float64]:
+        full = self.tried[self.tried[:, -2] == self.n_examples]
+        best: NDArray[np.float64] = full[np.argsort(-full[:, -1], kind="stable")[:n]]
+        return best
+
+
+def rates(noise: tuple[float, float]) -> str:
+    """Return the label noise of two classes as text: one number where they are equal."""
+    first, second = noise
+    return f"{first:.4g}" if first == second else f"({first:.4g}, {second:.4g})"

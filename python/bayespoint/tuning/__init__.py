@@ -1,0 +1,7 @@
+"""Hyper-parameters of the largest evidence."""
+
+from __future__ import annotations
+
+from bayespoint.tuning.search import approximate_log_evidence, tune
+
+__all__ = ["approximate_log_evidence", "tune"]

@@ -1,0 +1,601 @@
+"""Hyper-parameters by maximal evidence.
+
+The evidence is the probability of the labels under the model: of all settings of a kernel's
+parameters, of the softness and of the label noise, the one that makes the labels most probable is
+taken. Nothing is held out and nothing is validated across folds.
+
+The search runs on the approximation by expectation propagation, which is smooth and has
+derivatives: a few dozen evaluations by a quasi-Newton method in the logarithms of the parameters,
+from several starts on a part of the examples and from the best of these on all. The approximation
+is within a nat or so of the exact evidence (which `VersionSpace.evidence` computes by billiards),
+and it is the same function at every point: nothing is won or lost by chance between two settings.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize
+from sklearn.exceptions import ConvergenceWarning
+
+from bayespoint import kernels
+from bayespoint.base import blas
+from bayespoint.base.warnings import warn
+from bayespoint.engine import distributed
+from bayespoint.kernels.algebra import is_semidefinite
+from bayespoint.results import Search
+from bayespoint.tuning import expectation_propagation
+from bayespoint.version_space import VersionSpace
+
+__all__ = ["approximate_log_evidence", "settle", "tune"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Report: TypeAlias = Callable[[Mapping[str, float]], object]
+
+LARGEST = 500
+"""Examples that the search looks at, at most: an evaluation is O(m^3)."""
+
+COARSE = 250
+"""Examples of the search from several starts, where there are at least half as many again."""
+
+_SOFTNESS = (1e-4, 1e2)
+"""Bounds of the softness relative to the mean diagonal of the kernel matrix."""
+
+_STARTS = ((1.0, 0.3), (3.0, 0.05))
+"""Starts: factor on the kernel's own starting values, and softness relative to the diagonal."""
+
+_RATES = (1e-4, 0.45)
+_NOISY_STARTS = ((1.0, 0.02), (0.1, 0.05))
+"""Bounds of a rate of label noise; starts: factor on the softness found without, and rate."""
+
+_FLIPPED = ((0.1, 0.1), (0.2, 0.01), (0.01, 0.2))
+"""Rates to start with where the kernel starts from its own values, as far as rates are searched:
+what is found without noise may follow every flipped label, and the way from there is uphill."""
+
+_STEP = 0.02
+"""Step in a logarithm where a kernel gives no derivatives: its error is far above the noise of the
+evidence and far below what matters."""
+
+_CHANGE = 3e-4
+_FINE_CHANGE = 1e-4
+"""Change of the approximate evidence at which its sweeps end, nats; and with label noise or without
+softness."""
+
+_GAIN = 0.01
+"""Nats that label noise must gain to be taken for more than none."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Examples:
+    """The examples that an evaluation looks at."""
+
+    X: NDArray[Any]
+    labels: Floats
+    weights: Floats
+
+    def part(self, chosen: NDArray[np.intp]) -> _Examples:
+        if len(chosen) == self.labels.shape[1]:
+            return self
+        return _Examples(self.X[chosen], self.labels[:, chosen], self.weights[chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """A setting in the logarithms of what is searched, and its approximate evidence."""
+
+    theta: Floats
+    noisy: bool
+    value: float
+
+
+class _Problem:
+    """What is searched, with the approximate evidence and its gradient."""
+
+    def __init__(
+        self,
+        kernel: Any,
+        examples: _Examples,
+        offset: float,
+        softness: float | None,
+        noise: tuple[float, float],
+        rates: int,
+        search_kernel: bool,
+        report: Report | None,
+        n_jobs: int | None,
+    ) -> None:
+        self.n_jobs = n_jobs
+        self.kernel, self.offset = kernel, offset
+        self.softness, self.noise, self.rates = softness, noise, rates
+        self.parameters = kernels.parameters(kernel, examples.X) if search_kernel else ()
+        scale = float(np.mean(kernels.diagonal(kernel, examples.X)))
+        self.scale = scale if scale > 0 and math.isfinite(scale) else 1.0
+        self.report = report
+        self.tried: list[list[float]] = []
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns of `tried`."""
+        own = tuple(parameter.name for parameter in self.parameters)
+        return (
+            *own,
+            "softness",
+            "label_noise_negative",
+            "label_noise_positive",
+            "n_examples",
+            "log_evidence",
+        )
+
+    def start(self, factor: float, softness: float) -> Floats:
+        """Return the logarithms to start from, without label noise."""
+        values = [parameter.start * factor for parameter in self.parameters]
+        if self.softness is None:
+            values.append(softness * self.scale)
+        start: Floats = np.log(values)
+        return start
+
+    def bounds(self, noisy: bool) -> Floats:
+        """Return the (n, 2) bounds of the logarithms."""
+        rows = [(parameter.low, parameter.high) for parameter in self.parameters]
+        if self.softness is None:
+            rows.append((_SOFTNESS[0] * self.scale, _SOFTNESS[1] * self.scale))
+        rows.extend([_RATES] * (self.rates if noisy else 0))
+        bounds: Floats = np.log(np.array(rows).reshape(-1, 2))
+        return bounds
+
+    def unpack(self, theta: Floats, noisy: bool) -> tuple[Any, float, tuple[float, float]]:
+        """Return kernel, softness and label noise at the logarithms `theta`."""
+        values = np.exp(theta).tolist()
+        n = len(self.parameters)
+        names = [parameter.name for parameter in self.parameters]
+        kernel = kernels.replace(self.kernel, dict(zip(names, values[:n], strict=True)))
+        softness = values[n] if self.softness is None else self.softness
+        noise = (values[-self.rates], values[-1]) if noisy else self.noise
+        return kernel, float(softness), noise
+
+    def noisy(self, best: _Point) -> list[Floats]:
+        """Return logarithms to start from with label noise; `best` is the best without."""
+        starts = []
+        for factor, rate in _NOISY_STARTS:
+            theta = best.theta.copy()
+            if self.softness is None:
+                theta[-1] += math.log(factor)
+            starts.append(np.concatenate([theta, np.full(self.rates, math.log(rate))]))
+        own, flipped = self.start(*_STARTS[-1]), _FLIPPED[: 1 if self.rates == 1 else None]
+        return starts + [np.concatenate([own, np.log(rates[: self.rates])]) for rates in flipped]
+
+    def minimize(
+        self, examples: _Examples, theta: Floats, *, noisy: bool = False, steps: int = 40
+    ) -> _Point:
+        """Return the point of the best evidence that a quasi-Newton method reaches."""
+        bounds = self.bounds(noisy)
+        theta = np.clip(theta, *bounds.T)
+        sites: list[expectation_propagation.Sites | None] = [None] * len(examples.labels)
+
+        def objective(theta: Floats) -> tuple[float, Floats]:
+            value, gradient = self._evaluate(examples, theta, noisy, sites)
+            if not math.isfinite(value):
+                return 1e10, np.zeros_like(theta)
+            return -value, -gradient
+
+        if not len(theta):
+            return _Point(theta, noisy, self._evaluate(examples, theta, noisy, sites)[0])
+        # Differences of a hundredth of a nat decide nothing.
+        found = optimize.minimize(
+            objective,
+            theta,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": steps, "ftol": 1e-4},
+        )
+        return _Point(found.x, noisy, -float(found.fun) if found.fun < 1e10 else -math.inf)
+
+    def minimize_all(
+        self, examples: _Examples, starts: Sequence[Floats], *, noisy: bool = False
+    ) -> list[_Point]:
+        """Return what `minimize` reaches from each start, from one after the other or all at once.
+
+        At once in other processes, if joblib hands tasks to such.
+        """
+        ours = is_semidefinite(self.kernel)
+        if len(starts) < 2 or not (ours and distributed.active()):
+            return [self.minimize(examples, start, noisy=noisy) for start in starts]
+        copied = copy(self)
+        copied.report = None
+        tasks = [(copied, examples, start, noisy) for start in starts]
+        found = distributed.each_alone(_minimize_apart, tasks, self.n_jobs)
+        for _, tried in found:
+            for row in tried:
+                self._note(row)
+        return [point for point, _ in found]
+
+    def _note(self, row: list[float]) -> None:
+        """Keep a setting that was tried, and report it."""
+        self.tried.append(row)
+        if self.report is not None:
+            self.report(dict(zip(self.names, row, strict=True)))
+
+    def _evaluate(
+        self,
+        examples: _Examples,
+        theta: Floats,
+        noisy: bool,
+        sites: list[expectation_propagation.Sites | None],
+    ) -> tuple[float, Floats]:
+        """Return the evidence and its gradient; minus infinity where there is none."""
+        kernel, softness, noise = self.unpack(theta, noisy)
+        gram = kernels.evaluate(kernel, examples.X)
+        slopes = kernels.derivatives(kernel, examples.X, gram)
+        own = [parameter.name for parameter in self.parameters]
+        shared = [name for name in own if name in slopes]
+
+        def approximate(
+            gram: Floats, derivatives: bool
+        ) -> list[expectation_propagation.Approximation]:
+            found = []
+            for k, y in enumerate(examples.labels):
+                one = expectation_propagation.approximate(
+                    gram,
+                    y,
+                    softness / examples.weights,
+                    noise=noise,
+                    sites=sites[k],
+                    derivatives=derivatives,
+                    # What may swing without end must show that it does not.
+                    change=_FINE_CHANGE if any(noise) or softness == 0 else _CHANGE,
+                )
+                # Sites that did not settle are a bad place to start from.
+                sites[k] = one.sites if one.converged else None
+                found.append(one)
+            return found
+
+        try:
+            found = approximate(gram + self.offset, bool(shared))
+            value = sum(one.log_evidence for one in found)
+            if (any(noise) or softness == 0) and not all(one.converged for one in found):
+                value = -math.inf  # what swings without end may have any value
+            by_gram = sum(one.by_gram for one in found if one.by_gram is not None)
+            gradient = []
+            for k, name in enumerate(own):
+                if name in slopes:
+                    gradient.append(float(np.vdot(by_gram, slopes[name])))
+                    continue
+                moved = theta.copy()
+                moved[k] += _STEP
+                other = kernels.evaluate(self.unpack(moved, noisy)[0], examples.X)
+                ahead = approximate(other + self.offset, False)
+                gradient.append((sum(one.log_evidence for one in ahead) - value) / _STEP)
+        except np.linalg.LinAlgError:
+            # Not positive semidefinite here: no model. The fit checks the kernel that is chosen.
+            value, gradient = -math.inf, [0.0] * len(own)
+            found = []
+        if self.softness is None:
+            weights = 1 / examples.weights
+            gradient.append(softness * sum(float(one.by_softness @ weights) for one in found))
+        if noisy:
+            by_noise = np.array(noise) * sum((one.by_noise for one in found), np.zeros(2))
+            gradient.extend([by_noise.sum()] if self.rates == 1 else by_noise.tolist())
+        row = [
+            *np.exp(theta[: len(own)]).tolist(),
+            softness,
+            *noise,
+            examples.labels.shape[1],
+            value,
+        ]
+        self._note([float(x) for x in row])
+        return value, np.array(gradient)
+
+
+def _minimize_apart(
+    problem: _Problem, examples: _Examples, start: Floats, noisy: bool
+) -> tuple[_Point, list[list[float]]]:
+    """Minimize in a process of its own, and return what was tried on the way too."""
+    problem = copy(problem)
+    problem.tried = []
+    parts = (examples.X, examples.labels, examples.weights, start)
+    X, labels, weights, start = map(distributed.laid, parts)
+    with blas.one_thread():
+        point = problem.minimize(_Examples(X, labels, weights), start, noisy=noisy)
+    return point, problem.tried
+
+
+def tune(
+    kernel: Any,
+    X: NDArray[Any],
+    labels: Floats,
+    *,
+    offset: float = 0.0,
+    softness: float | None = None,
+    label_noise: tuple[float, float] = (0.0, 0.0),
+    rates: int = 0,
+    weights: Floats | None = None,
+    search_kernel: bool = True,
+    seed: int = 0,
+    report: Report | None = None,
+    n_jobs: int | None = None,
+) -> Search:
+    """Search the hyper-parameters of maximal evidence.
+
+    Parameters
+    ----------
+    kernel : kernel object or callable
+        Its parameters are searched if it declares them (see `bayespoint.kernels`), starting from
+        the data's own scale.
+    X : ndarray of shape (m, d)
+        Inputs.
+    labels : ndarray of shape (n_problems, m)
+        Labels -1 and +1 of one or several binary problems on the same inputs, whose evidences are
+        added.
+    offset : float, default=0.0
+        Added to every kernel value.
+    softness : float or None, default=None
+        At least 0; None searches it.
+    label_noise : tuple of two floats, default=(0.0, 0.0)
+        Probability of a wrong label for examples that truly are negative, and positive.
+    rates : {0, 1, 2}, default=0
+        Rates of label noise to search instead: one for both classes, or one for each.
+    weights : ndarray of shape (m,), default=None
+        Positive; the softness of an example is divided by its weight.
+    search_kernel : bool, default=True
+        Search the kernel's parameters; otherwise they stay as they are.
+    seed : int, default=0
+        For the choice of examples where there are more than 375.
+    report : callable, default=None
+        Called with a mapping of names to values for each setting tried: a row of `Search.tried`.
+    n_jobs : int, default=None
+        Starts to search from at a time, where joblib's active backend hands tasks to other
+        machines. The search is the same everywhere.
+
+    Returns
+    -------
+    Search
+        The best setting, and all that were tried.
+
+    Raises
+    ------
+    ValueError
+        If no setting tried has an evidence: the kernel is not positive semidefinite, or without
+        softness and label noise it makes the labels impossible.
+
+    Notes
+    -----
+    Up to 375 examples the search uses all from the beginning. Of more it takes a stratified part of
+    250 for the search from several starts, and goes on from the best of these with all, or with
+    500 at most. Label noise is searched after all else, from three starts, or from five for two
+    rates. It stays zero where it gains less than a hundredth of a nat, and a rate is zero where the
+    search leaves it at 1e-4.
+    """
+    m = labels.shape[1]
+    weights = np.ones(m) if weights is None else weights
+    everything = _Examples(X, labels.astype(np.float64), weights)
+    examples = everything.part(_subset(everything.labels, LARGEST, seed))
+    n = examples.labels.shape[1]
+    coarse = (
+        examples.part(_subset(examples.labels, COARSE, seed)) if 2 * n > 3 * COARSE else examples
+    )
+    problem = _Problem(
+        kernel, examples, offset, softness, label_noise, rates, search_kernel, report, n_jobs
+    )
+    # Matrices this small lose more by waiting for threads of BLAS than they gain; and with one
+    # thread rounding, and so all that follows, does not depend on how many there are.
+    with blas.one_thread():
+        best = _search(problem, examples, coarse)
+    if best.value == -math.inf:
+        raise ValueError(
+            "kernel must be positive semidefinite and make the labels possible; "
+            f"{kernel!r} did so at none of {len(problem.tried)} settings tried"
+        )
+    tuned, found_softness, noise = problem.unpack(best.theta, best.noisy)
+    if best.noisy:
+        # What the search leaves at the lower bound is no noise.
+        noise = tuple(rate if rate > _RATES[0] * 1.01 else 0.0 for rate in noise)  # type: ignore[assignment]
+    tried = np.array(problem.tried)
+    return Search(tuned, found_softness, noise, best.value, n, problem.names, tried)
+
+
+def approximate_log_evidence(
+    kernel: Any,
+    X: NDArray[Any],
+    labels: Floats,
+    *,
+    offset: float = 0.0,
+    softness: float,
+    label_noise: tuple[float, float] = (0.0, 0.0),
+    weights: Floats | None = None,
+) -> float:
+    """Return the evidence that `tune` searches by, at one setting.
+
+    Parameters
+    ----------
+    kernel : kernel object or callable
+        With the parameters of the setting.
+    X, labels, offset, weights
+        As for `tune`.
+    softness : float
+        Positive.
+    label_noise : tuple of two floats, default=(0.0, 0.0)
+        Probability of a wrong label for examples that truly are negative, and positive.
+
+    Returns
+    -------
+    float
+        Nats, the sum over the binary problems; minus infinity where the kernel is not positive
+        semidefinite or the approximation does not settle.
+    """
+    gram = kernels.evaluate(kernel, X) + offset
+    levels = softness / (np.ones(labels.shape[1]) if weights is None else weights)
+    change = _FINE_CHANGE if any(label_noise) else _CHANGE
+    try:
+        with blas.one_thread():
+            found = [
+                expectation_propagation.approximate(
+                    gram, y, levels, noise=label_noise, change=change
+                )
+                for y in labels
+            ]
+    except np.linalg.LinAlgError:
+        return -math.inf
+    if any(label_noise) and not all(one.converged for one in found):
+        return -math.inf
+    return float(sum(one.log_evidence for one in found))
+
+
+def _search(problem: _Problem, examples: _Examples, coarse: _Examples) -> _Point:
+    """Return the best point found, from several starts on the coarse examples first."""
+    starts = [problem.start(*start) for start in _STARTS]
+    if not len(starts[0]):
+        starts, coarse = starts[:1], examples
+    best = _best(problem.minimize_all(coarse, starts))
+    candidates = [best]
+    if problem.rates:
+        candidates.append(_best(problem.minimize_all(coarse, problem.noisy(best), noisy=True)))
+    if coarse is not examples:
+        candidates = [
+            problem.minimize(examples, one.theta, noisy=one.noisy, steps=15) for one in candidates
+        ]
+    clean, noisiest = candidates[0], candidates[-1]
+    return noisiest if noisiest.value > clean.value + _GAIN else clean
+
+
+def _best(points: list[_Point]) -> _Point:
+    """Return the point of the largest evidence, the first of equals."""
+    return max(points, key=lambda point: point.value)
+
+
+def settle(
+    kernel: Any,
+    inputs: NDArray[Any],
+    labels: Floats,
+    *,
+    offset: float,
+    softness: float | None,
+    label_noise: tuple[float, float],
+    rates: int,
+    weights: Floats,
+    optimizer: str | None,
+    seed: int,
+    report: Report | None = None,
+    n_jobs: int | None = None,
+) -> tuple[Any, float, tuple[float, float], Search | None]:
+    """Return kernel, softness, label noise and search of a classifier's settings.
+
+    Parameters
+    ----------
+    kernel : None, str, kernel object or callable
+        The setting. None is a Matérn kernel whose length scale is searched. A name is a kernel with
+        fixed parameters. Parameters that an object declares are searched.
+    inputs : ndarray of shape (m, d), or (m, m) for "precomputed"
+        Training inputs.
+    labels, offset, softness, label_noise, rates, weights, seed, report, n_jobs
+        As for `tune`.
+    optimizer : "evidence" or None
+        None keeps the kernel as it is.
+
+    Returns
+    -------
+    kernel : kernel object, callable or "precomputed"
+        What the setting means, or the best that was found.
+    softness : float
+        Likewise.
+    label_noise : tuple of two floats
+        Likewise: of negative and of positive examples.
+    search : Search or None
+        What was tried; None if nothing was searched.
+    """
+    resolved = kernels.resolve(kernel, inputs)
+    search_kernel = (
+        optimizer is not None
+        and not isinstance(kernel, str)
+        and bool(kernels.parameters(resolved, inputs))
+    )
+    if not search_kernel and softness is not None and not rates:
+        return resolved, softness, label_noise, None
+    inputs_of_search, kernel_of_search = inputs, resolved
+    if not search_kernel:
+        # One matrix serves all values. Whatever the softness will be, it is positive: a feature
+        # vector of length zero is no fault.
+        least = np.full(labels.shape[1], np.finfo(float).tiny)
+        gram, _ = kernels.training_gram(resolved, inputs, offset, least)
+        inputs_of_search = np.arange(len(gram), dtype=np.float64)[:, None]
+        kernel_of_search = _Entries(gram)
+    try:
+        found = tune(
+            kernel_of_search,
+            inputs_of_search,
+            labels,
+            offset=offset,
+            softness=softness,
+            label_noise=label_noise,
+            rates=rates,
+            weights=weights,
+            search_kernel=search_kernel,
+            seed=seed,
+            report=report,
+            n_jobs=n_jobs,
+        )
+    except ValueError as error:
+        hard = softness == 0 and not rates
+        if not (hard and any(label_noise)):
+            _explain(resolved, inputs, labels, offset, (softness or 0.0) / weights)
+        if not hard:
+            raise
+        warn(
+            f"the search for hyper-parameters found no evidence without softness: {error}. "
+            f"The kernel stays as it is: {resolved!r}",
+            ConvergenceWarning,
+        )
+        return resolved, 0.0, label_noise, None
+    if not search_kernel:
+        found = dataclasses.replace(found, kernel=resolved)
+    return found.kernel, found.softness, found.label_noise, found
+
+
+def _explain(
+    kernel: Any, inputs: NDArray[Any], labels: Floats, offset: float, softness: Floats
+) -> None:
+    """Raise what is known to be wrong with a kernel or with labels that no weight vector gives."""
+    gram, _ = kernels.training_gram(kernel, inputs, offset, softness)
+    for y in labels.astype(np.int8):
+        VersionSpace._over(gram, y, softness=softness, offset=offset)._refuse_conflicts()
+
+
+class _Entries:
+    """A kernel of the numbers of examples: the entries of their matrix."""
+
+    def __init__(self, gram: Floats) -> None:
+        self.gram = gram
+
+    def __call__(self, rows: Floats, columns: Floats) -> Floats:
+        chosen = rows[:, 0].astype(np.intp), columns[:, 0].astype(np.intp)
+        part: Floats = self.gram[np.ix_(*chosen)]
+        return part
+
+    def diag(self, rows: Floats) -> Floats:
+        diagonal: Floats = self.gram.diagonal()[rows[:, 0].astype(np.intp)]
+        return diagonal
+
+
+def _subset(labels: Floats, size: int, seed: int) -> NDArray[np.intp]:
+    """Return the examples to look at: all, or a part stratified by their labels."""
+    m = labels.shape[1]
+    if m <= size:
+        return np.arange(m)
+    _, kind = np.unique(labels, axis=1, return_inverse=True)
+    kind = np.asarray(kind).reshape(-1)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(m)
+    # Within each kind in random order, every kind spread evenly over the whole: the first ones
+    # hold all in proportion.
+    place = np.empty(m)
+    for value in np.unique(kind):
+        members = order[kind[order] == value]
+        place[members] = (np.arange(len(members)) + 0.5) / len(members)
+    chosen: Sequence[int] = np.argsort(place, kind="stable")[:size].tolist()
+    return np.sort(np.asarray(chosen, dtype=np.intp))

@@ -1,0 +1,215 @@
+"""Where memory is limited every call ends in a MemoryError or in its result: never in an abort."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bayespoint import VersionSpace
+from bayespoint.base import blas, memory
+
+SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits are kept to by Linux")
+
+PROGRAM = """
+    import resource, sys, warnings
+    import numpy as np, psutil
+    from bayespoint import BayesPointClassifier, VersionSpace, kernels
+
+    warnings.simplefilter("ignore")
+    name, room = sys.argv[1], int(float(sys.argv[2]) * 2**20)
+    rng = np.random.default_rng(0)
+    m = 600
+    X = rng.standard_normal((m, 5))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    K = kernels.RBF(2.0)(X)
+    many = rng.standard_normal((20_000, 10))
+
+    def space():
+        return VersionSpace(K, y, softness=0.1)
+
+    def of_features(X, kernel, **settings):
+        return VersionSpace.from_features(X, np.where(X[:, 0] > 0, 1, -1), kernel, **settings)
+
+    fly = dict(length=20.0, random_state=0)
+    roughly = dict(tol=1.0, random_state=0)
+    calls = {
+        "draws": lambda: space().sample(n_jobs=2, n_draws=2000, **fly),
+        "pair": lambda: space().sample(refresh="pair", **fly),
+        "full": lambda: space().sample(n_jobs=4, refresh="full", average="arc", **fly),
+        "chord": lambda: VersionSpace(K, y).sample(dynamics="chord", **fly),
+        "near": lambda: of_features(many, "linear", offset=1.0, cache_size=2).sample(
+            length=0.01, n_jobs=2, n_draws=10, random_state=0
+        ),
+        "rows": lambda: of_features(X, kernels.RBF(2.0), softness=0.1, cache_size=1).sample(
+            n_jobs=2, length=5.0, random_state=0
+        ),
+        "bridge": lambda: space().log_volume(**roughly),
+        "integration": lambda: space().log_volume(method="integration", **roughly),
+        "annealing": lambda: space().log_volume(method="annealing", **roughly),
+        "onion": lambda: space().onion(
+            max_errors=(3, 3), tol=0.5, max_length=100.0, random_state=0, n_jobs=2
+        ),
+        "projected": lambda: space().onion(method="projected", tol=0.5, random_state=0),
+        "correlation": lambda: space().correlation_length(n_pairs=5, random_state=0),
+        "max_margin": lambda: VersionSpace(K, rng.permutation(y), softness=1e-6).max_margin(),
+        "fit": lambda: BayesPointClassifier(random_state=0).fit(X, y),
+    }
+    warm = BayesPointClassifier(kernels.RBF(2.0), softness=0.1, optimizer=None, tol=1.0)
+    warm.fit(X[:20], y[:20])
+    used = psutil.Process().memory_info().vms
+    resource.setrlimit(resource.RLIMIT_AS, (used + room, resource.RLIM_INFINITY))
+    try:
+        calls[name]()
+    except MemoryError as error:
+        refused = str(error)
+    else:
+        refused = ""
+    # The interpreter lives, and with room enough so does the package.
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert space().sample(length=5.0, random_state=0).length == 5.0
+    print("refused:" if refused else "done", refused)
+"""
+
+
+def ending(name, room):
+    """Return how a call ends with so many MiB of address space beside what is in use."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(PROGRAM), name, str(room)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=environment,
+    )
+    assert run.returncode == 0, f"{name} with {room} MiB: {run.returncode}\n{run.stderr}"
+    assert run.stdout.startswith(("refused:", "done"))
+    return run.stdout
+
+
+CALLS = (
+    ("draws", 500),
+    ("pair", 250),
+    ("full", 600),
+    ("chord", 250),
+    ("near", 600),
+    ("rows", 400),
+    ("bridge", 400),
+    ("integration", 400),
+    ("annealing", 400),
+    ("onion", 400),
+    ("projected", 250),
+    ("correlation", 400),
+    ("max_margin", 200),
+    ("fit", 250),
+)
+
+
+@pytest.mark.parametrize(("name", "room"), [("draws", 105), ("bridge", 45), ("near", 170)])
+def test_what_does_not_fit_is_a_memory_error(name, room):
+    assert ending(name, room).startswith("refused:")
+
+
+def test_what_fits_is_done():
+    assert ending("pair", 400) == "done \n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "enough"), CALLS if SLOW else [("onion", 400)])
+def test_no_limit_ends_the_process(name, enough):
+    """From next to nothing up to what is enough, in small steps."""
+    rooms = [1, 3, 6, 10, *range(20, enough, 40)] if SLOW else [20]
+    endings = [ending(name, room) for room in rooms]
+    assert endings[0].startswith("refused:")
+    if SLOW:
+        assert ending(name, 2 * enough) == "done \n"
+
+
+def test_limits_of_the_address_space_count(monkeypatch):
+    import resource
+
+    limits = {resource.RLIMIT_AS: 5 * 2**40, resource.RLIMIT_DATA: resource.RLIM_INFINITY}
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (limits[kind], -1))
+    used = memory.psutil.Process().memory_info()
+    assert memory.limited() == pytest.approx(5 * 2**40 - used.vms, abs=2**30)
+    limits[resource.RLIMIT_DATA] = used.data + 7 * 2**20
+    assert memory.limited() <= 8 * 2**20
+    assert memory.available() <= 8 * 2**20
+    with pytest.raises(MemoryError, match=r"a table needs 1.0 GiB, but only .* is available"):
+        memory.require(2**30, "a table")
+    limits[resource.RLIMIT_DATA] = 1
+    assert memory.limited() == 0
+    monkeypatch.setattr(blas, "_settled", False)
+    with pytest.raises(MemoryError, match=r"BLAS needs .* the limit leaves 0 B: raise it"):
+        blas.settle()
+    limits |= dict.fromkeys(limits, resource.RLIM_INFINITY)
+    assert memory.limited() is None
+    blas.settle()
+    assert not blas._settled, "without a limit nothing is done"
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "text"),
+    [
+        ("sample", {"n_draws": 2**40}, r"x n_draws=1099511627776 draws of 3 coefficients\) needs"),
+        ("log_volume", {"n_trajectories": 2**31}, r"for n_trajectories=2147483648\) needs"),
+        (
+            "log_volume",
+            {"n_trajectories": 2**40, "method": "integration"},
+            r"for n_trajectories=1099511627776\) needs",
+        ),
+        (
+            "log_volume",
+            {"n_trajectories": 2**40, "method": "annealing"},
+            r"for n_trajectories=1099511627776\) needs",
+        ),
+        (
+            "evidence",
+            {"label_noise": 0.1, "n_trajectories": 2**40},
+            r"for n_trajectories=1099511627776\) needs",
+        ),
+        ("correlation_length", {"n_trajectories": 2**40}, r"for n_trajectories=1099511627776, "),
+        ("correlation_length", {"n_pairs": 2**40}, r"for n_pairs=1099511627776 of each\) needs"),
+        ("onion", {"n_trajectories": 2**40}, r"for n_trajectories=1099511627776 in 6 layers"),
+    ],
+)
+def test_what_is_asked_for_too_much_of_is_named(method, settings, text):
+    space = VersionSpace(np.eye(3), [1, -1, 1])
+    with pytest.raises(MemoryError, match=text + r".*, but only .* of memory is available"):
+        getattr(space, method)(**settings, random_state=0)
+
+
+def test_the_room_of_a_trajectory_is_that_of_the_engine():
+    source = Path(__file__).parents[3] / "src" / "gas" / "mod.rs"
+    if not source.exists():
+        pytest.skip("needs the sources of the engine")
+    assert f"const VECTORS: usize = {memory._VECTORS};" in source.read_text(encoding="utf-8")
+
+
+def test_ulimit_v():
+    """As a shell sets it, before the interpreter begins."""
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (%d, %d))\n"
+        "try:\n"
+        "    import bayespoint\n"
+        "    print(bayespoint.VersionSpace([[1.0, 0.1], [0.1, 1.0]], [1, -1])"
+        ".sample(length=9.0, random_state=0).length)\n"
+        "except MemoryError as error:\n"
+        "    print('MemoryError', error)\n"
+    )
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+    def output(limit):
+        command = [sys.executable, "-c", code % (limit, limit)]
+        run = subprocess.run(
+            command, capture_output=True, text=True, timeout=60, check=True, env=environment
+        )
+        return run.stdout
+
+    assert output(4 * 2**30) == "9.0\n"

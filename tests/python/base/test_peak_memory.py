@@ -1,0 +1,80 @@
+"""Peak memory of a fit and of predictions."""
+
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from bayespoint import BayesPointClassifier, kernels
+from bayespoint.posterior import predictive
+
+FIT = """
+import resource
+import numpy as np
+from bayespoint import BayesPointClassifier, kernels
+
+def fit(m):
+    X = np.random.default_rng(0).normal(size=(m, 10))
+    model = BayesPointClassifier(
+        kernels.RBF(2.0), softness=0.5, optimizer=None, tol=0.5, n_draws=5, random_state=0
+    )
+    return model.fit(X, X[:, 0] > 0)
+
+fit(50)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+fit({m})
+print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB on Linux")
+def test_a_fit_holds_the_matrix_and_its_factor():
+    m = 2500
+    done = subprocess.run(
+        [sys.executable, "-c", FIT.format(m=m)], capture_output=True, text=True, check=True
+    )
+    # Blocks of columns and draws are 25 MB; a third matrix would be 50.
+    assert int(done.stdout) < 2 * 8 * m**2 + 35e6
+
+
+@pytest.mark.parametrize(
+    "kernel", [kernels.RBF(2.0), kernels.Matern(2.0, nu=2.5), kernels.Laplacian(2.0)]
+)
+def test_kernel_matrices_take_little_beside_themselves(kernel):
+    X = np.random.default_rng(0).normal(size=(1500, 4))
+    size = 8 * len(X) ** 2
+    kernel(X[:10])
+    tracemalloc.start()
+    kernel(X)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert size <= peak < 1.25 * size
+
+
+def test_predictions_take_blocks(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    model = BayesPointClassifier(
+        kernels.RBF(2.0), softness=0.1, optimizer=None, n_draws=10, random_state=0
+    ).fit(X, X[:, 0] > 0)
+    points = rng.normal(size=(20_000, 3))
+    whole = 8 * len(points) * len(X)
+    expected = model.decision_function(points)
+    monkeypatch.setattr(predictive, "BLOCK_BYTES", 2**20)
+    calls = [
+        lambda: model.decision_function(points),
+        lambda: model.predict(points),
+        lambda: model.predict(points, method="vote"),
+        lambda: model.predict(points, method="gibbs"),
+        lambda: model.predict_proba(points),
+        lambda: model.predict_proba(points, method="mixture"),
+    ]
+    np.testing.assert_allclose(calls[0](), expected, rtol=1e-9, atol=1e-12)
+    for call in calls:
+        tracemalloc.start()
+        call()
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < whole / 8

@@ -1,0 +1,483 @@
+"""Bad input is refused with a text that names it; harmless input is taken without a copy."""
+
+import os
+import re
+from collections import namedtuple
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from bayespoint import BayesPointClassifier, VersionSpace
+from bayespoint.base import memory as base_memory
+from bayespoint.base import validation
+
+LABELS = [1, -1, 1, -1]
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+
+
+def gram(m=4, seed=0):
+    """A well-conditioned kernel matrix."""
+    points = np.random.default_rng(seed).standard_normal((m, m + 3))
+    return points @ points.T
+
+
+def with_entry(value, at=(1, 2)):
+    matrix = gram()
+    matrix[at] = value
+    return matrix
+
+
+# --- the Gram matrix ---
+
+
+@pytest.mark.parametrize(
+    ("matrix", "error", "text"),
+    [
+        (with_entry(np.nan), ValueError, "gram must be finite; it holds NaN"),
+        (with_entry(np.inf, (3, 3)), ValueError, "gram must be finite"),
+        (gram()[:3], ValueError, r"gram must be a square matrix; got shape \(3, 4\)"),
+        (gram()[0], ValueError, r"gram must be a square matrix; got shape \(4,\)"),
+        (gram()[None], ValueError, "gram must be a square matrix; got shape"),
+        (3.0, ValueError, r"gram must be a square matrix; got shape \(\)"),
+        (np.empty((0, 0)), ValueError, "gram must have at least one row"),
+        ([], ValueError, "gram must be a square matrix"),
+        ([[1.0, 2.0], [3.0]], ValueError, "gram must be an array of numbers"),
+        (with_entry(5.0), ValueError, r"gram must be symmetric; got .*5\.0.* at \[1, 2\]"),
+        (gram() * 1j, TypeError, "gram must hold real numbers; got an array of dtype complex128"),
+        (gram().astype(object), TypeError, "gram must hold real numbers; got .* object"),
+        (gram().astype(str), TypeError, "gram must hold real numbers"),
+        (sparse.csr_array(gram()), TypeError, r"gram must be a dense array; .*toarray\(\)"),
+        (np.ma.masked_less(gram(), 0), TypeError, "gram must not be a masked array"),
+        (list(np.ma.masked_greater(gram(), 0)), TypeError, "gram must not be a masked array"),
+        (with_entry(-5.0, (2, 2)), ValueError, "diagonal entry of gram .* got .*-5.* at example 2"),
+        (
+            np.diag([1.0, 0.0, 1.0, 1.0]),
+            ValueError,
+            "diagonal entry of gram plus offset and softness must be positive; got .* example 1",
+        ),
+        (
+            np.eye(4) + 2 * np.eye(4)[::-1],
+            ValueError,
+            "gram plus offset and softness must be positive semidefinite",
+        ),
+    ],
+)
+def test_bad_gram(matrix, error, text):
+    with pytest.raises(error, match=text):
+        VersionSpace(matrix, LABELS)
+
+
+def test_not_semidefinite_beyond_direct_factorization():
+    """Above 2000 examples Lanczos steps find the negative eigenvalue."""
+    m = 2100
+    points = np.random.default_rng(0).standard_normal((m, 60))
+    matrix = points @ points.T / 60
+    labels = np.resize([1, -1], m)
+    VersionSpace(matrix, labels)  # singular, but no eigenvalue is negative
+    direction = np.random.default_rng(1).standard_normal(m) / np.sqrt(m)
+    matrix -= 0.5 * np.outer(direction, direction)
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        VersionSpace(matrix, labels)
+
+
+@pytest.mark.parametrize("m", [300, 2100])
+def test_rounding_noise_passes(m):
+    """A numerically singular kernel matrix is not taken for an indefinite one."""
+    x = np.random.default_rng(0).uniform(size=(m, 2))
+    x += 100.0  # large inner products: cancellation in the squared distances
+    squares = (x**2).sum(axis=1)
+    matrix = np.exp(-0.5 * (squares[:, None] + squares - 2 * x @ x.T))
+    matrix = (matrix + matrix.T) / 2
+    assert np.linalg.eigvalsh(matrix[:300, :300])[0] < 0
+    VersionSpace(matrix, np.resize([1, -1], m))
+
+
+def test_offset_and_softness_count():
+    """What must be positive semidefinite is the matrix with offset and softness."""
+    matrix = np.eye(4) + 2 * np.eye(4)[::-1]
+    VersionSpace(matrix, LABELS, softness=1.1)
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        VersionSpace(matrix, LABELS, softness=0.9)
+    VersionSpace(np.zeros((4, 4)), LABELS, softness=1.0)
+    VersionSpace(np.diag([1.0, 0.0]), [1, -1], offset=1.0)
+
+
+# --- layout and precision ---
+
+
+@pytest.mark.parametrize(
+    ("variant", "borrowed"),
+    [
+        (lambda k: k, True),
+        (np.asfortranarray, True),
+        (lambda k: np.pad(k, 1)[1:-1, 1:-1], False),
+        (lambda k: np.repeat(np.repeat(k, 2, axis=0), 2, axis=1)[::2, ::2], False),
+        (lambda k: k[::-1, ::-1].copy()[::-1, ::-1], False),
+        (lambda k: k.astype(">f8"), False),
+        (lambda k: k.tolist(), False),
+    ],
+    ids=["C", "Fortran", "inner", "strided", "reversed", "byte order", "list"],
+)
+def test_layouts(variant, borrowed):
+    reference = gram(30)
+    value = variant(gram(30))
+    labels = np.resize(LABELS, 30)
+    space = VersionSpace(value, labels)
+    assert space.gram.flags.c_contiguous
+    assert space.gram.dtype == np.float64
+    np.testing.assert_array_equal(space.gram, reference)
+    assert np.may_share_memory(space.gram, value) == borrowed
+    run = {"length": 5.0, "n_draws": 2, "random_state": 0}
+    result, expected = space.sample(**run), VersionSpace(reference, labels).sample(**run)
+    np.testing.assert_array_equal(result.draws, expected.draws)
+
+
+def test_read_only_is_borrowed_and_never_written():
+    matrix = gram(30)
+    before = matrix.copy()
+    matrix.flags.writeable = False
+    space = VersionSpace(matrix, np.resize(LABELS, 30), softness=0.5, offset=1.0)
+    space.sample(length=5.0, n_draws=2, random_state=0)
+    space.max_margin()
+    assert np.shares_memory(space.gram, matrix)
+    np.testing.assert_array_equal(matrix, before)
+
+
+def test_float32_is_made_symmetric():
+    points = np.random.default_rng(0).standard_normal((600, 9)).astype(np.float32)
+    matrix = np.exp(-0.1 * ((points[:, None] - points) ** 2).sum(axis=2))
+    matrix[3, 7] *= 1 + 3e-7
+    assert matrix.dtype == np.float32
+    before = matrix.copy()
+    space = VersionSpace(matrix, np.resize([1, -1], 600))
+    assert space.gram.dtype == np.float32
+    np.testing.assert_array_equal(space.gram, space.gram.T)
+    np.testing.assert_array_equal(matrix, before)
+    np.testing.assert_allclose(space.gram, matrix, rtol=1e-6)
+
+
+def test_float32_of_low_rank_needs_no_factor():
+    """Its rounding leaves eigenvalues below zero, which the default refresh does without."""
+    points = np.random.default_rng(0).standard_normal((60, 5)).astype(np.float32)
+    labels = np.where(points[:, 0] > 0, 1, -1)
+    matrix = points @ points.T
+    assert np.linalg.eigvalsh(matrix.astype(float))[0] < -1e-8
+    result = VersionSpace(matrix, labels).sample(tol=0.01, random_state=0)
+    exact = VersionSpace((points.astype(float) @ points.T), labels)
+    expected = exact.sample(tol=0.01, random_state=0)
+    assert exact.contains(result.center)
+    found, wanted = points.T @ result.center, points.T @ expected.center
+    np.testing.assert_allclose(found, wanted, atol=0.05)
+
+
+def test_integers_are_converted():
+    space = VersionSpace([[2, 1], [1, 2]], [1, -1])
+    assert space.gram.dtype == np.float64
+
+
+def test_large_matrices_are_checked_in_blocks():
+    """An asymmetric or infinite entry is found wherever it is."""
+    labels = np.resize([1, -1], 1300)
+    for at in [(0, 1299), (700, 3), (1299, 1298), (511, 512)]:
+        matrix = np.eye(1300)
+        matrix[at] = 0.1
+        with pytest.raises(ValueError, match="symmetric"):
+            VersionSpace(matrix, labels)
+        matrix[at] = np.nan
+        with pytest.raises(ValueError, match="finite"):
+            VersionSpace(matrix, labels)
+
+
+# --- labels ---
+
+
+@pytest.mark.parametrize(
+    ("labels", "error", "text"),
+    [
+        (["a", "a", "a", "a"], ValueError, "exactly two classes; got 1 class: .'a'"),
+        ([0, 0, 0, 0], ValueError, "exactly two classes; got 1 class: .0"),
+        ([0, 1, 2, 1], ValueError, r"exactly two classes; got 3 classes: \[0, 1, 2\]"),
+        ([1, -1, 1], ValueError, "as many labels as gram has rows, 4; got 3"),
+        ([[1, -1, 1, -1]], ValueError, r"y must have one dimension; got shape \(1, 4\)"),
+        ([1.0, np.nan, 1.0, -1.0], ValueError, "y must be finite"),
+        (
+            np.array([1, "a", None, 1], dtype=object),
+            TypeError,
+            "y must hold labels that can be sorted",
+        ),
+        (np.ma.masked_less([1, -1, 1, -1], 0), TypeError, "y must be a plain array"),
+    ],
+)
+def test_bad_labels(labels, error, text):
+    with pytest.raises(error, match=text):
+        VersionSpace(gram(), labels)
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], [False, True], [2.5, 7.0], [-1, 1], [1, 2]])
+def test_two_classes_of_any_type(labels):
+    space = VersionSpace(np.eye(3), np.array(labels)[[1, 0, 1]])
+    assert space.y.dtype == np.int8
+    assert space.y.tolist() == [1, -1, 1]
+    assert space.classes.tolist() == labels
+
+
+def test_one_class_of_signs_and_one_example():
+    """Labels -1 or +1 say by themselves which side they mean."""
+    assert VersionSpace(np.eye(3), [1, 1, 1]).y.tolist() == [1, 1, 1]
+    space = VersionSpace([[4.0]], [-1.0])
+    np.testing.assert_allclose(space.sample(length=10.0, random_state=0).center, [-0.5])
+
+
+# --- scales ---
+
+
+@pytest.mark.parametrize("scale", [1e-149, 1.0, 1e149])
+def test_the_scale_of_the_matrix_does_not_matter(scale):
+    labels = np.resize([1, -1, -1], 5)
+    for refresh in ("pair", "full", "auto"):
+        space = VersionSpace(scale * np.eye(5), labels)
+        result = space.sample(length=3000.0, refresh=refresh, random_state=0)
+        exact = labels / np.sqrt(5 * scale)
+        np.testing.assert_allclose(result.center / exact, 1.0, atol=6 * result.center_error)
+        assert result.center_norm == pytest.approx(0.8385, abs=0.01)
+        assert space.max_margin().margin == pytest.approx(np.sqrt(scale / 5))
+        assert space.contains(space.feasible_point("perceptron"))
+
+
+@pytest.mark.parametrize("scale", [1e-151, 1e-300, 1e151, 1e300])
+def test_a_scale_that_cannot_be_squared_is_refused(scale):
+    for matrix, settings in [
+        (scale * gram(), {}),
+        (np.diag([1.0, scale, 1.0, 1.0]), {}),
+        (np.zeros((4, 4)), {"softness": scale}),
+    ]:
+        with pytest.raises(ValueError, match=r"diagonal entry of gram .* from 1e-150 to 1e\+150"):
+            VersionSpace(matrix, LABELS, **settings)
+    x = np.random.default_rng(0).standard_normal((10, 2))
+    with pytest.raises(ValueError, match=r"diagonal entry of .* from 1e-150 to"):
+        BayesPointClassifier(softness=1e200).fit(x, np.resize([0, 1], 10))
+
+
+def test_long_and_short_feature_vectors():
+    """Their lengths do not matter, however different: full refreshes reach all of the span."""
+    lengths, labels = np.array([1e-30, 1e-9, 1.0, 1e9, 1e30]), np.resize([1, -1, -1], 5)
+    for refresh in ("pair", "full", "auto"):
+        space = VersionSpace(np.diag(lengths**2), labels)
+        result = space.sample(length=3000.0, refresh=refresh, random_state=0)
+        exact = labels / (lengths * np.sqrt(5))
+        np.testing.assert_allclose(result.center / exact, 1.0, atol=6 * result.center_error)
+
+
+def test_a_path_too_short_to_integrate_is_refused():
+    space = VersionSpace(np.eye(4), LABELS)
+    with pytest.raises(ValueError, match=r"length must be .* in \[1e-06, inf\); got 1e-09"):
+        space.sample(length=1e-9)
+    result = space.sample(length=1e-6, n_trajectories=1, n_draws=1, random_state=0)
+    assert result.center_norm == pytest.approx(1.0, abs=1e-9)
+    assert space.contains(result.center)
+
+
+# --- settings ---
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "error"),
+    [
+        ("n_trajectories", 0, ValueError),
+        ("n_trajectories", 2.0, TypeError),
+        ("n_trajectories", True, TypeError),
+        ("n_draws", -3, ValueError),
+        ("length", 0.0, ValueError),
+        ("length", np.inf, ValueError),
+        ("length", "10", TypeError),
+        ("tol", -0.1, ValueError),
+        ("tol", np.nan, ValueError),
+        ("max_bounces", 0, ValueError),
+        ("max_bounces", 1e6, TypeError),
+        ("dynamics", "straight", ValueError),
+        ("tau_max", 10.0, ValueError),  # a great circle does not escape
+        ("weight_tol", 0.1, ValueError),
+        ("transparency", 1.5, ValueError),
+        ("transparency", (0.1, -0.1), ValueError),
+        ("transparency", (0.1, 0.2, 0.3), ValueError),
+        ("refresh", "sometimes", ValueError),
+        ("refresh_rate", 0.0, ValueError),
+        ("refresh_rate", 3.0, ValueError),  # "auto" chooses the rate as well
+        ("refresh_rate", None, ValueError),
+        ("refresh_rate", "fast", ValueError),
+        ("average", "mean", ValueError),
+        ("n_jobs", 0, ValueError),
+        ("n_jobs", "all", TypeError),
+        ("random_state", -1, ValueError),
+        ("random_state", 2**64, ValueError),
+        ("random_state", "seed", ValueError),
+        ("start", [1.0, 2.0], ValueError),
+        ("start", [np.nan, 1.0, 1.0, 1.0], ValueError),
+        ("start", [0.0, 0.0, 0.0, 0.0], ValueError),
+        ("start", [[1.0, 1.0, 1.0, 1.0]], ValueError),
+        ("start", [-1.0, 1.0, -1.0, 1.0], ValueError),
+    ],
+)
+def test_bad_settings_of_a_run(setting, value, error):
+    with pytest.raises(error, match=rf"^{setting}\b.* must .*") as caught:
+        VersionSpace(np.eye(4), LABELS).sample(**{setting: value})
+    if setting not in ("start", "transparency"):
+        assert re.search(re.escape(repr(value)), str(caught.value)), "the text says what came"
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "text"),
+    [
+        ({"softness": -0.1}, ValueError, "softness must be finite and at least 0; got -0.1"),
+        ({"softness": [0.1, 0.2]}, ValueError, r"softness must be a number or have shape \(4,\)"),
+        ({"softness": np.nan}, ValueError, "softness must be finite"),
+        ({"softness": "evidence"}, TypeError, "softness must hold real numbers"),
+        ({"offset": -1.0}, ValueError, "offset must be"),
+        ({"offset": np.inf}, ValueError, "offset must be"),
+    ],
+)
+def test_bad_settings_of_a_space(settings, error, text):
+    with pytest.raises(error, match=text):
+        VersionSpace(gram(), LABELS, **settings)
+
+
+def test_choices_are_listed():
+    with pytest.raises(ValueError, match=r"one of 'geodesic', 'chord', 'flipper'; got 'pinball'"):
+        VersionSpace(np.eye(4), LABELS).sample(dynamics="pinball")
+    with pytest.raises(
+        ValueError, match=r"'light_trap', 'one_way', 'perceptron', 'max_margin'; got 'svm'"
+    ):
+        VersionSpace(np.eye(4), LABELS).feasible_point("svm")
+    for setting in ({"tol": 0.0}, {"tol": 1.0}, {"max_iter": 0}):
+        with pytest.raises(ValueError, match="must be"):
+            VersionSpace(np.eye(4), LABELS).max_margin(**setting)
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"kernel": "laplace"}, "kernel must be one of 'linear', 'rbf', 'poly', 'precomputed'"),
+        ({"kernel": 3}, "kernel must be one of"),
+        ({"optimizer": None}, "softness must be a number with optimizer=None"),
+        (
+            {"softness": 0.1, "optimizer": None, "label_noise": "evidence"},
+            "label_noise must be one rate or two with optimizer=None; got 'evidence'",
+        ),
+        ({"label_noise": "much"}, r"label_noise must be a rate in \[0, 0.5\), a pair"),
+        (
+            {"label_noise": ("evidence", 0.1)},
+            'label_noise must be two rates, or "evidence" for both',
+        ),
+        ({"calibration": "sigmoid"}, "calibration must be one of 'auto', 'leave-one-out', None"),
+        ({"tol": "small"}, "tol must be a positive number or \"auto\"; got 'small'"),
+        (
+            {"softness": "much"},
+            "softness must be a number of at least 0 or \"evidence\"; got 'much'",
+        ),
+        ({"optimizer": "grid"}, "optimizer must be one of 'evidence', None; got 'grid'"),
+        ({"softness": -1.0}, "softness must be"),
+        ({"label_noise": 0.5}, "label_noise must be"),
+        ({"label_noise": (0.1, 0.7)}, r"label_noise\[1\] must be"),
+        ({"class_weight": {0: -1.0}}, "class_weight must give every class a positive weight"),
+        ({"class_weight": {0: 0.0}}, "class_weight must give every class a positive weight"),
+        ({"fit_intercept": 1}, "fit_intercept must be True or False; got 1"),
+        ({"verbose": -1}, "verbose must be"),
+        ({"tol": 0.0}, "tol must be"),
+        ({"dynamics": "straight"}, "dynamics must be one of 'geodesic', 'chord', 'flipper'"),
+        ({"dynamics": "chord", "label_noise": 0.1}, "label_noise must be 0 with dynamics='chord'"),
+        ({"dynamics": "flipper", "refresh": "pair"}, "refresh must be 'auto' or None with dynam"),
+    ],
+)
+def test_bad_settings_of_a_classifier(settings, text):
+    x = np.random.default_rng(0).standard_normal((10, 2))
+    with pytest.raises((ValueError, TypeError), match=text):
+        BayesPointClassifier(**settings).fit(x, np.resize([0, 1], 10))
+
+
+def test_seeds():
+    assert validation.seed(7) == 7
+    assert validation.seed(np.uint64(2**64 - 1)) == 2**64 - 1
+    first, second = np.random.default_rng(1), np.random.default_rng(1)
+    drawn = validation.seed(first)
+    assert drawn == validation.seed(second) != validation.seed(first)
+    assert validation.seed(np.random.RandomState(1)) == validation.seed(np.random.RandomState(1))
+    assert 0 <= validation.seed(None) < 2**64
+
+
+def test_threads(monkeypatch):
+    monkeypatch.setattr(validation.joblib, "cpu_count", lambda: 6)
+    assert [validation.threads(n) for n in (None, 1, 3, -1, -2, -6, -9)] == [1, 1, 3, 6, 5, 1, 1]
+    # No more than there are trajectories: 100 000 threads would take minutes to start.
+    VersionSpace(np.eye(4), LABELS).sample(n_jobs=100_000, length=100.0, random_state=0)
+
+
+# --- memory ---
+
+
+def test_available_memory_is_plausible():
+    assert 2**20 < base_memory.available() < 2**50
+
+
+def test_readable_sizes():
+    assert [base_memory.readable(n) for n in (12, 1536, 3 * 2**30, 2**52)] == [
+        "12 B",
+        "1.5 KiB",
+        "3.0 GiB",
+        "4096.0 TiB",
+    ]
+
+
+def test_control_group_limits_count(tmp_path, monkeypatch):
+    """The tightest limit of a group or its parents holds; idle file pages do not count."""
+    parent, group = tmp_path / "slice", tmp_path / "slice" / "job"
+    group.mkdir(parents=True)
+    for folder, limit in ((parent, "10000"), (group, "max")):
+        (folder / "memory.max").write_text(limit)
+        (folder / "memory.current").write_text("4000")
+        (folder / "memory.stat").write_text("anon 1\ninactive_file 500\n")
+    monkeypatch.setattr(base_memory, "_CGROUP", tmp_path)
+    monkeypatch.setattr(base_memory, "_cgroup_paths", lambda: {"": "/slice/job"})
+    assert base_memory.available() == 6500
+    old = tmp_path / "memory"
+    old.mkdir()
+    (old / "memory.limit_in_bytes").write_text("5000")
+    (old / "memory.usage_in_bytes").write_text("4900")
+    monkeypatch.setattr(
+        base_memory, "_cgroup_paths", lambda: {"memory": "/elsewhere", "": "/slice"}
+    )
+    assert base_memory.available() == 100
+    monkeypatch.setattr(base_memory, "_cgroup_paths", dict)
+    assert base_memory.available() > 2**20
+
+
+@pytest.mark.skipif(not Path("/proc/self/cgroup").exists(), reason="no control groups here")
+def test_control_groups_of_this_process():
+    assert all(path.startswith("/") for path in base_memory._cgroup_paths().values())
+
+
+def test_a_kernel_matrix_too_large_is_refused(monkeypatch):
+    """Fitting fails before the kernel matrix is allocated, with both sizes in the text."""
+
+    def kernel(x, y):
+        raise AssertionError("the kernel was evaluated")
+
+    memory = namedtuple("memory", "available")
+    monkeypatch.setattr(base_memory.psutil, "virtual_memory", lambda: memory(12 * 2**20))
+    x = np.random.default_rng(0).standard_normal((1000, 2))
+    with pytest.raises(MemoryError, match=r"needs 28\.4 MiB, but only 12\.0 MiB of memory is av"):
+        BayesPointClassifier(kernel=kernel).fit(x, np.resize([0, 1], 1000))
+
+
+def test_draws_and_copies_too_large_are_refused(monkeypatch):
+    space = VersionSpace(np.eye(4), LABELS)
+    matrix = np.eye(600, dtype=np.float32)
+    memory = namedtuple("memory", "available")
+    monkeypatch.setattr(base_memory.psutil, "virtual_memory", lambda: memory(2**20))
+    with pytest.raises(MemoryError, match=r"x n_draws=100000 draws .*\) needs 24\.4 MiB"):
+        space.sample(n_draws=100_000)
+    with pytest.raises(MemoryError, match=r"a copy of gram \(600 x 600 doubles\) needs 2\.7 MiB"):
+        VersionSpace(matrix.astype(int), np.resize([1, -1], 600))
+    with pytest.raises(MemoryError, match=r"copy of gram \(800 x 800 singles\) needs 2\.4 MiB"):
+        VersionSpace(np.eye(800, dtype=np.float32)[::-1, ::-1], np.resize([1, -1], 800))

@@ -1,0 +1,384 @@
+"""Runs that go on from a file: the bits of one run, whatever happened to it."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from bayespoint import VersionSpace, kernels
+from bayespoint.base import npz
+from bayespoint.engine import continuation
+from going_on import SEED, every_kind, same, space
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+class Enough(Exception):  # noqa: N818
+    pass
+
+
+def broken_off(one, path, *, after=2, **settings):
+    """Begin a run and end it once some states have been written; the last of them stays."""
+    written = []
+    write = continuation.Checkpoint.write
+
+    def write_and_stop(self, state):
+        write(self, state)
+        written.append(state)
+        if len(written) == after:
+            raise Enough
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(continuation.Checkpoint, "write", write_and_stop)
+        with pytest.raises(Enough):
+            one.sample(checkpoint=path, every=0.0, **settings)
+
+
+@every_kind
+def test_broken_off_and_taken_up(tmp_path, settings):
+    """Every kind of run, from states in its middle."""
+    one, path = space(), tmp_path / "run.npz"
+    settings = settings | {"max_bounces": 15_000 if "scatterer" in settings else 60_000}
+    whole = one.sample(**settings)
+    same(whole, one.sample(checkpoint=tmp_path / "other.npz", every=0.0, n_jobs=2, **settings))
+    broken_off(one, path, **settings)
+    broken_off(one, path, after=1, n_jobs=3, **settings)
+    assert sorted(os.listdir(tmp_path)) == ["other.npz", "run.npz"]
+    same(whole, one.sample(checkpoint=path, n_jobs=2, **settings))
+
+
+def test_a_callback_that_raises_leaves_a_file_to_go_on_from(tmp_path):
+    one, path = space(), tmp_path / "run.npz"
+    settings = {"length": 1e9, "random_state": SEED, "checkpoint": path, "every": 0.0}
+    threads = threading.active_count()
+    for n_jobs in (1, 2, 3):
+        before = path.read_bytes() if path.exists() else b""
+
+        def callback(_, before=before):
+            if path.exists() and path.read_bytes() != before:
+                raise Enough
+
+        with pytest.raises(Enough):
+            one.sample(n_jobs=n_jobs, callback=callback, **settings)
+    assert threading.active_count() == threads
+    assert os.listdir(tmp_path) == ["run.npz"]
+    assert npz.read(path, continuation.FORMAT, 1e8)[2]["settings"]["length"] == 1e9
+
+
+def test_the_finished_file_is_the_finished_run(tmp_path):
+    one, path = space(), tmp_path / "run.npz"
+    settings = {"tol": 0.03, "random_state": SEED, "checkpoint": path}
+    whole = one.sample(**settings)
+    before = path.read_bytes()
+    flown = []
+    same(whole, one.sample(**settings, n_jobs=2, callback=flown.append))
+    assert path.read_bytes() == before
+
+
+def test_a_result_goes_on_with_a_file(tmp_path):
+    one, path = space(), tmp_path / "run.npz"
+    start = one.sample(length=20.0, random_state=SEED)
+    whole = one.sample(length=60.0, continue_from=start)
+    same(whole, one.sample(length=60.0, continue_from=start, checkpoint=path, every=0.0))
+    same(whole, one.sample(length=60.0, continue_from=start, checkpoint=str(path)))
+    with pytest.raises(ValueError, match="the continue_from differs"):
+        one.sample(length=60.0, continue_from=whole, checkpoint=path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"length": 21.0},
+        {"tol": 0.1},
+        {"max_bounces": 10**9},
+        {"n_trajectories": 2},
+        {"n_draws": 99},
+        {"dynamics": "chord"},
+        {"transparency": 0.1},
+        {"refresh": "pair"},
+        {"average": "arc"},
+        {"random_state": 1000},
+        {"random_state": None},
+        {"start": True},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_files_of_other_runs(tmp_path, change):
+    one, path = space(), tmp_path / "run.npz"
+    settings = {"length": 20.0, "random_state": SEED, "checkpoint": path}
+    found = one.sample(**settings)
+    before = path.read_bytes()
+    (name,) = change
+    if name == "start":
+        change = {"start": found.center}
+    with pytest.raises(ValueError, match=f"is of another run: the {name} differs"):
+        one.sample(**settings | change)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        (lambda: space(flip=3), "the labels differs"),
+        (lambda: space(softness=0.2), "the softness differs"),
+        (
+            lambda: VersionSpace(space().gram, space().y, softness=0.1, offset=1.0),
+            "the offset differs",
+        ),
+        (lambda: VersionSpace(nudged(), space().y, softness=0.1), "the Gram matrix differs"),
+        (
+            lambda: VersionSpace(space().gram.astype(np.float32), space().y, softness=0.1),
+            "the diagonal of the Gram matrix differs",
+        ),
+    ],
+)
+def test_files_of_other_problems(tmp_path, other, text):
+    path = tmp_path / "run.npz"
+    settings = {"length": 20.0, "random_state": SEED, "checkpoint": path}
+    space().sample(**settings)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=f"is of another problem: {text}"):
+        other().sample(**settings)
+    assert path.read_bytes() == before
+
+
+def nudged():
+    gram = space().gram.copy()
+    gram[3, 5] = gram[5, 3] = np.nextafter(gram[3, 5], 1.0)
+    return gram
+
+
+def test_files_of_inputs_and_kernels(tmp_path):
+    x = np.random.default_rng(SEED).standard_normal((50, 3))
+    y = np.where(x[:, 0] > 0, 1, -1)
+
+    def run(x, kernel):
+        one = VersionSpace.from_features(x, y, kernel, softness=0.1)
+        return one.sample(length=5.0, random_state=SEED, checkpoint=tmp_path / "file")
+
+    same(run(x, kernels.RBF(2.0)), run(x, kernels.RBF(2.0)))
+    for other, kernel in [(x, kernels.RBF(2.1)), (x + 0.0001, kernels.RBF(2.0))]:
+        with pytest.raises(ValueError, match="the Gram matrix differs"):
+            run(other, kernel)
+
+
+def test_files_that_are_damaged_or_none(tmp_path):
+    one, path = space(), tmp_path / "run.npz"
+    settings = {"length": 20.0, "random_state": SEED, "checkpoint": path}
+    one.sample(**settings)
+    data = path.read_bytes()
+
+    def refused(content, text):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=text):
+            one.sample(**settings)
+        assert path.read_bytes() == content
+
+    for k in np.random.default_rng(SEED).integers(len(data), size=20):
+        refused(data[:k] + bytes([data[k] ^ 4]) + data[k + 1 :], "is damaged|was cut")
+        refused(data[:k], "was cut")
+    refused(b"", "of another program")
+    refused(b"x" * 10**7, "would do")
+    npz.write(path, "another format", 1, {}, {})
+    refused(path.read_bytes(), "another format")
+    _, arrays, meta = 0, *_npz_parts(data, tmp_path)
+    npz.write(path, continuation.FORMAT, 7, arrays, meta)
+    refused(path.read_bytes(), "of version 7, this is 1")
+    npz.write(path, continuation.FORMAT, 1, {"words": arrays["words"]}, meta)
+    refused(path.read_bytes(), "'numbers' of a state must be")
+    npz.write(path, continuation.FORMAT, 1, arrays, {})
+    refused(path.read_bytes(), "another problem: the labels differs")
+    npz.write(path, continuation.FORMAT, 1, arrays | {"words": arrays["words"][:100]}, meta)
+    refused(path.read_bytes(), "too short")
+
+
+def _npz_parts(data, folder):
+    (folder / "good").write_bytes(data)
+    _, arrays, meta = npz.read(folder / "good", continuation.FORMAT, 1e8)
+    return arrays, meta
+
+
+def test_paths_and_seconds(tmp_path):
+    one = space()
+    with pytest.raises(FileNotFoundError):
+        one.sample(length=1.0, checkpoint=tmp_path / "nowhere" / "file")
+    with pytest.raises(IsADirectoryError):
+        one.sample(length=1.0, checkpoint=tmp_path)
+    with pytest.raises(TypeError, match="checkpoint must be a path; got 3"):
+        one.sample(length=1.0, checkpoint=3)
+    with pytest.raises(ValueError, match="checkpoint must be a path without null characters"):
+        one.sample(length=1.0, checkpoint="a\0b")
+    with pytest.raises(ValueError, match="every must be"):
+        one.sample(length=1.0, checkpoint=tmp_path / "file", every=-1.0)
+    with pytest.raises(ValueError, match="every is for runs with a checkpoint"):
+        one.sample(length=1.0, every=1.0)
+    assert os.listdir(tmp_path) == []
+
+
+def test_seconds_beyond_any_run(tmp_path):
+    one = space()
+    same(
+        one.sample(length=1.0, checkpoint=tmp_path / "file", every=1e300, random_state=0),
+        one.sample(length=1.0, random_state=0),
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links take rights")
+def test_a_link_to_where_nothing_can_be_made(tmp_path):
+    """What is tried is the folder of the file itself, not of the link to it."""
+    link = tmp_path / "run.npz"
+    link.symlink_to(tmp_path / "gone" / "run.npz")
+    flown = []
+    with pytest.raises(FileNotFoundError):
+        space().sample(length=1.0, checkpoint=link, callback=flown.append)
+    assert flown == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links take rights")
+def test_a_link_laid_for_the_first_file_is_not_followed(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    (tmp_path / f".run.npz.{'0' * 16}.tmp").symlink_to(victim)
+    space().sample(length=1.0, checkpoint=tmp_path / "run.npz")
+    assert victim.read_text() == "kept"
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_may_not_be_written_to(tmp_path):
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(PermissionError):
+            space().sample(length=1.0, checkpoint=tmp_path / "file")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits are those of POSIX")
+def test_a_full_disk_takes_the_file_but_not_the_result(tmp_path):
+    import resource
+
+    one, path = space(), tmp_path / "run.npz"
+    settings = {"length": 20.0, "random_state": SEED}
+    whole = one.sample(**settings)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, hard))
+    try:
+        with pytest.warns(RuntimeWarning, match="the checkpoint is not up to date.*File too large"):
+            same(whole, one.sample(checkpoint=path, **settings))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert os.listdir(tmp_path) == []
+    same(whole, one.sample(checkpoint=path, **settings))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits are those of POSIX")
+def test_a_disk_that_fills_up_leaves_the_old_file(tmp_path):
+    """Which the run then goes on from, with the bits of one that had room all the time."""
+    import resource
+
+    one, path = space(), tmp_path / "run.npz"
+    settings = {"max_bounces": 60_000, "random_state": SEED}
+    whole = one.sample(**settings)
+    broken_off(one, path, after=1, **settings)
+    before = path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, hard))
+    try:
+        with pytest.warns(RuntimeWarning, match="the run goes on without: .*File too large"):
+            same(whole, one.sample(checkpoint=path, every=0.0, **settings))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["run.npz"]
+    same(whole, one.sample(checkpoint=path, n_jobs=2, **settings))
+
+
+def mounted(tmp_path, options):
+    """Mount a small file system in memory, where that is allowed."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if sys.platform != "linux" or os.geteuid() != 0:
+        pytest.skip("only root mounts a disk")
+    command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("no disk can be mounted here")
+    return folder
+
+
+def fill(path):
+    with open(path, "wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+
+
+def test_a_disk_that_is_full(tmp_path):
+    """A real one, of 4 MB, filled up under way but for some."""
+    folder = mounted(tmp_path, "size=4m")
+    try:
+        one, path = space(), folder / "run.npz"
+        settings = {"max_bounces": 60_000, "random_state": SEED}
+        whole = one.sample(**settings)
+        broken_off(one, path, after=1, **settings)
+        before = path.read_bytes()
+        with pytest.raises(OSError, match="No space left"):
+            fill(folder / "other")
+        with pytest.warns(RuntimeWarning, match="the run goes on without: .*No space left"):
+            same(whole, one.sample(checkpoint=path, every=0.0, **settings))
+        assert path.read_bytes() == before
+        assert sorted(os.listdir(folder)) == ["other", "run.npz"]
+        (folder / "other").unlink()
+        same(whole, one.sample(checkpoint=path, **settings))
+        # Of the finished file nothing is written again.
+        same(whole, one.sample(checkpoint=path, **settings))
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_that_is_read_only(tmp_path):
+    """For root too: nothing flies that cannot be kept."""
+    folder = mounted(tmp_path, "ro,size=100k")
+    try:
+        flown = []
+        with pytest.raises(OSError, match="Read-only file system"):
+            space().sample(length=1.0, checkpoint=folder / "run.npz", callback=flown.append)
+        assert flown == []
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_folder_that_is_a_file(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(FileNotFoundError if os.name == "nt" else NotADirectoryError):
+        space().sample(length=1.0, checkpoint=tmp_path / "file" / "run.npz")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
+@pytest.mark.skipif(
+    threading.current_thread() is not threading.main_thread(), reason="not the main thread"
+)
+def test_ctrl_c_leaves_a_file_to_go_on_from(tmp_path):
+    one, path = space(150), tmp_path / "run.npz"
+    settings = {"length": 3000.0, "random_state": SEED, "refresh": "pair", "checkpoint": path}
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def interrupt():
+        while not path.exists():
+            time.sleep(0.001)
+        time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Thread(target=interrupt)
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            one.sample(**settings | {"length": 1e9}, every=0.0)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
+    assert os.listdir(tmp_path) == ["run.npz"]
+    assert npz.read(path, continuation.FORMAT, 1e8)[2]["settings"]["length"] == 1e9

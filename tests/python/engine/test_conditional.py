@@ -1,0 +1,164 @@
+"""The center of conditional means, and what it needs of the Gram matrix."""
+
+import math
+import os
+import warnings
+
+import numpy as np
+import pytest
+
+from bayespoint import BayesPointClassifier, ConvergenceWarning, VersionSpace, kernels
+from bayespoint.base import factor as base_factor
+from taught import seed
+
+SEED = 13 + int(os.environ.get("BAYESPOINT_SEED", "0"))
+
+
+def problem(m=150, softness=0.1, index=0):
+    rng = np.random.default_rng(seed(index))
+    X = rng.normal(size=(m, 4))
+    y = np.where(X[:, 0] + np.sin(2 * X[:, 1]) / 2 > 0, 1, -1)
+    return VersionSpace(kernels.RBF(2.0)(X), y, softness=softness, offset=1.0)
+
+
+def angle(space, a, b):
+    matrix = space.gram + space.offset + np.diag(space.softness)
+    return math.acos(min(1.0, a @ matrix @ b / math.sqrt((a @ matrix @ a) * (b @ matrix @ b))))
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+@pytest.mark.parametrize("m", [1, 7, 255, 256, 257, 600])
+def test_diagonal_of_the_inverse(m, in_blocks, monkeypatch):
+    if in_blocks:
+        monkeypatch.setattr(base_factor, "_WHOLE", 0)
+    rng = np.random.default_rng(m)
+    X = rng.normal(size=(m, 3))
+    gram, softness = kernels.RBF(1.0)(X), rng.uniform(0.1, 1.0, m)
+    factor = base_factor.factorize(gram, 0.5, softness)
+    assert factor.invertible
+    expected = np.diag(np.linalg.inv(gram + 0.5 + np.diag(softness)))
+    np.testing.assert_allclose(factor.inverse_diagonal(), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("refresh", ["auto", "full"])
+@pytest.mark.parametrize("transparency", [0.0, (0.02, 0.1)])
+def test_it_is_the_center_of_the_arcs(transparency, refresh):
+    space = problem(softness=np.linspace(0.05, 0.5, 150))
+    settings = {"transparency": transparency, "random_state": SEED}
+    arcs = space.sample(tol=0.02, average="arc", refresh="full", **settings)
+    found = space.sample(tol=0.02, average="conditional", refresh=refresh, **settings)
+    assert angle(space, arcs.center, found.center) < 3 * (arcs.center_error + found.center_error)
+    assert found.center_norm == pytest.approx(arcs.center_norm, abs=0.02)
+    assert found.bounces.sum() < arcs.bounces.sum() / 2
+    assert found.refresh == "full"
+    assert set(found.start) == {"typical"}
+    np.testing.assert_array_equal(found.center, found.arc_center)
+    if not transparency:
+        assert (space.margins(found.draws) > 0).all()
+
+
+@pytest.mark.filterwarnings("ignore:.*tangent pairs:sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("softness", "settings", "chosen"),
+    [
+        (0.1, {}, True),
+        (0.1, {"refresh": "full"}, True),
+        (0.1, {"transparency": 0.1}, True),
+        (0.1, {"refresh": "pair"}, False),
+        (0.1, {"refresh": None}, False),
+        (0.1, {"average": "arc"}, False),
+        (0.1, {"dynamics": "chord"}, False),
+        (0.1, {"scattering": "cosine"}, False),
+        (np.arange(150) > 0, {}, False),
+        (0.0, {}, False),
+    ],
+)
+def test_softness_calls_for_conditional_means(softness, settings, chosen):
+    X = np.random.default_rng(SEED).standard_normal((150, 4))
+    space = VersionSpace(kernels.RBF(3.0)(X), np.sign(X[:, 0]), softness=softness)
+    run = space.sample(tol=1.0, n_draws=4, random_state=SEED, **settings)
+    # "typical" is where trajectories start that have the inverse of the Gram matrix.
+    assert (set(run.start) == {"typical"}) == chosen
+    if chosen:
+        same = space.sample(
+            tol=1.0, n_draws=4, random_state=SEED, **settings, average="conditional"
+        )
+        np.testing.assert_array_equal(run.center, same.center)
+
+
+def test_next_to_singular_matrices_get_the_integral_of_the_path():
+    X = np.random.default_rng(SEED).standard_normal((150, 4))
+    for softness in (1e-11, 1e-15):
+        space = VersionSpace(X @ X.T, np.sign(X[:, 0]), softness=softness)
+        with pytest.warns(ConvergenceWarning, match=f"softness, {softness:g} at .* too thin"):
+            run = space.sample(tol=1.0, n_draws=4, random_state=SEED)
+        assert "typical" not in run.start
+    # What singles lose of examples without softness is no matter.
+    some = np.where(np.arange(150) < 75, 1.0, 0.0)
+    space = VersionSpace((X @ X.T).astype(np.float32), np.sign(X[:, 0]), softness=some)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = space.sample(tol=0.3, random_state=SEED)
+    assert run.refresh == "full"
+
+
+def test_orthogonal_planes_leave_nothing_to_chance():
+    result = VersionSpace(np.eye(3), [1, -1, 1]).sample(
+        tol=0.1, average="conditional", random_state=SEED
+    )
+    np.testing.assert_allclose(result.center, np.array([1, -1, 1]) / math.sqrt(3), atol=1e-9)
+
+
+def test_draws_are_worth_something_where_the_center_is_exact():
+    draws = (
+        VersionSpace(np.eye(2), [1, 1])
+        .sample(tol=0.1, average="conditional", n_draws=400, random_state=SEED)
+        .draws.reshape(-1, 2)
+    )
+    # The first coordinate of a point of the quarter circle has mean 2 / pi. 1600 draws that are
+    # worth 400 have a standard error of 0.015.
+    assert abs(draws[:, 0].mean() - 2 / math.pi) < 0.08
+    assert np.ptp(np.arctan2(draws[:, 1], draws[:, 0])) > 1.4
+
+
+def test_what_it_cannot_do_is_refused():
+    space = problem(40)
+    with pytest.raises(ValueError, match="average='conditional' needs a Gram matrix"):
+        VersionSpace(np.ones((2, 2)), [1, 1]).sample(average="conditional")
+    with pytest.raises(ValueError, match="average must not be 'conditional' with scattering"):
+        space.sample(average="conditional", scattering="cosine")
+    with pytest.raises(ValueError, match="average must not be 'conditional' with scattering"):
+        space.sample(average="conditional", scatterer="auto")
+    with pytest.raises(ValueError, match="average must be one of 'auto', 'midpoints'"):
+        space.sample(average="conditional", dynamics="chord")
+    X = np.random.default_rng(seed(0)).normal(size=(30, 2))
+    rows = VersionSpace.from_features(X, np.sign(X[:, 0]), "rbf", softness=0.1)
+    with pytest.raises(ValueError, match="average='conditional'"):
+        rows.sample(average="conditional")
+
+
+def test_singles_have_conditional_means_too():
+    space = problem(60)
+    singles = VersionSpace(space.gram.astype(np.float32), space.y, softness=0.1, offset=1.0)
+    settings = {"tol": 0.05, "average": "conditional", "random_state": SEED}
+    a, b = space.sample(**settings), singles.sample(**settings)
+    assert angle(space, a.center, b.center) < 3 * (a.center_error + b.center_error)
+
+
+def test_classifiers_use_them_where_they_can():
+    rng = np.random.default_rng(seed(1))
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] > 0
+    given = {"optimizer": None, "random_state": SEED}
+    soft = BayesPointClassifier(kernels.RBF(2.0), softness=0.1, **given).fit(X, y)
+    assert (soft.billiard_.refresh, soft.billiard_.start[0]) == ("full", "typical")
+    # A matrix of rank four has no inverse.
+    hard = BayesPointClassifier("linear", softness=0.0, **given).fit(X, y)
+    assert hard.billiard_.start[0] != "typical"
+    assert hard._factor.rank == 4
+    # One far from singular has, without softness too.
+    apart = BayesPointClassifier(kernels.RBF(0.5), softness=0.0, **given).fit(X, y)
+    assert apart.billiard_.start[0] == "typical"
+    assert apart._factor.pivots is None
+    chord = BayesPointClassifier(kernels.RBF(2.0), softness=0.1, dynamics="chord", **given)
+    assert chord.fit(X, y).billiard_.start[0] != "typical"

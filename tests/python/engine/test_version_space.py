@@ -1,0 +1,526 @@
+"""The power user's door: geometry, settings, diagnostics, invariances."""
+
+import dataclasses
+import functools
+import math
+import pickle
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from bayespoint import (
+    BilliardResult,
+    ConvergenceWarning,
+    InfeasibleError,
+    VersionSpace,
+    kernels,
+    results,
+)
+from bayespoint.datasets import load_banana
+from bayespoint.results import diagnostics
+from taught import seed
+
+
+def cone(m=20, r=5, index=0):
+    """Examples labeled by a teacher in r dimensions, as Gram matrix and labels."""
+    rng = np.random.default_rng(seed(index))
+    x = rng.standard_normal((m, r))
+    return x @ x.T, np.where(x @ rng.standard_normal(r) > 0, 1, -1)
+
+
+def angle(space, a, b):
+    """Angle between two weight vectors given by dual coefficients."""
+    matrix = space.gram + space.offset + np.diag(space.softness)
+    inner = a @ matrix @ b / math.sqrt((a @ matrix @ a) * (b @ matrix @ b))
+    return math.acos(min(1.0, inner))
+
+
+def norms(space, duals):
+    matrix = space.gram + space.offset + np.diag(space.softness)
+    return np.sqrt(np.einsum("...i,ij,...j->...", duals, matrix, duals))
+
+
+# --- margins and membership ---
+
+
+def test_margins():
+    gram, labels = cone()
+    softness = np.linspace(0, 1, 20)
+    space = VersionSpace(gram, labels, softness=softness, offset=1.0)
+    duals = np.random.default_rng(seed(1)).standard_normal((3, 4, 20))
+    expected = labels * (duals @ (gram + 1 + np.diag(softness)))
+    np.testing.assert_allclose(space.margins(duals), expected, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(space.margins(duals[0, 0]), expected[0, 0], rtol=1e-10, atol=1e-10)
+    assert space.margins(duals[0]).shape == (4, 20)
+    for wrong in (np.ones(19), np.ones((20, 3)), 1.0):
+        with pytest.raises(ValueError, match=r"dual_coef must have shape \(\.\.\., 20\)"):
+            space.margins(wrong)
+
+
+def test_contains():
+    space = VersionSpace(np.eye(3), [1, -1, 1])
+    assert space.contains([1e-9, -5.0, 2.0])
+    assert not space.contains([1.0, 1.0, 1.0])
+    assert not space.contains([1.0, 0.0, 1.0])  # on a plane is not inside
+    with pytest.raises(ValueError, match=r"dual_coef must have shape \(3,\)"):
+        space.contains(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="dual_coef must be finite"):
+        space.contains([1.0, np.nan, 1.0])
+
+
+# --- feasible points and the largest margin ---
+
+
+@pytest.mark.parametrize("method", ["light_trap", "one_way", "perceptron", "max_margin"])
+@pytest.mark.parametrize("settings", [{}, {"softness": 0.3}, {"offset": 1.0}])
+@pytest.mark.filterwarnings("ignore:method='light_trap' did not find")  # it may, and says so
+def test_feasible_points(method, settings):
+    gram, labels = cone(m=60, r=12)
+    space = VersionSpace(gram, labels, **settings)
+    point = space.feasible_point(method, random_state=seed(0))
+    assert point.shape == (60,)
+    assert space.contains(point)
+    assert norms(space, point) == pytest.approx(1.0, rel=1e-8)
+
+
+def xor():
+    x = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
+    return x @ x.T, [1, 1, -1, -1]
+
+
+def infeasible():
+    """Random labels of points in five dimensions, no two of them on a line."""
+    gram, labels = cone(m=60, r=5)
+    return gram, np.random.default_rng(seed(3)).permutation(labels)
+
+
+@pytest.mark.parametrize("attempt", ["sample", "feasible_point", "max_margin"])
+def test_infeasible(attempt):
+    gram, labels = infeasible()
+    space = VersionSpace(gram, labels)
+    arguments = {} if attempt == "max_margin" else {"random_state": seed(0)}
+    with pytest.raises(InfeasibleError, match=r"softness|noise") as caught:
+        getattr(space, attempt)(**arguments)
+    error = caught.value
+    assert isinstance(error, ValueError)
+    assert 1 <= error.violations <= 30
+    if error.certificate is not None:
+        weights = np.asarray(error.certificate)
+        assert weights.min() >= 0
+        assert weights.sum() == pytest.approx(1.0)
+        combination = weights * labels
+        length = math.sqrt(max(combination @ gram @ combination, 0.0))
+        assert length / math.sqrt(gram.diagonal().max()) == pytest.approx(
+            error.margin_bound, abs=1e-7
+        )
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.violations, str(again)) == (error.violations, str(error))
+    # With softness anything is feasible.
+    assert VersionSpace(gram, labels, softness=0.1).max_margin().margin > 0
+
+
+def test_opposite_examples_of_one_label():
+    """XOR has no separating plane through the origin, and two examples prove it."""
+    with pytest.raises(InfeasibleError, match="examples 0 and 1 have feature vectors of opposite"):
+        VersionSpace(*xor()).sample(random_state=seed(0))
+
+
+def test_largest_margin_of_orthogonal_examples():
+    found = VersionSpace(np.eye(7), [1, 1, -1, 1, -1, -1, 1]).max_margin()
+    assert found.margin == pytest.approx(1 / math.sqrt(7), rel=1e-5)
+    assert found.converged
+    assert found.iterations >= 1
+
+
+@pytest.mark.parametrize("settings", [{}, {"softness": 0.2}, {"offset": 1.0}])
+def test_largest_margin_is_optimal(settings):
+    """Its dual is a shortest vector of a convex hull: non-negative least squares finds it too."""
+    gram, labels = cone(m=40, r=8)
+    space = VersionSpace(gram, labels, **settings)
+    found = space.max_margin(tol=1e-8)
+    margins = space.margins(found.dual_coef)
+    assert norms(space, found.dual_coef) == pytest.approx(1.0, rel=1e-9)
+    assert margins.min() == pytest.approx(found.margin, rel=1e-9)
+    assert (found.dual_coef * labels >= 0).all()
+    matrix = gram + space.offset + np.diag(space.softness)
+    signed = matrix * np.outer(labels, labels)
+    values, vectors = np.linalg.eigh(signed)
+    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    big = 1e4  # min |root a|^2 + big^2 (sum a - 1)^2 over a >= 0
+    weights, _ = optimize.nnls(np.vstack([root, np.full(40, big)]), np.append(np.zeros(40), big))
+    weights /= weights.sum()
+    assert found.margin == pytest.approx(np.linalg.norm(root @ weights), rel=1e-4)
+
+
+@pytest.mark.parametrize("settings", [{}, {"C": 1.0}, {"C": 1.0, "free_bias": True}])
+def test_unfinished_search_is_reported(settings):
+    rng = np.random.default_rng(seed(0))
+    # So far from a plane that 25 steps find a margin; in so many dimensions that the largest one
+    # rests on more examples than they can settle.
+    x = rng.standard_normal((40, 100))
+    labels = np.where(x[:, 0] > 0, 1, -1)
+    x[:, 0] += 3.0 * labels
+    with pytest.warns(ConvergenceWarning, match=r"by .* margins after 25 steps; tol=1e-08"):
+        found = VersionSpace(x @ x.T, labels).max_margin(max_iter=25, **settings)
+    assert not found.converged
+    assert "not converged" in repr(found)
+
+
+# --- the billiard ---
+
+
+@pytest.fixture(scope="module")
+def long_run():
+    gram, labels = cone()
+    space = VersionSpace(gram, labels)
+    return space, space.sample(length=3000.0, n_draws=250, random_state=seed(1))
+
+
+def test_result(long_run):
+    space, result = long_run
+    assert isinstance(result, BilliardResult)
+    assert result.draws.shape == (4, 250, 20)
+    assert (space.margins(result.draws) > 0).all()
+    np.testing.assert_allclose(norms(space, result.draws), 1.0, rtol=1e-8)
+    np.testing.assert_allclose(norms(space, result.center), 1.0, rtol=1e-8)
+    assert space.contains(result.center)
+    assert 0 < result.center_norm <= 1
+    assert result.bounces.shape == result.crossings.shape == result.refreshes.shape == (4,)
+    assert result.crossings.sum() == 0
+    assert result.hits.sum() == result.bounces.sum() > 0
+    np.testing.assert_array_equal(result.support, np.flatnonzero(result.hits))
+    assert result.length == pytest.approx(3000.0, rel=1e-6)
+    assert result.stop_reason == "length"
+    assert result.mean_violations == 0
+    assert 100 < result.ess < 2000
+    assert 0.98 < result.r_hat < 1.05
+    assert 0 < result.center_error < 0.1
+    assert result.drift < 1e-8
+    assert result.escapes.tolist() == [0, 0, 0, 0]
+    assert len(result.start) == 4
+    assert result.refresh in ("pair", "full")
+
+
+def test_draws_and_centers_agree(long_run):
+    """The mean of the draws, the arc integral and the impulses estimate one vector."""
+    space, result = long_run
+    mean = result.draws.mean(axis=(0, 1))
+    spread = math.sqrt(1 - result.center_norm**2) / result.center_norm
+    error = spread / math.sqrt(result.ess) + result.center_error
+    assert angle(space, mean, result.center) < 4 * error
+    assert norms(space, mean) == pytest.approx(result.center_norm, abs=4 * error)
+    assert angle(space, result.impulse_center, result.arc_center) < 5 * result.center_error + 0.02
+
+
+def test_impulses_have_the_sign_of_the_labels(long_run):
+    """And no weight where no wall was hit."""
+    space, result = long_run
+    signed = result.impulse_center * space.y
+    assert signed.min() >= 0
+    np.testing.assert_array_equal(signed > 0, result.hits > 0)
+
+
+@pytest.mark.parametrize("refresh", ["pair", "full", "auto"])
+@pytest.mark.parametrize("m", [3, 8])
+def test_center_of_an_orthant(m, refresh):
+    labels = np.resize([1, -1, -1], m)
+    space = VersionSpace(np.diag(np.arange(1.0, m + 1)), labels)
+    result = space.sample(length=3000.0, refresh=refresh, random_state=seed(5))
+    exact = labels / np.sqrt(np.arange(1.0, m + 1))
+    assert result.center_error < 0.02
+    assert angle(space, result.center, exact) < 4 * result.center_error
+    # The mean coordinate of a uniform point of the orthant, times the root of m.
+    norm = math.sqrt(m) * math.gamma(m / 2) / (math.sqrt(math.pi) * math.gamma((m + 1) / 2))
+    assert result.center_norm == pytest.approx(norm, abs=4 * result.center_error)
+
+
+def test_which_center_is_asked_for():
+    space = VersionSpace(*cone())
+    runs = [
+        space.sample(length=200.0, random_state=seed(0), average=average)
+        for average in ("arc", "impulse")
+    ]
+    for run in runs:
+        np.testing.assert_array_equal(run.arc_center, runs[0].arc_center)
+        np.testing.assert_array_equal(run.impulse_center, runs[0].impulse_center)
+    np.testing.assert_array_equal(runs[0].center, runs[0].arc_center)
+    np.testing.assert_array_equal(runs[1].center, runs[0].impulse_center)
+
+
+def test_stop_reasons():
+    space = VersionSpace(*cone())
+    by_tol = space.sample(random_state=seed(0))
+    assert by_tol.stop_reason == "tol"
+    assert by_tol.center_error <= 0.1
+    finer = space.sample(tol=0.005, random_state=seed(0))
+    assert finer.stop_reason == "tol"
+    assert finer.center_error <= 0.005
+    assert finer.length > 5 * by_tol.length
+    counted = space.sample(max_bounces=50_000, random_state=seed(0))
+    assert counted.stop_reason == "max_bounces"
+    # All trajectories end at the path length of one of them.
+    assert 40_000 <= counted.bounces.max() <= 60_000
+    both = space.sample(length=100.0, max_bounces=1_000_000, random_state=seed(0))
+    assert both.stop_reason == "length"
+
+
+def test_warnings():
+    space = VersionSpace(*cone())
+    with pytest.warns(
+        ConvergenceWarning,
+        match=r"ended by max_bounces with an estimated center_error of \S+ radians; tol=0.0001",
+    ):
+        space.sample(tol=1e-4, max_bounces=20_000, random_state=seed(0))
+    result = space.sample(length=1000.0, n_draws=100, random_state=seed(0))
+    assert result.complaints(None) == []
+    assert result.complaints(0.5) == []
+    # One trajectory elsewhere.
+    apart = {"functionals": result.functionals + np.array([0, 0, 0, 9.0])[:, None, None]}
+    for change, text in [
+        (apart, "the trajectories disagree: R-hat is"),
+        ({"drift": 1e-5}, "drifted by 1e-05"),
+        ({"center": np.zeros(20)}, "no wall was hit"),
+    ]:
+        (message,) = dataclasses.replace(result, **change).complaints(None)
+        assert text in message
+    # A run that met its tolerance is as accurate as it was asked to be.
+    met = dataclasses.replace(result, **apart, stop_reason="tol", center_error=0.01)
+    assert met.complaints(0.1) == []
+    assert len(dataclasses.replace(met, center_error=np.nan).complaints(0.1)) == 1
+
+
+def test_allowed_r_hat():
+    """1.01, and more for so few draws that chance alone exceeds it."""
+    allowed = results._billiard.allowed_r_hat
+    assert allowed(4, 4000) == 1.01
+    assert 1.05 < allowed(4, 200) < 1.1
+    assert allowed(1, 50) > allowed(2, 100) > 1.1
+    # Of independent draws that are worth what they are, hardly any trip over it.
+    draws = np.random.default_rng(seed(0)).standard_normal((4, 50, 1000))
+    above = diagnostics.r_hat(draws) > allowed(4, 200)
+    assert above.mean() < 2e-3
+    draws[3] += 3.0
+    assert (diagnostics.r_hat(draws) > allowed(4, 200)).all()
+
+
+def test_few_draws_are_told():
+    space = VersionSpace(*cone())
+    with pytest.warns(ConvergenceWarning, match=r"draws are worth \d+ independent ones \(below"):
+        space.sample(length=20.0, n_trajectories=1, n_draws=1000, random_state=seed(0))
+    few = space.sample(length=1000.0, n_draws=3, random_state=seed(0))  # as few as were asked for
+    (message,) = few.complaints(None, 100)
+    assert "gave 3 of 100 draws, too few to tell" in message
+
+
+def test_trajectories_that_cannot_have_met():
+    """Balls in corners of a slit of a millionth of a radian: nothing is known of the error."""
+    x = np.array([[0.0, 1, 0], [-1e-6, 1, 0], [0, 0, 1]])
+    space = VersionSpace(x @ x.T, [1, -1, 1])
+    with pytest.warns(ConvergenceWarning, match="further apart than their paths are long"):
+        result = space.sample(max_bounces=100_000, random_state=seed(0))
+    assert np.isinf(result.center_error)
+    assert "inf" in result.summary()
+
+
+def test_a_trap_that_does_not_catch_says_so():
+    """Margins of 1e-7 of the feature vectors' length."""
+    x = np.random.default_rng(seed(0)).standard_normal((200, 3))
+    y = np.sign(x[:, 0] + 0.3 * x[:, 1] ** 2)
+    space = VersionSpace(kernels.RBF(1000.0)(x), y, offset=1.0)
+    with pytest.warns(ConvergenceWarning, match="method='light_trap' did not find a point"):
+        assert space.contains(space.feasible_point(random_state=seed(0)))
+
+
+def test_trajectories_that_start_at_one_point_say_so():
+    x = np.random.default_rng(seed(0)).standard_normal((200, 3))
+    y = np.sign(x[:, 0] + 0.3 * x[:, 1] ** 2)
+    space = VersionSpace(kernels.RBF(100.0)(x), y, offset=1.0)
+    with pytest.warns(ConvergenceWarning) as told:
+        found = space.sample(max_bounces=5000, random_state=seed(0))
+    assert found.start == ("max_margin",) * 4
+    assert any("for 4 of 4 trajectories: these start at one point" in str(w.message) for w in told)
+    # One that met its tolerance needs no starts apart: warnings are errors here.
+    assert space.sample(tol=0.05, random_state=seed(0)).start == found.start
+
+
+def test_start():
+    space = VersionSpace(*cone())
+    inside = space.max_margin().dual_coef
+    result = space.sample(length=200.0, start=inside, random_state=seed(0))
+    assert result.start == ("given",) * 4
+    outside = -inside
+    with pytest.raises(ValueError, match=r"start must lie in version space.* violates 20 of 20"):
+        space.sample(length=200.0, start=outside)
+    mixed = space.sample(length=200.0, start=outside, transparency=0.5, random_state=seed(0))
+    assert mixed.mean_violations > 0
+
+
+def test_transparent_walls():
+    """Without walls the prior is left: half the labels are wrong on average."""
+    m = 12
+    space = VersionSpace(np.eye(m), np.ones(m), softness=0.5)
+    free = space.sample(length=3000.0, transparency=1.0, refresh="full", random_state=seed(0))
+    assert free.bounces.sum() == 0
+    assert free.crossings.sum() > 0
+    assert free.mean_violations == pytest.approx(m / 2, abs=0.3)
+    # Independent labels, each wrong with odds kappa.
+    for kappa in (0.1, (0.5, 0.25)):
+        half = space.sample(length=3000.0, transparency=kappa, refresh="full", random_state=seed(0))
+        odds = kappa if isinstance(kappa, float) else kappa[1]
+        assert half.mean_violations == pytest.approx(m * odds / (1 + odds), rel=0.1)
+
+
+def test_same_seed_same_bits_for_any_number_of_threads():
+    space = VersionSpace(*cone(m=60, r=12), softness=0.1)
+    run = {"n_trajectories": 5, "tol": 0.05, "random_state": seed(11)}
+    reference = space.sample(**run)
+    for n_jobs in (1, 2, 8, -1):
+        result = space.sample(n_jobs=n_jobs, **run)
+        for field in dataclasses.fields(result):
+            value, expected = getattr(result, field.name), getattr(reference, field.name)
+            if field.name == "state":
+                assert value.keys() == expected.keys()
+                for name in ("words", "numbers", "draws", "functionals"):
+                    np.testing.assert_array_equal(value[name], expected[name], err_msg=name)
+                continue
+            np.testing.assert_array_equal(value, expected, err_msg=field.name)
+    other = space.sample(**run | {"random_state": seed(12)})
+    assert not np.array_equal(other.draws, reference.draws)
+
+
+def test_generators_as_seeds():
+    space = VersionSpace(*cone())
+    for make in (np.random.default_rng, np.random.RandomState):
+        one, two = (space.sample(length=200.0, random_state=make(seed(3))).center for _ in range(2))
+        np.testing.assert_array_equal(one, two)
+    state = np.random.get_state()  # noqa: NPY002
+    np.random.seed(seed(3))  # noqa: NPY002
+    one = space.sample(length=200.0).center
+    np.random.seed(seed(3))  # noqa: NPY002
+    np.testing.assert_array_equal(one, space.sample(length=200.0).center)
+    np.random.set_state(state)  # noqa: NPY002
+
+
+def test_invariances():
+    """The length of a normal, the order of examples and the sign of all labels do not matter."""
+    gram, labels = cone(m=15, r=4)
+    run = {"length": 3000.0, "refresh": "pair"}
+    space = VersionSpace(gram, labels)
+    base = space.sample(random_state=seed(0), **run)
+    scale = np.exp(np.random.default_rng(seed(0)).uniform(-2, 2, 15))
+    order = np.random.default_rng(seed(1)).permutation(15)
+    scaled = VersionSpace(gram * np.outer(scale, scale), labels).sample(random_state=seed(1), **run)
+    permuted = VersionSpace(gram[order][:, order], labels[order]).sample(
+        random_state=seed(2), **run
+    )
+    flipped = VersionSpace(gram, -labels).sample(random_state=seed(3), **run)
+    back = np.empty(15)
+    back[order] = permuted.center
+    for result, center in [
+        (scaled, scaled.center * scale),
+        (permuted, back),
+        (flipped, -flipped.center),
+    ]:
+        error = math.hypot(result.center_error, base.center_error)
+        assert angle(space, center, base.center) < 4 * error
+
+
+def test_callback_sees_progress():
+    space = VersionSpace(*cone(m=200, r=50))
+    seen = []
+    space.sample(max_bounces=1_000_000, callback=seen.append, random_state=seed(0))
+    assert seen, "the callback was called"
+    assert set(seen[-1]) == {"length", "bounces", "center_error"}
+    assert seen[-1]["bounces"] >= seen[0]["bounces"] >= 0
+
+
+def test_reports(long_run):
+    space, result = long_run
+    text = result.summary()
+    assert "center error" in text
+    assert "3000 rad per trajectory" in text
+    assert f"{len(result.support)} of 20" in text
+    assert repr(result).startswith("<BilliardResult: m=20, 4 x 250 draws")
+    html = result._repr_html_()
+    assert html.startswith("<div ")
+    assert html.count("<tr>") == html.count("</tr>") > 10
+    strange = dataclasses.replace(result, stop_reason="<b>&")
+    assert ">&lt;b&gt;&amp;</td>" in strange._repr_html_()
+    assert "negative" in repr(space)
+
+
+def test_results_are_plain_and_frozen(long_run):
+    _, result = long_run
+    again = pickle.loads(pickle.dumps(result))
+    np.testing.assert_array_equal(again.draws, result.draws)
+    for field in dataclasses.fields(result):
+        plain = (np.ndarray, float, str, tuple, int)
+        if field.name == "scatterer":
+            plain = (type(None),)  # there is none
+        if field.name == "state":
+            plain = (dict,)
+        assert type(getattr(result, field.name)) in plain, field.name
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.length = 1.0
+
+
+def test_diagnostics_are_those_of_the_watched_coordinates(long_run):
+    (K, _), result = cone(), long_run[1]
+    q = result.functionals.shape[2]
+    watched = np.arange(q) * len(K) // q
+    expected = result.draws @ K[:, watched] / np.sqrt(np.diag(K)[watched])
+    np.testing.assert_allclose(result.functionals, expected, atol=1e-8)
+    assert result.ess == diagnostics.ess_bulk(result.functionals).min()
+    many = dataclasses.replace(result, functionals=np.repeat(result.functionals, 50, axis=1))
+    thinned = many.functionals[:, :: -(-many.functionals.shape[1] // 1000)]
+    assert many.r_hat == diagnostics.r_hat(thinned).max()
+
+
+def test_few_draws_have_no_diagnostics():
+    result = VersionSpace(*cone()).sample(length=50.0, n_draws=3, random_state=seed(0))
+    assert math.isnan(result.r_hat)
+    assert math.isnan(result.ess)
+    assert result.summary()
+
+
+@pytest.mark.parametrize("index", [1, 2])
+def test_a_corner_is_not_taken_for_the_whole(index):
+    """All trajectories start in a corner of version space, which they take long to leave.
+
+    Meanwhile they agree on the center of the corner, closely.
+    """
+    X, y = load_banana(return_X_y=True)
+    some = np.random.default_rng(seed(index)).permutation(len(X))[:400]
+    space = VersionSpace(kernels.RBF(0.5)(X[some]), y[some])
+    with pytest.warns(ConvergenceWarning) as told:
+        result = space.sample(tol=0.05, max_bounces=30_000, random_state=seed(index))
+    assert result.stop_reason == "max_bounces"
+    assert any("the trajectories disagree: R-hat is" in str(w.message) for w in told)
+
+
+def test_a_callback_is_one_from_the_beginning():
+    """Also where the work is over before it is called."""
+    space = VersionSpace(np.eye(3), [1, 1, -1], softness=0.1)
+    for call in (
+        space.sample,
+        space.log_volume,
+        space.evidence,
+        space.feasible_point,
+        space.light_trap,
+        space.max_margin,
+        space.correlation_length,
+        functools.partial(space.onion, (1, 1)),
+    ):
+        with pytest.raises(TypeError, match="callback must be a callable or None; got 3"):
+            call(callback=3)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e160, 1e300])
+def test_a_start_is_a_direction(size):
+    space = VersionSpace(np.eye(2), [1, -1])
+    one, other = (
+        space.sample(length=100.0, start=scale * np.array([1.0, -2.0]), random_state=seed(0))
+        for scale in (1.0, size)
+    )
+    np.testing.assert_allclose(other.center, one.center, rtol=1e-9)

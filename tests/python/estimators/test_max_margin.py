@@ -1,0 +1,481 @@
+"""The maximal margin: against libsvm, by its own conditions, and where libsvm gives up."""
+
+import os
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import cross_val_score
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from bayespoint import (
+    HingeClassifier,
+    InfeasibleError,
+    MaxMarginClassifier,
+    Perceptron,
+    VersionSpace,
+    kernels,
+)
+from bayespoint.base import memory
+from bayespoint.papers.experiments.sets import SETS, split
+
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+IRIS = load_iris(return_X_y=True)
+
+
+@parametrize_with_checks(
+    [
+        MaxMarginClassifier(),
+        MaxMarginClassifier("linear", C=10.0, fit_intercept="free"),
+        MaxMarginClassifier(kernels.RBF(2.0), C=np.inf, softness=0.1, fit_intercept=False),
+        HingeClassifier(),
+    ]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def problem(index, m=60, d=4, noise=0.0):
+    rng = np.random.default_rng([SEED, index])
+    x = rng.standard_normal((m, d))
+    y = np.where(x[:, 0] + x[:, 1] ** 2 > 0.8 + noise * rng.standard_normal(m), 1, -1)
+    return x, y
+
+
+# --- against libsvm ---
+
+
+@pytest.mark.parametrize("kernel", ["linear", kernels.RBF(2.0), kernels.Polynomial(2)], ids=repr)
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_free_intercept_agrees_with_libsvm(kernel, C):
+    for index in range(3):
+        x, y = problem(index, noise=0.5)
+        model = MaxMarginClassifier(kernel, C=C, fit_intercept="free").fit(x, y)
+        gram = model.kernel_(x)
+        rival = SVC(C=C, kernel="precomputed", tol=1e-9).fit(gram, y)
+        dual = np.zeros(len(y))
+        dual[rival.support_] = rival.dual_coef_[0]
+
+        def primal(c, b, gram=gram, y=y):
+            loss = np.maximum(0, 1 - y * (gram @ c + b)).sum()
+            return 0.5 * c @ gram @ c + C * loss
+
+        ours = primal(model.dual_coef_[0], model.intercept_[0])
+        theirs = primal(dual, rival.intercept_[0])
+        assert ours <= theirs * (1 + 1e-9)
+        assert ours == pytest.approx(theirs, rel=1e-3)  # theirs is not exact
+        # The primal is strongly convex: so far is their w at most.
+        apart = np.sqrt(2 * max(theirs - ours, 0.0) * gram.diagonal().max()) + 1e-6
+        np.testing.assert_allclose(gram @ model.dual_coef_[0], gram @ dual, rtol=1e-6, atol=apart)
+        assert model.dual_coef_.sum() == pytest.approx(0.0, abs=1e-9 * C * len(y))
+        assert model.duality_gap_[0] < 1e-6
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("C", [0.1, 10.0, np.inf])
+def test_homogeneous_margin_agrees_with_libsvm(intercept, C):
+    """Every example with its mirror image: then libsvm's intercept vanishes by symmetry."""
+    for index in range(3):
+        x, y = problem(10 + index)
+        model = MaxMarginClassifier(kernels.RBF(1.0), C=C, fit_intercept=intercept).fit(x, y)
+        gram = kernels.RBF(1.0)(x) + intercept
+        mirrored = np.block([[gram, -gram], [-gram, gram]])
+        price = 1e8 if np.inf == C else C / 2
+        rival = SVC(C=price, kernel="precomputed", tol=1e-9).fit(mirrored, np.append(y, -y))
+        dual = np.zeros(2 * len(y))
+        dual[rival.support_] = rival.dual_coef_[0]
+        values = gram @ (dual[: len(y)] - dual[len(y) :])
+        np.testing.assert_allclose(model.decision_function(x), values, atol=1e-5)
+        assert model.intercept_[0] == pytest.approx(model.dual_coef_.sum() if intercept else 0.0)
+
+
+def test_softness_is_the_squared_loss():
+    """min |w|^2 / 2 + sum(slack^2) / (2 softness): the dual of the shifted diagonal."""
+    x, y = problem(20, noise=0.8)
+    softness = 0.5
+    model = MaxMarginClassifier("linear", C=np.inf, softness=softness, fit_intercept=False)
+    model.fit(x, y)
+    w = model.dual_coef_[0] @ x
+    slack = np.maximum(0, 1 - y * (x @ w))
+    np.testing.assert_allclose(slack, softness * np.abs(model.dual_coef_[0]), atol=1e-9)
+    # The gradient of the primal vanishes.
+    np.testing.assert_allclose(w, (y * slack / softness) @ x, atol=1e-8)
+
+
+# --- the conditions for an optimum ---
+
+
+@pytest.mark.parametrize("intercept", [False, True, "free"])
+@pytest.mark.parametrize("C", [1.0, np.inf])
+def test_conditions(intercept, C):
+    x, y = problem(30, noise=0.0 if np.inf == C else 0.5)
+    model = MaxMarginClassifier(kernels.RBF(1.0), C=C, fit_intercept=intercept).fit(x, y)
+    margins, a = model.margins(x, y), np.abs(model.dual_coef_[0])
+    assert (a <= C).all()
+    assert (model.dual_coef_[0] * y >= 0).all()
+    tol = 1e-7
+    assert (margins[a < C] >= 1 - tol).all()
+    assert (margins[a > 0] <= 1 + tol).all()
+    np.testing.assert_array_equal(model.support_, np.flatnonzero(a))
+    assert model.kkt_[0] <= 1e-8
+    assert model.n_iter_[0] >= 1
+    geometric = model.margins(x, y, geometric=True)
+    if np.inf == C:
+        assert geometric.min() == pytest.approx(model.margin_[0], rel=1e-6)
+    else:
+        assert model.margin_[0] == pytest.approx(1 / model.norm_[0])
+    np.testing.assert_allclose(geometric * model.norm_[0], margins)
+    counts, edges = model.margin_histogram(x, y, bins=7)
+    assert counts.sum() == len(y)
+    assert (len(edges), edges[0]) == (8, pytest.approx(geometric.min()))
+
+
+@pytest.mark.parametrize("intercept", [False, True, "free"])
+def test_connector_is_gap(intercept):
+    """At the optimum; and the connector is what it says: a distance between convex hulls."""
+    for index in range(5):
+        x, y = problem(40 + index, d=3)
+        model = MaxMarginClassifier(kernels.RBF(0.7), C=np.inf, fit_intercept=intercept).fit(x, y)
+        assert model.connector_[0] == pytest.approx(model.gap_[0], rel=1e-7)
+        gram = model.kernel_(x) + (intercept is True)
+        c = model.dual_coef_[0] / np.abs(model.dual_coef_[0]).sum()
+        if intercept == "free":
+            c *= 2
+            assert c[y > 0].sum() == pytest.approx(1.0)
+            assert c[y < 0].sum() == pytest.approx(-1.0)
+            values = gram @ model.dual_coef_[0] / model.norm_[0]
+            assert values[y > 0].min() - values[y < 0].max() == pytest.approx(model.gap_[0])
+        assert np.sqrt(c @ gram @ c) == pytest.approx(model.connector_[0])
+    soft = MaxMarginClassifier().fit(x, y)
+    assert np.isnan(soft.connector_[0])
+    assert np.isnan(soft.gap_[0])
+
+
+def test_weak_duality_before_the_optimum():
+    x, y = problem(50)
+    space = VersionSpace(kernels.RBF(1.0)(x), y)
+    best = space.max_margin()
+    seen = 0
+    for steps in range(20, 120, 3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            try:
+                found = space.max_margin(max_iter=steps)
+            except InfeasibleError:
+                continue
+        seen += not found.converged
+        assert found.margin <= best.margin * (1 + 1e-9)
+        assert found.bound >= best.margin * (1 - 1e-9)
+        assert found.converged or 0 < found.gap <= 1
+    assert seen > 0
+
+
+def test_support_vectors_bound_version_space():
+    """Feature vectors of equal length: the planes that the inscribed ball touches are hit."""
+    for index in range(3):
+        rng = np.random.default_rng([SEED, 60, index])
+        x = rng.standard_normal((30, 4))
+        x /= np.linalg.norm(x, axis=1, keepdims=True)
+        space = VersionSpace(x @ x.T, np.where(x @ rng.standard_normal(4) > 0, 1, -1))
+        result = space.sample(length=3000.0, random_state=SEED)
+        support = space.max_margin().support
+        assert 0 < len(support) <= 4
+        assert set(support) <= set(result.support)
+
+
+def test_the_margin_tends_to_the_center_with_softness():
+    """Planes become orthogonal, and of a cube's corner all centers are the diagonal."""
+    x, y = problem(70)
+    gram = kernels.RBF(2.0)(x)
+    angles = []
+    for softness in (0.1, 1.0, 10.0, 100.0):
+        space = VersionSpace(gram, y, softness=softness)
+        center = space.sample(tol=0.01, refresh="full", random_state=SEED)
+        c, w = center.center, space.max_margin().dual_coef
+        inner = c @ gram @ w + softness * c @ w
+        angles.append(np.arccos(min(1.0, inner)))
+    assert angles[0] > 0.2
+    assert angles[-1] < 0.04
+    assert (np.diff(angles) < 0).all()
+
+
+# --- the papers' data ---
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_no_training_errors_on_the_papers_data(name):
+    """A hard margin has none, at the papers' length scales, however bad the condition is."""
+    if name == "thyroid" and not os.environ.get("BAYESPOINT_DATA"):
+        pytest.skip("thyroid is not bundled, and BAYESPOINT_DATA is not set")
+    sigma = SETS[name].sigma
+    for seed in range(3 * SEED, 3 * SEED + 3):
+        x, _, y, _ = split(name, seed)
+        model = MaxMarginClassifier(kernels.RBF(sigma), C=np.inf, fit_intercept=False).fit(x, y)
+        assert (model.predict(x) == y).all()
+        # Relative to the range of f, which is |w| for feature vectors of length 1.
+        assert model.kkt_[0] <= 1e-8 * model.norm_[0]
+        # And in units of the margin, but for the rounding of the multipliers.
+        rounding = 8 * np.finfo(float).eps * np.abs(model.dual_coef_).sum()
+        assert model.kkt_[0] <= max(1e-8, rounding)
+        assert model.gap_[0] == pytest.approx(model.connector_[0], rel=1e-5)
+        free = MaxMarginClassifier(kernels.RBF(sigma), C=np.inf, fit_intercept="free").fit(x, y)
+        assert (free.predict(x) == y).all()
+
+
+@pytest.mark.parametrize("sigma", [10.0, 100.0, 1000.0])
+def test_long_length_scales(sigma):
+    """Margins down to 1e-7 of the feature vectors' length are found, and billiards start there."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((200, 3))
+    y = np.sign(x[:, 0] + 0.3 * x[:, 1] ** 2)
+    space = VersionSpace(kernels.RBF(sigma)(x), y, offset=1.0)
+    with warnings.catch_warnings():
+        # The trap may give up.
+        warnings.filterwarnings("ignore", "method='light_trap' did not", ConvergenceWarning)
+        for method in ("max_margin", "light_trap"):
+            assert space.contains(space.feasible_point(method, random_state=SEED))
+    found = space.max_margin()
+    assert space.contains(found.dual_coef)
+    assert found.margin == pytest.approx(9.9e-2 / sigma**2, rel=0.05)
+    if sigma == 10.0:
+        result = space.sample(tol=0.1, random_state=SEED)
+        assert (space.margins(result.draws) > 0).all()
+
+
+# --- what cannot be separated ---
+
+
+@pytest.mark.parametrize("intercept", [False, True, "free"])
+@pytest.mark.parametrize("kernel", ["linear", kernels.RBF(100.0)], ids=repr)
+def test_infeasible(intercept, kernel):
+    """The certificate is a proof: weights of the examples whose combination vanishes.
+
+    But for rounding: near a margin of none that hides what is left of the combination, most so
+    where a free intercept takes the length of a nearly constant kernel out of it.
+    """
+    x, y = problem(80, m=100, noise=3.0)
+    with pytest.raises(InfeasibleError, match="not separable") as caught:
+        MaxMarginClassifier(kernel, C=np.inf, fit_intercept=intercept).fit(x, y)
+    a = caught.value.certificate
+    assert a.min() >= 0
+    assert a.sum() == pytest.approx(1.0)
+    c = a * y
+    gram = kernels.resolve(kernel, x)(x) + (intercept is True)
+    length = np.sqrt(max(c @ gram @ c, 0.0)) / np.sqrt(gram.diagonal().max())
+    assert length < 1e-6
+    if intercept == "free":
+        assert abs(c.sum()) < 1e-9
+    elif length > 1e-7:  # less is rounding of what is computed here
+        assert caught.value.margin_bound == pytest.approx(length, rel=0.1)
+    assert 1 <= caught.value.violations < 100
+
+
+@pytest.mark.parametrize("decades", [8, 12, 16])
+def test_lengths_that_hide_the_margin(decades):
+    """No word of data that cannot be separated: they can, and billiards find the way in."""
+    x = np.eye(5) * np.logspace(-decades / 2, decades / 2, 5)[:, None]
+    y = np.array([1, -1, 1, -1, 1])
+    space = VersionSpace(x @ x.T, y)
+    with pytest.raises(ValueError, match="these can be separated, but rounding of the longest"):
+        space.max_margin()
+    with pytest.raises(ValueError, match="lengths are nearer to each other"):
+        MaxMarginClassifier("linear", C=np.inf, fit_intercept=False).fit(x, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of searches that need the fallback
+        for method in ("light_trap", "max_margin", "perceptron"):
+            assert space.contains(space.feasible_point(method, random_state=SEED))
+    center = space.sample(tol=0.05, random_state=SEED).center @ x
+    np.testing.assert_allclose(center, y / np.sqrt(5), atol=0.2)
+
+
+def test_contradicting_examples_are_named():
+    x, y = np.array([[1.0, 2.0], [0.0, 1.0], [1.0, 2.0]]), [0, 1, 1]
+    with pytest.raises(InfeasibleError, match=r"examples 0 and 2 have .* different labels"):
+        MaxMarginClassifier(C=np.inf).fit(x, y)
+    with pytest.raises(InfeasibleError, match="not separable"):
+        MaxMarginClassifier(C=np.inf, fit_intercept="free").fit(x, y)
+    # Opposite examples of one label are no contradiction where the bias is free.
+    ends = [[1.0], [-1.0], [5.0]]
+    with pytest.raises(InfeasibleError, match=r"examples 0 and 1 .*opposite"):
+        MaxMarginClassifier("linear", C=np.inf, fit_intercept=False).fit(ends, [0, 0, 1])
+    free = MaxMarginClassifier("linear", C=np.inf, fit_intercept="free").fit(ends, [0, 0, 1])
+    assert free.intercept_[0] == pytest.approx(-1.5)
+
+
+def test_no_features_but_both_classes():
+    """Equal inputs: w = 0, the margin is infinitely wide, and no class is preferred."""
+    model = MaxMarginClassifier(C=1.0, fit_intercept="free").fit(np.ones((4, 2)), [0, 0, 1, 1])
+    assert model.decision_function([[1.0, 1.0]]) == pytest.approx([0.0], abs=1e-12)
+    assert model.predict([[1.0, 1.0]]).tolist() == [0]
+    origin = MaxMarginClassifier("linear", C=1.0, fit_intercept="free")
+    assert origin.fit([[0.0], [1.0], [2.0]], [0, 0, 1]).predict([[0.0], [2.0]]).tolist() == [0, 1]
+
+
+# --- the estimator ---
+
+
+@pytest.mark.parametrize(
+    "names", [["no", "yes"], [False, True], [-1.0, 1.0], ["b", "a", "c"], [3, 1, 2]]
+)
+def test_labels_of_any_type(names):
+    x, index = IRIS
+    y = np.asarray(names)[index % len(names)]
+    model = MaxMarginClassifier(C=10.0).fit(x, y)
+    np.testing.assert_array_equal(model.classes_, np.unique(names))
+    problems = 1 if len(names) == 2 else 3
+    assert model.dual_coef_.shape == (problems, 150)
+    assert model.margin_.shape == model.intercept_.shape == model.n_iter_.shape == (problems,)
+    assert set(model.predict(x)) <= set(y)
+    if problems == 3:
+        assert model.score(x, y) > 0.95
+        values = model.decision_function(x)
+        np.testing.assert_array_equal(model.classes_[values.argmax(axis=1)], model.predict(x))
+        own = values[np.arange(150), np.unique(names, return_inverse=True)[1][index % 3]]
+        np.testing.assert_allclose(model.margins(x, y), own)
+
+
+def test_one_against_the_rest_is_several_problems():
+    x, y = IRIS
+    model = MaxMarginClassifier(C=1.0).fit(x, y)
+    for k in range(3):
+        one = MaxMarginClassifier(C=1.0).fit(x, y == k)
+        np.testing.assert_array_equal(one.dual_coef_[0], model.dual_coef_[k])
+
+
+def test_precomputed_and_callable():
+    x, y = problem(90)
+    new = np.random.default_rng(SEED).standard_normal((11, 4))
+    model = MaxMarginClassifier(kernels.RBF(1.5)).fit(x, y)
+    given = MaxMarginClassifier("precomputed").fit(model.kernel_(x), y)
+    called = MaxMarginClassifier(lambda a, b: kernels.RBF(1.5)(a, b)).fit(x, y)
+    expected = model.decision_function(new)
+    np.testing.assert_allclose(given.decision_function(model.kernel_(new, x)), expected)
+    np.testing.assert_allclose(called.decision_function(new), expected)
+    assert given.X_fit_ is None
+    assert 0.4 < cross_val_score(clone(model), x, y, cv=3).mean() <= 1.0
+
+
+def test_strings_and_sets():
+    words = [["spam", "now"], ["spam", "buy"], ["lunch", "today"], ["lunch", "now"]]
+    for kernel, inputs, new in [
+        (kernels.SetIntersection(), [set(w) for w in words], [{"spam"}, {"lunch"}]),
+        (kernels.Spectrum(4), [" ".join(w) for w in words], ["spammer", "lunches"]),
+    ]:
+        model = MaxMarginClassifier(kernel, C=np.inf).fit(inputs, ["bad", "bad", "good", "good"])
+        assert model.predict(new).tolist() == ["bad", "good"]
+        assert model.predict(inputs).tolist() == ["bad", "bad", "good", "good"]
+        assert model.X_fit_.dtype == object
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "text"),
+    [
+        ({"C": 0.0}, ValueError, r"C must be a positive number, or inf .*; got 0\.0"),
+        ({"C": np.nan}, ValueError, "C must be"),
+        ({"C": "hard"}, TypeError, "C must be .* got 'hard'"),
+        ({"softness": -1.0}, ValueError, "softness must be"),
+        ({"fit_intercept": "yes"}, ValueError, "fit_intercept must be one of 'free'; got 'yes'"),
+        ({"fit_intercept": 1}, TypeError, "fit_intercept must be True or False"),
+        ({"tol": 0.0}, ValueError, "tol must be"),
+        ({"tol": 1.0}, ValueError, "tol must be"),
+        ({"max_iter": 0}, ValueError, "max_iter must be an integer of at least 1"),
+        ({"kernel": "gauss"}, ValueError, "kernel must be one of"),
+    ],
+)
+def test_bad_settings(settings, error, text):
+    with pytest.raises(error, match=text):
+        MaxMarginClassifier(**settings).fit(*IRIS)
+
+
+def test_bad_questions():
+    with pytest.raises(NotFittedError):
+        MaxMarginClassifier().predict(IRIS[0])
+    model = MaxMarginClassifier().fit(*IRIS)
+    with pytest.raises(ValueError, match=r"y must have shape \(150,\), .*; got shape \(3,\)"):
+        model.margins(IRIS[0], [0, 1, 2])
+    with pytest.raises(ValueError, match=r"labels among \[0, 1, 2\]; got 7"):
+        model.margins(IRIS[0], np.full(150, 7))
+    with pytest.raises(TypeError, match="geometric must be True or False"):
+        model.margins(*IRIS, geometric="yes")
+    with pytest.raises(ValueError, match="both labels with a free bias; got only 1"):
+        VersionSpace(np.eye(2), [1, 1]).max_margin(free_bias=True)
+
+
+def test_what_does_not_fit_is_refused(monkeypatch):
+    monkeypatch.setattr(memory, "available", lambda: 3 * 2**20)
+    space = VersionSpace(np.eye(1000), np.resize([1, -1], 1000))
+    with pytest.raises(MemoryError, match=r"factor of at most 1000 examples .* needs 3\.8 MiB"):
+        space.max_margin()
+    x = np.random.default_rng(0).standard_normal((700, 2))
+    with pytest.raises(MemoryError, match=r"kernel matrix of 700 examples needs 3\.7 MiB"):
+        MaxMarginClassifier().fit(x, x[:, 0] > 0)
+
+
+def test_unfinished_fits_warn():
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        model = MaxMarginClassifier(max_iter=3).fit(*IRIS)
+    assert (model.n_iter_ <= 5).all()
+    assert model.kkt_.max() > 1e-8
+
+
+def test_result_in_words():
+    found = VersionSpace(np.eye(3), [1, -1, 1]).max_margin()
+    assert "support vectors" in found.summary()
+    assert "margin=0.5774, 3 support vectors of 3" in repr(found)
+    assert found._repr_html_().startswith("<div ")
+
+
+# --- gradient descent ---
+
+
+@pytest.mark.parametrize("regularization", [0.1, 0.01])
+def test_gradient_descent_reaches_the_exact_solution(regularization):
+    x, y = load_breast_cancer(return_X_y=True)
+    x = StandardScaler().fit_transform(x)[::2] + 3.0  # an origin outside changes nothing
+    y = y[::2]
+    model = HingeClassifier(regularization).fit(x, y)
+    exact = MaxMarginClassifier(
+        "linear", C=1 / (2 * regularization * len(y)), fit_intercept="free"
+    ).fit(x, y)
+
+    def loss(w, b):
+        return np.maximum(0, 1 - (2 * y - 1) * (x @ w + b)).mean() + regularization * w @ w
+
+    least = loss(exact.dual_coef_[0] @ x, exact.intercept_[0])
+    reached = loss(model.coef_[0], model.intercept_[0])
+    assert reached == pytest.approx(model.loss_[0], rel=1e-9)
+    # What the duality gap says holds: and it is below the tolerance.
+    assert least * (1 - 1e-9) <= reached <= least * (1 + 0.01)
+    assert model.loss_[0] * (1 - model.duality_gap_[0]) <= least * (1 + 1e-9)
+    assert 0 <= model.duality_gap_[0] <= 0.01
+
+
+def test_gradient_descent_of_several_classes():
+    model = HingeClassifier().fit(*IRIS)
+    assert model.coef_.shape == (3, 4)
+    assert model.loss_.shape == model.duality_gap_.shape == (3,)
+    assert model.score(*IRIS) > 0.6
+    with pytest.warns(ConvergenceWarning, match=r"gap of .* in 5 steps; tol=0\.01 was asked for"):
+        short = HingeClassifier(max_iter=5).fit(*IRIS)
+    assert short.n_iter_ == 5
+    assert short.duality_gap_.max() > 0.01
+
+
+@pytest.mark.parametrize(
+    "settings", [{"regularization": 0.0}, {"tol": 0.0}, {"max_iter": 0}, {"tol": 1.0}]
+)
+def test_bad_descents(settings):
+    with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
+        HingeClassifier(**settings).fit(*IRIS)
+
+
+@pytest.mark.parametrize("model", [HingeClassifier(), Perceptron()])
+def test_numbers_that_cannot_be_squared_are_refused(model):
+    with pytest.raises(ValueError, match=r"X must hold numbers up to 1e\+140 in size; got 1e\+200"):
+        model.fit([[1e200], [0.0]], [0, 1])

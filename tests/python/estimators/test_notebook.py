@@ -1,0 +1,166 @@
+"""Notebook representations: all in one form, well-formed, escaped, readable on any page."""
+
+import re
+import warnings
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from bayespoint import BayesPointClassifier, LayerChoice, VersionSpace
+from bayespoint.bounds import RiskBounds
+from bayespoint.datasets import make_teacher
+from bayespoint.papers import elongated, openness, planar, soft_boundary
+from bayespoint.results import Estimate
+from taught import seed
+
+
+class Reader(HTMLParser):
+    """Collects tags and texts, and fails where tags do not match."""
+
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.styles, self.texts = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        names = dict(attrs)
+        assert set(names) <= {"style", "scope"}, names
+        self.styles.append(names.get("style", ""))
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def read(html):
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert not reader.open
+    return reader
+
+
+def results():
+    """Return an instance of everything that is shown, by name."""
+    X, y = make_teacher(30, 4, random_state=seed(0))
+    space = VersionSpace(X @ X.T, y)
+    run = space.sample(tol=0.1, random_state=seed(0))
+    model = BayesPointClassifier("linear", random_state=seed(0)).fit(X, y)
+    three = BayesPointClassifier("rbf", softness=0.1, optimizer=None, random_state=seed(0))
+    three.fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
+    polygon = planar.Polygon([[0, 0], [3, 0], [4, 2], [1, 3]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # short runs are enough to be shown
+        table = space.onion(max_errors=(1, 2), tol=0.2, random_state=seed(0))
+        return {
+            "VersionSpace": space,
+            "BilliardResult": run,
+            "Evidence": space.log_volume(tol=0.5, random_state=seed(0)),
+            "Evidence of several rates": space.evidence(
+                [0.0, 0.1, 0.2], tol=0.5, random_state=seed(0)
+            ),
+            "Estimate": Estimate(1.0, 0.1),
+            "MaxMargin": space.max_margin(),
+            "LightTrap": space.light_trap(random_state=seed(0)),
+            "Search": model.tuning_,
+            "OnionTable": table,
+            "LayerChoice": LayerChoice((0, 1), np.array([[0.1, np.nan]]), np.array([[3, 0]])),
+            "CorrelationLength": space.correlation_length(random_state=seed(0)),
+            "WeightedResult": space.reweight(run, lambda margins: margins[:, 0]),
+            "WeightedClassifier": model.reweight(lambda margins: margins[:, 0]),
+            "WeightedClassifier of three": three.reweight(lambda margins: margins[:, 0]),
+            "RiskBounds": three_bounds(X, y),
+            "RiskBound": three_bounds(X, y)[0],
+            "ParameterSpace": soft_boundary.parameter_space(X @ X.T, softness=0.1),
+            "CenterAngles": soft_boundary.center_angles(X @ X.T, y, [0.1, 1.0], tol=0.1),
+            "EscapeFractions": openness.escape_fractions([X @ X.T], y, max_bounces=200),
+            "CenterErrors": elongated.center_errors(2, n_test=100, tol=0.1),
+            "Polygon": polygon,
+            "BayesPoint of a polygon": planar.bayes_point(polygon),
+            "Trajectory": planar.billiard(polygon, 20, random_state=seed(0)),
+        }
+
+
+def three_bounds(X, y):
+    model = BayesPointClassifier("linear", softness=0.0, optimizer=None, random_state=seed(0))
+    return model.fit(X, y).risk_bounds(random_state=seed(0))
+
+
+@pytest.fixture(scope="module")
+def shown():
+    return {name: (one, one._repr_html_()) for name, one in results().items()}
+
+
+def test_all_are_tables_in_one_form(shown):
+    for name, (_, html) in shown.items():
+        reader = read(html)
+        assert html.startswith('<div style="overflow-x:auto"><table '), name
+        assert set(reader.tags) <= {
+            "div",
+            "table",
+            "caption",
+            "thead",
+            "tbody",
+            "tr",
+            "th",
+            "td",
+            "br",
+        }
+        assert reader.tags.count("caption") == reader.tags.count("table"), name
+        assert reader.tags.count("tr") >= 1, name
+
+
+def test_none_brings_colors_or_files(shown):
+    """What a dark page could make unreadable, or a page without network empty."""
+    for name, (_, html) in shown.items():
+        assert not re.search(r"https?:|url\(|<script|<link|<style|src=|class=", html), name
+        for style in read(html).styles:
+            colors = re.findall(r"(?:^|;)(?:color|background(?:-color)?):([^;]+)", style)
+            assert set(colors) <= {"inherit", "transparent"}, name
+
+
+def test_they_say_what_the_summary_says(shown):
+    for name in ("BilliardResult", "Evidence", "MaxMargin", "OnionTable", "WeightedResult"):
+        one, html = shown[name]
+        texts = read(html).texts
+        for title, value in one._rows():
+            assert title in texts, name
+            assert value in texts, name
+
+
+def test_names_are_escaped(shown):
+    run = replace(shown["BilliardResult"][0], stop_reason="<b>&</b>")
+    assert "<b>&</b>" in read(run._repr_html_()).texts
+    search = replace(shown["Search"][0], kernel="<script>")
+    assert "<script>" not in search._repr_html_()
+    bounds = shown["RiskBounds"][0]
+    strange = replace(bounds[0], name="<i>", condition="a < b")
+    html = RiskBounds((strange,), 0.05, 10)._repr_html_()
+    assert "<i>" in read(html).texts
+    assert "[1] If a < b." in read(html).texts
+    space = VersionSpace(np.eye(2), np.array(["<u>", "v"]))
+    assert "1 (<u>)" in read(space._repr_html_()).texts
+
+
+def test_grids_have_as_many_cells_in_each_line(shown):
+    for name in ("Search", "OnionTable", "LayerChoice", "RiskBounds", "CenterAngles"):
+        grid = shown[name][1].split("<thead>")[1]
+        lines = re.findall(r"<tr>(.*?)</tr>", grid)
+        counts = {line.count("</td>") + line.count("</th>") for line in lines}
+        assert len(counts) == 1, name
+
+
+def test_light_trap_in_words(shown):
+    trap, _ = shown["LightTrap"]
+    assert "violated at the start" in trap.summary()
+    assert repr(trap).startswith("<LightTrap: ")
+
+
+def test_layers_without_a_center_are_empty(shown):
+    assert ">-</td>" in shown["LayerChoice"][1]

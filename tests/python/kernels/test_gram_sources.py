@@ -1,0 +1,473 @@
+"""Every source of Gram rows: matrices of doubles and singles, rows on demand, explicit features."""
+
+import os
+import warnings
+from collections import namedtuple
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.kernel_approximation import Nystroem
+
+from bayespoint import ConvergenceWarning, InfeasibleError, VersionSpace, bounds, kernels
+from bayespoint.base import memory as base_memory
+from bayespoint.base import validation
+from bayespoint.kernels import RBF, Bounded, Laplacian, Linear, Polynomial
+from bayespoint.posterior import predictive
+
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+KERNELS = [
+    Linear(),
+    RBF(1.5),
+    RBF([1.0, 2.0, 0.5, 4.0]),
+    Polynomial(degree=2, coef0=0.5),
+    3.0 * (0.5 * RBF(2.0)),
+    2.0 * Bounded(0.5 * Polynomial(), {"kernel.coef0": "fixed"}),
+]
+
+# Runs whose bits are compared, or their draws one by one: too short to agree with each other.
+SHORT = pytest.mark.filterwarnings(
+    "ignore:.*disagree:sklearn.exceptions.ConvergenceWarning",
+    "ignore:.*draws are worth:sklearn.exceptions.ConvergenceWarning",
+    "ignore:.*tangent pairs:sklearn.exceptions.ConvergenceWarning",
+)
+
+
+# Of noisy labels the light trap often finds no point: those runs start at the one of the fallback.
+ONE_START = pytest.mark.filterwarnings(
+    "ignore:the light trap found no point:sklearn.exceptions.ConvergenceWarning"
+)
+
+
+def problem(m=120, d=4, seed=0):
+    """Inputs and labels with a curved boundary."""
+    X = np.random.default_rng([seed, SEED]).standard_normal((m, d))
+    return X, np.where(X[:, 0] + np.sin(2 * X[:, 1]) / 2 > 0, 1, -1)
+
+
+def apart(K, a, b):
+    """Return the angle between two unit vectors, by their Gram matrix."""
+    difference = a - b
+    return 2 * np.arcsin(min(1.0, np.sqrt(max(difference @ K @ difference, 0.0)) / 2))
+
+
+# --- singles ---
+
+
+@SHORT
+@SHORT
+def test_singles_are_borrowed_and_give_the_bits_of_their_doubles():
+    X, y = problem()
+    singles = RBF(1.5)(X).astype(np.float32)
+    before = singles.copy()
+    space = VersionSpace(singles, y, softness=0.1, offset=0.3)
+    twin = VersionSpace(singles.astype(float), y, softness=0.1, offset=0.3)
+    assert space.gram.dtype == np.float32
+    assert np.shares_memory(space.gram, singles)
+    run = {"length": 20.0, "n_draws": 5, "random_state": 1}
+    for refresh in ["auto", "pair", "full"]:
+        found, expected = (s.sample(refresh=refresh, **run) for s in (space, twin))
+        np.testing.assert_array_equal(found.draws, expected.draws)
+        np.testing.assert_array_equal(found.center, expected.center)
+        assert found.center_error == expected.center_error
+    np.testing.assert_array_equal(space.max_margin().dual_coef, twin.max_margin().dual_coef)
+    found, expected = (s.log_volume(tol=0.5, random_state=2) for s in (space, twin))
+    assert found.value == expected.value
+    found, expected = (
+        s.onion((1, 1), tol=0.2, max_length=2e3, random_state=3) for s in (space, twin)
+    )
+    np.testing.assert_array_equal(found.center(1, 0), expected.center(1, 0))
+    c = np.random.default_rng(0).standard_normal((3, len(y)))
+    np.testing.assert_allclose(space.margins(c), twin.margins(c), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(singles, before)
+
+
+def test_singles_give_the_billiard_of_a_rounded_matrix():
+    """Rounding moves the center by far less than it is known."""
+    X, y = problem(300)
+    K = RBF(1.5)(X)
+    run = {"tol": 0.03, "random_state": 4}
+    exact = VersionSpace(K, y, softness=0.1).sample(**run)
+    rounded = VersionSpace(K.astype(np.float32), y, softness=0.1).sample(**run)
+    error = np.hypot(exact.center_error, rounded.center_error)
+    assert apart(K + 0.1 * np.eye(300), exact.center, rounded.center) < 4 * error
+
+
+def test_singles_in_another_order():
+    X, y = problem(60)
+    singles = RBF(1.5)(X).astype(np.float32)
+    assert np.shares_memory(VersionSpace(np.asfortranarray(singles), y).gram, singles) is False
+    fortran = np.asfortranarray(singles)
+    assert np.shares_memory(VersionSpace(fortran, y).gram, fortran)
+    strided = np.repeat(singles, 2, axis=1)[:, ::2]
+    space = VersionSpace(strided, y)
+    assert space.gram.flags.c_contiguous
+    np.testing.assert_array_equal(space.gram, singles)
+
+
+def test_singles_that_are_not_semidefinite_are_refused():
+    m = 2100
+    points = np.random.default_rng(0).standard_normal((m, 60)).astype(np.float32)
+    matrix = points @ points.T / 60
+    labels = np.resize([1, -1], m)
+    VersionSpace(matrix, labels)
+    direction = np.random.default_rng(1).standard_normal(m).astype(np.float32) / np.sqrt(m)
+    matrix -= np.outer(direction, direction).astype(np.float32)
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        VersionSpace(matrix, labels)
+
+
+def test_margins_of_singles_make_no_matrix_of_doubles(monkeypatch):
+    """Block by block, however small the blocks are."""
+    monkeypatch.setattr("bayespoint.kernels.sources._BLOCK_BYTES", 8 * 60 * 7)
+    X, y = problem(60)
+    singles = RBF(1.5)(X).astype(np.float32)
+    c = np.random.default_rng(0).standard_normal((2, 3, 60))
+    np.testing.assert_allclose(
+        VersionSpace(singles, y).margins(c), (c @ singles.astype(float)) * y, atol=1e-12
+    )
+    space = VersionSpace.from_features(X, y, RBF(1.5))
+    np.testing.assert_allclose(space.margins(c), (c @ RBF(1.5)(X)) * y, atol=1e-12)
+
+
+def test_a_factor_of_singles_is_in_doubles():
+    X, _ = problem(80)
+    singles = RBF(1.5)(X).astype(np.float32)
+    softness = np.full(80, 0.1)
+    found = predictive.factorize(singles, 0.5, softness)
+    expected = predictive.factorize(singles.astype(float), 0.5, softness)
+    np.testing.assert_array_equal(found.lower, expected.lower)
+
+
+# --- rows on demand ---
+
+
+@pytest.mark.parametrize(
+    ("m", "width", "softness"), [(50, 2.0, 0.0), (100, 1.0, 1e-4), (300, 1.5, 0.1)]
+)
+def test_rows_on_demand_have_the_law_of_the_matrix(m, width, softness):
+    """Norms and votes too, which tangent pairs along thin directions leave too large for long."""
+    X, y = problem(m, 3)
+    y = np.where(X[:, 0] + 0.3 * X[:, 1] > 0, 1, -1)
+    run = {"length": 3000.0, "n_draws": 400}
+    dense = VersionSpace(RBF(width)(X), y, softness=softness)
+    expected = dense.sample(refresh="full", random_state=7, **run)
+    rows = VersionSpace.from_features(X, y, RBF(width), softness=softness)
+    found = rows.sample(random_state=8, **run)
+    assert found.refresh == "full"
+    assert found.center_norm == pytest.approx(expected.center_norm, rel=0.02)
+    new = np.random.default_rng([9, SEED]).standard_normal((40, 3))
+    one, two = (
+        np.mean(run.draws @ RBF(width)(X, new) > 0, axis=(0, 1)) for run in (expected, found)
+    )
+    error = np.sqrt(one * (1 - one) * (1 / expected.ess + 1 / found.ess) + 1e-3)
+    assert (np.abs(one - two) < 5 * error).all()
+
+
+@ONE_START
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("offset", [0.0, 1.0])
+def test_rows_on_demand_sample_the_posterior_of_the_matrix(kernel, offset):
+    X, y = problem()
+    K = kernel(X)
+    dense = VersionSpace(K, y, softness=0.3, offset=offset)
+    space = VersionSpace.from_features(X, y, kernel, softness=0.3, offset=offset, cache_size=0.03)
+    assert 2 <= space.gram.cached_rows < 40
+    expected = dense.sample(random_state=5, tol=0.03, refresh="full")
+    found = space.sample(random_state=6, n_jobs=2, tol=0.03)
+    total = K + offset + 0.3 * np.eye(len(y))
+    error = np.hypot(found.center_error, expected.center_error)
+    assert apart(total, found.center, expected.center) < 4 * error
+    assert abs(found.center_norm - expected.center_norm) < 0.05
+    assert (dense.margins(found.draws) > 0).all()
+    np.testing.assert_allclose(
+        space.margins(found.draws), dense.margins(found.draws), rtol=1e-9, atol=1e-9
+    )
+    assert found.drift < 1e-9
+
+
+@ONE_START
+@SHORT
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_cache_and_threads_do_not_change_the_result(kernel):
+    X, y = problem()
+    results = []
+    for cache_size, n_jobs in [(0.002, 1), (0.05, 2), (200.0, 3)]:
+        space = VersionSpace.from_features(X, y, kernel, softness=0.3, cache_size=cache_size)
+        results.append(space.sample(length=15.0, n_draws=5, n_jobs=n_jobs, random_state=7))
+    for result in results[1:]:
+        np.testing.assert_array_equal(result.draws, results[0].draws)
+        np.testing.assert_array_equal(result.center, results[0].center)
+
+
+@pytest.mark.parametrize("name", ["linear", "rbf", "poly"])
+def test_names_stand_for_the_kernels_of_the_package(name):
+    X, y = problem()
+    space = VersionSpace.from_features(X, y, name)
+    assert space.gram.kernel == kernels.resolve(name, X)
+    assert space.gram.shape == (len(y), len(y))
+
+
+@SHORT
+def test_all_that_needs_no_factor_works():
+    X, y = problem(80)
+    kernel = RBF(1.5)
+    dense = VersionSpace(kernel(X), y, softness=0.05, offset=1.0)
+    space = VersionSpace.from_features(X, y, kernel, softness=0.05, offset=1.0)
+    for method in ["light_trap", "one_way", "perceptron", "max_margin"]:
+        assert dense.contains(space.feasible_point(method, random_state=0))
+    assert dense.contains(space.light_trap(random_state=0).dual_coef)
+    for C in [np.inf, 1.0]:
+        for free_bias in [False, True]:
+            found, expected = (s.max_margin(C=C, free_bias=free_bias) for s in (space, dense))
+            np.testing.assert_allclose(found.margin, expected.margin, rtol=1e-6)
+            np.testing.assert_allclose(found.dual_coef, expected.dual_coef, atol=1e-6)
+    for dynamics in ["chord", "flipper"]:
+        result = space.sample(dynamics=dynamics, length=20.0, n_draws=5, random_state=0)
+        assert (dense.margins(result.draws) > 0).all()
+    result = space.sample(transparency=(0.0, 0.1), length=20.0, n_draws=5, random_state=0)
+    assert result.mean_violations > 0
+    weighed = space.reweight(
+        space.sample(length=200.0, n_draws=200, random_state=0), lambda margins: margins[:, 0]
+    )
+    assert dense.contains(weighed.center)
+    onion = space.onion((1, 1), method="projected", tol=0.2, random_state=0)
+    np.testing.assert_allclose(onion.center_norm[0, 0], 1.0, atol=0.5)
+    choice = space.choose_layer(
+        (1, 0), k=20, n_repeats=1, method="projected", tol=0.3, random_state=0
+    )
+    assert choice.n_tests.max() == 20
+
+
+def test_what_needs_a_factor_is_refused():
+    X, y = problem(30)
+    space = VersionSpace.from_features(X, y, RBF(1.5), softness=0.1)
+    text = r"needs a factor of the Gram matrix, .* VersionSpace\(kernel\(X\), y\)"
+    for call in [
+        lambda: space.sample(refresh="full"),
+        lambda: space.sample(scattering="cosine"),
+        lambda: space.sample(scatterer="auto"),
+        space.log_volume,
+        lambda: space.evidence(0.1, method="integration"),
+        space.onion,
+        lambda: space.choose_layer((1, 1)),
+        space.correlation_length,
+        lambda: bounds.mirrored_space(space, space.feasible_point(random_state=0)),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            call()
+    # Whatever else looks for a matrix is told where to find one.
+    for look in [np.asarray, lambda gram: gram + 1.0, lambda gram: np.eye(30) @ gram]:
+        with pytest.raises(TypeError, match=r"needs the Gram matrix, .* VersionSpace\(kernel"):
+            look(space.gram)
+
+
+def test_singles_are_mirrored_in_doubles():
+    X, y = problem(30)
+    singles = RBF(1.5)(X).astype(np.float32)
+    spaces = [VersionSpace(gram, y, softness=0.1) for gram in (singles, singles.astype(float))]
+    point = spaces[0].feasible_point(random_state=0)
+    first, second = (bounds.mirrored_space(space, point).gram for space in spaces)
+    assert first.dtype == np.float64
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "text"),
+    [
+        ({"X": np.ones(5)}, ValueError, r"X must have shape \(n_samples, n_features\) .* \(5,\)"),
+        ({"X": np.ones((5, 0))}, ValueError, "X must have shape .* with at least one of each"),
+        ({"X": np.full((4, 2), np.nan)}, ValueError, "X must be finite"),
+        ({"X": np.ones((4, 2)) * 1j}, TypeError, "X must hold real numbers"),
+        ({"X": sparse.csr_array(np.eye(4))}, TypeError, "X must be a dense array"),
+        ({"X": np.zeros((4, 2))}, ValueError, "diagonal entry of kernel.X, X. plus offset"),
+        ({"X": np.full((4, 2), 1e200), "kernel": "poly"}, ValueError, "diagonal entry of kernel"),
+        ({"y": [1, -1]}, ValueError, "y must have as many labels"),
+        ({"y": [1, 2, 3, 1]}, ValueError, "exactly two classes"),
+        ({"kernel": "precomputed"}, ValueError, "kernel must be 'linear'.* got 'precomputed'"),
+        ({"kernel": None}, ValueError, "kernel must be 'linear'.* got 1.0 .* Matern"),
+        ({"kernel": "sigmoid"}, ValueError, "kernel must be one of"),
+        ({"kernel": Laplacian(1.0)}, ValueError, r"for rows on demand; got Laplacian\(sigma=1.0\)"),
+        ({"kernel": RBF(1.0) + Linear()}, ValueError, "for rows on demand; got RBF"),
+        ({"kernel": RBF([1.0, 2.0, 3.0])}, ValueError, "sigma must be a number or hold one"),
+        ({"y": [1, -1, 1]}, ValueError, "y must have as many labels as X has rows, 4; got 3"),
+        ({"softness": -1.0}, ValueError, "softness must be finite and at least 0"),
+        ({"offset": -1.0}, ValueError, "offset must be a finite number"),
+        ({"cache_size": 0.0}, ValueError, "cache_size must be a finite number"),
+        ({"cache_size": "200"}, TypeError, "cache_size must be a finite number"),
+        (
+            {"cache_size": 1e-5},
+            ValueError,
+            r"cache_size must have room for 2 rows of 4 kernel values, 6\.1e-05 MB; got 1e-05",
+        ),
+    ],
+)
+def test_bad_input_is_refused(change, error, text):
+    good = {"X": np.random.default_rng(0).standard_normal((4, 2)), "y": [1, -1, 1, -1]}
+    with pytest.raises(error, match=text):
+        VersionSpace.from_features(**good | change)
+
+
+@SHORT
+def test_inputs_are_borrowed_or_converted():
+    X, y = problem(40)
+    assert np.shares_memory(VersionSpace.from_features(X, y).gram.X, X)
+    for other in [np.asfortranarray(X), X.tolist(), np.repeat(X, 2, axis=0)[::2]]:
+        np.testing.assert_array_equal(VersionSpace.from_features(other, y).gram.X, X)
+    before = X.copy()
+    X.flags.writeable = False
+    VersionSpace.from_features(X, y, RBF([1, 2, 3, 4]), softness=1.0).sample(length=5.0)
+    np.testing.assert_array_equal(X, before)
+
+
+def test_one_example():
+    space = VersionSpace.from_features([[2.0, 1.0]], [1], cache_size=1.0)
+    np.testing.assert_allclose(space.sample(random_state=0).center, [1 / np.sqrt(5)])
+
+
+def test_no_room_for_the_cache(monkeypatch):
+    X, y = problem(1000)
+    memory = namedtuple("memory", "available")
+    monkeypatch.setattr(base_memory.psutil, "virtual_memory", lambda: memory(5 * 2**20))
+    with pytest.raises(MemoryError, match=r"rows on demand \(a cache of 1000 rows"):
+        VersionSpace.from_features(X, y)
+    space = VersionSpace.from_features(X, y, cache_size=4.0)
+    monkeypatch.setattr(base_memory.psutil, "virtual_memory", lambda: memory(3 * 2**20))
+    calls = {
+        "sample": lambda: space.sample(random_state=0),
+        "feasible_point": lambda: space.feasible_point(random_state=0),
+        "light_trap": lambda: space.light_trap(random_state=0),
+        "max_margin": space.max_margin,
+        "onion": lambda: space.onion((1, 1), method="projected", random_state=0),
+    }
+    for name, call in calls.items():
+        with pytest.raises(MemoryError, match="for rows on demand"):
+            pytest.fail(f"{name} went on: {call()!r}")
+    with pytest.raises(MemoryError, match="for rows on demand"):
+        space.sample()
+
+
+# --- contradictions ---
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS[:2], Polynomial(2, 0.0)])
+@pytest.mark.parametrize("offset", [0.0, 1.0])
+def test_examples_that_contradict_each_other_are_named(kernel, offset):
+    X, y = problem(50)
+    X[37], y[37] = X[11], -y[11]
+    space = VersionSpace.from_features(X, y, kernel, offset=offset)
+    with pytest.raises(InfeasibleError, match="examples 11 and 37 have feature vectors of the"):
+        space.feasible_point(random_state=0)
+    VersionSpace.from_features(X, y, kernel, offset=offset, softness=0.1)._refuse_conflicts()
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS, Polynomial(2, 0.0), Polynomial(3, 0.0)])
+@pytest.mark.parametrize("offset", [0.0, 1.0, 100.0])
+def test_contradictions_are_those_of_the_matrix(kernel, offset):
+    """Few small whole numbers: many points coincide, or point the same way or the opposite."""
+    rng = np.random.default_rng([11, SEED])
+    found = 0
+    for m in [2, 3, 5, 8, 20, 60]:
+        for _ in range(10):
+            X = np.column_stack([rng.integers(-2, 3, (m, 3)), rng.integers(1, 3, m)]).astype(float)
+            y = rng.choice([-1, 1], m)
+            y[:2] = [-1, 1]
+            softness = np.where(rng.random(m) < 0.3, 0.5, 0.0)
+            space = VersionSpace.from_features(X, y, kernel, softness=softness, offset=offset)
+            pair = space.gram.conflict(y.astype(np.int8), offset, softness)
+            expected = validation.conflict(kernel(X), y.astype(np.int8), offset, softness)
+            assert (pair is None) == (expected is None)
+            if pair is not None:
+                found += 1
+                i, j = pair
+                both = kernel(X[[i, j]]) + offset
+                assert softness[i] == softness[j] == 0
+                assert both[0, 1] * y[i] * y[j] < 0
+                np.testing.assert_allclose(both[0, 1] ** 2, both[0, 0] * both[1, 1], rtol=1e-12)
+    assert 0 < found < 60
+
+
+def test_opposite_directions_contradict_each_other():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((50, 5))
+    y = np.sign(X @ rng.standard_normal(5))
+    X[40], y[40] = -2.5 * X[7], y[7]
+    with pytest.raises(InfeasibleError, match=r"examples 7 and 40 .* opposite direction"):
+        VersionSpace.from_features(X, y).sample()
+    y[40] = -y[7]
+    VersionSpace.from_features(X, y)._refuse_conflicts()
+    # With a constant coordinate they are no longer on one line.
+    y[40] = y[7]
+    VersionSpace.from_features(X, y, offset=1.0)._refuse_conflicts()
+
+
+# --- explicit features ---
+
+
+@SHORT
+def test_nystroem_features_never_form_their_matrix():
+    """Labels of a teacher in the features; memory and time would not do for a matrix."""
+    X, _ = problem(3000, 3, seed=9)
+    features = Nystroem(gamma=0.1, n_components=25, random_state=0).fit_transform(X)
+    y = np.sign(features @ np.random.default_rng(9).standard_normal(25))
+    space = VersionSpace.from_features(features, y, softness=0.01, cache_size=2.0)
+    assert space.gram.cached_rows < 100
+    with pytest.warns(ConvergenceWarning, match=r"\d+ tangent pairs .* too few for 3000 examples"):
+        result = space.sample(max_bounces=3000, length=100.0, random_state=0)
+    weights = result.draws @ features
+    own = np.einsum("tni,tni->tn", weights, weights)
+    own += 0.01 * np.einsum("tni,tni->tn", result.draws, result.draws)
+    np.testing.assert_allclose(own, 1.0, atol=1e-9)
+    assert (space.margins(result.draws) > 0).all()
+    assert np.mean(np.sign(features @ (result.center @ features)) == y) > 0.9
+
+
+def test_near_walls_alone_give_the_center_of_all():
+    """From 1000 examples on a ball with few features minds only walls that it may reach soon."""
+    rng = np.random.default_rng([13, SEED])
+    features = rng.standard_normal((1500, 4))
+    y = np.sign(features @ rng.standard_normal(4))
+    K = features @ features.T
+    for softness, tol in [(0.0, 0.03), (0.01, 0.1)]:
+        run = {"tol": tol, "refresh": "pair"}
+        if softness:
+            # All balls alike: what few examples know of takes longer.
+            warnings.filterwarnings("ignore", "[0-9]+ tangent pairs", ConvergenceWarning)
+        expected = VersionSpace(K, y, softness=softness).sample(random_state=14, **run)
+        near = VersionSpace.from_features(features, y, softness=softness)
+        found = near.sample(random_state=15, n_jobs=2, **run)
+        error = np.hypot(found.center_error, expected.center_error)
+        total = K + softness * np.eye(1500)
+        assert apart(total, found.center, expected.center) < 4 * error
+        assert (near.margins(found.draws) > 0).all()
+        assert found.drift < 1e-9
+        serial = near.sample(random_state=15, n_jobs=1, **run)
+        np.testing.assert_array_equal(serial.draws, found.draws)
+
+
+def test_the_margin_of_features_needs_no_more_than_their_rank(monkeypatch):
+    """The active set of a hard margin has as many free examples as there are features at most."""
+    rng = np.random.default_rng(5)
+    features = rng.standard_normal((3000, 5))
+    y = np.sign(features @ rng.standard_normal(5))
+    space = VersionSpace.from_features(features, y, cache_size=1.0)
+    memory = namedtuple("memory", "available")
+    monkeypatch.setattr(base_memory.psutil, "virtual_memory", lambda: memory(3 * 2**20))
+    found = space.max_margin()
+    expected = VersionSpace(features[:500] @ features[:500].T, y[:500]).max_margin()
+    assert 0 < found.margin <= expected.margin * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_singles_on_one_line(offset):
+    """Rounding gives them other dimensions, of which none is theirs; an offset is added to them."""
+    x = np.random.default_rng([11, SEED]).standard_normal((30, 1))
+    y = np.where(x[:, 0] > 0, 1, -1)
+    K = (x @ x.T).astype(np.float32)
+    if offset == 0:
+        result = VersionSpace(K, y).sample(random_state=0)
+        assert result.center_error == 0.0
+        assert VersionSpace(K, y).contains(result.center)
+    else:
+        plane = VersionSpace(K, y, offset=offset).sample(tol=0.1, random_state=0)
+        assert (np.sign(plane.draws @ (K.astype(float) + offset)) == y).all()

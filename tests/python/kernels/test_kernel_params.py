@@ -1,0 +1,352 @@
+"""Kernels in the hands of scikit-learn: parameters by name, copies, and its own kernels."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.gaussian_process import kernels as gp
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bayespoint import (
+    BayesPointClassifier,
+    KernelPerceptron,
+    MaxMarginClassifier,
+    kernels,
+)
+from bayespoint.tuning import search as tuning_search
+from taught import seed
+
+RNG = np.random.default_rng(seed(0))
+X = RNG.standard_normal((60, 3))
+Y = np.where(X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * RNG.standard_normal(60) > 0, 1.0, -1.0)
+NEW = RNG.standard_normal((20, 3))
+# The share of right labels that a coin reaches by five standard deviations.
+LEARNED = 0.5 + 5 * 0.5 / np.sqrt(len(Y))
+
+ALL = [
+    kernels.Constant(2.0),
+    kernels.Linear(),
+    kernels.Polynomial(2, 0.5),
+    kernels.RBF(2.0),
+    kernels.RBF([1.0, 2.0, 3.0]),
+    kernels.Laplacian(2.0),
+    kernels.Matern(2.0, nu=2.5),
+    kernels.RationalQuadratic(2.0, 0.5),
+    kernels.SetIntersection(1.5),
+    kernels.Spectrum(2),
+    0.5 * (kernels.RBF(2.0) + kernels.Linear()),
+    kernels.normalize(kernels.Polynomial(2)) * kernels.RBF(2.0) + 1,
+    2.0 * kernels.Bounded(kernels.RationalQuadratic(), {"sigma": (0.5, 9.0), "alpha": "fixed"}),
+]
+
+
+@pytest.mark.parametrize("kernel", ALL, ids=repr)
+def test_kernels_are_values(kernel):
+    """Copies of every kind are equal and have the same hash and the same text."""
+    copies = [
+        clone(kernel, safe=False),
+        type(kernel)(**kernel.get_params(deep=False)),
+        clone(kernel, safe=False).set_params(**kernel.get_params()),
+        pickle.loads(pickle.dumps(kernel)),
+        eval(repr(kernel), vars(kernels)),
+    ]
+    for one in copies:
+        assert one is not kernel
+        assert one == kernel
+        assert hash(one) == hash(kernel)
+        assert repr(one) == repr(kernel)
+    changed = clone(kernel, safe=False)
+    for name, value in kernel.get_params().items():
+        if isinstance(value, (int, float)) and name != "nu":
+            changed.set_params(**{name: value * 2})
+            assert changed != kernel
+            assert changed.get_params()[name] == value * 2
+
+
+def test_numbers_of_numpy_are_plain():
+    """So that the text of a kernel from a grid can be read, and its hash is that of its equals."""
+    for made, plain in [
+        (kernels.Polynomial(np.int64(2), np.float32(0.5)), kernels.Polynomial(2, 0.5)),
+        (kernels.Constant(np.float64(2)), kernels.Constant(2.0)),
+        (np.float64(2) * kernels.Linear(), 2.0 * kernels.Linear()),
+        (kernels.RBF(np.array([1, 2])), kernels.RBF([1.0, 2.0])),
+        (kernels.Matern(nu=np.float64(0.5)), kernels.Matern(nu=0.5)),
+        (kernels.Spectrum(np.int32(2)), kernels.Spectrum(2)),
+        (kernels.SetIntersection(np.float64(3)), kernels.SetIntersection(3.0)),
+    ]:
+        assert made == plain
+        assert hash(made) == hash(plain)
+        assert repr(made) == repr(plain)
+
+
+def test_parameters_by_name():
+    part = kernels.RBF(2.0)
+    kernel = 0.5 * (part + kernels.normalize(kernels.Polynomial(2)))
+    assert set(kernel.get_params(deep=False)) == {"kernel", "factor"}
+    assert {"factor", "kernel__parts", "kernel__0", "kernel__0__sigma"} < set(kernel.get_params())
+    assert kernel.get_params()["kernel__1__kernel__degree"] == 2
+    found = kernel.set_params(factor=3, kernel__0__sigma=5, kernel__1__kernel__degree=4)
+    assert found is kernel
+    assert kernel == 3.0 * (kernels.RBF(5.0) + kernels.normalize(kernels.Polynomial(4)))
+    assert part == kernels.RBF(2.0)  # it may stand in other kernels too
+    kernel.set_params(**{"kernel__0": kernels.Matern(), "kernel__0__nu": 2.5})
+    assert kernel.kernel.parts[0] == kernels.Matern(nu=2.5)
+    both = kernels.Sum((part, part)).set_params(**{"0__sigma": 9.0})
+    assert [one.sigma for one in both.parts] == [9.0, 2.0]
+    mixed = kernels.RBF() + gp.DotProduct(1.0)
+    given = mixed.parts[1]
+    mixed.set_params(**{"1__sigma_0": 3.0})
+    assert (mixed.parts[1].sigma_0, given.sigma_0) == (3.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("params", "text"),
+    [
+        ({"gamma": 1.0}, r"the parameters of .* are: factor, kernel; got 'gamma'"),
+        ({"kernel__2__sigma": 1.0}, r"are: 0, 1, parts; got '2'"),
+        ({"kernel__0__nu": 1.0}, r"the parameters of RBF\(sigma=2.0\) are: sigma; got 'nu'"),
+        ({"kernel__1__degree": 1.0}, r"the parameters of Linear\(\) are: none; got 'degree'"),
+        ({"factor__sigma": 1.0}, r"factor of .* has no parameters to set; got sigma"),
+        ({"kernel__0__sigma": -1.0}, "sigma must be a finite number"),
+        ({"kernel__0__sigma": 3.0, "factor": 0.0}, "factor must be a finite number"),
+    ],
+)
+def test_bad_parameters_change_nothing(params, text):
+    kernel = 0.5 * (kernels.RBF(2.0) + kernels.Linear())
+    with pytest.raises(ValueError, match=text):
+        kernel.set_params(**params)
+    assert kernel == 0.5 * (kernels.RBF(2.0) + kernels.Linear())
+
+
+class Shifted(kernels.Base):
+    """A kernel of somebody else's that is no dataclass."""
+
+    def __init__(self, shift):
+        self.shift = [shift]
+
+    def __call__(self, a, b=None):
+        return a @ (a if b is None else b).T + self.shift[0]
+
+    def diag(self, a):
+        return (a * a).sum(axis=1) + self.shift[0]
+
+
+def test_a_kernel_that_does_not_say_what_it_is_made_of():
+    kernel = Shifted(2.0)
+    assert kernel.get_params() == {}
+    assert kernel.set_params() is kernel
+    copied = clone(kernel, safe=False)
+    assert copied.shift == kernel.shift
+    assert copied.shift is not kernel.shift
+    with pytest.raises(ValueError, match="are: none; got 'shift'"):
+        kernel.set_params(shift=1.0)
+    model = BayesPointClassifier(2.0 * kernel, random_state=seed(0))
+    assert clone(model).set_params(kernel__factor=3.0).fit(X, Y).score(X, Y) > 0.7
+
+
+@pytest.mark.parametrize("kernel", [kernels.RBF(), gp.RBF()], ids=["ours", "scikit-learn's"])
+def test_searched_on_a_grid(kernel):
+    model = BayesPointClassifier(kernel=kernel, softness=0.3, optimizer=None, random_state=seed(0))
+    name = "sigma" if isinstance(kernel, kernels.RBF) else "length_scale"
+    key = f"bayespointclassifier__kernel__{name}"
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), model),
+        {key: [1e-3, 1.0], "bayespointclassifier__softness": [0.1, 0.3]},
+        cv=3,
+        scoring="neg_log_loss",
+    ).fit(X, Y)
+    assert search.best_params_[key] == 1.0
+    assert getattr(search.best_estimator_[-1].kernel_, name) == 1.0
+    assert getattr(kernel, name) == 1.0  # the one that was given is as it was
+    assert model.kernel is kernel
+
+
+@pytest.mark.parametrize("kernel", [kernels.RBF(), gp.RBF()], ids=["ours", "scikit-learn's"])
+@pytest.mark.parametrize(
+    "classifier", [BayesPointClassifier, MaxMarginClassifier, KernelPerceptron]
+)
+def test_a_fitted_model_does_not_see_later_parameters(classifier, kernel):
+    given = {"softness": 1.0}
+    if classifier is BayesPointClassifier:
+        given |= {"optimizer": None, "random_state": seed(0)}
+    model = classifier(kernel=clone(kernel, safe=False), **given).fit(X, Y)
+    before = model.decision_function(NEW)
+    name = "sigma" if isinstance(kernel, kernels.RBF) else "length_scale"
+    model.set_params(**{f"kernel__{name}": 9.0})
+    np.testing.assert_array_equal(model.decision_function(NEW), before)
+    assert np.abs(model.fit(X, Y).decision_function(NEW) - before).max() > 1e-3
+
+
+# --- kernels of scikit-learn's Gaussian processes ---
+
+
+def test_their_hyper_parameters_are_searched():
+    """The same evidence is found as with the same kernel of ours."""
+    ours = tuning_search.tune(1.0 * kernels.RBF(), X, Y[None], offset=1.0)
+    theirs = tuning_search.tune(gp.ConstantKernel() * gp.RBF(), X, Y[None], offset=1.0)
+    assert theirs.names[:3] == ("k1__constant_value", "k2__length_scale", "softness")
+    assert theirs.log_evidence == pytest.approx(ours.log_evidence, abs=0.05)
+    model = BayesPointClassifier(kernel=gp.ConstantKernel() * gp.RBF(), random_state=seed(0))
+    model.fit(X, Y)
+    assert isinstance(model.kernel_, gp.Product)
+    assert model.kernel_ == model.tuning_.kernel
+    assert model.kernel_ != model.kernel
+    assert model.score(X, Y) > LEARNED
+    relevance = tuning_search.tune(gp.RBF(np.ones(3)), X, Y[None], offset=1.0)
+    assert relevance.names[:3] == ("length_scale[0]", "length_scale[1]", "length_scale[2]")
+    assert relevance.kernel.length_scale[2] > 3 * relevance.kernel.length_scale[:2].max()
+
+
+class Alike(gp.GenericKernelMixin, gp.StationaryKernelMixin, gp.Kernel):
+    """A kernel of anything of numbers: the exponential of the mean of absolute differences."""
+
+    def __init__(self, width=1.0):
+        self.width = width
+
+    def __call__(self, X, Y=None, eval_gradient=False):
+        assert not eval_gradient
+        pairs = [[np.mean(np.abs(np.subtract(a, b))) for b in (X if Y is None else Y)] for a in X]
+        return np.exp(-np.array(pairs) / self.width)
+
+    def diag(self, X):
+        return np.ones(len(X))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "score"),
+    [
+        (gp.ConstantKernel() + gp.WhiteKernel(), 0.4),
+        (kernels.RBF() + gp.ConstantKernel(), LEARNED),
+        (Alike(), LEARNED),
+    ],
+    ids=["constant", "mixed", "own"],
+)
+def test_kernels_of_anything_take_rows_of_numbers(kernel, score):
+    """Those of scikit-learn say of themselves that they need no vectors."""
+    model = BayesPointClassifier(kernel, random_state=seed(0), softness=0.1, optimizer=None)
+    model.fit(X, Y)
+    assert model.n_features_in_ == 3
+    assert model.score(X, Y) > score
+    rows = clone(model).fit(X.tolist(), Y)
+    np.testing.assert_array_equal(rows.decision_function(X.tolist()), model.decision_function(X))
+    with pytest.raises(ValueError, match="X has 2 features"):
+        model.predict(X[:, :2])
+
+
+@pytest.mark.parametrize("kernel", [Alike(), kernels.Constant() * Alike()])
+def test_kernels_of_anything_take_anything_else(kernel):
+    model = BayesPointClassifier(kernel, random_state=seed(0), softness=0.1, optimizer=None)
+    expected = model.fit(X[:, :1], Y).decision_function(X[:, :1])
+    for inputs in (X[:, 0], X[:, 0].tolist()):
+        np.testing.assert_array_equal(model.fit(inputs, Y).decision_function(inputs), expected)
+        assert not hasattr(model, "n_features_in_")
+    ragged = [[value] * (1 + k % 2) for k, value in enumerate(X[:, 0])]
+    np.testing.assert_array_equal(model.fit(ragged, Y).decision_function(ragged), expected)
+
+
+def test_their_bounds_hold_and_what_is_fixed_stays():
+    kernel = gp.ConstantKernel(0.7, "fixed") * gp.Matern(1.0, (0.9, 1.1)) + gp.RBF(5.0, "fixed")
+    found = BayesPointClassifier(kernel=kernel, random_state=seed(0)).fit(X, Y)
+    assert found.tuning_.names[:2] == ("k1__k2__length_scale", "softness")
+    assert 0.9 <= found.kernel_.k1.k2.length_scale <= 1.1
+    assert found.kernel_.k1.k1.constant_value == 0.7
+    assert found.kernel_.k2.length_scale == 5.0
+    fixed = BayesPointClassifier(kernel=gp.RBF(2.0, "fixed"), random_state=seed(0)).fit(X, Y)
+    assert fixed.tuning_.names[0] == "softness"
+    assert fixed.kernel_ == gp.RBF(2.0, "fixed")
+    given = BayesPointClassifier(gp.RBF(2.0), softness=0.1, optimizer=None, random_state=seed(0))
+    assert given.fit(X, Y).kernel_ == gp.RBF(2.0)
+    assert given.tuning_ is None
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        gp.ConstantKernel(0.7) * gp.RBF([1.0, 2.0, 3.0]) + gp.WhiteKernel(0.2),
+        gp.RationalQuadratic(1.5, 0.7),
+        gp.DotProduct(1.3) ** 2,
+        2.0 * (kernels.Matern(1.3) + gp.DotProduct(1.3, "fixed") * gp.RBF(2.0)),
+        kernels.normalize(kernels.Linear() + gp.Matern(1.2, nu=2.5)),
+    ],
+    ids=repr,
+)
+def test_their_derivatives(kernel):
+    gram = kernels.evaluate(kernel, X)
+    slopes = kernels.derivatives(kernel, X, gram)
+    declared = {one.name: one for one in kernels.parameters(kernel, X)}
+    assert declared
+    assert set(slopes) == set(declared)
+    step = 1e-5
+    for name, one in declared.items():
+        # Theirs start where they are, ours at the scale of the data.
+        start = kernels.replace(kernel, {name: one.start})
+        slope = kernels.derivatives(start, X, kernels.evaluate(start, X))[name]
+        ends = [
+            kernels.evaluate(kernels.replace(kernel, {name: one.start * np.exp(h)}), X)
+            for h in (step, -step)
+        ]
+        np.testing.assert_allclose(slope, (ends[0] - ends[1]) / (2 * step), rtol=1e-5, atol=1e-7)
+
+
+def test_white_noise_is_softness():
+    """In the examples, in probabilities of new ones, and in functions drawn at them."""
+    given = {"optimizer": None, "random_state": seed(0)}
+    white = BayesPointClassifier(gp.RBF(1.5) + gp.WhiteKernel(0.3), softness=0.0, **given)
+    soft = BayesPointClassifier(gp.RBF(1.5), softness=0.3, **given)
+    white.fit(X, Y), soft.fit(X, Y)
+    np.testing.assert_allclose(white.dual_coef_, soft.dual_coef_, rtol=1e-8, atol=1e-12)
+    for points in (NEW, X):  # at the place of an example, too, noise is new
+        np.testing.assert_allclose(
+            white.predict_proba(points), soft.predict_proba(points), rtol=1e-8
+        )
+        draws = [one.sample_functions(points, random_state=seed(0)) for one in (white, soft)]
+        np.testing.assert_allclose(*draws, rtol=1e-6, atol=1e-8)
+    # And it is found by the evidence as the softness is, of classes that overlap.
+    noise = np.random.default_rng(seed(1)).standard_normal(len(X))
+    y = np.where(X[:, 0] + noise > 0, 1.0, -1.0)[None]
+    searched = {"offset": 1.0, "softness": 0.0}
+    theirs = tuning_search.tune(gp.RBF(1.5, "fixed") + gp.WhiteKernel(1.0), X, y, **searched)
+    ours = tuning_search.tune(gp.RBF(1.5, "fixed"), X, y, offset=1.0)
+    assert theirs.log_evidence == pytest.approx(ours.log_evidence, abs=0.02)
+    assert theirs.kernel.k2.noise_level == pytest.approx(ours.softness, rel=0.1)
+
+
+class Halved(gp.RBF):
+    """A kernel that declares more than its ``theta`` holds."""
+
+    @property
+    def theta(self):
+        return super().theta[:0]
+
+    @theta.setter
+    def theta(self, value):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("kernel", "error", "text"),
+    [
+        (gp.RBF() + kernels.RBF(), TypeError, r"k2__constant_value .* got RBF\(sigma=1.0\)"),
+        (gp.RBF(1.0, (0.0, 1.0)), ValueError, r"the bounds of length_scale .* got \[0.0, 1.0\]"),
+        (gp.RBF(1.0, (2.0, 1.0)), ValueError, "the bounds of length_scale must be positive, fin"),
+        (gp.CompoundKernel([gp.RBF(), gp.RBF()]), TypeError, "one kernel, .* got 2 in a Comp"),
+        (Halved(), ValueError, "must have as many entries of theta as it declares .* 1; got 0"),
+    ],
+    ids=["foreign part", "bound of zero", "order of bounds", "compound", "theta"],
+)
+def test_what_cannot_be_a_kernel_is_refused(kernel, error, text):
+    with pytest.raises(error, match=text):
+        BayesPointClassifier(kernel=kernel, random_state=seed(0)).fit(X, Y)
+
+
+def test_the_other_machines_take_them_as_they_are():
+    for classifier in (MaxMarginClassifier, KernelPerceptron):
+        kernel = gp.ConstantKernel(2.0) * gp.RBF(1.5) + gp.DotProduct(1.0)
+        ours = 2.0 * kernels.RBF(1.5) + kernels.Linear() + 1
+        models = [classifier(kernel=one, softness=0.5).fit(X, Y) for one in (kernel, ours)]
+        values = [model.decision_function(NEW) for model in models]
+        np.testing.assert_allclose(*values, rtol=1e-6, atol=1e-8)
+        assert models[0].kernel_ == kernel

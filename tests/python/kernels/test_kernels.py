@@ -1,0 +1,463 @@
+"""Kernels against direct formulas; what callables may and may not return."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy.spatial import distance
+from sklearn.gaussian_process import kernels as gp
+from sklearn.metrics import pairwise
+from test_structured_kernels import SETS
+
+import bayespoint
+from bayespoint import kernels
+from bayespoint.tuning import search
+from taught import seed
+
+RNG = np.random.default_rng(seed(0))
+X, Y = RNG.standard_normal((300, 7)), RNG.standard_normal((41, 7))
+SCALES = RNG.uniform(1, 4, 7)
+
+
+def squares(a):
+    return (np.einsum("ij,ij->i", a, a) + 1) ** 3 + 1
+
+
+def cosine(gram, left, right):
+    return gram / np.sqrt(np.outer(left, right))
+
+
+PAIRS = [
+    (kernels.Linear(), lambda a, b: a @ b.T),
+    (kernels.Polynomial(), lambda a, b: (a @ b.T + 1) ** 3),
+    (kernels.Polynomial(degree=2, coef0=0.5), lambda a, b: (a @ b.T + 0.5) ** 2),
+    (kernels.Polynomial(degree=1, coef0=0.0), lambda a, b: a @ b.T),
+    (kernels.RBF(1.7), lambda a, b: pairwise.rbf_kernel(a, b, gamma=1 / (2 * 1.7**2))),
+    (kernels.RBF(SCALES), lambda a, b: gp.RBF(SCALES)(a, b)),
+    (kernels.Laplacian(1.7), lambda a, b: pairwise.laplacian_kernel(a, b, gamma=1 / 1.7)),
+    (kernels.Laplacian(SCALES), lambda a, b: pairwise.laplacian_kernel(a / SCALES, b / SCALES, 1)),
+    *(
+        (kernels.Matern(sigma, nu), lambda a, b, s=sigma, n=nu: gp.Matern(s, nu=n)(a, b))
+        for sigma in (1.7, SCALES)
+        for nu in (0.5, 1.5, 2.5)
+    ),
+    *(
+        (
+            kernels.RationalQuadratic(1.7, alpha),
+            lambda a, b, n=alpha: gp.RationalQuadratic(1.7, n)(a, b),
+        )
+        for alpha in (0.3, 5.0)
+    ),
+    (
+        kernels.RationalQuadratic(SCALES, 0.7),
+        lambda a, b: gp.RationalQuadratic(1.0, 0.7)(a / SCALES, b / SCALES),
+    ),
+    # For a large exponent it is the Gaussian kernel.
+    (kernels.RationalQuadratic(1.7, 1e14), lambda a, b: gp.RBF(1.7)(a, b)),
+    (
+        kernels.RBF(2.0) + 0.5 * kernels.Linear() + 2,
+        lambda a, b: gp.RBF(2.0)(a, b) + 0.5 * a @ b.T + 2,
+    ),
+    (
+        (kernels.Linear() + 1) * kernels.RBF(2.0) * (kernels.RBF(3.0) * 2.0 * np.float64(1.5)),
+        lambda a, b: 3 * (a @ b.T + 1) * gp.RBF(2.0)(a, b) * gp.RBF(3.0)(a, b),
+    ),
+    (
+        2.0 * kernels.normalize(3.0 * (kernels.Polynomial() + kernels.RBF())),
+        lambda a, b: 2 * cosine((a @ b.T + 1) ** 3 + gp.RBF()(a, b), squares(a), squares(b)),
+    ),
+]
+
+
+@pytest.mark.parametrize(("kernel", "formula"), PAIRS, ids=[repr(pair[0]) for pair in PAIRS])
+def test_values(kernel, formula):
+    np.testing.assert_allclose(kernel(X, Y), formula(X, Y), rtol=1e-12, atol=1e-13)
+    gram = kernel(X)
+    np.testing.assert_allclose(gram, formula(X, X), rtol=1e-11, atol=1e-13)
+    np.testing.assert_array_equal(gram, gram.T)
+    np.testing.assert_allclose(gram.diagonal(), kernel.diag(X), rtol=1e-13)
+    assert isinstance(kernel, kernels.Kernel)
+    assert eval(repr(kernel), vars(kernels)) == kernel
+
+
+def test_the_gaussian_kernel_does_not_depend_on_the_origin():
+    """Nor on how the points are split into blocks, to the last bits."""
+    kernel, far = kernels.RBF(2.0), 1e6
+    reference = kernel(X, Y)
+    np.testing.assert_allclose(kernel(X + far, Y + far), reference, rtol=1e-8)
+    pieces = [kernel(X[k : k + 7], Y) for k in range(0, len(X), 7)]
+    np.testing.assert_allclose(np.concatenate(pieces), reference, rtol=1e-13)
+    assert kernel(X).max() == 1.0
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [kernels.Linear(), kernels.Polynomial(), kernels.RBF(), kernels.Laplacian(), kernels.Matern()],
+    ids=repr,
+)
+def test_memory_beyond_the_matrix_is_small(kernel):
+    points = np.random.default_rng(seed(1)).standard_normal((2500, 5))
+    tracemalloc.start()
+    gram = kernel(points)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.25 * gram.nbytes
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "kernel", [kernels.RBF(2.0), kernels.Matern(1.5), lambda X, Y: X @ Y.T + 1e-9 * len(Y)]
+)
+def test_a_matrix_filled_in_place(kernel, dtype, monkeypatch):
+    X = np.random.default_rng(seed(3)).standard_normal((50, 4))
+    exact = kernels.evaluate(kernel, X)
+    monkeypatch.setattr(kernels._matrix, "_BLOCK", 16)
+    gram = kernels.gram_matrix(X, kernel, dtype=dtype)
+    assert gram.dtype == dtype
+    assert gram.flags.c_contiguous
+    np.testing.assert_allclose(gram, exact, atol=1e-6 if dtype == np.float32 else 1e-7)
+    # The last kernel is not symmetric where blocks differ in size, the matrix is.
+    np.testing.assert_array_equal(gram, gram.T)
+
+
+def test_a_matrix_in_place_is_symmetric_where_the_kernel_is_not():
+    def kernel(X, Y):
+        return X @ Y.T + np.triu(np.full((len(X), len(Y)), 1e-12))
+
+    gram = kernels.gram_matrix(np.eye(5), kernel, dtype=np.float64)
+    np.testing.assert_array_equal(gram, gram.T)
+
+
+def test_a_matrix_in_place_is_checked(monkeypatch):
+    X = np.ones((40, 2))
+    with pytest.raises(ValueError, match=r"dtype must be np\.float32 or np\.float64; got int64"):
+        kernels.gram_matrix(X, kernels.Linear(), dtype=np.int64)
+    with pytest.raises(ValueError, match="at least one example"):
+        kernels.gram_matrix(X[:0], kernels.Linear())
+    with pytest.raises(ValueError, match="must be finite"):
+        kernels.gram_matrix(X * np.nan, kernels.Linear())
+    strings = ["abc", "abd", "xyz"]
+    spectrum = kernels.Spectrum(2)
+    np.testing.assert_array_equal(kernels.gram_matrix(strings, spectrum), spectrum(strings))
+    monkeypatch.setattr(kernels._matrix._memory, "available", lambda: 2**20)
+    big = np.ones((1000, 1))
+    with pytest.raises(MemoryError, match="the kernel matrix of 1000 examples"):
+        kernels.gram_matrix(big, kernels.Linear())
+
+
+def test_names():
+    assert kernels.resolve("linear", X) == kernels.Linear()
+    assert kernels.resolve("poly", X) == kernels.Polynomial(degree=3, coef0=1.0)
+    assert kernels.resolve("precomputed", X) == "precomputed"
+    for scale in (2.0**-600, 2.0**-520, 1.0, 2.0**520, 2.0**1000):
+        assert kernels.resolve("rbf", scale * X).sigma == scale * np.sqrt(7 * X.var() / 2)
+    scaled = kernels.resolve("rbf", X)
+    gamma = 1 / (X.shape[1] * X.var())
+    np.testing.assert_allclose(scaled(X, Y), pairwise.rbf_kernel(X, Y, gamma=gamma), rtol=1e-12)
+    assert np.isfinite(kernels.resolve("rbf", np.ones((3, 2))).sigma)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: kernels.RBF(0.0),
+        lambda: kernels.RBF(np.nan),
+        lambda: kernels.RBF("wide"),
+        lambda: kernels.RBF([]),
+        lambda: kernels.RBF(np.array(2.0)),
+        lambda: kernels.RBF([1.0, 0.0]),
+        lambda: kernels.RBF(np.ones((2, 2))),
+        lambda: kernels.RBF([1.0, 2.0])(X),
+        lambda: kernels.RBF([1.0, 2.0]).parameters(X),
+        lambda: kernels.Laplacian(-1.0),
+        lambda: kernels.Matern(nu=1.0),
+        lambda: kernels.Matern(nu=True),
+        lambda: kernels.RationalQuadratic(alpha=0.0),
+        lambda: kernels.RationalQuadratic(0.0),
+        lambda: kernels.Constant(0.0),
+        lambda: 0.0 * kernels.Linear(),
+        lambda: kernels.Sum((kernels.Linear(), 3)),
+        lambda: kernels.Product(()),
+        lambda: kernels.Linear() + kernels.Spectrum(),
+        lambda: kernels.normalize(kernels.Linear),
+        lambda: kernels.Scaled(3.0, 2.0),
+        lambda: kernels.SetIntersection(base=1.0),
+        lambda: kernels.Spectrum(length=0),
+        lambda: kernels.Polynomial(degree=0),
+        lambda: kernels.Polynomial(degree=1.5),
+        lambda: kernels.Polynomial(coef0=-1.0),
+        lambda: kernels.resolve("gaussian", X),
+        lambda: kernels.resolve(3, X),
+        lambda: kernels.resolve(kernels.RBF, X),
+    ],
+)
+def test_bad_parameters(make):
+    with pytest.raises((ValueError, TypeError), match="must be"):
+        make()
+
+
+def test_callables_are_checked():
+    def returning(value):
+        return lambda a, b: value
+
+    with pytest.raises(ValueError, match=r"must have shape \(300, 41\); got shape \(41, 300\)"):
+        kernels.evaluate(returning(np.ones((41, 300))), X, Y)
+    with pytest.raises(ValueError, match=r"kernel\(X, Y\) must be finite"):
+        kernels.evaluate(returning(np.full((300, 41), np.nan)), X, Y)
+    with pytest.raises(TypeError, match="must hold real numbers"):
+        kernels.evaluate(returning(np.ones((300, 41), dtype=complex)), X, Y)
+    with pytest.raises(ValueError, match=r"kernel\(X, Y\) must be finite"):
+        kernels.evaluate(kernels.Polynomial(degree=9), 1e40 * X)
+
+
+def test_diagonals_of_callables():
+    """From the kernel's own ``diag``, or else from small blocks of its matrix."""
+    mixed = gp.RBF(2.0) * gp.DotProduct(1.0)
+    expected = mixed.diag(X)
+    np.testing.assert_allclose(kernels.diagonal(mixed, X), expected)
+    np.testing.assert_allclose(kernels.diagonal(lambda a, b: mixed(a, b), X), expected)
+
+    class Wrong:
+        def __call__(self, a, b):
+            return mixed(a, b)
+
+        def diag(self, a):
+            return np.ones((len(a), 1))
+
+    with pytest.raises(ValueError, match=r"kernel.diag\(X\) must have shape \(300,\)"):
+        kernels.diagonal(Wrong(), X)
+
+
+# --- the algebra ---
+
+
+def test_kernels_combine():
+    """Parts lie side by side, and a combination equals another of the same parts."""
+    a, b, c = kernels.RBF(2.0), kernels.Linear(), kernels.Matern(1.0)
+    assert (a + b) + c == a + (b + c) == kernels.Sum((a, b, c))
+    assert (a * b) * c == a * (b * c) == kernels.Product((a, b, c))
+    assert 2 * (3 * a) == a * 6.0 == kernels.Scaled(a, 6.0)
+    assert kernels.normalize(2 * kernels.normalize(a + b)) == kernels.Normalized(a + b)
+    assert a + b != b + a
+    assert len({a + b, a + b, a * b}) == 2
+    with pytest.raises(TypeError, match="added to kernels and positive numbers; got 'one'"):
+        a + "one"
+    with pytest.raises(TypeError, match="multiplied with kernels and positive numbers"):
+        [1.0, 2.0] * a
+    with pytest.raises(TypeError, match="multiplied with kernels and positive numbers"):
+        np.ones(2) * a
+
+
+def test_callables_are_parts_but_not_trusted():
+    """A matrix that a callable has a part in is tested for negative eigenvalues."""
+    labels = np.resize([-1, 1], len(X))
+    mixed = kernels.RBF(2.0) + gp.DotProduct(1.0)
+    np.testing.assert_allclose(mixed(X, Y), kernels.RBF(2.0)(X, Y) + X @ Y.T + 1)
+    np.testing.assert_allclose(mixed.diag(X), mixed(X).diagonal())
+    assert mixed.semidefinite is False
+    assert (kernels.RBF() * kernels.Linear()).semidefinite
+    bayespoint.BayesPointClassifier(kernel=mixed, random_state=seed(0)).fit(X, labels)
+    for kernel in (kernels.Linear() + wrong, 2.0 * (kernels.RBF() * wrong)):
+        with pytest.raises(ValueError, match="must be positive semidefinite"):
+            bayespoint.BayesPointClassifier(kernel=kernel, random_state=seed(0)).fit(X, labels)
+
+
+def wrong(a, b):
+    """Symmetric, and positive on the diagonal alone."""
+    return 100.0 * (2 * (a[:, None] == b).all(axis=2) - 1.0)
+
+
+def test_normalized_kernels():
+    gram = kernels.normalize(kernels.Linear())(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]))
+    np.testing.assert_allclose(gram, [[0, 0, 0], [0, 1, 1], [0, 1, 1]])
+    np.testing.assert_array_equal(
+        kernels.normalize(kernels.Linear()).diag(np.eye(2) - [1, 0])[0], 0
+    )
+    with pytest.raises(ValueError, match="at least 0 on the diagonal to be normalized; got -1"):
+        kernels.normalize(lambda a, b: -np.ones((len(a), len(b))))(X)
+
+
+# --- parameters to be tuned ---
+
+TUNED = [
+    kernels.RBF(1.7),
+    kernels.RBF(SCALES),
+    kernels.Laplacian(1.7),
+    kernels.Laplacian(SCALES),
+    *(kernels.Matern(sigma, nu) for sigma in (1.7, SCALES) for nu in (0.5, 1.5, 2.5)),
+    *(kernels.RationalQuadratic(sigma, alpha) for sigma in (1.7, SCALES) for alpha in (0.4, 3.0)),
+    kernels.Polynomial(),
+    kernels.Polynomial(1, 2.0),
+    kernels.Constant(3.0),
+    0.7 * kernels.RBF(2.0) + kernels.Polynomial(2) + 3,
+    kernels.RBF(SCALES) * kernels.Polynomial(2) * (2 * kernels.Matern(1.3)),
+    kernels.normalize(kernels.Polynomial(2) + 0.5 * kernels.RBF(1.0)),
+    kernels.SetIntersection(1.5),
+    kernels.normalize(kernels.SetIntersection(1.5)) + 0.3,
+    0.5 * kernels.Bounded(kernels.RBF(SCALES), {"sigma[0]": (1.0, 3.0), "sigma[1]": "fixed"}),
+]
+
+
+@pytest.mark.parametrize("kernel", TUNED, ids=repr)
+def test_derivatives(kernel):
+    """Each against a central difference, and each for a parameter that is declared."""
+    points = X[:40] if kernels.requires_vectors(kernel) is not False else SETS
+    gram = kernel(points)
+    before = gram.copy()
+    slopes = kernels.derivatives(kernel, points, gram)
+    declared = kernels.parameters(kernel, points)
+    assert {p.name for p in declared} == set(slopes)
+    assert len(declared) == len(slopes) > 0
+    step = 1e-5
+    for parameter in declared:
+        assert 0 < parameter.low < parameter.start < parameter.high
+        value = value_of(kernel, parameter.name)
+        ends = [
+            kernels.replace(kernel, {parameter.name: value * np.exp(sign * step)})(points)
+            for sign in (1, -1)
+        ]
+        slope = (ends[0] - ends[1]) / (2 * step)
+        np.testing.assert_allclose(
+            slopes[parameter.name], slope, rtol=1e-6, atol=1e-8 * np.abs(slope).max()
+        )
+    np.testing.assert_array_equal(gram, before)
+
+
+def value_of(kernel, name):
+    """The present value of a parameter, by the path that its name is."""
+    if isinstance(kernel, (kernels.Normalized, kernels.Bounded)):
+        return value_of(kernel.kernel, name)
+    head, _, rest = name.partition(".")
+    if rest:
+        return value_of(kernel.kernel if head == "kernel" else kernel.parts[int(head)], rest)
+    if "[" in head:
+        return kernel.sigma[int(head[6:-1])]
+    return getattr(kernel, head)
+
+
+def test_what_cannot_be_tuned_is_not_declared():
+    assert kernels.parameters(kernels.Linear(), X) == ()
+    assert kernels.parameters(kernels.Polynomial(coef0=0.0), X) == ()
+    assert not kernels.derivatives(kernels.Polynomial(coef0=0.0), X, kernels.Linear()(X))
+    assert kernels.parameters(kernels.Spectrum(), ["abc"]) == ()
+    assert kernels.parameters(lambda a, b: a @ b.T, X) == ()
+
+
+def test_relevance_is_found():
+    """One length scale a feature: the search for evidence makes that of noise the largest."""
+    rng = np.random.default_rng(seed(0))
+    points = rng.standard_normal((120, 3))
+    y = np.where(np.sin(2 * points[:, 0]) + points[:, 1] > 0, 1.0, -1.0)
+    found = search.tune(kernels.RBF(np.ones(3)), points, y[None], offset=1.0)
+    assert found.names[:4] == ("sigma[0]", "sigma[1]", "sigma[2]", "softness")
+    assert found.kernel.sigma[2] > 3 * max(found.kernel.sigma[:2])
+    single = search.tune(kernels.RBF(), points, y[None], offset=1.0)
+    assert found.log_evidence > single.log_evidence + 3
+
+
+def test_class_distance():
+    assert kernels.class_distance(X, np.arange(len(X))) == pytest.approx(
+        np.min(distance.pdist(X)), rel=1e-12
+    )
+    labels = np.array(["a", "b", "c"])[np.arange(len(X)) % 3]
+    apart = distance.cdist(X, X)[labels[:, None] != labels]
+    assert kernels.class_distance(X, labels) == pytest.approx(apart.min(), rel=1e-12)
+    for bad, text in [
+        ((X, labels[1:]), "shapes"),
+        ((X, np.zeros(len(X))), "at least two classes; got 1"),
+        ((np.zeros((2, 2)), [0, 1]), "X must hold examples .* two of them coincide"),
+        ((X * np.nan, labels), "X must be finite"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            kernels.class_distance(*bad)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        kernels.Linear(),
+        kernels.Polynomial(),
+        kernels.RBF(),
+        kernels.Laplacian(),
+        kernels.Constant(),
+        kernels.Linear() + 1.0,
+        kernels.normalize(kernels.RBF()),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("bad", [3, np.ma.masked_less([[0.0, 1.0]], 0.5)])
+def test_a_bad_second_argument_is_called_y(kernel, bad):
+    with pytest.raises((TypeError, ValueError), match=r"^Y must"):
+        kernel(np.ones((2, 2)), bad)
+    with pytest.raises((TypeError, ValueError), match=r"^Y must"):
+        kernels.evaluate(kernel, np.ones((2, 2)), bad)
+
+
+@pytest.mark.parametrize(
+    "kernel", [kernels.Linear(), kernels.Polynomial(2), kernels.RBF()], ids=str
+)
+def test_arrays_that_are_not_aligned_give_the_same_bits(kernel):
+    shifted = np.frombuffer(b" " + X.tobytes(), dtype=X.dtype, offset=1).reshape(X.shape)
+    assert not shifted.flags.aligned
+    for one, other in [(kernel(shifted), kernel(X)), (kernel(X, shifted), kernel(X, X.copy()))]:
+        assert one.tobytes() == other.tobytes()
+    assert kernel.diag(shifted).tobytes() == kernel.diag(X).tobytes()
+
+
+@pytest.mark.parametrize("kernel", [kernels.RBF(), kernels.Laplacian()], ids=str)
+def test_distances_that_overflow_are_of_both(kernel):
+    with pytest.raises(ValueError, match="beside X that distances overflow"):
+        kernel(np.diag([1e200, 1.0]))
+    with pytest.raises(ValueError, match=r"beside .*Y that distances overflow"):
+        kernel(np.ones((2, 2)), np.diag([1e200, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "text"),
+    [
+        (None, TypeError, "X must hold real numbers"),
+        (np.zeros(3), ValueError, r"X must have shape \(n, n_features\); got shape \(3,\)"),
+        (np.zeros((2, 2, 2)), ValueError, "X must have shape"),
+        ([[1.0], [2.0, 3.0]], ValueError, "X must be an array of numbers"),
+        (np.array([["a"]]), TypeError, "X must hold real numbers"),
+        (np.ma.masked_all((2, 2)), TypeError, "X must not be a masked array"),
+    ],
+)
+@pytest.mark.parametrize(
+    "kernel",
+    [kernels.Linear(), kernels.Polynomial(), kernels.RBF(), kernels.Matern(), kernels.Laplacian()],
+    ids=lambda kernel: type(kernel).__name__,
+)
+def test_what_is_no_array_of_rows(kernel, X, error, text):
+    for call in (kernel, kernel.diag):
+        with pytest.raises(error, match=text):
+            call(X)
+    if isinstance(X, np.ndarray) and X.shape == (3,):
+        with pytest.raises(ValueError, match="Y must have as many features as X, 2; got 3"):
+            kernel(np.zeros((4, 2)), np.zeros((1, 3)))
+
+
+def test_integers_are_numbers_too():
+    X = np.arange(6).reshape(3, 2)
+    for kernel in (kernels.Polynomial(2), kernels.RBF(2.0), kernels.Linear()):
+        np.testing.assert_array_equal(kernel(X), kernel(X.astype(float)))
+
+
+@pytest.mark.parametrize("X", [None, "text", {"a": 1}, np.array(None), 3])
+def test_what_is_no_sequence(X):
+    for kernel in (kernels.Spectrum(), kernels.SetIntersection(), kernels.Constant()):
+        for call in (kernel, kernel.diag):
+            with pytest.raises(TypeError, match="X must be a sequence of inputs; got"):
+                call(X)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [kernels.RBF(1.0), kernels.Laplacian(1.0), kernels.Matern(1.0), kernels.RationalQuadratic(1.0)],
+)
+def test_what_is_far_away_underflows_in_silence(kernel):
+    far = np.array([[0.0], [1e3]])
+    with np.errstate(all="raise"):
+        gram = kernel(far)
+    np.testing.assert_allclose(gram.diagonal(), 1.0)
+    assert gram[0, 1] < 1e-2

@@ -1,0 +1,485 @@
+"""Polygons in the plane, and the largest circle and ellipse in them, against exact answers."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+import bayespoint
+from bayespoint.papers import planar
+from bayespoint.papers.planar import (
+    Polygon,
+    area_difference,
+    bayes_line,
+    bayes_lines,
+    bayes_objective,
+    bayes_point,
+    billiard,
+    inscribed,
+    largest_circle,
+    largest_ellipse,
+)
+from planar_cases import (
+    SQUARE,
+    TRIANGLE,
+    hull,
+    random_polygon,
+    random_triangle,
+    rng,
+    rotation,
+    shoelace,
+    unit,
+)
+
+
+def test_vertices_in_any_order():
+    draw = rng(1)
+    for _ in range(50):
+        one = random_polygon(draw)
+        order = draw.permutation(len(one.vertices))
+        two = Polygon(one.vertices[order])
+        np.testing.assert_array_equal(two.vertices[0], one.vertices[order[0]])
+        np.testing.assert_array_equal(two.vertices, np.roll(one.vertices, -order[0], axis=0))
+        assert shoelace(two.vertices) > 0
+        assert two.area == pytest.approx(one.area, rel=1e-12)
+
+
+def test_area_and_centroid_are_exact():
+    """Against sums over triangles in fractions, from corners on a grid of integers."""
+    draw = rng(2)
+    for _ in range(100):
+        corners = hull(draw.integers(-1000, 1000, size=(12, 2)))
+        polygon = Polygon(corners)
+        points = [[Fraction(int(x)) for x in corner] for corner in polygon.vertices]
+        a = points[0]
+        area, moment = Fraction(0), [Fraction(0), Fraction(0)]
+        for b, c in itertools.pairwise(points[1:]):
+            piece = ((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])) / 2
+            area += piece
+            for k in range(2):
+                moment[k] += piece * (a[k] + b[k] + c[k]) / 3
+        assert polygon.area == pytest.approx(float(area), rel=1e-13)
+        exact = [float(moment[k] / area) for k in range(2)]
+        np.testing.assert_allclose(polygon.centroid, exact, rtol=1e-12, atol=1e-10)
+
+
+def test_centroid_against_monte_carlo():
+    draw = rng(3)
+    for _ in range(10):
+        polygon = random_polygon(draw, aspect=0.5)
+        low, high = polygon.vertices.min(axis=0), polygon.vertices.max(axis=0)
+        points = draw.uniform(low, high, size=(200_000, 2))
+        inside = points[polygon.contains(points)]
+        error = inside.std(axis=0) / math.sqrt(len(inside))
+        assert (np.abs(inside.mean(axis=0) - polygon.centroid) < 4.5 * error).all()
+        share = polygon.area / np.prod(high - low)
+        assert len(inside) / len(points) == pytest.approx(
+            share, abs=4.5 * math.sqrt(share * (1 - share) / len(points))
+        )
+
+
+def test_edges():
+    polygon = Polygon([[0, 0], [3, 0], [3, 4]])
+    assert (polygon.perimeter, polygon.area) == (12, pytest.approx(6))
+    np.testing.assert_allclose(polygon.lengths, [3, 4, 5])
+    np.testing.assert_allclose(polygon.normals, [[0, -1], [1, 0], [-0.8, 0.6]])
+    np.testing.assert_allclose(polygon.offsets, [0, 3, 0], atol=1e-15)
+    np.testing.assert_array_equal(polygon.edges[2], [[3, 4], [0, 0]])
+    with pytest.raises(ValueError, match="read-only"):
+        polygon.vertices[0, 0] = 1.0
+    assert repr(polygon) == "<Polygon: 3 vertices, area 6, centroid [2, 1.33333]>"
+
+
+def test_contains_and_clearance():
+    """Inside is where a point is to the left of every edge; the distance is that to the edges."""
+    draw = rng(4)
+    for _ in range(20):
+        polygon = random_polygon(draw, aspect=0.5)
+        points = polygon.centroid + 2 * draw.standard_normal((200, 2))
+        shares = np.linspace(0, 1, 201)[:, None, None]
+        boundary = (1 - shares) * polygon.edges[:, 0] + shares * polygon.edges[:, 1]
+        for x, inside, clearance in zip(
+            points, polygon.contains(points), polygon.clearance(points), strict=True
+        ):
+            turns = [np.linalg.det([b - a, x - a]) for a, b in polygon.edges]
+            assert inside == (min(turns) > 0)
+            assert (clearance > 0) == inside
+            nearest = np.hypot(*np.moveaxis(boundary - x, -1, 0)).min()
+            if inside:
+                spacing = polygon.lengths.max() / 200
+                assert nearest - spacing <= clearance <= nearest + 1e-12
+    assert polygon.contains(polygon.vertices).all()
+    assert polygon.contains(polygon.centroid) is True
+    assert isinstance(polygon.clearance(polygon.centroid), float)
+    assert polygon.contains(np.zeros((3, 4, 2))).shape == (3, 4)
+
+
+def test_sample_is_uniform():
+    """As many draws above a line as it has of the area; mean and spread as they should be."""
+    draw = rng(5)
+    polygon = random_polygon(draw, aspect=0.3)
+    points = polygon.sample(100_000, random_state=draw)
+    assert polygon.contains(points).all()
+    for _ in range(10):
+        through, angle = points[draw.integers(len(points))], draw.uniform(0, 7)
+        share = (1 + area_difference(polygon, through, angle)) / 2
+        seen = ((points - through) @ unit(angle) > 0).mean()
+        assert seen == pytest.approx(share, abs=4.5 * math.sqrt(share * (1 - share) / 1e5) + 1e-5)
+    np.testing.assert_array_equal(
+        polygon.sample(5, random_state=3), polygon.sample(5, random_state=3)
+    )
+
+
+def test_halfplanes_give_the_polygon_back():
+    """Shuffled, of any length, with others that bound nothing or touch a corner only."""
+    draw = rng(6)
+    for trial in range(60):
+        one = random_polygon(draw)
+        normals, offsets = one.normals, one.offsets
+        beyond = draw.standard_normal((5, 2))
+        beyond /= np.hypot(*beyond.T)[:, None]
+        reach = (one.vertices @ beyond.T).max(axis=0)
+        gap = 0.0 if trial % 2 else draw.uniform(0, 10, size=5)
+        normals = np.vstack([normals, beyond, normals[:1]])
+        offsets = np.concatenate([offsets, reach + gap, offsets[:1]])
+        factor = 10 ** draw.uniform(-3, 3, size=len(offsets))
+        order = draw.permutation(len(offsets))
+        two = Polygon.from_halfplanes((normals * factor[:, None])[order], (offsets * factor)[order])
+        assert len(two.vertices) == len(one.vertices)
+        distance = np.hypot(*np.moveaxis(two.vertices[:, None] - one.vertices, -1, 0))
+        # Two lines that nearly agree leave it to rounding where they cross.
+        before = np.roll(one.normals, 1, axis=0)
+        sine = before[:, 0] * one.normals[:, 1] - before[:, 1] * one.normals[:, 0]
+        assert (distance.min(axis=0) < 1e-14 * (1 + one.perimeter) / sine).all()
+
+
+def test_halfplanes_far_away_and_tiny():
+    normals, offsets = [[1, 0], [-1, 0], [0, 1], [0, -1]], np.array([1.0, 1.0, 1.0, 1.0])
+    far = Polygon.from_halfplanes(normals, offsets + np.array([1e6, -1e6, 0, 0]))
+    np.testing.assert_allclose(far.centroid, [1e6, 0], atol=1e-9)
+    assert far.area == pytest.approx(4, rel=1e-9)
+    tiny = Polygon.from_halfplanes(normals, 1e-100 * offsets)
+    assert tiny.area == pytest.approx(4e-200, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("vertices", "error", "text"),
+    [
+        ([[0, 0], [1, 0]], ValueError, r"at least three of them; got shape \(2, 2\)"),
+        ([0, 1], ValueError, r"vertices must have shape \(n_vertices, 2\).*got shape \(2,\)"),
+        ([[0, 0, 1]] * 3, ValueError, r"vertices must have shape \(\.\.\., 2\); got .*\(3, 3\)"),
+        ([[0, 0], [1, 0], [0, math.nan]], ValueError, "vertices must be finite"),
+        ([[0, 0], [1, 0], [0, 1e151]], ValueError, r"vertices must be .* within 1e\+150"),
+        ([["a", "b"]] * 3, TypeError, "vertices must hold real numbers"),
+        ([[1, 1]] * 3, ValueError, "vertices must differ; got 3 times the same point"),
+        ([[0, 0], [1, 1], [2, 2]], ValueError, "vertices must not lie on a line"),
+        ([[0, 0], [1e-160, 0], [0, 1e-160]], ValueError, "vertices must be from 1e-150"),
+        ([*SQUARE, [1, 0.5]], ValueError, r"got \[1.0, 0.5\] as vertex 4, which is no corner"),
+        ([*SQUARE, [1, 1]], ValueError, r"got \[1.0, 1.0\] as vertex 4"),
+        ([[1, 0], *SQUARE], ValueError, r"got \[1.0, 0.0\] as vertex 0"),
+        ([*SQUARE, [2, 2]], ValueError, r"got \[2.0, 2.0\] as vertex"),
+    ],
+)
+def test_bad_vertices(vertices, error, text):
+    with pytest.raises(error, match=text):
+        Polygon(vertices)
+
+
+@pytest.mark.parametrize(
+    ("normals", "offsets", "error", "text"),
+    [
+        ([[1, 0], [-1, 0], [0, 1]], [1, 1, 1], ValueError, r"to infinity in direction \[.*, -1\]"),
+        ([[1, 0]], [1], ValueError, r"must be bounded; .* direction \[-1, "),
+        ([[-1, 0], [0, -1]], [0, 0], ValueError, r"must be bounded; .* \[0.707, 0.707\]"),
+        (
+            [[1, 0], [-1, 0], [0, 1], [0, -1]],
+            [1, -2, 1, 1],
+            ValueError,
+            r"must hold a circle .* has -0\.5 ",
+        ),
+        ([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, -1, 1, 1], ValueError, "must hold a circle"),
+        ([[1, 0], [-1, 1], [-1, -1]], [0, 0, 0], ValueError, "must hold a circle"),
+        ([[1, 0], [0, 0], [0, 1]], [1, 1, 1], ValueError, r"not be zero; got \[0, 0\] as normal 1"),
+        ([[1, 0], [0, 1]], [1, 1, 1], ValueError, r"offsets must have shape \(2,\)"),
+        ([1, 0], [1], ValueError, r"normals must have shape \(n_halfplanes, 2\)"),
+        (np.empty((0, 2)), [], ValueError, r"normals must have shape \(n_halfplanes, 2\) and a"),
+        ([[1, math.nan]], [1], ValueError, "normals must be finite"),
+        ([[1, 0]], [math.inf], ValueError, "offsets must be finite"),
+        ([[1e-100, 0]], [1e100], ValueError, r"within 1e\+150 of the origin; got .*half-plane 0"),
+        ([["a", "b"]], [1], TypeError, "normals must hold real numbers"),
+    ],
+)
+def test_bad_halfplanes(normals, offsets, error, text):
+    with pytest.raises(error, match=text):
+        Polygon.from_halfplanes(normals, offsets)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda p: p.contains([1, 2, 3]), ValueError, r"point must have shape \(\.\.\., 2\)"),
+        (lambda p: p.clearance(math.nan), ValueError, "point must have shape"),
+        (lambda p: p.contains([math.inf, 0]), ValueError, "point must be finite"),
+        (lambda p: p.sample(0), ValueError, "n_points must be an integer of at least 1; got 0"),
+        (lambda p: p.sample(2.0), TypeError, "n_points must be an integer"),
+        (lambda p: p.sample(10**15), MemoryError, "a sample of"),
+        (lambda p: bayes_line(p, math.inf), ValueError, "angle must be a finite number"),
+        (lambda p: bayes_line(p, "up"), TypeError, "angle must be a finite number"),
+        (lambda p: bayes_lines(p, 0), ValueError, "n_directions must be an integer of at least 1"),
+        (lambda p: bayes_lines(p, 10**15), MemoryError, "a cut in"),
+        (lambda p: area_difference(p, [[0, 0]], 0), ValueError, r"point must have shape \(2,\)"),
+        (lambda p: area_difference(p, [0, 0], math.nan), ValueError, "angles must be finite"),
+        (lambda p: area_difference(p, [0, 0], ["a"]), TypeError, "angles must hold real numbers"),
+        (lambda p: bayes_objective(p, [math.nan, 0]), ValueError, "point must be finite"),
+        (lambda p: billiard(p, 0), ValueError, "n_bounces must be an integer of at least 1"),
+        (lambda p: billiard(p, 10**15), MemoryError, "a path of"),
+        (lambda p: billiard(p, start=[3, 3]), ValueError, r"start must be inside .*\[3.0, 3.0\]"),
+        (lambda p: billiard(p, start=[0, 1]), ValueError, "start must be inside the polygon"),
+        (lambda p: billiard(p, start=[1]), ValueError, "start must have shape"),
+        (lambda p: billiard(p, angle=math.nan), ValueError, "angle must be a finite number"),
+        (lambda p: billiard(p, random_state=-1), ValueError, "random_state must be"),
+    ],
+)
+def test_bad_arguments(call, error, text):
+    with pytest.raises(error, match=text):
+        call(Polygon(SQUARE))
+
+
+def test_failed_programs_are_reported(monkeypatch):
+    """If a solver gives up, so do we, loudly."""
+    polygon = Polygon(SQUARE)
+    monkeypatch.setattr(inscribed, "_MAX_STEPS", 3)
+    with pytest.raises(RuntimeError, match="not found in 3 Newton steps"):
+        largest_ellipse(polygon)
+    failure = optimize.OptimizeResult(x=None, message="out of luck")
+    monkeypatch.setattr(optimize, "linprog", lambda *_, **__: failure)
+    with pytest.raises(RuntimeError, match="linear programming failed: out of luck"):
+        largest_circle(polygon)
+    with pytest.raises(RuntimeError, match="linear programming failed: out of luck"):
+        Polygon.from_halfplanes(polygon.normals, polygon.offsets)
+
+
+# --- invariances ---
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6, 1e-140, 1e140])
+def test_scale_invariance(scale):
+    draw = rng(7)
+    for _ in range(5):
+        one = random_polygon(draw)
+        two = Polygon(one.vertices * scale)
+        three = Polygon.from_halfplanes(one.normals, one.offsets * scale)
+        for other in (two, three):
+            assert other.area == pytest.approx(one.area * scale**2, rel=1e-9)
+            assert other.perimeter == pytest.approx(one.perimeter * scale, rel=1e-12)
+        size = one.perimeter
+
+        def same(a, b, tolerance=1e-9, size=size):
+            np.testing.assert_allclose(a / scale, b, rtol=0, atol=tolerance * size)
+
+        same(two.centroid, one.centroid)
+        same(bayes_lines(two, 12).offsets, bayes_lines(one, 12).offsets)
+        same(bayes_point(two).point, bayes_point(one).point, 1e-7)
+        assert bayes_point(two).objective == pytest.approx(bayes_point(one).objective, abs=1e-11)
+        same(largest_circle(two).radius, largest_circle(one).radius)
+        same(largest_circle(two).center, largest_circle(one).center)
+        same(largest_ellipse(two).shape, largest_ellipse(one).shape)
+        same(largest_ellipse(two).center, largest_ellipse(one).center)
+        paths = [billiard(p, 20, start=p.centroid, angle=1.0).positions for p in (two, one)]
+        same(*paths)
+
+
+def test_a_turned_polygon_has_turned_answers():
+    draw = rng(8)
+    for _ in range(5):
+        one = random_polygon(draw, aspect=0.4)
+        turn, shift = rotation(draw.uniform(0, 7)), draw.standard_normal(2)
+        two = Polygon(one.vertices @ turn + shift)
+        for find in (
+            lambda p: bayes_point(p).point,
+            lambda p: largest_circle(p).center,
+            lambda p: largest_ellipse(p).center,
+        ):
+            np.testing.assert_allclose(find(one) @ turn + shift, find(two), atol=1e-8)
+        assert bayes_point(one).objective == pytest.approx(bayes_point(two).objective, abs=1e-11)
+
+
+# --- the largest circle and ellipse ---
+
+
+@pytest.mark.parametrize(
+    ("vertices", "center", "radius"),
+    [
+        (SQUARE, [1, 1], 1),
+        ([[0, 0], [3, 0], [0, 4]], [1, 1], 1),
+        ([[0, 0], [6, 0], [6, 2], [0, 2]], [3, 1], 1),  # slides, and stops in the middle
+        ([[0, 0], [6, 0], [8, 2], [2, 2]], [4, 1], 1),
+        ([[0, 0], [9, 0], [4, 3], [0, 3]], None, 1.5),
+        ([[0, 0], [1e7, 0], [1e7, 2], [0, 2]], [5e6, 1], 1),
+    ],
+)
+def test_known_circles(vertices, center, radius):
+    polygon = Polygon(vertices)
+    circle = largest_circle(polygon)
+    assert circle.radius == pytest.approx(radius, rel=1e-12)
+    assert circle.area == pytest.approx(math.pi * radius**2)
+    assert polygon.clearance(circle.center) == pytest.approx(circle.radius, rel=1e-10)
+    if center is not None:
+        np.testing.assert_allclose(circle.center, center, rtol=1e-9)
+
+
+def test_circle_against_brute_force():
+    """The largest of all circles that touch three lines and cross none."""
+    draw = rng(24)
+    for _ in range(30):
+        polygon = random_polygon(draw)
+        distances = (polygon.normals * (polygon.vertices - polygon.centroid)).sum(axis=1)
+        rows = np.column_stack([polygon.normals, np.ones(len(distances))])
+        best = 0.0
+        for three in itertools.combinations(range(len(rows)), 3):
+            chosen = list(three)
+            if abs(np.linalg.det(rows[chosen])) > 1e-12:
+                solution = np.linalg.solve(rows[chosen], distances[chosen])
+                if (rows @ solution <= distances + 1e-11).all():
+                    best = max(best, solution[2])
+        circle = largest_circle(polygon)
+        assert circle.radius == pytest.approx(best, rel=1e-8)
+        assert polygon.clearance(circle.center) == pytest.approx(circle.radius, rel=1e-9)
+
+
+def test_circle_is_proved_largest():
+    """Weights at the edges it touches make the sum of normals zero: it can move nowhere."""
+    draw = rng(39)
+    for _ in range(100):
+        polygon = random_polygon(draw, n=int(draw.integers(3, 40)))
+        circle = largest_circle(polygon)
+        distance = (polygon.normals * (polygon.vertices - circle.center)).sum(axis=1)
+        assert distance.min() == pytest.approx(circle.radius, rel=1e-9)
+        touched = polygon.normals[distance < circle.radius * (1 + 1e-8)]
+        conditions = np.vstack([touched.T, np.ones(len(touched))])
+        _, residual = optimize.nnls(conditions, np.array([0.0, 0.0, 1.0]))
+        assert residual < 1e-7
+
+
+def test_triangles_have_their_incircle():
+    draw = rng(25)
+    for _ in range(50):
+        triangle = random_triangle(draw)
+        circle = largest_circle(triangle)
+        assert circle.radius == pytest.approx(2 * triangle.area / triangle.perimeter, rel=1e-10)
+        opposite = np.roll(triangle.lengths, -1)
+        incenter = opposite @ triangle.vertices / triangle.perimeter
+        np.testing.assert_allclose(circle.center, incenter, atol=1e-10)
+
+
+def contact(polygon, ellipse):
+    """Slack of each edge, relative to the ellipse's reach in its direction."""
+    reach = np.hypot(*(ellipse.shape @ polygon.normals.T))
+    distance = (polygon.normals * (polygon.vertices - ellipse.center)).sum(axis=1)
+    return (distance - reach) / reach
+
+
+def test_known_ellipses():
+    ellipse = largest_ellipse(Polygon(SQUARE))
+    np.testing.assert_allclose(ellipse.center, [1, 1], atol=1e-11)
+    np.testing.assert_allclose(ellipse.semi_axes, [1, 1], rtol=1e-11)
+    np.testing.assert_allclose(ellipse.shape, np.eye(2), atol=1e-11)
+    ellipse = largest_ellipse(Polygon([[0, 0], [1, 0], [1, 5], [0, 5]]))
+    np.testing.assert_allclose(ellipse.semi_axes, [2.5, 0.5], rtol=1e-11)
+    assert ellipse.angle == pytest.approx(math.pi / 2)
+    assert ellipse.area == pytest.approx(math.pi * 1.25, rel=1e-11)
+    for n in (3, 5, 8, 200):
+        turn = 2 * math.pi * np.arange(n) / n
+        ellipse = largest_ellipse(Polygon(np.stack([np.cos(turn), np.sin(turn)], axis=1)))
+        np.testing.assert_allclose(ellipse.semi_axes, math.cos(math.pi / n), rtol=1e-9)
+        np.testing.assert_allclose(ellipse.center, [0, 0], atol=1e-9)
+
+
+def test_largest_ellipse_of_a_triangle_is_steiners():
+    """It touches the middles of the edges; center: the centroid; area: pi / sqrt(27) of it."""
+    draw = rng(26)
+    for _ in range(50):
+        triangle = random_triangle(draw)
+        ellipse = largest_ellipse(triangle)
+        assert ellipse.area == pytest.approx(math.pi / math.sqrt(27) * triangle.area, rel=1e-11)
+        size = triangle.perimeter
+        np.testing.assert_allclose(ellipse.center, triangle.centroid, atol=1e-10 * size)
+        middles = triangle.edges.mean(axis=1) - ellipse.center
+        on_circle = np.linalg.solve(ellipse.shape, middles.T)
+        np.testing.assert_allclose(np.hypot(*on_circle), 1, rtol=1e-6)
+
+
+def test_largest_ellipse_is_affine():
+    draw = rng(27)
+    for _ in range(30):
+        one = random_polygon(draw)
+        matrix, shift = draw.standard_normal((2, 2)), draw.standard_normal(2)
+        two = Polygon(one.vertices @ matrix.T + shift)
+        small, large = largest_ellipse(one), largest_ellipse(two)
+        assert large.area == pytest.approx(abs(np.linalg.det(matrix)) * small.area, rel=1e-9)
+        size = two.perimeter
+        np.testing.assert_allclose(large.center, matrix @ small.center + shift, atol=1e-8 * size)
+        square = matrix @ small.shape @ small.shape.T @ matrix.T
+        np.testing.assert_allclose(large.shape @ large.shape, square, atol=1e-8 * size**2)
+
+
+def test_largest_ellipse_meets_the_conditions_of_optimality():
+    """John's: in coordinates in which it is the unit disk, weights at the edges that it touches
+    make the sum of n zero and the sum of n n^T the identity. They prove that no ellipse is larger.
+    """
+    draw = rng(28)
+    for trial in range(100):
+        polygon = random_polygon(draw, n=int(draw.integers(3, 40)))
+        ellipse = largest_ellipse(polygon)
+        slack = contact(polygon, ellipse)
+        assert slack.min() > -1e-9
+        touched = slack < 1e-6
+        assert 3 <= touched.sum() <= 10, trial
+        normals = polygon.normals[touched] @ ellipse.shape
+        normals /= np.hypot(*normals.T)[:, None]
+        x, y = normals.T
+        conditions = np.stack([x, y, x * x, x * y, y * y])
+        _, residual = optimize.nnls(conditions, np.array([0.0, 0, 1, 0, 1]))
+        assert residual < 1e-5
+        assert ellipse.area >= largest_circle(polygon).area * (1 - 1e-9)
+
+
+def test_no_ellipse_nearby_is_larger():
+    draw = rng(29)
+    for _ in range(20):
+        polygon = random_polygon(draw, aspect=0.5)
+        ellipse = largest_ellipse(polygon)
+        for _ in range(50):
+            size = 10 ** draw.uniform(-4, -1)
+            nudge = draw.standard_normal((2, 2)) * size
+            shape = ellipse.shape @ (np.eye(2) + nudge)
+            center = ellipse.center + ellipse.shape @ draw.standard_normal(2) * size
+            reach = np.hypot(*(shape.T @ polygon.normals.T))
+            # Shrink it about its center until it fits.
+            room = (polygon.normals * (polygon.vertices - center)).sum(axis=1)
+            fit = max((room / reach).min(), 0.0)
+            assert abs(np.linalg.det(shape)) * fit**2 * math.pi <= ellipse.area * (1 + 1e-10)
+
+
+# --- the module ---
+
+
+def test_results_tell():
+    triangle = Polygon(TRIANGLE)
+    for result, title in (
+        (bayes_point(triangle), "Bayes point of a polygon"),
+        (billiard(triangle, 10, random_state=0), "Billiard in a polygon"),
+    ):
+        assert result.summary().startswith(title)
+        assert title in result._repr_html_()
+        assert repr(result).startswith(f"<{type(result).__name__}: ")
+    assert "10 at " in result.summary()
+
+
+def test_the_module_is_reached_from_the_package():
+    assert bayespoint.papers.planar is planar
+    assert "planar" in dir(bayespoint)
+    assert all(hasattr(planar, name) for name in planar.__all__)

@@ -1,0 +1,300 @@
+"""Bayes lines and the Bayes point against clips, sums, another integral and theorems."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from bayespoint import ConvergenceWarning
+from bayespoint.papers.planar import (
+    Polygon,
+    area_difference,
+    bayes_line,
+    bayes_lines,
+    bayes_objective,
+    bayes_point,
+    cuts,
+)
+from bayespoint.papers.planar import (
+    bayes_point as planar_bayes_point,
+)
+from planar_cases import (
+    SQUARE,
+    TRIANGLE,
+    angle_of,
+    clip,
+    hull,
+    random_polygon,
+    random_symmetric,
+    random_triangle,
+    rng,
+    shoelace,
+    unit,
+)
+
+# --- Bayes lines ---
+
+
+def test_bayes_lines_halve_the_area():
+    """To 1e-10 of it, by a clip that shares no code; the chord is the line's part inside."""
+    draw = rng(9)
+    worst = 0.0
+    for _ in range(200):
+        polygon = random_polygon(draw)
+        for angle in draw.uniform(-10, 10, size=5):
+            line = bayes_line(polygon, angle)
+            np.testing.assert_allclose(line.normal, unit(angle))
+            above = clip(polygon.vertices, line.normal, line.offset)
+            below = clip(polygon.vertices, -line.normal, -line.offset)
+            worst = max(worst, abs(above - below) / polygon.area)
+            np.testing.assert_allclose(line.segment @ line.normal, line.offset, atol=1e-13)
+            assert np.abs(polygon.clearance(line.segment)).max() < 1e-13
+            along = line.segment[1] - line.segment[0]
+            assert along[0] * line.normal[1] - along[1] * line.normal[0] > 0  # to the left
+    assert worst < 1e-10
+
+
+def test_directions_along_edges_and_through_vertices():
+    draw = rng(10)
+    for _ in range(50):
+        polygon = random_polygon(draw, aspect=0.5)
+        for normal in [*polygon.normals, *(polygon.vertices - polygon.centroid)[:, ::-1] * [1, -1]]:
+            line = bayes_line(polygon, angle_of(normal))
+            above = clip(polygon.vertices, line.normal, line.offset)
+            assert abs(2 * above / polygon.area - 1) < 1e-10
+
+
+def test_halves_of_thin_and_many_cornered_polygons():
+    draw = rng(11)
+    thin = random_polygon(draw, n=8, aspect=1e-7)
+    lines = bayes_lines(thin, 30)
+    for segment, angle in zip(lines.segments, lines.angles, strict=True):
+        # The offset carries the rounding of the coordinates, which is much in so thin a polygon.
+        assert abs(area_difference(thin, segment.mean(axis=0), angle)) < 1e-8
+    turn = np.linspace(0, 2 * math.pi, 1000, endpoint=False)
+    round_one = Polygon(np.stack([np.cos(turn), np.sin(turn)], axis=1))
+    assert np.abs(bayes_lines(round_one, 50).offsets).max() < 1e-14
+    odd = Polygon(round_one.vertices[:999])
+    for line in (bayes_line(odd, angle) for angle in draw.uniform(0, 7, size=5)):
+        assert abs(2 * clip(odd.vertices, line.normal, line.offset) / odd.area - 1) < 1e-12
+
+
+def test_all_directions():
+    polygon = random_polygon(rng(12))
+    lines = bayes_lines(polygon, 7)
+    np.testing.assert_allclose(lines.angles, np.arange(7) * math.pi / 7)
+    for k in range(7):
+        line = bayes_line(polygon, lines.angles[k])
+        assert line.offset == pytest.approx(lines.offsets[k], abs=1e-14)
+        np.testing.assert_allclose(line.segment, lines.segments[k], atol=1e-13)
+        opposite = bayes_line(polygon, lines.angles[k] + math.pi)
+        assert opposite.offset == pytest.approx(-line.offset, abs=1e-13)
+        np.testing.assert_allclose(opposite.segment[::-1], line.segment, atol=1e-12)
+    assert bayes_lines(polygon).segments.shape == (180, 2, 2)
+
+
+def test_lines_of_a_triangle_do_not_meet():
+    """The medians halve it and meet in the centroid alone, which lines parallel to edges miss."""
+    draw = rng(13)
+    for _ in range(30):
+        triangle = random_triangle(draw)
+        for i, corner in enumerate(triangle.vertices):
+            along = corner - triangle.centroid
+            median = bayes_line(triangle, angle_of([-along[1], along[0]]))
+            assert median.offset == pytest.approx(median.normal @ triangle.centroid, abs=1e-10)
+            height = 2 * triangle.area / triangle.lengths[i]
+            parallel = bayes_line(triangle, angle_of(triangle.normals[i]))
+            miss = triangle.normals[i] @ triangle.centroid - parallel.offset
+            assert miss == pytest.approx((2 / 3 - math.sqrt(1 / 2)) * height, rel=1e-8)
+
+
+@pytest.mark.parametrize("corners", [TRIANGLE, [[0, 0], [1, 0], [0.5, 0.8]]])
+def test_envelope_of_a_triangle(corners):
+    """The lines' envelope encloses 3/4 ln 2 - 1/2 of any triangle (affine invariance)."""
+    triangle = Polygon(corners)
+    share = abs(shoelace(bayes_lines(triangle, 20_000).envelope)) / triangle.area
+    assert share == pytest.approx(0.75 * math.log(2) - 0.5, rel=1e-5)
+
+
+def test_lines_of_a_symmetric_polygon_meet_in_its_center():
+    """Herbrich et al., Lemma 4; the Bayes point is there and nothing is left to miss."""
+    draw = rng(15)
+    for _ in range(30):
+        polygon, center = random_symmetric(draw)
+        lines = bayes_lines(polygon, 60)
+        np.testing.assert_allclose(lines.normals @ center, lines.offsets, atol=1e-12)
+        found = bayes_point(polygon)
+        np.testing.assert_allclose(found.point, center, atol=1e-10)
+        assert 0 <= found.objective < 1e-20
+
+
+def test_lines_of_an_asymmetric_polygon_do_not_meet():
+    """The other direction of Lemma 4: where they meet the polygon is symmetric."""
+    draw = rng(16)
+    for _ in range(10):
+        polygon, _ = random_symmetric(draw)
+        corners = polygon.vertices.copy()
+        corners[0] += 0.05 * (polygon.centroid - corners[0])
+        assert bayes_point(Polygon(hull(corners))).objective > 1e-9
+
+
+# --- the Bayes point ---
+
+
+def test_area_difference_against_a_clip():
+    draw = rng(17)
+    for _ in range(100):
+        polygon = random_polygon(draw)
+        points = np.vstack([polygon.sample(2, random_state=draw), draw.standard_normal((2, 2))])
+        for x in points:
+            angles = draw.uniform(-7, 7, size=(2, 3))
+            found = area_difference(polygon, x, angles)
+            for angle, difference in zip(angles.ravel(), found.ravel(), strict=True):
+                above = clip(polygon.vertices, unit(angle), unit(angle) @ x)
+                assert difference == pytest.approx(2 * above / polygon.area - 1, abs=1e-11)
+    assert isinstance(area_difference(polygon, x, 0.0), float)
+
+
+def test_objective_is_the_mean_over_directions():
+    """Against a sum over many directions of areas from the clip, inside and outside."""
+    draw = rng(18)
+    n = 2000
+    for _ in range(6):
+        polygon = random_polygon(draw, aspect=0.5)
+        places = [*polygon.sample(2, random_state=draw), polygon.vertices[0] + [1.0, 0.3]]
+        for x in places:
+            mean = 0.0
+            for angle in (np.arange(n) + 0.5) * math.pi / n:
+                above = clip(polygon.vertices, unit(angle), unit(angle) @ x)
+                mean += (2 * above / polygon.area - 1) ** 2 / n
+            assert bayes_objective(polygon, x) == pytest.approx(mean, abs=2e-5)
+
+
+def test_objective_by_the_angle_between_points():
+    """Another road: a random line through p parts points X and Y with probability angle / pi, so
+    the objective is 1 - 2/pi times the mean angle XpY of independent points.
+    """
+    draw = rng(19)
+    n = 200_000
+    for _ in range(5):
+        polygon = random_polygon(draw)
+        p = polygon.sample(1, random_state=draw)[0]
+        a, b = (polygon.sample(n, random_state=draw) - p for _ in range(2))
+        turn = np.abs(np.arctan2(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0], (a * b).sum(axis=1)))
+        terms = 1 - 2 * turn / math.pi
+        error = terms.std() / math.sqrt(n)
+        assert bayes_objective(polygon, p) == pytest.approx(terms.mean(), abs=4.5 * error)
+
+
+def test_objective_at_the_ends():
+    polygon = Polygon(SQUARE)
+    assert bayes_objective(polygon, [1, 1]) < 1e-25
+    assert bayes_objective(polygon, [1e6, 1]) == pytest.approx(1, abs=1e-5)
+    # A line through a corner of a square cuts off a triangle of area tan / 2, in half of the
+    # directions; in the others everything is on one side.
+    tangent = np.polynomial.legendre.leggauss(60)
+    angle = (tangent[0] + 1) * math.pi / 8
+    inner = (tangent[1] * (1 - np.tan(angle)) ** 2).sum() / 2
+    assert bayes_objective(polygon, [0, 0]) == pytest.approx(0.5 + 0.5 * inner, abs=1e-11)
+
+
+def test_derivatives():
+    draw = rng(20)
+    step = 1e-5
+    for _ in range(10):
+        polygon = random_polygon(draw, aspect=0.3)
+        place = 0.6 * polygon._frame.place(polygon.sample(1, random_state=draw)[0])
+        value, gradient, hessian, error = planar_bayes_point._derivatives(polygon, place)
+        assert error < 1e-10
+        assert value == pytest.approx(planar_bayes_point._objective(polygon, place)[0], abs=1e-11)
+        around = [
+            [planar_bayes_point._derivatives(polygon, place + s * step * e) for s in (-1, 1)]
+            for e in np.eye(2)
+        ]
+        slope = [(b[0] - a[0]) / (2 * step) for a, b in around]
+        np.testing.assert_allclose(gradient, slope, atol=1e-6)
+        curvature = [(b[1] - a[1]) / (2 * step) for a, b in around]
+        np.testing.assert_allclose(hessian, curvature, atol=1e-4)
+
+
+def test_bayes_point_beats_the_centroid():
+    draw = rng(21)
+    for trial in range(40):
+        polygon = random_polygon(draw) if trial % 2 else random_triangle(draw)
+        found = bayes_point(polygon)
+        assert polygon.contains(found.point)
+        np.testing.assert_array_equal(found.centroid, polygon.centroid)
+        assert found.objective == pytest.approx(
+            bayes_objective(polygon, found.point), abs=found.objective_error + 1e-12
+        )
+        assert found.centroid_objective == pytest.approx(
+            bayes_objective(polygon, polygon.centroid), abs=1e-12
+        )
+        if len(polygon.vertices) == 3 or trial % 2:
+            assert found.objective < found.centroid_objective
+        assert found.objective_error < 1e-11
+        assert found.point_error < 1e-6 * polygon.perimeter
+
+
+def test_bayes_point_is_the_lowest_of_all():
+    """No point of a grid, and no other start of a general-purpose search, gets lower."""
+    draw = rng(22)
+    for _ in range(3):
+        polygon = random_polygon(draw, n=int(draw.integers(3, 7)))
+        found = bayes_point(polygon)
+        frame = polygon._frame
+        for z in frame.corners:
+            for share in (0.2, 0.5, 0.8):
+                assert planar_bayes_point._objective(polygon, share * z)[0] > found.objective
+        for start in polygon.sample(3, random_state=draw):
+            place = frame.place(start)
+            other = optimize.minimize(
+                lambda z, p=polygon: planar_bayes_point._derivatives(p, z)[:2],
+                place,
+                jac=True,
+                method="BFGS",
+                options={"gtol": 1e-8},
+            )
+            assert other.fun > found.objective - 1e-11
+            assert np.hypot(*(frame.out(other.x) - found.point)) < 1e-3 * polygon.perimeter
+
+
+def test_centroid_splits_no_worse_than_four_to_five():
+    """Winternitz: the difference at the centroid is at most 1/9, which triangles reach."""
+    draw = rng(23)
+    angles = np.linspace(0, math.pi, 500)
+    for _ in range(30):
+        polygon = random_polygon(draw)
+        assert np.abs(area_difference(polygon, polygon.centroid, angles)).max() <= 1 / 9 + 1e-12
+        assert bayes_point(polygon).centroid_objective <= 1 / 81
+    triangle = random_triangle(draw)
+    for normal in triangle.normals:
+        difference = area_difference(triangle, triangle.centroid, angle_of(normal))
+        assert difference == pytest.approx(1 / 9, abs=1e-10)
+
+
+def test_an_integral_that_does_not_settle_says_so(monkeypatch):
+    """Intervals are halved until they agree; with too many of them the rest is in the error."""
+    polygon = Polygon(TRIANGLE)
+    exact, small = planar_bayes_point._objective(polygon, np.array([0.1, 0.2]))
+    monkeypatch.setattr(cuts, "TOLERANCE", 0.0)
+    monkeypatch.setattr(cuts, "_ROUNDING", 0.0)
+    monkeypatch.setattr(cuts, "_MAX_INTERVALS", 100)
+    value, error = planar_bayes_point._objective(polygon, np.array([0.1, 0.2]))
+    assert 0 < error < 1e-14
+    assert value == pytest.approx(exact, abs=error + small)
+    monkeypatch.setattr(cuts, "_MAX_INTERVALS", 1)
+    monkeypatch.setattr(cuts, "_GAUSS", np.polynomial.legendre.leggauss(2))
+    value, error = planar_bayes_point._objective(polygon, np.array([0.1, 0.2]))
+    assert 1e-6 < abs(value - exact) < error
+
+
+def test_a_search_that_does_not_settle_warns(monkeypatch):
+    monkeypatch.setattr(planar_bayes_point, "_MAX_STEPS", 1)
+    with pytest.warns(ConvergenceWarning, match="did not settle in 1 steps"):
+        found = bayes_point(Polygon(TRIANGLE))
+    monkeypatch.undo()
+    exact = bayes_point(Polygon(TRIANGLE))
+    away = float(np.hypot(*(found.point - exact.point)))
+    assert exact.point_error < away < found.point_error

@@ -1,0 +1,137 @@
+"""The billiard: exact reflections, an unfolded table, and the law it keeps."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bayespoint.papers.planar import Polygon, billiard
+from planar_cases import angle_of, random_polygon, rng, unit
+
+
+def test_reflections_for_many_bounces():
+    """The law of reflection, unit speed, straight flights between edges, never outside."""
+    polygon = random_polygon(rng(30), aspect=0.6)
+    size = np.ptp(polygon.vertices, axis=0).max()
+    n = 100_000
+    path = billiard(polygon, n, random_state=rng(31))
+    assert path.positions.shape == path.directions.shape == (n + 1, 2)
+    assert polygon.clearance(path.positions).min() > -1e-14 * size
+    np.testing.assert_allclose(np.hypot(*path.directions.T), 1, rtol=1e-14)
+    flights = np.diff(path.positions, axis=0)
+    np.testing.assert_allclose(np.hypot(*flights.T), path.lengths, rtol=1e-12, atol=1e-14 * size)
+    sideways = flights[:, 0] * path.directions[:-1, 1] - flights[:, 1] * path.directions[:-1, 0]
+    assert np.abs(sideways).max() < 1e-13 * size
+    assert (path.lengths >= 0).all()
+    assert path.corners == 0
+    normals = polygon.normals[path.edges]
+    on_edge = (normals * (path.positions[1:] - polygon.vertices[path.edges])).sum(axis=1)
+    assert np.abs(on_edge).max() < 1e-14 * size
+    before, after = path.directions[:-1], path.directions[1:]
+    speed = (normals * before).sum(axis=1)
+    assert (speed > 0).all()
+    np.testing.assert_allclose(after, before - 2 * speed[:, None] * normals, atol=1e-14)
+    assert (path.edges[1:] != path.edges[:-1]).all()
+    assert path.length == pytest.approx(path.lengths.sum())
+
+
+def test_a_rectangle_unfolds():
+    """Each coordinate runs to and fro by itself, at a constant speed: an exact answer."""
+    draw = rng(32)
+    width, height = 3.0, 2.0
+    table = Polygon([[0, 0], [width, 0], [width, height], [0, height]])
+    start, angle = draw.uniform([0.5, 0.5], [2.5, 1.5]), draw.uniform(0, 7)
+    path = billiard(table, 2000, start=start, angle=angle)
+    time = np.concatenate([[0.0], np.cumsum(path.lengths)])
+    free = start + time[:, None] * unit(angle)
+    sides = np.array([width, height])
+    folded = sides - np.abs(free % (2 * sides) - sides)
+    np.testing.assert_allclose(path.positions, folded, atol=1e-9)
+    assert set(path.edges) == {0, 1, 2, 3}
+
+
+def test_a_right_angle_turns_back():
+    """Near a right angle the ball leaves antiparallel after two bounces; at it, at once."""
+    table = Polygon([[0, 0], [2, 0], [0, 2]])
+    near = billiard(table, 2, start=[0.5, 0.5 + 1e-5], angle=-3 * math.pi / 4)
+    np.testing.assert_allclose(near.directions[2], -near.directions[0], atol=1e-12)
+    at = billiard(table, 3, start=[0.5, 0.5], angle=-3 * math.pi / 4)
+    assert at.edges.tolist() == [-1, 1, -1]
+    assert at.corners == 2
+    np.testing.assert_allclose(at.positions, [[0.5, 0.5], [0, 0], [1, 1], [0, 0]], atol=1e-14)
+    # A fifth of the path is about 1/4 in the mean, the rest about 1/2.
+    np.testing.assert_allclose(at.mean_position, [0.45, 0.45], atol=1e-14)
+    assert at.length == pytest.approx(2.5 * math.sqrt(2))
+
+
+def test_corners_of_any_angle():
+    """A ball aimed at a corner comes back on its way and stays inside ever after."""
+    draw = rng(33)
+    for _ in range(30):
+        polygon = random_polygon(draw, aspect=0.5)
+        corner = polygon.vertices[0]
+        start = polygon.sample(1, random_state=draw)[0]
+        path = billiard(polygon, 100, start=start, angle=angle_of(corner - start))
+        assert polygon.contains(path.positions).all()
+        if path.edges[0] == -1:
+            np.testing.assert_allclose(path.positions[1], corner, atol=1e-12)
+            np.testing.assert_allclose(path.directions[1], -path.directions[0])
+        else:  # rounding passed it by more than the tolerance
+            assert np.hypot(*(path.positions[1] - corner)) < 1e-9 * polygon.perimeter
+
+
+@pytest.mark.parametrize("aspect", [1e-3, 1e-6])
+def test_a_thin_table(aspect):
+    polygon = random_polygon(rng(34), n=6, aspect=aspect)
+    path = billiard(polygon, 5000, random_state=rng(35))
+    assert polygon.contains(path.positions).all()
+    assert np.isfinite(path.mean_position).all()
+
+
+def cut_off(path, length):
+    """Time average of the position over a path of exactly this length."""
+    ends = np.cumsum(path.lengths)
+    assert ends[-1] >= length
+    last = int(np.searchsorted(ends, length))
+    lengths = path.lengths[: last + 1].copy()
+    lengths[last] -= ends[last] - length
+    middles = path.positions[: last + 1] + lengths[:, None] * path.directions[: last + 1] / 2
+    return lengths @ middles / length
+
+
+def test_time_average_is_the_centroid():
+    """The uniform law is invariant: from a random start the mean over any time is unbiased."""
+    draw = rng(36)
+    for _ in range(3):
+        polygon = random_polygon(draw, aspect=0.6)
+        length = 5 * polygon.perimeter
+        means = []
+        for _ in range(150):
+            seed, n_bounces = int(draw.integers(2**32)), 200
+            while (path := billiard(polygon, n_bounces, random_state=seed)).length < length:
+                n_bounces *= 2  # acute corners take many
+            means.append(cut_off(path, length))
+        error = np.std(means, axis=0, ddof=1) / math.sqrt(len(means))
+        assert (np.abs(np.mean(means, axis=0) - polygon.centroid) < 4.5 * error).all()
+
+
+def test_one_long_path_comes_near_the_centroid():
+    """Nearer than short paths of the same table do, by the root of the ratio of their lengths."""
+    polygon = Polygon([[0, 0], [math.e, -0.3], [math.pi, 1.1], [math.sqrt(2), 2.3], [-0.4, 1.3]])
+    draw = rng(37)
+    short = [billiard(polygon, 1000, random_state=draw).mean_position for _ in range(20)]
+    spread = math.sqrt(((np.array(short) - polygon.centroid) ** 2).sum(axis=1).mean())
+    long = billiard(polygon, 50_000, random_state=draw)
+    away = float(np.hypot(*(long.mean_position - polygon.centroid)))
+    assert away < spread
+    assert spread < 0.1
+
+
+def test_seeds():
+    polygon = random_polygon(rng(38))
+    one, two = (billiard(polygon, 50, random_state=5) for _ in range(2))
+    np.testing.assert_array_equal(one.positions, two.positions)
+    other = billiard(polygon, 50, random_state=6)
+    assert not np.allclose(one.positions[0], other.positions[0])
+    given = billiard(polygon, 50, start=polygon.centroid, random_state=5)
+    np.testing.assert_allclose(given.positions[0], polygon.centroid, atol=1e-15)

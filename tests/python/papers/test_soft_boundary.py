@@ -1,0 +1,191 @@
+"""The ellipsoid of all weight vectors, and the two centers that softness brings together."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+
+from bayespoint import InfeasibleError, VersionSpace, kernels
+from bayespoint.papers.soft_boundary import (
+    CenterAngles,
+    center_angles,
+    parameter_space,
+    plot_center_angles,
+    plot_parameter_space,
+)
+
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+X = np.array([[1.0, 0.2], [0.3, 0.9], [-0.5, 0.6]])
+
+
+def test_axes_by_hand():
+    """[[2, 1], [1, 2]] has the eigenvalues 3 and 1 along the diagonals."""
+    found = parameter_space([[2.0, 1.0], [1.0, 2.0]], softness=6.0)
+    np.testing.assert_allclose(found.eigenvalues, [9.0, 7.0])
+    np.testing.assert_allclose(found.lengths, [3.0, math.sqrt(7)])
+    np.testing.assert_allclose(found.dual_lengths, [1 / 3, 1 / math.sqrt(7)])
+    half = math.sqrt(0.5)
+    np.testing.assert_allclose(abs(found.directions), half)
+    assert found.directions[0] @ [half, half] == pytest.approx(
+        math.copysign(1, found.directions[0, 0])
+    )
+    assert found.directions[1] @ [half, half] == pytest.approx(0.0)
+    assert found.log_volume == pytest.approx(math.log(math.pi * 3 * math.sqrt(7)))  # an ellipse
+    each = parameter_space(np.diag([1.0, 4.0, 9.0]), softness=[3.0, 0.0, 7.0])
+    np.testing.assert_allclose(each.lengths, [4.0, 2.0, 2.0])
+    assert each.log_volume == pytest.approx(math.log(4 / 3 * math.pi * 16))
+
+
+@pytest.mark.parametrize(("softness", "offset"), [(0.0, 0.0), (0.3, 0.0), (0.1, 1.0)])
+def test_surface_holds_unit_vectors(softness, offset):
+    """Plane coordinates of random unit vectors are of the ellipsoid, and the other way round."""
+    rng = np.random.default_rng([SEED, 1])
+    gram = X @ X.T
+    found = parameter_space(gram, softness=softness, offset=offset)
+    space = VersionSpace(gram, [1, 1, 1], softness=softness, offset=offset)
+    assert found.rank == (2 if softness == 0.0 else 3)
+    c = rng.standard_normal((50, 3))
+    f = space.margins(c)
+    c /= np.sqrt((c * f).sum(axis=1))[:, None]
+    f = space.margins(c)
+    along = f @ found.directions.T
+    np.testing.assert_allclose(along[:, found.rank :], 0.0, atol=1e-12)
+    shares = (along[:, : found.rank] / found.lengths[: found.rank]) ** 2
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    # Dual coefficients lie on the other ellipsoid.
+    dual = c @ found.directions.T
+    dual = (dual[:, : found.rank] / found.dual_lengths[: found.rank]) ** 2
+    np.testing.assert_allclose(dual.sum(axis=1), 1.0)
+    units = rng.standard_normal((50, 3))
+    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    if softness > 0:
+        f = found.surface(units)
+        matrix = gram + offset + softness * np.eye(3)
+        np.testing.assert_allclose((f * np.linalg.solve(matrix, f.T).T).sum(axis=1), 1.0)
+
+
+def test_from_an_ellipse_to_a_ball():
+    """Herbrich et al., Figure 3: flat without softness, a ball at the end."""
+    flat = parameter_space(X @ X.T)
+    assert (flat.rank, flat.lengths[2], flat.dual_lengths[2]) == (2, 0.0, np.inf)
+    assert flat.log_volume == -np.inf
+    shapes = [parameter_space(X @ X.T, softness=value) for value in (1e-3, 0.1, 2.5, 1e4)]
+    ratios = [shape.lengths[2] / shape.lengths[0] for shape in shapes]
+    assert (np.diff(ratios) > 0).all()
+    assert ratios[0] < 0.05
+    assert ratios[-1] > 0.9999
+    # Of a pancake two axes are long, of a cigar one is: what the figure shows is the former.
+    assert shapes[0].lengths[1] / shapes[0].lengths[0] > 0.5
+    assert shapes[0].dual_lengths[1] / shapes[0].dual_lengths[2] < 0.05
+    assert "2 of 3 dimensions" in repr(flat)
+    assert "shortest over longest" in flat.summary()
+    assert flat._repr_html_().startswith("<div ")
+
+
+def test_rounding_is_no_dimension():
+    x = np.random.default_rng([SEED, 3]).standard_normal((20, 3))
+    found = parameter_space(x @ x.T)
+    assert (found.rank, len(found.directions)) == (3, 20)
+    np.testing.assert_allclose(found.lengths[:3], np.linalg.svd(x, compute_uv=False))
+    assert not found.lengths[3:].any()
+    assert parameter_space(x @ x.T, softness=1e-6).rank == 20
+
+
+def test_bad_matrices():
+    with pytest.raises(ValueError, match=r"gram must be a square matrix; got shape \(3, 2\)"):
+        parameter_space(X)
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        parameter_space([[1.0, 2.0], [2.0, 1.0]])
+    with pytest.raises(ValueError, match="softness must be finite and at least 0; got -1"):
+        parameter_space(np.eye(2), softness=-1.0)
+    with pytest.raises(ValueError, match=r"points must have shape \(\.\.\., 3\); got shape \(2,\)"):
+        parameter_space(np.eye(3)).surface([1.0, 0.0])
+
+
+def problem():
+    rng = np.random.default_rng([SEED, 2])
+    x = rng.standard_normal((30, 3))
+    return kernels.RBF(2.0)(x), np.where(x[:, 0] + x[:, 1] ** 2 > 0.8, 1, -1)
+
+
+def test_margin_and_center_meet():
+    """The angle falls with softness, to that of an orthant: none."""
+    gram, y = problem()
+    softness = [0.03, 1.0, 30.0, 1000.0]
+    table = center_angles(gram, y, softness, tol=0.01, random_state=SEED)
+    np.testing.assert_array_equal(table.softness, softness)
+    assert (table.error <= 0.01).all()
+    assert table.angle[0] > 0.15
+    assert (np.diff(table.angle[:3]) < 0).all()
+    assert table.angle[-1] < 4 * table.error[-1] + 0.005
+    # In an orthant of m dimensions the ball's radius is arcsin(1 / sqrt(m)).
+    assert table.margin[-1] == pytest.approx(1 / math.sqrt(30), rel=0.02)
+    assert table.margin[0] < 0.75 * table.margin[-1]
+    assert repr(table).startswith("<CenterAngles: ")
+    assert len(table.summary().splitlines()) == 5
+
+
+def test_the_angle_is_the_angle():
+    """One value against inner products of its own, softness and offset included."""
+    gram, y = problem()
+    found = center_angles(gram, y, [0.2], offset=1.0, tol=0.01, random_state=SEED)
+    space = VersionSpace(gram, y, softness=0.2, offset=1.0)
+    center = space.sample(tol=0.01, random_state=SEED + 1).center
+    full = gram + 1.0 + 0.2 * np.eye(30)
+    w = space.max_margin().dual_coef
+    angle = math.acos(w @ full @ center / math.sqrt((w @ full @ w) * (center @ full @ center)))
+    assert angle > 0.1
+    assert found.angle[0] == pytest.approx(angle, abs=0.04)
+
+
+def test_bad_questions():
+    gram, y = problem()
+    with pytest.raises(ValueError, match=r"softness must have one dimension and k > 0; got shape"):
+        center_angles(gram, y, 0.1)
+    with pytest.raises(ValueError, match=r"k > 0; got shape \(0,\)"):
+        center_angles(gram, y, [])
+    with pytest.raises(ValueError, match="softness must be finite and at least 0"):
+        center_angles(gram, y, [-1.0])
+    with pytest.raises(InfeasibleError):
+        center_angles(np.ones((2, 2)), [1, -1], [0.0])
+
+
+# --- pictures ---
+
+
+def test_drawn_ellipsoids(monkeypatch):
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    spaces = {value: parameter_space(X @ X.T, softness=value) for value in (0.0, 0.1, 2.5)}
+    axes = figure.subplots(1, 3, subplot_kw={"projection": "3d"})
+    meshes = []
+    for ax in axes:  # what is drawn of a surface cannot be asked for
+        monkeypatch.setattr(ax, "plot_surface", lambda *mesh, **_: meshes.append(np.array(mesh)))
+    assert list(plot_parameter_space(spaces, axes=axes)) == list(axes)
+    for ax, (softness, space) in zip(axes, spaces.items(), strict=True):
+        assert ax.get_title() == f"λ = {softness:g}"
+        drawn = [np.ptp(np.array(line.get_data_3d()), axis=1).max() / 2 for line in ax.lines]
+        np.testing.assert_allclose(drawn, space.lengths / space.lengths[0])
+        half = np.ptp(meshes.pop(0), axis=(1, 2)) / 2
+        np.testing.assert_allclose(half, space.lengths / space.lengths[0], atol=5e-3)
+    with pytest.raises(ValueError, match="axes must be as many as spaces, 3; got 2"):
+        plot_parameter_space(spaces, axes=axes[:2])
+    with pytest.raises(ValueError, match="spaces must be of 3 examples; got 2"):
+        plot_parameter_space({0.0: parameter_space(np.eye(2))})
+    with pytest.raises(ValueError, match="at least one"):
+        plot_parameter_space({})
+
+
+def test_drawn_angles():
+    ax = pytest.importorskip("matplotlib.figure").Figure().add_subplot()
+    table = CenterAngles(
+        *np.array([[0.0, 0.1, 1.0], [0.5, 0.4, 0.2], [0.01, 0.02, 0.03], [0.1] * 3])
+    )
+    plot_center_angles(table, ax=ax)
+    line = ax.lines[0]
+    np.testing.assert_array_equal(line.get_xydata(), [[0.1, 0.4], [1.0, 0.2]])
+    [bars] = ax.collections
+    np.testing.assert_allclose(
+        [segment[:, 1] for segment in bars.get_segments()], [[0.38, 0.42], [0.17, 0.23]]
+    )
+    assert (ax.get_xscale(), ax.get_xlabel()) == ("log", "softness λ")

@@ -1,0 +1,560 @@
+"""Every display draws what the result holds, and refuses what it cannot draw."""
+
+import os
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from scipy import integrate
+from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bayespoint import BayesPointClassifier, Evidence, VersionSpace, datasets, plotting
+from bayespoint.bounds import margin_histogram
+from bayespoint.posterior import rejection
+from bayespoint.tuning import search as tuning_search
+
+matplotlib = pytest.importorskip("matplotlib")
+colors = pytest.importorskip("matplotlib.colors")
+pyplot = pytest.importorskip("matplotlib.pyplot")
+Figure = pytest.importorskip("matplotlib.figure").Figure
+matplotlib.use("Agg")
+
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+
+
+@pytest.fixture(autouse=True)
+def no_figure_is_left():
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture
+def ax():
+    return Figure().add_subplot()
+
+
+@pytest.fixture(scope="module")
+def moons():
+    X, y = make_moons(60, noise=0.25, random_state=SEED)
+    return X, y, BayesPointClassifier(random_state=SEED).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def three_classes():
+    X = np.random.default_rng(SEED).normal(size=(45, 2))
+    y = np.array(["low", "middle", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]
+    model = BayesPointClassifier("rbf", softness=0.1, optimizer=None, random_state=SEED)
+    return X, y, model.fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def teacher():
+    X, y = datasets.make_teacher(40, 5, random_state=SEED + 1)
+    space = VersionSpace(X @ X.T, y)
+    return space, space.sample(tol=0.05, n_draws=200, random_state=SEED)
+
+
+@pytest.fixture(scope="module")
+def cone():
+    """Version space of three dimensions, its examples, and a run."""
+    problem = datasets.make_elongated(random_state=3)
+    space = VersionSpace(problem.data @ problem.data.T, problem.target)
+    return space, problem.data, space.sample(length=400.0, random_state=SEED)
+
+
+def labels_of(ax):
+    return ax.get_legend_handles_labels()[1]
+
+
+# --- the decision function ---
+
+
+def test_decision_shades_the_probability(moons, ax):
+    X, y, model = moons
+    display = plotting.DecisionDisplay.from_estimator(model, X, y, grid_resolution=30, ax=ax)
+    grid = np.stack([display.xx0.ravel(), display.xx1.ravel()], axis=1)
+    expected = model.predict_proba(grid)[:, 1]
+    np.testing.assert_allclose(display.response.ravel(), expected)
+    np.testing.assert_array_equal(np.ravel(display.surface_.get_array()), display.response.ravel())
+    assert (display.ax_, display.figure_) == (ax, ax.figure)
+    again = display.plot(levels=[0.5], ax=Figure().add_subplot())
+    assert again is display
+    assert list(display.contours_.levels) == [0.5]
+
+
+def test_decision_is_what_the_function_draws(moons):
+    X, y, model = moons
+    ax = plotting.plot_decision_function(
+        model, X, y, resolution=25, ax=Figure().add_subplot(), ring=[1, 2]
+    )
+    assert "ringed" in labels_of(ax)
+
+
+def test_decision_refuses(moons, ax):
+    X, y, model = moons
+    draw = plotting.DecisionDisplay.from_estimator
+    with pytest.raises(ValueError, match="grid_resolution must be at least 2, got 1"):
+        draw(model, X, y, grid_resolution=1, ax=ax)
+    with pytest.raises(ValueError, match=r"X must have the shape \(n_samples, 2\)"):
+        draw(model, np.zeros((60, 3)), y, ax=ax)
+    with pytest.raises(NotFittedError):
+        draw(BayesPointClassifier(), X, y, ax=ax)
+    with pytest.raises(NotFittedError):
+        draw(make_pipeline(StandardScaler(), BayesPointClassifier()), X, y, ax=ax)
+
+
+# --- walls, evidence, onion ---
+
+
+def test_walls_are_the_impulses(teacher, ax):
+    _, run = teacher
+    display = plotting.WallsDisplay.from_result(run, n_largest=5, ax=ax)
+    shares = np.abs(run.impulse_center) / np.abs(run.impulse_center).sum()
+    np.testing.assert_allclose(display.impulse, shares)
+    np.testing.assert_allclose(display.hits.sum(), 1)
+    assert (np.diff(shares[display.order_]) <= 0).all()
+    heights = [bar.get_height() for bar in display.bars_]
+    np.testing.assert_allclose(heights, 100 * shares[display.order_])
+    blue, vermilion = (colors.to_rgba(c) for c in ("#0072B2", "#D55E00"))
+    found = [bar.get_facecolor() for bar in display.bars_]
+    assert found == [blue if run.y[k] < 0 else vermilion for k in display.order_]
+    ticks = [text.get_text() for text in ax.get_xticklabels()]
+    assert ticks == [str(k) for k in display.order_]
+
+
+def test_walls_of_an_estimator(three_classes, moons, ax):
+    _, _, model = three_classes
+    display = plotting.WallsDisplay.from_estimator(model, label="middle", ax=ax)
+    assert any("middle" in name for name in labels_of(ax))
+    number = list(model.classes_).index("middle")
+    np.testing.assert_array_equal(display.y, model.billiard_[number].y)
+    with pytest.raises(ValueError, match=r"label must say which class's run.*got None"):
+        plotting.WallsDisplay.from_estimator(model, ax=ax)
+    with pytest.raises(ValueError, match="label must be None for two classes; got 1"):
+        plotting.WallsDisplay.from_estimator(moons[2], label=1, ax=ax)
+
+
+def test_walls_refuse(ax):
+    one = VersionSpace(np.ones((2, 2)), [1, 1]).sample(length=1.0, random_state=0)
+    with pytest.raises(ValueError, match="got a run that met no wall"):
+        plotting.WallsDisplay.from_result(one, ax=ax)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        chord = VersionSpace(np.eye(3), [1, 1, 1]).sample(
+            max_bounces=50, dynamics="chord", random_state=0
+        )
+    with pytest.raises(ValueError, match="dynamics 'chord' or 'flipper'"):
+        plotting.WallsDisplay.from_result(chord, ax=ax)
+    with pytest.raises(TypeError, match=r"a pipeline that ends in one.*got a LogisticRegression"):
+        plotting.WallsDisplay.from_estimator(LogisticRegression().fit([[0], [1]], [0, 1]), ax=ax)
+    with pytest.raises(NotFittedError):
+        plotting.WallsDisplay.from_estimator(BayesPointClassifier(), ax=ax)
+
+
+def test_ladder_and_the_area_below_it(teacher, ax):
+    space, _ = teacher
+    found = space.log_volume(method="integration", tol=0.2, random_state=SEED)
+    display = plotting.EvidenceDisplay.from_result(found, ax=ax)
+    x, y = display.line_.get_data()
+    np.testing.assert_array_equal(x, found.log_transparency)
+    np.testing.assert_array_equal(y, found.mean_violations)
+    # The area is -ln Z, but for the curvature between rungs and the tail beyond the last.
+    area = -integrate.trapezoid(y, x) + y[-1]
+    assert area == pytest.approx(-found.value, rel=0.15)
+    corners = display.area_.get_paths()[0].vertices
+    assert corners[:, 1].max() == y.max()
+    assert any(f"{found.value:.2f}" in name for name in labels_of(ax))
+
+
+def test_ladder_of_several_rates_and_what_has_none(teacher, ax):
+    space, _ = teacher
+    several = space.evidence([0.05, 0.2], tol=0.5, random_state=SEED)
+    plotting.EvidenceDisplay.from_result(several, ax=ax)
+    assert "rungs of the ladder" in labels_of(ax)
+    bridge = space.log_volume(tol=0.5, random_state=SEED)
+    assert isinstance(bridge, Evidence)
+    with pytest.raises(ValueError, match=r"method='integration'.*got one by method='bridge'"):
+        plotting.EvidenceDisplay.from_result(bridge, ax=ax)
+    with pytest.raises(TypeError, match="result must be an Evidence; got a float"):
+        plotting.EvidenceDisplay.from_result(bridge.value, ax=ax)
+
+
+@pytest.fixture(scope="module")
+def table(teacher):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return teacher[0].onion(max_errors=(2, 3), tol=0.1, random_state=SEED)
+
+
+def test_onion_cells(table, ax):
+    display = plotting.OnionDisplay.from_result(table, ax=ax)
+    seen = np.isfinite(table.log_volume)
+    np.testing.assert_array_equal(display.values, np.where(seen, table.log_volume, np.nan))
+    np.testing.assert_array_equal(display.im_.get_array().compressed(), table.log_volume[seen])
+    assert display.text_[0, 0].get_text() == f"{table.log_volume[0, 0]:.3g}"
+    assert {text.get_text() for text in display.text_[~seen]} <= {"–"}
+    assert "nats" in display.colorbar_.ax.get_ylabel()
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["0", "1", "2", "3"]
+
+
+def test_onion_of_own_numbers(table, ax):
+    values = np.arange(12.0).reshape(3, 4)
+    values[0, 1] = np.nan
+    display = plotting.OnionDisplay.from_result(
+        table, values=values, name="test errors", values_format=".1f", ax=ax
+    )
+    assert display.text_[2, 3].get_text() == "11.0"
+    assert display.text_[0, 1].get_text() == "–"
+    assert display.colorbar_.ax.get_ylabel() == "test errors"
+    # Text on a dark cell is white, on a light one black.
+    assert display.text_[0, 0].get_color() == "white"
+    assert display.text_[2, 3].get_color() == "black"
+
+
+def test_onion_refuses(table, teacher, ax):
+    draw = plotting.OnionDisplay.from_result
+    with pytest.raises(ValueError, match=r"values must be one of 'log_volume'.*got 'volume'"):
+        draw(table, values="volume", ax=ax)
+    with pytest.raises(ValueError, match=r"values must have shape \(3, 4\); got \(2, 2\)"):
+        draw(table, values=np.zeros((2, 2)), ax=ax)
+    with pytest.raises(ValueError, match="values must be finite for at least one layer"):
+        draw(table, values=np.full((3, 4), np.nan), ax=ax)
+    with pytest.raises(TypeError, match="result must be an OnionTable; got a BilliardResult"):
+        draw(teacher[1], ax=ax)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        projected = teacher[0].onion(
+            max_errors=(1, 1), method="projected", tol=0.2, random_state=SEED
+        )
+    with pytest.raises(ValueError, match="which method='projected' does not tell"):
+        draw(projected, values="log_volume", ax=ax)
+    np.testing.assert_array_equal(draw(projected, ax=ax).values, projected.path_length)
+
+
+# --- tuning ---
+
+
+def test_settings_tried(moons, ax):
+    search = moons[2].tuning_
+    display = plotting.TuningDisplay.from_result(search, ax=ax)
+    assert display.params == ("kernel.sigma", "softness")
+    columns = [search.names.index(name) for name in display.params]
+    full = search.tried[search.tried[:, -2] == search.n_examples]
+    np.testing.assert_array_equal(display.scatter_.get_offsets(), full[:, columns])
+    np.testing.assert_array_equal(display.scatter_.get_array(), full[:, -1].max() - full[:, -1])
+    [star] = [line for line in ax.lines if line.get_label() == "best"]
+    np.testing.assert_array_equal(np.ravel(star.get_data()), full[full[:, -1].argmax(), columns])
+    assert display.contours_ is None
+
+
+def test_surface_is_the_evidence_that_was_searched(moons, ax):
+    model = moons[2]
+    display = plotting.TuningDisplay.from_estimator(model, grid_resolution=4, ax=ax)
+    assert display.surface.shape == (4, 4)
+    best = display.search.log_evidence
+    assert display.surface.max() <= best + 0.5
+    labels = np.where(moons[1] == 1, 1.0, -1.0)[None]
+    at_best = tuning_search.approximate_log_evidence(
+        model.kernel_, model.X_fit_, labels, offset=1.0, softness=model.softness_
+    )
+    assert at_best == pytest.approx(best, abs=0.01)
+    # A corner of the surface, computed by hand.
+    from bayespoint import kernels
+
+    kernel = kernels.replace(model.kernel_, {"kernel.sigma": float(display.grid[0][-1])})
+    corner = tuning_search.approximate_log_evidence(
+        kernel, model.X_fit_, labels, offset=1.0, softness=float(display.grid[1][0])
+    )
+    assert display.surface[0, -1] == pytest.approx(corner)
+
+
+def test_one_setting_is_a_curve(moons, ax):
+    X, y, _ = moons
+    model = BayesPointClassifier("rbf", random_state=SEED).fit(X, y)
+    display = plotting.TuningDisplay.from_estimator(model, grid_resolution=5, ax=ax)
+    assert display.params == ("softness",)
+    curve = ax.lines[0]
+    np.testing.assert_array_equal(curve.get_ydata(), display.surface)
+    assert ax.get_ylabel() == "approximate ln evidence (nats)"
+
+
+def test_label_noise_on_an_axis(ax):
+    """One rate for both classes: it moves both. Settings tried without noise are left out."""
+    X, y = make_moons(60, noise=0.1, random_state=SEED)
+    y = y.copy()
+    y[::8] = 1 - y[::8]
+    model = BayesPointClassifier(
+        "rbf", label_noise="evidence", random_state=SEED, tol=0.3, n_draws=20
+    )
+    model.fit(X, y)
+    params = ["softness", "label_noise_negative"]
+    display = plotting.TuningDisplay.from_estimator(model, params=params, grid_resolution=3, ax=ax)
+    assert (display.tried > 0).all()
+    assert len(display.tried) < len(model.tuning_.tried)
+    rate, softness = float(display.grid[1][0]), float(display.grid[0][2])
+    expected = tuning_search.approximate_log_evidence(
+        model.kernel_,
+        model.X_fit_,
+        np.where(y == 1, 1.0, -1.0)[None],
+        offset=1.0,
+        softness=softness,
+        label_noise=(rate, rate),
+    )
+    assert display.surface[0, 2] == pytest.approx(expected)
+    assert "label noise" in ax.get_ylabel()
+
+
+def test_tuning_refuses(moons, three_classes, ax):
+    X, y, model = moons
+    draw = plotting.TuningDisplay
+    with pytest.raises(ValueError, match="params must be settings with several positive values"):
+        draw.from_result(model.tuning_, params=["label_noise_negative"], ax=ax)
+    with pytest.raises(ValueError, match="params must name one or two settings"):
+        draw.from_result(model.tuning_, params=["softness", "softness"], ax=ax)
+    with pytest.raises(ValueError, match="estimator must have searched"):
+        draw.from_estimator(three_classes[2], ax=ax)
+    with pytest.raises(NotFittedError):
+        draw.from_estimator(BayesPointClassifier(), ax=ax)
+    with pytest.raises(TypeError, match="got a LogisticRegression"):
+        draw.from_estimator(LogisticRegression().fit(X, y), ax=ax)
+    with pytest.raises(TypeError, match="result must be a Search; got a BayesPointClassifier"):
+        draw.from_result(model, ax=ax)
+    gram = BayesPointClassifier("precomputed", random_state=SEED).fit(X @ X.T + np.eye(60), y)
+    with pytest.raises(ValueError, match="one of kernel='precomputed'"):
+        draw.from_estimator(gram, ax=ax)
+
+
+# --- margins, rejection, reliability, convergence ---
+
+
+def test_margins_of_the_center(teacher, ax):
+    space, run = teacher
+    display = plotting.MarginDisplay.from_result(run, space, bins=7, ax=ax)
+    counts, edges = margin_histogram(space, run.center, bins=7)
+    np.testing.assert_array_equal(display.counts_, counts)
+    np.testing.assert_allclose(display.bin_edges_, edges)
+    assert display.line_.get_xdata()[0] == display.margins.min() > 0
+    best = space.max_margin().dual_coef
+    other = plotting.MarginDisplay.from_dual_coef(space, best, name="maximal margin", ax=ax)
+    expected = space.margins(best) / np.sqrt(
+        space.gram.diagonal() * (space.margins(best) * space.y @ best)
+    )
+    np.testing.assert_allclose(other.margins, expected)
+    assert labels_of(ax) == ["Bayes point", "maximal margin"]
+    assert [patch.get_hatch() for patch in ax.patches] == ["", "////"]
+
+
+def test_margins_of_an_estimator(three_classes, ax):
+    _, _, model = three_classes
+    display = plotting.MarginDisplay.from_estimator(model, label="low", ax=ax)
+    assert len(display.margins) == 45
+    with pytest.raises(ValueError, match="bins must be an integer of at least 1; got 0"):
+        plotting.MarginDisplay.from_estimator(model, label="low", bins=0, ax=ax)
+
+
+def test_rejection_draws_the_curve(moons, ax):
+    X, y, model = moons
+    X_test, y_test = make_moons(100, noise=0.25, random_state=SEED + 1)
+    display = plotting.RejectionDisplay.from_estimator(model, X_test, y_test, ax=ax)
+    coverage, error, cost = rejection.rejection_curve(y_test, model.predict_proba(X_test))
+    np.testing.assert_allclose(np.transpose(display.line_.get_data()), 100 * np.c_[coverage, error])
+    np.testing.assert_array_equal(display.cost, cost)
+    assert labels_of(ax) == ["BayesPointClassifier"]
+    display.plot(ax=ax, color="C1", label="again")
+    assert labels_of(ax) == ["BayesPointClassifier", "again"]
+    with pytest.raises(ValueError, match="y_true must hold only the given labels; got 7"):
+        plotting.RejectionDisplay.from_estimator(model, X, np.full(60, 7), ax=ax)
+    with pytest.raises(NotFittedError):
+        plotting.RejectionDisplay.from_estimator(BayesPointClassifier(), X, y, ax=ax)
+
+
+def test_reliability_counts_and_shares(ax):
+    """Two bins by hand; a class that never comes, and one that always does."""
+    y = ["no"] * 6 + ["yes"] * 4
+    p = [0.1, 0.2, 0.1, 0.2, 0.1, 0.2, 0.9, 1.0, 0.8, 0.9]
+    display = plotting.ReliabilityDisplay.from_predictions(y, p, n_bins=2, ax=ax)
+    np.testing.assert_allclose(display.prob_pred, [0.15, 0.9])
+    np.testing.assert_array_equal(display.prob_true, [0, 1])
+    np.testing.assert_array_equal(display.counts, [6, 4])
+    # Clopper and Pearson, 90 %: the share that would give none of six once in twenty times.
+    np.testing.assert_allclose(display.high[0], 1 - 0.05 ** (1 / 6))
+    np.testing.assert_allclose(display.low, [0, 0.05 ** (1 / 4)])
+    np.testing.assert_allclose(np.transpose(display.line_.get_data()), [[0.15, 0], [0.9, 1]])
+    heights = [bar.get_height() for bar in display.counts_ax_.patches]
+    assert heights == [6, 4]
+    again = plotting.ReliabilityDisplay.from_predictions(y, p, n_bins=3, name="b", ax=ax)
+    assert again.counts_ax_ is None
+
+
+def test_reliability_is_scikit_learns(moons, ax):
+    from sklearn.calibration import calibration_curve
+
+    _, _, model = moons
+    X, y = make_moons(200, noise=0.25, random_state=SEED + 2)
+    display = plotting.ReliabilityDisplay.from_estimator(model, X, y, ax=ax)
+    prob_true, prob_pred = calibration_curve(y, model.predict_proba(X)[:, 1], n_bins=10)
+    np.testing.assert_allclose(display.prob_true, prob_true)
+    np.testing.assert_allclose(display.prob_pred, prob_pred)
+    assert display.counts.sum() == 200
+    assert (display.low <= display.prob_true).all()
+    assert (display.prob_true <= display.high).all()
+
+
+def test_reliability_refuses(three_classes, moons, ax):
+    X, y, model = three_classes
+    draw = plotting.ReliabilityDisplay.from_predictions
+    with pytest.raises(ValueError, match="estimator must have two classes; got 3"):
+        plotting.ReliabilityDisplay.from_estimator(model, X, y, ax=ax)
+    with pytest.raises(ValueError, match=r"y_prob must lie in \[0, 1\]"):
+        draw([0, 1], [0.5, 1.5], ax=ax)
+    with pytest.raises(ValueError, match=r"y_prob must have shape \(2,\) like y_true; got \(3,\)"):
+        draw([0, 1], [0.5, 0.5, 0.5], ax=ax)
+    with pytest.raises(ValueError, match=r"labels must be two classes; got \[1\]"):
+        draw([1, 1], [0.5, 0.5], ax=ax)
+    with pytest.raises(ValueError, match=r"y_true must hold only \[0, 1\]; got 2"):
+        draw([1, 2], [0.5, 0.5], labels=[0, 1], ax=ax)
+    with pytest.raises(ValueError, match=r"y_true must have shape \(n_samples,\)"):
+        draw([], [], ax=ax)
+    with pytest.raises(ValueError, match="n_bins must be an integer of at least 1; got 0"):
+        draw([0, 1], [0.5, 0.5], n_bins=0, ax=ax)
+
+
+def test_convergence_of_draws(teacher, ax):
+    space, run = teacher
+    display = plotting.ConvergenceDisplay.from_result(run, space, ax=ax)
+    assert display.length[-1] == pytest.approx(run.draws.shape[1] * run.spacing)
+    # At the end: the mean of all draws, by hand.
+    mean = run.draws.mean(axis=(0, 1))
+    gram = space.gram
+    cosine = mean @ gram @ run.center / np.sqrt(mean @ gram @ mean)
+    assert display.angle[-1] == pytest.approx(np.arccos(cosine), abs=1e-6)
+    parts = run.draws.mean(axis=1) - mean
+    squares = np.einsum("tm,mn,tn->", parts, gram, parts) / (len(parts) * (len(parts) - 1))
+    expected = np.sqrt(squares / (mean @ gram @ mean))
+    assert display.center_error[-1] == pytest.approx(expected)
+    np.testing.assert_array_equal(display.error_line_.get_ydata(), display.center_error)
+    assert display.reference_error == run.center_error
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+
+
+def test_convergence_to_an_exact_center(ax):
+    """Of an orthant. The error falls as the path grows, and is as large as it is said to be."""
+    space = VersionSpace(np.eye(3), [1, 1, -1])
+    display = plotting.ConvergenceDisplay.from_space(
+        space, [20, 200, 20_000], reference=[2, 2, -2], random_state=SEED, ax=ax
+    )
+    run = space.sample(length=20, n_draws=4, random_state=0)
+    assert display.reference_error == 0
+    assert display.angle[-1] < display.angle[0]
+    assert display.angle[-1] < 5 * display.center_error[-1]
+    assert run.length == display.length[0]
+    assert "error of the reference" not in labels_of(ax)
+
+
+def test_convergence_without_a_reference_has_its_error(ax):
+    space = VersionSpace(np.eye(3), [1, 1, -1])
+    display = plotting.ConvergenceDisplay.from_space(
+        space, [10, 100], n_trajectories=1, random_state=SEED, ax=ax
+    )
+    assert 0 < display.reference_error < 0.1
+    assert "error of the reference" in labels_of(ax)
+
+
+def test_convergence_refuses(teacher, ax):
+    space, run = teacher
+    draw = plotting.ConvergenceDisplay
+    with pytest.raises(ValueError, match="lengths must be at least two and rise"):
+        draw.from_space(space, [2.0, 1.0], ax=ax)
+    with pytest.raises(ValueError, match="lengths must be finite and in"):
+        draw.from_space(space, [-1.0, 1.0], ax=ax)
+    with pytest.raises(ValueError, match="reference must have shape"):
+        draw.from_result(run, space, reference=[1.0], ax=ax)
+    with pytest.raises(ValueError, match="reference must be a weight vector of positive length"):
+        draw.from_result(run, space, reference=np.zeros(40), ax=ax)
+    with pytest.raises(TypeError, match="space must be a VersionSpace; got a BilliardResult"):
+        draw.from_space(run, [1, 2], ax=ax)
+    flat = VersionSpace(np.ones((2, 2)), [1, 1])
+    with pytest.raises(ValueError, match="result must have at least two draws of a path"):
+        draw.from_result(flat.sample(length=1.0, random_state=0), flat, ax=ax)
+
+
+def test_convergence_of_an_estimator(three_classes, ax):
+    _, _, model = three_classes
+    display = plotting.ConvergenceDisplay.from_estimator(model, label="high", ax=ax)
+    assert display.reference_error == model.billiard_[0].center_error
+
+
+# --- what all have in common ---
+
+
+def every_display(moons, teacher, cone, table):
+    X, y, model = moons
+    space, run = teacher
+    found = space.log_volume(method="integration", tol=0.5, random_state=SEED)
+    yield plotting.DecisionDisplay.from_estimator(model, X, y, grid_resolution=10)
+    yield plotting.BilliardDisplay.from_result(cone[2], cone[0])
+    yield plotting.BilliardDisplay.from_result(cone[2], cone[0], view="chart")
+    yield plotting.WallsDisplay.from_estimator(model)
+    yield plotting.EvidenceDisplay.from_result(found)
+    yield plotting.TuningDisplay.from_result(model.tuning_)
+    yield plotting.OnionDisplay.from_result(table)
+    yield plotting.MarginDisplay.from_estimator(model)
+    yield plotting.RejectionDisplay.from_estimator(model, X, y)
+    yield plotting.ReliabilityDisplay.from_estimator(model, X, y)
+    yield plotting.ConvergenceDisplay.from_result(run, space)
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_new_figures_are_legible_in_any_style(style, moons, teacher, cone, table):
+    with pyplot.style.context(style):
+        page = colors.to_rgb(pyplot.rcParams["figure.facecolor"])
+        seen = set()
+        for display in every_display(moons, teacher, cone, table):
+            seen.add(type(display).__name__)
+            ax = display.ax_
+            assert display.figure_.number in pyplot.get_fignums()
+            display.figure_.canvas.draw()
+            if ax.axison:
+                assert ax.get_xlabel(), type(display)
+                assert ax.get_ylabel(), type(display)
+            legend = ax.get_legend()
+            texts = [] if legend is None else legend.get_texts()
+            for text in [ax.xaxis.label, ax.yaxis.label, *texts]:
+                contrast = np.abs(np.subtract(colors.to_rgb(text.get_color()), page)).max()
+                assert contrast > 0.5, type(display)
+            # No label is cut off at the edge of the figure.
+            box = display.figure_.get_tightbbox()
+            width, height = display.figure_.get_size_inches()
+            if ax.axison:
+                assert box.x0 > -0.01, type(display)
+                assert box.y0 > -0.01, type(display)
+                assert box.x1 < width + 0.01, type(display)
+                assert box.y1 < height + 0.01, type(display)
+            pyplot.close(display.figure_)
+        assert seen == set(plotting.__all__) - {"plot_decision_function"}
+
+
+def test_without_matplotlib_every_error_names_the_extra(monkeypatch, moons, teacher, cone, table):
+    for module in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    X, y, model = moons
+    space, run = teacher
+    for draw in (
+        lambda: plotting.DecisionDisplay.from_estimator(model, X, y),
+        lambda: plotting.BilliardDisplay.from_result(cone[2], cone[0]),
+        lambda: plotting.WallsDisplay.from_result(run),
+        lambda: plotting.TuningDisplay.from_result(model.tuning_),
+        lambda: plotting.OnionDisplay.from_result(table),
+        lambda: plotting.MarginDisplay.from_result(run, space),
+        lambda: plotting.RejectionDisplay.from_estimator(model, X, y),
+        lambda: plotting.ReliabilityDisplay.from_estimator(model, X, y),
+        lambda: plotting.ConvergenceDisplay.from_result(run, space),
+    ):
+        with pytest.raises(ImportError, match=r"pip install 'bayespoint\[plot\]'"):
+            draw()

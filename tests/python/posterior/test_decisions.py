@@ -1,0 +1,427 @@
+"""Votes, random functions, abstention, labelings: the classifier against brute force."""
+
+import itertools
+import math
+import os
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from bayespoint import (
+    BayesPointClassifier,
+    ConvergenceWarning,
+    InfeasibleError,
+    kernels,
+)
+from taught import seed
+
+IRIS = load_iris(return_X_y=True)
+SOFTNESS = 0.2
+N = 1_000_000
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+
+
+class Problem:
+    """A few examples and points of a Gaussian process, and draws from its posterior."""
+
+    def __init__(self, m=5, points=4, index=0, noise=(0.0, 0.0)):
+        rng = np.random.default_rng(seed(index))
+        self.kernel = kernels.RBF(1.2)
+        self.inputs = rng.standard_normal((m, 2))
+        self.points = 1.5 * rng.standard_normal((points, 2))
+        self.labels = np.where(rng.standard_normal(m) > 0, 1, -1)
+        self.labels[:2] = 1, -1
+        self.noise = noise
+        everything = np.concatenate([self.inputs, self.points])
+        matrix = self.kernel(everything) + 1 + SOFTNESS * np.eye(m + points)
+        f = rng.standard_normal((N, m + points)) @ np.linalg.cholesky(matrix).T
+        likelihood = self.likelihood(f[:, :m], self.labels)
+        f = f[rng.uniform(size=N) < likelihood]
+        # Values at the examples, at the points, and of w at the points.
+        self.f, self.f_star = f[:, :m], f[:, m:]
+        self.h_star = self.f @ np.linalg.solve(matrix[:m, :m], matrix[:m, m:])
+
+    def likelihood(self, f, labels):
+        """Return the probability of observing labels, for values of shape (n, n_labels)."""
+        right = np.where(labels > 0, 1 - self.noise[1], 1 - self.noise[0])
+        wrong = np.where(labels > 0, self.noise[0], self.noise[1])
+        return np.where(f * labels > 0, right, wrong).prod(axis=1)
+
+    def fit(self, **settings):
+        run = {"optimizer": None, "n_draws": 4000, "tol": 0.004, "random_state": seed(0)} | settings
+        model = BayesPointClassifier(
+            kernel=self.kernel, softness=SOFTNESS, label_noise=self.noise, **run
+        )
+        return model.fit(self.inputs, self.labels)
+
+
+@pytest.fixture(scope="module", params=[(4, (0.0, 0.0)), (6, (0.05, 0.15))], ids=str)
+def fitted(request):
+    m, noise = request.param
+    problem = Problem(m=m, index=m, noise=noise)
+    model = problem.fit()
+    error = math.sqrt(1 / len(problem.f) + 1 / model.billiard_.ess)
+    assert error < 0.03
+    return problem, model, error
+
+
+# --- votes and single draws ---
+
+
+def test_vote(fitted):
+    problem, model, error = fitted
+    votes = model._posterior().votes(problem.points)[:, 0]
+    exact = np.sign(problem.h_star).mean(axis=0)
+    assert np.abs(votes - exact).max() < 5 * error
+    predicted = model.predict(problem.points, method="vote")
+    np.testing.assert_array_equal(predicted, np.where(votes > 0, 1, -1))
+    clear = np.abs(exact) > 5 * error
+    assert clear.any()
+    np.testing.assert_array_equal(predicted[clear], np.sign(exact[clear]))
+
+
+def test_gibbs(fitted):
+    problem, model, error = fitted
+    exact = (problem.h_star > 0).mean(axis=0)
+    generator = np.random.default_rng(seed(0))
+    model.set_params(random_state=generator)
+    calls = np.array([model.predict(problem.points, method="gibbs") > 0 for _ in range(1500)])
+    spread = np.sqrt(exact * (1 - exact) / 1500) + 5 * error / 4
+    assert (np.abs(calls.mean(axis=0) - exact) < 4 * spread + 1e-3).all()
+    # One weight vector labels all points of a call.
+    pairs = (problem.h_star[:, 0] > 0) & (problem.h_star[:, 1] > 0)
+    both = (calls[:, 0] & calls[:, 1]).mean()
+    assert abs(both - pairs.mean()) < 4 * math.sqrt(0.25 / 1500) + 2 * error
+    model.set_params(random_state=seed(3))
+    one, two = (model.predict(problem.points, method="gibbs") for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+    model.set_params(random_state=seed(0))
+
+
+def test_one_draw_makes_all_rules_one():
+    """With a single draw the vote and the Gibbs rule have no choice."""
+    for classes in (2, 3):
+        x, y = IRIS[0], np.minimum(IRIS[1], classes - 1)
+        model = BayesPointClassifier(n_trajectories=2, n_draws=4, random_state=seed(0)).fit(x, y)
+        for result in model.billiard_ if classes == 3 else [model.billiard_]:
+            result.draws[:] = result.draws[:1, :1]
+        draws = [r.draws[0, 0] for r in (model.billiard_ if classes == 3 else [model.billiard_])]
+        h = (model.kernel_(x, model.X_fit_) + 1) @ np.stack(draws).T
+        vote = model.predict(x, method="vote")
+        if classes == 2:
+            np.testing.assert_array_equal(vote, (h[:, 0] > 0).astype(int))
+            np.testing.assert_array_equal(model.predict(x, method="gibbs"), vote)
+        else:
+            np.testing.assert_array_equal(vote, (h > 0).argmax(axis=1))
+            # Where a single class is in favor, the Gibbs rule takes it.
+            single = (h > 0).sum(axis=1) == 1
+            assert single.mean() > 0.5
+            np.testing.assert_array_equal(model.predict(x[single], method="gibbs"), vote[single])
+
+
+def test_rules_for_several_classes():
+    x, y = IRIS
+    model = BayesPointClassifier(random_state=seed(0)).fit(x[::2], y[::2])
+    for method in ("center", "vote", "gibbs"):
+        assert np.mean(model.predict(x[1::2], method=method) == y[1::2]) > 0.85
+    # A far point has no tie to any example but the intercept; a tie goes to the first class.
+    bare = BayesPointClassifier(fit_intercept=False, random_state=seed(0)).fit(x, y + 3)
+    far = np.full((1, 4), 1e4)
+    for method in ("vote", "gibbs"):
+        assert bare.predict(far, method=method).tolist() == [3]
+    with pytest.raises(ValueError, match="method must be one of 'center', 'vote', 'gibbs'"):
+        model.predict(x, method="median")
+
+
+# --- functions ---
+
+
+def test_functions_have_the_joint_law_of_the_posterior(fitted):
+    problem, model, error = fitted
+    f = model.sample_functions(problem.points, random_state=seed(0))
+    n = len(problem.points)
+    assert f.shape == (16_000, n)
+    scale = problem.f_star.std(axis=0)
+    np.testing.assert_array_less(
+        np.abs(f.mean(axis=0) - problem.f_star.mean(axis=0)), 5 * error * scale
+    )
+    covariance, exact = np.cov(f.T), np.cov(problem.f_star.T)
+    assert (np.abs(covariance - exact) < 7 * error * np.outer(scale, scale)).all()
+    # Below the noise, the same function: each point's own part is left out.
+    below = np.cov(model.sample_functions(problem.points, noise=False, random_state=seed(1)).T)
+    exact_below = exact - SOFTNESS * np.eye(n)
+    assert (7 * error * scale**2 < SOFTNESS).any()  # else noise would not be seen
+    assert (np.abs(below - exact_below) < 7 * error * np.outer(scale, scale)).all()
+    # Some points hang together, which independent noise would not show.
+    alone = covariance - np.diag(np.diag(covariance))
+    assert np.abs(alone).max() > 20 * error * scale.min() ** 2
+    for signs in itertools.product([-1, 1], repeat=n):
+        share = (f * signs > 0).all(axis=1).mean()
+        expected = (problem.f_star * signs > 0).all(axis=1).mean()
+        assert abs(share - expected) < 5 * error / 2
+    # The signs of each are the mixture form, before label noise.
+    mixture = model.predict_proba(problem.points, method="mixture")[:, 1]
+    first, second = problem.noise
+    clean = (mixture - first) / (1 - first - second)
+    assert (np.abs((f > 0).mean(axis=0) - clean) < 4 * math.sqrt(0.25 / len(f))).all()
+
+
+def test_functions():
+    x, y = IRIS
+    given = {"softness": 0.1, "optimizer": None, "n_draws": 10, "random_state": seed(0)}
+    for classes, shape in ((2, (40, 7)), (3, (3, 40, 7))):
+        labels = np.minimum(y, classes - 1)
+        model = BayesPointClassifier(kernel=kernels.RBF(1.5), **given)
+        model.fit(x, labels)
+        points = x[:7] + 0.1
+        one = model.sample_functions(points, random_state=seed(1))
+        assert one.shape == shape
+        np.testing.assert_array_equal(one, model.sample_functions(points, random_state=seed(1)))
+        assert (one != model.sample_functions(points, random_state=seed(2))).all()
+        gram = kernels.RBF(1.5)(x)
+        other = BayesPointClassifier(kernel="precomputed", **given)
+        other.fit(gram, labels)
+        k_star, between = kernels.RBF(1.5)(points, x), kernels.RBF(1.5)(points)
+        two = other.sample_functions(k_star, gram=between, random_state=seed(1))
+        np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-9)
+        with pytest.raises(ValueError, match="gram must hold the"):
+            other.sample_functions(k_star)
+        with pytest.raises(ValueError, match=r"gram must have shape \(7, 7\)"):
+            other.sample_functions(k_star, gram=between[:6, :6])
+        with pytest.raises(ValueError, match="gram must be None unless"):
+            model.sample_functions(points, gram=between)
+
+
+def test_what_examples_tell_and_what_they_cannot():
+    """Many labels at one place leave no doubt of the function there, but of the next label."""
+    rng = np.random.default_rng(SEED)
+    x = np.r_[rng.normal(0.0, 0.3, (150, 1)), [[4.0], [4.2]]]
+    y = np.r_[np.arange(150) % 2, 1, 1]
+    model = BayesPointClassifier(
+        kernels.RBF(1.0), softness=1.0, optimizer=None, fit_intercept=False, random_state=SEED
+    ).fit(x, y)
+    f = model.sample_functions([[0.0], [40.0]], noise=False, random_state=seed(0))
+    among, far = f.std(axis=0)
+    assert among < 0.3
+    assert abs(far - 1.0) < 5 / math.sqrt(2 * 400)  # the prior: draws there are independent
+    among, far = model.sample_functions([[0.0], [40.0]], random_state=seed(0)).std(axis=0)
+    assert among > 0.8
+    assert abs(far - math.sqrt(2.0)) < 5 * math.sqrt(2.0) / math.sqrt(2 * 400)
+    with pytest.raises(TypeError, match="noise must be True or False"):
+        model.sample_functions([[0.0]], noise="none")
+
+
+def test_functions_without_softness():
+    """Without softness the functions pass the examples on their sides; the matrix is singular."""
+    rng = np.random.default_rng(seed(0))
+    x = rng.standard_normal((30, 3))
+    y = x @ [1.0, 2.0, -1.0] > 0
+    model = BayesPointClassifier("linear", fit_intercept=False, softness=0.0, random_state=seed(0))
+    model.fit(x, y)
+    f = model.sample_functions(x, random_state=seed(0))
+    assert ((f > 0) == y).mean() > 0.999  # but for rounding of the noise, of size 1e-8
+    assert np.linalg.matrix_rank(f, tol=1e-4 * np.linalg.norm(f)) == 3
+
+
+# --- abstention ---
+
+
+def test_reject():
+    x, y = IRIS
+    for classes in (2, 3):
+        labels = np.array(["a", "b", "c"])[np.where(y == 0, classes - 1, y - 1)]
+        model = BayesPointClassifier(random_state=seed(0)).fit(x[::3], labels[::3])
+        probability = model.predict_proba(x)
+        before = np.ones(len(x), dtype=bool)
+        for cost in (0.0, 0.01, 0.1, 0.3, 0.5, 0.7, 1.0):
+            predicted, rejected = model.reject(x, cost)
+            np.testing.assert_array_equal(predicted, model.classes_[probability.argmax(axis=1)])
+            np.testing.assert_array_equal(rejected, 1 - probability.max(axis=1) > cost)
+            assert (rejected <= before).all()  # what is accepted stays accepted
+            before = rejected
+        assert not before.any()
+        assert model.reject(x, 0.0)[1].all()
+        assert 0 < model.reject(x, 0.1)[1].mean() < 1
+        assert not model.reject(x, 1 - 1 / classes)[1].any()
+        mixture = model.predict_proba(x, method="mixture").max(axis=1)
+        rejected = model.reject(x, 0.1, method="mixture")[1]
+        np.testing.assert_array_equal(rejected, 1 - mixture > 0.1)
+        for cost in (-0.1, 1.1, math.nan):
+            with pytest.raises(ValueError, match="cost must be"):
+                model.reject(x, cost)
+
+
+# --- the function closest to the vote ---
+
+
+@pytest.mark.parametrize("points", [6, 300])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_bayes_point(points, classes):
+    x, y = IRIS[0][::3], np.minimum(IRIS[1][::3], classes - 1)
+    rng = np.random.default_rng(seed(0))
+    some = IRIS[0][rng.integers(0, 150, points)] + 0.2 * rng.standard_normal((points, 4))
+    model = BayesPointClassifier(softness=0.1, optimizer=None, random_state=seed(0)).fit(x, y)
+    dual = model.bayes_point(some)
+    assert dual.shape == model.dual_coef_.shape
+    k_star = model.kernel_(some, x) + 1
+    matrix = model.kernel_(x) + 1 + 0.1 * np.eye(len(x))
+    votes = model._posterior().votes(some)
+    results = model.billiard_ if classes == 3 else [model.billiard_]
+    for column, result in enumerate(results):
+        h = k_star @ result.draws.reshape(-1, len(x)).T
+        np.testing.assert_allclose(votes[:, column], np.sign(h).mean(axis=1))
+    # The minimum over the span, by least squares in an orthonormal basis.
+    basis = np.linalg.solve(np.linalg.cholesky(matrix), k_star.T).T
+    ridge = 1e-8 * (basis**2).sum() / min(basis.shape)
+    stacked = np.vstack([basis, math.sqrt(ridge) * np.eye(len(x))])
+    for row, vote, w in zip(dual, votes.T, model.dual_coef_, strict=True):
+        target = np.concatenate([vote, np.zeros(len(x))])
+        best = np.linalg.lstsq(stacked, target, rcond=None)[0]
+        np.testing.assert_allclose(k_star @ row, basis @ best, atol=1e-5)
+        clear = np.abs(vote) > 0.5
+        assert np.mean(np.sign(k_star @ row)[clear] == np.sign(vote[clear])) > 0.95
+        # Closer than the center of mass, at any length.
+        center = k_star @ w
+        scale = (center @ vote) / (center @ center)
+        distance = np.linalg.norm(k_star @ row - vote)
+        assert distance < np.linalg.norm(scale * center - vote)
+
+
+def test_bayes_point_of_points_without_a_tie():
+    x, y = IRIS[0], np.minimum(IRIS[1], 1)
+    model = BayesPointClassifier(fit_intercept=False, random_state=seed(0)).fit(x, y)
+    assert not model.bayes_point(np.full((2, 4), 1e4)).any()
+
+
+def test_bayes_point_in_a_small_span():
+    rng = np.random.default_rng(seed(0))
+    x = rng.standard_normal((40, 3))
+    model = BayesPointClassifier("linear", softness=0.0, random_state=seed(0)).fit(x, x[:, 0] > 0)
+    points = rng.standard_normal((500, 3))
+    dual = model.bayes_point(points)
+    basis = np.column_stack([points, np.ones(500)])
+    vote = model._posterior().votes(points)[:, 0]
+    best = basis @ np.linalg.lstsq(basis, vote, rcond=None)[0]
+    np.testing.assert_allclose((points @ x.T + 1) @ dual[0], best, atol=1e-5)
+
+
+# --- the labeling of a test set ---
+
+
+def test_log_labeling_probability(fitted):
+    problem, model, _ = fitted
+    points = problem.points[:2]
+    total, variance = 0.0, 0.0
+    for labels in itertools.product([-1, 1], repeat=2):
+        likelihood = problem.likelihood(problem.f_star[:, :2], np.array(labels))
+        exact = math.log(likelihood.mean())
+        error = likelihood.std() / likelihood.mean() / math.sqrt(len(likelihood))
+        found = model.log_labeling_probability(points, labels, tol=0.05, random_state=seed(1))
+        assert 0 < found.error <= 0.05
+        assert abs(found.value - exact) < 4 * math.hypot(found.error, error)
+        total += math.exp(found.value)
+        variance += (math.exp(found.value) * found.error) ** 2
+    # The examples' evidence is common to all: its error does not average out.
+    assert abs(total - 1) < 4 * math.sqrt(variance) + 4 * 0.05
+
+
+def test_labels_of_any_type():
+    problem = Problem(m=4, points=1)
+    names = np.where(problem.labels > 0, "yes", "no")
+    model = BayesPointClassifier(
+        problem.kernel, softness=SOFTNESS, optimizer=None, random_state=seed(0)
+    )
+    model.fit(problem.inputs, names)
+    exact = math.log((problem.f_star[:, 0] > 0).mean())
+    found = model.log_labeling_probability(problem.points, ["yes"], random_state=seed(0))
+    assert abs(found.value - exact) < 4 * found.error + 0.01
+    heavy = BayesPointClassifier(
+        problem.kernel,
+        softness=SOFTNESS,
+        class_weight={"yes": 5.0, "no": 1.0},
+        optimizer=None,
+        random_state=seed(0),
+    ).fit(problem.inputs, names)
+    one = heavy.log_labeling_probability(problem.points, ["yes"], tol=0.05, random_state=seed(0))
+    proba = heavy.predict_proba(problem.points, method="mixture")[0, 1]
+    assert abs(one.value - math.log(proba)) < 4 * one.error + 0.05
+
+
+def test_impossible_labelings():
+    x = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    model = BayesPointClassifier("linear", fit_intercept=False, softness=0.0, random_state=seed(0))
+    model.fit(x, [0, 1, 1])
+    assert model.log_labeling_probability(x[1:2] * 2, [0]) == (-math.inf, math.inf)
+    found = model.log_labeling_probability(x[1:2] * 2, [1], random_state=seed(0))
+    assert abs(found.value) < 4 * found.error
+    with pytest.raises(InfeasibleError):
+        BayesPointClassifier("linear", fit_intercept=False, softness=0.0).fit(-x[[0, 0]], [0, 1])
+
+
+def test_labelings_that_cannot_be_judged():
+    x, y = IRIS
+    two = np.minimum(y, 1)
+    model = BayesPointClassifier(random_state=seed(0)).fit(x, two)
+    with pytest.raises(ValueError, match=r"labels among \[0, 1\]; got 2"):
+        model.log_labeling_probability(x[:2], [0, 2])
+    with pytest.raises(ValueError, match=r"y must have shape \(2,\)"):
+        model.log_labeling_probability(x[:2], [0])
+    with pytest.raises(ValueError, match="tol must be"):
+        model.log_labeling_probability(x[:2], [0, 1], tol=0.0)
+    with pytest.warns(ConvergenceWarning, match="standard error of"):
+        model.log_labeling_probability(x[:2], [0, 1], tol=1e-3, max_length=10.0)
+    with pytest.raises(ValueError, match="needs two classes; the classifier was fitted to 3"):
+        BayesPointClassifier(random_state=seed(0)).fit(x, y).log_labeling_probability(x[:1], [0])
+    gram = kernels.RBF(1.0)(x)
+    other = BayesPointClassifier(kernel="precomputed", random_state=seed(0)).fit(gram, two)
+    with pytest.raises(ValueError, match="needs a kernel that can be evaluated"):
+        other.log_labeling_probability(gram[:1], [0])
+
+
+# --- questions ---
+
+
+def test_suggest_query(fitted):
+    problem, model, _ = fitted
+    assert model._posterior().votes(problem.points).shape == (4, 1)
+    rng = np.random.default_rng(seed(0))
+    many = 2 * rng.standard_normal((50, 2))
+    many = np.concatenate([many, many])  # every split twice
+    votes = np.abs(model._posterior().votes(many)[:, 0])
+    for n in (1, 5, 100):
+        chosen = model.suggest_query(many, n)
+        np.testing.assert_array_equal(chosen, np.argsort(votes, kind="stable")[:n])
+    chosen = model.suggest_query(many, 6)
+    np.testing.assert_array_equal(chosen[1::2], chosen[::2] + 50)  # ties by order
+    assert model.suggest_query(many).shape == (1,)
+    for n in (0, -1, 101):
+        with pytest.raises(ValueError, match="n must be"):
+            model.suggest_query(many, n)
+    with pytest.raises(TypeError, match="n must be"):
+        model.suggest_query(many, 1.5)
+
+
+def test_queries_for_several_classes():
+    model = BayesPointClassifier(random_state=seed(0)).fit(*IRIS)
+    votes = np.sort(model._posterior().votes(IRIS[0]), axis=1)
+    lead = votes[:, 2] - votes[:, 1]
+    np.testing.assert_array_equal(
+        model.suggest_query(IRIS[0], 20), np.argsort(lead, kind="stable")[:20]
+    )
+    # The species that overlap are asked about.
+    assert (IRIS[1][model.suggest_query(IRIS[0], 10)] > 0).all()
+
+
+def test_queries_halve_version_space():
+    """A label of the chosen point tells nearly one bit, one chosen blindly less."""
+    rng = np.random.default_rng(seed(5))
+    x = rng.standard_normal((8, 4))
+    model = BayesPointClassifier(
+        "linear", softness=0.0, n_draws=500, tol=0.02, random_state=seed(0)
+    )
+    model.fit(x, x @ [1.0, -1.0, 0.5, 2.0] > 0)
+    points = rng.standard_normal((100, 4))
+    (best,) = model.suggest_query(points)
+    found = model.log_labeling_probability(points[[best]], [True], tol=0.05, random_state=seed(0))
+    assert abs(found.value + math.log(2)) < 4 * found.error + 0.1

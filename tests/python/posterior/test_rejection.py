@@ -1,0 +1,95 @@
+"""Abstention: coverage and error at every cost."""
+
+import math
+
+import numpy as np
+import pytest
+
+import bayespoint
+from bayespoint.posterior.rejection import rejection_curve
+from taught import seed
+
+
+def test_by_hand():
+    proba = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.4, 0.4, 0.2], [0.1, 0.1, 0.8]]
+    coverage, error, cost = rejection_curve(["a", "b", "b", "a"], proba, labels=["a", "b", "c"])
+    # Two points of loss 0.2 are accepted together; the tie of the third goes to "a".
+    np.testing.assert_allclose(cost, [0.2, 0.3, 0.6])
+    np.testing.assert_allclose(coverage, [0.5, 0.75, 1.0])
+    np.testing.assert_allclose(error, [1 / 2, 1 / 3, 1 / 2])
+
+
+def test_two_classes_by_one_column():
+    rng = np.random.default_rng(seed(0))
+    p, y = rng.uniform(size=200), rng.integers(0, 2, 200)
+    for one, two in zip(
+        rejection_curve(y, p), rejection_curve(y, np.stack([1 - p, p], axis=1)), strict=True
+    ):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_properties():
+    """Costs and coverage rise to the whole; the last error is that of all points."""
+    rng = np.random.default_rng(seed(1))
+    proba = rng.dirichlet(np.ones(3), size=500).round(2)
+    proba[:, 2] = 1 - proba[:, :2].sum(axis=1)
+    proba = np.clip(proba, 0, 1)
+    y = rng.integers(0, 3, 500)
+    coverage, error, cost = rejection_curve(y, proba)
+    assert len(coverage) == len(error) == len(cost) < 100
+    assert (np.diff(coverage) > 0).all()
+    assert (np.diff(cost) > 0).all()
+    assert coverage[-1] == 1
+    wrong = proba.argmax(axis=1) != y
+    assert error[-1] == pytest.approx(wrong.mean())
+    for c, e, t in zip(coverage, error, cost, strict=True):
+        accepted = 1 - proba.max(axis=1) <= t
+        assert c == pytest.approx(accepted.mean())
+        assert e == pytest.approx(wrong[accepted].mean())
+    order = rng.permutation(500)
+    for one, two in zip(
+        rejection_curve(y, proba), rejection_curve(y[order], proba[order]), strict=True
+    ):
+        np.testing.assert_allclose(one, two)
+
+
+def test_calibrated_probabilities_promise_their_error():
+    """If labels follow the probabilities, the error is the mean loss of what was accepted."""
+    rng = np.random.default_rng(seed(2))
+    p = rng.uniform(size=40_000)
+    y = rng.uniform(size=len(p)) < p
+    coverage, error, cost = rejection_curve(y, p)
+    for limit in (0.05, 0.1, 0.3, 0.5):
+        k = np.searchsorted(cost, limit, side="right") - 1
+        assert coverage[k] == pytest.approx(2 * limit, abs=4 * math.sqrt(0.25 / len(p)))
+        n = coverage[k] * len(p)
+        deviation = math.sqrt(limit / 2 / n)
+        assert abs(error[k] - limit / 2) < 4 * deviation
+    # The other labels are wrong where these are right.
+    assert rejection_curve(~y, p)[1][-1] == pytest.approx(1 - error[-1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        (([0, 1], [0.5]), ValueError, "a row for each of the 2 labels in y_true"),
+        (([0, 1, 2], [0.5, 0.1, 0.2]), ValueError, "a column for each of 3 classes"),
+        (([1, 1], [0.5, 0.1]), ValueError, "name the classes by labels"),
+        (([0, 1], [0.5, math.nan]), ValueError, r"proba must lie in \[0, 1\]"),
+        (([0, 1], [0.5, 1.5]), ValueError, r"proba must lie in \[0, 1\]"),
+        (([0, 1], ["a", "b"]), TypeError, "proba must hold real numbers"),
+        (([], []), ValueError, "y_true must have shape"),
+        (([[0], [1]], [0.5, 0.5]), ValueError, "y_true must have shape"),
+    ],
+)
+def test_bad_input(arguments, error, text):
+    with pytest.raises(error, match=text):
+        rejection_curve(*arguments)
+
+
+def test_labels():
+    with pytest.raises(ValueError, match="only the given labels; got 3"):
+        rejection_curve([1, 3], [0.5, 0.5], labels=[1, 2])
+    coverage, error, _ = rejection_curve([1, 1], [0.2, 0.9], labels=[1, 2])
+    assert (coverage[-1], error[-1]) == (1.0, 0.5)
+    assert bayespoint.posterior.rejection.rejection_curve is rejection_curve

@@ -1,0 +1,198 @@
+"""A run as a DataTree: what stands where, and that ArviZ of either generation reads it."""
+
+import os
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from bayespoint import BayesPointClassifier, VersionSpace, __version__
+from bayespoint.datasets import make_teacher
+from bayespoint.results import diagnostics
+
+SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
+
+
+@pytest.fixture(scope="module")
+def run():
+    X, y = make_teacher(40, 4, random_state=SEED + 3)
+    space = VersionSpace(X @ X.T, y, softness=np.linspace(0, 0.1, 40), offset=1.0)
+    return space, space.sample(length=2000.0, n_draws=200, random_state=2**64 - 1 - SEED)
+
+
+@pytest.fixture(scope="module")
+def tree(run):
+    pytest.importorskip("xarray")
+    return run[1].to_datatree()
+
+
+def for_arviz(arviz, tree):
+    """Return what this generation of ArviZ takes."""
+    return arviz.from_datatree(tree) if hasattr(arviz, "from_datatree") else tree
+
+
+def of_posterior(values):
+    """Return the arrays that a diagnostic of either generation gives."""
+    return values["posterior"] if "posterior" in getattr(values, "children", {}) else values
+
+
+def test_draws_and_what_is_watched_of_them(run, tree):
+    _, result = run
+    posterior = tree["posterior"]
+    assert posterior["dual_coef"].dims == ("chain", "draw", "example")
+    assert posterior["plane_coordinate"].dims == ("chain", "draw", "plane")
+    np.testing.assert_array_equal(posterior["dual_coef"], result.draws)
+    np.testing.assert_array_equal(posterior["plane_coordinate"], result.functionals)
+    np.testing.assert_array_equal(posterior["plane"], result.watched)
+    np.testing.assert_allclose(posterior["path"].diff("draw"), result.spacing)
+
+
+def test_plane_coordinates_are_of_the_planes_named(run, tree):
+    space, result = run
+    planes = tree["posterior"]["plane"].to_numpy()
+    lengths = np.sqrt(space.gram.diagonal() + space.offset + space.softness)
+    expected = space.margins(result.draws) * space.y / lengths
+    np.testing.assert_allclose(tree["posterior"]["plane_coordinate"], expected[..., planes])
+
+
+def test_statistics_labels_and_settings(run, tree):
+    space, result = run
+    statistics = tree["sample_stats"]
+    for name in ("bounces", "refreshes", "hits", "center", "impulse_center", "center_error"):
+        np.testing.assert_array_equal(statistics[name], getattr(result, name))
+    assert statistics["start"].to_numpy().tolist() == list(result.start)
+    assert statistics.attrs["stop_reason"] == "length"
+    assert "scatterer" not in statistics
+    np.testing.assert_array_equal(tree["observed_data"]["label"], space.y)
+    np.testing.assert_array_equal(tree["constant_data"]["softness"], space.softness)
+    assert float(tree["constant_data"]["offset"]) == 1.0
+
+
+def test_units_and_origin_are_told(run, tree):
+    for group in tree.children.values():
+        for name, variable in group.data_vars.items():
+            assert variable.attrs["long_name"], name
+        assert group.attrs["inference_library_version"] == __version__
+        assert group.attrs["seed"] == str(2**64 - 1 - SEED)
+    assert tree["sample_stats"]["length"].attrs["units"] == "rad"
+    assert tree["posterior"]["path"].attrs["units"] == "rad"
+
+
+def test_the_seed_gives_the_same_tree_again(run, tree):
+    space, _ = run
+    seed = int(tree.attrs["seed"])
+    again = space.sample(length=2000.0, n_draws=200, random_state=seed).to_datatree()
+    assert again.identical(tree)
+
+
+def test_a_file_keeps_all_of_it(tree, tmp_path):
+    pytest.importorskip("h5netcdf")
+    pytest.importorskip("h5py")
+    import xarray as xr
+
+    tree.to_netcdf(tmp_path / "run.nc", engine="h5netcdf")
+    with xr.open_datatree(tmp_path / "run.nc", engine="h5netcdf") as read:
+        assert read.identical(tree)
+
+
+def test_the_radius_of_a_scatterer():
+    pytest.importorskip("xarray")
+    space = VersionSpace(np.eye(3), [1, 1, -1])
+    result = space.sample(length=200.0, scatterer=0.1, random_state=SEED)
+    assert float(result.to_datatree()["sample_stats"]["scatterer"]) == 0.1
+
+
+def test_a_span_of_one_dimension():
+    pytest.importorskip("xarray")
+    result = VersionSpace(np.ones((3, 3)), [1, 1, 1]).sample(length=5.0, random_state=SEED)
+    assert result.spacing == 0.0
+    assert result.to_datatree()["posterior"]["path"].max() == 0.0
+
+
+def test_spacing_where_draws_are_the_last_of_more():
+    space = VersionSpace(np.eye(3), [1, 1, -1])
+    result = space.sample(tol=0.02, n_draws=64, random_state=SEED)
+    assert 1 <= result.length / (64 * result.spacing) <= 2
+    # Exact flights: no two draws can be further apart than the path between them.
+    draws = result.draws[0]
+    angles = np.arccos(np.clip((draws[1:] * draws[:-1]).sum(axis=1), -1, 1))
+    assert (angles <= result.spacing + 1e-7).all()
+
+
+def test_results_of_a_classifier(tmp_path):
+    pytest.importorskip("xarray")
+    X = np.random.default_rng(SEED).normal(size=(30, 2))
+    y = np.where(X[:, 0] > 0, "right", "left")
+    model = BayesPointClassifier(softness=0.1, optimizer=None, random_state=SEED).fit(X, y)
+    labels = model.billiard_.to_datatree()["observed_data"]["label"]
+    np.testing.assert_array_equal(labels, np.where(y == "right", 1, -1))
+
+
+def test_diagnostics_are_those_of_arviz(run, tree):
+    arviz = pytest.importorskip("arviz")
+    _, result = run
+    data = for_arviz(arviz, tree)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # ArviZ's own
+        ess = of_posterior(arviz.ess(data, var_names="plane_coordinate", method="bulk"))
+        r_hat = of_posterior(arviz.rhat(data, var_names="plane_coordinate", method="rank"))
+    np.testing.assert_allclose(ess["plane_coordinate"], diagnostics.ess_bulk(result.functionals))
+    np.testing.assert_allclose(r_hat["plane_coordinate"], diagnostics.r_hat(result.functionals))
+
+
+def test_the_smallest_size_is_that_of_the_result(run, tree):
+    """`ess` looks at the squares of coordinates that change sign, too."""
+    arviz = pytest.importorskip("arviz")
+    _, result = run
+    values = tree["posterior"]["plane_coordinate"]
+    crossed = (values > 0).any(("chain", "draw")) & (values < 0).any(("chain", "draw"))
+    posterior = tree["posterior"].to_dataset()[["plane_coordinate"]]
+    squares = (values**2).where(crossed, drop=True).rename(plane="crossed")
+    posterior["squares"] = squares if squares.size else values.rename(plane="crossed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sizes = of_posterior(arviz.ess(posterior, method="bulk"))
+        r_hats = of_posterior(arviz.rhat(posterior, method="rank"))
+    assert min(float(s.min()) for s in sizes.data_vars.values()) == pytest.approx(result.ess)
+    assert max(float(r.max()) for r in r_hats.data_vars.values()) == pytest.approx(result.r_hat)
+
+
+def test_summary_and_plots_of_arviz(run, tree):
+    arviz = pytest.importorskip("arviz")
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    _, result = run
+    data = for_arviz(arviz, tree)
+    chosen = {"var_names": "plane_coordinate", "coords": {"plane": result.watched[:2]}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        summary = arviz.summary(data, var_names="plane_coordinate", round_to="none")
+        for plot in (arviz.plot_trace, arviz.plot_rank, arviz.plot_autocorr, arviz.plot_forest):
+            plot(data, **chosen)
+            assert pyplot.get_fignums(), plot
+            pyplot.close("all")
+        assert len(arviz.summary(data)) == len(result.watched) + len(result.y)
+    assert list(summary.index) == [f"plane_coordinate[{i}]" for i in result.watched]
+    expected = result.functionals.mean(axis=(0, 1))
+    np.testing.assert_allclose(summary["mean"].astype(float), expected, atol=1e-9)
+    np.testing.assert_allclose(
+        summary["ess_bulk"].astype(float), diagnostics.ess_bulk(result.functionals)
+    )
+
+
+def test_without_xarray_the_error_names_the_extra(run, monkeypatch):
+    for module in [name for name in sys.modules if name.split(".")[0] == "xarray"]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "xarray", None)
+    with pytest.raises(ImportError, match=r"xarray 2024.10 or newer.*bayespoint\[arviz\]"):
+        run[1].to_datatree()
+
+
+def test_an_xarray_without_trees_is_refused_alike(run, monkeypatch):
+    xarray = pytest.importorskip("xarray")
+    monkeypatch.delattr(xarray, "DataTree")
+    with pytest.raises(ImportError, match=r"bayespoint\[arviz\]"):
+        run[1].to_datatree()
