@@ -363,8 +363,6 @@ def _calls():
         factor=2.0,
         X=X,
     )
-    yield one("kernels.evaluate", kernels.evaluate, None, kernel=rbf, X=X, Y=NEW)
-    yield one("kernels.diagonal", kernels.diagonal, None, kernel=rbf, X=X)
     yield one("kernels.gram_matrix", kernels.gram_matrix, None, X=X, kernel=rbf, dtype="float32")
     yield one("kernels.class_distance", kernels.class_distance, None, X=X, y=Y)
     yield from _others(one)

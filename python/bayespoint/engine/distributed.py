@@ -36,7 +36,7 @@ from bayespoint import _core, kernels
 from bayespoint.base.factor import Factor, factorize
 from bayespoint.base.validation import Floats, Labels
 from bayespoint.engine.settings import SampleSettings
-from bayespoint.kernels.algebra import is_semidefinite
+from bayespoint.kernels.functions import is_semidefinite
 from bayespoint.kernels.sources import Gram, KernelRows
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from bayespoint import kernels
 from bayespoint.base import blas
 from bayespoint.base.warnings import warn
 from bayespoint.engine import distributed
-from bayespoint.kernels.algebra import is_semidefinite
+from bayespoint.kernels.functions import is_semidefinite
 from bayespoint.results import Search
 from bayespoint.tuning import expectation_propagation
 from bayespoint.version_space import VersionSpace
