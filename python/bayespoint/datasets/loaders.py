@@ -90,7 +90,8 @@ _DATA_SETS = {
 
 _DOCSTRING = """Load {summary}.
 
-    {n} examples with {d} features: {negative} of class -1 ({first}), {positive} of class +1 ({second}).
+    {n} examples with {d} features: {negative} of class -1 ({first}) and {positive} of class +1
+    ({second}).
     {notes}
     The rows may be sorted by class: shuffle or stratify before splitting.
 
