@@ -17,6 +17,7 @@ from bayespoint.engine.correlation import CorrelationMixin
 from bayespoint.engine.evidence import EvidenceMixin
 from bayespoint.engine.interior import InteriorMixin
 from bayespoint.engine.onion import OnionMixin
+from bayespoint.engine.problem import Problem
 from bayespoint.engine.sampling import SamplingMixin
 from bayespoint.engine.weighting import WeightingMixin
 from bayespoint.kernels import sources
@@ -169,6 +170,24 @@ class VersionSpace(
         space.gram, space.y, space.softness, space.offset = gram, y, softness, offset
         space.classes = np.array([-1, 1])
         return space
+
+    @classmethod
+    def over(cls, problem: Problem) -> Self:
+        """Return the version space of a problem whose arrays have been checked already."""
+        return cls._over(
+            problem.gram,
+            problem.y,
+            softness=problem.softness,
+            offset=problem.offset,
+            inverse=problem.inverse,
+            source=problem.source,
+        )
+
+    @property
+    def problem(self) -> Problem:
+        """What the functions of the engine take."""
+        known, source = self._known_inverse, self._source
+        return Problem(self.gram, self.y, self.softness, self.offset, known, source)
 
     @classmethod
     def from_features(
