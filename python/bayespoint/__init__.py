@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import bounds, kernels
 from bayespoint.base import blas
-from bayespoint.base.persistence import load, trusted_types
+from bayespoint.base.io import load, trusted_types
 from bayespoint.engine.weighting import WeightedResult
 from bayespoint.estimators.bayes_point import BayesPointClassifier
 from bayespoint.estimators.max_margin import HingeClassifier, MaxMarginClassifier

@@ -18,7 +18,7 @@ from scipy import special
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
-from bayespoint.base.persistence import Savable
+from bayespoint.base.io import Savable
 from bayespoint.base.report import as_html, as_text
 from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn

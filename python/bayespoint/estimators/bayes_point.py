@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import kernels
 from bayespoint.base import blas, memory, validation
-from bayespoint.base.persistence import Savable
+from bayespoint.base.io import Savable
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.engine import distributed
 from bayespoint.engine import settings as engine_settings

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayespoint.base import memory, validation
-from bayespoint.base.persistence import Savable
+from bayespoint.base.io import Savable
 from bayespoint.base.report import as_grid, as_html, as_text
 from bayespoint.base.validation import Floats, Labels
 from bayespoint.results import Estimate
