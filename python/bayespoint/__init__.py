@@ -14,7 +14,6 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import bounds, kernels
-from bayespoint.base import blas
 from bayespoint.base.io import load, trusted_types
 from bayespoint.engine.weighting import WeightedResult
 from bayespoint.estimators.bayes_point import BayesPointClassifier
@@ -57,8 +56,6 @@ __all__ = [
     "plotting",
 ]
 
-
-blas.settle()
 
 _LATER = ("datasets", "export", "papers", "plotting", "posterior", "results", "tuning")
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayespoint._core import InfeasibleError, __version__
-from bayespoint.base import blas, validation
-from bayespoint.base.factor import Factor
+from bayespoint.base import validation
+from bayespoint.base.linalg import Factor
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, Labels
 from bayespoint.engine.correlation import CorrelationMixin
@@ -129,7 +129,6 @@ class VersionSpace(
         self, name: str, gram: ArrayLike, y: ArrayLike, softness: ArrayLike, offset: float
     ) -> None:
         """Set all from arguments of a caller, who calls the matrix by that name."""
-        blas.settle()
         self.gram, exact = validation.gram_of_its_kind(gram, name=name)
         self.y, self.classes = validation.binary_labels(y, len(self.gram), rows=name)
         self.softness = validation.softness(softness, len(self.gram))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from bayespoint.base import blas
+from bayespoint.base import linalg
 from bayespoint.base.validation import Floats
 from bayespoint.kernels import sources
 from bayespoint.results import BilliardResult
@@ -71,7 +71,7 @@ def _needed(gram: sources.Gram, offset: float, softness: Floats) -> float:
     cosines[np.diag_indices(len(some))] += softness[some]
     lengths = np.sqrt(np.diagonal(cosines))
     cosines /= lengths[:, None] * lengths
-    with blas.one_thread():
+    with linalg.one_thread():
         values = np.linalg.eigvalsh(cosines)
     single = isinstance(gram, np.ndarray) and gram.dtype == np.float32
     rounding = len(some) * np.finfo(np.float32 if single else np.float64).eps

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _core
-from bayespoint.base import blas, memory, validation
-from bayespoint.base.factor import Factor, factorize
+from bayespoint.base import linalg, memory, validation
+from bayespoint.base.linalg import Factor, factorize
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import continuation, distributed
@@ -353,7 +353,7 @@ class SamplingMixin:
         if self._known_inverse is not None:
             return self._known_inverse
         sources.require_matrix(self.gram, "average='conditional'")
-        with blas.threads_for(len(self.y)):
+        with linalg.threads_for(len(self.y)):
             factor = factorize(self.gram, self.offset, self.softness)
             if factor.invertible:
                 return factor, factor.inverse_diagonal()

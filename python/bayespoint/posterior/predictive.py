@@ -28,7 +28,7 @@ from scipy import linalg, special
 
 from bayespoint import kernels
 from bayespoint.base import memory, validation
-from bayespoint.base.factor import Factor, cholesky, clear_above, factorize, patient_step
+from bayespoint.base.linalg import Factor, cholesky, clear_above, factorize, patient_step
 from bayespoint.kernels.products import count
 from bayespoint.results import BilliardResult
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bayespoint import VersionSpace
-from bayespoint.base import blas, memory
+from bayespoint.base import memory
 
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 
