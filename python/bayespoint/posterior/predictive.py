@@ -419,7 +419,6 @@ class Posterior:
         """Return the (n_problems, m) dual coefficients of the function closest to the votes."""
         rank, n, m = self.factor.rank, count(X), self.results[0].draws.shape[-1]
         small = min(rank, n)
-        memory.require(8.0 * (rank * n + 2 * small**2), f"a least-squares fit at {n} points")
         points = np.empty((rank, n), order="F")
         for rows, k_star in self.blocks(X):
             points[:, rows] = self.factor.whitened(k_star)
