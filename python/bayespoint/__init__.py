@@ -13,10 +13,10 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import bounds, kernels
+from bayespoint import bounds, dynamics, kernels
 from bayespoint.base import blas
 from bayespoint.base.persistence import load, trusted_types
-from bayespoint.engine import InfeasibleError, __version__, dynamics
+from bayespoint.engine import InfeasibleError, __version__
 from bayespoint.estimators.bayes_point import BayesPointClassifier
 from bayespoint.estimators.max_margin import HingeClassifier, MaxMarginClassifier
 from bayespoint.estimators.perceptron import KernelPerceptron, Perceptron

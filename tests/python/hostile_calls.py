@@ -15,6 +15,7 @@ from bayespoint import (
     bounds,
     kernels,
 )
+from bayespoint.dynamics import Chord, Flipper, Scattered
 from bayespoint.papers import learning_curves, openness
 from bayespoint.posterior import rejection
 from hostile_parts import (
@@ -108,9 +109,9 @@ def _calls():
         refresh_rate=2.0,
         average="arc",
     )
-    for dynamics in ("chord", "flipper"):
-        yield of_space("sample", **RUN, dynamics=dynamics, tau_max=1e3, average="midpoints")
-    yield of_space("sample", run_is_right, **RUN, scattering="cosine", scatterer=0.01)
+    for motion in (Chord(1e3), Flipper(1e3)):
+        yield of_space("sample", **RUN, dynamics=motion, average="midpoints")
+    yield of_space("sample", run_is_right, **RUN, dynamics=Scattered("cosine", 0.01))
     yield of_space("margins", finite, dual_coef=np.arange(12.0))
     yield of_space("contains", dual_coef=np.arange(12.0))
     yield of_space("feasible_point", finite, method="max_margin", random_state=1)
