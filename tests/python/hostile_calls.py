@@ -115,20 +115,11 @@ def _calls():
     yield of_space("margins", finite, dual_coef=np.arange(12.0))
     yield of_space("contains", dual_coef=np.arange(12.0))
     yield of_space("feasible_point", finite, method="max_margin", random_state=1)
-    yield of_space("light_trap", random_state=1)
     yield of_space("max_margin", free_bias=False, tol=1e-6, max_iter=1000)
     yield of_space("log_volume", None, **SHORT, method="integration")
     yield of_space("evidence", **SHORT, label_noise=np.array([0.1, 0.2]), method="integration")
     yield of_space("onion", **SHORT, max_errors=(1, 1), method="exact", volume_tol=0.5)
     yield of_space("choose_layer", **SHORT, max_errors=(1, 0), k=3, n_repeats=1, method="exact")
-    yield of_space(
-        "correlation_length",
-        angle=1e-3,
-        n_pairs=2,
-        n_trajectories=2,
-        max_bounces=50,
-        random_state=0,
-    )
     yield one(
         "version_space.VersionSpace.reweight",
         lambda weight, log: space().reweight(result(), weight, log=log),
