@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayespoint.base import blas, validation
+from bayespoint.base import validation
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.engine import InfeasibleError, evidence, interior, onion, sampling
@@ -118,7 +118,6 @@ class VersionSpace:
     def __init__(
         self, gram: ArrayLike, y: ArrayLike, *, softness: ArrayLike = 0.0, offset: float = 0.0
     ) -> None:
-        blas.settle()
         matrix, exact = validation.gram_of_its_kind(gram)
         self._set(matrix, y, softness, offset, "gram")
         validation.positive_semidefinite(matrix, self.offset, self.softness, exact=exact)

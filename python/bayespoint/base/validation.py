@@ -22,6 +22,9 @@ Floats: TypeAlias = NDArray[np.float64]
 Labels: TypeAlias = NDArray[np.int8]
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
+MANY = 10**8
+"""The most of anything that is asked for in one array."""
+
 _SYMMETRY = 1e-8  # |K_ij - K_ji| <= this times sqrt(K_ii K_jj)
 _SYMMETRY_LOW = 1e-5  # the same for kernels computed in less than double precision
 _JITTER = 1e-8  # an eigenvalue of the unit-diagonal Gram matrix down to minus this is rounding
@@ -334,7 +337,6 @@ def _gram(value: ArrayLike, name: str, dtype: np.dtype[Any]) -> tuple[NDArray[An
     _check_symmetric(gram, name, _SYMMETRY if exact else _SYMMETRY_LOW)
     if not exact and not _mirrors(gram):
         if np.may_share_memory(gram, array):
-            memory.require(needed, f"a symmetric copy of {name} ({m} x {m} {kind})")
             gram = gram.copy()
         for rows, columns in _block_pairs(m):
             upper = gram[rows, columns]

@@ -26,7 +26,7 @@ from scipy import optimize
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
-from bayespoint.base import blas
+from bayespoint.base import linalg
 from bayespoint.base.warnings import warn
 from bayespoint.engine import distributed
 from bayespoint.engine.conflicts import refuse_conflicts
@@ -302,7 +302,7 @@ def _minimize_apart(
     problem.tried = []
     parts = (examples.X, examples.labels, examples.weights, start)
     X, labels, weights, start = map(distributed.laid, parts)
-    with blas.one_thread():
+    with linalg.one_thread():
         point = problem.minimize(_Examples(X, labels, weights), start, noisy=noisy)
     return point, problem.tried
 
@@ -386,7 +386,7 @@ def tune(
     )
     # Matrices this small lose more by waiting for threads of BLAS than they gain; and with one
     # thread rounding, and so all that follows, does not depend on how many there are.
-    with blas.one_thread():
+    with linalg.one_thread():
         best = _search(problem, examples, coarse)
     if best.value == -math.inf:
         raise ValueError(
@@ -434,7 +434,7 @@ def approximate_log_evidence(
     levels = softness / (np.ones(labels.shape[1]) if weights is None else weights)
     change = _FINE_CHANGE if any(label_noise) else _CHANGE
     try:
-        with blas.one_thread():
+        with linalg.one_thread():
             found = [
                 expectation_propagation.approximate(
                     gram, y, levels, noise=label_noise, change=change

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bayespoint import BayesPointClassifier, ConvergenceWarning, VersionSpace, kernels
-from bayespoint.base import factor as base_factor
+from bayespoint.base import linalg
 from bayespoint.dynamics import Scattered
 from taught import seed
 
@@ -31,11 +31,11 @@ def angle(space, a, b):
 @pytest.mark.parametrize("m", [1, 7, 255, 256, 257, 600])
 def test_diagonal_of_the_inverse(m, in_blocks, monkeypatch):
     if in_blocks:
-        monkeypatch.setattr(base_factor, "_WHOLE", 0)
+        monkeypatch.setattr(linalg, "_WHOLE", 0)
     rng = np.random.default_rng(m)
     X = rng.normal(size=(m, 3))
     gram, softness = kernels.RBF(1.0)(X), rng.uniform(0.1, 1.0, m)
-    factor = base_factor.factorize(gram, 0.5, softness)
+    factor = linalg.factorize(gram, 0.5, softness)
     assert factor.invertible
     expected = np.diag(np.linalg.inv(gram + 0.5 + np.diag(softness)))
     np.testing.assert_allclose(factor.inverse_diagonal(), expected, rtol=1e-9)
