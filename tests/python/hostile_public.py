@@ -35,7 +35,7 @@ CHECKED_BEFORE = {
 """What the classifiers ask of a kernel and its inputs once they have checked both."""
 
 OF_RESULTS = (
-    "complaints",
+    "convergence_messages",
     "count",
     "find",
     "from_run",

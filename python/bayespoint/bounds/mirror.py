@@ -12,13 +12,14 @@ from bayespoint.base import memory, validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.bounds.result import RiskBound
 from bayespoint.bounds.volume import volume_bayes
+from bayespoint.engine.problem import Problem
 from bayespoint.kernels import sources
 from bayespoint.posterior import predictive
 from bayespoint.results import Estimate, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace
 
 if TYPE_CHECKING:
-    from bayespoint.engine.ladder import Callback
+    from bayespoint.engine.evidence import Callback
 
 __all__ = [
     "bayes_point",
@@ -98,9 +99,8 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
     w = phi @ c
     w /= np.linalg.norm(w)
     both = np.hstack([phi, 2 * np.outer(w, w @ phi) - phi])
-    return VersionSpace._over(
-        both.T @ both, np.concatenate([space.y, space.y]), softness=np.zeros(2 * m), offset=0.0
-    )
+    labels = np.concatenate([space.y, space.y])
+    return VersionSpace.over(Problem(both.T @ both, labels, np.zeros(2 * m), 0.0))
 
 
 def bayes_point(

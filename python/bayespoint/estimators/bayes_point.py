@@ -15,9 +15,11 @@ from bayespoint import kernels
 from bayespoint.base import linalg, memory, validation
 from bayespoint.base.io import Savable
 from bayespoint.base.validation import Floats, Labels, RandomState
-from bayespoint.engine import distributed
-from bayespoint.engine import settings as engine_settings
+from bayespoint.engine import distributed, sampling
+from bayespoint.engine.problem import Problem
+from bayespoint.engine.settings import SampleSettings
 from bayespoint.estimators import inputs as estimators_inputs
+from bayespoint.estimators import settings as estimators_settings
 from bayespoint.estimators import tasks
 from bayespoint.estimators.decisions import DecisionsMixin
 from bayespoint.estimators.predictions import PredictionMixin
@@ -30,7 +32,6 @@ from bayespoint.posterior import calibration as posterior_calibration
 from bayespoint.posterior import predictive
 from bayespoint.results import BilliardResult, Search
 from bayespoint.tuning import search
-from bayespoint.version_space import VersionSpace
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -311,7 +312,7 @@ class BayesPointClassifier(
         ValueError
             If a setting is out of range or the data are not fit for classification.
         """
-        settings = engine_settings.fit_settings(
+        settings = estimators_settings.fit_settings(
             fit_intercept=self.fit_intercept,
             softness=self.softness,
             optimizer=self.optimizer,
@@ -361,7 +362,7 @@ class BayesPointClassifier(
         inputs: Any,
         index: NDArray[np.intp],
         weights: Floats,
-        settings: engine_settings.FitSettings,
+        settings: estimators_settings.FitSettings,
         goes_on: GoesOn | None,
         progress: Progress,
     ) -> None:
@@ -374,7 +375,7 @@ class BayesPointClassifier(
         inputs: Any,
         index: NDArray[np.intp],
         weights: Floats,
-        settings: engine_settings.FitSettings,
+        settings: estimators_settings.FitSettings,
         goes_on: GoesOn | None,
         progress: Progress,
     ) -> None:
@@ -469,53 +470,45 @@ class BayesPointClassifier(
         gram: Floats,
         problems: Labels,
         softness: Floats,
-        settings: engine_settings.FitSettings,
+        settings: estimators_settings.FitSettings,
         inverse: tuple[predictive.Factor, Floats] | None,
         goes_on: GoesOn | None,
         progress: Progress,
     ) -> None:
         """Play the billiard of each binary problem and keep what it found."""
         two = len(self.classes_) == 2
-        tol = engine_settings.tolerance(self.tol, len(gram))
+        tol = estimators_settings.tolerance(self.tol, len(gram))
         seeds = np.random.SeedSequence(settings.seed).generate_state(len(problems), np.uint64)
         first, second = self.label_noise_
         # P(label | the other class) over P(label | its own class), seen - and seen +.
         transparency = (second / (1 - first), first / (1 - second))
-        spaces = [
-            VersionSpace._over(
-                gram,
-                labels,
-                softness=softness,
-                offset=settings.offset,
-                inverse=inverse,
-                source=(self.kernel_, self.X_fit_),
-            )
-            for labels in problems
+        source = (self.kernel_, self.X_fit_)
+        each = [
+            Problem(gram, labels, softness, settings.offset, inverse, source) for labels in problems
         ]
-        options = {
-            "n_trajectories": self.n_trajectories,
-            "n_draws": self.n_draws,
-            "tol": tol,
-            "dynamics": self.dynamics,
-            "transparency": transparency,
-            "refresh": self.refresh,
-            "average": "conditional" if inverse else engine_settings.AVERAGES[self.dynamics][0],
-        }
+        options = SampleSettings(
+            n_trajectories=self.n_trajectories,
+            n_draws=self.n_draws,
+            tol=tol,
+            dynamics=self.dynamics,
+            transparency=transparency,
+            refresh=self.refresh,
+        ).resolved(conditional=inverse is not None)
         several = None
         # A run that goes on has a state of its own: its trajectories are the tasks.
-        if len(spaces) > 1 and goes_on is None and distributed.active():
-            several = tasks.samples(spaces, options, seeds.tolist(), self.n_jobs)
+        if len(each) > 1 and goes_on is None and distributed.active():
+            several = tasks.samples(each, options, seeds.tolist(), self.n_jobs)
         results = []
-        for k, (space, name, seed) in enumerate(
-            zip(spaces, self._problem_names(), seeds.tolist(), strict=True)
+        for k, (problem, name, seed) in enumerate(
+            zip(each, self._problem_names(), seeds.tolist(), strict=True)
         ):
             with progress.billiard(tol) as report:
                 if several is None:
-                    asked = options | {"random_state": seed}
-                    result = space.sample(
-                        **(asked if goes_on is None else goes_on(k, space, asked)),
-                        n_jobs=self.n_jobs,
-                        callback=report,
+                    asked, how = options, {"seed": seed}
+                    if goes_on is not None:
+                        asked, how = goes_on(k, problem, options, seed)
+                    result = sampling.sample(
+                        problem, asked, **how, n_jobs=self.n_jobs, callback=report
                     )
                 else:
                     result = next(several)

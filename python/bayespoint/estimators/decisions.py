@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayespoint import kernels
 from bayespoint.base import memory, validation
 from bayespoint.base.validation import Floats, RandomState
+from bayespoint.engine.problem import Problem
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators.spaces import SpacesMixin
 from bayespoint.kernels.products import count
@@ -290,7 +291,7 @@ class DecisionsMixin(SpacesMixin):
             )
         lower = posterior.factor.lower
         return [
-            VersionSpace._over(lower @ lower.T, labels, softness=np.zeros(len(lower)), offset=0.0)
+            VersionSpace.over(Problem(lower @ lower.T, labels, np.zeros(len(lower)), 0.0))
             for labels in self._labels(self._index)
         ]
 

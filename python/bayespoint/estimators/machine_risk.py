@@ -15,6 +15,7 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.bounds.result import RiskBounds
 from bayespoint.bounds.rows import Learned
 from bayespoint.bounds.tables import bounds_of
+from bayespoint.engine.problem import Problem
 from bayespoint.estimators.risk import _SCALED
 from bayespoint.estimators.spaces import SpacesMixin
 from bayespoint.version_space import InfeasibleError, VersionSpace
@@ -175,11 +176,8 @@ class MarginRiskMixin(MachineRiskMixin):
         if len(kept) == 0 or (self._free and (y == y[0]).all()):
             return False
         gram = np.asarray(space.gram, dtype=np.float64)  # a fit's is a matrix of doubles
-        few = VersionSpace._over(
-            gram[np.ix_(kept, kept)],
-            y,
-            softness=space.softness[kept],
-            offset=space.offset,
+        few = VersionSpace.over(
+            Problem(gram[np.ix_(kept, kept)], y, space.softness[kept], space.offset)
         )
         try:
             with warnings.catch_warnings():

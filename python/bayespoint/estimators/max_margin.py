@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
-from bayespoint.engine import settings as engine_settings
+from bayespoint.engine import interior
+from bayespoint.engine.problem import Problem
+from bayespoint.engine.settings import MarginSettings
 from bayespoint.estimators.linear import KernelMachine, PrimalMachine
 from bayespoint.estimators.machine_risk import MarginRiskMixin
 from bayespoint.estimators.rollback import all_or_nothing
-from bayespoint.version_space import VersionSpace
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -194,17 +196,10 @@ class MaxMarginClassifier(MarginRiskMixin, KernelMachine):
         else:
             offset = float(validation.boolean("fit_intercept", self.fit_intercept))
         softness = validation.real("softness", self.softness, low=0.0)
-        settings = engine_settings.margin_settings(
-            C=self.C, free_bias=free, tol=self.tol, max_iter=self.max_iter
-        )
+        settings = MarginSettings(self.C, free, self.tol, self.max_iter)
         gram, problems, offset, soft = self._problems(X, y, offset, softness)
         found = [
-            VersionSpace._over(gram, labels, softness=soft, offset=offset).max_margin(
-                C=settings.C,
-                free_bias=free,
-                tol=settings.tol,
-                max_iter=settings.max_iter,
-            )
+            interior.max_margin(Problem(gram, labels, soft, offset), **dataclasses.asdict(settings))
             for labels in problems
         ]
         dual_coef = np.stack([one.multipliers for one in found]) * problems + 0.0  # no -0.0

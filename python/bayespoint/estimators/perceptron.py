@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from bayespoint import _core
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
+from bayespoint.engine import interior
+from bayespoint.engine.problem import Problem
 from bayespoint.estimators.linear import DistanceMixin, KernelMachine, PrimalMachine
 from bayespoint.estimators.machine_risk import PerceptronRiskMixin
 from bayespoint.estimators.rollback import all_or_nothing
@@ -407,15 +408,8 @@ class KernelPerceptron(PerceptronRiskMixin, DistanceMixin, KernelMachine):
         gram, problems, _, soft = self._problems(X, y, offset, softness, normalize=normalize)
         order = _order(self.order, len(gram), self.random_state)
         found = [
-            _core.perceptron(
-                gram,
-                labels,
-                offset=offset,
-                softness=soft,
-                order=order,
-                rate=rate,
-                max_epochs=max_epochs,
-                callback=None,
+            interior.perceptron(
+                Problem(gram, labels, soft, offset), order=order, rate=rate, max_epochs=max_epochs
             )
             for labels in problems
         ]

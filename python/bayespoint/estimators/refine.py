@@ -14,20 +14,21 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.engine import continuation
-from bayespoint.engine import settings as engine_settings
+from bayespoint.engine.problem import Problem
+from bayespoint.engine.settings import SampleSettings
 from bayespoint.estimators import inputs as estimators_inputs
+from bayespoint.estimators import settings as estimators_settings
 from bayespoint.estimators.progress import Progress
 from bayespoint.estimators.rollback import as_it_was
 from bayespoint.estimators.spaces import SpacesMixin
 from bayespoint.results import BilliardResult
-from bayespoint.version_space import VersionSpace
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-GoesOn = Callable[[int, VersionSpace, dict[str, Any]], dict[str, Any]]
-"""From the number of a binary problem, its version space and the settings of a new run on it to
-what `VersionSpace.sample` is asked for."""
+GoesOn = Callable[[int, Problem, SampleSettings, int], tuple[SampleSettings, dict[str, Any]]]
+"""From the number of a binary problem, the problem and the settings and seed of a new run to the
+settings and keywords that `engine.sampling.sample` is called with."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,13 @@ class Before:
             return None
         same = self.inputs is not None and len(index) == m and self.kernel == kernel
 
-        def asked(k: int, space: VersionSpace, new: dict[str, Any]) -> dict[str, Any]:
+        def asked(
+            k: int, problem: Problem, new: SampleSettings, seed: int
+        ) -> tuple[SampleSettings, dict[str, Any]]:
             old = self.results[k]
-            if same and continuation.fits(old, space, new):
-                return {"continue_from": old, "tol": new["tol"]}
-            return _started(space, new, old.center)
+            if same and continuation.fits(old, problem, new):
+                return SampleSettings(tol=new.tol), {"continue_from": old}
+            return new, {"seed": seed} | _started(problem, new, old.center)
 
         return asked
 
@@ -68,18 +71,18 @@ def _equal(a: Any, b: Any) -> bool:
     return (a != b).nnz == 0 if sparse.issparse(a) else bool(np.array_equal(a, b))
 
 
-def _started(space: VersionSpace, new: dict[str, Any], center: Floats) -> dict[str, Any]:
-    """Return settings of a run that starts at an old center, of the first examples, if it may.
+def _started(problem: Problem, new: SampleSettings, center: Floats) -> dict[str, Any]:
+    """Return the start of a run at an old center, of the first examples, if it may start there.
 
     Where the center is to be one of conditional means no point need be looked for, and balls
     start about the center in any case.
     """
-    if new["average"] == "conditional":
-        return new
-    start = np.zeros(len(space.y))
+    if new.average == "conditional":
+        return {}
+    start = np.zeros(len(problem))
     start[: len(center)] = center
-    inside = any(new["transparency"]) or space.contains(start)
-    return new | {"start": start} if inside else new
+    inside = not new.opaque or (problem.margins(start) > 0).all()
+    return {"start": start} if inside else {}
 
 
 class RefineMixin(SpacesMixin):
@@ -115,7 +118,7 @@ class RefineMixin(SpacesMixin):
         inputs: Any,
         index: NDArray[np.intp],
         weights: Floats,
-        settings: engine_settings.FitSettings,
+        settings: estimators_settings.FitSettings,
         goes_on: GoesOn | None,
         progress: Progress,
     ) -> None:
@@ -203,9 +206,11 @@ class RefineMixin(SpacesMixin):
         weights = self._weights(self.classes_[self._index])[self._index]
         self._require_as_fitted(settings.offset, weights)
 
-        def asked(k: int, space: VersionSpace, new: dict[str, Any]) -> dict[str, Any]:
+        def asked(
+            k: int, problem: Problem, new: SampleSettings, seed: int
+        ) -> tuple[SampleSettings, dict[str, Any]]:
             length = None if more_length is None else results[k].length + more_length
-            return {"continue_from": results[k], "length": length, "tol": tol}
+            return SampleSettings(length=length, tol=tol), {"continue_from": results[k]}
 
         inputs = self._training_inputs(gram)
         with as_it_was(self):
@@ -313,8 +318,10 @@ class RefineMixin(SpacesMixin):
         weights = self._weights(self.classes_[index])[index]
         results = self._results
 
-        def asked(k: int, space: VersionSpace, new: dict[str, Any]) -> dict[str, Any]:
-            return _started(space, new, results[k].center)
+        def asked(
+            k: int, problem: Problem, new: SampleSettings, seed: int
+        ) -> tuple[SampleSettings, dict[str, Any]]:
+            return new, {"seed": seed} | _started(problem, new, results[k].center)
 
         with as_it_was(self):
             self._learn(inputs, index, weights, self._settings(), asked, self._progress())
@@ -324,9 +331,9 @@ class RefineMixin(SpacesMixin):
         """Return what tells of a billiard outside of a fit, but not to callbacks."""
         return Progress(None, self.verbose, self._problem_names(), None, None)
 
-    def _settings(self) -> engine_settings.FitSettings:
+    def _settings(self) -> estimators_settings.FitSettings:
         """Return the settings of a fit, of which kernel, softness and noise are known already."""
-        return engine_settings.fit_settings(
+        return estimators_settings.fit_settings(
             fit_intercept=self.fit_intercept,
             softness=self.softness,
             optimizer=self.optimizer,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayespoint import kernels
 from bayespoint.base import memory, validation
 from bayespoint.base.validation import Floats, Labels
+from bayespoint.engine.problem import Problem
 from bayespoint.version_space import VersionSpace
 
 
@@ -48,6 +49,6 @@ class SpacesMixin:
         inputs = self._training_inputs(gram)
         matrix, _ = kernels.training_gram(self.kernel_, inputs, self._offset, self._softness)
         return [
-            VersionSpace._over(matrix, labels, softness=self._softness, offset=self._offset)
+            VersionSpace.over(Problem(matrix, labels, self._softness, self._offset))
             for labels in self._labels(self._index)
         ]

@@ -19,11 +19,11 @@ from bayespoint.base import validation
 from bayespoint.base.io import Savable
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, RandomState
-from bayespoint.engine.weighting import WeightingMixin
 from bayespoint.estimators.predictions import PredictionMixin
 from bayespoint.estimators.progress import CallbackSupportMixin, handed_on, with_callbacks
 from bayespoint.estimators.rollback import all_or_nothing
 from bayespoint.posterior import predictive
+from bayespoint.version_space import VersionSpace
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -325,7 +325,7 @@ class ClassifierWeightingMixin:
     def _posterior(self) -> predictive.Posterior:
         raise NotImplementedError
 
-    def _fitted_spaces(self, question: str) -> Sequence[WeightingMixin]:
+    def _fitted_spaces(self, question: str) -> Sequence[VersionSpace]:
         raise NotImplementedError
 
     def reweight(

@@ -371,7 +371,7 @@ class OnionTable(Savable):
 
     # --- views ---
 
-    def complaints(self, tol: float, volume_tol: float | None) -> list[str]:
+    def convergence_messages(self, tol: float, volume_tol: float | None) -> list[str]:
         """Return what is wrong with a run that was asked for these tolerances, if anything."""
         messages = []
         known = self.has_center

@@ -29,10 +29,11 @@ from bayespoint import kernels
 from bayespoint.base import linalg
 from bayespoint.base.warnings import warn
 from bayespoint.engine import distributed
+from bayespoint.engine.conflicts import refuse_conflicts
+from bayespoint.engine.problem import Problem
 from bayespoint.kernels.algebra import is_semidefinite
 from bayespoint.results import Search
 from bayespoint.tuning import expectation_propagation
-from bayespoint.version_space import VersionSpace
 
 __all__ = ["approximate_log_evidence", "settle", "tune"]
 
@@ -563,7 +564,7 @@ def _explain(
     """Raise what is known to be wrong with a kernel or with labels that no weight vector gives."""
     gram, _ = kernels.training_gram(kernel, inputs, offset, softness)
     for y in labels.astype(np.int8):
-        VersionSpace._over(gram, y, softness=softness, offset=offset)._refuse_conflicts()
+        refuse_conflicts(Problem(gram, y, softness, offset))
 
 
 class _Entries:

@@ -30,6 +30,8 @@ from bayespoint import (
     kernels,
 )
 from bayespoint.base import io
+from bayespoint.papers.correlation import correlation_length
+from bayespoint.papers.light_trap import light_trap
 from taught import seed
 
 RNG = np.random.default_rng(seed(0))
@@ -145,9 +147,9 @@ def test_results_come_back(path):
         onion,
         space.log_volume(tol=0.5, random_state=seed(0)),
         space.max_margin(),
-        space.light_trap(random_state=seed(0)),
-        VersionSpace(X @ X.T, np.sign(X[:, 0]), softness=0.1).correlation_length(
-            random_state=seed(0)
+        light_trap(space, random_state=seed(0)),
+        correlation_length(
+            VersionSpace(X @ X.T, np.sign(X[:, 0]), softness=0.1), random_state=seed(0)
         ),
         space.evidence([0.1, 0.2], tol=0.5, random_state=seed(0)),
         BayesPointClassifier(random_state=seed(0), tol=0.3).fit(X, TWO).tuning_,

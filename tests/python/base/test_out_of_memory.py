@@ -54,7 +54,7 @@ PROGRAM = """
             max_errors=(3, 3), tol=0.5, max_length=100.0, random_state=0, n_jobs=2
         ),
         "projected": lambda: space().onion(method="projected", tol=0.5, random_state=0),
-        "correlation": lambda: space().correlation_length(n_pairs=5, random_state=0),
+        "correlation": lambda: correlation_length(space(), n_pairs=5, random_state=0),
         "max_margin": lambda: VersionSpace(K, rng.permutation(y), softness=1e-6).max_margin(),
         "fit": lambda: BayesPointClassifier(random_state=0).fit(X, y),
     }
@@ -149,8 +149,6 @@ def test_no_limit_ends_the_process(name, enough):
             {"label_noise": 0.1, "n_trajectories": 2**40},
             r"for n_trajectories=1099511627776\) needs",
         ),
-        ("correlation_length", {"n_trajectories": 2**40}, r"for n_trajectories=1099511627776, "),
-        ("correlation_length", {"n_pairs": 2**40}, r"for n_pairs=1099511627776 of each\) needs"),
         ("onion", {"n_trajectories": 2**40}, r"for n_trajectories=1099511627776 in 6 layers"),
     ],
 )

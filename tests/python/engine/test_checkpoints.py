@@ -43,7 +43,7 @@ def broken_off(one, path, *, after=2, **settings):
 def test_broken_off_and_taken_up(tmp_path, settings):
     """Every kind of run, from states in its middle."""
     one, path = space(), tmp_path / "run.npz"
-    settings = settings | {"max_bounces": 15_000 if "scatterer" in settings else 60_000}
+    settings = settings | {"max_bounces": 15_000 if "dynamics" in settings else 60_000}
     whole = one.sample(**settings)
     same(whole, one.sample(checkpoint=tmp_path / "other.npz", every=0.0, n_jobs=2, **settings))
     broken_off(one, path, **settings)
