@@ -13,10 +13,9 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import bounds, kernels
-from bayespoint.base import blas
-from bayespoint.base.persistence import load, trusted_types
-from bayespoint.engine import InfeasibleError, __version__, dynamics
+from bayespoint import bounds, dynamics, kernels
+from bayespoint.base.io import load, trusted_types
+from bayespoint.engine import InfeasibleError, __version__
 from bayespoint.estimators.bayes_point import BayesPointClassifier
 from bayespoint.estimators.max_margin import HingeClassifier, MaxMarginClassifier
 from bayespoint.estimators.perceptron import KernelPerceptron, Perceptron
@@ -57,8 +56,6 @@ __all__ = [
     "plotting",
 ]
 
-
-blas.settle()
 
 _LATER = ("datasets", "export", "papers", "plotting", "posterior", "results", "tuning")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayespoint.base import blas, validation
+from bayespoint.base import validation
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.engine import InfeasibleError, evidence, interior, onion, sampling
@@ -118,7 +118,6 @@ class VersionSpace:
     def __init__(
         self, gram: ArrayLike, y: ArrayLike, *, softness: ArrayLike = 0.0, offset: float = 0.0
     ) -> None:
-        blas.settle()
         matrix, exact = validation.gram_of_its_kind(gram)
         self._set(matrix, y, softness, offset, "gram")
         validation.positive_semidefinite(matrix, self.offset, self.softness, exact=exact)
@@ -595,11 +594,10 @@ class VersionSpace:
 
         Notes
         -----
-        Without a free bias an intercept takes part through `offset`, in the norm too. Some steps
-        of dual coordinate ascent tell which examples matter; an active set finds the exact
-        solution from there (Goldfarb and Idnani, 1983), and is corrected by residuals in twice
-        the working precision. So ill-conditioned matrices, where such steps alone would take
-        for ever, are no obstacle.
+        Without a free bias an intercept takes part through `offset`, in the norm too. After some
+        steps of dual coordinate ascent an active set finds the exact solution (Goldfarb and
+        Idnani, 1983), corrected by residuals in twice the working precision, on ill-conditioned
+        matrices too.
 
         References
         ----------
@@ -637,17 +635,16 @@ class VersionSpace:
         Parameters
         ----------
         method : {"auto", "bridge", "integration", "annealing"}, default="auto"
-            "bridge", which "auto" is: billiards inside version space under Gaussian laws between
-            one fitted to it, whose part inside plain draws tell, and the isotropic one, combined by
-            multi-histogram reweighting. "integration": the same on a ladder of transparencies
-            from 1 to 0, often many times as long a path to the same error, but with what is
-            violated on the way. "annealing": annealed importance sampling down that ladder, an
-            independent check with a larger error still.
+            "bridge", which "auto" is: billiards inside version space under a ladder of Gaussian
+            laws, from one fitted to version space to the isotropic one, combined by MBAR.
+            "integration": the same on a ladder of transparencies from 1 to 0, often a much longer
+            path to the same error, but with the violations on each rung. "annealing": annealed
+            importance sampling down that ladder, an independent check with a larger error.
         tol : float, default=0.1
             Standard error at which to stop, in nats. Positive.
         max_length : float, default=1e5
-            Path in radians per trajectory at which to stop all the same. Positive. The first round
-            is made in full, however long.
+            Path in radians per trajectory at which to stop in any case, after a first round in
+            full. Positive.
         n_trajectories : int, default=4
             Independent trajectories, at least 1.
         n_jobs, random_state
@@ -663,9 +660,8 @@ class VersionSpace:
         Raises
         ------
         InfeasibleError
-            If no point of version space was found: it is empty, or too small for the search, or
-            with the other methods for the run. ``violations`` is the smallest number of violated
-            examples seen.
+            If no point of version space was found: it is empty, or too small. ``violations`` is
+            the smallest number of violated examples seen.
         FloatingPointError
             If double precision gives out, or version space is too narrow for it.
         MemoryError
@@ -675,8 +671,7 @@ class VersionSpace:
         Warns
         -----
         ConvergenceWarning
-            If the run ended with a standard error above `tol`. The text has the bias that the
-            difference between the ways to and fro suggests.
+            If the run ended with a standard error above `tol`.
 
         Notes
         -----
@@ -739,9 +734,9 @@ class VersionSpace:
             examples that truly are negative and for those that truly are positive. A list or
             array holds rates for both classes alike: one ladder serves them all.
         method : {"auto", "bridge", "integration", "annealing"}, default="auto"
-            As for `log_volume`, where no label is noisy. Behind walls that let through, the
-            posterior may have modes that a bridge does not find: a rate above 0, and any array,
-            takes a ladder, and "auto" is "integration" then.
+            As for `log_volume` where no label is noisy. Behind transparent walls the posterior may
+            have modes that a bridge does not find: for a rate above 0, or an array of rates,
+            "auto" is "integration".
         tol, max_length, n_trajectories, n_jobs, random_state, callback
             As for `log_volume`. The tolerance holds for each of the rates.
 
@@ -754,10 +749,9 @@ class VersionSpace:
         Raises
         ------
         InfeasibleError
-            If every value is minus infinity, which takes a rate of 0: see `log_volume`. In an
+            If every value is minus infinity, which takes a rate of 0 in one class at least. In an
             array with other rates such a value stays. Its error is infinite, or 0 where two
-            examples prove that no weight vector satisfies both. With a rate of 0 in one class
-            alone: if no weight vector satisfies the examples of that class, or none was met.
+            examples prove that no weight vector satisfies both.
         ValueError
             If a rate or a setting is out of range, or the rates do not go with the method.
         FloatingPointError, MemoryError
@@ -817,8 +811,7 @@ class VersionSpace:
         r"""Return the center of every layer of weight vectors with some training errors.
 
         Layer (a, b) holds the unit vectors that violate exactly a examples labeled -1 and b
-        examples labeled +1. Version space is layer (0, 0), the peel of the onion around it
-        are the others.
+        examples labeled +1. Version space is layer (0, 0).
 
         Parameters
         ----------
@@ -826,19 +819,18 @@ class VersionSpace:
             Largest a and largest b, at least 0. Layers beyond the number of examples of a class
             are empty.
         method : {"exact", "projected"}, default="exact"
-            "exact": a billiard whose walls let the ball through to the violated side, in such
-            a way that it spends about the same path in every layer. Needs no feasible labels.
-            "projected": the rays of a billiard in version space, each followed beyond the wall it
-            hits through the layers behind (Ruján and Marchand). Cheap, but biased: it is uniform
-            in version space alone, and tells no volumes.
+            "exact": a billiard with transparent walls that spends about the same path in every
+            layer. Labels need not be feasible. "projected": the rays of a billiard in version
+            space, each followed beyond the wall it hits through the layers behind (Ruján and
+            Marchand). Cheap, but biased, and without volumes.
         tol : float, default=0.1
             Standard error in radians that the center of every layer seen is to reach. Positive.
         volume_tol : float, default=None
             Standard error in nats that ln of the volume of every layer seen is to reach.
             Positive; None: whatever it is when the centers are good. Only with "exact".
         max_length : float, default=2e4
-            Path in radians per trajectory at which to stop all the same. Positive. A first
-            round is made in full, however long.
+            Path in radians per trajectory at which to stop in any case, after a first round in
+            full. Positive.
         n_trajectories : int, default=4
             Independent trajectories, at least 1.
         n_jobs, random_state, callback
@@ -861,8 +853,7 @@ class VersionSpace:
         Warns
         -----
         ConvergenceWarning
-            If a layer's error is above `tol` or `volume_tol`, or a layer was never visited: it
-            may be empty, or too small for the run.
+            If a layer's error is above `tol` or `volume_tol`, or a layer was never visited.
 
         Notes
         -----
@@ -937,17 +928,16 @@ class VersionSpace:
         k : int, default=10
             Examples left out at a time, at least 1 and fewer than m.
         n_repeats : int, default=None
-            How often, at least 1. None is as often as leaves every example out once, but for
-            the rest of m / k. Examples are left out in a random order, anew when all have been.
+            How often, at least 1. None is m // k, which leaves almost every example out once.
+            Examples are left out in a random order, in another one when all have been.
         method, tol, max_length, n_trajectories, n_jobs, random_state, callback
             As for `onion`, for each run.
 
         Returns
         -------
         LayerChoice
-            The layer, and the mean errors of all of them. Only layers that had a center in every
-            run are chosen from; of several equally good ones the one with the fewest training
-            errors is chosen.
+            The layer, and the mean errors of all. A layer must have a center in every run; of
+            several equally good ones the one with the fewest training errors is chosen.
 
         Raises
         ------

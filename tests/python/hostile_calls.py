@@ -15,6 +15,7 @@ from bayespoint import (
     bounds,
     kernels,
 )
+from bayespoint.dynamics import Chord, Flipper, Scattered
 from bayespoint.papers import learning_curves, openness
 from bayespoint.posterior import rejection
 from hostile_parts import (
@@ -108,26 +109,17 @@ def _calls():
         refresh_rate=2.0,
         average="arc",
     )
-    for dynamics in ("chord", "flipper"):
-        yield of_space("sample", **RUN, dynamics=dynamics, tau_max=1e3, average="midpoints")
-    yield of_space("sample", run_is_right, **RUN, scattering="cosine", scatterer=0.01)
+    for motion in (Chord(1e3), Flipper(1e3)):
+        yield of_space("sample", **RUN, dynamics=motion, average="midpoints")
+    yield of_space("sample", run_is_right, **RUN, dynamics=Scattered("cosine", 0.01))
     yield of_space("margins", finite, dual_coef=np.arange(12.0))
     yield of_space("contains", dual_coef=np.arange(12.0))
     yield of_space("feasible_point", finite, method="max_margin", random_state=1)
-    yield of_space("light_trap", random_state=1)
     yield of_space("max_margin", free_bias=False, tol=1e-6, max_iter=1000)
     yield of_space("log_volume", None, **SHORT, method="integration")
     yield of_space("evidence", **SHORT, label_noise=np.array([0.1, 0.2]), method="integration")
     yield of_space("onion", **SHORT, max_errors=(1, 1), method="exact", volume_tol=0.5)
     yield of_space("choose_layer", **SHORT, max_errors=(1, 0), k=3, n_repeats=1, method="exact")
-    yield of_space(
-        "correlation_length",
-        angle=1e-3,
-        n_pairs=2,
-        n_trajectories=2,
-        max_bounces=50,
-        random_state=0,
-    )
     yield one(
         "version_space.VersionSpace.reweight",
         lambda weight, log: space().reweight(result(), weight, log=log),

@@ -19,7 +19,7 @@ SKIPPED = {
 """Modules that are no functions of hostile data."""
 
 OF_RESULTS = (
-    "complaints",
+    "convergence_messages",
     "count",
     "find",
     "from_run",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from bayespoint.base import memory, validation
+from bayespoint.base import validation
 from bayespoint.base.validation import RandomState
 
 Targets = NDArray[np.int64]
@@ -62,9 +62,8 @@ def make_teacher(
     >>> bool((y * (X @ teacher) > 0).all())
     True
     """
-    m = validation.integer("n_samples", n_samples, low=1)
-    r = validation.integer("n_features", n_features, low=1)
-    memory.require(8.0 * (m + 1) * (r + 4), f"n_samples={m} examples of n_features={r}")
+    m = validation.integer("n_samples", n_samples, low=1, high=validation.MANY)
+    r = validation.integer("n_features", n_features, low=1, high=validation.MANY)
     rng = np.random.default_rng(validation.seed(random_state))
     teacher = rng.standard_normal(r)
     teacher /= np.linalg.norm(teacher)
@@ -144,13 +143,9 @@ def make_elongated(
     >>> bool((problem.target * (problem.data @ problem.teacher) > 0).all())
     True
     """
-    n_train = validation.integer("n_train", n_train, low=1)
-    n_test = validation.integer("n_test", n_test, low=1)
-    n_features = validation.integer("n_features", n_features, low=1)
-    memory.require(
-        8.0 * (n_train + n_test + 1) * (n_features + 4),
-        f"n_train={n_train} and n_test={n_test} examples of n_features={n_features}",
-    )
+    n_train = validation.integer("n_train", n_train, low=1, high=validation.MANY)
+    n_test = validation.integer("n_test", n_test, low=1, high=validation.MANY)
+    n_features = validation.integer("n_features", n_features, low=1, high=validation.MANY)
     rng = np.random.default_rng(validation.seed(random_state))
     teacher = rng.standard_normal(n_features)
     teacher /= np.linalg.norm(teacher)
@@ -218,7 +213,7 @@ def make_words(
     >>> all(("abba" in word) == (label == 1) for word, label in zip(words, y))
     True
     """
-    n = validation.integer("n_samples", n_samples, low=1)
+    n = validation.integer("n_samples", n_samples, low=1, high=validation.MANY)
     for name, value in (("alphabet", alphabet), ("motif", motif)):
         if not isinstance(value, str):
             raise TypeError(f"{name} must be a string; got {value!r}")
@@ -231,7 +226,6 @@ def make_words(
             f"{motif!r}"
         )
     shortest, longest = _range("length", length, low=len(motif))
-    memory.require(n * (100.0 + longest), f"n_samples={n} words of length up to {longest}")
     rng = np.random.default_rng(validation.seed(random_state))
     words = []
     for size in rng.integers(shortest, longest + 1, size=n):
@@ -291,8 +285,8 @@ def make_sets(
     >>> sorted({len(one) for one in sets})
     [3, 5, 7, 9]
     """
-    n = validation.integer("n_samples", n_samples, low=1)
-    items = validation.integer("n_items", n_items, low=2)
+    n = validation.integer("n_samples", n_samples, low=1, high=validation.MANY)
+    items = validation.integer("n_items", n_items, low=2, high=validation.MANY)
     smallest, largest = _range("size", size, low=1)
     if largest > items:
         raise ValueError(f"size[1] must be at most n_items = {items}; got {largest}")
@@ -300,9 +294,6 @@ def make_sets(
     sizes = sizes[sizes % 2 == 1]
     if not len(sizes):
         raise ValueError(f"size must be a range that holds an odd number; got {size!r}")
-    memory.require(
-        n * (200.0 + 60.0 * largest) + 100.0 * items, f"n_samples={n} sets of n_items={items}"
-    )
     rng = np.random.default_rng(validation.seed(random_state))
     chosen = frozenset(rng.permutation(items)[: items // 2].tolist())
     sets = [
@@ -325,5 +316,5 @@ def _range(name: str, value: Any, *, low: int) -> tuple[int, int]:
     """Return a pair of integers in order, the first at least `low`."""
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise ValueError(f"{name} must be a pair of integers; got {value!r}")
-    first = validation.integer(f"{name}[0]", value[0], low=low)
-    return first, validation.integer(f"{name}[1]", value[1], low=first)
+    first = validation.integer(f"{name}[0]", value[0], low=low, high=validation.MANY)
+    return first, validation.integer(f"{name}[1]", value[1], low=first, high=validation.MANY)

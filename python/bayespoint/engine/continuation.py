@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayespoint.base import npz, validation
+from bayespoint.base import io, validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Problem
@@ -40,11 +40,6 @@ _ARRAYS = {
     "held": (np.uint64, 1),
     "kept": (np.uint64, 1),
 }
-_NUMBERS_PER_EXAMPLE = 256
-"""Numbers of a trajectory for each example, without the draws: sums of pieces of path, at most 16
-with five vectors each, position, direction and tallies, and lists of near walls."""
-
-_LITTLE = 2**20
 
 
 # --- the problem and the settings that a state belongs to ------------------------------------
@@ -215,7 +210,7 @@ class Checkpoint:
 
     def __init__(
         self,
-        path: npz.StrPath,
+        path: io.StrPath,
         every: object,
         problem: Problem,
         settings: Mapping[str, Any],
@@ -227,29 +222,24 @@ class Checkpoint:
             self.path = Path(path)
         except TypeError:
             raise TypeError(f"checkpoint must be a path; got {path!r}") from None
-        npz.check_path("checkpoint", path)
+        io.check_path("checkpoint", path)
         self.meta: dict[str, Any] = {
             "settings": dict(settings),
             "problem": digests(problem) | {"Gram matrix": _gram_digest(problem.gram)},
             "seed": seed,
         }
-        self.max_bytes = _LITTLE + 8.0 * len(problem) * settings["n_trajectories"] * (
-            2 * settings["n_draws"] + _NUMBERS_PER_EXAMPLE
-        )
         self.state = self._read()
         if self.state is None:
-            npz.try_to_write(self.path)
-        npz.remove_leftovers(self.path)
+            io.try_to_write(self.path)
+        io.remove_leftovers(self.path)
 
     def _read(self) -> dict[str, NDArray[Any]] | None:
         """Return the state in the file, if there is one."""
         try:
-            version, arrays, meta = npz.read(self.path, FORMAT, self.max_bytes)
+            arrays, meta = io.read(self.path, FORMAT, VERSION)
         except FileNotFoundError:
             return None
         name = os.fspath(self.path)
-        if version != VERSION:
-            raise ValueError(f"checkpoint {name!r} is of version {version}, this is {VERSION}")
         for what, article in (("problem", "another problem"), ("settings", "another run")):
             self._compare(what, article, meta.get(what))
         if type(meta.get("seed")) is not int:
@@ -276,7 +266,7 @@ class Checkpoint:
         """Write a state; where that fails, warn."""
         arrays = {name: state[name] for name in _ARRAYS}
         try:
-            npz.write(self.path, FORMAT, VERSION, arrays, self.meta)
+            io.write(self.path, FORMAT, VERSION, arrays, self.meta)
         except OSError as error:
             warn(
                 f"the checkpoint is not up to date, the run goes on without: {error}",
@@ -291,7 +281,7 @@ def begin(
     start: Floats | None,
     *,
     continue_from: BilliardResult | None,
-    checkpoint: npz.StrPath | None,
+    checkpoint: io.StrPath | None,
     every: object,
 ) -> Course:
     """Return what a run goes on from, and where it is kept."""

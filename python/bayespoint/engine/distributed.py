@@ -33,7 +33,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bayespoint import _core, kernels
-from bayespoint.base.factor import Factor, factorize
+from bayespoint.base.linalg import Factor, factorize
 from bayespoint.base.validation import Floats, Labels
 from bayespoint.engine.dynamics import Geodesic
 from bayespoint.engine.problem import Problem

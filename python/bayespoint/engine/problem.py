@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayespoint.base.factor import Factor
+from bayespoint.base.linalg import Factor
 from bayespoint.base.validation import Floats, Labels
 from bayespoint.kernels import sources
 from bayespoint.kernels.sources import Gram

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _core
-from bayespoint.base import blas, validation
-from bayespoint.base.factor import Factor, factorize
+from bayespoint.base import linalg, validation
+from bayespoint.base.linalg import Factor, factorize
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import continuation, distributed
@@ -145,7 +145,7 @@ def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats
     if problem.inverse is not None:
         return problem.inverse
     sources.require_matrix(problem.gram, "average='conditional'")
-    with blas.threads_for(len(problem)):
+    with linalg.threads_for(len(problem)):
         factor = factorize(problem.gram, problem.offset, problem.softness)
         if factor.invertible:
             return factor, factor.inverse_diagonal()

@@ -12,8 +12,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import kernels
-from bayespoint.base import blas, memory, validation
-from bayespoint.base.persistence import Savable
+from bayespoint.base import linalg, memory, validation
+from bayespoint.base.io import Savable
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.engine import distributed, sampling
 from bayespoint.engine.problem import Problem
@@ -369,7 +369,7 @@ class BayesPointClassifier(
         progress: Progress,
     ) -> None:
         """Play with kernel, softness and label noise as they are, and keep what predicts."""
-        with blas.threads_for(len(index)):
+        with linalg.threads_for(len(index)):
             self._learn_at_rest(inputs, index, weights, settings, goes_on, progress)
 
     def _learn_at_rest(

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import kernels
 from bayespoint.base import memory, validation
-from bayespoint.base.persistence import Savable
+from bayespoint.base.io import Savable
 from bayespoint.base.validation import Floats, Labels
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators.spaces import SpacesMixin

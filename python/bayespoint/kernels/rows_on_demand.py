@@ -91,7 +91,6 @@ class KernelRows:
         elif type(base) is RBF:
             self.form = "rbf"
             if isinstance(base.sigma, tuple):
-                memory.require(8.0 * m * d, f"a copy of the inputs ({m} x {d} doubles)")
                 self.inputs = np.ascontiguousarray(inputs / units_of(base.sigma, inputs))
             else:
                 self.sigma = base.sigma
@@ -235,8 +234,6 @@ def kernel_rows(X: ArrayLike, kernel: object, cache_size: object) -> KernelRows:
         )
     size = validation.real("cache_size", cache_size, low=0.0, low_open=True)
     if not (array.dtype == np.float64 and array.flags.c_contiguous and array.flags.aligned):
-        m, d = array.shape
-        memory.require(8.0 * m * d, f"a copy of X ({m} x {d} doubles)")
         array = np.array(array, dtype=np.float64, order="C")
     for rows in validation.blocks(len(array)):
         if not np.isfinite(array[rows]).all():

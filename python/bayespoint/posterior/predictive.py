@@ -28,7 +28,7 @@ from scipy import linalg, special
 
 from bayespoint import kernels
 from bayespoint.base import memory, validation
-from bayespoint.base.factor import Factor, cholesky, clear_above, factorize, patient_step
+from bayespoint.base.linalg import Factor, cholesky, clear_above, factorize, patient_step
 from bayespoint.kernels.products import count
 from bayespoint.results import BilliardResult
 
@@ -419,7 +419,6 @@ class Posterior:
         """Return the (n_problems, m) dual coefficients of the function closest to the votes."""
         rank, n, m = self.factor.rank, count(X), self.results[0].draws.shape[-1]
         small = min(rank, n)
-        memory.require(8.0 * (rank * n + 2 * small**2), f"a least-squares fit at {n} points")
         points = np.empty((rank, n), order="F")
         for rows, k_star in self.blocks(X):
             points[:, rows] = self.factor.whitened(k_star)

@@ -25,7 +25,7 @@ from scipy import optimize
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
-from bayespoint.base import blas
+from bayespoint.base import linalg
 from bayespoint.base.warnings import warn
 from bayespoint.engine import distributed
 from bayespoint.engine.conflicts import refuse_conflicts
@@ -302,7 +302,7 @@ def _minimize_in_process(
     objective.tried = []
     parts = (examples.X, examples.labels, examples.weights, start)
     X, labels, weights, start = map(distributed.laid, parts)
-    with blas.one_thread():
+    with linalg.one_thread():
         point = objective.minimize(_Examples(X, labels, weights), start, noisy=noisy)
     return point, objective.tried
 
@@ -386,7 +386,7 @@ def tune(
     )
     # Matrices this small gain nothing by several threads of BLAS, and with one thread the rounding
     # does not depend on how many there are.
-    with blas.one_thread():
+    with linalg.one_thread():
         best = _search(objective, examples, coarse)
     if best.value == -math.inf:
         raise ValueError(
@@ -434,7 +434,7 @@ def approximate_log_evidence(
     levels = softness / (np.ones(labels.shape[1]) if weights is None else weights)
     change = _FINE_CHANGE if any(label_noise) else _CHANGE
     try:
-        with blas.one_thread():
+        with linalg.one_thread():
             found = [
                 expectation_propagation.approximate(
                     gram, y, levels, noise=label_noise, change=change
@@ -527,7 +527,7 @@ def resolve_hyperparameters(
     if not search_kernel:
         # One matrix serves all values. Any softness but 0 allows feature vectors of length zero.
         least = np.full(labels.shape[1], 0.0 if softness == 0 else np.finfo(float).tiny)
-        with blas.threads_for(labels.shape[1]):
+        with linalg.threads_for(labels.shape[1]):
             known = kernels.training_gram(resolved, inputs, offset, least)
         gram, _ = known
         inputs_of_search = np.arange(len(gram), dtype=np.float64)[:, None]

@@ -1,16 +1,26 @@
-"""Cholesky factors of Gram matrices, and the diagonals of their inverses."""
+"""Cholesky factors of Gram matrices, diagonals of their inverses, and threads of BLAS."""
 
 from __future__ import annotations
 
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
+from threadpoolctl import ThreadpoolController
 
-from bayespoint.base import blas, memory, validation
+from bayespoint.base import memory, validation
 from bayespoint.base.validation import Floats
+
+FEW = 1500
+"""Examples up to which a second thread of BLAS does not pay: it spins for some hundredths of a
+second after each call, on a processor that the trajectories want."""
 
 _CERTAIN = 1e3
 """Smallest pivot that tells a matrix from a singular one, in units of its size times the rounding,
@@ -121,7 +131,7 @@ def cholesky(matrix: Floats) -> int:
         _, info = linalg.lapack.dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
         return int(info)
     step = min(max(patient_step(m * m / 4), _LEAST_COLUMNS), _COLUMNS)
-    with blas.numpy_alone():
+    with _held(beside_numpy=True):
         for columns in validation.blocks(m, step):
             begin, end = columns.start, columns.stop
             done = matrix[begin:, :begin] @ matrix[columns, :begin].T
@@ -197,3 +207,79 @@ def clear_above(matrix: Floats) -> None:
     for rows in validation.blocks(len(matrix)):
         matrix[rows, rows.stop :] = 0.0
         matrix[rows, rows] = np.tril(matrix[rows, rows])
+
+
+# --- threads of BLAS -------------------------------------------------------------------------
+
+
+@cache
+def _libraries() -> Any:
+    """Return the handles of NumPy's and SciPy's BLAS, which takes milliseconds to look for."""
+    return ThreadpoolController().select(user_api="blas").lib_controllers
+
+
+_lock = threading.Lock()
+_holders: dict[object, int] = {}
+_before: dict[object, int] = {}
+
+
+def _forked() -> None:
+    """Replace a lock that another thread may have held when a process was forked."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+def _set_threads(library: Any, threads: int) -> None:
+    # From 3.8 on threadpoolctl ignores, silently, calls from any thread but the first that made
+    # one, until that is cleared.
+    clear = getattr(library, "clear_controlling_thread", lambda force: None)
+    clear(force=True)
+    library.set_num_threads(threads)
+    clear(force=True)
+
+
+@contextmanager
+def _held(*, beside_numpy: bool = False) -> Iterator[None]:
+    """Hold BLAS to one thread, or only a second library that SciPy brought along.
+
+    Holders are counted. The number of threads is the whole process's: if each thread of the program
+    restored what it had found, as `threadpool_limits` does, the first to leave would give the
+    others more threads, and other last bits, in the midst of their work.
+    """
+    libraries = _libraries()
+    if beside_numpy:
+        scipys = [library for library in libraries if "scipy.libs" in library.filepath]
+        libraries = scipys if len(scipys) < len(libraries) else []
+    # With OpenMP each thread has a number of its own.
+    keys = [
+        (each.filepath, getattr(each, "threading_layer", "") == "openmp" and threading.get_ident())
+        for each in libraries
+    ]
+    with _lock:
+        for key, library in zip(keys, libraries, strict=True):
+            _holders[key] = _holders.get(key, 0) + 1
+            if _holders[key] == 1:
+                _before[key] = library.num_threads
+                _set_threads(library, 1)
+    try:
+        yield
+    finally:
+        with _lock:
+            for key, library in zip(keys, libraries, strict=True):
+                _holders[key] -= 1
+                if not _holders[key]:
+                    _set_threads(library, _before[key])
+
+
+def one_thread() -> AbstractContextManager[None]:
+    """Hold BLAS to one thread until the last thread of the program that asked for it is done."""
+    return _held()
+
+
+def threads_for(m: int) -> AbstractContextManager[None]:
+    """Hold BLAS to one thread if there are few examples."""
+    return _held() if m <= FEW else nullcontext()
