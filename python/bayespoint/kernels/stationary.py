@@ -276,14 +276,6 @@ class Laplacian(_Distances):
     ----------
     sigma : float or array-like of shape (n_features,), default=1.0
         Length scale, positive, or one for each feature.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint.kernels import Laplacian
-    >>> Laplacian(sigma=2.0)(np.array([[0.0, 0.0], [1.0, 1.0]])).round(4)
-    array([[1.    , 0.3679],
-           [0.3679, 1.    ]])
     """
 
     _metric = "cityblock"
@@ -313,19 +305,6 @@ class Matern(_Distances):
         Length scale, positive, or one for each feature.
     nu : {0.5, 1.5, 2.5}, default=1.5
         Smoothness: how often the functions can be differentiated, rounded down.
-
-    References
-    ----------
-    C. E. Rasmussen and C. K. I. Williams, "Gaussian Processes for Machine Learning", MIT Press,
-    2006.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint.kernels import Matern
-    >>> Matern(sigma=2.0, nu=0.5)(np.array([[0.0], [2.0]])).round(4)
-    array([[1.    , 0.3679],
-           [0.3679, 1.    ]])
     """
 
     nu: float = 1.5
@@ -383,19 +362,6 @@ class RationalQuadratic(_Distances):
     alpha : float, default=1.0
         Mixture exponent, positive: the smaller, the more the length scales differ. Can be tuned
         between 0.02 and 150.
-
-    References
-    ----------
-    C. E. Rasmussen and C. K. I. Williams, "Gaussian Processes for Machine Learning", MIT Press,
-    2006.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint.kernels import RationalQuadratic
-    >>> RationalQuadratic(sigma=2.0, alpha=0.5)(np.array([[0.0], [2.0]])).round(4)
-    array([[1.    , 0.7071],
-           [0.7071, 1.    ]])
     """
 
     alpha: float = 1.0
@@ -476,11 +442,6 @@ def class_distance(X: ArrayLike, y: ArrayLike) -> float:
     ValueError
         If the shapes do not fit, if there is only one class, or if two examples of different
         classes are at the same place.
-
-    References
-    ----------
-    J. L. Crowley, "Perceptrons and Support Vector Machines", Intelligent Systems: Reasoning and
-    Recognition, Lesson 6, 2018.
 
     Examples
     --------
