@@ -2,13 +2,13 @@
 
 use super::frame::Frame;
 use super::{Ball, DRAWS};
-use crate::average::ArcIntegral;
-use crate::control::Control;
-use crate::dot;
-use crate::error::{Error, Result};
-use crate::factor::Draw;
+use crate::ball::arc_integral::ArcIntegral;
+use crate::base::control::Control;
+use crate::base::error::{Error, Result};
 use crate::gram::{Gram, Precision};
-use crate::pass::NextWall;
+use crate::linalg::factor::Draw;
+use crate::simd::dot;
+use crate::simd::pass::NextWall;
 
 impl Ball {
     /// Puts a ball at the dual coefficients `position` (scaled to the sphere), flying along the part of

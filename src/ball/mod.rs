@@ -5,21 +5,22 @@
     reason = "a bounce is short: the calls between its parts took a tenth of its time"
 )]
 
+pub(crate) mod arc_integral;
 mod frame;
 mod laying;
-mod near;
+mod neighbor_list;
 
 use rand::Rng;
 
-use crate::average::{ArcIntegral, LayerIntegral, LayerIntegrals};
-use crate::control::Control;
-use crate::dot;
-use crate::error::Result;
-use crate::factor::{Draw, Factor};
+use crate::ball::arc_integral::{ArcIntegral, LayerIntegral, LayerIntegrals};
+use crate::base::checkpoint::{Loader, Saver, foreign};
+use crate::base::control::Control;
+use crate::base::error::Result;
 use crate::gram::{Gram, Precision, Values};
-use crate::pass::{self, Kick, NextWall};
-use crate::state::{Loader, Saver, foreign};
-use near::Near;
+use crate::linalg::factor::{Draw, Factor};
+use crate::simd::dot;
+use crate::simd::pass::{self, Kick, NextWall};
+use neighbor_list::Near;
 
 pub use frame::Frame;
 

@@ -8,9 +8,9 @@ use pulp::Arch;
 use super::KernelRows;
 use super::source::{Row, Source};
 use super::{Precision, Product};
-use crate::control::Control;
-use crate::entry::Entry;
-use crate::error::{Error, Result};
+use crate::base::control::Control;
+use crate::base::error::{Error, Result};
+use crate::simd::entry::Entry;
 
 /// A row-major m x m matrix of doubles or of singles, borrowed as a rule.
 #[derive(Debug)]

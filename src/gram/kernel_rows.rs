@@ -12,10 +12,10 @@ use super::exponential::exp_of_negative;
 use super::panels::{Finish, Panels, TOGETHER, WIDTH};
 use super::source::{Row, Source};
 use super::{Precision, Product};
-use crate::control::Control;
-use crate::dot;
-use crate::error::{Error, Result};
-use crate::room;
+use crate::base::control::Control;
+use crate::base::error::{Error, Result};
+use crate::base::memory;
+use crate::simd::dot;
 
 /// Rows that a sweep computes at a time.
 const SWEEP: usize = 4 * TOGETHER;
@@ -114,7 +114,7 @@ impl KernelRows {
         }
         let d = inputs.len() / m;
         // The inputs in panels, features and their sums; the rows of the cache, and those of a sweep.
-        room::check_vectors(2 * d + 8 + cached.min(m) + SWEEP.min(m), m)?;
+        memory::check_vectors(2 * d + 8 + cached.min(m) + SWEEP.min(m), m)?;
         if let Some(at) = inputs.iter().position(|x| !x.is_finite()) {
             let got = format!("{} at example {}, coordinate {}", inputs[at], at / d, at % d);
             return Err(Error::invalid("inputs", got, "finite"));

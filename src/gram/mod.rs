@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 use pulp::Arch;
 
-use crate::control::Control;
-use crate::dot;
-use crate::entry::Entry;
-use crate::error::{Error, Result};
+use crate::base::control::Control;
+use crate::base::error::{Error, Result};
+use crate::simd::dot;
+use crate::simd::entry::Entry;
 use dense::Dense;
 
 pub use dense::Stored;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use pulp::Arch;
 
 use super::{KernelRows, Precision};
-use crate::control::Control;
-use crate::error::Result;
+use crate::base::control::Control;
+use crate::base::error::Result;
 
 /// A row of a Gram matrix without the shifts, borrowed from a matrix or shared with a cache.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 //!
 //! Within a layer the law of a half-silvered billiard is uniform whatever the transparencies are. So they are chosen such
 //! that the ball spends about the same path in every layer that is asked for ([`LayerWalls`]), with weights learned from a
-//! ladder of transparencies and from the path so far by [`crate::reweight`], which also tells the layers' shares of the
+//! ladder of transparencies and from the path so far by [`crate::evidence::mbar`], which also tells the layers' shares of the
 //! sphere. From time to time every ball climbs the ladder up to κ = 1 and down again, which leaves hardly any memory.
 //!
 //! The rungs on which most of the path is in the layers already tell nothing that the layers do not tell better: where a
@@ -13,20 +13,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{GROWTH, OnionOutcome, OnionSettings, Pieces, Watch, estimate, outcome, worst};
-use crate::control::Control;
-use crate::crew::Crew;
-use crate::descent::Descent;
-use crate::dynamics::Geodesic;
-use crate::error::Result;
-use crate::evidence::isotropic;
-use crate::factor::Factor;
-use crate::layers::{LayerRange, LayerWalls};
-use crate::light_trap;
-use crate::mirror::Mirror;
-use crate::reweight::{self, Histogram, Rung, Shares};
-use crate::tally::{Goal, Layers};
-use crate::trajectory::Trajectory;
-use crate::version_space::VersionSpace;
+use crate::base::control::Control;
+use crate::base::error::Result;
+use crate::ensemble::pool::Crew;
+use crate::evidence::integration::isotropic;
+use crate::evidence::ladder::Descent;
+use crate::evidence::mbar::{self, Histogram, Rung, Shares};
+use crate::interior::light_trap;
+use crate::linalg::factor::Factor;
+use crate::space::layers::{LayerRange, LayerWalls};
+use crate::space::mirror::Mirror;
+use crate::space::version_space::VersionSpace;
+use crate::trajectory::dynamics::Geodesic;
+use crate::trajectory::event_loop::Trajectory;
+use crate::trajectory::tally::{Goal, Layers};
 
 /// Path to settle on a rung of the ladder, radians: the memory of eight refreshes less.
 const SETTLE_PATH: f64 = 4.0;
@@ -139,7 +139,7 @@ impl Mountain {
         }
         let means: Vec<f64> =
             rungs[..ladder.len()].iter().map(|rung| rung.mean(|v| violations[v])).collect();
-        for (rung, theta) in rungs.iter_mut().zip(reweight::integrate(ladder, &means)) {
+        for (rung, theta) in rungs.iter_mut().zip(mbar::integrate(ladder, &means)) {
             rung.theta = theta;
         }
         Shares::new(rungs)
@@ -164,7 +164,7 @@ impl Mountain {
             rates.iter().map(|rate| (LARGEST_RATE * fewest / rate).min(1.0)).collect();
         let slope = self.ladder[self.measured - 1];
         let outside = (0..=self.m).map(|v| shares.log_share[n + v] - slope * v as f64);
-        let mass = reweight::log_sum_exp(outside);
+        let mass = mbar::log_sum_exp(outside);
         // Where nothing beyond was seen, its weight does not matter.
         let beyond = if mass > f64::NEG_INFINITY { BEYOND.ln() - mass } else { 0.0 };
         let mut walls = LayerWalls { range: self.range, log_weights: Vec::new(), beyond, slope };

@@ -3,18 +3,18 @@
 mod exact;
 mod projected;
 
-use crate::center::{self, Batch, Center};
-use crate::control::Control;
-use crate::crew::Crew;
-use crate::dynamics::Geodesic;
-use crate::error::{Error, Result};
-use crate::gas;
+use crate::base::control::Control;
+use crate::base::error::{Error, Result};
+use crate::ensemble::center::{self, Batch, Center};
+use crate::ensemble::pool::Crew;
+use crate::ensemble::run;
+use crate::ensemble::settings::SHORTEST_LENGTH;
 use crate::gram::Gram;
-use crate::layers::LayerRange;
-use crate::point_space;
-use crate::settings::SHORTEST_LENGTH;
-use crate::trajectory::Trajectory;
-use crate::version_space::VersionSpace;
+use crate::space::layers::LayerRange;
+use crate::space::one_dimensional;
+use crate::space::version_space::VersionSpace;
+use crate::trajectory::dynamics::Geodesic;
+use crate::trajectory::event_loop::Trajectory;
 
 /// How the pieces of path grow from round to round.
 const GROWTH: f64 = 1.5;
@@ -141,13 +141,13 @@ pub fn onion(
     let counts = space.class_counts();
     let most = [0, 1].map(|class| settings.max_errors[class].min(counts[class]));
     let range = LayerRange { most };
-    if point_space::is_one_dimensional(space.gram()) {
-        return point_space::onion(space, settings, range);
+    if one_dimensional::is_one_dimensional(space.gram()) {
+        return one_dimensional::onion(space, settings, range);
     }
     let crew = Crew::new(settings.n_threads.min(settings.n_trajectories), control)?;
     // The pieces of the layers with their plane coordinates, those of two rounds, and their integrals; the centers.
     let vectors = range.len() * (4 * MOST_BATCHES + 8);
-    gas::check_room(space, settings.n_trajectories, false, &crew)?;
+    run::check_room(space, settings.n_trajectories, false, &crew)?;
     crew.check_room(settings.n_trajectories, vectors, space.len())?;
     match settings.method {
         OnionMethod::Exact => exact::onion(space, settings, range, &crew, control),

@@ -2,16 +2,16 @@
 //! the wall it hits. Cheap, but not uniform in any layer but version space itself.
 
 use super::{GROWTH, OnionOutcome, OnionSettings, Pieces, Watch, estimate, outcome, worst};
-use crate::control::Control;
-use crate::crew::Crew;
-use crate::dynamics::Geodesic;
-use crate::error::Result;
-use crate::gas;
-use crate::layers::LayerRange;
-use crate::settings::Settings;
-use crate::tally::Goal;
-use crate::trajectory::Trajectory;
-use crate::version_space::VersionSpace;
+use crate::base::control::Control;
+use crate::base::error::Result;
+use crate::ensemble::pool::Crew;
+use crate::ensemble::settings::Settings;
+use crate::ensemble::start;
+use crate::space::layers::LayerRange;
+use crate::space::version_space::VersionSpace;
+use crate::trajectory::dynamics::Geodesic;
+use crate::trajectory::event_loop::Trajectory;
+use crate::trajectory::tally::Goal;
 
 /// Measured pieces of path of a round.
 const PIECES: usize = 3;
@@ -38,7 +38,7 @@ pub(super) fn onion(
         seed: settings.seed,
         ..Settings::default()
     };
-    let mut probers: Vec<Prober<'_>> = gas::settled(space, &billiard, crew, control)?
+    let mut probers: Vec<Prober<'_>> = start::settled(space, &billiard, crew, control)?
         .into_iter()
         .map(|trajectory| Prober { trajectory, pieces: Pieces::new(range.len()) })
         .collect();

@@ -15,17 +15,17 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::conditional::Inverse;
+use crate::base::checkpoint::State;
+use crate::base::error::Error;
 use crate::correlation::{self, CorrelationSettings};
-use crate::dynamics::{Motion, Points, Radius};
-use crate::error::Error;
-use crate::evidence::{EvidenceSettings, Method};
-use crate::gas;
-use crate::mirror::Mirror;
+use crate::ensemble;
+use crate::ensemble::conditional_means::Inverse;
+use crate::ensemble::outcome::Outcome;
+use crate::ensemble::settings::{RefreshChoice, Settings};
+use crate::evidence::integration::{EvidenceSettings, Method};
 use crate::onion::{OnionMethod, OnionSettings};
-use crate::outcome::Outcome;
-use crate::settings::{RefreshChoice, Settings};
-use crate::state::State;
+use crate::space::mirror::Mirror;
+use crate::trajectory::dynamics::{Motion, Points, Radius};
 
 use arrays::{matrix, vector};
 use rows::Rows;
@@ -135,7 +135,14 @@ fn run<'py>(
     if let Some(send) = elsewhere {
         let keep = checkpoint.map(|checkpoint| (checkpoint, every, m));
         let outcome = space.call_sending(py, send, keep, |space, elsewhere, control| {
-            gas::run_elsewhere(space, &settings, inverse, state.as_ref(), elsewhere, control)
+            ensemble::run::run_elsewhere(
+                space,
+                &settings,
+                inverse,
+                state.as_ref(),
+                elsewhere,
+                control,
+            )
         })?;
         return to_dict(py, outcome, n_trajectories);
     }
@@ -146,8 +153,8 @@ fn run<'py>(
     });
     let keeping = keep.as_ref().map(|keep| call::Keeping { every, keep });
     let work = space.on_space(|space, control| match &state {
-        Some(state) => gas::resume(space, &settings, inverse, state, control),
-        None => gas::run_with(space, &settings, inverse, control),
+        Some(state) => ensemble::run::resume(space, &settings, inverse, state, control),
+        None => ensemble::run::run_with(space, &settings, inverse, control),
     })?;
     let outcome = call::interruptible(py, callback, keeping.as_ref(), work)?;
     to_dict(py, outcome, n_trajectories)
@@ -189,7 +196,7 @@ fn take_step<'py>(
     let inverse = inverse_of(factor.as_ref(), inverse_diagonal.as_ref())?;
     let space = Space { gram, labels, offset, softness };
     let state = space.call_single(py, None, |space, control| {
-        gas::take_step(space, inverse, &order, &state, control)
+        ensemble::remote::take_step(space, inverse, &order, &state, control)
     })?;
     away::to_pair(py, state)
 }
@@ -199,7 +206,7 @@ fn scatters(
     scattering: &str,
     scatterer: Option<f64>,
     fits_scatterer: bool,
-) -> crate::error::Result<(bool, Option<Radius>)> {
+) -> crate::base::error::Result<(bool, Option<Radius>)> {
     let cosine = match scattering {
         "specular" => false,
         "cosine" => true,
@@ -337,7 +344,7 @@ fn evidence<'py>(
         EvidenceSettings { n_trajectories, tol, max_length, targets, method, n_threads, seed };
     let space = Space { gram, labels, offset, softness };
     let found = space.call(py, callback, |space, control| {
-        crate::evidence::evidence(space, &settings, control)
+        crate::evidence::integration::evidence(space, &settings, control)
     })?;
     let (n, k, v) = (found.values.len(), found.ladder.len(), found.log_share.len());
     let means = found.mean_violations.len();

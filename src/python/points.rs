@@ -4,9 +4,9 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::error::Error;
-use crate::max_margin::MarginSettings;
-use crate::{light_trap, max_margin, perceptron};
+use crate::base::error::Error;
+use crate::interior::max_margin::MarginSettings;
+use crate::interior::{light_trap, max_margin, perceptron};
 
 use super::arrays::{self, vector};
 use super::rows::Rows;

@@ -6,11 +6,11 @@ use std::time::Duration;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
-use crate::control::Control;
-use crate::error::Result;
-use crate::gas::Elsewhere;
-use crate::room;
-use crate::version_space::VersionSpace;
+use crate::base::control::Control;
+use crate::base::error::Result;
+use crate::base::memory;
+use crate::ensemble::remote::Elsewhere;
+use crate::space::version_space::VersionSpace;
 
 use super::arrays::vector;
 use super::rows::Rows;
@@ -77,7 +77,7 @@ impl Space<'_> {
     ) -> PyResult<impl FnOnce(&Control) -> Result<R> + Send> {
         let (labels, softness) =
             (vector("labels", &self.labels)?, vector("softness", &self.softness)?);
-        room::check_vectors(VECTORS, labels.len())?;
+        memory::check_vectors(VECTORS, labels.len())?;
         let (labels, softness) = (labels.to_vec(), softness.to_vec());
         let offset = self.offset;
         let rows = self.gram.borrow()?;

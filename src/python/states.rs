@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::arrays::{to_array, vector};
-use crate::error::Error;
-use crate::state::State;
+use crate::base::checkpoint::State;
+use crate::base::error::Error;
 
 /// A state with all of its draws.
 #[derive(FromPyObject)]

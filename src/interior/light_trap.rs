@@ -1,0 +1,273 @@
+//! The light trap: a ball that starts anywhere and is caught inside version space.
+//!
+//! The walls are half-silvered mirrors whose transparency κ is annealed from 1 to 0. At κ = 0 they are one-way mirrors:
+//! what is inside stays inside.
+
+use rand::rngs::ChaCha8Rng;
+use rand::{Rng, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::ball::Ball;
+use crate::base::control::Control;
+use crate::base::error::{Error, Result};
+use crate::gram::Gram;
+use crate::interior::max_margin;
+use crate::space::mirror::Mirror;
+use crate::space::one_dimensional;
+use crate::space::version_space::VersionSpace;
+use crate::trajectory::dynamics::Geodesic;
+use crate::trajectory::event_loop::Trajectory;
+use crate::trajectory::refresh::Refresh;
+use crate::trajectory::tally::{Goal, Until};
+
+/// Factor between the transparencies of two rungs.
+const COOLING: f64 = 0.1;
+/// Transparency below which the mirrors are one-way.
+const COLDEST: f64 = 1e-6;
+/// Arrivals at walls on a rung, and at the one-way mirrors before the trap gives up.
+const RUNG_ARRIVALS_PER_PLANE: u64 = 1;
+const LAST_ARRIVALS_PER_PLANE: u64 = 5;
+const LEAST_ARRIVALS: u64 = 64;
+/// The same with one-way mirrors from the first.
+const ONE_WAY_ARRIVALS_PER_PLANE: u64 = 1_000;
+/// Path of a rung, radians: the end where hardly any wall is met.
+const RUNG_PATH: f64 = 100.0;
+/// Pair refreshes per radian while the trap cools.
+const REFRESH_RATE: f64 = 30.0;
+
+/// Largest error of the squared length of a ball that was caught.
+const LENGTH: f64 = 1e-6;
+
+/// Where a trajectory started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// Drawn about the middle of version space, coordinate by coordinate.
+    Typical,
+    /// The light trap caught the ball.
+    LightTrap,
+    /// The light trap gave up; the ball was put at a point of the maximal-margin search.
+    MaxMargin,
+    /// The caller gave the point.
+    Given,
+}
+
+impl Start {
+    /// "light_trap", "max_margin" or "given".
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LightTrap => "light_trap",
+            Self::MaxMargin => "max_margin",
+            Self::Typical => "typical",
+            Self::Given => "given",
+        }
+    }
+
+    const ALL: [Self; 4] = [Self::Typical, Self::LightTrap, Self::MaxMargin, Self::Given];
+
+    /// A number for it, for [`Start::of_code`].
+    pub(crate) fn code(self) -> u64 {
+        (0..).zip(Self::ALL).find(|(_, start)| *start == self).map_or(0, |(code, _)| code)
+    }
+
+    pub(crate) fn of_code(code: u64) -> Option<Self> {
+        usize::try_from(code).ok().and_then(|code| Self::ALL.get(code)).copied()
+    }
+}
+
+/// What became of a ball that was set free outside.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "one a trajectory")]
+pub(crate) enum Trapped<'s> {
+    /// It is inside (or, with soft mirrors, cooled down).
+    Caught(Trajectory<'s, Geodesic>),
+    /// It was still outside when the patience ended. The random stream goes on.
+    Lost(ChaCha8Rng),
+}
+
+/// Cools a trajectory from random dual coefficients with the signs of the labels down to `mirror`.
+///
+/// # Errors
+///
+/// [`crate::Error::Interrupted`].
+pub(crate) fn trap<'s>(
+    space: &'s VersionSpace<'s>,
+    mirror: Mirror,
+    mut rng: ChaCha8Rng,
+    control: &Control,
+) -> Result<Trapped<'s>> {
+    let gram = space.gram();
+    let m = gram.len();
+    let position: Vec<f64> = (0..m)
+        .map(|i| {
+            let size: f64 = StandardNormal.sample(&mut rng);
+            space.sign(i) * size.abs() / gram.diagonal(i).sqrt()
+        })
+        .collect();
+    let ball = ball_at(space, &position, &mut rng, control)?;
+    let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);
+    trajectory.set_refresh(Refresh::Pair { rate: REFRESH_RATE });
+    // Soft mirrors are cooled to their own transparency; hard ones until the ball is inside.
+    let coldest = COLDEST.max(mirror.negative.min(mirror.positive));
+    let until = if mirror.is_hard() { Until::Satisfied } else { Until::Never };
+    let arrivals = |per_plane: u64| LEAST_ARRIVALS + per_plane * m as u64;
+    let mut kappa: f64 = 1.0;
+    while kappa > coldest && !(mirror.is_hard() && trajectory.violated() == 0) {
+        kappa *= COOLING;
+        trajectory.set_mirror(Mirror {
+            negative: kappa.max(mirror.negative),
+            positive: kappa.max(mirror.positive),
+        });
+        trajectory.reset(None);
+        let arrivals = arrivals(RUNG_ARRIVALS_PER_PLANE);
+        trajectory.run(Goal { path: RUNG_PATH, arrivals, until }, control)?;
+    }
+    trajectory.set_mirror(mirror);
+    trajectory.reset(None);
+    let arrivals = arrivals(LAST_ARRIVALS_PER_PLANE);
+    trajectory.run(Goal { path: f64::INFINITY, arrivals, until: Until::Caught }, control)?;
+    let inside = trajectory.caught() && (step_inside(space, &mut trajectory)? || !mirror.is_hard());
+    Ok(if inside { Trapped::Caught(trajectory) } else { Trapped::Lost(trajectory.into_rng()) })
+}
+
+/// Takes a ball that was caught on the last wall it crossed half a flight on, where it is inside also to rounding. The
+/// running coordinates decided in the loop; the recomputed ones have the last word. They tell too whether it is a ball still:
+/// outside of a slit of 1e-7 rad the coefficients nearly cancel, and what rounding leaves of their length comes inside.
+fn step_inside(
+    space: &VersionSpace<'_>,
+    trajectory: &mut Trajectory<'_, Geodesic>,
+) -> Result<bool> {
+    let half = 0.5 * trajectory.ball().to_wall();
+    trajectory.ball_mut().fly(space.gram(), half);
+    let position = trajectory.ball().position(0.0);
+    let margins = space.margins(&position)?;
+    let terms = position.iter().zip(&margins).enumerate();
+    let square: f64 = terms.map(|(i, (c, margin))| c * space.sign(i) * margin).sum();
+    Ok(margins.iter().all(|&margin| margin > 0.0) && (square - 1.0).abs() < LENGTH)
+}
+
+/// What the light trap of the paper found.
+#[derive(Clone, Debug)]
+pub struct OneWay {
+    /// Dual coefficients, of unit length, of a point in version space.
+    pub dual: Vec<f64>,
+    /// Examples violated at the start and after every passage, falling one by one; of coinciding planes together.
+    pub errors: Vec<u32>,
+    /// Bounces before each of them.
+    pub bounces: Vec<u64>,
+    /// Whether the trap caught the ball; if not, the point is the maximal-margin search's.
+    pub caught: bool,
+}
+
+/// The light trap of Ruján and Marchand (section 18.5.2): one-way mirrors and a ball from the difference of the class means in
+/// feature space, the solution for σ → 0 of a Gaussian kernel.
+///
+/// Where the patience ends (1000 arrivals per example) the search for the maximal margin takes over.
+///
+/// # Errors
+///
+/// [`Error::Infeasible`] where none is found, [`Error::Interrupted`].
+pub fn one_way(space: &VersionSpace<'_>, seed: u64, control: &Control) -> Result<OneWay> {
+    space.check_conflicts(Mirror::HARD, control)?;
+    let gram = space.gram();
+    let m = gram.len();
+    let (mut errors, mut bounces) = (Vec::new(), Vec::new());
+    let counts = space.class_counts().map(f64::from);
+    let means: Vec<f64> =
+        (0..m).map(|i| space.sign(i) / counts[usize::from(space.sign(i) > 0.0)]).collect();
+    let mut rng = stream(seed, 0);
+    // Class means that coincide leave no version space: the search for the margin says so with its proof.
+    if !one_dimensional::is_one_dimensional(gram)
+        && let Some(ball) =
+            ball_at(space, &means, &mut rng, control).map(Some).or_else(|error| {
+                if matches!(error, Error::Invalid { .. } | Error::Breakdown { .. }) {
+                    Ok(None)
+                } else {
+                    Err(error)
+                }
+            })?
+    {
+        let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);
+        trajectory.set_refresh(Refresh::Pair { rate: REFRESH_RATE });
+        let patience = LEAST_ARRIVALS + ONE_WAY_ARRIVALS_PER_PLANE * m as u64;
+        loop {
+            control.check()?;
+            let violated = trajectory.violated();
+            if errors.last().is_none_or(|&last| violated < last) {
+                errors.push(violated);
+                bounces.push(trajectory.tally().bounces);
+            }
+            let arrivals = trajectory.tally().arrivals();
+            if violated == 0 || arrivals >= patience {
+                break;
+            }
+            trajectory.run(Goal::either(f64::INFINITY, arrivals + 1), control)?;
+        }
+        if trajectory.violated() == 0 && step_inside(space, &mut trajectory)? {
+            let dual = trajectory.ball().position(0.0);
+            return Ok(OneWay { dual, errors, bounces, caught: true });
+        }
+    }
+    let dual = max_margin::interior_point(space, control)?;
+    Ok(OneWay { dual, errors, bounces, caught: false })
+}
+
+/// A ball at a given position with a random direction.
+///
+/// # Errors
+///
+/// As [`Ball::new`], but for the direction, which is no argument: [`Error::Breakdown`] where rounding leaves no part of it across
+/// the position, as between walls closer than the matrix can tell from one.
+pub(crate) fn ball_at(
+    space: &VersionSpace<'_>,
+    position: &[f64],
+    rng: &mut ChaCha8Rng,
+    control: &Control,
+) -> Result<Ball> {
+    let direction = random_direction(space.gram(), rng);
+    let mut ball = Ball::new(space.gram(), position, &direction, control).map_err(|error| {
+        let what = "length of a direction across the position";
+        match error {
+            Error::Invalid { name: "direction", .. } => Error::Breakdown { what, value: 0.0 },
+            other => other,
+        }
+    })?;
+    ball.mind_near(space.gram());
+    Ok(ball)
+}
+
+/// Dual coefficients of a random vector: a normal multiple of every unit feature vector. Symmetric, not isotropic.
+pub(crate) fn random_direction(gram: &Gram<'_>, rng: &mut impl Rng) -> Vec<f64> {
+    (0..gram.len())
+        .map(|i| {
+            let size: f64 = StandardNormal.sample(rng);
+            size / gram.diagonal(i).sqrt()
+        })
+        .collect()
+}
+
+/// Dual coefficients, of unit length, of a point inside version space caught by the light trap.
+///
+/// # Errors
+///
+/// [`crate::Error::Interrupted`], and as the search for the largest margin.
+pub fn feasible_point(
+    space: &VersionSpace<'_>,
+    seed: u64,
+    control: &Control,
+) -> Result<(Vec<f64>, Start)> {
+    space.check_conflicts(Mirror::HARD, control)?;
+    if one_dimensional::is_one_dimensional(space.gram()) {
+        return Ok((max_margin::interior_point(space, control)?, Start::MaxMargin));
+    }
+    match trap(space, Mirror::HARD, stream(seed, 0), control)? {
+        Trapped::Caught(trajectory) => Ok((trajectory.ball().position(0.0), Start::LightTrap)),
+        Trapped::Lost(_) => Ok((max_margin::interior_point(space, control)?, Start::MaxMargin)),
+    }
+}
+
+/// The random stream of trajectory `index`; stream 0 is for what belongs to none.
+pub(crate) fn stream(seed: u64, index: usize) -> ChaCha8Rng {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(index as u64 + 1);
+    rng
+}

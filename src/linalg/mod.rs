@@ -1,0 +1,5 @@
+//! Factorizations of the Gram matrix and of small dense matrices.
+
+pub(crate) mod factor;
+pub(crate) mod pivoted_cholesky;
+pub(crate) mod updatable_cholesky;
