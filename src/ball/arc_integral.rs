@@ -5,8 +5,9 @@ use crate::ball::{Ball, Frame};
 use crate::base::checkpoint::{Loader, Saver};
 use crate::base::control::Control;
 use crate::base::error::Result;
-use crate::gram::{Gram, Precision};
+use crate::gram::Gram;
 use crate::simd::dot;
+use crate::simd::dot::Precision;
 
 /// The dual coefficients of `∫ b dt`, without a midpoint approximation.
 ///
@@ -357,7 +358,7 @@ mod tests {
             Refresh::Full { rate: 0.5, source: Arc::clone(&factor) as _ },
         ] {
             let start = || {
-                let rng = light_trap::stream(7, 0);
+                let rng = random::stream(7, 0);
                 let mut trajectory = isotropic(&space, &factor, rng, &control).expect("a ball");
                 trajectory.set_mirror(Mirror::alike(0.7));
                 trajectory.set_refresh(refresh.clone());

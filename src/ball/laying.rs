@@ -5,10 +5,14 @@ use super::{Ball, DRAWS};
 use crate::ball::arc_integral::ArcIntegral;
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
-use crate::gram::{Gram, Precision};
+use crate::gram::Gram;
 use crate::linalg::factor::Draw;
 use crate::simd::dot;
+use crate::simd::dot::Precision;
 use crate::simd::pass::NextWall;
+use rand::Rng;
+use rand::rngs::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
 
 impl Ball {
     /// Puts a ball at the dual coefficients `position` (scaled to the sphere), flying along the part of
@@ -277,4 +281,38 @@ impl Ball {
 fn drift(gram: &Gram<'_>, new: &[f64], old: &[f64]) -> f64 {
     let relative = |i: usize| (new[i] - old[i]).abs() / gram.diagonal(i).sqrt();
     (0..new.len()).map(relative).fold(0.0, f64::max)
+}
+
+/// A ball at a given position with a random direction.
+///
+/// # Errors
+///
+/// As [`Ball::new`], but for the direction, which is no argument: [`Error::Breakdown`] where rounding leaves no part of it across
+/// the position, as between walls closer than the matrix can tell from one.
+pub(crate) fn ball_at(
+    gram: &Gram<'_>,
+    position: &[f64],
+    rng: &mut ChaCha8Rng,
+    control: &Control,
+) -> Result<Ball> {
+    let direction = random_direction(gram, rng);
+    let mut ball = Ball::new(gram, position, &direction, control).map_err(|error| {
+        let what = "length of a direction across the position";
+        match error {
+            Error::Invalid { name: "direction", .. } => Error::Breakdown { what, value: 0.0 },
+            other => other,
+        }
+    })?;
+    ball.mind_near(gram);
+    Ok(ball)
+}
+
+/// Dual coefficients of a random vector: a normal multiple of every unit feature vector. Symmetric, not isotropic.
+pub(crate) fn random_direction(gram: &Gram<'_>, rng: &mut impl Rng) -> Vec<f64> {
+    (0..gram.len())
+        .map(|i| {
+            let size: f64 = StandardNormal.sample(rng);
+            size / gram.diagonal(i).sqrt()
+        })
+        .collect()
 }

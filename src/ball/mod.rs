@@ -7,7 +7,7 @@
 
 pub(crate) mod arc_integral;
 mod frame;
-mod laying;
+pub(crate) mod laying;
 mod neighbor_list;
 
 use rand::Rng;
@@ -16,9 +16,10 @@ use crate::ball::arc_integral::{ArcIntegral, LayerIntegral, LayerIntegrals};
 use crate::base::checkpoint::{Loader, Saver, foreign};
 use crate::base::control::Control;
 use crate::base::error::Result;
-use crate::gram::{Gram, Precision, Values};
+use crate::gram::{Gram, Values};
 use crate::linalg::factor::{Draw, Factor};
 use crate::simd::dot;
+use crate::simd::dot::Precision;
 use crate::simd::pass::{self, Kick, NextWall};
 use neighbor_list::Near;
 

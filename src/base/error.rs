@@ -2,7 +2,8 @@
 
 use thiserror::Error;
 
-use crate::interior::max_margin::SMALLEST_MARGIN;
+/// Below this bound of the margin, relative to the longest feature vector, rounding hides version space.
+pub(crate) const SMALLEST_MARGIN: f64 = 3e-8;
 
 /// Errors of the engine. Each names the argument or the quantity and the offending value.
 #[derive(Clone, Debug, Error, PartialEq)]

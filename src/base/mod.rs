@@ -4,3 +4,4 @@ pub(crate) mod checkpoint;
 pub(crate) mod control;
 pub(crate) mod error;
 pub(crate) mod memory;
+pub(crate) mod random;

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use rand::Rng;
 
 use crate::ball::Ball;
+use crate::ball::laying;
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
+use crate::base::random;
 use crate::ensemble::pool::Crew;
 use crate::ensemble::settings::Settings;
 use crate::ensemble::{run, start};
 use crate::gram::Gram;
-use crate::interior::light_trap;
 use crate::linalg::factor::Factor;
 use crate::space::version_space::VersionSpace;
 use crate::trajectory::dynamics::{Arrival, Dynamics, Geodesic, Motion, Radius, Scattered};
@@ -115,7 +116,7 @@ pub fn correlation(
     let numbers = 2 * size_of::<Pair>().div_ceil(size_of::<f64>());
     crew.check_room(n_trajectories, numbers, n_pairs)?;
     let mut streams: Vec<_> = (0..n_trajectories)
-        .map(|i| light_trap::stream(seed, n_trajectories + i))
+        .map(|i| random::stream(seed, n_trajectories + i))
         .zip(&mut trajectories)
         .collect();
     let pairs = crew.each(&mut streams, |_, (rng, trajectory)| {
@@ -151,7 +152,7 @@ fn pair(
 ) -> Result<Pair> {
     let space = trajectory.space();
     let gram = space.gram();
-    let direction = light_trap::random_direction(gram, rng);
+    let direction = laying::random_direction(gram, rng);
     let first: Ball = trajectory.ball().clone();
     let second = first.tilted(gram, settings.angle, &direction, control)?;
     let mut balls = [first, second].map(|ball| (ball, dynamics.clone()));

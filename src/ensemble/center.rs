@@ -4,8 +4,9 @@ use crate::base::checkpoint::{Loader, Saver, foreign};
 use crate::base::control::Control;
 use crate::base::error::Result;
 use crate::ensemble::conditional_means::Smoother;
-use crate::gram::{Gram, Precision};
+use crate::gram::Gram;
 use crate::simd::dot;
+use crate::simd::dot::Precision;
 
 /// The arc integral of a piece of path.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use crate::ensemble::center::Center;
 use crate::ensemble::outcome::{Outcome, StopReason};
 use crate::ensemble::pool::Crew;
 use crate::ensemble::settings::Settings;
-use crate::gram::Precision;
+use crate::simd::dot::Precision;
 use crate::space::version_space::VersionSpace;
 use crate::trajectory::dynamics::Dynamics;
 use crate::trajectory::recorder::Recorder;

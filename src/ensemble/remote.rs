@@ -11,11 +11,13 @@ use super::start::{Middle, attempt};
 use crate::base::checkpoint::{Loader, Saver, State, foreign};
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
-use crate::ensemble::conditional_means::{Densities, Inverse, Smoother};
+use crate::base::random;
+use crate::ensemble::conditional_means::{Densities, Smoother};
 use crate::ensemble::pool::Crew;
 use crate::ensemble::settings::Settings;
-use crate::interior::light_trap::{self, Trapped};
+use crate::interior::light_trap::Trapped;
 use crate::linalg::factor::Isotropic;
+use crate::linalg::inverse::Inverse;
 use crate::space::mirror::Mirror;
 use crate::space::version_space::VersionSpace;
 use crate::trajectory::dynamics::{Dynamics, Geodesic};
@@ -352,7 +354,7 @@ fn start_one(
     loader.end()?;
     let middle = middle.as_ref().map(|(smoother, middle)| (*smoother, middle));
     let mut saver = Saver::begin();
-    match attempt(space, mirror, middle, light_trap::stream(seed, index), control)? {
+    match attempt(space, mirror, middle, random::stream(seed, index), control)? {
         Trapped::Caught(trajectory) => {
             saver.flag(true);
             trajectory.save(&mut saver);

@@ -10,14 +10,15 @@ use super::start::{SETTLE_ARRIVALS, SETTLE_PATH, settle, settling, start};
 use crate::base::checkpoint::{State, foreign};
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
+use crate::base::random;
 use crate::ensemble::center::{self, Batch, Center};
-use crate::ensemble::conditional_means::{Densities, Inverse, Smoother};
+use crate::ensemble::conditional_means::{Densities, Smoother};
 use crate::ensemble::cycle;
 use crate::ensemble::outcome::Outcome;
 use crate::ensemble::pool::Crew;
 use crate::ensemble::settings::{RefreshChoice, Settings};
-use crate::interior::light_trap;
 use crate::linalg::factor::Factor;
+use crate::linalg::inverse::Inverse;
 use crate::space::one_dimensional;
 use crate::space::version_space::VersionSpace;
 use crate::trajectory::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Radius, Scattered};
@@ -202,7 +203,7 @@ impl<'s> Table<'s, '_> {
             let (refresh, settled) = settle(space, settings, inverse, crew, &mut runners, control)?;
             if let Some(smoother) = &self.smoother {
                 for (i, runner) in runners.iter_mut().enumerate() {
-                    let rng = light_trap::stream(settings.seed, settings.n_trajectories + i);
+                    let rng = random::stream(settings.seed, settings.n_trajectories + i);
                     let smoother = Arc::clone(smoother);
                     runner.densities = Some(Densities::new(smoother, settings.mirror, rng));
                 }

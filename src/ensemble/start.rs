@@ -7,14 +7,17 @@ use rand::rngs::ChaCha8Rng;
 use super::chain::Runner;
 use super::remote::{self, Step, Terms};
 use super::run::{totals, with_scatterer};
+use crate::ball::laying;
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
 use crate::base::memory;
-use crate::ensemble::conditional_means::{Inverse, Smoother};
+use crate::base::random;
+use crate::ensemble::conditional_means::Smoother;
 use crate::ensemble::pool::Crew;
 use crate::ensemble::settings::Settings;
 use crate::interior::light_trap::{self, Start, Trapped};
 use crate::interior::max_margin;
+use crate::linalg::inverse::Inverse;
 use crate::space::mirror::Mirror;
 use crate::space::version_space::VersionSpace;
 use crate::trajectory::dynamics::{Geodesic, Radius, Scattered};
@@ -68,7 +71,7 @@ pub(super) fn start<'s>(
             remote::attempts(elsewhere, space, (seed, n), mirror, middle, control)?
         }
         (start, _) => crew.each(&mut vec![(); n], |i, ()| {
-            let rng = light_trap::stream(seed, i);
+            let rng = random::stream(seed, i);
             match start {
                 Some(position) => at(space, position, rng, control).map(Trapped::Caught),
                 None => attempt(space, mirror, middle, rng, control),
@@ -128,7 +131,7 @@ fn at<'s>(
     mut rng: ChaCha8Rng,
     control: &Control,
 ) -> Result<Trajectory<'s, Geodesic>> {
-    let ball = light_trap::ball_at(space, position, &mut rng, control)?;
+    let ball = laying::ball_at(space.gram(), position, &mut rng, control)?;
     Ok(Trajectory::new(space, Geodesic, ball, rng))
 }
 

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use crate::base::control::Control;
 use crate::base::error::Result;
+use crate::base::random;
 use crate::ensemble::pool::Crew;
 use crate::evidence::integration::{EvidenceOutcome, EvidenceSettings, isotropic};
 use crate::evidence::ladder::Descent;
-use crate::interior::light_trap;
 use crate::linalg::factor::Factor;
 use crate::space::version_space::VersionSpace;
 use crate::trajectory::tally::Goal;
@@ -32,7 +32,7 @@ fn particle(
     (seed, index): (u64, usize),
     control: &Control,
 ) -> Result<Vec<[u32; 2]>> {
-    let rng = light_trap::stream(seed, index);
+    let rng = random::stream(seed, index);
     let mut trajectory = isotropic(space, factor, rng, control)?;
     let mut violations = vec![trajectory.violated_by_class()];
     for &s in &ladder[1..] {

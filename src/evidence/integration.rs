@@ -13,16 +13,17 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 
 use crate::ball::Ball;
+use crate::ball::laying;
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
 use crate::base::memory;
+use crate::base::random;
 use crate::ensemble::pool::Crew;
 use crate::ensemble::{run, start};
 use crate::evidence::annealing;
 use crate::evidence::bridge;
 use crate::evidence::ladder::{Descent, SETTLE_PATH, Seen, Stage, Stages};
 use crate::evidence::mbar::{self, Rung, Shares};
-use crate::interior::light_trap;
 use crate::interior::max_margin;
 use crate::linalg::factor::Factor;
 use crate::space::mirror::Mirror;
@@ -163,7 +164,7 @@ impl Climb<'_> {
     /// The random stream of a climber's next way: the first ones are the climbers' and the scout's own.
     fn stream(&self, climber: &Climber<'_>) -> ChaCha8Rng {
         let n = self.n_trajectories;
-        light_trap::stream(self.seed, n * (2 + climber.ways) + 1 + climber.index)
+        random::stream(self.seed, n * (2 + climber.ways) + 1 + climber.index)
     }
 }
 
@@ -311,7 +312,7 @@ pub fn evidence(
     }
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let ladder = {
-        let scout = light_trap::stream(settings.seed, settings.n_trajectories);
+        let scout = random::stream(settings.seed, settings.n_trajectories);
         descent.place_rungs(&mut isotropic(space, &factor, scout, control)?, control)?
     };
     if settings.method == Method::Annealing {
@@ -320,15 +321,15 @@ pub fn evidence(
     let n = settings.n_trajectories;
     run::check_room(space, n, false, &crew)?;
     let home = |point: &Vec<f64>, i: usize| {
-        let mut rng = light_trap::stream(settings.seed, n + 1 + i);
-        let ball = light_trap::ball_at(space, point, &mut rng, control)?;
+        let mut rng = random::stream(settings.seed, n + 1 + i);
+        let ball = laying::ball_at(space.gram(), point, &mut rng, control)?;
         let mut home = refreshed(space, ball, rng, &factor);
         home.set_mirror(descent.last());
         home.run(Goal::either(HOME_PATH, HOME_ARRIVALS * space.len() as u64), control)?;
         Ok(home)
     };
     let mut climbers = crew.each(&mut vec![(); n], |i, ()| {
-        let rng = light_trap::stream(settings.seed, i);
+        let rng = random::stream(settings.seed, i);
         let trajectory = isotropic(space, &factor, rng, control)?;
         let home = match &inside {
             Some(point) => found(home(point, i), &settings.targets)?,

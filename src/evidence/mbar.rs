@@ -12,6 +12,8 @@
 //! with H(v) the path spent in state v on all rungs and N_k the path on rung k. It has no error from the spacing of the
 //! rungs, which only has to let neighboring laws overlap.
 
+use crate::linalg::small;
+
 /// Path in each state that was seen, in rising order.
 pub(crate) type Histogram = Vec<(usize, f64)>;
 
@@ -87,30 +89,6 @@ pub(crate) fn log_sum_exp(terms: impl Iterator<Item = f64> + Clone) -> f64 {
     largest + terms.map(|x| (x - largest).exp()).sum::<f64>().ln()
 }
 
-/// Cholesky factor in place of a small positive definite row-major matrix; no pivot is smaller than `ridge`.
-fn factor(matrix: &mut [f64], n: usize, ridge: f64) {
-    for i in 0..n {
-        for j in 0..=i {
-            let done: f64 = (0..j).map(|k| matrix[i * n + k] * matrix[j * n + k]).sum();
-            let rest = matrix[i * n + j] - done;
-            matrix[i * n + j] =
-                if i == j { rest.max(ridge).sqrt() } else { rest / matrix[j * n + j] };
-        }
-    }
-}
-
-/// Solves `L Lᵀ x = b` in place.
-fn solve(factor: &[f64], n: usize, b: &mut [f64]) {
-    for i in 0..n {
-        let done: f64 = (0..i).map(|k| factor[i * n + k] * b[k]).sum();
-        b[i] = (b[i] - done) / factor[i * n + i];
-    }
-    for i in (0..n).rev() {
-        let done: f64 = (i + 1..n).map(|k| factor[k * n + i] * b[k]).sum();
-        b[i] = (b[i] - done) / factor[i * n + i];
-    }
-}
-
 impl Shares {
     /// Combines the rungs; the first must have weight 1 in every state.
     pub fn new(rungs: Vec<Rung>) -> Self {
@@ -183,9 +161,9 @@ impl Shares {
                 }
             }
             // The entries are paths; what is lost to rounding is lost against all of it.
-            factor(&mut self.hessian, n, 1e-14 * all);
+            small::factor(&mut self.hessian, n, 1e-14 * all);
             let mut step: Vec<f64> = (0..n).map(|k| seen[k] - totals[k + 1]).collect();
-            solve(&self.hessian, n, &mut step);
+            small::solve(&self.hessian, n, &mut step);
             let size = step.iter().fold(0.0, |s: f64, x| s.max(x.abs()));
             let old = self.theta.clone();
             let mut length = (LARGEST_STEP / size).min(1.0);
@@ -247,7 +225,7 @@ impl Shares {
                 a[k] += self.all[v] * omega[v] * self.membership[v * n + k];
             }
         }
-        solve(&self.hessian, n, &mut a);
+        small::solve(&self.hessian, n, &mut a);
         let influence: Vec<f64> = (0..states)
             .map(|v| omega[v] + (0..n).map(|k| a[k] * self.membership[v * n + k]).sum::<f64>())
             .collect();

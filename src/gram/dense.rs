@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use pulp::Arch;
 
-use super::KernelRows;
+use super::features::Features;
 use super::source::{Row, Source};
-use super::{Precision, Product};
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
+use crate::simd::dot::{Precision, Product};
 use crate::simd::entry::Entry;
 
 /// A row-major m x m matrix of doubles or of singles, borrowed as a rule.
@@ -125,7 +125,7 @@ impl<E: Stored> Source for Dense<'_, E> {
         true
     }
 
-    fn features(&self) -> Option<&KernelRows> {
+    fn features(&self) -> Option<Features<'_>> {
         None
     }
 

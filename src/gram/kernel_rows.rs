@@ -9,13 +9,14 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::cache::RowCache;
 use super::exponential::exp_of_negative;
+use super::features::Features;
 use super::panels::{Finish, Panels, TOGETHER, WIDTH};
 use super::source::{Row, Source};
-use super::{Precision, Product};
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
 use crate::base::memory;
 use crate::simd::dot;
+use crate::simd::dot::{Precision, Product};
 
 /// Rows that a sweep computes at a time.
 const SWEEP: usize = 4 * TOGETHER;
@@ -180,16 +181,6 @@ impl KernelRows {
         self.panels.len() == 0
     }
 
-    /// The inputs, as the kernel takes them.
-    pub(crate) fn points(&self) -> &Panels {
-        &self.panels
-    }
-
-    /// What the kernel is multiplied by.
-    pub(crate) fn factor(&self) -> f64 {
-        self.values.factor
-    }
-
     /// Rows computed for the cache so far.
     pub fn computed(&self) -> u64 {
         self.cache.computed()
@@ -300,8 +291,9 @@ impl Source for KernelRows {
         false
     }
 
-    fn features(&self) -> Option<&KernelRows> {
-        (self.values.kernel == Kernel::Linear).then_some(self)
+    fn features(&self) -> Option<Features<'_>> {
+        let is_linear = self.values.kernel == Kernel::Linear;
+        is_linear.then(|| Features::new(&self.panels, self.values.factor))
     }
 
     fn keys(&self, offset: f64) -> Option<Vec<f64>> {

@@ -9,9 +9,9 @@
 
 use crate::base::control::Control;
 use crate::base::error::Result;
-use crate::gram::Precision;
 use crate::interior::free_set::FreeSet;
 use crate::simd::dot;
+use crate::simd::dot::Precision;
 use crate::space::version_space::VersionSpace;
 
 /// Multiples of the rounding unit that are taken for rounding.

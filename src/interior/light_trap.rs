@@ -7,10 +7,10 @@ use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::ball::Ball;
+use crate::ball::laying;
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
-use crate::gram::Gram;
+use crate::base::random;
 use crate::interior::max_margin;
 use crate::space::mirror::Mirror;
 use crate::space::one_dimensional;
@@ -103,7 +103,7 @@ pub(crate) fn trap<'s>(
             space.sign(i) * size.abs() / gram.diagonal(i).sqrt()
         })
         .collect();
-    let ball = ball_at(space, &position, &mut rng, control)?;
+    let ball = laying::ball_at(space.gram(), &position, &mut rng, control)?;
     let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);
     trajectory.set_refresh(Refresh::Pair { rate: REFRESH_RATE });
     // Soft mirrors are cooled to their own transparency; hard ones until the ball is inside.
@@ -174,11 +174,11 @@ pub fn one_way(space: &VersionSpace<'_>, seed: u64, control: &Control) -> Result
     let counts = space.class_counts().map(f64::from);
     let means: Vec<f64> =
         (0..m).map(|i| space.sign(i) / counts[usize::from(space.sign(i) > 0.0)]).collect();
-    let mut rng = stream(seed, 0);
+    let mut rng = random::stream(seed, 0);
     // Class means that coincide leave no version space: the search for the margin says so with its proof.
     if !one_dimensional::is_one_dimensional(gram)
         && let Some(ball) =
-            ball_at(space, &means, &mut rng, control).map(Some).or_else(|error| {
+            laying::ball_at(space.gram(), &means, &mut rng, control).map(Some).or_else(|error| {
                 if matches!(error, Error::Invalid { .. } | Error::Breakdown { .. }) {
                     Ok(None)
                 } else {
@@ -211,40 +211,6 @@ pub fn one_way(space: &VersionSpace<'_>, seed: u64, control: &Control) -> Result
     Ok(OneWay { dual, errors, bounces, caught: false })
 }
 
-/// A ball at a given position with a random direction.
-///
-/// # Errors
-///
-/// As [`Ball::new`], but for the direction, which is no argument: [`Error::Breakdown`] where rounding leaves no part of it across
-/// the position, as between walls closer than the matrix can tell from one.
-pub(crate) fn ball_at(
-    space: &VersionSpace<'_>,
-    position: &[f64],
-    rng: &mut ChaCha8Rng,
-    control: &Control,
-) -> Result<Ball> {
-    let direction = random_direction(space.gram(), rng);
-    let mut ball = Ball::new(space.gram(), position, &direction, control).map_err(|error| {
-        let what = "length of a direction across the position";
-        match error {
-            Error::Invalid { name: "direction", .. } => Error::Breakdown { what, value: 0.0 },
-            other => other,
-        }
-    })?;
-    ball.mind_near(space.gram());
-    Ok(ball)
-}
-
-/// Dual coefficients of a random vector: a normal multiple of every unit feature vector. Symmetric, not isotropic.
-pub(crate) fn random_direction(gram: &Gram<'_>, rng: &mut impl Rng) -> Vec<f64> {
-    (0..gram.len())
-        .map(|i| {
-            let size: f64 = StandardNormal.sample(rng);
-            size / gram.diagonal(i).sqrt()
-        })
-        .collect()
-}
-
 /// Dual coefficients, of unit length, of a point inside version space caught by the light trap.
 ///
 /// # Errors
@@ -259,15 +225,8 @@ pub fn feasible_point(
     if one_dimensional::is_one_dimensional(space.gram()) {
         return Ok((max_margin::interior_point(space, control)?, Start::MaxMargin));
     }
-    match trap(space, Mirror::HARD, stream(seed, 0), control)? {
+    match trap(space, Mirror::HARD, random::stream(seed, 0), control)? {
         Trapped::Caught(trajectory) => Ok((trajectory.ball().position(0.0), Start::LightTrap)),
         Trapped::Lost(_) => Ok((max_margin::interior_point(space, control)?, Start::MaxMargin)),
     }
-}
-
-/// The random stream of trajectory `index`; stream 0 is for what belongs to none.
-pub(crate) fn stream(seed: u64, index: usize) -> ChaCha8Rng {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    rng.set_stream(index as u64 + 1);
-    rng
 }

@@ -1,17 +1,15 @@
 //! The maximal margin: hard, or with multipliers bounded by C (hinge loss); without bias, or with a free one.
 
 use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::gram::Precision;
+use crate::base::error::{Error, Result, SMALLEST_MARGIN};
 use crate::interior::active_set::{ActiveSet, Bounds, End};
 use crate::interior::coordinate_ascent::Ascent;
 use crate::interior::perceptron;
 use crate::interior::unit_diagonal::Even;
 use crate::simd::dot;
+use crate::simd::dot::Precision;
 use crate::space::version_space::VersionSpace;
 
-/// Below this bound of the margin, relative to the longest feature vector, rounding hides version space.
-pub(crate) const SMALLEST_MARGIN: f64 = 3e-8;
 /// Coordinate steps per example that suggest which examples matter.
 const ASCENT_STEPS: usize = 1;
 /// Times that the margins are recomputed in twice the precision and the search goes on from there.

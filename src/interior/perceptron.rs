@@ -2,9 +2,9 @@
 
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
-use crate::gram::Precision;
 use crate::interior::max_margin;
 use crate::simd::dot;
+use crate::simd::dot::Precision;
 use crate::space::version_space::VersionSpace;
 
 /// What the kernel perceptron learned.

@@ -15,11 +15,11 @@ use std::sync::Arc;
 use super::{GROWTH, OnionOutcome, OnionSettings, Pieces, Watch, estimate, outcome, worst};
 use crate::base::control::Control;
 use crate::base::error::Result;
+use crate::base::random;
 use crate::ensemble::pool::Crew;
 use crate::evidence::integration::isotropic;
 use crate::evidence::ladder::Descent;
 use crate::evidence::mbar::{self, Histogram, Rung, Shares};
-use crate::interior::light_trap;
 use crate::linalg::factor::Factor;
 use crate::space::layers::{LayerRange, LayerWalls};
 use crate::space::mirror::Mirror;
@@ -295,14 +295,14 @@ pub(super) fn onion(
     let (n, m) = (range.len(), space.len());
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let ladder = {
-        let scout = light_trap::stream(settings.seed, settings.n_trajectories);
+        let scout = random::stream(settings.seed, settings.n_trajectories);
         Descent::to_hard_walls()
             .place_rungs(&mut isotropic(space, &factor, scout, control)?, control)?
     };
     let (measured, rung_path) = (ladder.len(), RUNG_PATH);
     let mut mountain = Mountain { range, m, ladder, measured, rung_path, walls: Vec::new() };
     let mut climbers = crew.each(&mut vec![(); settings.n_trajectories], |i, ()| {
-        let rng = light_trap::stream(settings.seed, i);
+        let rng = random::stream(settings.seed, i);
         Ok(Climber {
             trajectory: isotropic(space, &factor, rng, control)?,
             pieces: Pieces::new(n),

@@ -118,6 +118,28 @@ pub(crate) fn dot_compensated<E: Entry>(arch: Arch, a: &[E], b: &[f64]) -> f64 {
     arch.dispatch(Dot::<E, true>(a, b))
 }
 
+/// How carefully an inner product is summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// As floating point numbers are: for statistics.
+    Plain,
+    /// As if in twice the precision, several times the work: for the ball itself. On ill-conditioned matrices c is large
+    /// and `K c` small, and the rounding of a plain sum, times c again, would show in `|w|² = cᵀ K c`.
+    Compensated,
+}
+
+/// An inner product of a row of entries and a vector.
+pub(crate) type Product<E> = fn(Arch, &[E], &[f64]) -> f64;
+
+impl Precision {
+    pub(crate) fn product<E: Entry>(self) -> Product<E> {
+        match self {
+            Self::Plain => dot,
+            Self::Compensated => dot_compensated,
+        }
+    }
+}
+
 /// `y ← y + a x`.
 ///
 /// # Panics

@@ -3,3 +3,4 @@
 pub(crate) mod dot;
 pub(crate) mod entry;
 pub mod pass;
+pub(crate) mod special;

@@ -3,11 +3,12 @@
 use rand::RngExt;
 
 use crate::base::error::{Error, Result};
+use crate::base::random;
 use crate::ensemble::outcome::{Outcome, StopReason};
 use crate::ensemble::settings::Settings;
 use crate::evidence::integration::EvidenceOutcome;
 use crate::gram::Gram;
-use crate::interior::light_trap::{self, Start};
+use crate::interior::light_trap::Start;
 use crate::onion::{OnionMethod, OnionOutcome, OnionSettings};
 use crate::space::layers::LayerRange;
 use crate::space::mirror::Mirror;
@@ -86,7 +87,7 @@ pub(crate) fn outcome(
     };
     let (mut draws, mut functionals) = (Vec::new(), Vec::new());
     for trajectory in 0..t {
-        let mut rng = light_trap::stream(settings.seed, trajectory);
+        let mut rng = random::stream(settings.seed, trajectory);
         for _ in 0..n {
             let sign = if rng.random::<f64>() < plus { 1.0 } else { -1.0 };
             draws.extend(point(sign));

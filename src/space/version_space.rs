@@ -2,8 +2,9 @@
 
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
-use crate::gram::{Gram, KEY_WINDOW, Precision, Values};
+use crate::gram::{Gram, KEY_WINDOW, Values};
 use crate::interior::perceptron;
+use crate::simd::dot::Precision;
 use crate::simd::entry::Entry;
 use crate::space::mirror::Mirror;
 

@@ -11,10 +11,10 @@ use crate::ball::Ball;
 use crate::base::checkpoint::foreign;
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
-use crate::ensemble::conditional_means::Inverse;
 use crate::ensemble::settings::RefreshChoice;
 use crate::gram::Gram;
 use crate::linalg::factor::{Factor, Isotropic};
+use crate::linalg::inverse::Inverse;
 
 /// Pair refreshes per arrival at a wall, and where only they can turn the direction of isolated planes.
 const PAIRS_PER_ARRIVAL: f64 = 0.05;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::ball::frame::Frame;
 use crate::base::checkpoint::{Loader, Saver, foreign};
 use crate::base::error::Result;
-use crate::gram::{Gram, KernelRows, Panels};
+use crate::gram::{Features, Gram, Panels};
 use crate::simd::dot;
 
 /// Share of a cap that is left out, and a little more, for the rounding of coordinates and of `|b|²`.
@@ -130,7 +130,7 @@ impl List {
     /// A list whose planes have their places in `longer`, or are numbered among all, of which there are the features and
     /// the inverse lengths.
     pub fn load(
-        features: &KernelRows,
+        features: Features<'_>,
         inverse_lengths: &[f64],
         longer: Option<&Self>,
         loader: &mut Loader<'_>,
@@ -184,7 +184,7 @@ impl List {
     pub fn product(
         &self,
         gram: &Gram<'_>,
-        features: &KernelRows,
+        features: Features<'_>,
         w: &[[f64; 1]],
         lift: f64,
     ) -> f64 {
@@ -195,7 +195,7 @@ impl List {
     pub fn see(
         &mut self,
         gram: &Gram<'_>,
-        features: &KernelRows,
+        features: Features<'_>,
         position: &[[f64; 1]],
         lift: f64,
     ) {
@@ -209,7 +209,7 @@ impl List {
 /// The inner product of two weight vectors, each with its lift.
 pub(super) fn product(
     gram: &Gram<'_>,
-    features: &KernelRows,
+    features: Features<'_>,
     (v, lift_v): (&[f64], f64),
     (w, lift_w): (&[f64], f64),
 ) -> f64 {

@@ -14,7 +14,7 @@ mod rows;
 use super::frame::Frame;
 use crate::base::checkpoint::{Loader, Saver};
 use crate::base::error::Result;
-use crate::gram::{Gram, KernelRows};
+use crate::gram::{Features, Gram};
 use crate::simd::dot;
 use crate::simd::pass::{self, Kick, NextWall};
 use list::{Cap, List, Turn, product};
@@ -79,7 +79,7 @@ impl Near {
     const NOWHERE: u32 = u32::MAX;
 
     /// Starts from the dual coefficients; nothing is listed yet.
-    pub fn new(gram: &Gram<'_>, features: &KernelRows, frame: &Frame) -> Self {
+    pub fn new(gram: &Gram<'_>, features: Features<'_>, frame: &Frame) -> Self {
         let (arch, d) = (gram.arch(), features.points().dimension());
         let mut column = vec![0.0; gram.len()];
         let mut weights = [vec![0.0; d], vec![0.0; d]];
@@ -136,7 +136,7 @@ impl Near {
 
     pub fn load(
         gram: &Gram<'_>,
-        features: &KernelRows,
+        features: Features<'_>,
         frame: &Frame,
         loader: &mut Loader<'_>,
     ) -> Result<Self> {
@@ -217,7 +217,7 @@ impl Near {
     pub fn coordinates(
         &self,
         gram: &Gram<'_>,
-        features: &KernelRows,
+        features: Features<'_>,
         frame: &Frame,
         i: usize,
         side: f64,
@@ -246,7 +246,13 @@ impl Near {
 
     /// Adds what a jump of the direction along `φ_plane` adds to the frame.
     #[inline]
-    pub fn kick(&mut self, gram: &Gram<'_>, features: &KernelRows, plane: usize, jump: (f64, f64)) {
+    pub fn kick(
+        &mut self,
+        gram: &Gram<'_>,
+        features: Features<'_>,
+        plane: usize,
+        jump: (f64, f64),
+    ) {
         let jump = [jump.0, jump.1];
         let kept = self.place(plane).and_then(|at| self.rows.point(at));
         let point = kept.unwrap_or_else(|| {
@@ -262,7 +268,7 @@ impl Near {
     }
 
     /// `<φ_i, φ_j>` of two planes.
-    pub fn inner(gram: &Gram<'_>, features: &KernelRows, i: usize, j: usize) -> f64 {
+    pub fn inner(gram: &Gram<'_>, features: Features<'_>, i: usize, j: usize) -> f64 {
         let points = features.points();
         let inner: f64 = points.point(i).zip(points.point(j)).map(|(x, y)| x * y).sum();
         features.factor() * inner + gram.offset()
@@ -272,7 +278,7 @@ impl Near {
     pub fn pass(
         &mut self,
         gram: &Gram<'_>,
-        features: &KernelRows,
+        features: Features<'_>,
         frame: &Frame,
         rotation: (f64, f64),
         kicks: &[(usize, f64)],
@@ -361,7 +367,7 @@ impl Near {
     fn make(
         &mut self,
         gram: &Gram<'_>,
-        features: &KernelRows,
+        features: Features<'_>,
         frame: &Frame,
         level: usize,
         lift: Option<f64>,
@@ -425,7 +431,7 @@ impl Near {
     fn make_shortest(
         &mut self,
         gram: &Gram<'_>,
-        features: &KernelRows,
+        features: Features<'_>,
         frame: &Frame,
         sides: &[f64],
     ) {
@@ -468,7 +474,7 @@ impl Near {
     }
 
     /// Puts the mean of the positions on the way of the ball into [`Near::vector`], scaled to unit length, and returns its lift.
-    fn mean(&mut self, gram: &Gram<'_>, features: &KernelRows) -> Option<f64> {
+    fn mean(&mut self, gram: &Gram<'_>, features: Features<'_>) -> Option<f64> {
         let square =
             product(gram, features, (&self.sum, self.sum_of_lifts), (&self.sum, self.sum_of_lifts));
         if square.is_nan() || square <= 0.0 {
@@ -486,7 +492,7 @@ impl Near {
     pub fn renew(
         &mut self,
         gram: &Gram<'_>,
-        features: &KernelRows,
+        features: Features<'_>,
         frame: &Frame,
         sides: &[f64],
     ) -> NextWall {
@@ -555,7 +561,7 @@ impl Near {
     pub fn unlist(
         &self,
         gram: &Gram<'_>,
-        features: &KernelRows,
+        features: Features<'_>,
         frame: &Frame,
         f: &mut [f64],
         g: &mut [f64],

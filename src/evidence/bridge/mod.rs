@@ -29,12 +29,12 @@ use rand::rngs::ChaCha8Rng;
 use crate::ball::Ball;
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
+use crate::base::random;
 use crate::ensemble::pool::Crew;
 use crate::ensemble::settings::{RefreshChoice, Settings};
 use crate::ensemble::{run, start};
 use crate::evidence::integration::{EvidenceOutcome, EvidenceSettings, beyond_chance};
 use crate::gram::Gram;
-use crate::interior::light_trap;
 use crate::linalg::factor::{Factor, Isotropic};
 use crate::space::version_space::VersionSpace;
 use crate::trajectory::dynamics::Geodesic;
@@ -136,7 +136,7 @@ impl Bridge<'_> {
     fn stream(&self, climber: &mut Climber<'_>) -> ChaCha8Rng {
         climber.streams += 1;
         let n = self.n_trajectories;
-        light_trap::stream(self.seed, n * (climber.streams + 1) + 1 + climber.index)
+        random::stream(self.seed, n * (climber.streams + 1) + 1 + climber.index)
     }
 
     /// Puts a ball at a point of rung k.
@@ -330,7 +330,7 @@ pub(crate) fn evidence(
         home.set_refresh(rungs[0].refresh());
     }
     let mut law = Law::fit(space.gram(), &factor, &mut homes, &pace, crew, control)?;
-    let mut rng = light_trap::stream(settings.seed, n);
+    let mut rng = random::stream(settings.seed, n);
     let (inner, draws) = draw_together(space, &mut law, &mut rng, control)?;
     let law = Arc::new(law);
     let mut start = || draws::choose(&draws, &mut rng).expect("their share is positive");

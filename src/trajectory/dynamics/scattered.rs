@@ -10,9 +10,9 @@ use crate::ball::Ball;
 use crate::base::checkpoint::{Loader, Saver};
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
-use crate::gram::Precision;
 use crate::linalg::factor::Factor;
 use crate::simd::dot;
+use crate::simd::dot::Precision;
 use crate::space::mirror::{Encounter, Mirror};
 use crate::space::version_space::VersionSpace;
 

@@ -19,11 +19,11 @@ use rand::Rng;
 use super::{Arrival, Dynamics, Geodesic};
 use crate::ball::Ball;
 use crate::ball::arc_integral::{Addition, RunningCenter};
+use crate::ball::laying;
 use crate::base::checkpoint::{Loader, Saver};
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
 use crate::gram::Gram;
-use crate::interior::light_trap;
 use crate::linalg::factor::Factor;
 use crate::space::version_space::VersionSpace;
 
@@ -130,7 +130,7 @@ impl Straight {
         let gram = space.gram();
         let left = if position.is_some() { None } else { self.left };
         let (reach, drift) =
-            ball.launch(gram, position, || light_trap::random_direction(gram, rng), control)?;
+            ball.launch(gram, position, || laying::random_direction(gram, rng), control)?;
         let drift = drift.max(self.shorten(ball, gram, control)?);
         self.reach = reach;
         self.length = 1.0;
