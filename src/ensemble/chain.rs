@@ -9,7 +9,7 @@ use crate::base::error::Result;
 use crate::ensemble::center::{self, Batch};
 use crate::ensemble::conditional_means::{Densities, Smoother};
 use crate::ensemble::settings::Settings;
-use crate::interior::light_trap::Start;
+use crate::interior::Start;
 use crate::space::version_space::VersionSpace;
 use crate::trajectory::dynamics::{Dynamics, Geodesic};
 use crate::trajectory::event_loop::{Ended, Trajectory};

@@ -254,6 +254,7 @@ fn density(z: f64, transparency: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::special::hazard_plain;
     use approx::assert_relative_eq;
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a run found.
 
 use crate::base::checkpoint::State;
-use crate::interior::light_trap::Start;
+use crate::interior::Start;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,13 +16,14 @@ use crate::ensemble::conditional_means::{Densities, Smoother};
 use crate::ensemble::cycle;
 use crate::ensemble::outcome::Outcome;
 use crate::ensemble::pool::Crew;
-use crate::ensemble::settings::{RefreshChoice, Settings};
+use crate::ensemble::settings::Settings;
 use crate::linalg::factor::Factor;
 use crate::linalg::inverse::Inverse;
 use crate::space::one_dimensional;
 use crate::space::version_space::VersionSpace;
 use crate::trajectory::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Radius, Scattered};
 use crate::trajectory::refresh::Refresh;
+use crate::trajectory::refresh::RefreshChoice;
 use crate::trajectory::tally::Goal;
 
 /// Planes whose coordinates are kept with the draws, for the convergence diagnostics.

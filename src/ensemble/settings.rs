@@ -3,6 +3,7 @@
 use crate::base::error::{Error, Result};
 use crate::space::mirror::Mirror;
 use crate::trajectory::dynamics::{Motion, Radius};
+use crate::trajectory::refresh::RefreshChoice;
 
 /// Shortest path whose integral, a difference of sines, keeps ten digits.
 pub(crate) const SHORTEST_LENGTH: f64 = 1e-6;
@@ -10,19 +11,6 @@ pub(crate) const SHORTEST_LENGTH: f64 = 1e-6;
 /// Most refreshes per radian that may be asked for: more than bounces in the narrowest version space there is, and with more
 /// of them a ball gets nowhere.
 const HIGHEST_RATE: f64 = 1e9;
-
-/// Which refresh to use.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum RefreshChoice {
-    /// Kind and rate by how the planes lie.
-    Auto,
-    /// The bare billiard.
-    None,
-    /// Tangent pairs, at a rate in events per radian or by that of arrivals at walls.
-    Pair(Option<f64>),
-    /// Fresh directions, at a rate in events per radian; by default 0.1, or 0.3 among few or isolated planes.
-    Full(Option<f64>),
-}
 
 /// Settings of a run. `Default` is four trajectories, 100 draws each, to 0.1 rad.
 #[derive(Clone, Debug)]

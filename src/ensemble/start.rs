@@ -9,14 +9,15 @@ use super::remote::{self, Step, Terms};
 use super::run::{totals, with_scatterer};
 use crate::ball::laying;
 use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::base::memory;
+use crate::base::error::Result;
 use crate::base::random;
 use crate::ensemble::conditional_means::Smoother;
 use crate::ensemble::pool::Crew;
 use crate::ensemble::settings::Settings;
-use crate::interior::light_trap::{self, Start, Trapped};
-use crate::interior::max_margin;
+use crate::interior::Start;
+use crate::interior::conflicts;
+use crate::interior::hard_point;
+use crate::interior::light_trap::{self, Trapped};
 use crate::linalg::inverse::Inverse;
 use crate::space::mirror::Mirror;
 use crate::space::version_space::VersionSpace;
@@ -57,7 +58,7 @@ pub(super) fn start<'s>(
     crew: &Crew,
     control: &Control,
 ) -> Result<Vec<Runner<'s>>> {
-    space.check_conflicts(settings.mirror, control)?;
+    conflicts::check(space, settings.mirror, control)?;
     let middle = match smoother {
         Some(smoother) if settings.start.is_none() => {
             Some((smoother, smoother.middle(space, settings.mirror, control)?))
@@ -133,39 +134,6 @@ fn at<'s>(
 ) -> Result<Trajectory<'s, Geodesic>> {
     let ball = laying::ball_at(space.gram(), position, &mut rng, control)?;
     Ok(Trajectory::new(space, Geodesic, ball, rng))
-}
-
-/// A point that satisfies every example whose wall is hard.
-pub(crate) fn hard_point(
-    space: &VersionSpace<'_>,
-    mirror: Mirror,
-    control: &Control,
-) -> Result<Vec<f64>> {
-    if mirror.is_hard() {
-        return max_margin::interior_point(space, control);
-    }
-    // Walls of one class are hard, those of the other may be violated: version space of the first alone.
-    let gram = space.gram();
-    let hard: Vec<usize> =
-        (0..space.len()).filter(|&i| mirror.of(space.labels()[i]) == 0.0).collect();
-    let labels = hard.iter().map(|&i| space.labels()[i]).collect();
-    memory::check_vectors(hard.len(), hard.len())?;
-    let part = VersionSpace::new(gram.part(&hard), labels)?;
-    let scattered = |values: Vec<f64>| {
-        let mut all = vec![0.0; space.len()];
-        for (&i, value) in hard.iter().zip(values) {
-            all[i] = value;
-        }
-        all
-    };
-    match max_margin::interior_point(&part, control) {
-        Ok(position) => Ok(scattered(position)),
-        Err(Error::Infeasible { examples, violations, margin_bound, certificate }) => {
-            let certificate = scattered(certificate);
-            Err(Error::Infeasible { examples, violations, margin_bound, certificate })
-        }
-        Err(error) => Err(error),
-    }
 }
 
 /// Trajectories that have forgotten where they started, with the refresh chosen.

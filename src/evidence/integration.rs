@@ -19,11 +19,13 @@ use crate::base::error::{Error, Result};
 use crate::base::memory;
 use crate::base::random;
 use crate::ensemble::pool::Crew;
-use crate::ensemble::{run, start};
+use crate::ensemble::run;
 use crate::evidence::annealing;
 use crate::evidence::bridge;
 use crate::evidence::ladder::{Descent, SETTLE_PATH, Seen, Stage, Stages};
 use crate::evidence::mbar::{self, Rung, Shares};
+use crate::interior;
+use crate::interior::conflicts;
 use crate::interior::max_margin;
 use crate::linalg::factor::Factor;
 use crate::space::mirror::Mirror;
@@ -237,8 +239,8 @@ fn inside(
         && let [true, false] | [false, true] = is_hard(target)
         && !target.is_hard()
     {
-        space.check_conflicts(target, control)?;
-        return start::hard_point(space, target, control).map(Some);
+        conflicts::check(space, target, control)?;
+        return interior::hard_point(space, target, control).map(Some);
     }
     match settings.method {
         Method::Integration => found(max_margin::interior_point(space, control), &settings.targets),

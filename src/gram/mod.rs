@@ -17,7 +17,6 @@ use pulp::Arch;
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
 use crate::simd::dot::{self, Precision};
-use crate::simd::entry::Entry;
 use dense::Dense;
 
 pub use dense::Stored;

@@ -4,13 +4,13 @@
 //! what is inside stays inside.
 
 use rand::rngs::ChaCha8Rng;
-use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::ball::laying;
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
 use crate::base::random;
+use crate::interior::conflicts;
 use crate::interior::max_margin;
 use crate::space::mirror::Mirror;
 use crate::space::one_dimensional;
@@ -37,42 +37,6 @@ const REFRESH_RATE: f64 = 30.0;
 
 /// Largest error of the squared length of a ball that was caught.
 const LENGTH: f64 = 1e-6;
-
-/// Where a trajectory started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Start {
-    /// Drawn about the middle of version space, coordinate by coordinate.
-    Typical,
-    /// The light trap caught the ball.
-    LightTrap,
-    /// The light trap gave up; the ball was put at a point of the maximal-margin search.
-    MaxMargin,
-    /// The caller gave the point.
-    Given,
-}
-
-impl Start {
-    /// "light_trap", "max_margin" or "given".
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::LightTrap => "light_trap",
-            Self::MaxMargin => "max_margin",
-            Self::Typical => "typical",
-            Self::Given => "given",
-        }
-    }
-
-    const ALL: [Self; 4] = [Self::Typical, Self::LightTrap, Self::MaxMargin, Self::Given];
-
-    /// A number for it, for [`Start::of_code`].
-    pub(crate) fn code(self) -> u64 {
-        (0..).zip(Self::ALL).find(|(_, start)| *start == self).map_or(0, |(code, _)| code)
-    }
-
-    pub(crate) fn of_code(code: u64) -> Option<Self> {
-        usize::try_from(code).ok().and_then(|code| Self::ALL.get(code)).copied()
-    }
-}
 
 /// What became of a ball that was set free outside.
 #[derive(Debug)]
@@ -167,7 +131,7 @@ pub struct OneWay {
 ///
 /// [`Error::Infeasible`] where none is found, [`Error::Interrupted`].
 pub fn one_way(space: &VersionSpace<'_>, seed: u64, control: &Control) -> Result<OneWay> {
-    space.check_conflicts(Mirror::HARD, control)?;
+    conflicts::check(space, Mirror::HARD, control)?;
     let gram = space.gram();
     let m = gram.len();
     let (mut errors, mut bounces) = (Vec::new(), Vec::new());
@@ -209,24 +173,4 @@ pub fn one_way(space: &VersionSpace<'_>, seed: u64, control: &Control) -> Result
     }
     let dual = max_margin::interior_point(space, control)?;
     Ok(OneWay { dual, errors, bounces, caught: false })
-}
-
-/// Dual coefficients, of unit length, of a point inside version space caught by the light trap.
-///
-/// # Errors
-///
-/// [`crate::Error::Interrupted`], and as the search for the largest margin.
-pub fn feasible_point(
-    space: &VersionSpace<'_>,
-    seed: u64,
-    control: &Control,
-) -> Result<(Vec<f64>, Start)> {
-    space.check_conflicts(Mirror::HARD, control)?;
-    if one_dimensional::is_one_dimensional(space.gram()) {
-        return Ok((max_margin::interior_point(space, control)?, Start::MaxMargin));
-    }
-    match trap(space, Mirror::HARD, random::stream(seed, 0), control)? {
-        Trapped::Caught(trajectory) => Ok((trajectory.ball().position(0.0), Start::LightTrap)),
-        Trapped::Lost(_) => Ok((max_margin::interior_point(space, control)?, Start::MaxMargin)),
-    }
 }

@@ -5,7 +5,7 @@ use crate::base::error::{Error, Result, SMALLEST_MARGIN};
 use crate::interior::active_set::{ActiveSet, Bounds, End};
 use crate::interior::coordinate_ascent::Ascent;
 use crate::interior::perceptron;
-use crate::interior::unit_diagonal::Even;
+use crate::interior::unit_diagonal::UnitDiagonal;
 use crate::simd::dot;
 use crate::simd::dot::Precision;
 use crate::space::version_space::VersionSpace;
@@ -239,8 +239,8 @@ pub fn max_margin(
 
 /// The error for data without a margin that can be seen, where only the lengths of the feature vectors hide it.
 fn lost_in_rounding(space: &VersionSpace<'_>, control: &Control) -> Result<Option<Error>> {
-    let Some(even) = Even::of(space, control)? else { return Ok(None) };
-    match interior_point_as_it_is(&even.space(space)?, control) {
+    let Some(unit) = UnitDiagonal::of(space, control)? else { return Ok(None) };
+    match interior_point_as_it_is(&unit.space(space)?, control) {
         Ok(_) => {
             let lengths = (0..space.len()).map(|i| space.gram().diagonal(i).sqrt());
             let shortest = lengths.fold(f64::INFINITY, f64::min);
@@ -261,12 +261,12 @@ fn lost_in_rounding(space: &VersionSpace<'_>, control: &Control) -> Result<Optio
 ///
 /// As [`max_margin`].
 pub(crate) fn interior_point(space: &VersionSpace<'_>, control: &Control) -> Result<Vec<f64>> {
-    let Some(even) = Even::of(space, control)? else {
+    let Some(unit) = UnitDiagonal::of(space, control)? else {
         return interior_point_as_it_is(space, control);
     };
-    let unit = even.space(space)?;
-    let dual = interior_point_as_it_is(&unit, control).map_err(|error| even.error(error))?;
-    let mut dual = even.back(&dual);
+    let unit_space = unit.space(space)?;
+    let dual = interior_point_as_it_is(&unit_space, control).map_err(|error| unit.error(error))?;
+    let mut dual = unit.back(&dual);
     // The length anew, of the matrix that the ball will fly by.
     let mut f = vec![0.0; dual.len()];
     let gram = space.gram();

@@ -2,7 +2,6 @@
 
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
-use crate::interior::max_margin;
 use crate::simd::dot;
 use crate::simd::dot::Precision;
 use crate::space::version_space::VersionSpace;
@@ -159,16 +158,16 @@ pub(crate) fn fewest_violations(space: &VersionSpace<'_>, control: &Control) -> 
 ///
 /// By Novikoff's theorem at most `1/Γ²` updates are needed, Γ the largest normalized margin, however different the feature
 /// vectors are in length. (Steps of `y_i / K_ii` need up to the ratio of the longest to the shortest of them times as many.)
+/// `None` where `max_updates` do not suffice.
 ///
 /// # Errors
 ///
-/// Where `max_updates` do not suffice, the error (or the point) of the maximal-margin search, which can tell
-/// slow from impossible; [`Error::Interrupted`].
-pub fn perceptron_point(
+/// [`Error::Interrupted`].
+pub(super) fn point(
     space: &VersionSpace<'_>,
     max_updates: usize,
     control: &Control,
-) -> Result<Vec<f64>> {
+) -> Result<Option<Vec<f64>>> {
     let gram = space.gram();
     let m = space.len();
     let lengths: Vec<f64> = (0..m).map(|i| gram.diagonal(i).sqrt()).collect();
@@ -191,7 +190,7 @@ pub fn perceptron_point(
             learner.dual.iter_mut().for_each(|c| *c *= scale);
             // Where coefficients are large and margins small, the rounding of the last step may lead out again.
             if space.contains(&learner.dual)? {
-                return Ok(learner.dual);
+                return Ok(Some(learner.dual));
             }
             break;
         }
@@ -201,5 +200,5 @@ pub fn perceptron_point(
         learner.correct(worst, lengths[worst].recip());
         updates += 1;
     }
-    max_margin::interior_point(space, control)
+    Ok(None)
 }

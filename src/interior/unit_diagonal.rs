@@ -7,20 +7,20 @@ use crate::base::memory;
 use crate::gram::Gram;
 use crate::space::version_space::VersionSpace;
 
-/// Longest feature vector over the shortest from which on they are made even. Up to a hundred times as much does no harm.
+/// Longest feature vector over the shortest from which on they are made unit. Up to a hundred times as much does no harm.
 const UNEVEN: f64 = 1e4;
 /// Examples up to which rows on demand are worth a matrix: who asks for them has no room for one of many.
 const FEW: usize = 4000;
 
 /// A Gram matrix with a diagonal of ones.
-pub(crate) struct Even {
+pub(crate) struct UnitDiagonal {
     matrix: Vec<f64>,
     /// One over the lengths.
     shrink: Vec<f64>,
     longest: f64,
 }
 
-impl Even {
+impl UnitDiagonal {
     /// Makes the feature vectors even where they are very different, and where there is room for the matrix.
     ///
     /// # Errors

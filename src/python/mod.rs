@@ -20,13 +20,14 @@ use crate::base::error::Error;
 use crate::correlation::{self, CorrelationSettings};
 use crate::ensemble;
 use crate::ensemble::outcome::Outcome;
-use crate::ensemble::settings::{RefreshChoice, Settings};
+use crate::ensemble::settings::Settings;
 use crate::evidence::integration::{EvidenceSettings, Method};
 use crate::linalg::inverse::Inverse;
 use crate::onion::{OnionMethod, OnionSettings};
 use crate::space::mirror::Mirror;
 use crate::trajectory::dynamics::{Motion, Points, Radius};
 
+use crate::trajectory::refresh::RefreshChoice;
 use arrays::{matrix, vector};
 use rows::Rows;
 use space::Space;

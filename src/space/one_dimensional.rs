@@ -8,7 +8,7 @@ use crate::ensemble::outcome::{Outcome, StopReason};
 use crate::ensemble::settings::Settings;
 use crate::evidence::integration::EvidenceOutcome;
 use crate::gram::Gram;
-use crate::interior::light_trap::Start;
+use crate::interior::Start;
 use crate::onion::{OnionMethod, OnionOutcome, OnionSettings};
 use crate::space::layers::LayerRange;
 use crate::space::mirror::Mirror;

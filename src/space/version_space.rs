@@ -3,7 +3,6 @@
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
 use crate::gram::{Gram, KEY_WINDOW, Values};
-use crate::interior::perceptron;
 use crate::simd::dot::Precision;
 use crate::simd::entry::Entry;
 use crate::space::mirror::Mirror;
@@ -26,7 +25,7 @@ pub struct VersionSpace<'a> {
 /// where the walls know the layers. So the first of them decides for all, by the weight of all, and the others are
 /// transparent. Mirrors of planes that ask for the same side need no such care, and each keeps its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+pub(crate) enum Role {
     /// Coincides with none.
     Alone,
     /// Another plane decides; `agrees` where all of them ask for the same side.
@@ -129,58 +128,14 @@ impl<'a> VersionSpace<'a> {
         }
     }
 
+    /// Roles of planes that coincide; empty where none do.
+    pub(crate) fn roles(&self) -> &[Role] {
+        &self.roles
+    }
+
     #[inline]
     fn role(&self, i: usize) -> Role {
         self.roles.get(i).copied().unwrap_or(Role::Alone)
-    }
-
-    /// # Errors
-    ///
-    /// [`Error::Infeasible`], with its proof, where planes that coincide ask for different sides of hard walls: what is
-    /// between them, if anything, is narrower than rounding.
-    pub(crate) fn check_conflicts(&self, mirror: Mirror, control: &Control) -> Result<()> {
-        let is_closed = |side: [u32; 2]| mirror.log_weight(side) == f64::NEG_INFINITY;
-        let conflict = self.roles.iter().enumerate().find_map(|(i, role)| match *role {
-            Role::Decides { above, below } if is_closed(above) && is_closed(below) => Some(i),
-            _ => None,
-        });
-        let Some(i) = conflict else { return Ok(()) };
-        let gram = &self.gram;
-        let is_hard = |i: usize| mirror.of(self.labels[i]) == 0.0;
-        let asks_above = |j: usize| (gram.entry(i, j) > 0.0) == (self.labels[j] > 0);
-        let among: Vec<usize> = (i..self.len())
-            .filter(|&j| is_hard(j) && (j == i || is_parallel(gram, i, j, gram.entry(i, j))))
-            .collect();
-        let of_side = |above| among.iter().copied().find(|&j| asks_above(j) == above);
-        let (Some(one), Some(other)) = (of_side(true), of_side(false)) else { return Ok(()) };
-        // The unit normals nearly cancel.
-        let [a, b] = [one, other].map(|j| gram.diagonal(j).sqrt().recip());
-        let mut certificate = vec![0.0; self.len()];
-        (certificate[one], certificate[other]) = (a / (a + b), b / (a + b));
-        let cosine = self.sign(one) * self.sign(other) * gram.entry(one, other) * a * b;
-        let longest = (0..self.len()).map(|j| gram.diagonal(j)).fold(0.0, f64::max).sqrt();
-        let margin_bound = (2.0 * (1.0 + cosine)).max(0.0).sqrt() / (a + b) / longest;
-        let violations = self.fewest_violations(one, mirror, control)?;
-        Err(Error::Infeasible { examples: self.len(), violations, margin_bound, certificate })
-    }
-
-    /// Fewest violated examples of some weight vectors: those of a perceptron, and the feature vector of `one`, both ways. Of
-    /// planes that coincide the smaller side is violated by any, whatever rounding says.
-    fn fewest_violations(&self, one: usize, mirror: Mirror, control: &Control) -> Result<usize> {
-        let found = perceptron::fewest_violations(self, control)?;
-        let count = |[negative, positive]: [u32; 2]| (negative + positive) as usize;
-        let along = self.gram.shifted_row(one);
-        let against: Vec<f64> = along.iter().map(|f| -f).collect();
-        let fewest = [&along[..], &against].map(|f| count(self.violations(f)));
-        let hard = [mirror.negative, mirror.positive].map(|kappa| u32::from(kappa == 0.0));
-        let least = self.roles.iter().map(|role| match *role {
-            Role::Decides { above, below } => {
-                let of = |side: [u32; 2]| count([hard[0] * side[0], hard[1] * side[1]]);
-                of(above).min(of(below))
-            }
-            _ => 0,
-        });
-        Ok(fewest.into_iter().fold(found, usize::min).max(least.sum()))
     }
 
     /// Planes of labels -1 and +1 that are violated at plane coordinates `f`. Planes that coincide are on the same side,
@@ -275,7 +230,7 @@ impl<'a> VersionSpace<'a> {
 }
 
 /// Whether planes with this inner product coincide, up to rounding.
-fn is_parallel(gram: &Gram<'_>, i: usize, j: usize, inner: f64) -> bool {
+pub(crate) fn is_parallel(gram: &Gram<'_>, i: usize, j: usize, inner: f64) -> bool {
     let product = gram.diagonal(i) * gram.diagonal(j);
     inner * inner >= product * (1.0 - 8.0 * f64::EPSILON)
 }

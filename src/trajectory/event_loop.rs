@@ -523,3 +523,88 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use super::Trajectory;
+    use crate::ball::Ball;
+    use crate::base::control::Control;
+    use crate::base::random;
+    use crate::gram::Gram;
+    use crate::linalg::factor::Factor;
+    use crate::space::layers::LayerRange;
+    use crate::space::mirror::Mirror;
+    use crate::space::version_space::VersionSpace;
+    use crate::trajectory::dynamics::Geodesic;
+    use crate::trajectory::refresh::Refresh;
+    use crate::trajectory::tally::Goal;
+
+    /// The same path twice: integrated by layer, and arrival by arrival with the arc integral of all of it.
+    #[test]
+    fn layers_have_the_arcs_that_were_flown_in_them() {
+        let (m, softness) = (12, 0.3);
+        let gram: Vec<f64> = (0..m * m)
+            .map(|k| f64::exp(-0.05 * ((k / m) as f64 - (k % m) as f64).powi(2)))
+            .collect();
+        let gram = Gram::new(&gram, 0.5, vec![softness; m]).expect("a matrix");
+        let labels = (0..m).map(|i| if i % 3 == 0 { -1 } else { 1 }).collect();
+        let space = VersionSpace::new(gram, labels).expect("a space");
+        let control = Control::new();
+        let factor = Arc::new(Factor::new(space.gram(), &control).expect("a factor"));
+        let range = LayerRange { most: [2, 3] };
+        for refresh in [
+            Refresh::Pair { rate: 3.0 },
+            Refresh::Full { rate: 0.5, source: Arc::clone(&factor) as _ },
+        ] {
+            let start = || {
+                let mut rng = random::stream(7, 0);
+                let [position, direction] = [(); 2].map(|()| factor.draw(&mut rng).dual);
+                let ball =
+                    Ball::new(space.gram(), &position, &direction, &control).expect("a ball");
+                let mut trajectory = Trajectory::new(&space, Geodesic, ball, rng);
+                trajectory.set_mirror(Mirror::alike(0.7));
+                trajectory.set_refresh(refresh.clone());
+                trajectory.reset(None);
+                trajectory
+            };
+            // Long enough for many re-projections.
+            let path = 500.0;
+            let mut whole = start();
+            whole.keep_layers(Some(range), false);
+            whole.run(Goal::path(path), &control).expect("a run");
+            let layers = whole.take_layer_integrals();
+            let mut steps = start();
+            let mut sums: BTreeMap<Option<usize>, (Vec<f64>, f64)> = BTreeMap::new();
+            while steps.tally().path < path {
+                let layer = range.index(space.layer(steps.ball().f()));
+                let (from, arrivals) = (steps.tally().path, steps.tally().arrivals());
+                steps.run(Goal::either(path, arrivals + 1), &control).expect("a run");
+                let entry = sums.entry(layer).or_insert_with(|| (vec![0.0; m], 0.0));
+                let arc = steps.ball_mut().take_arc_integral();
+                entry.0.iter_mut().zip(arc).for_each(|(sum, arc)| *sum += arc);
+                entry.1 += steps.tally().path - from;
+            }
+            assert_eq!(whole.tally().hits, steps.tally().hits, "the same path");
+            let mut compared = 0;
+            for (index, layer) in layers.iter().enumerate() {
+                let Some((integral, path)) = sums.get(&Some(index)) else {
+                    assert!(layer.events == 0 && layer.path <= 0.0);
+                    continue;
+                };
+                assert!((layer.path - path).abs() < 1e-9 * (1.0 + path), "layer {index}");
+                for (a, b) in layer.integral.iter().zip(integral) {
+                    assert!((a - b).abs() < 1e-9 * (1.0 + path), "layer {index}: {a} {b}");
+                }
+                compared += 1;
+            }
+            assert!(compared >= 8, "{compared} layers were seen");
+            // Taken out is taken out.
+            assert!(whole.take_layer_integrals().iter().all(|layer| {
+                layer.path == 0.0 && layer.events == 0 && layer.integral.iter().all(|x| *x == 0.0)
+            }));
+        }
+    }
+}

@@ -151,7 +151,7 @@ impl Recorder {
         self.record(ball, gram, 0.0);
     }
 
-    /// Keeps every second position and doubles the spacing. The number kept must be even.
+    /// Keeps every second position and doubles the spacing. The number kept must be unit.
     pub(crate) fn coarsen(&mut self, m: usize) {
         debug_assert_eq!(self.kept(m) % 2, 0);
         let (q, kept) = (self.watched.len(), self.kept(m) / 2);

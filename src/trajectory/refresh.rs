@@ -11,7 +11,6 @@ use crate::ball::Ball;
 use crate::base::checkpoint::foreign;
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
-use crate::ensemble::settings::RefreshChoice;
 use crate::gram::Gram;
 use crate::linalg::factor::{Factor, Isotropic};
 use crate::linalg::inverse::Inverse;
@@ -36,6 +35,19 @@ const THIN: f64 = 1e-9;
 const THIN_OF_SINGLES: f64 = 1e-4;
 /// Events per radian that no run has: it has few for each bounce.
 const HIGHEST_OF_STATES: f64 = 1e12;
+
+/// Which refresh to use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RefreshChoice {
+    /// Kind and rate by how the planes lie.
+    Auto,
+    /// The bare billiard.
+    None,
+    /// Tangent pairs, at a rate in events per radian or by that of arrivals at walls.
+    Pair(Option<f64>),
+    /// Fresh directions, at a rate in events per radian; by default 0.1, or 0.3 among few or isolated planes.
+    Full(Option<f64>),
+}
 
 /// Kind of refresh and its rate in events per radian of path.
 #[derive(Clone, Debug)]

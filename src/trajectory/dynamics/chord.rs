@@ -5,11 +5,11 @@ use rand::Rng;
 use super::straight::Straight;
 use super::{Arrival, Dynamics};
 use crate::ball::Ball;
-use crate::ball::arc_integral::{Addition, RunningCenter};
 use crate::base::checkpoint::{Loader, Saver};
 use crate::base::control::Control;
 use crate::base::error::Result;
 use crate::space::version_space::VersionSpace;
+use crate::trajectory::dynamics::running_center::{Addition, RunningCenter};
 
 /// Straight flight between points of the sphere (Herbrich et al., Algorithm 1).
 ///

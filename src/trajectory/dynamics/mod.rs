@@ -3,13 +3,13 @@
 mod chord;
 mod flipper;
 mod geodesic;
+mod running_center;
 mod scattered;
 mod straight;
 
 use rand::Rng;
 
 use crate::ball::Ball;
-use crate::ball::arc_integral::RunningCenter;
 use crate::base::checkpoint::{Loader, Saver};
 use crate::base::control::Control;
 use crate::base::error::Result;
@@ -18,6 +18,7 @@ use crate::space::version_space::VersionSpace;
 pub use chord::Chord;
 pub use flipper::{Flipper, Points};
 pub use geodesic::Geodesic;
+pub use running_center::{Addition, RunningCenter};
 pub use scattered::Scattered;
 
 /// Which dynamics to use.

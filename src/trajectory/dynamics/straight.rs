@@ -18,7 +18,6 @@ use rand::Rng;
 
 use super::{Arrival, Dynamics, Geodesic};
 use crate::ball::Ball;
-use crate::ball::arc_integral::{Addition, RunningCenter};
 use crate::ball::laying;
 use crate::base::checkpoint::{Loader, Saver};
 use crate::base::control::Control;
@@ -26,6 +25,7 @@ use crate::base::error::{Error, Result};
 use crate::gram::Gram;
 use crate::linalg::factor::Factor;
 use crate::space::version_space::VersionSpace;
+use crate::trajectory::dynamics::running_center::{Addition, RunningCenter};
 
 /// Size of the dual coefficients of a unit vector, Σ |c_i| |x_i|, above which shorter ones are looked for.
 const LARGE: f64 = 1e3;
