@@ -9,9 +9,10 @@ use crate::ball::laying;
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
 use crate::base::random;
-use crate::ensemble::pool::Crew;
+use crate::ensemble::burned_in;
+use crate::ensemble::chain;
+use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::Settings;
-use crate::ensemble::{run, start};
 use crate::gram::Gram;
 use crate::linalg::factor::Factor;
 use crate::space::version_space::VersionSpace;
@@ -102,24 +103,24 @@ pub fn correlation(
         let got = format!("feature vectors that span {dimensions}");
         return Err(Error::invalid("gram", got, "of three dimensions or more"));
     }
-    let crew = Crew::new(n_threads.min(n_trajectories), control)?;
-    run::check_room(space, n_trajectories, false, &crew)?;
-    let (mut trajectories, dynamics) = start::settled_around(
+    let pool = WorkerPool::new(n_threads.min(n_trajectories), control)?;
+    chain::check_memory(space, n_trajectories, false, &pool)?;
+    let (mut trajectories, dynamics) = burned_in::trajectories_around(
         space,
         &run,
         Scattered::new(factor, cosine),
         scatterer,
-        &crew,
+        &pool,
         control,
     )?;
     // As they are measured, and all of them together.
     let numbers = 2 * size_of::<Pair>().div_ceil(size_of::<f64>());
-    crew.check_room(n_trajectories, numbers, n_pairs)?;
+    pool.check_memory(n_trajectories, numbers, n_pairs)?;
     let mut streams: Vec<_> = (0..n_trajectories)
         .map(|i| random::stream(seed, n_trajectories + i))
         .zip(&mut trajectories)
         .collect();
-    let pairs = crew.each(&mut streams, |_, (rng, trajectory)| {
+    let pairs = pool.each(&mut streams, |_, (rng, trajectory)| {
         trajectory.reset(None);
         trajectory.run(Goal::either(APART_PATH, APART_ARRIVALS), control)?;
         // By the path, not by arrivals: points at equal spacing along it have the uniform law, bouncing points have not.

@@ -8,6 +8,7 @@ use crate::base::control::Control;
 use crate::base::error::Result;
 use crate::ensemble::center::{self, Batch};
 use crate::ensemble::conditional_means::{Densities, Smoother};
+use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::Settings;
 use crate::interior::Start;
 use crate::space::version_space::VersionSpace;
@@ -21,7 +22,7 @@ use crate::trajectory::tally::Goal;
 pub(super) const MOST_PIECES: usize = 64;
 
 /// A trajectory with the pieces of its path.
-pub(crate) struct Runner<'s, D = Geodesic> {
+pub(crate) struct Chain<'s, D = Geodesic> {
     pub trajectory: Trajectory<'s, D>,
     pub batches: Vec<Batch>,
     /// Where the center is one of conditional means.
@@ -48,15 +49,15 @@ struct Rest {
     kept: usize,
 }
 
-impl<'s, D: Dynamics> Runner<'s, D> {
+impl<'s, D: Dynamics> Chain<'s, D> {
     pub(super) fn new(trajectory: Trajectory<'s, D>, start: Start) -> Self {
         let (batches, densities) = (Vec::new(), None);
         Self { trajectory, batches, densities, start, lap: Lap::default(), rest: None }
     }
 
     /// Hands the ball over to another dynamics.
-    pub(super) fn under<E: Dynamics>(self, dynamics: E) -> Runner<'s, E> {
-        let mut other = Runner::new(self.trajectory.under(dynamics), self.start);
+    pub(super) fn under<E: Dynamics>(self, dynamics: E) -> Chain<'s, E> {
+        let mut other = Chain::new(self.trajectory.under(dynamics), self.start);
         other.densities = self.densities;
         other
     }
@@ -104,7 +105,7 @@ impl<'s, D: Dynamics> Runner<'s, D> {
         Ok(())
     }
 
-    /// Whether all has been flown that [`Runner::extend`] was asked for.
+    /// Whether all has been flown that [`Chain::extend`] was asked for.
     pub(super) fn has(&self, stage: usize) -> bool {
         self.batches.len() >= stage || self.is_cut()
     }
@@ -269,4 +270,22 @@ impl<'s, D: Dynamics> Runner<'s, D> {
         let lap = Lap { origin: lap[0], first, from: lap[1], step: lap[2] };
         Ok(Self { batches, densities, lap, ..Self::new(trajectory, start) })
     }
+}
+
+/// Vectors of a number for each example that a trajectory takes with its pieces of path, before they are in one center and
+/// written down, and with conditional means.
+const VECTORS: usize = 100;
+const SMOOTH_VECTORS: usize = 200;
+
+/// Makes sure that there is room for the trajectories and the pieces of their paths, if not for draws.
+pub(crate) fn check_memory(
+    space: &VersionSpace<'_>,
+    n: usize,
+    smooths: bool,
+    pool: &WorkerPool,
+) -> Result<()> {
+    let vectors = if smooths { SMOOTH_VECTORS } else { VECTORS };
+    // Lists of near walls have copies of their features.
+    let near = space.gram().features().map_or(0, |rows| rows.points().dimension());
+    pool.check_memory(n, vectors + near, space.len())
 }

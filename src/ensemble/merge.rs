@@ -1,32 +1,34 @@
 //! What the trajectories found, put together.
 
-use super::chain::Runner;
-use super::run::{estimate, totals, watched_space};
-use super::stages::Course;
 use crate::base::checkpoint::State;
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
 use crate::base::memory;
 use crate::ensemble::center::Center;
+use crate::ensemble::chain::Chain;
+use crate::ensemble::estimate::estimate;
+use crate::ensemble::estimate::totals;
+use crate::ensemble::estimate::watched_space;
 use crate::ensemble::outcome::{Outcome, StopReason};
-use crate::ensemble::pool::Crew;
+use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::Settings;
 use crate::simd::dot::Precision;
 use crate::space::version_space::VersionSpace;
 use crate::trajectory::dynamics::Dynamics;
 use crate::trajectory::recorder::Recorder;
+use crate::trajectory::refresh::Refresh;
 
 /// Share of the bounces of all other trajectories at planes that a trajectory did not hit.
-fn missed<D: Dynamics>(runners: &[Runner<'_, D>], hits: &[u64]) -> Vec<f64> {
-    let share = |runner: &Runner<'_, D>| {
+fn missed<D: Dynamics>(chains: &[Chain<'_, D>], hits: &[u64]) -> Vec<f64> {
+    let share = |chain: &Chain<'_, D>| {
         let (mut missed, mut others) = (0, 0);
-        for (&own, all) in runner.trajectory.tally().hits.iter().zip(hits) {
+        for (&own, all) in chain.trajectory.tally().hits.iter().zip(hits) {
             others += all - own;
             missed += if own == 0 { *all } else { 0 };
         }
         if others > 0 { missed as f64 / others as f64 } else { 0.0 }
     };
-    runners.iter().map(share).collect()
+    chains.iter().map(share).collect()
 }
 
 #[allow(clippy::too_many_arguments, reason = "the last step of one function, split for reading")]
@@ -34,53 +36,53 @@ pub(super) fn merge<D: Dynamics>(
     space: &VersionSpace<'_>,
     settings: &Settings,
     watched: Vec<usize>,
-    crew: &Crew,
-    runners: &mut [Runner<'_, D>],
-    Course { refresh, settled, .. }: &Course<'_>,
+    pool: &WorkerPool,
+    chains: &mut [Chain<'_, D>],
+    (refresh, settled): (&Refresh<'_>, f64),
     (stop_reason, mut state): (StopReason, State),
     control: &Control,
 ) -> Result<Outcome> {
     let m = space.len();
     // The last word on drift, also for runs too short for a re-projection.
-    crew.each(runners, |_, runner| runner.trajectory.reproject(control))?;
-    let center = center(settings, crew, runners, *settled, control)?;
+    pool.each(chains, |_, chain| chain.trajectory.reproject(control))?;
+    let center = center(settings, pool, chains, settled, control)?;
     if !(center.norm.is_finite() && center.dual.iter().all(|c| c.is_finite())) {
         let what = "length of the mean of the positions";
         return Err(Error::Breakdown { what, value: center.norm });
     }
     let mut hits = vec![0; m];
     let (mut violations, mut drift) = (0.0, 0f64);
-    for runner in runners.iter() {
-        let tally = runner.trajectory.tally();
+    for chain in chains.iter() {
+        let tally = chain.trajectory.tally();
         for i in 0..m {
             hits[i] += tally.hits[i];
         }
         violations += tally.violations;
         drift = drift.max(tally.drift);
     }
-    let mut impulses = impulses(space, runners, control)?;
-    let running_center = running_center(space, runners, control)?;
+    let mut impulses = impulses(space, chains, control)?;
+    let running_center = running_center(space, chains, control)?;
     if running_center.is_some() {
         impulses.fill(f64::NAN);
     }
-    let kept = |runner: &Runner<'_, D>| runner.trajectory.recorder().map_or(0, |r| r.kept(m));
-    if runners.iter().any(|runner| kept(runner) == 0) {
-        for runner in runners.iter_mut() {
-            runner.trajectory.record_here();
+    let kept = |chain: &Chain<'_, D>| chain.trajectory.recorder().map_or(0, |r| r.kept(m));
+    if chains.iter().any(|chain| kept(chain) == 0) {
+        for chain in chains.iter_mut() {
+            chain.trajectory.record_here();
         }
     }
-    let n_draws = runners.iter().map(kept).min().unwrap_or(0).min(settings.n_draws);
-    let spacing = runners[0].trajectory.recorder().map_or(0.0, Recorder::spacing);
+    let n_draws = chains.iter().map(kept).min().unwrap_or(0).min(settings.n_draws);
+    let spacing = chains[0].trajectory.recorder().map_or(0.0, Recorder::spacing);
     // What the outcome does not have of the draws that the trajectories go on with.
-    for ((runner, held), &own) in runners.iter().zip(&mut state.held).zip(&state.kept) {
-        *held = own.min(kept(runner).saturating_sub(n_draws) as u64);
+    for ((chain, held), &own) in chains.iter().zip(&mut state.held).zip(&state.kept) {
+        *held = own.min(kept(chain).saturating_sub(n_draws) as u64);
     }
     let older: u64 = state.held.iter().sum();
     memory::reserve(&mut state.draws, usize::try_from(older).unwrap_or(0) * m)?;
     let mut draws = memory::reserved(settings.n_trajectories * n_draws * m)?;
     let mut functionals = Vec::new();
-    for (runner, &held) in runners.iter_mut().zip(&state.held) {
-        let Some(recorder) = runner.trajectory.recorder_mut() else { continue };
+    for (chain, &held) in chains.iter_mut().zip(&state.held) {
+        let Some(recorder) = chain.trajectory.recorder_mut() else { continue };
         let (first, values) = recorder.first(usize::try_from(held).unwrap_or(0), m);
         state.draws.extend_from_slice(first);
         state.functionals.extend_from_slice(values);
@@ -88,7 +90,7 @@ pub(super) fn merge<D: Dynamics>(
         draws.extend_from_slice(&last);
         functionals.extend_from_slice(&values);
     }
-    let tallies = || runners.iter().map(|runner| runner.trajectory.tally());
+    let tallies = || chains.iter().map(|chain| chain.trajectory.tally());
     Ok(Outcome {
         center: center.dual,
         center_norm: center.norm,
@@ -105,19 +107,19 @@ pub(super) fn merge<D: Dynamics>(
         refreshes: tallies().map(|t| t.refreshes).collect(),
         escapes: tallies().map(|t| t.escapes).collect(),
         scatterings: tallies().map(|t| t.scatterings).collect(),
-        scatterer: runners[0].trajectory.dynamics().scatterer(),
+        scatterer: chains[0].trajectory.dynamics().scatterer(),
         lengths: tallies().map(|t| t.path).collect(),
-        settled: *settled,
-        missed: missed(runners, &hits),
-        cycles: vec![0; runners.len()],
+        settled,
+        missed: missed(chains, &hits),
+        cycles: vec![0; chains.len()],
         hits,
-        mean_violations: violations / totals(runners).0,
+        mean_violations: violations / totals(chains).0,
         stop_reason,
         refresh: refresh.name(),
         refresh_rate: refresh.rate(),
         loses_softness: refresh.loses_softness(),
         drift,
-        start: runners.iter().map(|runner| runner.start).collect(),
+        start: chains.iter().map(|chain| chain.start).collect(),
         state: Some(state),
     })
 }
@@ -125,11 +127,11 @@ pub(super) fn merge<D: Dynamics>(
 /// The centers that the dynamics of all trajectories keep, added in the order of their index.
 fn running_center<D: Dynamics>(
     space: &VersionSpace<'_>,
-    runners: &[Runner<'_, D>],
+    chains: &[Chain<'_, D>],
     control: &Control,
 ) -> Result<Option<Vec<f64>>> {
     let mut centers =
-        runners.iter().filter_map(|runner| runner.trajectory.dynamics().running_center());
+        chains.iter().filter_map(|chain| chain.trajectory.dynamics().running_center());
     let Some(mut all) = centers.next().cloned() else { return Ok(None) };
     for center in centers {
         all.join(space.gram(), center, control)?;
@@ -142,15 +144,15 @@ fn running_center<D: Dynamics>(
 /// The center of all paths, with the error of the center that was asked for.
 pub(super) fn center<D: Dynamics>(
     settings: &Settings,
-    crew: &Crew,
-    runners: &mut [Runner<'_, D>],
+    pool: &WorkerPool,
+    chains: &mut [Chain<'_, D>],
     settled: f64,
     control: &Control,
 ) -> Result<Center> {
-    let mut center = estimate(crew, runners, control)?.after(settled);
+    let mut center = estimate(pool, chains, control)?.after(settled);
     if settings.by_impulses {
-        let space = watched_space(runners);
-        let impulses = impulses(space, runners, control)?;
+        let space = watched_space(chains);
+        let impulses = impulses(space, chains, control)?;
         center.error = center.error.hypot(angle(space, &impulses, &center.dual, control)?);
     }
     Ok(center)
@@ -159,12 +161,12 @@ pub(super) fn center<D: Dynamics>(
 /// Dual coefficients of the unit vector of all impulses on the walls; zeros where there were none.
 fn impulses<D: Dynamics>(
     space: &VersionSpace<'_>,
-    runners: &[Runner<'_, D>],
+    chains: &[Chain<'_, D>],
     control: &Control,
 ) -> Result<Vec<f64>> {
     let mut all = vec![0.0; space.len()];
-    for runner in runners {
-        for (sum, own) in all.iter_mut().zip(&runner.trajectory.tally().impulses) {
+    for chain in chains {
+        for (sum, own) in all.iter_mut().zip(&chain.trajectory.tally().impulses) {
             *sum += own;
         }
     }

@@ -8,13 +8,13 @@ use rayon::prelude::*;
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
 use crate::base::memory;
-use crate::ensemble::remote::Elsewhere;
+use crate::ensemble::executor::RemoteExecutor;
 
 /// The workers of one call: a pool of its own, never the global one, which would hang in a forked child; and other processes,
 /// if there are any, for what can be done there.
-pub(crate) struct Crew {
+pub(crate) struct WorkerPool {
     pool: Option<rayon::ThreadPool>,
-    elsewhere: Option<Box<dyn Elsewhere>>,
+    executor: Option<Box<dyn RemoteExecutor>>,
     stop: Arc<AtomicBool>,
 }
 
@@ -30,11 +30,11 @@ impl Drop for Alarm<'_> {
     }
 }
 
-impl Crew {
+impl WorkerPool {
     pub(crate) fn new(n_threads: usize, control: &Control) -> Result<Self> {
         let stop = control.flag();
         if n_threads == 1 {
-            return Ok(Self { pool: None, elsewhere: None, stop });
+            return Ok(Self { pool: None, executor: None, stop });
         }
         memory::check_threads(n_threads)?;
         let pool =
@@ -43,23 +43,23 @@ impl Crew {
             })?;
         // Each takes its address space now, so that what is left after it can be told.
         pool.broadcast(|_| std::hint::black_box(Vec::<u8>::with_capacity(1)));
-        Ok(Self { pool: Some(pool), elsewhere: None, stop })
+        Ok(Self { pool: Some(pool), executor: None, stop })
     }
 
     /// Makes sure that there is room for what `n` trajectories on m examples are about to allocate, `vectors` of m doubles each.
-    pub(crate) fn check_room(&self, n: usize, vectors: usize, m: usize) -> Result<()> {
+    pub(crate) fn check_memory(&self, n: usize, vectors: usize, m: usize) -> Result<()> {
         let threads = self.pool.as_ref().map_or(0, rayon::ThreadPool::current_num_threads);
         memory::check_shared(n.saturating_mul(vectors).saturating_mul(m), threads)
     }
 
     /// The same with other processes.
-    pub(crate) fn with(self, elsewhere: Option<Box<dyn Elsewhere>>) -> Self {
-        Self { elsewhere, ..self }
+    pub(crate) fn with(self, executor: Option<Box<dyn RemoteExecutor>>) -> Self {
+        Self { executor, ..self }
     }
 
     /// The other processes.
-    pub(crate) fn elsewhere(&self) -> Option<&dyn Elsewhere> {
-        self.elsewhere.as_deref()
+    pub(crate) fn executor(&self) -> Option<&dyn RemoteExecutor> {
+        self.executor.as_deref()
     }
 
     /// Applies `work` to every item; results, and the first error, in the order of the index. A panic ends the work of all and
@@ -92,10 +92,10 @@ mod tests {
     fn a_panic_ends_the_work_of_all() {
         for n_threads in [1, 2, 8] {
             let control = Control::new();
-            let crew = Crew::new(n_threads, &control).expect("threads");
+            let pool = WorkerPool::new(n_threads, &control).expect("threads");
             let mut items = [0, 1, 2, 3];
             let ended = catch_unwind(AssertUnwindSafe(|| {
-                crew.each(&mut items, |i, _| -> Result<()> {
+                pool.each(&mut items, |i, _| -> Result<()> {
                     assert!(i > 0, "injected");
                     loop {
                         control.check()?;
@@ -107,7 +107,7 @@ mod tests {
             assert_eq!(panic.downcast_ref::<&str>(), Some(&"injected"));
             assert_eq!(control.check(), Err(Error::Interrupted));
             // The pool itself is as good as before.
-            let doubled = crew.each(&mut items, |_, item| Ok(2 * *item)).expect("no panic");
+            let doubled = pool.each(&mut items, |_, item| Ok(2 * *item)).expect("no panic");
             assert_eq!(doubled, [0, 2, 4, 6]);
         }
     }

@@ -6,15 +6,20 @@
 
 use std::sync::Arc;
 
-use super::chain::{MOST_PIECES, Runner};
-use super::start::{Middle, attempt};
 use crate::base::checkpoint::{Loader, Saver, State, foreign};
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
 use crate::base::random;
+use crate::ensemble::attempt::Middle;
+use crate::ensemble::attempt::attempt;
+use crate::ensemble::chain::Chain;
+use crate::ensemble::chain::MOST_PIECES;
 use crate::ensemble::conditional_means::{Densities, Smoother};
-use crate::ensemble::pool::Crew;
+use crate::ensemble::executor::RemoteExecutor;
+use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::Settings;
+use crate::ensemble::step::Step;
+use crate::ensemble::step::Terms;
 use crate::interior::light_trap::Trapped;
 use crate::linalg::factor::Isotropic;
 use crate::linalg::inverse::Inverse;
@@ -26,41 +31,7 @@ use crate::trajectory::recorder::Recorder;
 use crate::trajectory::refresh::{self, Refresh};
 use crate::trajectory::tally::{Goal, Until};
 
-/// Processes that take steps for this one.
-pub trait Elsewhere: Send + Sync {
-    /// What [`take_step`] makes of every trajectory, in their order.
-    ///
-    /// # Errors
-    ///
-    /// As [`take_step`], and [`Error::Interrupted`] where the caller asks to stop.
-    fn take(&self, order: State, trajectories: Vec<State>, control: &Control)
-    -> Result<Vec<State>>;
-}
-
-/// What all trajectories do, each for itself.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Step {
-    /// Forgets what was tallied and flies to a goal.
-    Run(Goal),
-    /// Flies on in pieces; see [`Runner::extend`]. And prepares them for the center where it is asked for at once.
-    Extend { stage: usize, unit: f64, limit: Goal, prepare: bool },
-}
-
-impl<D: Dynamics> Runner<'_, D> {
-    fn take(&mut self, step: Step, control: &Control) -> Result<()> {
-        match step {
-            Step::Run(goal) => {
-                self.reset(None);
-                self.trajectory.run(goal, control)
-            }
-            Step::Extend { stage, unit, limit, prepare } => {
-                self.extend(stage, unit, limit, control)?;
-                // What is made of a path that was cut off is no part of a longer one.
-                if prepare && !self.is_cut() { self.prepare(control) } else { Ok(()) }
-            }
-        }
-    }
-
+impl<D: Dynamics> Chain<'_, D> {
     /// How it stands. A step comes back with its draws; those of earlier ones stay here.
     fn parcel(&self, with_draws: bool) -> State {
         let mut saver = Saver::begin();
@@ -96,7 +67,7 @@ impl<D: Dynamics> Runner<'_, D> {
     }
 }
 
-/// What [`Runner::parcel`] wrote; with the draws of a step where there were draws `before`.
+/// What [`Chain::parcel`] wrote; with the draws of a step where there were draws `before`.
 fn load<'s, D: Dynamics>(
     space: &'s VersionSpace<'s>,
     (dynamics, refresh): (D, Refresh<'s>),
@@ -104,7 +75,7 @@ fn load<'s, D: Dynamics>(
     terms: &Terms<'_>,
     state: &State,
     before: Option<usize>,
-) -> Result<Runner<'s, D>> {
+) -> Result<Chain<'s, D>> {
     let (gram, m) = (space.gram(), space.len());
     let mut loader = Loader::begin(state)?;
     let (mut draws, mut functionals) = (Vec::new(), Vec::new());
@@ -121,29 +92,19 @@ fn load<'s, D: Dynamics>(
         }
     };
     let settings = Settings { mirror: terms.mirror, ..Settings::default() };
-    let mut runner =
-        Runner::load(space, &settings, dynamics, (&refresh, smoother), record, &mut loader)?;
-    runner.unpack(before.unwrap_or(0), &mut loader)?;
+    let mut chain =
+        Chain::load(space, &settings, dynamics, (&refresh, smoother), record, &mut loader)?;
+    chain.unpack(before.unwrap_or(0), &mut loader)?;
     loader.end()?;
     if terms.draws == 0 {
-        runner.trajectory = runner.trajectory.without_record();
+        chain.trajectory = chain.trajectory.without_record();
     }
-    Ok(runner)
+    Ok(chain)
 }
 
 /// A record in which no position comes due.
 fn no_record(space: &VersionSpace<'_>) -> Result<Recorder> {
     Recorder::new(f64::INFINITY, &[], 0, space.gram())
-}
-
-/// What is the same for all trajectories.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms<'a> {
-    pub mirror: Mirror,
-    /// Draws to keep of each; 0 where there is no record.
-    pub draws: usize,
-    /// The planes that it watches.
-    pub watched: &'a [usize],
 }
 
 fn sealed(saver: Saver) -> State {
@@ -181,14 +142,14 @@ fn load_smoother<'s>(
 
 /// Takes a step of every trajectory, here or elsewhere.
 pub(crate) fn take<D: Dynamics>(
-    crew: &Crew,
-    runners: &mut [Runner<'_, D>],
+    pool: &WorkerPool,
+    chains: &mut [Chain<'_, D>],
     step: Step,
     terms: &Terms<'_>,
     control: &Control,
 ) -> Result<()> {
-    let Some(elsewhere) = crew.elsewhere() else {
-        return crew.each(runners, |_, runner| runner.take(step, control)).map(drop);
+    let Some(executor) = pool.executor() else {
+        return pool.each(chains, |_, chain| chain.take(step, control)).map(drop);
     };
     let mut order = Saver::begin();
     match step {
@@ -211,29 +172,29 @@ pub(crate) fn take<D: Dynamics>(
     order.count(terms.watched.len());
     terms.watched.iter().for_each(|&plane| order.count(plane));
     // That of all: it is chosen for all of them.
-    let first = &runners[0];
+    let first = &chains[0];
     let refresh = first.trajectory.refresh();
     order.word(refresh.code());
     order.number(refresh.rate());
     save_share(first.densities.as_ref().map(Densities::smoother), &mut order);
-    let states = runners.iter().map(|runner| runner.parcel(false)).collect();
-    let back = elsewhere.take(sealed(order), states, control)?;
-    if back.len() != runners.len() {
-        return Err(foreign(format!("{} of {}", back.len(), runners.len())));
+    let states = chains.iter().map(|chain| chain.parcel(false)).collect();
+    let back = executor.take(sealed(order), states, control)?;
+    if back.len() != chains.len() {
+        return Err(foreign(format!("{} of {}", back.len(), chains.len())));
     }
     let runs = matches!(step, Step::Run(_));
     let terms = Terms { draws: if runs { 0 } else { terms.draws }, ..*terms };
-    for (runner, state) in runners.iter_mut().zip(&back) {
-        let before = if runs { 0 } else { runner.trajectory.tally().bounces };
-        runner.join(state, &terms)?;
-        control.count_bounces(runner.trajectory.tally().bounces.saturating_sub(before));
+    for (chain, state) in chains.iter_mut().zip(&back) {
+        let before = if runs { 0 } else { chain.trajectory.tally().bounces };
+        chain.join(state, &terms)?;
+        control.count_bounces(chain.trajectory.tally().bounces.saturating_sub(before));
     }
     Ok(())
 }
 
 /// Starts every trajectory elsewhere; see [`attempt`].
 pub(super) fn attempts<'s>(
-    elsewhere: &dyn Elsewhere,
+    executor: &dyn RemoteExecutor,
     space: &'s VersionSpace<'s>,
     (seed, n): (u64, usize),
     mirror: Mirror,
@@ -253,7 +214,7 @@ pub(super) fn attempts<'s>(
         saver.count(i);
         sealed(saver)
     });
-    let back = elsewhere.take(sealed(order), indices.collect(), control)?;
+    let back = executor.take(sealed(order), indices.collect(), control)?;
     if back.len() != n {
         return Err(foreign(format!("{} of {n}", back.len())));
     }
@@ -278,7 +239,7 @@ pub(super) fn attempts<'s>(
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] for what [`Elsewhere::take`] was not given, and as [`crate::run_with`].
+/// [`Error::Invalid`] for what [`RemoteExecutor::take`] was not given, and as [`crate::run_with`].
 pub fn take_step<'s>(
     space: &'s VersionSpace<'s>,
     inverse: Option<Inverse<'s>>,
@@ -321,15 +282,15 @@ pub fn take_step<'s>(
     let smoother = load_smoother(inverse, &mut loader)?.map(Arc::new);
     loader.end()?;
     let terms = Terms { mirror, draws, watched: &watched };
-    let mut runner = load(space, (Geodesic, refresh), smoother.as_ref(), &terms, state, None)?;
-    if !runner.trajectory.ball().fits(space.gram(), control)? {
+    let mut chain = load(space, (Geodesic, refresh), smoother.as_ref(), &terms, state, None)?;
+    if !chain.trajectory.ball().fits(space.gram(), control)? {
         return Err(foreign("one whose ball is elsewhere with this Gram matrix"));
     }
-    if let (Step::Extend { stage, unit, .. }, Some(record)) = (step, runner.trajectory.recorder()) {
+    if let (Step::Extend { stage, unit, .. }, Some(record)) = (step, chain.trajectory.recorder()) {
         record.check_spacing(unit * stage as f64, draws)?;
     }
-    runner.take(step, control)?;
-    Ok(runner.parcel(true))
+    chain.take(step, control)?;
+    Ok(chain.parcel(true))
 }
 
 fn start_one(

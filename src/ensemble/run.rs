@@ -2,21 +2,27 @@
 
 use std::sync::Arc;
 
-use super::chain::Runner;
-use super::merge::merge;
-use super::remote::Elsewhere;
-use super::stages::{Course, Restored};
-use super::start::{SETTLE_ARRIVALS, SETTLE_PATH, settle, settling, start};
 use crate::base::checkpoint::{State, foreign};
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
 use crate::base::random;
-use crate::ensemble::center::{self, Batch, Center};
+use crate::ensemble::burn_in::burn_in;
+use crate::ensemble::burn_in::burn_in_goal;
+use crate::ensemble::chain::Chain;
+use crate::ensemble::chain::check_memory;
 use crate::ensemble::conditional_means::{Densities, Smoother};
 use crate::ensemble::cycle;
+use crate::ensemble::estimate::totals;
+use crate::ensemble::executor::RemoteExecutor;
+use crate::ensemble::merge::merge;
+use crate::ensemble::one_dimensional_posterior;
 use crate::ensemble::outcome::Outcome;
-use crate::ensemble::pool::Crew;
+use crate::ensemble::pool::WorkerPool;
+use crate::ensemble::scatterer::with_scatterer;
 use crate::ensemble::settings::Settings;
+use crate::ensemble::stages::Course;
+use crate::ensemble::stages::Restored;
+use crate::ensemble::start::start;
 use crate::linalg::factor::Factor;
 use crate::linalg::inverse::Inverse;
 use crate::space::one_dimensional;
@@ -24,15 +30,9 @@ use crate::space::version_space::VersionSpace;
 use crate::trajectory::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Radius, Scattered};
 use crate::trajectory::refresh::Refresh;
 use crate::trajectory::refresh::RefreshChoice;
-use crate::trajectory::tally::Goal;
 
 /// Planes whose coordinates are kept with the draws, for the convergence diagnostics.
 const WATCHED: usize = 16;
-/// Vectors of a number for each example that a trajectory takes with its pieces of path, before they are in one center and
-/// written down, and with conditional means.
-const VECTORS: usize = 100;
-const SMOOTH_VECTORS: usize = 200;
-
 /// Samples version space with several trajectories.
 ///
 /// The same seed gives the same bits for every number of threads.
@@ -87,19 +87,19 @@ pub fn run_with(
 ///
 /// # Errors
 ///
-/// As these; what [`Elsewhere::take`] returns; and [`Error::Invalid`] for a motion that is not geodesic.
-pub fn run_elsewhere(
+/// As these; what [`RemoteExecutor::take`] returns; and [`Error::Invalid`] for a motion that is not geodesic.
+pub fn run_remotely(
     space: &VersionSpace<'_>,
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
     state: Option<&State>,
-    elsewhere: Box<dyn Elsewhere>,
+    executor: Box<dyn RemoteExecutor>,
     control: &Control,
 ) -> Result<Outcome> {
     if !matches!(settings.motion, Motion::Geodesic) {
         return Err(Error::invalid("motion", "another", "geodesic for trajectories elsewhere"));
     }
-    play(space, settings, inverse, state, Some(elsewhere), control)
+    play(space, settings, inverse, state, Some(executor), control)
 }
 
 fn play(
@@ -107,7 +107,7 @@ fn play(
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
     state: Option<&State>,
-    elsewhere: Option<Box<dyn Elsewhere>>,
+    executor: Option<Box<dyn RemoteExecutor>>,
     control: &Control,
 ) -> Result<Outcome> {
     settings.check()?;
@@ -140,15 +140,16 @@ fn play(
     };
     if one_dimensional::is_one_dimensional(space.gram()) {
         return match state {
-            None => one_dimensional::outcome(space, settings, watched),
+            None => one_dimensional_posterior::outcome(space, settings, watched),
             Some(_) => Err(foreign("one, where nothing flies in one dimension")),
         };
     }
-    let crew = Crew::new(settings.n_threads.min(settings.n_trajectories), control)?.with(elsewhere);
-    check_room(space, settings.n_trajectories, inverse.is_some(), &crew)?;
+    let pool =
+        WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?.with(executor);
+    check_memory(space, settings.n_trajectories, inverse.is_some(), &pool)?;
     let smoother =
         inverse.map(|inverse| Smoother::new(inverse, control)).transpose()?.map(Arc::new);
-    let table = Table { space, settings, inverse, smoother, watched, crew: &crew, control };
+    let table = Table { space, settings, inverse, smoother, watched, pool: &pool, control };
     match settings.motion {
         Motion::Geodesic => table.geodesic(state),
         Motion::Scattered { cosine, scatterer } => table.scattered(state, cosine, scatterer),
@@ -168,7 +169,7 @@ struct Table<'s, 'c> {
     inverse: Option<Inverse<'s>>,
     smoother: Option<Arc<Smoother<'s>>>,
     watched: Vec<usize>,
-    crew: &'c Crew,
+    pool: &'c WorkerPool,
     control: &'c Control,
 }
 
@@ -178,17 +179,17 @@ impl<'s> Table<'s, '_> {
         &self,
         state: Option<&State>,
         dynamics: &D,
-    ) -> Result<Option<(Course<'s>, Vec<Runner<'s, D>>)>> {
-        let Self { space, settings, crew, control, .. } = *self;
+    ) -> Result<Option<(Course<'s>, Vec<Chain<'s, D>>)>> {
+        let Self { space, settings, pool, control, .. } = *self;
         state
             .map(|state| {
                 let parts = (dynamics, self.smoother.as_ref());
-                Restored::begin(space, settings, self.inverse, state, control)?.runners(
+                Restored::begin(space, settings, self.inverse, state, control)?.chains(
                     space,
                     settings,
                     parts,
                     &self.watched,
-                    crew,
+                    pool,
                     control,
                 )
             })
@@ -196,26 +197,26 @@ impl<'s> Table<'s, '_> {
     }
 
     fn geodesic(self, state: Option<&State>) -> Result<Outcome> {
-        let Self { space, settings, inverse, crew, control, .. } = self;
-        let (course, mut runners) = if let Some(found) = self.restored(state, &Geodesic)? {
+        let Self { space, settings, inverse, pool, control, .. } = self;
+        let (course, mut chains) = if let Some(found) = self.restored(state, &Geodesic)? {
             found
         } else {
-            let mut runners = start(space, settings, self.smoother.as_deref(), crew, control)?;
-            let (refresh, settled) = settle(space, settings, inverse, crew, &mut runners, control)?;
+            let mut chains = start(space, settings, self.smoother.as_deref(), pool, control)?;
+            let (refresh, settled) = burn_in(space, settings, inverse, pool, &mut chains, control)?;
             if let Some(smoother) = &self.smoother {
-                for (i, runner) in runners.iter_mut().enumerate() {
+                for (i, chain) in chains.iter_mut().enumerate() {
                     let rng = random::stream(settings.seed, settings.n_trajectories + i);
                     let smoother = Arc::clone(smoother);
-                    runner.densities = Some(Densities::new(smoother, settings.mirror, rng));
+                    chain.densities = Some(Densities::new(smoother, settings.mirror, rng));
                 }
             }
             let watched = &self.watched;
-            (Course::begin(settings, watched, &mut runners, refresh, settled)?, runners)
+            (Course::begin(settings, watched, &mut chains, refresh, settled)?, chains)
         };
         let bare = matches!(course.refresh, Refresh::None) && settings.mirror.is_hard();
-        let mut outcome = self.finish(course, &mut runners)?;
+        let mut outcome = self.finish(course, &mut chains)?;
         if bare {
-            outcome.cycles = cycles(space, crew, &mut runners, control)?;
+            outcome.cycles = cycles(space, pool, &mut chains, control)?;
         }
         Ok(outcome)
     }
@@ -226,150 +227,83 @@ impl<'s> Table<'s, '_> {
         cosine: bool,
         scatterer: Option<Radius>,
     ) -> Result<Outcome> {
-        let Self { space, settings, crew, control, .. } = self;
+        let Self { space, settings, pool, control, .. } = self;
         let dynamics = || -> Result<Scattered> {
             Ok(Scattered::new(Arc::new(Factor::new(space.gram(), control)?), cosine))
         };
         if state.is_some()
-            && let Some((course, mut runners)) = self.restored(state, &dynamics()?)?
+            && let Some((course, mut chains)) = self.restored(state, &dynamics()?)?
         {
-            for runner in &runners {
-                if !runner.trajectory.dynamics().fits(space, control)? {
+            for chain in &chains {
+                if !chain.trajectory.dynamics().fits(space, control)? {
                     return Err(foreign("one whose sphere is elsewhere with this Gram matrix"));
                 }
             }
-            return self.finish(course, &mut runners);
+            return self.finish(course, &mut chains);
         }
-        let mut runners = start(space, settings, None, crew, control)?;
-        let (refresh, settled) = settle(space, settings, None, crew, &mut runners, control)?;
+        let mut chains = start(space, settings, None, pool, control)?;
+        let (refresh, settled) = burn_in(space, settings, None, pool, &mut chains, control)?;
         let (dynamics, path) =
-            with_scatterer(space, dynamics()?, scatterer, crew, &mut runners, control)?;
-        let mut runners: Vec<_> =
-            runners.into_iter().map(|runner| runner.under(dynamics.clone())).collect();
+            with_scatterer(space, dynamics()?, scatterer, pool, &mut chains, control)?;
+        let mut chains: Vec<_> =
+            chains.into_iter().map(|chain| chain.under(dynamics.clone())).collect();
         let settled = settled + path;
-        let course = Course::begin(settings, &self.watched, &mut runners, refresh, settled)?;
-        self.finish(course, &mut runners)
+        let course = Course::begin(settings, &self.watched, &mut chains, refresh, settled)?;
+        self.finish(course, &mut chains)
     }
 
     /// Hands the balls over to a dynamics of the papers, settles and measures.
     fn straight<D: Dynamics>(self, state: Option<&State>, dynamics: &D) -> Result<Outcome> {
-        let Self { space, settings, crew, control, .. } = self;
-        if let Some((course, mut runners)) = self.restored(state, dynamics)? {
-            return self.finish(course, &mut runners);
+        let Self { space, settings, pool, control, .. } = self;
+        if let Some((course, mut chains)) = self.restored(state, dynamics)? {
+            return self.finish(course, &mut chains);
         }
-        let mut runners = start(space, settings, None, crew, control)?
+        let mut chains = start(space, settings, None, pool, control)?
             .into_iter()
-            .map(|runner| {
-                let trajectory = runner.trajectory.launched_by(dynamics.clone(), control)?;
-                Ok(Runner::new(trajectory, runner.start))
+            .map(|chain| {
+                let trajectory = chain.trajectory.launched_by(dynamics.clone(), control)?;
+                Ok(Chain::new(trajectory, chain.start))
             })
             .collect::<Result<Vec<_>>>()?;
-        let goal = settling(settings);
-        crew.each(&mut runners, |_, runner| runner.trajectory.run(goal, control))?;
-        let settled = totals(&runners).0 / runners.len() as f64;
-        let course = Course::begin(settings, &self.watched, &mut runners, Refresh::None, settled)?;
-        self.finish(course, &mut runners)
+        let goal = burn_in_goal(settings);
+        pool.each(&mut chains, |_, chain| chain.trajectory.run(goal, control))?;
+        let settled = totals(&chains).0 / chains.len() as f64;
+        let course = Course::begin(settings, &self.watched, &mut chains, Refresh::None, settled)?;
+        self.finish(course, &mut chains)
     }
 
     /// Measures and merges.
     fn finish<D: Dynamics>(
         self,
         mut course: Course<'s>,
-        runners: &mut [Runner<'s, D>],
+        chains: &mut [Chain<'s, D>],
     ) -> Result<Outcome> {
-        let Self { space, settings, watched, crew, control, .. } = self;
-        let ended = course.run(settings, &watched, crew, runners, control)?;
-        merge(space, settings, watched, crew, runners, &course, ended, control)
+        let Self { space, settings, watched, pool, control, .. } = self;
+        let ended = course.run(settings, &watched, pool, chains, control)?;
+        merge(
+            space,
+            settings,
+            watched,
+            pool,
+            chains,
+            (&course.refresh, course.settled),
+            ended,
+            control,
+        )
     }
-}
-
-/// Makes sure that there is room for the trajectories and the pieces of their paths, if not for draws.
-pub(crate) fn check_room(
-    space: &VersionSpace<'_>,
-    n: usize,
-    smooths: bool,
-    crew: &Crew,
-) -> Result<()> {
-    let vectors = if smooths { SMOOTH_VECTORS } else { VECTORS };
-    // Lists of near walls have copies of their features.
-    let near = space.gram().features().map_or(0, |rows| rows.points().dimension());
-    crew.check_room(n, vectors + near, space.len())
 }
 
 /// The period of each trajectory that goes round a cycle, where a cycle is not all there is.
 fn cycles(
     space: &VersionSpace<'_>,
-    crew: &Crew,
-    runners: &mut [Runner<'_>],
+    pool: &WorkerPool,
+    chains: &mut [Chain<'_>],
     control: &Control,
 ) -> Result<Vec<u64>> {
     let gram = space.gram();
-    let cycles = crew.each(runners, |_, runner| {
-        cycle::period(runner.trajectory.ball().clone(), gram, control)
-    })?;
+    let cycles = pool
+        .each(chains, |_, chain| cycle::period(chain.trajectory.ball().clone(), gram, control))?;
     let found = cycles.iter().any(|&period| period > 0);
     let harmless = found && cycle::is_all_there_is(gram, control)?;
     Ok(if harmless { vec![0; cycles.len()] } else { cycles })
-}
-
-/// Puts the scatterer that is asked for around a first estimate of the center. Returns the path that this took too.
-pub(super) fn with_scatterer(
-    space: &VersionSpace<'_>,
-    dynamics: Scattered,
-    scatterer: Option<Radius>,
-    crew: &Crew,
-    runners: &mut [Runner<'_>],
-    control: &Control,
-) -> Result<(Scattered, f64)> {
-    let Some(radius) = scatterer else { return Ok((dynamics, 0.0)) };
-    let (center, path) = first_center(crew, runners, control)?;
-    Ok((dynamics.with_sphere(space, &center, radius, control)?, path))
-}
-
-/// The center of a piece of path, and the length of the piece.
-fn first_center(
-    crew: &Crew,
-    runners: &mut [Runner<'_>],
-    control: &Control,
-) -> Result<(Vec<f64>, f64)> {
-    crew.each(runners, |_, runner| {
-        runner.reset(None);
-        let limit = Goal::either(f64::INFINITY, SETTLE_ARRIVALS);
-        // A pause that is asked for has to wait until something is measured.
-        while !runner.has(1) {
-            runner.extend(1, SETTLE_PATH, limit, control)?;
-        }
-        Ok(())
-    })?;
-    let path = totals(runners).0 / runners.len() as f64;
-    Ok((estimate(crew, runners, control)?.dual, path))
-}
-
-/// Total path and arrivals of the tallies.
-pub(super) fn totals<D: Dynamics>(runners: &[Runner<'_, D>]) -> (f64, u64) {
-    runners.iter().fold((0.0, 0), |(path, arrivals), runner| {
-        let tally = runner.trajectory.tally();
-        (path + tally.path, arrivals + tally.arrivals())
-    })
-}
-
-pub(super) fn watched_space<'s, D: Dynamics>(runners: &[Runner<'s, D>]) -> &'s VersionSpace<'s> {
-    runners[0].trajectory.space()
-}
-
-/// The center of all pieces so far.
-pub(crate) fn estimate<D: Dynamics>(
-    crew: &Crew,
-    runners: &mut [Runner<'_, D>],
-    control: &Control,
-) -> Result<Center> {
-    let gram = watched_space(runners).gram();
-    crew.each(runners, |_, runner| runner.prepare(control))?;
-    let lists: Vec<Vec<Batch>> =
-        runners.iter_mut().map(|runner| std::mem::take(&mut runner.batches)).collect();
-    let center = center::center(gram, &lists);
-    for (runner, list) in runners.iter_mut().zip(lists) {
-        runner.batches = list;
-    }
-    Ok(center)
 }

@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
-use super::chain::Runner;
-use super::merge;
-use super::remote::{self, Step, Terms};
-use super::run::{totals, watched_space};
 use crate::base::checkpoint::{Loader, Saver, State, foreign};
 use crate::base::control::Control;
 use crate::base::error::Result;
 use crate::base::memory;
 use crate::ensemble::center::{self, Batch};
+use crate::ensemble::chain::Chain;
 use crate::ensemble::conditional_means::Smoother;
+use crate::ensemble::estimate::totals;
+use crate::ensemble::estimate::watched_space;
+use crate::ensemble::merge;
 use crate::ensemble::outcome::StopReason;
-use crate::ensemble::pool::Crew;
+use crate::ensemble::pool::WorkerPool;
+use crate::ensemble::remote;
 use crate::ensemble::settings::Settings;
+use crate::ensemble::step::Step;
+use crate::ensemble::step::Terms;
 use crate::linalg::factor::Isotropic;
 use crate::linalg::inverse::Inverse;
 use crate::space::version_space::VersionSpace;
@@ -65,15 +68,15 @@ impl<'s> Course<'s> {
     pub fn begin<D: Dynamics>(
         settings: &Settings,
         watched: &[usize],
-        runners: &mut [Runner<'s, D>],
+        chains: &mut [Chain<'s, D>],
         refresh: Refresh<'s>,
         settled: f64,
     ) -> Result<Self> {
-        let pieces = pieces(runners.len());
+        let pieces = pieces(chains.len());
         let length = settings.first_length.or(settings.length).unwrap_or(f64::INFINITY);
         let grows = settings.tol.is_some() || settings.length.is_none();
         let piece = {
-            let (path, arrivals) = totals(runners);
+            let (path, arrivals) = totals(chains);
             let per_arrival = if arrivals > 0 { path / arrivals as f64 } else { f64::INFINITY };
             PIECE_PATH.min(PIECE_ARRIVALS * per_arrival).min(length)
         };
@@ -81,15 +84,15 @@ impl<'s> Course<'s> {
         // A growing run keeps twice the draws asked for when the pieces are full, and returns the last ones.
         let kept = if grows { 2 * settings.n_draws } else { settings.n_draws };
         let spacing = unit * pieces as f64 / kept as f64;
-        let gram = watched_space(runners).gram();
-        for runner in runners.iter_mut() {
-            runner.reset(Some(Recorder::new(spacing, watched, kept, gram)?));
-            if let Some(densities) = &mut runner.densities {
+        let gram = watched_space(chains).gram();
+        for chain in chains.iter_mut() {
+            chain.reset(Some(Recorder::new(spacing, watched, kept, gram)?));
+            if let Some(densities) = &mut chain.densities {
                 densities.spacing = piece / LOOKS;
             }
         }
         // Once more in one piece, for the outcome and for states of the run.
-        memory::check_vectors(kept.saturating_mul(runners.len()), gram.len() + watched.len())?;
+        memory::check_vectors(kept.saturating_mul(chains.len()), gram.len() + watched.len())?;
         Ok(Self { unit, stage: next_stage(settings, 0), is_open: true, refresh, settled })
     }
 
@@ -98,8 +101,8 @@ impl<'s> Course<'s> {
         &mut self,
         settings: &Settings,
         watched: &[usize],
-        crew: &Crew,
-        runners: &mut [Runner<'s, D>],
+        pool: &WorkerPool,
+        chains: &mut [Chain<'s, D>],
         control: &Control,
     ) -> Result<(StopReason, State)> {
         let length = settings.length.unwrap_or(f64::INFINITY);
@@ -109,37 +112,37 @@ impl<'s> Course<'s> {
         loop {
             let mut state = None;
             if self.is_open {
-                self.fly(settings, watched, crew, runners, limit, control)?;
+                self.fly(settings, watched, pool, chains, limit, control)?;
                 // What the look at a path that was cut off makes of its pieces is no part of a longer one.
-                self.is_open = runners.iter().any(Runner::is_cut);
-                state = self.is_open.then(|| self.save(settings, runners));
+                self.is_open = chains.iter().any(Chain::is_cut);
+                state = self.is_open.then(|| self.save(settings, chains));
             }
-            if let Some(reason) = self.look(settings, crew, runners, limit, control)? {
-                let state = state.unwrap_or_else(|| self.save(settings, runners));
+            if let Some(reason) = self.look(settings, pool, chains, limit, control)? {
+                let state = state.unwrap_or_else(|| self.save(settings, chains));
                 return Ok((reason, state));
             }
-            if runners[0].batches.len() >= pieces(runners.len()) {
+            if chains[0].batches.len() >= pieces(chains.len()) {
                 self.unit *= 2.0;
-                let m = watched_space(runners).len();
-                let is_odd = |runner: &Runner<'s, D>| {
-                    let kept = runner.trajectory.recorder().map_or(0, |record| record.kept(m));
+                let m = watched_space(chains).len();
+                let is_odd = |chain: &Chain<'s, D>| {
+                    let kept = chain.trajectory.recorder().map_or(0, |record| record.kept(m));
                     kept >= 2 * settings.n_draws && !kept.is_multiple_of(2)
                 };
-                if runners.iter().any(is_odd) {
+                if chains.iter().any(is_odd) {
                     return Err(foreign("one with draws that are not in pairs"));
                 }
-                for runner in runners.iter_mut() {
-                    center::join_pairs(&mut runner.batches);
-                    if let Some(recorder) = runner.trajectory.recorder_mut()
+                for chain in chains.iter_mut() {
+                    center::join_pairs(&mut chain.batches);
+                    if let Some(recorder) = chain.trajectory.recorder_mut()
                         && recorder.kept(m) >= 2 * settings.n_draws
                     {
                         recorder.coarsen(m);
                     }
                 }
             }
-            self.stage = next_stage(settings, runners[0].batches.len());
+            self.stage = next_stage(settings, chains[0].batches.len());
             self.is_open = true;
-            runners.iter_mut().for_each(Runner::begin_stage);
+            chains.iter_mut().for_each(Chain::begin_stage);
         }
     }
 
@@ -148,8 +151,8 @@ impl<'s> Course<'s> {
         &self,
         settings: &Settings,
         watched: &[usize],
-        crew: &Crew,
-        runners: &mut [Runner<'s, D>],
+        pool: &WorkerPool,
+        chains: &mut [Chain<'s, D>],
         limit: Goal,
         control: &Control,
     ) -> Result<()> {
@@ -161,18 +164,18 @@ impl<'s> Course<'s> {
                 limit,
                 prepare: settings.tol.is_some(),
             };
-            remote::take(crew, runners, step, &terms, control)?;
-            let is_done = runners.iter().all(|runner| runner.has(self.stage));
-            // Elsewhere nobody pauses: a state that is asked for is that between two steps.
-            if is_done && (crew.elsewhere().is_none() || !control.is_to_pause()) {
+            remote::take(pool, chains, step, &terms, control)?;
+            let is_done = chains.iter().all(|chain| chain.has(self.stage));
+            // RemoteExecutor nobody pauses: a state that is asked for is that between two steps.
+            if is_done && (pool.executor().is_none() || !control.is_to_pause()) {
                 return Ok(());
             }
             control.keep(|| {
-                let mut state = self.save(settings, runners);
-                let m = watched_space(runners).len();
-                for runner in runners.iter() {
-                    let kept = runner.kept_to_go_on();
-                    if let Some(recorder) = runner.trajectory.recorder() {
+                let mut state = self.save(settings, chains);
+                let m = watched_space(chains).len();
+                for chain in chains.iter() {
+                    let kept = chain.kept_to_go_on();
+                    if let Some(recorder) = chain.trajectory.recorder() {
                         let (draws, functionals) = recorder.first(kept, m);
                         state.draws.extend_from_slice(draws);
                         state.functionals.extend_from_slice(functionals);
@@ -191,37 +194,37 @@ impl<'s> Course<'s> {
     fn look<D: Dynamics>(
         &self,
         settings: &Settings,
-        crew: &Crew,
-        runners: &mut [Runner<'s, D>],
+        pool: &WorkerPool,
+        chains: &mut [Chain<'s, D>],
         limit: Goal,
         control: &Control,
     ) -> Result<Option<StopReason>> {
         if let Some(tol) = settings.tol {
-            let center = merge::center(settings, crew, runners, self.settled, control)?;
-            let enough = worth(settings, runners);
-            control.report(totals(runners).0 / runners.len() as f64, center.error);
+            let center = merge::center(settings, pool, chains, self.settled, control)?;
+            let enough = worth(settings, chains);
+            control.report(totals(chains).0 / chains.len() as f64, center.error);
             // A flipper goes on from a center of its own: what its halves differ by does not pass.
             let flips = matches!(settings.motion, Motion::Flipper { .. });
             if center.error <= tol && (center.mixed || flips) && enough {
                 return Ok(Some(StopReason::Tol));
             }
         }
-        let light = |runner: &Runner<'_, D>| runner.trajectory.dynamics().is_light();
-        if limit.until == Until::Light && runners.iter().any(light) {
+        let light = |chain: &Chain<'_, D>| chain.trajectory.dynamics().is_light();
+        if limit.until == Until::Light && chains.iter().any(light) {
             return Ok(Some(StopReason::WeightTol));
         }
-        if runners.iter().all(|runner| runner.trajectory.tally().path >= limit.path) {
+        if chains.iter().all(|chain| chain.trajectory.tally().path >= limit.path) {
             return Ok(Some(StopReason::Length));
         }
         let exhausted =
-            runners.iter().any(|runner| runner.trajectory.tally().arrivals() >= limit.arrivals);
+            chains.iter().any(|chain| chain.trajectory.tally().arrivals() >= limit.arrivals);
         Ok(exhausted.then_some(StopReason::MaxBounces))
     }
 
     /// What it takes to go on, without the draws.
-    fn save<D: Dynamics>(&self, settings: &Settings, runners: &[Runner<'s, D>]) -> State {
+    fn save<D: Dynamics>(&self, settings: &Settings, chains: &[Chain<'s, D>]) -> State {
         let mut saver = Saver::begin();
-        for count in [watched_space(runners).len(), runners.len(), settings.n_draws] {
+        for count in [watched_space(chains).len(), chains.len(), settings.n_draws] {
             saver.count(count);
         }
         saver.word(settings.motion.code());
@@ -229,10 +232,10 @@ impl<'s> Course<'s> {
         saver.all(&[self.refresh.rate(), self.settled, self.unit]);
         saver.count(self.stage);
         saver.flag(self.is_open);
-        for runner in runners {
-            runner.save(&mut saver);
+        for chain in chains {
+            chain.save(&mut saver);
         }
-        let kept: Vec<u64> = runners.iter().map(|runner| runner.kept_to_go_on() as u64).collect();
+        let kept: Vec<u64> = chains.iter().map(|chain| chain.kept_to_go_on() as u64).collect();
         let held = vec![0; kept.len()];
         let Saver { words, numbers } = saver;
         State { words, numbers, held, kept, ..State::default() }
@@ -285,15 +288,15 @@ impl<'s, 'a> Restored<'s, 'a> {
     }
 
     /// Reads the trajectories, each with a copy of a new `dynamics`.
-    pub fn runners<D: Dynamics>(
+    pub fn chains<D: Dynamics>(
         mut self,
         space: &'s VersionSpace<'s>,
         settings: &Settings,
         (dynamics, smoother): (&D, Option<&Arc<Smoother<'s>>>),
         watched: &[usize],
-        crew: &Crew,
+        pool: &WorkerPool,
         control: &Control,
-    ) -> Result<(Course<'s>, Vec<Runner<'s, D>>)> {
+    ) -> Result<(Course<'s>, Vec<Chain<'s, D>>)> {
         let (m, q, t) = (space.len(), watched.len(), settings.n_trajectories);
         let State { held, kept, draws, functionals, .. } = self.state;
         let counts: Option<Vec<usize>> = kept
@@ -308,7 +311,7 @@ impl<'s, 'a> Restored<'s, 'a> {
             let got = format!("one with {} draws in the place of {all}", draws.len() / m);
             return Err(foreign(got));
         }
-        let mut runners = Vec::with_capacity(t);
+        let mut chains = Vec::with_capacity(t);
         let mut from = 0;
         for n in counts {
             let (own, values) =
@@ -323,37 +326,30 @@ impl<'s, 'a> Restored<'s, 'a> {
             };
             let sources = (&self.course.refresh, smoother);
             let loader = &mut self.loader;
-            runners.push(Runner::load(
-                space,
-                settings,
-                dynamics.clone(),
-                sources,
-                recorder,
-                loader,
-            )?);
+            chains.push(Chain::load(space, settings, dynamics.clone(), sources, recorder, loader)?);
         }
         self.loader.end()?;
-        let fit = crew.each(&mut runners, |_, runner| {
-            control.count_bounces(runner.trajectory.tally().bounces);
-            runner.trajectory.ball().fits(space.gram(), control)
+        let fit = pool.each(&mut chains, |_, chain| {
+            control.count_bounces(chain.trajectory.tally().bounces);
+            chain.trajectory.ball().fits(space.gram(), control)
         })?;
         if fit.contains(&false) {
             return Err(foreign("one whose balls are elsewhere with this Gram matrix"));
         }
-        Ok((self.course, runners))
+        Ok((self.course, chains))
     }
 }
 
 /// Whether the path is worth a fair share of the draws to keep, where the center needs less.
-fn worth<D: Dynamics>(settings: &Settings, runners: &mut [Runner<'_, D>]) -> bool {
-    if runners.iter().all(|runner| runner.densities.is_none()) {
+fn worth<D: Dynamics>(settings: &Settings, chains: &mut [Chain<'_, D>]) -> bool {
+    if chains.iter().all(|chain| chain.densities.is_none()) {
         return true;
     }
     let lists: Vec<Vec<Batch>> =
-        runners.iter_mut().map(|runner| std::mem::take(&mut runner.batches)).collect();
-    let worth = center::worth(watched_space(runners).gram(), &lists);
-    for (runner, list) in runners.iter_mut().zip(lists) {
-        runner.batches = list;
+        chains.iter_mut().map(|chain| std::mem::take(&mut chain.batches)).collect();
+    let worth = center::worth(watched_space(chains).gram(), &lists);
+    for (chain, list) in chains.iter_mut().zip(lists) {
+        chain.batches = list;
     }
     let draws = settings.n_trajectories * settings.n_draws;
     let few = draws.min(FEW_DRAWS);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::base::control::Control;
 use crate::base::error::Result;
 use crate::base::random;
-use crate::ensemble::pool::Crew;
+use crate::ensemble::pool::WorkerPool;
 use crate::evidence::integration::{EvidenceOutcome, EvidenceSettings, isotropic};
 use crate::evidence::ladder::Descent;
 use crate::linalg::factor::Factor;
@@ -93,7 +93,7 @@ pub(crate) fn evidence(
     settings: &EvidenceSettings,
     factor: &Arc<Factor>,
     (descent, mut ladder): (Descent, Vec<f64>),
-    crew: &Crew,
+    pool: &WorkerPool,
     control: &Control,
 ) -> Result<EvidenceOutcome> {
     let mut particles: Vec<Vec<[u32; 2]>> = Vec::new();
@@ -103,9 +103,9 @@ pub(crate) fn evidence(
     loop {
         // Streams beyond those of the trajectories and of the ladder's scout.
         let first = streams;
-        crew.check_room(wanted, 1, ladder.len())?;
+        pool.check_memory(wanted, 1, ladder.len())?;
         let mut places = vec![(); wanted - particles.len()];
-        particles.extend(crew.each(&mut places, |i, ()| {
+        particles.extend(pool.each(&mut places, |i, ()| {
             particle(space, factor, (&descent, &ladder), (settings.seed, first + i), control)
         })?);
         streams += places.len();

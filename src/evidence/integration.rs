@@ -18,12 +18,13 @@ use crate::base::control::Control;
 use crate::base::error::{Error, Result};
 use crate::base::memory;
 use crate::base::random;
-use crate::ensemble::pool::Crew;
-use crate::ensemble::run;
+use crate::ensemble::chain;
+use crate::ensemble::pool::WorkerPool;
 use crate::evidence::annealing;
 use crate::evidence::bridge;
-use crate::evidence::ladder::{Descent, SETTLE_PATH, Seen, Stage, Stages};
+use crate::evidence::ladder::{BURN_IN_PATH, Descent, Seen, Stage, Stages};
 use crate::evidence::mbar::{self, Rung, Shares};
+use crate::evidence::one_dimensional_evidence;
 use crate::interior;
 use crate::interior::conflicts;
 use crate::interior::max_margin;
@@ -265,7 +266,7 @@ impl Climber<'_> {
         // know of it. So every way begins in equilibrium at its own end.
         home.reset(None);
         let arrivals = HOME_ARRIVALS * home.space().len() as u64;
-        home.run(Goal::either(SETTLE_PATH + PIECES as f64 * unit, arrivals), control)?;
+        home.run(Goal::either(BURN_IN_PATH + PIECES as f64 * unit, arrivals), control)?;
         let inside = home.ball().clone();
         let space = home.space();
         self.trajectory = isotropic(space, climb.factor, climb.stream(self), control)?;
@@ -278,7 +279,7 @@ impl Climber<'_> {
         for k in order(&climb.ladder, up) {
             self.trajectory.set_mirror(climb.descent.mirror(climb.ladder[k]));
             self.trajectory.reset(None);
-            self.trajectory.run(Goal::path(SETTLE_PATH), control)?;
+            self.trajectory.run(Goal::path(BURN_IN_PATH), control)?;
             for _ in 0..PIECES {
                 self.trajectory.reset_counting();
                 self.trajectory.run(Goal::path(unit), control)?;
@@ -306,11 +307,11 @@ pub fn evidence(
     space.gram().check_in_memory()?;
     let inside = inside(space, settings, control)?;
     if one_dimensional::is_one_dimensional(space.gram()) {
-        return Ok(one_dimensional::evidence(space, &settings.targets));
+        return Ok(one_dimensional_evidence::evidence(space, &settings.targets));
     }
-    let crew = Crew::new(settings.n_threads.min(settings.n_trajectories), control)?;
+    let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
     if settings.method == Method::Bridge {
-        return bridge::evidence(space, settings, &crew, control);
+        return bridge::evidence(space, settings, &pool, control);
     }
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let ladder = {
@@ -318,10 +319,10 @@ pub fn evidence(
         descent.place_rungs(&mut isotropic(space, &factor, scout, control)?, control)?
     };
     if settings.method == Method::Annealing {
-        return annealing::evidence(space, settings, &factor, (descent, ladder), &crew, control);
+        return annealing::evidence(space, settings, &factor, (descent, ladder), &pool, control);
     }
     let n = settings.n_trajectories;
-    run::check_room(space, n, false, &crew)?;
+    chain::check_memory(space, n, false, &pool)?;
     let home = |point: &Vec<f64>, i: usize| {
         let mut rng = random::stream(settings.seed, n + 1 + i);
         let ball = laying::ball_at(space.gram(), point, &mut rng, control)?;
@@ -330,7 +331,7 @@ pub fn evidence(
         home.run(Goal::either(HOME_PATH, HOME_ARRIVALS * space.len() as u64), control)?;
         Ok(home)
     };
-    let mut climbers = crew.each(&mut vec![(); n], |i, ()| {
+    let mut climbers = pool.each(&mut vec![(); n], |i, ()| {
         let rng = random::stream(settings.seed, i);
         let trajectory = isotropic(space, &factor, rng, control)?;
         let home = match &inside {
@@ -344,10 +345,10 @@ pub fn evidence(
     let rungs = climb.ladder.len() as f64;
     let (mut unit, mut length) = (PIECE_PATH, 0.0);
     loop {
-        let round = 2.0 * rungs * (SETTLE_PATH + PIECES as f64 * unit);
-        crew.each(&mut climbers, |_, climber| climber.climb(&climb, unit, control))?;
+        let round = 2.0 * rungs * (BURN_IN_PATH + PIECES as f64 * unit);
+        pool.each(&mut climbers, |_, climber| climber.climb(&climb, unit, control))?;
         length += round;
-        check_room(&climbers)?;
+        check_memory(&climbers)?;
         let seen = climb.combine(&climbers, |_| true);
         let lags = climb.lags(&climbers);
         let found: Vec<(f64, f64)> = seen
@@ -361,7 +362,7 @@ pub fn evidence(
         let converged = worst <= settings.tol;
         // The last round takes what is left, if that is worth while.
         let rest = (settings.max_length - length) / (2.0 * rungs);
-        let next = (unit * GROWTH).min((rest - SETTLE_PATH) / PIECES as f64);
+        let next = (unit * GROWTH).min((rest - BURN_IN_PATH) / PIECES as f64);
         if converged || next < 0.5 * unit {
             let (ladder, mean_violations) = climb.profile(&climbers);
             return Ok(EvidenceOutcome {
@@ -381,7 +382,7 @@ pub fn evidence(
 }
 
 /// Makes sure that there is room for three copies of all that was seen, and for as much again to see.
-fn check_room(climbers: &[Climber<'_>]) -> Result<()> {
+fn check_memory(climbers: &[Climber<'_>]) -> Result<()> {
     // Of a number and its key in a tree, with the tree's own.
     const ENTRY: usize = 64;
     let seen = climbers.iter().flat_map(|climber| climber.seen.iter().flatten());

@@ -25,7 +25,7 @@ const LAST_VIOLATIONS: f64 = 0.25;
 const LAST_S: f64 = 25.0;
 /// Path on a rung while the rungs are placed, and to settle on one, radians.
 const PLACING_PATH: f64 = 12.0;
-pub(crate) const SETTLE_PATH: f64 = 2.0;
+pub(crate) const BURN_IN_PATH: f64 = 2.0;
 
 /// A way down.
 #[derive(Clone, Debug)]
@@ -126,7 +126,7 @@ impl Descent {
         loop {
             trajectory.set_mirror(self.mirror(s));
             trajectory.reset(None);
-            trajectory.run(Goal::path(SETTLE_PATH), control)?;
+            trajectory.run(Goal::path(BURN_IN_PATH), control)?;
             trajectory.reset_counting();
             trajectory.run(Goal::path(PLACING_PATH), control)?;
             let seen = self.stage(s).by_count(&trajectory.take_layers().unwrap_or_default());

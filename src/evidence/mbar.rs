@@ -108,7 +108,7 @@ impl Shares {
             membership: vec![0.0; states * n],
             hessian: vec![0.0; n * n],
         };
-        shares.settle();
+        shares.find_theta();
         shares
     }
 
@@ -137,7 +137,7 @@ impl Shares {
     /// Newton's method on a convex function, with halved steps where a full one goes too far. Where the laws of the
     /// rungs hardly overlap at the first guess of θ, the function is close to linear and none of them may lead down; a step of
     /// the self-consistent iteration `θ_k ← -ln Z_k(θ)` always does.
-    fn settle(&mut self) {
+    fn find_theta(&mut self) {
         let n = self.rungs.len() - 1;
         let totals: Vec<f64> = self.rungs.iter().map(Rung::total).collect();
         let all: f64 = totals.iter().sum();

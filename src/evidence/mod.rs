@@ -5,3 +5,4 @@ pub(crate) mod bridge;
 pub(crate) mod integration;
 pub(crate) mod ladder;
 pub(crate) mod mbar;
+mod one_dimensional_evidence;

@@ -118,7 +118,7 @@ impl<'s> ActiveSet<'s> {
         for (count, &i) in order.iter().enumerate() {
             if count % 16 == 0 {
                 control.check()?;
-                self.free.check_room(16)?;
+                self.free.check_memory(16)?;
             }
             if a[i] >= self.bounds.cost {
                 self.put(i, Place::Upper);
@@ -176,7 +176,7 @@ impl<'s> ActiveSet<'s> {
         for entered in 1.. {
             control.check()?;
             if entered % 16 == 1 {
-                self.free.check_room(16)?;
+                self.free.check_memory(16)?;
             }
             let violations = self.margins.iter().filter(|&&margin| margin <= 0.0).count();
             self.fewest_violations = self.fewest_violations.min(violations);

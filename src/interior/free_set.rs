@@ -47,7 +47,7 @@ impl<'s> FreeSet<'s> {
     }
 
     /// Makes sure that there is room for so many members more, and for steps with them.
-    pub(crate) fn check_room(&self, more: usize) -> Result<()> {
+    pub(crate) fn check_memory(&self, more: usize) -> Result<()> {
         memory::check_vectors(more, self.members.len() + more)?;
         memory::check_vectors(STEP_VECTORS, self.space.len())
     }

@@ -16,7 +16,7 @@ use super::{GROWTH, OnionOutcome, OnionSettings, Pieces, Watch, estimate, outcom
 use crate::base::control::Control;
 use crate::base::error::Result;
 use crate::base::random;
-use crate::ensemble::pool::Crew;
+use crate::ensemble::pool::WorkerPool;
 use crate::evidence::integration::isotropic;
 use crate::evidence::ladder::Descent;
 use crate::evidence::mbar::{self, Histogram, Rung, Shares};
@@ -29,7 +29,7 @@ use crate::trajectory::event_loop::Trajectory;
 use crate::trajectory::tally::{Goal, Layers};
 
 /// Path to settle on a rung of the ladder, radians: the memory of eight refreshes less.
-const SETTLE_PATH: f64 = 4.0;
+const BURN_IN_PATH: f64 = 4.0;
 /// Path on a rung of the ladder, once down and once up, in the first round, radians.
 const RUNG_PATH: f64 = 4.0;
 /// Path on the lowest measured rung after the layers, before the way up.
@@ -97,8 +97,8 @@ impl Mountain {
 
     /// Path on the ladder in a round, radians.
     fn ladder_path(&self) -> f64 {
-        let unmeasured = (self.ladder.len() - self.measured) as f64 * SETTLE_PATH;
-        2.0 * self.measured as f64 * (SETTLE_PATH + self.rung_path) + unmeasured + RETURN_PATH
+        let unmeasured = (self.ladder.len() - self.measured) as f64 * BURN_IN_PATH;
+        2.0 * self.measured as f64 * (BURN_IN_PATH + self.rung_path) + unmeasured + RETURN_PATH
     }
 
     /// Number of rungs down to the first that has most of its path in the layers, or all.
@@ -221,7 +221,7 @@ impl Climber<'_> {
         self.stretch(mountain, unit, control)?;
         self.ways += 1;
         for &s in &mountain.ladder[measured..] {
-            self.settle(s, SETTLE_PATH, control)?;
+            self.settle(s, BURN_IN_PATH, control)?;
         }
         self.stretch(mountain, unit, control)?;
         self.settle(mountain.ladder[measured - 1], RETURN_PATH, control)?;
@@ -264,7 +264,7 @@ impl Climber<'_> {
     }
 
     fn rung(&mut self, mountain: &Mountain, k: usize, control: &Control) -> Result<()> {
-        self.settle(mountain.ladder[k], SETTLE_PATH, control)?;
+        self.settle(mountain.ladder[k], BURN_IN_PATH, control)?;
         self.count(mountain, k, mountain.rung_path, control)
     }
 
@@ -289,7 +289,7 @@ pub(super) fn onion(
     space: &VersionSpace<'_>,
     settings: &OnionSettings,
     range: LayerRange,
-    crew: &Crew,
+    pool: &WorkerPool,
     control: &Control,
 ) -> Result<OnionOutcome> {
     let (n, m) = (range.len(), space.len());
@@ -301,7 +301,7 @@ pub(super) fn onion(
     };
     let (measured, rung_path) = (ladder.len(), RUNG_PATH);
     let mut mountain = Mountain { range, m, ladder, measured, rung_path, walls: Vec::new() };
-    let mut climbers = crew.each(&mut vec![(); settings.n_trajectories], |i, ()| {
+    let mut climbers = pool.each(&mut vec![(); settings.n_trajectories], |i, ()| {
         let rng = random::stream(settings.seed, i);
         Ok(Climber {
             trajectory: isotropic(space, &factor, rng, control)?,
@@ -312,7 +312,7 @@ pub(super) fn onion(
             flown: 0.0,
         })
     })?;
-    crew.each(&mut climbers, |_, climber| climber.descend(&mountain, control))?;
+    pool.each(&mut climbers, |_, climber| climber.descend(&mountain, control))?;
     let mut shares = mountain.combine(&climbers, None);
     mountain.measured = mountain.rungs_outside(&climbers);
     climbers.iter_mut().for_each(Climber::forget);
@@ -322,10 +322,10 @@ pub(super) fn onion(
     let mut watch = Watch::new(space, range);
     loop {
         mountain.walls.push(Arc::new(mountain.level(&shares, &climbers)));
-        crew.each(&mut climbers, |_, climber| climber.climb(&mountain, unit, control))?;
+        pool.each(&mut climbers, |_, climber| climber.climb(&mountain, unit, control))?;
         shares = mountain.combine(&climbers, None);
         let volumes: Vec<(f64, f64)> = (0..n).map(|layer| volume(&shares, layer)).collect();
-        let centers = estimate(space, range, crew, &mut climbers, |c| &mut c.pieces, control)?;
+        let centers = estimate(space, range, pool, &mut climbers, |c| &mut c.pieces, control)?;
         let length = climbers.iter().map(|c| c.flown).sum::<f64>() / climbers.len() as f64;
         control.report(length, worst(&centers).0);
         let known = settings.volume_tol.is_none_or(|tol| {

@@ -1,13 +1,14 @@
 //! The onion: centers of the layers of weight vectors that violate given numbers of examples of either label.
 
 mod exact;
+mod one_dimensional_layers;
 mod projected;
 
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
 use crate::ensemble::center::{self, Batch, Center};
-use crate::ensemble::pool::Crew;
-use crate::ensemble::run;
+use crate::ensemble::chain;
+use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::SHORTEST_LENGTH;
 use crate::gram::Gram;
 use crate::space::layers::LayerRange;
@@ -142,16 +143,16 @@ pub fn onion(
     let most = [0, 1].map(|class| settings.max_errors[class].min(counts[class]));
     let range = LayerRange { most };
     if one_dimensional::is_one_dimensional(space.gram()) {
-        return one_dimensional::onion(space, settings, range);
+        return one_dimensional_layers::onion(space, settings, range);
     }
-    let crew = Crew::new(settings.n_threads.min(settings.n_trajectories), control)?;
+    let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
     // The pieces of the layers with their plane coordinates, those of two rounds, and their integrals; the centers.
     let vectors = range.len() * (4 * MOST_BATCHES + 8);
-    run::check_room(space, settings.n_trajectories, false, &crew)?;
-    crew.check_room(settings.n_trajectories, vectors, space.len())?;
+    chain::check_memory(space, settings.n_trajectories, false, &pool)?;
+    pool.check_memory(settings.n_trajectories, vectors, space.len())?;
     match settings.method {
-        OnionMethod::Exact => exact::onion(space, settings, range, &crew, control),
-        OnionMethod::Projected => projected::onion(space, settings, range, &crew, control),
+        OnionMethod::Exact => exact::onion(space, settings, range, &pool, control),
+        OnionMethod::Projected => projected::onion(space, settings, range, &pool, control),
     }
 }
 
@@ -204,13 +205,13 @@ type Found = Option<Center>;
 fn estimate<T: Send>(
     space: &VersionSpace<'_>,
     range: LayerRange,
-    crew: &Crew,
+    pool: &WorkerPool,
     walkers: &mut [T],
     pieces: impl Fn(&mut T) -> &mut Pieces + Sync,
     control: &Control,
 ) -> Result<Vec<Found>> {
     let gram = space.gram();
-    crew.each(walkers, |_, walker| {
+    pool.each(walkers, |_, walker| {
         let pieces = pieces(walker);
         pieces.join();
         for batches in pieces.batches.iter_mut().filter(|batches| !batches.is_empty()) {

@@ -4,9 +4,9 @@
 use super::{GROWTH, OnionOutcome, OnionSettings, Pieces, Watch, estimate, outcome, worst};
 use crate::base::control::Control;
 use crate::base::error::Result;
-use crate::ensemble::pool::Crew;
+use crate::ensemble::burned_in;
+use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::Settings;
-use crate::ensemble::start;
 use crate::space::layers::LayerRange;
 use crate::space::version_space::VersionSpace;
 use crate::trajectory::dynamics::Geodesic;
@@ -29,7 +29,7 @@ pub(super) fn onion(
     space: &VersionSpace<'_>,
     settings: &OnionSettings,
     range: LayerRange,
-    crew: &Crew,
+    pool: &WorkerPool,
     control: &Control,
 ) -> Result<OnionOutcome> {
     let billiard = Settings {
@@ -38,7 +38,7 @@ pub(super) fn onion(
         seed: settings.seed,
         ..Settings::default()
     };
-    let mut probers: Vec<Prober<'_>> = start::settled(space, &billiard, crew, control)?
+    let mut probers: Vec<Prober<'_>> = burned_in::trajectories(space, &billiard, pool, control)?
         .into_iter()
         .map(|trajectory| Prober { trajectory, pieces: Pieces::new(range.len()) })
         .collect();
@@ -56,7 +56,7 @@ pub(super) fn onion(
     let mut watch = Watch::new(space, range);
     let mut length = 0.0;
     loop {
-        crew.each(&mut probers, |_, prober| {
+        pool.each(&mut probers, |_, prober| {
             for piece in 1..=PIECES {
                 let path = length + unit * piece as f64;
                 prober.trajectory.run(Goal::path(path), control)?;
@@ -65,7 +65,7 @@ pub(super) fn onion(
             Ok(())
         })?;
         length += unit * PIECES as f64;
-        let centers = estimate(space, range, crew, &mut probers, |p| &mut p.pieces, control)?;
+        let centers = estimate(space, range, pool, &mut probers, |p| &mut p.pieces, control)?;
         control.report(length, worst(&centers).0);
         let converged = watch.is_over(&centers, settings.tol);
         unit = (GROWTH * unit).min((settings.max_length - length) / PIECES as f64);

@@ -195,13 +195,13 @@ pub(super) fn fill(progress: &Bound<'_, PyDict>, control: &Control) -> PyResult<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ensemble::pool::Crew;
+    use crate::ensemble::pool::WorkerPool;
 
     /// Four workers, of which the last panics while the others would work for ever.
     fn panics(n_threads: usize) -> impl Fn(&Control) -> Result<()> + Send {
         move |control| {
-            let crew = Crew::new(n_threads, control)?;
-            let done = crew.each(&mut [3, 2, 1, 0], |_, number| {
+            let pool = WorkerPool::new(n_threads, control)?;
+            let done = pool.each(&mut [3, 2, 1, 0], |_, number| {
                 assert!(*number > 0 && n_threads > 1, "injected");
                 loop {
                     control.check()?;

@@ -1,10 +1,11 @@
 //! The Python door: few flat functions over arrays, numbers and a seed.
 
 mod arrays;
-mod away;
+
 mod call;
 mod errors;
 mod points;
+mod remote;
 mod rows;
 mod space;
 mod states;
@@ -136,7 +137,7 @@ fn run<'py>(
     if let Some(send) = elsewhere {
         let keep = checkpoint.map(|checkpoint| (checkpoint, every, m));
         let outcome = space.call_sending(py, send, keep, |space, elsewhere, control| {
-            ensemble::run::run_elsewhere(
+            ensemble::run::run_remotely(
                 space,
                 &settings,
                 inverse,
@@ -192,14 +193,14 @@ fn take_step<'py>(
     inverse_diagonal: Option<PyReadonlyArray1<'py, f64>>,
     order: (PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, f64>),
     state: (PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, f64>),
-) -> PyResult<away::Pair<'py>> {
-    let (order, state) = (away::from_pair(&order)?, away::from_pair(&state)?);
+) -> PyResult<remote::Pair<'py>> {
+    let (order, state) = (remote::from_pair(&order)?, remote::from_pair(&state)?);
     let inverse = inverse_of(factor.as_ref(), inverse_diagonal.as_ref())?;
     let space = Space { gram, labels, offset, softness };
     let state = space.call_single(py, None, |space, control| {
         ensemble::remote::take_step(space, inverse, &order, &state, control)
     })?;
-    away::to_pair(py, state)
+    remote::to_pair(py, state)
 }
 
 /// Whether walls scatter by the cosine law, and how large the sphere is, if there is one.

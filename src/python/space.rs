@@ -9,12 +9,12 @@ use pyo3::prelude::*;
 use crate::base::control::Control;
 use crate::base::error::Result;
 use crate::base::memory;
-use crate::ensemble::remote::Elsewhere;
+use crate::ensemble::executor::RemoteExecutor;
 use crate::space::version_space::VersionSpace;
 
 use super::arrays::vector;
 use super::rows::Rows;
-use super::{away, call};
+use super::{call, remote};
 
 /// Vectors of a number for each example that a call takes before it asks for more: the problem, and a ball on its way into
 /// version space.
@@ -45,14 +45,14 @@ impl Space<'_> {
         py: Python<'_>,
         send: &Bound<'_, PyAny>,
         keep: Option<(Py<PyAny>, Duration, usize)>,
-        work: impl FnOnce(&VersionSpace<'_>, Box<dyn Elsewhere>, &Control) -> Result<R> + Send,
+        work: impl FnOnce(&VersionSpace<'_>, Box<dyn RemoteExecutor>, &Control) -> Result<R> + Send,
     ) -> PyResult<R> {
         let raised = call::Raised::default();
         let (to_sender, states) = channel();
         let keeps = keep.is_some().then_some(to_sender);
         let keeper =
-            keep.map(|(checkpoint, every, m)| away::Keeper::new(checkpoint, every, m, states));
-        let sender = Box::new(away::Sender::new(send, keeper, &raised));
+            keep.map(|(checkpoint, every, m)| remote::Keeper::new(checkpoint, every, m, states));
+        let sender = Box::new(remote::Sender::new(send, keeper, &raised));
         let work = self.on_space(|space, control| work(space, sender, control))?;
         call::here(py, &raised, keeps, work)
     }

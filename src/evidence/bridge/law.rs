@@ -9,7 +9,7 @@ use rand_distr::{Distribution, StandardNormal};
 use crate::base::control::Control;
 use crate::base::error::Result;
 use crate::base::memory;
-use crate::ensemble::pool::Crew;
+use crate::ensemble::pool::WorkerPool;
 use crate::gram::Gram;
 use crate::linalg::factor::{Draw, Factor, Isotropic};
 use crate::linalg::updatable_cholesky::Cholesky;
@@ -70,12 +70,12 @@ impl Law {
         factor: &Arc<Factor>,
         homes: &mut [Trajectory<'_, Geodesic>],
         pace: &Pace,
-        crew: &Crew,
+        pool: &WorkerPool,
         control: &Control,
     ) -> Result<Self> {
         let m = gram.len();
         let goal = Goal::path((CENTER_SAMPLES * pace.spacing).min(CENTER_PATH));
-        let integrals = crew.each(homes, |_, home| {
+        let integrals = pool.each(homes, |_, home| {
             home.reset(None);
             home.run(goal, control)?;
             Ok(home.ball_mut().take_arc_integral())
@@ -90,7 +90,7 @@ impl Law {
         for x in center.iter_mut().chain(&mut height) {
             *x /= norm;
         }
-        let sums = crew.each(homes, |_, home| {
+        let sums = pool.each(homes, |_, home| {
             let mut squares = vec![0.0; m];
             let mut along = 0.0;
             home.reset(None);
@@ -125,12 +125,17 @@ impl Law {
             precision: vec![0.0; m],
             pull: 1.0 - 1.0 / along.max(1.0),
         };
-        law.fit_precisions(&spread, crew, control)?;
+        law.fit_precisions(&spread, pool, control)?;
         Ok(law)
     }
 
     /// Precisions for which the law has the given variances of e. They have no single solution and need none.
-    fn fit_precisions(&mut self, spread: &[f64], crew: &Crew, control: &Control) -> Result<()> {
+    fn fit_precisions(
+        &mut self,
+        spread: &[f64],
+        pool: &WorkerPool,
+        control: &Control,
+    ) -> Result<()> {
         let m = spread.len();
         for (i, &v) in spread.iter().enumerate() {
             let own = self.across[i * m + i];
@@ -138,7 +143,7 @@ impl Law {
         }
         for _ in 0..STEPS {
             let inner = self.inner(1.0, control)?;
-            let columns = self.columns(&inner, crew, control)?;
+            let columns = self.columns(&inner, pool, control)?;
             for (i, column) in columns.iter().enumerate() {
                 let left = self.across[i * m + i] - column.iter().map(|x| x * x).sum::<f64>();
                 if spread[i] > 0.0 {
@@ -180,10 +185,15 @@ impl Law {
     }
 
     /// `L⁻¹ D K' e_i` for every plane i, with L the inner factor.
-    fn columns(&self, inner: &Inner, crew: &Crew, control: &Control) -> Result<Vec<Vec<f64>>> {
+    fn columns(
+        &self,
+        inner: &Inner,
+        pool: &WorkerPool,
+        control: &Control,
+    ) -> Result<Vec<Vec<f64>>> {
         let m = self.height.len();
-        crew.check_room(1, m, m)?;
-        crew.each(&mut vec![(); m], |i, ()| {
+        pool.check_memory(1, m, m)?;
+        pool.each(&mut vec![(); m], |i, ()| {
             control.check()?;
             let row = &self.across[i * m..(i + 1) * m];
             let mut column: Vec<f64> =
@@ -199,12 +209,17 @@ impl Law {
     }
 
     /// The Gram matrix `Φ Σ_t Φᵀ`, row-major.
-    pub fn covariance(&self, inner: &Inner, crew: &Crew, control: &Control) -> Result<Vec<f64>> {
+    pub fn covariance(
+        &self,
+        inner: &Inner,
+        pool: &WorkerPool,
+        control: &Control,
+    ) -> Result<Vec<f64>> {
         let m = self.height.len();
-        let columns = self.columns(inner, crew, control)?;
+        let columns = self.columns(inner, pool, control)?;
         // The rows, and the same in one piece.
-        crew.check_room(2, m, m)?;
-        let mut rows: Vec<Vec<f64>> = crew.each(&mut vec![(); m], |i, ()| {
+        pool.check_memory(2, m, m)?;
+        let mut rows: Vec<Vec<f64>> = pool.each(&mut vec![(); m], |i, ()| {
             control.check()?;
             let along = self.height[i] / (1.0 - inner.t * self.pull);
             Ok((0..=i)

@@ -30,9 +30,10 @@ use crate::ball::Ball;
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
 use crate::base::random;
-use crate::ensemble::pool::Crew;
+use crate::ensemble::burned_in;
+use crate::ensemble::chain;
+use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::Settings;
-use crate::ensemble::{run, start};
 use crate::evidence::integration::{EvidenceOutcome, EvidenceSettings, beyond_chance};
 use crate::gram::Gram;
 use crate::linalg::factor::{Factor, Isotropic};
@@ -55,7 +56,7 @@ const LEAST_SHARE: f64 = 0.05;
 const CLOSER: f64 = 2.5;
 const MOST_TRIALS: usize = 40;
 /// Samples of a way on a rung before the first that counts.
-const SETTLE_SAMPLES: usize = 10;
+const BURN_IN_SAMPLES: usize = 10;
 /// Pieces of path of a way on a rung, and samples in a piece of the first round; they grow by half from round to round.
 const PIECES: usize = 4;
 const PIECE_SAMPLES: usize = 8;
@@ -193,7 +194,7 @@ impl Bridge<'_> {
     ) -> Result<Vec<Vec<f64>>> {
         let Rung { t, pace, .. } = &self.rungs[k];
         trajectory.reset(None);
-        trajectory.run(Goal::path(SETTLE_SAMPLES as f64 * pace.spacing), control)?;
+        trajectory.run(Goal::path(BURN_IN_SAMPLES as f64 * pace.spacing), control)?;
         trajectory.reset(None);
         let mut taken = 0;
         (0..PIECES)
@@ -308,7 +309,7 @@ fn too_narrow(error: Error) -> Error {
 pub(crate) fn evidence(
     space: &VersionSpace<'_>,
     settings: &EvidenceSettings,
-    crew: &Crew,
+    pool: &WorkerPool,
     control: &Control,
 ) -> Result<EvidenceOutcome> {
     let n = settings.n_trajectories;
@@ -318,11 +319,11 @@ pub(crate) fn evidence(
         seed: settings.seed,
         ..Settings::default()
     };
-    run::check_room(space, n, false, crew)?;
-    let mut homes = start::settled(space, &run, crew, control)?;
+    chain::check_memory(space, n, false, pool)?;
+    let mut homes = burned_in::trajectories(space, &run, pool, control)?;
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let isotropic: Arc<dyn Isotropic> = Arc::clone(&factor) as _;
-    let gauged = crew.each(&mut homes, |_, home| Pace::gauge(home, &isotropic, control))?;
+    let gauged = pool.each(&mut homes, |_, home| Pace::gauge(home, &isotropic, control))?;
     let pace = Pace::slowest(&gauged);
     // Lives longer than the rungs, which borrow their matrices from it.
     let places;
@@ -330,7 +331,7 @@ pub(crate) fn evidence(
     for home in &mut homes {
         home.set_refresh(rungs[0].refresh());
     }
-    let mut law = Law::fit(space.gram(), &factor, &mut homes, &pace, crew, control)?;
+    let mut law = Law::fit(space.gram(), &factor, &mut homes, &pace, pool, control)?;
     let mut rng = random::stream(settings.seed, n);
     let (inner, draws) = draw_together(space, &mut law, &mut rng, control)?;
     let law = Arc::new(law);
@@ -338,7 +339,7 @@ pub(crate) fn evidence(
     let starts: Vec<Point> = (0..=n).map(|_| start()).collect();
     let first = starts[n].clone();
     places =
-        placing::place(space, &law, &draws, first, &mut rng, crew, control).map_err(too_narrow)?;
+        placing::place(space, &law, &draws, first, &mut rng, pool, control).map_err(too_narrow)?;
     for Place { t, matrix, pace, source } in places.iter().rev() {
         let gram = Gram::new(matrix, 0.0, vec![0.0; space.len()]).map_err(too_narrow)?;
         let (space, source) = (space.mapped(gram), Arc::clone(source));
@@ -371,14 +372,14 @@ pub(crate) fn evidence(
     let scale = law.log_scale(&inner);
     let ladder: Vec<f64> = rungs.iter().map(|rung| rung.t).chain([1.0]).collect();
     let spacings: f64 = rungs.iter().map(|rung| rung.pace.spacing).sum();
-    let cost = |samples: usize| 2.0 * spacings * (SETTLE_SAMPLES + PIECES * samples) as f64;
+    let cost = |samples: usize| 2.0 * spacings * (BURN_IN_SAMPLES + PIECES * samples) as f64;
     let (mut samples, mut length) = (PIECE_SAMPLES, 0.0);
     loop {
         let more = 2 * PIECES * samples * (rungs.len() + DRAWS);
         let seen: usize = climbers.iter().map(Climber::numbers).sum();
-        crew.check_room(COPIES, n * more + seen, 1)?;
-        run::check_room(space, n, false, crew)?;
-        crew.each(&mut climbers, |_, climber| bridge.climb(climber, samples, control))
+        pool.check_memory(COPIES, n * more + seen, 1)?;
+        chain::check_memory(space, n, false, pool)?;
+        pool.each(&mut climbers, |_, climber| bridge.climb(climber, samples, control))
             .map_err(too_narrow)?;
         length += cost(samples);
         let inside = climbers.iter().flat_map(|climber| &climber.draws).map(Vec::len).sum();

@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use crate::ball::Ball;
 use crate::base::control::Control;
 use crate::base::error::Result;
-use crate::ensemble::pool::Crew;
+use crate::ensemble::pool::WorkerPool;
 use crate::gram::Gram;
 use crate::linalg::factor::Isotropic;
 use crate::space::version_space::VersionSpace;
@@ -70,7 +70,7 @@ pub(super) fn place(
     draws: &[Draw],
     mut point: Point,
     rng: &mut ChaCha8Rng,
-    crew: &Crew,
+    pool: &WorkerPool,
     control: &Control,
 ) -> Result<Vec<Place>> {
     let mut seen = draws::inside(draws);
@@ -82,7 +82,7 @@ pub(super) fn place(
             return Ok(places);
         }
         let inner = law.inner(t, control)?;
-        let matrix = law.covariance(&inner, crew, control)?;
+        let matrix = law.covariance(&inner, pool, control)?;
         let source: Arc<dyn Isotropic> = Arc::new(Source { law: Arc::clone(law), inner });
         let mapped = space.mapped(Gram::new(&matrix, 0.0, vec![0.0; space.len()])?);
         law.carry(&mut point.dual, &point.field, 0.0, t);

@@ -14,7 +14,7 @@ use super::states;
 use crate::base::checkpoint::State;
 use crate::base::control::Control;
 use crate::base::error::{Error, Result};
-use crate::ensemble::remote::Elsewhere;
+use crate::ensemble::executor::RemoteExecutor;
 
 /// A state as a pair of arrays: words and numbers.
 pub(super) type Pair<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<f64>>);
@@ -96,7 +96,7 @@ impl Sender {
     }
 }
 
-impl Elsewhere for Sender {
+impl RemoteExecutor for Sender {
     fn take(&self, order: State, states: Vec<State>, control: &Control) -> Result<Vec<State>> {
         Python::attach(|py| self.ask(py, order, states, control)).map_err(|error| {
             *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
