@@ -3,11 +3,11 @@
 use crate::base::control::Control;
 use crate::base::error::Result;
 use crate::ensemble::burn_in::BURN_IN_ARRIVALS;
+use crate::ensemble::burn_in::BURN_IN_PATH;
 use crate::ensemble::chain::Chain;
 use crate::ensemble::estimate::estimate;
 use crate::ensemble::estimate::totals;
 use crate::ensemble::pool::WorkerPool;
-use crate::evidence::ladder::BURN_IN_PATH;
 use crate::space::version_space::VersionSpace;
 use crate::trajectory::dynamics::Radius;
 use crate::trajectory::dynamics::Scattered;

@@ -1,10 +1,8 @@
-//! The evidence: ln of the share of the sphere that version space takes, or that soft walls leave.
+//! What trajectories in equilibrium see on every rung of a ladder of half-silvered mirrors, combined by [`mbar`].
 //!
-//! The volume comes best by a [`crate::evidence::bridge`]; behind walls that let through, where the posterior has more than one mode, and a
-//! whole curve over κ, from a ladder of half-silvered mirrors. `Z(κ) = E_sphere[κ^violations]` goes from 1 at κ = 1 to the volume
-//! of version space at κ = 0. Trajectories start isotropically at κ = 1 and go down a ladder of transparencies, others start in
-//! version space and go up, so that what lags behind on the way down lags the other way on the way up; [`crate::evidence::mbar`]
-//! combines what they saw.
+//! `Z(κ) = E_sphere[κ^violations]` goes from 1 at κ = 1 to the volume of version space at κ = 0. Trajectories start
+//! isotropically at κ = 1 and go down a ladder of transparencies, others start in version space and go up, so that what lags
+//! behind on the way down lags the other way on the way up.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -12,33 +10,27 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 
-use crate::ball::Ball;
 use crate::ball::laying;
 use crate::base::control::Control;
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::base::memory;
 use crate::base::random;
 use crate::ensemble::chain;
 use crate::ensemble::pool::WorkerPool;
-use crate::evidence::annealing;
-use crate::evidence::bridge;
+use crate::evidence::inside::found;
 use crate::evidence::ladder::{BURN_IN_PATH, Descent, Seen, Stage, Stages};
+use crate::evidence::lag::beyond_chance;
+use crate::evidence::launch::isotropic;
+use crate::evidence::launch::refreshed;
 use crate::evidence::mbar::{self, Rung, Shares};
-use crate::evidence::one_dimensional_evidence;
-use crate::interior;
-use crate::interior::conflicts;
-use crate::interior::max_margin;
+use crate::evidence::outcome::EvidenceOutcome;
+use crate::evidence::settings::EvidenceSettings;
 use crate::linalg::factor::Factor;
-use crate::space::mirror::Mirror;
-use crate::space::one_dimensional;
 use crate::space::version_space::VersionSpace;
 use crate::trajectory::dynamics::Geodesic;
 use crate::trajectory::event_loop::Trajectory;
-use crate::trajectory::refresh::Refresh;
 use crate::trajectory::tally::{Goal, Layers};
 
-/// Full refreshes per radian: near κ = 1 hardly anything reflects, and the refresh alone must mix.
-const REFRESH_RATE: f64 = 0.5;
 /// Path from the first point inside version space before it is a start, radians.
 const HOME_PATH: f64 = 20.0;
 /// Arrivals at walls, for each plane, at which a stretch of path in version space ends all the same.
@@ -48,112 +40,6 @@ const PIECES: usize = 4;
 /// Path of a piece in the first round, radians; it grows from round to round.
 const PIECE_PATH: f64 = 2.0;
 const GROWTH: f64 = 1.5;
-/// Standard errors that a lag may have by chance.
-const CHANCE: f64 = 2.0;
-
-/// How ln Z is estimated along the ladder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// By what trajectories in equilibrium see on every rung of a ladder of transparencies.
-    Integration,
-    /// By annealed importance sampling along that ladder.
-    Annealing,
-    /// By a bridge from a Gaussian law that was fitted to version space, for its volume alone. Its rungs are not
-    /// transparencies: it tells nothing but the value.
-    Bridge,
-}
-
-/// Settings of an evidence run.
-#[derive(Clone, Debug)]
-pub struct EvidenceSettings {
-    /// Number of trajectories, each down and up the ladder.
-    pub n_trajectories: usize,
-    /// Standard error of every ln Z to be reached, nats.
-    pub tol: f64,
-    /// Path per trajectory at which to stop all the same, radians.
-    pub max_length: f64,
-    /// The mirrors for which ln Z is wanted; hard ones for the volume of version space. A ladder leads to one mirror, or to
-    /// several that are alike for both classes.
-    pub targets: Vec<Mirror>,
-    /// How.
-    pub method: Method,
-    /// Worker threads.
-    pub n_threads: usize,
-    /// Seed.
-    pub seed: u64,
-}
-
-impl Default for EvidenceSettings {
-    fn default() -> Self {
-        Self {
-            n_trajectories: 4,
-            tol: 0.1,
-            max_length: 1e5,
-            targets: vec![Mirror::HARD],
-            method: Method::Bridge,
-            n_threads: 1,
-            seed: 0,
-        }
-    }
-}
-
-/// What an evidence run found.
-#[derive(Clone, Debug)]
-pub struct EvidenceOutcome {
-    /// ln Z at each target, nats; -∞ where version space was never entered.
-    pub values: Vec<f64>,
-    /// Standard errors, nats.
-    pub errors: Vec<f64>,
-    /// Half of what the ways up the ladder say more than the ways down, nats: trajectories that lag behind the ladder put the
-    /// first too high and the second too low. NaN where there are no ways up, or one entered version space and the
-    /// other did not.
-    pub lags: Vec<f64>,
-    /// s of the rungs, rising from 0: -ln κ, of the harder walls where the classes differ; of a bridge, how far its rungs are from
-    /// the prior, from 0 to 1.
-    pub ladder: Vec<f64>,
-    /// Mean violations on the rungs, of the classes that go on from there: `-d ln Z / ds`. Where one class stays behind there is a
-    /// rung for both and the same for the other.
-    pub mean_violations: Vec<f64>,
-    /// ln of the share of the sphere that violates v planes, shape (m + 1,); -∞ where none was seen.
-    pub log_share: Vec<f64>,
-    /// Shares of the layers (violated of label -1, of label +1) in the path that violates as many: rows of
-    /// (n_-, n_+, share).
-    pub layers: Vec<(u32, u32, f64)>,
-    /// Path per trajectory, radians.
-    pub length: f64,
-    /// Whether every error reached the tolerance.
-    pub converged: bool,
-}
-
-impl EvidenceSettings {
-    /// Checks them, and says which way leads to the targets.
-    fn check(&self) -> Result<Descent> {
-        for (name, count) in
-            [("n_trajectories", self.n_trajectories), ("n_threads", self.n_threads)]
-        {
-            if count == 0 {
-                return Err(Error::invalid(name, count, "at least 1"));
-            }
-        }
-        for (name, x) in [("tol", self.tol), ("max_length", self.max_length)] {
-            if !(x > 0.0 && x.is_finite()) {
-                return Err(Error::invalid(name, x, "positive and finite"));
-            }
-        }
-        for target in &self.targets {
-            Mirror::new(target.negative, target.positive)?;
-        }
-        if self.method == Method::Bridge && self.targets != [Mirror::HARD] {
-            let got = format!("{:?}", self.targets);
-            return Err(Error::invalid("targets", got, "hard walls alone for a bridge"));
-        }
-        Descent::to(&self.targets).ok_or_else(|| {
-            let got = format!("{:?}", self.targets);
-            Error::invalid("targets", got, "one, or several that are alike for both classes")
-        })
-    }
-}
-
 /// What all trajectories on the ladder share.
 struct Climb<'a> {
     descent: Descent,
@@ -180,73 +66,6 @@ struct Climber<'s> {
     /// What it saw on each rung, piece by piece, with the number of the way.
     seen: Vec<Vec<(usize, Layers)>>,
     ways: usize,
-}
-
-/// A trajectory from an isotropic position and direction, with full refresh.
-pub(crate) fn isotropic<'s>(
-    space: &'s VersionSpace<'s>,
-    factor: &Arc<Factor>,
-    mut rng: ChaCha8Rng,
-    control: &Control,
-) -> Result<Trajectory<'s, Geodesic>> {
-    let (position, direction) = (factor.draw(&mut rng).dual, factor.draw(&mut rng).dual);
-    let ball = Ball::new(space.gram(), &position, &direction, control)?;
-    Ok(refreshed(space, ball, rng, factor))
-}
-
-/// A trajectory from a ball, with full refresh.
-fn refreshed<'s>(
-    space: &'s VersionSpace<'s>,
-    ball: Ball,
-    rng: ChaCha8Rng,
-    factor: &Arc<Factor>,
-) -> Trajectory<'s, Geodesic> {
-    let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);
-    trajectory.set_refresh(Refresh::Full { rate: REFRESH_RATE, source: Arc::clone(factor) as _ });
-    trajectory
-}
-
-/// What is in version space behind walls that let through, if it is found: where double precision or memory give out the ways
-/// down see what there is. With hard walls they may not, and that is an error.
-fn found<T>(inside: Result<T>, targets: &[Mirror]) -> Result<Option<T>> {
-    match inside {
-        Ok(inside) => Ok(Some(inside)),
-        Err(Error::Infeasible { .. }) => Ok(None),
-        Err(Error::Breakdown { .. } | Error::Memory { .. })
-            if targets.iter().all(|target| target.negative.min(target.positive) > 0.0) =>
-        {
-            Ok(None)
-        }
-        Err(error) => Err(error),
-    }
-}
-
-/// A point from which ways up begin: inside version space if that is found, and where the walls of one class alone are hard,
-/// on its side of them.
-///
-/// # Errors
-///
-/// [`Error::Infeasible`] where that class alone leaves nothing.
-fn inside(
-    space: &VersionSpace<'_>,
-    settings: &EvidenceSettings,
-    control: &Control,
-) -> Result<Option<Vec<f64>>> {
-    let [negative, positive] = space.class_counts();
-    let is_hard = |target: Mirror| {
-        [target.negative == 0.0 && negative > 0, target.positive == 0.0 && positive > 0]
-    };
-    if let [target] = settings.targets[..]
-        && let [true, false] | [false, true] = is_hard(target)
-        && !target.is_hard()
-    {
-        conflicts::check(space, target, control)?;
-        return interior::hard_point(space, target, control).map(Some);
-    }
-    match settings.method {
-        Method::Integration => found(max_margin::interior_point(space, control), &settings.targets),
-        _ => Ok(None),
-    }
 }
 
 /// Rungs in the order of a way down or up.
@@ -292,55 +111,36 @@ impl Climber<'_> {
     }
 }
 
-/// ln Z(κ) at the targets, with one ladder for all.
-///
-/// # Errors
-///
-/// [`Error::Invalid`] for settings out of range, [`Error::Breakdown`] for a matrix that is not positive semi-definite,
-/// [`Error::Interrupted`].
-pub fn evidence(
+/// ln Z at the targets by what climbers see on the rungs. Ways up begin at a point `inside`, if there is one.
+pub(super) fn evidence(
     space: &VersionSpace<'_>,
     settings: &EvidenceSettings,
+    inside: Option<&Vec<f64>>,
+    factor: &Arc<Factor>,
+    (descent, ladder): (Descent, Vec<f64>),
+    pool: &WorkerPool,
     control: &Control,
 ) -> Result<EvidenceOutcome> {
-    let descent = settings.check()?;
-    space.gram().check_in_memory()?;
-    let inside = inside(space, settings, control)?;
-    if one_dimensional::is_one_dimensional(space.gram()) {
-        return Ok(one_dimensional_evidence::evidence(space, &settings.targets));
-    }
-    let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
-    if settings.method == Method::Bridge {
-        return bridge::evidence(space, settings, &pool, control);
-    }
-    let factor = Arc::new(Factor::new(space.gram(), control)?);
-    let ladder = {
-        let scout = random::stream(settings.seed, settings.n_trajectories);
-        descent.place_rungs(&mut isotropic(space, &factor, scout, control)?, control)?
-    };
-    if settings.method == Method::Annealing {
-        return annealing::evidence(space, settings, &factor, (descent, ladder), &pool, control);
-    }
     let n = settings.n_trajectories;
-    chain::check_memory(space, n, false, &pool)?;
+    chain::check_memory(space, n, false, pool)?;
     let home = |point: &Vec<f64>, i: usize| {
         let mut rng = random::stream(settings.seed, n + 1 + i);
         let ball = laying::ball_at(space.gram(), point, &mut rng, control)?;
-        let mut home = refreshed(space, ball, rng, &factor);
+        let mut home = refreshed(space, ball, rng, factor);
         home.set_mirror(descent.last());
         home.run(Goal::either(HOME_PATH, HOME_ARRIVALS * space.len() as u64), control)?;
         Ok(home)
     };
     let mut climbers = pool.each(&mut vec![(); n], |i, ()| {
         let rng = random::stream(settings.seed, i);
-        let trajectory = isotropic(space, &factor, rng, control)?;
-        let home = match &inside {
+        let trajectory = isotropic(space, factor, rng, control)?;
+        let home = match inside {
             Some(point) => found(home(point, i), &settings.targets)?,
             None => None,
         };
         Ok(Climber { index: i, trajectory, home, seen: vec![Vec::new(); ladder.len()], ways: 0 })
     })?;
-    let climb = Climb { descent, ladder, factor: &factor, n_trajectories: n, seed: settings.seed };
+    let climb = Climb { descent, ladder, factor, n_trajectories: n, seed: settings.seed };
     let m = space.len();
     let rungs = climb.ladder.len() as f64;
     let (mut unit, mut length) = (PIECE_PATH, 0.0);
@@ -387,15 +187,6 @@ fn check_memory(climbers: &[Climber<'_>]) -> Result<()> {
     const ENTRY: usize = 64;
     let seen = climbers.iter().flat_map(|climber| climber.seen.iter().flatten());
     memory::check(5 * ENTRY * seen.map(|(_, layers)| layers.len() + 1).sum::<usize>())
-}
-
-/// The bias that a lag leaves in ln Z, as far as its standard error does not explain it.
-///
-/// Lags of both ways cancel to first order. But the ways down are further off than those up, and more so the harder
-/// version space is to find: of the lag, a third was left on teacher problems and half where an example stood alone among
-/// the other class.
-pub(crate) fn beyond_chance(lag: f64, error: f64) -> f64 {
-    if lag.is_nan() { f64::INFINITY } else { (lag.abs() - CHANCE * error).max(0.0) }
 }
 
 impl Climb<'_> {

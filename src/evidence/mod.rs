@@ -1,8 +1,63 @@
 //! The evidence: ln of the share of the sphere that version space takes, or that walls that let through leave.
+//!
+//! The volume comes best by a [`bridge`]; behind walls that let through, where the posterior has more than one mode, and a whole
+//! curve over κ, by [`integration`] along a ladder of half-silvered mirrors.
 
 pub(crate) mod annealing;
 pub(crate) mod bridge;
+mod inside;
 pub(crate) mod integration;
 pub(crate) mod ladder;
+mod lag;
+pub(crate) mod launch;
 pub(crate) mod mbar;
 mod one_dimensional_evidence;
+pub(crate) mod outcome;
+pub(crate) mod settings;
+
+use crate::base::control::Control;
+use crate::base::error::Result;
+use crate::base::random;
+use crate::ensemble::pool::WorkerPool;
+use crate::evidence::launch::isotropic;
+use crate::evidence::outcome::EvidenceOutcome;
+use crate::evidence::settings::EvidenceSettings;
+use crate::evidence::settings::Method;
+use crate::linalg::factor::Factor;
+use crate::space::one_dimensional;
+use crate::space::version_space::VersionSpace;
+use inside::inside;
+use std::sync::Arc;
+
+/// ln Z(κ) at the targets, with one ladder for all.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] for settings out of range, [`Error::Breakdown`] for a matrix that is not positive semi-definite,
+/// [`Error::Interrupted`].
+pub fn evidence(
+    space: &VersionSpace<'_>,
+    settings: &EvidenceSettings,
+    control: &Control,
+) -> Result<EvidenceOutcome> {
+    let descent = settings.check()?;
+    space.gram().check_in_memory()?;
+    let inside = inside(space, settings, control)?;
+    if one_dimensional::is_one_dimensional(space.gram()) {
+        return Ok(one_dimensional_evidence::evidence(space, &settings.targets));
+    }
+    let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
+    if settings.method == Method::Bridge {
+        return bridge::evidence(space, settings, &pool, control);
+    }
+    let factor = Arc::new(Factor::new(space.gram(), control)?);
+    let ladder = {
+        let scout = random::stream(settings.seed, settings.n_trajectories);
+        descent.place_rungs(&mut isotropic(space, &factor, scout, control)?, control)?
+    };
+    if settings.method == Method::Annealing {
+        return annealing::evidence(space, settings, &factor, (descent, ladder), &pool, control);
+    }
+    let way = (descent, ladder);
+    integration::evidence(space, settings, inside.as_ref(), &factor, way, &pool, control)
+}

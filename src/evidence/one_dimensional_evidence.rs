@@ -1,6 +1,6 @@
 //! The evidence of a one-dimensional span, which is two points: it is known exactly.
 
-use crate::evidence::integration::EvidenceOutcome;
+use crate::evidence::outcome::EvidenceOutcome;
 use crate::space::mirror::Mirror;
 use crate::space::one_dimensional;
 use crate::space::version_space::VersionSpace;

@@ -12,15 +12,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{GROWTH, OnionOutcome, OnionSettings, Pieces, Watch, estimate, outcome, worst};
 use crate::base::control::Control;
 use crate::base::error::Result;
 use crate::base::random;
 use crate::ensemble::pool::WorkerPool;
-use crate::evidence::integration::isotropic;
 use crate::evidence::ladder::Descent;
+use crate::evidence::launch::isotropic;
 use crate::evidence::mbar::{self, Histogram, Rung, Shares};
 use crate::linalg::factor::Factor;
+use crate::onion::outcome::OnionOutcome;
+use crate::onion::pieces::{GROWTH, Pieces, Watch, estimate, outcome, worst};
+use crate::onion::settings::OnionSettings;
 use crate::space::layers::{LayerRange, LayerWalls};
 use crate::space::mirror::Mirror;
 use crate::space::version_space::VersionSpace;

@@ -1,9 +1,9 @@
 //! The layers of a one-dimensional span, which is two points: they are known exactly.
 
 use crate::base::error::{Error, Result};
-use crate::onion::OnionMethod;
-use crate::onion::OnionOutcome;
-use crate::onion::OnionSettings;
+use crate::onion::outcome::OnionOutcome;
+use crate::onion::settings::OnionMethod;
+use crate::onion::settings::OnionSettings;
 use crate::space::layers::LayerRange;
 use crate::space::one_dimensional;
 use crate::space::version_space::VersionSpace;

@@ -1,12 +1,14 @@
 //! The projected onion (Ruján and Marchand, sec. 18.5.3): the rays of a hard billiard in version space, each followed beyond
 //! the wall it hits. Cheap, but not uniform in any layer but version space itself.
 
-use super::{GROWTH, OnionOutcome, OnionSettings, Pieces, Watch, estimate, outcome, worst};
 use crate::base::control::Control;
 use crate::base::error::Result;
 use crate::ensemble::burned_in;
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::Settings;
+use crate::onion::outcome::OnionOutcome;
+use crate::onion::pieces::{GROWTH, Pieces, Watch, estimate, outcome, worst};
+use crate::onion::settings::OnionSettings;
 use crate::space::layers::LayerRange;
 use crate::space::version_space::VersionSpace;
 use crate::trajectory::dynamics::Geodesic;

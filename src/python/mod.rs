@@ -22,9 +22,9 @@ use crate::correlation::{self, CorrelationSettings};
 use crate::ensemble;
 use crate::ensemble::outcome::Outcome;
 use crate::ensemble::settings::Settings;
-use crate::evidence::integration::{EvidenceSettings, Method};
+use crate::evidence::settings::{EvidenceSettings, Method};
 use crate::linalg::inverse::Inverse;
-use crate::onion::{OnionMethod, OnionSettings};
+use crate::onion::settings::{OnionMethod, OnionSettings};
 use crate::space::mirror::Mirror;
 use crate::trajectory::dynamics::{Motion, Points, Radius};
 
@@ -346,7 +346,7 @@ fn evidence<'py>(
         EvidenceSettings { n_trajectories, tol, max_length, targets, method, n_threads, seed };
     let space = Space { gram, labels, offset, softness };
     let found = space.call(py, callback, |space, control| {
-        crate::evidence::integration::evidence(space, &settings, control)
+        crate::evidence::evidence(space, &settings, control)
     })?;
     let (n, k, v) = (found.values.len(), found.ladder.len(), found.log_share.len());
     let means = found.mean_violations.len();
