@@ -27,53 +27,48 @@
 // With the door it is denied (Cargo.toml): PyO3's macros make code of which they vouch themselves.
 #![cfg_attr(not(feature = "python"), forbid(unsafe_code))]
 
-mod ball;
+// The layers: a folder uses only folders of the groups before it.
 mod base;
-mod correlation;
-mod ensemble;
-mod evidence;
-mod gram;
-mod interior;
-mod linalg;
-mod onion;
 mod simd;
+
+mod gram;
+
+mod linalg;
 mod space;
+
+mod ball;
+
 mod trajectory;
+
+mod interior;
+
+mod ensemble;
+
+mod correlation;
+mod evidence;
+
+mod onion;
 
 #[cfg(feature = "python")]
 mod python;
 
 pub use ball::{Ball, Reflection};
-pub use base::checkpoint::{Loader, Saver, State};
-pub use base::control::Control;
-pub use base::error::{Error, Result};
+pub use base::{Control, Error, Loader, Result, Saver, State};
 pub use correlation::{Correlation, CorrelationSettings, Pair, correlation};
-pub use ensemble::executor::RemoteExecutor;
-pub use ensemble::outcome::{Outcome, StopReason};
-pub use ensemble::remote::take_step;
-pub use ensemble::run::{resume, run, run_remotely, run_with};
-pub use ensemble::settings::Settings;
-pub use evidence::evidence;
-pub use evidence::outcome::EvidenceOutcome;
-pub use evidence::settings::{EvidenceSettings, Method};
+pub use ensemble::{
+    Outcome, RemoteExecutor, Settings, StopReason, resume, run, run_remotely, run_with, take_step,
+};
+pub use evidence::{EvidenceOutcome, EvidenceSettings, Method, evidence};
 pub use gram::{Gram, Kernel, KernelRows, Row, Stored, Values};
-pub use interior::light_trap::{OneWay, one_way};
-pub use interior::max_margin::{MarginSettings, MaxMargin, max_margin};
-pub use interior::perceptron::{Perceptron, perceptron};
-pub use interior::{Start, feasible_point, perceptron_point};
-pub use linalg::factor::{Draw, Factor, Isotropic};
-pub use linalg::inverse::Inverse;
-pub use onion::onion;
-pub use onion::outcome::OnionOutcome;
-pub use onion::settings::{OnionMethod, OnionSettings};
-pub use simd::dot::Precision;
-pub use simd::pass;
-pub use space::layers::LayerRange;
-pub use space::mirror::{Encounter, Mirror};
-pub use space::version_space::VersionSpace;
-pub use trajectory::dynamics;
+pub use interior::{
+    MarginSettings, MaxMargin, OneWay, Perceptron, Start, feasible_point, max_margin, one_way,
+    perceptron, perceptron_point,
+};
+pub use linalg::{Draw, Factor, Inverse, Isotropic};
+pub use onion::{OnionMethod, OnionOutcome, OnionSettings, onion};
+pub use simd::{Precision, pass};
+pub use space::{Encounter, LayerRange, Mirror, VersionSpace};
 pub use trajectory::dynamics::{Addition, RunningCenter};
-pub use trajectory::event_loop::Trajectory;
-pub use trajectory::recorder::Recorder;
-pub use trajectory::refresh::{Refresh, RefreshChoice};
-pub use trajectory::tally::{Goal, Layers, Tally, Until};
+pub use trajectory::{
+    Goal, Layers, Recorder, Refresh, RefreshChoice, Tally, Trajectory, Until, dynamics,
+};

@@ -1,8 +1,7 @@
 //! The exact arc integral of a path, kept lazily in O(1) per jump of the direction, of all of it and layer by layer.
 
-use crate::ball::Frame;
-use crate::base::checkpoint::{Loader, Saver};
-use crate::base::error::Result;
+use crate::ball::frame::Frame;
+use crate::base::{Loader, Result, Saver};
 
 /// The dual coefficients of `∫ b dt`, without a midpoint approximation.
 ///

@@ -1,18 +1,16 @@
 //! Where the ball is put and where it is sent: positions and directions that do not come from a flight.
 
-use super::frame::Frame;
-use super::{Ball, DRAWS};
-use crate::ball::arc_integral::ArcIntegral;
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::gram::Gram;
-use crate::linalg::factor::Draw;
-use crate::simd::dot;
-use crate::simd::dot::Precision;
-use crate::simd::pass::NextWall;
 use rand::Rng;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
+
+use super::frame::Frame;
+use super::{Ball, DRAWS};
+use crate::ball::arc_integral::ArcIntegral;
+use crate::base::{Control, Error, Result};
+use crate::gram::Gram;
+use crate::linalg::Draw;
+use crate::simd::{NextWall, Precision, dot};
 
 impl Ball {
     /// Puts a ball at the dual coefficients `position` (scaled to the sphere), flying along the part of

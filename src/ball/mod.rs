@@ -5,25 +5,23 @@
     reason = "a bounce is short: the calls between its parts took a tenth of its time"
 )]
 
-pub(crate) mod arc_integral;
+mod arc_integral;
 mod frame;
 pub(crate) mod laying;
 mod neighbor_list;
 
 use rand::Rng;
 
-use crate::ball::arc_integral::{ArcIntegral, LayerIntegral, LayerIntegrals};
-use crate::base::checkpoint::{Loader, Saver, foreign};
-use crate::base::control::Control;
-use crate::base::error::Result;
+use crate::base::{Control, Loader, Result, Saver, foreign};
 use crate::gram::{Gram, Values};
-use crate::linalg::factor::{Draw, Factor};
-use crate::simd::dot;
-use crate::simd::dot::Precision;
-use crate::simd::pass::{self, Kick, NextWall};
+use crate::linalg::{Draw, Factor};
+use crate::simd::{Kick, NextWall, Precision, dot, pass};
+use arc_integral::{ArcIntegral, LayerIntegrals};
 use neighbor_list::Near;
 
 pub use frame::Frame;
+
+pub(crate) use arc_integral::LayerIntegral;
 
 /// |u|² relative to its terms below which a tangent pair is left alone: the rounding of f and g would show in |v|.
 const TINY: f64 = 1e-8;

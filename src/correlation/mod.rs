@@ -4,21 +4,14 @@ use std::sync::Arc;
 
 use rand::Rng;
 
-use crate::ball::Ball;
-use crate::ball::laying;
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::base::random;
-use crate::ensemble::burned_in;
-use crate::ensemble::chain;
-use crate::ensemble::pool::WorkerPool;
-use crate::ensemble::settings::Settings;
+use crate::ball::{Ball, laying};
+use crate::base::{Control, Error, Result, random};
+use crate::ensemble::{Settings, WorkerPool, burned_in, chain};
 use crate::gram::Gram;
-use crate::linalg::factor::Factor;
-use crate::space::version_space::VersionSpace;
+use crate::linalg::Factor;
+use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Arrival, Dynamics, Geodesic, Motion, Radius, Scattered};
-use crate::trajectory::event_loop::Trajectory;
-use crate::trajectory::tally::Goal;
+use crate::trajectory::{Goal, Trajectory};
 
 /// Path and arrivals at walls between two pairs of a trajectory, whichever ends first: with its refresh the ball has
 /// forgotten most of where it was.

@@ -1,16 +1,14 @@
 //! One start of one trajectory.
 
-use crate::ball::laying;
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::ensemble::conditional_means::Smoother;
-use crate::interior::light_trap;
-use crate::interior::light_trap::Trapped;
-use crate::space::mirror::Mirror;
-use crate::space::version_space::VersionSpace;
-use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::event_loop::Trajectory;
 use rand::rngs::ChaCha8Rng;
+
+use crate::ball::laying;
+use crate::base::{Control, Result};
+use crate::ensemble::conditional_means::Smoother;
+use crate::interior::{Trapped, light_trap};
+use crate::space::{Mirror, VersionSpace};
+use crate::trajectory::Trajectory;
+use crate::trajectory::dynamics::Geodesic;
 
 /// Plane coordinates and dual coefficients of the middle of version space; see [`Smoother::middle`].
 pub(super) type Middle = [Vec<f64>; 2];

@@ -1,19 +1,17 @@
 //! Burn-in: how far trajectories fly before anything is measured, and the refresh that is chosen meanwhile.
 
-use crate::base::control::Control;
-use crate::base::error::Result;
+use std::sync::Arc;
+
+use crate::base::{Control, Result};
 use crate::ensemble::chain::Chain;
 use crate::ensemble::estimate::totals;
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::remote;
 use crate::ensemble::settings::Settings;
-use crate::ensemble::step::Step;
-use crate::ensemble::step::Terms;
-use crate::linalg::inverse::Inverse;
-use crate::space::version_space::VersionSpace;
-use crate::trajectory::refresh::Refresh;
-use crate::trajectory::tally::Goal;
-use std::sync::Arc;
+use crate::ensemble::step::{Step, Terms};
+use crate::linalg::Inverse;
+use crate::space::VersionSpace;
+use crate::trajectory::{Goal, Refresh};
 
 /// Path before anything is measured: radians, and the share of a given length; and arrivals at walls, which
 /// end it earlier where version space is small.

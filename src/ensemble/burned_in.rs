@@ -1,17 +1,14 @@
 //! Trajectories after burn-in, for what measures in its own way.
 
-use crate::base::control::Control;
-use crate::base::error::Result;
+use crate::base::{Control, Result};
 use crate::ensemble::burn_in::burn_in;
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::scatterer::with_scatterer;
 use crate::ensemble::settings::Settings;
 use crate::ensemble::start::start;
-use crate::space::version_space::VersionSpace;
-use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::dynamics::Radius;
-use crate::trajectory::dynamics::Scattered;
-use crate::trajectory::event_loop::Trajectory;
+use crate::space::VersionSpace;
+use crate::trajectory::Trajectory;
+use crate::trajectory::dynamics::{Geodesic, Radius, Scattered};
 
 /// Trajectories that have forgotten where they started, with the refresh chosen.
 pub(crate) fn trajectories<'s>(

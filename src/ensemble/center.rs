@@ -1,12 +1,9 @@
 //! The center of mass and its error, from the arc integrals of batches of several trajectories.
 
-use crate::base::checkpoint::{Loader, Saver, foreign};
-use crate::base::control::Control;
-use crate::base::error::Result;
+use crate::base::{Control, Loader, Result, Saver, foreign};
 use crate::ensemble::conditional_means::Smoother;
 use crate::gram::Gram;
-use crate::simd::dot;
-use crate::simd::dot::Precision;
+use crate::simd::{Precision, dot};
 
 /// The arc integral of a piece of path.
 #[derive(Clone, Debug)]

@@ -3,20 +3,16 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use crate::base::checkpoint::{Loader, Saver, foreign};
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::ensemble::center::{self, Batch};
+use crate::base::{Control, Loader, Result, Saver, foreign};
+use crate::ensemble::center;
+use crate::ensemble::center::Batch;
 use crate::ensemble::conditional_means::{Densities, Smoother};
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::Settings;
 use crate::interior::Start;
-use crate::space::version_space::VersionSpace;
+use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Dynamics, Geodesic};
-use crate::trajectory::event_loop::{Ended, Trajectory};
-use crate::trajectory::recorder::Recorder;
-use crate::trajectory::refresh::Refresh;
-use crate::trajectory::tally::Goal;
+use crate::trajectory::{Ended, Goal, Recorder, Refresh, Trajectory};
 
 /// Pieces that a trajectory may have.
 pub(super) const MOST_PIECES: usize = 64;

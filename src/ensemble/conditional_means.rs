@@ -20,16 +20,11 @@ use rand::rngs::ChaCha8Rng;
 use rand_distr::{ChiSquared, Distribution, Exp1, StandardNormal};
 
 use crate::ball::Ball;
-use crate::base::checkpoint::{Loader, Saver, foreign};
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::linalg::inverse::Inverse;
+use crate::base::{Control, Error, Loader, Result, Saver, foreign};
+use crate::linalg::Inverse;
 use crate::simd::dot;
-use crate::simd::special::chi_mean;
-use crate::simd::special::hazard;
-use crate::simd::special::normal;
-use crate::space::mirror::Mirror;
-use crate::space::version_space::VersionSpace;
+use crate::simd::special::{chi_mean, hazard, normal};
+use crate::space::{Mirror, VersionSpace};
 
 /// Least path between two looks at the densities: shorter than half of the shortest piece of path there is.
 const CLOSEST_LOOKS: f64 = 1e-7;

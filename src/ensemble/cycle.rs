@@ -1,8 +1,7 @@
 //! Short cycles: trajectories that meet the same planes in the same order for ever.
 
 use crate::ball::Ball;
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
+use crate::base::{Control, Error, Result};
 use crate::gram::Gram;
 use crate::linalg::pivoted_cholesky;
 
@@ -67,7 +66,7 @@ pub(crate) fn is_all_there_is(gram: &Gram<'_>, control: &Control) -> Result<bool
 #[cfg(test)]
 mod tests {
     use super::{is_all_there_is, smallest_period};
-    use crate::base::control::Control;
+    use crate::base::Control;
     use crate::gram::Gram;
 
     #[test]

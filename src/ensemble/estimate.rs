@@ -1,13 +1,11 @@
 //! The center of all pieces of path so far, and what their tallies add up to.
 
-use crate::base::control::Control;
-use crate::base::error::Result;
+use crate::base::{Control, Result};
 use crate::ensemble::center;
-use crate::ensemble::center::Batch;
-use crate::ensemble::center::Center;
+use crate::ensemble::center::{Batch, Center};
 use crate::ensemble::chain::Chain;
 use crate::ensemble::pool::WorkerPool;
-use crate::space::version_space::VersionSpace;
+use crate::space::VersionSpace;
 use crate::trajectory::dynamics::Dynamics;
 
 /// Total path and arrivals of the tallies.

@@ -1,8 +1,6 @@
 //! Processes that take steps of trajectories for this one.
 
-use crate::base::checkpoint::State;
-use crate::base::control::Control;
-use crate::base::error::Result;
+use crate::base::{Control, Result, State};
 
 /// Processes that take steps for this one.
 pub trait RemoteExecutor: Send + Sync {

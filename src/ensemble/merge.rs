@@ -1,22 +1,16 @@
 //! What the trajectories found, put together.
 
-use crate::base::checkpoint::State;
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::base::memory;
+use crate::base::{Control, Error, Result, State, memory};
 use crate::ensemble::center::Center;
 use crate::ensemble::chain::Chain;
-use crate::ensemble::estimate::estimate;
-use crate::ensemble::estimate::totals;
-use crate::ensemble::estimate::watched_space;
+use crate::ensemble::estimate::{estimate, totals, watched_space};
 use crate::ensemble::outcome::{Outcome, StopReason};
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::Settings;
-use crate::simd::dot::Precision;
-use crate::space::version_space::VersionSpace;
+use crate::simd::Precision;
+use crate::space::VersionSpace;
 use crate::trajectory::dynamics::Dynamics;
-use crate::trajectory::recorder::Recorder;
-use crate::trajectory::refresh::Refresh;
+use crate::trajectory::{Recorder, Refresh};
 
 /// Share of the bounces of all other trajectories at planes that a trajectory did not hit.
 fn missed<D: Dynamics>(chains: &[Chain<'_, D>], hits: &[u64]) -> Vec<f64> {

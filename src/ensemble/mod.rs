@@ -1,22 +1,31 @@
 //! Many trajectories: how they start, how long they run, and how what they find is merged in the order of their index.
 
-pub(crate) mod attempt;
-pub(crate) mod burn_in;
+mod attempt;
+mod burn_in;
 pub(crate) mod burned_in;
 pub(crate) mod center;
 pub(crate) mod chain;
-pub(crate) mod conditional_means;
-pub(crate) mod cycle;
-pub(crate) mod estimate;
-pub(crate) mod executor;
-pub(crate) mod merge;
-pub(crate) mod one_dimensional_posterior;
-pub(crate) mod outcome;
-pub(crate) mod pool;
-pub(crate) mod remote;
-pub(crate) mod run;
-pub(crate) mod scatterer;
-pub(crate) mod settings;
-pub(crate) mod stages;
-pub(crate) mod start;
-pub(crate) mod step;
+mod conditional_means;
+mod cycle;
+mod estimate;
+mod executor;
+mod merge;
+mod one_dimensional_posterior;
+mod outcome;
+mod pool;
+mod remote;
+mod run;
+mod scatterer;
+mod settings;
+mod stages;
+mod start;
+mod step;
+
+pub(crate) use center::{Batch, Center};
+pub use executor::RemoteExecutor;
+pub use outcome::{Outcome, StopReason};
+pub(crate) use pool::WorkerPool;
+pub use remote::take_step;
+pub use run::{resume, run, run_remotely, run_with};
+pub(crate) use settings::SHORTEST_LENGTH;
+pub use settings::Settings;

@@ -1,14 +1,12 @@
 //! The posterior of a one-dimensional span, which is two points: nothing flies.
 
-use crate::base::error::{Error, Result};
-use crate::base::random;
-use crate::ensemble::outcome::Outcome;
-use crate::ensemble::outcome::StopReason;
-use crate::ensemble::settings::Settings;
-use crate::interior::Start;
-use crate::space::version_space::VersionSpace;
 use rand::RngExt;
 
+use crate::base::{Error, Result, random};
+use crate::ensemble::outcome::{Outcome, StopReason};
+use crate::ensemble::settings::Settings;
+use crate::interior::Start;
+use crate::space::VersionSpace;
 use crate::space::one_dimensional;
 
 /// The exact posterior on the two points ±φ_0/|φ_0|: weights κ^violations, independent draws.

@@ -1,6 +1,6 @@
 //! What a run found.
 
-use crate::base::checkpoint::State;
+use crate::base::State;
 use crate::interior::Start;
 
 /// Why a run ended.

@@ -5,9 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::base::memory;
+use crate::base::{Control, Error, Result, memory};
 use crate::ensemble::executor::RemoteExecutor;
 
 /// The workers of one call: a pool of its own, never the global one, which would hang in a forked child; and other processes,

@@ -6,30 +6,19 @@
 
 use std::sync::Arc;
 
-use crate::base::checkpoint::{Loader, Saver, State, foreign};
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::base::random;
-use crate::ensemble::attempt::Middle;
-use crate::ensemble::attempt::attempt;
-use crate::ensemble::chain::Chain;
-use crate::ensemble::chain::MOST_PIECES;
+use crate::base::{Control, Error, Loader, Result, Saver, State, foreign, random};
+use crate::ensemble::attempt::{Middle, attempt};
+use crate::ensemble::chain::{Chain, MOST_PIECES};
 use crate::ensemble::conditional_means::{Densities, Smoother};
 use crate::ensemble::executor::RemoteExecutor;
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::Settings;
-use crate::ensemble::step::Step;
-use crate::ensemble::step::Terms;
-use crate::interior::light_trap::Trapped;
-use crate::linalg::factor::Isotropic;
-use crate::linalg::inverse::Inverse;
-use crate::space::mirror::Mirror;
-use crate::space::version_space::VersionSpace;
+use crate::ensemble::step::{Step, Terms};
+use crate::interior::Trapped;
+use crate::linalg::{Inverse, Isotropic};
+use crate::space::{Mirror, VersionSpace};
 use crate::trajectory::dynamics::{Dynamics, Geodesic};
-use crate::trajectory::event_loop::Trajectory;
-use crate::trajectory::recorder::Recorder;
-use crate::trajectory::refresh::{self, Refresh};
-use crate::trajectory::tally::{Goal, Until};
+use crate::trajectory::{Goal, Recorder, Refresh, Trajectory, Until, refresh};
 
 impl<D: Dynamics> Chain<'_, D> {
     /// How it stands. A step comes back with its draws; those of earlier ones stay here.

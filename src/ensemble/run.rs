@@ -2,34 +2,24 @@
 
 use std::sync::Arc;
 
-use crate::base::checkpoint::{State, foreign};
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::base::random;
-use crate::ensemble::burn_in::burn_in;
-use crate::ensemble::burn_in::burn_in_goal;
-use crate::ensemble::chain::Chain;
-use crate::ensemble::chain::check_memory;
+use crate::base::{Control, Error, Result, State, foreign, random};
+use crate::ensemble::burn_in::{burn_in, burn_in_goal};
+use crate::ensemble::chain::{Chain, check_memory};
 use crate::ensemble::conditional_means::{Densities, Smoother};
-use crate::ensemble::cycle;
 use crate::ensemble::estimate::totals;
 use crate::ensemble::executor::RemoteExecutor;
 use crate::ensemble::merge::merge;
-use crate::ensemble::one_dimensional_posterior;
 use crate::ensemble::outcome::Outcome;
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::scatterer::with_scatterer;
 use crate::ensemble::settings::Settings;
-use crate::ensemble::stages::Course;
-use crate::ensemble::stages::Restored;
+use crate::ensemble::stages::{Course, Restored};
 use crate::ensemble::start::start;
-use crate::linalg::factor::Factor;
-use crate::linalg::inverse::Inverse;
-use crate::space::one_dimensional;
-use crate::space::version_space::VersionSpace;
+use crate::ensemble::{cycle, one_dimensional_posterior};
+use crate::linalg::{Factor, Inverse};
+use crate::space::{VersionSpace, one_dimensional};
 use crate::trajectory::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Radius, Scattered};
-use crate::trajectory::refresh::Refresh;
-use crate::trajectory::refresh::RefreshChoice;
+use crate::trajectory::{Refresh, RefreshChoice};
 
 /// Planes whose coordinates are kept with the draws, for the convergence diagnostics.
 const WATCHED: usize = 16;

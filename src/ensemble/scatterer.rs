@@ -1,17 +1,13 @@
 //! A scatterer around a first estimate of the center.
 
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::ensemble::burn_in::BURN_IN_ARRIVALS;
-use crate::ensemble::burn_in::BURN_IN_PATH;
+use crate::base::{Control, Result};
+use crate::ensemble::burn_in::{BURN_IN_ARRIVALS, BURN_IN_PATH};
 use crate::ensemble::chain::Chain;
-use crate::ensemble::estimate::estimate;
-use crate::ensemble::estimate::totals;
+use crate::ensemble::estimate::{estimate, totals};
 use crate::ensemble::pool::WorkerPool;
-use crate::space::version_space::VersionSpace;
-use crate::trajectory::dynamics::Radius;
-use crate::trajectory::dynamics::Scattered;
-use crate::trajectory::tally::Goal;
+use crate::space::VersionSpace;
+use crate::trajectory::Goal;
+use crate::trajectory::dynamics::{Radius, Scattered};
 
 /// Puts the scatterer that is asked for around a first estimate of the center. Returns the path that this took too.
 pub(super) fn with_scatterer(

@@ -1,9 +1,9 @@
 //! What a run is told: sizes, ends, walls, refresh, start, threads and seed.
 
-use crate::base::error::{Error, Result};
-use crate::space::mirror::Mirror;
+use crate::base::{Error, Result};
+use crate::space::Mirror;
+use crate::trajectory::RefreshChoice;
 use crate::trajectory::dynamics::{Motion, Radius};
-use crate::trajectory::refresh::RefreshChoice;
 
 /// Shortest path whose integral, a difference of sines, keeps ten digits.
 pub(crate) const SHORTEST_LENGTH: f64 = 1e-6;

@@ -2,29 +2,20 @@
 
 use std::sync::Arc;
 
-use crate::base::checkpoint::{Loader, Saver, State, foreign};
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::base::memory;
-use crate::ensemble::center::{self, Batch};
+use crate::base::{Control, Loader, Result, Saver, State, foreign, memory};
+use crate::ensemble::center::Batch;
 use crate::ensemble::chain::Chain;
 use crate::ensemble::conditional_means::Smoother;
-use crate::ensemble::estimate::totals;
-use crate::ensemble::estimate::watched_space;
-use crate::ensemble::merge;
+use crate::ensemble::estimate::{totals, watched_space};
 use crate::ensemble::outcome::StopReason;
 use crate::ensemble::pool::WorkerPool;
-use crate::ensemble::remote;
 use crate::ensemble::settings::Settings;
-use crate::ensemble::step::Step;
-use crate::ensemble::step::Terms;
-use crate::linalg::factor::Isotropic;
-use crate::linalg::inverse::Inverse;
-use crate::space::version_space::VersionSpace;
+use crate::ensemble::step::{Step, Terms};
+use crate::ensemble::{center, merge, remote};
+use crate::linalg::{Inverse, Isotropic};
+use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Dynamics, Motion};
-use crate::trajectory::recorder::Recorder;
-use crate::trajectory::refresh::{self, Refresh};
-use crate::trajectory::tally::{Goal, Until};
+use crate::trajectory::{Goal, Recorder, Refresh, Until, refresh};
 
 /// First piece of path of a run without a given length: radians, and arrivals where version space is small.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;

@@ -1,19 +1,14 @@
 //! Where trajectories start, and how they forget it.
 
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::base::random;
+use crate::base::{Control, Result, random};
 use crate::ensemble::attempt::{at, attempt};
 use crate::ensemble::chain::Chain;
 use crate::ensemble::conditional_means::Smoother;
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::remote;
 use crate::ensemble::settings::Settings;
-use crate::interior::Start;
-use crate::interior::conflicts;
-use crate::interior::hard_point;
-use crate::interior::light_trap::Trapped;
-use crate::space::version_space::VersionSpace;
+use crate::interior::{Start, Trapped, conflicts, hard_point};
+use crate::space::VersionSpace;
 
 /// One trajectory each at the given start, where its own light trap caught it, or at a point of the maximal-margin
 /// search, which is made once for all that the trap lost.

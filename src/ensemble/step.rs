@@ -1,11 +1,10 @@
 //! A step of a trajectory: what all of them do between two decisions.
 
-use crate::base::control::Control;
-use crate::base::error::Result;
+use crate::base::{Control, Result};
 use crate::ensemble::chain::Chain;
-use crate::space::mirror::Mirror;
+use crate::space::Mirror;
+use crate::trajectory::Goal;
 use crate::trajectory::dynamics::Dynamics;
-use crate::trajectory::tally::Goal;
 
 /// What all trajectories do, each for itself.
 #[derive(Clone, Copy, Debug)]

@@ -6,17 +6,15 @@
 
 use std::sync::Arc;
 
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::base::random;
-use crate::ensemble::pool::WorkerPool;
+use crate::base::{Control, Result, random};
+use crate::ensemble::WorkerPool;
 use crate::evidence::ladder::Descent;
 use crate::evidence::launch::isotropic;
 use crate::evidence::outcome::EvidenceOutcome;
 use crate::evidence::settings::EvidenceSettings;
-use crate::linalg::factor::Factor;
-use crate::space::version_space::VersionSpace;
-use crate::trajectory::tally::Goal;
+use crate::linalg::Factor;
+use crate::space::VersionSpace;
+use crate::trajectory::Goal;
 
 /// Path on a rung, radians.
 const RUNG_PATH: f64 = 1.0;

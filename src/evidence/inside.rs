@@ -1,15 +1,9 @@
 //! Points of version space from which ways up the ladder begin.
 
-use crate::base::control::Control;
-use crate::base::error::Error;
-use crate::base::error::Result;
-use crate::evidence::settings::EvidenceSettings;
-use crate::evidence::settings::Method;
-use crate::interior;
-use crate::interior::conflicts;
-use crate::interior::max_margin;
-use crate::space::mirror::Mirror;
-use crate::space::version_space::VersionSpace;
+use crate::base::{Control, Error, Result};
+use crate::evidence::settings::{EvidenceSettings, Method};
+use crate::interior::{self, conflicts, max_margin};
+use crate::space::{Mirror, VersionSpace};
 
 /// What is in version space behind walls that let through, if it is found: where double precision or memory give out the ways
 /// down see what there is. With hard walls they may not, and that is an error.

@@ -11,25 +11,20 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 
 use crate::ball::laying;
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::base::memory;
-use crate::base::random;
-use crate::ensemble::chain;
-use crate::ensemble::pool::WorkerPool;
+use crate::base::{Control, Result, memory, random};
+use crate::ensemble::{WorkerPool, chain};
 use crate::evidence::inside::found;
 use crate::evidence::ladder::{BURN_IN_PATH, Descent, Seen, Stage, Stages};
 use crate::evidence::lag::beyond_chance;
-use crate::evidence::launch::isotropic;
-use crate::evidence::launch::refreshed;
-use crate::evidence::mbar::{self, Rung, Shares};
+use crate::evidence::launch::{isotropic, refreshed};
+use crate::evidence::mbar;
+use crate::evidence::mbar::{Rung, Shares};
 use crate::evidence::outcome::EvidenceOutcome;
 use crate::evidence::settings::EvidenceSettings;
-use crate::linalg::factor::Factor;
-use crate::space::version_space::VersionSpace;
+use crate::linalg::Factor;
+use crate::space::VersionSpace;
 use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::event_loop::Trajectory;
-use crate::trajectory::tally::{Goal, Layers};
+use crate::trajectory::{Goal, Layers, Trajectory};
 
 /// Path from the first point inside version space before it is a start, radians.
 const HOME_PATH: f64 = 20.0;

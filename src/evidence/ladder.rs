@@ -7,13 +7,12 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::evidence::mbar::{self, Offsets, Shares};
-use crate::space::mirror::Mirror;
+use crate::base::{Control, Result};
+use crate::evidence::mbar;
+use crate::evidence::mbar::{Offsets, Shares};
+use crate::space::Mirror;
 use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::event_loop::Trajectory;
-use crate::trajectory::tally::{Goal, Layers};
+use crate::trajectory::{Goal, Layers, Trajectory};
 
 /// Distance of neighboring rungs in standard deviations of the violations: their laws overlap well.
 const RUNG_STEP: f64 = 1.0;

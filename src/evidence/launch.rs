@@ -1,15 +1,15 @@
 //! Trajectories for the ladder: from an isotropic position or a given one, with full refresh.
 
-use crate::ball::Ball;
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::linalg::factor::Factor;
-use crate::space::version_space::VersionSpace;
-use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::event_loop::Trajectory;
-use crate::trajectory::refresh::Refresh;
-use rand::rngs::ChaCha8Rng;
 use std::sync::Arc;
+
+use rand::rngs::ChaCha8Rng;
+
+use crate::ball::Ball;
+use crate::base::{Control, Result};
+use crate::linalg::Factor;
+use crate::space::VersionSpace;
+use crate::trajectory::dynamics::Geodesic;
+use crate::trajectory::{Refresh, Trajectory};
 
 /// Full refreshes per radian: near κ = 1 hardly anything reflects, and the refresh alone must mix.
 const REFRESH_RATE: f64 = 0.5;

@@ -3,31 +3,31 @@
 //! The volume comes best by a [`bridge`]; behind walls that let through, where the posterior has more than one mode, and a whole
 //! curve over κ, by [`integration`] along a ladder of half-silvered mirrors.
 
-pub(crate) mod annealing;
-pub(crate) mod bridge;
+mod annealing;
+mod bridge;
 mod inside;
-pub(crate) mod integration;
-pub(crate) mod ladder;
+mod integration;
+mod ladder;
 mod lag;
-pub(crate) mod launch;
+mod launch;
 pub(crate) mod mbar;
 mod one_dimensional_evidence;
-pub(crate) mod outcome;
-pub(crate) mod settings;
+mod outcome;
+mod settings;
 
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::base::random;
-use crate::ensemble::pool::WorkerPool;
-use crate::evidence::launch::isotropic;
-use crate::evidence::outcome::EvidenceOutcome;
-use crate::evidence::settings::EvidenceSettings;
-use crate::evidence::settings::Method;
-use crate::linalg::factor::Factor;
-use crate::space::one_dimensional;
-use crate::space::version_space::VersionSpace;
-use inside::inside;
 use std::sync::Arc;
+
+use crate::base::{Control, Result, random};
+use crate::ensemble::WorkerPool;
+use crate::linalg::Factor;
+use crate::space::{VersionSpace, one_dimensional};
+use inside::inside;
+
+pub(crate) use ladder::Descent;
+pub(crate) use launch::isotropic;
+pub(crate) use mbar::{Histogram, Rung, Shares};
+pub use outcome::EvidenceOutcome;
+pub use settings::{EvidenceSettings, Method};
 
 /// ln Z(κ) at the targets, with one ladder for all.
 ///

@@ -1,9 +1,7 @@
 //! The evidence of a one-dimensional span, which is two points: it is known exactly.
 
 use crate::evidence::outcome::EvidenceOutcome;
-use crate::space::mirror::Mirror;
-use crate::space::one_dimensional;
-use crate::space::version_space::VersionSpace;
+use crate::space::{Mirror, VersionSpace, one_dimensional};
 
 /// ln Z at each target: half of the sphere is either point.
 pub(super) fn evidence(space: &VersionSpace<'_>, targets: &[Mirror]) -> EvidenceOutcome {

@@ -1,9 +1,8 @@
 //! Settings of an evidence run.
 
-use crate::base::error::Error;
-use crate::base::error::Result;
+use crate::base::{Error, Result};
 use crate::evidence::ladder::Descent;
-use crate::space::mirror::Mirror;
+use crate::space::Mirror;
 
 /// How ln Z is estimated along the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,10 +7,8 @@ use pulp::Arch;
 
 use super::features::Features;
 use super::source::{Row, Source};
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::simd::dot::{Precision, Product};
-use crate::simd::entry::Entry;
+use crate::base::{Control, Error, Result};
+use crate::simd::{Entry, Precision, Product};
 
 /// A row-major m x m matrix of doubles or of singles, borrowed as a rule.
 #[derive(Debug)]

@@ -12,11 +12,8 @@ use super::exponential::exp_of_negative;
 use super::features::Features;
 use super::panels::{Finish, Panels, TOGETHER, WIDTH};
 use super::source::{Row, Source};
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::base::memory;
-use crate::simd::dot;
-use crate::simd::dot::{Precision, Product};
+use crate::base::{Control, Error, Result, memory};
+use crate::simd::{Precision, Product, dot};
 
 /// Rows that a sweep computes at a time.
 const SWEEP: usize = 4 * TOGETHER;

@@ -14,9 +14,8 @@ use std::sync::Arc;
 
 use pulp::Arch;
 
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::simd::dot::{self, Precision};
+use crate::base::{Control, Error, Result};
+use crate::simd::{Precision, dot};
 use dense::Dense;
 
 pub use dense::Stored;

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use pulp::Arch;
 
 use super::features::Features;
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::simd::dot::Precision;
+use crate::base::{Control, Result};
+use crate::simd::Precision;
 
 /// A row of a Gram matrix without the shifts, borrowed from a matrix or shared with a cache.
 #[derive(Clone, Debug)]

@@ -7,12 +7,10 @@
 //! so no state comes twice and the end is exact. A change reads the rows of the Gram matrix that belong to free
 //! examples: O(m) each.
 
-use crate::base::control::Control;
-use crate::base::error::Result;
+use crate::base::{Control, Result};
 use crate::interior::free_set::FreeSet;
-use crate::simd::dot;
-use crate::simd::dot::Precision;
-use crate::space::version_space::VersionSpace;
+use crate::simd::{Precision, dot};
+use crate::space::VersionSpace;
 
 /// Multiples of the rounding unit that are taken for rounding.
 const ROUNDING: f64 = 8.0 * f64::EPSILON;

@@ -1,11 +1,8 @@
 //! Hard planes that coincide and ask for different sides: then there is nothing between them.
 
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
+use crate::base::{Control, Error, Result};
 use crate::interior::perceptron;
-use crate::space::mirror::Mirror;
-use crate::space::version_space::VersionSpace;
-use crate::space::version_space::{Role, is_parallel};
+use crate::space::{Mirror, Role, VersionSpace, is_parallel};
 
 /// Looks for hard planes that coincide and ask for different sides.
 ///

@@ -6,13 +6,12 @@
 
 use pulp::{Simd, WithSimd};
 
-use crate::base::control::Control;
-use crate::base::error::Result;
+use crate::base::{Control, Result};
 use crate::gram::Values;
 use crate::interior::active_set::Bounds;
 use crate::interior::free_set;
-use crate::simd::entry::Entry;
-use crate::space::version_space::VersionSpace;
+use crate::simd::Entry;
+use crate::space::VersionSpace;
 
 /// Running maxima, one a lane.
 const LANES: usize = 16;

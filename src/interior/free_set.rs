@@ -1,11 +1,9 @@
 //! The examples whose multipliers are strictly between their bounds, and the linear systems that they pose.
 
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::base::memory;
-use crate::linalg::updatable_cholesky::Cholesky;
+use crate::base::{Control, Result, memory};
+use crate::linalg::Cholesky;
 use crate::simd::dot;
-use crate::space::version_space::VersionSpace;
+use crate::space::VersionSpace;
 
 /// A pivot below this share of the diagonal is computed again with care.
 const CARE: f64 = 1e-8;

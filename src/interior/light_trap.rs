@@ -7,18 +7,11 @@ use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::ball::laying;
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::base::random;
-use crate::interior::conflicts;
-use crate::interior::max_margin;
-use crate::space::mirror::Mirror;
-use crate::space::one_dimensional;
-use crate::space::version_space::VersionSpace;
+use crate::base::{Control, Error, Result, random};
+use crate::interior::{conflicts, max_margin};
+use crate::space::{Mirror, VersionSpace, one_dimensional};
 use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::event_loop::Trajectory;
-use crate::trajectory::refresh::Refresh;
-use crate::trajectory::tally::{Goal, Until};
+use crate::trajectory::{Goal, Refresh, Trajectory, Until};
 
 /// Factor between the transparencies of two rungs.
 const COOLING: f64 = 0.1;

@@ -1,14 +1,12 @@
 //! The maximal margin: hard, or with multipliers bounded by C (hinge loss); without bias, or with a free one.
 
-use crate::base::control::Control;
-use crate::base::error::{Error, Result, SMALLEST_MARGIN};
+use crate::base::{Control, Error, Result, SMALLEST_MARGIN};
 use crate::interior::active_set::{ActiveSet, Bounds, End};
 use crate::interior::coordinate_ascent::Ascent;
 use crate::interior::perceptron;
 use crate::interior::unit_diagonal::UnitDiagonal;
-use crate::simd::dot;
-use crate::simd::dot::Precision;
-use crate::space::version_space::VersionSpace;
+use crate::simd::{Precision, dot};
+use crate::space::VersionSpace;
 
 /// Coordinate steps per example that suggest which examples matter.
 const ASCENT_STEPS: usize = 1;

@@ -9,14 +9,13 @@ pub(crate) mod max_margin;
 pub(crate) mod perceptron;
 mod unit_diagonal;
 
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::base::memory;
-use crate::base::random;
-use crate::space::mirror::Mirror;
-use crate::space::one_dimensional;
-use crate::space::version_space::VersionSpace;
-use light_trap::Trapped;
+use crate::base::{Control, Error, Result, memory, random};
+use crate::space::{Mirror, VersionSpace, one_dimensional};
+
+pub(crate) use light_trap::Trapped;
+pub use light_trap::{OneWay, one_way};
+pub use max_margin::{MarginSettings, MaxMargin, max_margin};
+pub use perceptron::{Perceptron, perceptron};
 
 /// Where a trajectory started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,8 @@
 //! The kernel perceptron: example by example in a given order, or the worst example first.
 
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::simd::dot;
-use crate::simd::dot::Precision;
-use crate::space::version_space::VersionSpace;
+use crate::base::{Control, Error, Result};
+use crate::simd::{Precision, dot};
+use crate::space::VersionSpace;
 
 /// What the kernel perceptron learned.
 #[derive(Clone, Debug)]

@@ -1,11 +1,9 @@
 //! Feature vectors of very different lengths, all made as long as one: on which side of a plane a point is does not depend on
 //! them, but a margin that is compared with the longest of them gets lost in its rounding.
 
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::base::memory;
+use crate::base::{Control, Error, Result, memory};
 use crate::gram::Gram;
-use crate::space::version_space::VersionSpace;
+use crate::space::VersionSpace;
 
 /// Longest feature vector over the shortest from which on they are made unit. Up to a hundred times as much does no harm.
 const UNEVEN: f64 = 1e4;

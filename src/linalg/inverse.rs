@@ -4,8 +4,7 @@ use pulp::Arch;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
+use crate::base::{Control, Error, Result};
 use crate::linalg::factor::{Draw, Isotropic};
 use crate::simd::dot;
 

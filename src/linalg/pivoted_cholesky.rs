@@ -10,9 +10,7 @@ use std::iter::zip;
 use pulp::{Simd, WithSimd};
 
 use super::factor::Factor;
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::base::memory;
+use crate::base::{Control, Error, Result, memory};
 use crate::gram::Gram;
 use crate::simd::dot;
 

@@ -12,23 +12,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::base::random;
-use crate::ensemble::pool::WorkerPool;
-use crate::evidence::ladder::Descent;
-use crate::evidence::launch::isotropic;
-use crate::evidence::mbar::{self, Histogram, Rung, Shares};
-use crate::linalg::factor::Factor;
+use crate::base::{Control, Result, random};
+use crate::ensemble::WorkerPool;
+use crate::evidence::{Descent, Histogram, Rung, Shares, isotropic, mbar};
+use crate::linalg::Factor;
 use crate::onion::outcome::OnionOutcome;
 use crate::onion::pieces::{GROWTH, Pieces, Watch, estimate, outcome, worst};
 use crate::onion::settings::OnionSettings;
-use crate::space::layers::{LayerRange, LayerWalls};
-use crate::space::mirror::Mirror;
-use crate::space::version_space::VersionSpace;
+use crate::space::{LayerRange, LayerWalls, Mirror, VersionSpace};
 use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::event_loop::Trajectory;
-use crate::trajectory::tally::{Goal, Layers};
+use crate::trajectory::{Goal, Layers, Trajectory};
 
 /// Path to settle on a rung of the ladder, radians: the memory of eight refreshes less.
 const BURN_IN_PATH: f64 = 4.0;

@@ -2,22 +2,18 @@
 
 mod exact;
 mod one_dimensional_layers;
-pub(crate) mod outcome;
+mod outcome;
 mod pieces;
 mod projected;
-pub(crate) mod settings;
+mod settings;
 
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::ensemble::chain;
-use crate::ensemble::pool::WorkerPool;
-use crate::onion::outcome::OnionOutcome;
+use crate::base::{Control, Result};
+use crate::ensemble::{WorkerPool, chain};
 use crate::onion::pieces::MOST_BATCHES;
-use crate::onion::settings::OnionMethod;
-use crate::onion::settings::OnionSettings;
-use crate::space::layers::LayerRange;
-use crate::space::one_dimensional;
-use crate::space::version_space::VersionSpace;
+use crate::space::{LayerRange, VersionSpace, one_dimensional};
+
+pub use outcome::OnionOutcome;
+pub use settings::{OnionMethod, OnionSettings};
 
 /// The centers of the layers of the onion.
 ///

@@ -1,12 +1,9 @@
 //! The layers of a one-dimensional span, which is two points: they are known exactly.
 
-use crate::base::error::{Error, Result};
+use crate::base::{Error, Result};
 use crate::onion::outcome::OnionOutcome;
-use crate::onion::settings::OnionMethod;
-use crate::onion::settings::OnionSettings;
-use crate::space::layers::LayerRange;
-use crate::space::one_dimensional;
-use crate::space::version_space::VersionSpace;
+use crate::onion::settings::{OnionMethod, OnionSettings};
+use crate::space::{LayerRange, VersionSpace, one_dimensional};
 
 /// The layers of the two points, each known exactly and without a path; of version space alone for the projected onion,
 /// as there are no rays. A layer that holds both points has no center.

@@ -1,6 +1,6 @@
 //! What an onion run finds.
 
-use crate::space::layers::LayerRange;
+use crate::space::LayerRange;
 
 /// What an onion run found. The n layers are those of `range`, in its order.
 #[derive(Clone, Debug)]

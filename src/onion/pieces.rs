@@ -1,18 +1,12 @@
 //! The pieces of path in each layer, and the centers by them.
 
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::ensemble::center;
-use crate::ensemble::center::Batch;
-use crate::ensemble::center::Center;
-use crate::ensemble::pool::WorkerPool;
-use crate::ensemble::settings::SHORTEST_LENGTH;
+use crate::base::{Control, Result};
+use crate::ensemble::{Batch, Center, SHORTEST_LENGTH, WorkerPool, center};
 use crate::gram::Gram;
 use crate::onion::outcome::OnionOutcome;
-use crate::space::layers::LayerRange;
-use crate::space::version_space::VersionSpace;
+use crate::space::{LayerRange, VersionSpace};
+use crate::trajectory::Trajectory;
 use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::event_loop::Trajectory;
 
 /// How the pieces of path grow from round to round.
 pub(super) const GROWTH: f64 = 1.5;

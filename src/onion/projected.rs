@@ -1,19 +1,14 @@
 //! The projected onion (Ruján and Marchand, sec. 18.5.3): the rays of a hard billiard in version space, each followed beyond
 //! the wall it hits. Cheap, but not uniform in any layer but version space itself.
 
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::ensemble::burned_in;
-use crate::ensemble::pool::WorkerPool;
-use crate::ensemble::settings::Settings;
+use crate::base::{Control, Result};
+use crate::ensemble::{Settings, WorkerPool, burned_in};
 use crate::onion::outcome::OnionOutcome;
 use crate::onion::pieces::{GROWTH, Pieces, Watch, estimate, outcome, worst};
 use crate::onion::settings::OnionSettings;
-use crate::space::layers::LayerRange;
-use crate::space::version_space::VersionSpace;
+use crate::space::{LayerRange, VersionSpace};
 use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::event_loop::Trajectory;
-use crate::trajectory::tally::Goal;
+use crate::trajectory::{Goal, Trajectory};
 
 /// Measured pieces of path of a round.
 const PIECES: usize = 3;

@@ -1,7 +1,6 @@
 //! Settings of an onion run.
 
-use crate::base::error::Error;
-use crate::base::error::Result;
+use crate::base::{Error, Result};
 
 /// How the layers are sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,10 +9,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::base::checkpoint::State;
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::base::memory;
+use crate::base::{Control, Result, State, memory};
 
 /// Between two looks for a signal; the callback is called half as often.
 const TICK: Duration = Duration::from_millis(50);
@@ -195,7 +192,7 @@ pub(super) fn fill(progress: &Bound<'_, PyDict>, control: &Control) -> PyResult<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ensemble::pool::WorkerPool;
+    use crate::ensemble::WorkerPool;
 
     /// Four workers, of which the last panics while the others would work for ever.
     fn panics(n_threads: usize) -> impl Fn(&Control) -> Result<()> + Send {

@@ -16,19 +16,16 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::base::checkpoint::State;
-use crate::base::error::Error;
+use crate::base::{Error, State};
 use crate::correlation::{self, CorrelationSettings};
 use crate::ensemble;
-use crate::ensemble::outcome::Outcome;
-use crate::ensemble::settings::Settings;
-use crate::evidence::settings::{EvidenceSettings, Method};
-use crate::linalg::inverse::Inverse;
-use crate::onion::settings::{OnionMethod, OnionSettings};
-use crate::space::mirror::Mirror;
+use crate::ensemble::{Outcome, Settings};
+use crate::evidence::{EvidenceSettings, Method};
+use crate::linalg::Inverse;
+use crate::onion::{OnionMethod, OnionSettings};
+use crate::space::Mirror;
+use crate::trajectory::RefreshChoice;
 use crate::trajectory::dynamics::{Motion, Points, Radius};
-
-use crate::trajectory::refresh::RefreshChoice;
 use arrays::{matrix, vector};
 use rows::Rows;
 use space::Space;
@@ -137,14 +134,7 @@ fn run<'py>(
     if let Some(send) = elsewhere {
         let keep = checkpoint.map(|checkpoint| (checkpoint, every, m));
         let outcome = space.call_sending(py, send, keep, |space, elsewhere, control| {
-            ensemble::run::run_remotely(
-                space,
-                &settings,
-                inverse,
-                state.as_ref(),
-                elsewhere,
-                control,
-            )
+            ensemble::run_remotely(space, &settings, inverse, state.as_ref(), elsewhere, control)
         })?;
         return to_dict(py, outcome, n_trajectories);
     }
@@ -155,8 +145,8 @@ fn run<'py>(
     });
     let keeping = keep.as_ref().map(|keep| call::Keeping { every, keep });
     let work = space.on_space(|space, control| match &state {
-        Some(state) => ensemble::run::resume(space, &settings, inverse, state, control),
-        None => ensemble::run::run_with(space, &settings, inverse, control),
+        Some(state) => ensemble::resume(space, &settings, inverse, state, control),
+        None => ensemble::run_with(space, &settings, inverse, control),
     })?;
     let outcome = call::interruptible(py, callback, keeping.as_ref(), work)?;
     to_dict(py, outcome, n_trajectories)
@@ -198,7 +188,7 @@ fn take_step<'py>(
     let inverse = inverse_of(factor.as_ref(), inverse_diagonal.as_ref())?;
     let space = Space { gram, labels, offset, softness };
     let state = space.call_single(py, None, |space, control| {
-        ensemble::remote::take_step(space, inverse, &order, &state, control)
+        ensemble::take_step(space, inverse, &order, &state, control)
     })?;
     remote::to_pair(py, state)
 }

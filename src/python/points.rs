@@ -4,14 +4,11 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::base::error::Error;
-use crate::interior::max_margin::MarginSettings;
-use crate::interior::{light_trap, max_margin, perceptron};
-
 use super::arrays::{self, vector};
 use super::rows::Rows;
 use super::space::Space;
-use crate::interior;
+use crate::base::Error;
+use crate::interior::{self, MarginSettings, light_trap, max_margin, perceptron};
 
 /// Updates of the kernel perceptron before the maximal-margin search takes over.
 const PERCEPTRON_UPDATES: usize = 100_000;

@@ -11,10 +11,8 @@ use pyo3::types::{PyDict, PyList};
 use super::arrays::{to_array, vector};
 use super::call::{self, Raised};
 use super::states;
-use crate::base::checkpoint::State;
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::ensemble::executor::RemoteExecutor;
+use crate::base::{Control, Error, Result, State};
+use crate::ensemble::RemoteExecutor;
 
 /// A state as a pair of arrays: words and numbers.
 pub(super) type Pair<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<f64>>);

@@ -6,15 +6,12 @@ use std::time::Duration;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::base::memory;
-use crate::ensemble::executor::RemoteExecutor;
-use crate::space::version_space::VersionSpace;
-
 use super::arrays::vector;
 use super::rows::Rows;
 use super::{call, remote};
+use crate::base::{Control, Result, memory};
+use crate::ensemble::RemoteExecutor;
+use crate::space::VersionSpace;
 
 /// Vectors of a number for each example that a call takes before it asks for more: the problem, and a ball on its way into
 /// version space.

@@ -20,8 +20,9 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-pub use crate::simd::entry::Entry;
 use crate::simd::entry::WIDEST;
+
+pub use crate::simd::entry::Entry;
 
 /// Independent searches of the vector loop.
 const SEARCHES: usize = 2;

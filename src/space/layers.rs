@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::simd::pass::NextWall;
+use crate::simd::NextWall;
 
 /// The layers with at most so many violated examples of labels -1 and +1, in row-major order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use rand::{Rng, RngExt};
 
-use crate::base::error::{Error, Result};
+use crate::base::{Error, Result};
 
 /// Transparency κ of the walls, one value per class.
 ///

@@ -1,6 +1,12 @@
 //! Version space: a Gram matrix with labels, whose planes are walls, and the layers beyond them.
 
-pub(crate) mod layers;
-pub(crate) mod mirror;
+mod layers;
+mod mirror;
 pub(crate) mod one_dimensional;
-pub(crate) mod version_space;
+mod version_space;
+
+pub use layers::LayerRange;
+pub(crate) use layers::{LayerWalls, RayBeyond};
+pub use mirror::{Encounter, Mirror};
+pub use version_space::VersionSpace;
+pub(crate) use version_space::{Role, is_parallel};

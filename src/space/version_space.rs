@@ -1,10 +1,8 @@
 //! Version space: a Gram matrix with labels.
 
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
+use crate::base::{Control, Error, Result};
 use crate::gram::{Gram, KEY_WINDOW, Values};
-use crate::simd::dot::Precision;
-use crate::simd::entry::Entry;
+use crate::simd::{Entry, Precision};
 use crate::space::mirror::Mirror;
 
 /// The set of unit weight vectors `w = Σ c_i φ_i` with `y_i <w, φ_i> > 0` for all examples.

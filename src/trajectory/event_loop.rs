@@ -4,14 +4,9 @@ use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
 
-use crate::ball::Ball;
-use crate::ball::arc_integral::LayerIntegral;
-use crate::base::checkpoint::{Loader, Saver, foreign};
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::space::layers::{LayerRange, LayerWalls, RayBeyond};
-use crate::space::mirror::Mirror;
-use crate::space::version_space::VersionSpace;
+use crate::ball::{Ball, LayerIntegral};
+use crate::base::{Control, Error, Loader, Result, Saver, foreign};
+use crate::space::{LayerRange, LayerWalls, Mirror, RayBeyond, VersionSpace};
 use crate::trajectory::dynamics::{Arrival, Dynamics};
 use crate::trajectory::recorder::Recorder;
 use crate::trajectory::refresh::Refresh;
@@ -531,13 +526,10 @@ mod tests {
 
     use super::Trajectory;
     use crate::ball::Ball;
-    use crate::base::control::Control;
-    use crate::base::random;
+    use crate::base::{Control, random};
     use crate::gram::Gram;
-    use crate::linalg::factor::Factor;
-    use crate::space::layers::LayerRange;
-    use crate::space::mirror::Mirror;
-    use crate::space::version_space::VersionSpace;
+    use crate::linalg::Factor;
+    use crate::space::{LayerRange, Mirror, VersionSpace};
     use crate::trajectory::dynamics::Geodesic;
     use crate::trajectory::refresh::Refresh;
     use crate::trajectory::tally::Goal;

@@ -1,9 +1,7 @@
 //! Draws: positions at equal spacing along the path.
 
 use crate::ball::Ball;
-use crate::base::checkpoint::{Loader, Saver, foreign};
-use crate::base::error::Result;
-use crate::base::memory;
+use crate::base::{Loader, Result, Saver, foreign, memory};
 use crate::gram::Gram;
 
 /// Keeps dual coefficients, and plane coordinates at a few watched planes, at equal spacing along the path.

@@ -8,12 +8,9 @@ use std::sync::Arc;
 use rand::{Rng, RngExt};
 
 use crate::ball::Ball;
-use crate::base::checkpoint::foreign;
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
+use crate::base::{Control, Error, Result, foreign};
 use crate::gram::Gram;
-use crate::linalg::factor::{Factor, Isotropic};
-use crate::linalg::inverse::Inverse;
+use crate::linalg::{Factor, Inverse, Isotropic};
 
 /// Pair refreshes per arrival at a wall, and where only they can turn the direction of isolated planes.
 const PAIRS_PER_ARRIVAL: f64 = 0.05;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::base::checkpoint::{Loader, Saver, foreign};
-use crate::base::error::Result;
+use crate::base::{Loader, Result, Saver, foreign};
 
 /// Where a run of the event loop ends; whichever comes first.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::ball::frame::Frame;
-use crate::base::checkpoint::{Loader, Saver, foreign};
-use crate::base::error::Result;
+use crate::base::{Loader, Result, Saver, foreign};
 use crate::gram::{Features, Gram, Panels};
 use crate::simd::dot;
 

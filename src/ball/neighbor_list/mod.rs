@@ -12,11 +12,9 @@ mod list;
 mod rows;
 
 use super::frame::Frame;
-use crate::base::checkpoint::{Loader, Saver};
-use crate::base::error::Result;
+use crate::base::{Loader, Result, Saver};
 use crate::gram::{Features, Gram};
-use crate::simd::dot;
-use crate::simd::pass::{self, Kick, NextWall};
+use crate::simd::{Kick, NextWall, dot, pass};
 use list::{Cap, List, Turn, product};
 use rows::Rows;
 

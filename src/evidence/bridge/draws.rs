@@ -3,9 +3,8 @@
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
-use crate::space::version_space::VersionSpace;
-
 use super::law::{Inner, Law, Point};
+use crate::space::VersionSpace;
 
 /// A draw with both signs, of which the law knows nothing: its statistic, and the one of the two in version space.
 pub(super) struct Draw {

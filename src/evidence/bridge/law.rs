@@ -6,20 +6,14 @@ use pulp::Arch;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::base::memory;
-use crate::ensemble::pool::WorkerPool;
-use crate::gram::Gram;
-use crate::linalg::factor::{Draw, Factor, Isotropic};
-use crate::linalg::updatable_cholesky::Cholesky;
-use crate::simd::dot;
-use crate::simd::dot::Precision;
-use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::event_loop::Trajectory;
-use crate::trajectory::tally::Goal;
-
 use super::spacing::Pace;
+use crate::base::{Control, Result, memory};
+use crate::ensemble::WorkerPool;
+use crate::gram::Gram;
+use crate::linalg::{Cholesky, Draw, Factor, Isotropic};
+use crate::simd::{Precision, dot};
+use crate::trajectory::dynamics::Geodesic;
+use crate::trajectory::{Goal, Trajectory};
 
 /// Path that finds the center: so many times that between two samples, and radians at most.
 const CENTER_SAMPLES: f64 = 80.0;

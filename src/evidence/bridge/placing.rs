@@ -5,20 +5,17 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-use crate::ball::Ball;
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::ensemble::pool::WorkerPool;
-use crate::gram::Gram;
-use crate::linalg::factor::Isotropic;
-use crate::space::version_space::VersionSpace;
-use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::event_loop::Trajectory;
-use crate::trajectory::tally::Goal;
-
 use super::draws::{self, Draw};
 use super::law::{Law, Point, Source};
 use super::spacing::Pace;
+use crate::ball::Ball;
+use crate::base::{Control, Result};
+use crate::ensemble::WorkerPool;
+use crate::gram::Gram;
+use crate::linalg::Isotropic;
+use crate::space::VersionSpace;
+use crate::trajectory::dynamics::Geodesic;
+use crate::trajectory::{Goal, Trajectory};
 
 /// Distance of neighboring rungs in standard deviations of ln of the ratio of their laws.
 const STEP: f64 = 0.8;

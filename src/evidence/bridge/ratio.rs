@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::evidence::mbar::{self, Rung, Shares};
+use crate::evidence::mbar;
+use crate::evidence::mbar::{Rung, Shares};
 
 /// Width of the bins of -ln p_1, nats. Each stands for the mean in it, so that what is lost is of second order, half its
 /// variance at most.

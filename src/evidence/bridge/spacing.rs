@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::linalg::factor::Isotropic;
+use crate::base::{Control, Result};
+use crate::linalg::Isotropic;
 use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::event_loop::Trajectory;
-use crate::trajectory::refresh::Refresh;
-use crate::trajectory::tally::Goal;
+use crate::trajectory::{Goal, Refresh, Trajectory};
 
 /// Path between two samples: arrivals for each plane, and radians where there are fewer.
 const SAMPLE_ARRIVALS: f64 = 0.25;

@@ -5,10 +5,8 @@ use rand::Rng;
 use super::straight::Straight;
 use super::{Arrival, Dynamics};
 use crate::ball::Ball;
-use crate::base::checkpoint::{Loader, Saver};
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::space::version_space::VersionSpace;
+use crate::base::{Control, Loader, Result, Saver};
+use crate::space::VersionSpace;
 use crate::trajectory::dynamics::running_center::{Addition, RunningCenter};
 
 /// What the flipper's center is made of.

@@ -4,8 +4,7 @@ use rand::Rng;
 
 use super::{Arrival, Dynamics};
 use crate::ball::Ball;
-use crate::space::mirror::{Encounter, Mirror};
-use crate::space::version_space::VersionSpace;
+use crate::space::{Encounter, Mirror, VersionSpace};
 
 /// Flight along great circles, which meet every plane within π and never escape, and reflection in the walls.
 #[derive(Clone, Copy, Debug, Default)]

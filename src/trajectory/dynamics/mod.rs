@@ -10,10 +10,8 @@ mod straight;
 use rand::Rng;
 
 use crate::ball::Ball;
-use crate::base::checkpoint::{Loader, Saver};
-use crate::base::control::Control;
-use crate::base::error::Result;
-use crate::space::version_space::VersionSpace;
+use crate::base::{Control, Loader, Result, Saver};
+use crate::space::VersionSpace;
 
 pub use chord::Chord;
 pub use flipper::{Flipper, Points};

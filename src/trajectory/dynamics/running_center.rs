@@ -1,11 +1,9 @@
 //! The running centers of the papers, which add unit vectors on the sphere.
 
 use crate::ball::Ball;
-use crate::base::checkpoint::{Loader, Saver};
-use crate::base::control::Control;
-use crate::base::error::Result;
+use crate::base::{Control, Loader, Result, Saver};
 use crate::gram::Gram;
-use crate::simd::dot::{self, Precision};
+use crate::simd::{Precision, dot};
 
 /// How the papers add a unit vector t to a unit vector s: the sum is `ρ₁ s + ρ₂ t`, on the arc between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,14 +7,10 @@ use rand::{Rng, RngExt};
 
 use super::{Arrival, Dynamics, Geodesic, Radius};
 use crate::ball::Ball;
-use crate::base::checkpoint::{Loader, Saver};
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
-use crate::linalg::factor::Factor;
-use crate::simd::dot;
-use crate::simd::dot::Precision;
-use crate::space::mirror::{Encounter, Mirror};
-use crate::space::version_space::VersionSpace;
+use crate::base::{Control, Error, Loader, Result, Saver};
+use crate::linalg::Factor;
+use crate::simd::{Precision, dot};
+use crate::space::{Encounter, Mirror, VersionSpace};
 
 /// Share of the distance to the nearest wall that a fitted sphere takes.
 const FITTED: f64 = 0.5;

@@ -17,14 +17,11 @@ use std::sync::{Arc, OnceLock};
 use rand::Rng;
 
 use super::{Arrival, Dynamics, Geodesic};
-use crate::ball::Ball;
-use crate::ball::laying;
-use crate::base::checkpoint::{Loader, Saver};
-use crate::base::control::Control;
-use crate::base::error::{Error, Result};
+use crate::ball::{Ball, laying};
+use crate::base::{Control, Error, Loader, Result, Saver};
 use crate::gram::Gram;
-use crate::linalg::factor::Factor;
-use crate::space::version_space::VersionSpace;
+use crate::linalg::Factor;
+use crate::space::VersionSpace;
 use crate::trajectory::dynamics::running_center::{Addition, RunningCenter};
 
 /// Size of the dual coefficients of a unit vector, Σ |c_i| |x_i|, above which shorter ones are looked for.
