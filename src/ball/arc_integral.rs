@@ -36,7 +36,7 @@ impl ArcIntegral {
 
     /// Brings coordinate j up to the frame's angle. To be called before `p_j` or `q_j` changes.
     #[inline]
-    pub(crate) fn settle(&mut self, j: usize, frame: &Frame) {
+    pub(crate) fn catch_up(&mut self, j: usize, frame: &Frame) {
         let (sin, cos) = frame.sin_cos();
         let (sin_j, cos_j) = self.mark[j];
         self.sum[j] += frame.p(j) * (sin - sin_j) + frame.q(j) * (cos_j - cos);
@@ -46,7 +46,7 @@ impl ArcIntegral {
     /// Brings all coordinates up to the frame's angle.
     pub(crate) fn flush(&mut self, frame: &Frame) {
         for j in 0..self.sum.len() {
-            self.settle(j, frame);
+            self.catch_up(j, frame);
         }
     }
 
@@ -144,7 +144,7 @@ impl LayerIntegrals {
 
     /// Prepares for `v ← v + a φ_j`. To be called before `p_j` and `q_j` change.
     #[inline]
-    pub fn settle(&mut self, j: usize, a: f64, frame: &Frame) {
+    pub fn before_jump(&mut self, j: usize, a: f64, frame: &Frame) {
         self.catch_up(frame);
         if let Some(now) = self.now {
             self.events[now] += 1;

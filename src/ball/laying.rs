@@ -44,7 +44,7 @@ impl Ball {
             layers: None,
             wall: NextWall::NONE,
             to_wall: 0.0,
-            minds_near: false,
+            uses_neighbors: false,
             near: None,
         };
         gram.multiply(
@@ -60,7 +60,7 @@ impl Ball {
                 "a vector with a part of positive length",
             )
         })?;
-        ball.look(gram);
+        ball.find_wall(gram);
         Ok(ball)
     }
 
@@ -99,17 +99,17 @@ impl Ball {
         self.f = position.field;
         self.g = direction.field;
         self.lay_frame(position.dual, direction.dual);
-        self.look(gram);
+        self.find_wall(gram);
     }
 
     /// Turns the direction round: the ball flies back the way it came.
     pub fn reverse(&mut self, gram: &Gram<'_>) {
-        self.wake(gram);
+        self.update_all(gram);
         let (position, mut direction) = self.frame.unfold(0.0);
         direction.iter_mut().for_each(|v| *v = -*v);
         self.g.iter_mut().for_each(|g| *g = -*g);
         self.lay_frame(position, direction);
-        self.look(gram);
+        self.find_wall(gram);
     }
 
     /// Recomputes the plane coordinates from the dual coefficients and restores `|b| = |v| = 1`, `<b, v> = 0`.
@@ -138,12 +138,12 @@ impl Ball {
         direction: Vec<f64>,
         control: &Control,
     ) -> Result<(f64, f64)> {
-        self.wake(gram);
+        self.update_all(gram);
         let (old_f, old_g) = (self.f.clone(), self.g.clone());
         self.lay(gram, position, direction, control)?;
         let drifts = (drift(gram, &self.f, &old_f), drift(gram, &self.g, &old_g));
         self.keep_sides(&old_f, true);
-        self.look(gram);
+        self.find_wall(gram);
         Ok(drifts)
     }
 
@@ -166,7 +166,7 @@ impl Ball {
         mut draw: impl FnMut() -> Vec<f64>,
         control: &Control,
     ) -> Result<(f64, f64)> {
-        self.wake(gram);
+        self.update_all(gram);
         let stays = position.is_none();
         let position = position.unwrap_or_else(|| self.frame.unfold(0.0).0);
         let old_f = self.f.clone();
@@ -181,7 +181,7 @@ impl Ball {
         };
         let moved = if stays { drift(gram, &self.f, &old_f) } else { 0.0 };
         self.keep_sides(&old_f, stays);
-        self.look(gram);
+        self.find_wall(gram);
         Ok((angle, moved.max((norm - 1.0).abs())))
     }
 
@@ -257,10 +257,10 @@ impl Ball {
     /// keeps its digits.
     pub(crate) fn lay_here(&mut self, gram: &Gram<'_>) {
         let (position, direction) = self.frame.unfold(0.0);
-        self.wake(gram);
+        self.update_all(gram);
         self.lay_frame(position, direction);
-        if self.minds_near {
-            self.look(gram);
+        if self.uses_neighbors {
+            self.find_wall(gram);
         }
     }
 
@@ -301,7 +301,7 @@ pub(crate) fn ball_at(
             other => other,
         }
     })?;
-    ball.mind_near(gram);
+    ball.use_neighbors(gram);
     Ok(ball)
 }
 

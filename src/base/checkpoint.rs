@@ -85,7 +85,7 @@ pub struct Loader<'a> {
 }
 
 /// A state that no run of this problem can have left.
-pub(crate) fn foreign(what: impl std::fmt::Display) -> Error {
+pub(crate) fn incompatible(what: impl std::fmt::Display) -> Error {
     Error::invalid("state", what, "of a run with this problem and these settings")
 }
 
@@ -101,7 +101,8 @@ impl<'a> Loader<'a> {
     }
 
     pub(crate) fn word(&mut self) -> Result<u64> {
-        let (&first, rest) = self.words.split_first().ok_or_else(|| foreign("one too short"))?;
+        let (&first, rest) =
+            self.words.split_first().ok_or_else(|| incompatible("one too short"))?;
         self.words = rest;
         Ok(first)
     }
@@ -112,12 +113,12 @@ impl<'a> Loader<'a> {
         usize::try_from(word)
             .ok()
             .filter(|count| *count <= most)
-            .ok_or_else(|| foreign(format!("one with {word} of {most} at most")))
+            .ok_or_else(|| incompatible(format!("one with {word} of {most} at most")))
     }
 
     /// An index below `n`.
     pub(crate) fn index(&mut self, n: usize) -> Result<usize> {
-        let most = n.checked_sub(1).ok_or_else(|| foreign("one with an index of nothing"))?;
+        let most = n.checked_sub(1).ok_or_else(|| incompatible("one with an index of nothing"))?;
         self.count(most)
     }
 
@@ -132,12 +133,12 @@ impl<'a> Loader<'a> {
     /// `n` numbers, none of them NaN.
     pub(crate) fn all(&mut self, n: usize) -> Result<Vec<f64>> {
         if n > self.numbers.len() {
-            return Err(foreign("one too short"));
+            return Err(incompatible("one too short"));
         }
         let (first, rest) = self.numbers.split_at(n);
         self.numbers = rest;
         if first.iter().any(|x| x.is_nan()) {
-            return Err(foreign("one with NaN"));
+            return Err(incompatible("one with NaN"));
         }
         Ok(first.to_vec())
     }
@@ -146,7 +147,7 @@ impl<'a> Loader<'a> {
     pub(crate) fn finite(&mut self, n: usize) -> Result<Vec<f64>> {
         let numbers = self.all(n)?;
         if numbers.iter().any(|x| x.is_infinite()) {
-            return Err(foreign("one with infinite numbers"));
+            return Err(incompatible("one with infinite numbers"));
         }
         Ok(numbers)
     }
@@ -163,7 +164,7 @@ impl<'a> Loader<'a> {
         if self.words.is_empty() && self.numbers.is_empty() {
             Ok(())
         } else {
-            Err(foreign("one too long"))
+            Err(incompatible("one too long"))
         }
     }
 }

@@ -6,7 +6,7 @@ pub(crate) mod error;
 pub(crate) mod memory;
 pub(crate) mod random;
 
-pub(crate) use checkpoint::foreign;
+pub(crate) use checkpoint::incompatible;
 pub use checkpoint::{Loader, Saver, State};
 pub use control::Control;
 pub(crate) use error::SMALLEST_MARGIN;

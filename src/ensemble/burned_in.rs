@@ -22,7 +22,7 @@ pub(crate) fn trajectories<'s>(
     Ok(chains.into_iter().map(|chain| chain.trajectory).collect())
 }
 
-/// As [`burned_in`], and `dynamics` with the scatterer that is asked for.
+/// As [`trajectories`], and `dynamics` with the scatterer that is asked for.
 pub(crate) fn trajectories_around<'s>(
     space: &'s VersionSpace<'s>,
     settings: &Settings,

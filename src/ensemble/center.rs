@@ -1,6 +1,6 @@
 //! The center of mass and its error, from the arc integrals of batches of several trajectories.
 
-use crate::base::{Control, Loader, Result, Saver, foreign};
+use crate::base::{Control, Loader, Result, Saver, incompatible};
 use crate::ensemble::conditional_means::Smoother;
 use crate::gram::Gram;
 use crate::simd::{Precision, dot};
@@ -40,7 +40,7 @@ impl Batch {
     pub(crate) fn load(m: usize, loader: &mut Loader<'_>) -> Result<Self> {
         let (integral, length) = (loader.finite(m)?, loader.number()?);
         if !(length > 0.0 && length.is_finite()) {
-            return Err(foreign(format!("one with a piece of {length} radians")));
+            return Err(incompatible(format!("one with a piece of {length} radians")));
         }
         let mut part = || loader.flag()?.then(|| loader.finite(m)).transpose();
         let (densities, plain, change, field) = (part()?, part()?, part()?, part()?);

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use crate::base::{Control, Loader, Result, Saver, foreign};
+use crate::base::{Control, Loader, Result, Saver, incompatible};
 use crate::ensemble::center;
 use crate::ensemble::center::Batch;
 use crate::ensemble::conditional_means::{Densities, Smoother};
@@ -91,7 +91,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
             // A piece without a length would be flown again and again.
             if end.partial_cmp(&self.lap.from) != Some(Ordering::Greater) {
                 let got = format!("one with a piece of path from {} to {end}", self.lap.from);
-                return Err(foreign(got));
+                return Err(incompatible(got));
             }
             // Flights between two looks may be too few for a trajectory to pause by itself.
             if self.fly_piece(end, limit, control)? == Ended::Paused || control.is_to_pause() {
@@ -237,11 +237,12 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         recorder: impl FnOnce(f64, &mut Loader<'_>) -> Result<Recorder>,
         loader: &mut Loader<'_>,
     ) -> Result<Self> {
-        let start = Start::of_code(loader.word()?).ok_or_else(|| foreign("one from nowhere"))?;
+        let start =
+            Start::of_code(loader.word()?).ok_or_else(|| incompatible("one from nowhere"))?;
         let lap = loader.finite(3)?;
         let (first, pieces) = (loader.count(MOST_PIECES)?, loader.count(MOST_PIECES)?);
         if first > pieces {
-            return Err(foreign(format!(
+            return Err(incompatible(format!(
                 "one with {pieces} pieces of path, of which {first} are old"
             )));
         }
@@ -252,8 +253,8 @@ impl<'s, D: Dynamics> Chain<'s, D> {
             (true, Some(smoother)) => {
                 Some(Densities::load(Arc::clone(smoother), settings.mirror, loader)?)
             }
-            (true, None) => return Err(foreign("one with conditional means")),
-            (false, Some(_)) => return Err(foreign("one without conditional means")),
+            (true, None) => return Err(incompatible("one with conditional means")),
+            (false, Some(_)) => return Err(incompatible("one without conditional means")),
         };
         let mirror = (settings.mirror, refresh);
         let trajectory = Trajectory::load(space, dynamics, mirror, recorder, loader)?;
@@ -261,7 +262,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         if !(0.0 <= lap[0] && lap[0] <= lap[1] && lap[1] <= path && 0.0 <= lap[2]) {
             let got =
                 format!("one with a piece from {} on, {path} radians from its beginning", lap[1]);
-            return Err(foreign(got));
+            return Err(incompatible(got));
         }
         let lap = Lap { origin: lap[0], first, from: lap[1], step: lap[2] };
         Ok(Self { batches, densities, lap, ..Self::new(trajectory, start) })

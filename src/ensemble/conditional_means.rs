@@ -20,7 +20,7 @@ use rand::rngs::ChaCha8Rng;
 use rand_distr::{ChiSquared, Distribution, Exp1, StandardNormal};
 
 use crate::ball::Ball;
-use crate::base::{Control, Error, Loader, Result, Saver, foreign};
+use crate::base::{Control, Error, Loader, Result, Saver, incompatible};
 use crate::linalg::Inverse;
 use crate::simd::dot;
 use crate::simd::special::{chi_mean, hazard, normal};
@@ -174,7 +174,10 @@ impl<'a> Densities<'a> {
         let rest = loader.finite(2)?;
         (densities.looks, densities.spacing) = (rest[0], rest[1]);
         if densities.spacing.is_nan() || densities.spacing < CLOSEST_LOOKS {
-            return Err(foreign(format!("one with looks {} radians apart", densities.spacing)));
+            return Err(incompatible(format!(
+                "one with looks {} radians apart",
+                densities.spacing
+            )));
         }
         Ok(densities)
     }

@@ -8,7 +8,7 @@ pub trait RemoteExecutor: Send + Sync {
     ///
     /// # Errors
     ///
-    /// As [`take_step`](crate::take_step), and [`Error::Interrupted`] where the caller asks to stop.
+    /// As [`take_step`](crate::take_step), and [`crate::Error::Interrupted`] where the caller asks to stop.
     fn take(&self, order: State, trajectories: Vec<State>, control: &Control)
     -> Result<Vec<State>>;
 }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::base::{Control, Error, Loader, Result, Saver, State, foreign, random};
+use crate::base::{Control, Error, Loader, Result, Saver, State, incompatible, random};
 use crate::ensemble::attempt::{Middle, attempt};
 use crate::ensemble::chain::{Chain, MOST_PIECES};
 use crate::ensemble::conditional_means::{Densities, Smoother};
@@ -110,7 +110,7 @@ fn save_mirror(mirror: Mirror, saver: &mut Saver) {
 
 fn load_mirror(loader: &mut Loader<'_>) -> Result<Mirror> {
     let mirror = loader.finite(2)?;
-    Mirror::new(mirror[0], mirror[1]).map_err(|_| foreign("one with walls that cannot be"))
+    Mirror::new(mirror[0], mirror[1]).map_err(|_| incompatible("one with walls that cannot be"))
 }
 
 fn save_share(smoother: Option<&Smoother<'_>>, saver: &mut Saver) {
@@ -125,7 +125,7 @@ fn load_smoother<'s>(
     if !loader.flag()? {
         return Ok(None);
     }
-    let inverse = inverse.ok_or_else(|| foreign("one that needs the inverse"))?;
+    let inverse = inverse.ok_or_else(|| incompatible("one that needs the inverse"))?;
     Smoother::with_share(inverse, loader.number()?).map(Some)
 }
 
@@ -169,7 +169,7 @@ pub(crate) fn take<D: Dynamics>(
     let states = chains.iter().map(|chain| chain.parcel(false)).collect();
     let back = executor.take(sealed(order), states, control)?;
     if back.len() != chains.len() {
-        return Err(foreign(format!("{} of {}", back.len(), chains.len())));
+        return Err(incompatible(format!("{} of {}", back.len(), chains.len())));
     }
     let runs = matches!(step, Step::Run(_));
     let terms = Terms { draws: if runs { 0 } else { terms.draws }, ..*terms };
@@ -205,7 +205,7 @@ pub(super) fn attempts<'s>(
     });
     let back = executor.take(sealed(order), indices.collect(), control)?;
     if back.len() != n {
-        return Err(foreign(format!("{} of {n}", back.len())));
+        return Err(incompatible(format!("{} of {n}", back.len())));
     }
     let started = back.iter().map(|state| {
         let mut loader = Loader::begin(state)?;
@@ -256,7 +256,7 @@ pub fn take_step<'s>(
             unit: loader.number()?,
             prepare: loader.flag()?,
         },
-        other => return Err(foreign(format!("an order of kind {other}"))),
+        other => return Err(incompatible(format!("an order of kind {other}"))),
     };
     let (mirror, draws) = (load_mirror(&mut loader)?, loader.count(usize::MAX >> 1)?);
     let n = loader.count(space.len())?;
@@ -273,7 +273,7 @@ pub fn take_step<'s>(
     let terms = Terms { mirror, draws, watched: &watched };
     let mut chain = load(space, (Geodesic, refresh), smoother.as_ref(), &terms, state, None)?;
     if !chain.trajectory.ball().fits(space.gram(), control)? {
-        return Err(foreign("one whose ball is elsewhere with this Gram matrix"));
+        return Err(incompatible("one whose ball is elsewhere with this Gram matrix"));
     }
     if let (Step::Extend { stage, unit, .. }, Some(record)) = (step, chain.trajectory.recorder()) {
         record.check_spacing(unit * stage as f64, draws)?;

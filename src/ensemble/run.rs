@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::base::{Control, Error, Result, State, foreign, random};
+use crate::base::{Control, Error, Result, State, incompatible, random};
 use crate::ensemble::burn_in::{burn_in, burn_in_goal};
 use crate::ensemble::chain::{Chain, check_memory};
 use crate::ensemble::conditional_means::{Densities, Smoother};
@@ -131,7 +131,7 @@ fn play(
     if one_dimensional::is_one_dimensional(space.gram()) {
         return match state {
             None => one_dimensional_posterior::outcome(space, settings, watched),
-            Some(_) => Err(foreign("one, where nothing flies in one dimension")),
+            Some(_) => Err(incompatible("one, where nothing flies in one dimension")),
         };
     }
     let pool =
@@ -226,7 +226,9 @@ impl<'s> Table<'s, '_> {
         {
             for chain in &chains {
                 if !chain.trajectory.dynamics().fits(space, control)? {
-                    return Err(foreign("one whose sphere is elsewhere with this Gram matrix"));
+                    return Err(incompatible(
+                        "one whose sphere is elsewhere with this Gram matrix",
+                    ));
                 }
             }
             return self.finish(course, &mut chains);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::base::{Control, Loader, Result, Saver, State, foreign, memory};
+use crate::base::{Control, Loader, Result, Saver, State, incompatible, memory};
 use crate::ensemble::center::Batch;
 use crate::ensemble::chain::Chain;
 use crate::ensemble::conditional_means::Smoother;
@@ -120,7 +120,7 @@ impl<'s> Course<'s> {
                     kept >= 2 * settings.n_draws && !kept.is_multiple_of(2)
                 };
                 if chains.iter().any(is_odd) {
-                    return Err(foreign("one with draws that are not in pairs"));
+                    return Err(incompatible("one with draws that are not in pairs"));
                 }
                 for chain in chains.iter_mut() {
                     center::join_pairs(&mut chain.batches);
@@ -257,16 +257,16 @@ impl<'s, 'a> Restored<'s, 'a> {
         ] {
             let theirs = loader.count(usize::MAX)?;
             if theirs != own {
-                return Err(foreign(format!("one of {theirs} {what} where there are {own}")));
+                return Err(incompatible(format!("one of {theirs} {what} where there are {own}")));
             }
         }
         if loader.word()? != settings.motion.code() {
-            return Err(foreign("one of another motion"));
+            return Err(incompatible("one of another motion"));
         }
         let (kind, rest) = (loader.word()?, loader.finite(3)?);
         let (rate, settled, unit) = (rest[0], rest[1], rest[2]);
         if !(rate >= 0.0 && settled >= 0.0 && unit > 0.0) {
-            return Err(foreign("one with rates or lengths below 0"));
+            return Err(incompatible("one with rates or lengths below 0"));
         }
         let refresh = Refresh::of_code(kind, rate, || -> Result<Arc<dyn Isotropic + 's>> {
             Ok(match inverse {
@@ -295,12 +295,12 @@ impl<'s, 'a> Restored<'s, 'a> {
             .map(|&n| usize::try_from(n).ok().filter(|n| *n <= draws.len() / m))
             .collect();
         let Some(counts) = counts.filter(|counts| counts.len() == t && held == kept) else {
-            return Err(foreign("one without all of its draws"));
+            return Err(incompatible("one without all of its draws"));
         };
         let all: usize = counts.iter().sum();
         if draws.len() != all * m || functionals.len() != all * q {
             let got = format!("one with {} draws in the place of {all}", draws.len() / m);
-            return Err(foreign(got));
+            return Err(incompatible(got));
         }
         let mut chains = Vec::with_capacity(t);
         let mut from = 0;
@@ -325,7 +325,7 @@ impl<'s, 'a> Restored<'s, 'a> {
             chain.trajectory.ball().fits(space.gram(), control)
         })?;
         if fit.contains(&false) {
-            return Err(foreign("one whose balls are elsewhere with this Gram matrix"));
+            return Err(incompatible("one whose balls are elsewhere with this Gram matrix"));
         }
         Ok((self.course, chains))
     }

@@ -33,8 +33,8 @@ pub use settings::{EvidenceSettings, Method};
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] for settings out of range, [`Error::Breakdown`] for a matrix that is not positive semi-definite,
-/// [`Error::Interrupted`].
+/// [`crate::Error::Invalid`] for settings out of range, [`crate::Error::Breakdown`] for a matrix that is not positive semi-definite,
+/// [`crate::Error::Interrupted`].
 pub fn evidence(
     space: &VersionSpace<'_>,
     settings: &EvidenceSettings,

@@ -21,8 +21,8 @@ pub use settings::{OnionMethod, OnionSettings};
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] for settings out of range, [`Error::Infeasible`] for the projected onion where version space seems
-/// empty, [`Error::Breakdown`] where the arithmetic fails, [`Error::Interrupted`].
+/// [`crate::Error::Invalid`] for settings out of range, [`crate::Error::Infeasible`] for the projected onion where version space seems
+/// empty, [`crate::Error::Breakdown`] where the arithmetic fails, [`crate::Error::Interrupted`].
 pub fn onion(
     space: &VersionSpace<'_>,
     settings: &OnionSettings,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::rngs::ChaCha8Rng;
 
 use crate::ball::{Ball, LayerIntegral};
-use crate::base::{Control, Error, Loader, Result, Saver, foreign};
+use crate::base::{Control, Error, Loader, Result, Saver, incompatible};
 use crate::space::{LayerRange, LayerWalls, Mirror, RayBeyond, VersionSpace};
 use crate::trajectory::dynamics::{Arrival, Dynamics};
 use crate::trajectory::recorder::Recorder;
@@ -126,7 +126,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         dynamics.load(loader)?;
         let clock = loader.all(1)?[0];
         if clock < 0.0 {
-            return Err(foreign("one with a refresh in the past"));
+            return Err(incompatible("one with a refresh in the past"));
         }
         let mut trajectory = Self::new(space, dynamics, ball, rng);
         let violated = [loader.word()?, loader.word()?];
@@ -135,7 +135,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             || (violated[1] > 0 && mirror.positive == 0.0)
         {
             let [negative, positive] = trajectory.violated;
-            return Err(foreign(format!(
+            return Err(incompatible(format!(
                 "one that violates {negative} + {positive} examples, where it says {} + {}",
                 violated[0], violated[1]
             )));
@@ -165,7 +165,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     /// The same ball under another dynamics, with the same mirrors and refresh and nothing tallied.
     pub(crate) fn under<E: Dynamics>(mut self, dynamics: E) -> Trajectory<'s, E> {
         // Theirs may be centers that all planes have a part in.
-        self.ball.mind_all(self.space.gram());
+        self.ball.use_all_planes(self.space.gram());
         let mut other = Trajectory::new(self.space, dynamics, self.ball, self.rng);
         other.set_mirror(self.mirror);
         (other.refresh, other.clock) = (self.refresh, self.clock);
@@ -277,7 +277,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     pub(crate) fn keep_layers(&mut self, range: Option<LayerRange>, beyond: bool) {
         if beyond {
             // Where a ray goes beyond its wall, far planes count too.
-            self.ball.mind_all(self.space.gram());
+            self.ball.use_all_planes(self.space.gram());
         }
         let now = range.and_then(|range| range.index(self.layer));
         self.ball.keep_layers(range.map_or(0, |range| range.len()), now);

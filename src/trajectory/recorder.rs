@@ -1,7 +1,7 @@
 //! Draws: positions at equal spacing along the path.
 
 use crate::ball::Ball;
-use crate::base::{Loader, Result, Saver, foreign, memory};
+use crate::base::{Loader, Result, Saver, incompatible, memory};
 use crate::gram::Gram;
 
 /// Keeps dual coefficients, and plane coordinates at a few watched planes, at equal spacing along the path.
@@ -80,11 +80,11 @@ impl Recorder {
         if !(spacing > 0.0 && spacing.is_finite() && (next as f64 + 0.5) * spacing > path) {
             let got =
                 format!("one with draws {spacing} radians apart, the next being number {next}");
-            return Err(foreign(got));
+            return Err(incompatible(got));
         }
         let finite = |x: &[f64]| x.iter().all(|x| x.is_finite());
         if !(finite(draws) && finite(functionals)) {
-            return Err(foreign("one with draws that are not finite"));
+            return Err(incompatible("one with draws that are not finite"));
         }
         let mut own = (memory::reserved(draws.len())?, memory::reserved(functionals.len())?);
         own.0.extend_from_slice(draws);
@@ -102,7 +102,7 @@ impl Recorder {
         if stage <= self.spacing * 8.0 * draws as f64 {
             return Ok(());
         }
-        Err(foreign(format!("one with draws every {} radians of {stage}", self.spacing)))
+        Err(incompatible(format!("one with draws every {} radians of {stage}", self.spacing)))
     }
 
     /// Puts what an earlier record holds before what this one does.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rand::{Rng, RngExt};
 
 use crate::ball::Ball;
-use crate::base::{Control, Error, Result, foreign};
+use crate::base::{Control, Error, Result, incompatible};
 use crate::gram::Gram;
 use crate::linalg::{Factor, Inverse, Isotropic};
 
@@ -161,13 +161,13 @@ impl<'s> Refresh<'s> {
     ) -> Result<Self> {
         // With NaN or infinitely many events the ball would never fly.
         if !(0.0..HIGHEST_OF_STATES).contains(&rate) {
-            return Err(foreign(format!("one with {rate} refreshes per radian")));
+            return Err(incompatible(format!("one with {rate} refreshes per radian")));
         }
         match code {
             0 => Ok(Self::None),
             1 => Ok(Self::Pair { rate }),
             2 => Ok(Self::Full { rate, source: source()? }),
-            _ => Err(foreign("one with another refresh")),
+            _ => Err(incompatible("one with another refresh")),
         }
     }
 
@@ -222,7 +222,7 @@ pub(crate) fn directions(gram: &Gram<'_>, control: &Control) -> Result<Factor> {
         return Factor::without_thin(gram, thin(gram), control);
     }
     let found = Factor::if_affordable(gram, thin(gram), control)?;
-    found.ok_or_else(|| foreign("one with fresh directions of rows on demand".to_string()))
+    found.ok_or_else(|| incompatible("one with fresh directions of rows on demand".to_string()))
 }
 
 /// Few examples that nearly contradict one another leave a version space that is thin itself.

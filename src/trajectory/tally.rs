@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::base::{Loader, Result, Saver, foreign};
+use crate::base::{Loader, Result, Saver, incompatible};
 
 /// Where a run of the event loop ends; whichever comes first.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +104,7 @@ impl Tally {
     pub(crate) fn load(m: usize, loader: &mut Loader<'_>) -> Result<Self> {
         let sums = loader.finite(3)?;
         if sums.iter().any(|sum| *sum < 0.0) {
-            return Err(foreign("one with a path below 0"));
+            return Err(incompatible("one with a path below 0"));
         }
         let mut word = || loader.word();
         let [bounces, crossings, refreshes, escapes, scatterings] =
@@ -113,7 +113,7 @@ impl Tally {
         // So that their sums do not overflow.
         let counts = [bounces, crossings, refreshes, escapes, scatterings];
         if counts.iter().chain(&hits).any(|count| *count >> 48 > 0) {
-            return Err(foreign("one with counts that are out of range"));
+            return Err(incompatible("one with counts that are out of range"));
         }
         Ok(Self {
             path: sums[0],

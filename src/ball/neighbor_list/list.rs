@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::ball::frame::Frame;
-use crate::base::{Loader, Result, Saver, foreign};
+use crate::base::{Loader, Result, Saver, incompatible};
 use crate::gram::{Features, Gram, Panels};
 use crate::simd::dot;
 
@@ -80,7 +80,7 @@ pub(super) struct List {
     pub cap: Cap,
     /// `<φ, b₀>` of the planes, with the middle b₀ of the cap.
     pub heights: Vec<f64>,
-    /// b₀ as [`Near::weights`] and [`Near::lifts`] have it, and the angle of the frame there.
+    /// b₀ as [`super::NeighborList::weights`] and [`super::NeighborList::lifts`] have it, and the angle of the frame there.
     pub middle: Vec<f64>,
     pub lift: f64,
     pub angle: (f64, f64),
@@ -141,7 +141,7 @@ impl List {
         for _ in 0..n {
             let place = loader.index(all)?;
             if list.above.last().is_some_and(|&last| last >= place) {
-                return Err(foreign("one with a list out of order"));
+                return Err(incompatible("one with a list out of order"));
             }
             list.above.push(place);
             let plane = longer.map_or(place, |longer| longer.planes[place]);

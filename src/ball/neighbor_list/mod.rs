@@ -1,11 +1,11 @@
-//! Near walls: of many planes with explicit features only those that the ball may reach soon.
+//! The neighbor list: of many planes with explicit features those that the ball may reach soon.
 //!
 //! A plane at angular distance `asin(|f_i| / |φ_i|)` from a point does not meet the cap of that radius around it. So the planes
 //! nearer than some distance are listed, and while no flight ends outside of the cap around the place where the list was made
 //! they alone are looked at: the ball meets the same walls as if it looked at all. In a small version space one list, of a
 //! few times the planes that bound it, is good for good. RemoteExecutor it is made anew from a longer one whose cap the ball is still
 //! in, and that from all planes. How long the shortest is follows from what it costs to make and to look at; where that is a
-//! good part of all planes the ball minds them all. What it needs to know of a plane that is not listed it computes from its
+//! good part of all planes the ball looks at all of them. What it needs to know of a plane that is not listed it computes from its
 //! weight vector in the space of the features, which every jump of the direction changes in O(r).
 
 mod list;
@@ -37,12 +37,12 @@ const SMALL: f64 = 1e-280;
 /// Events between two positions that the middle of a cap is the mean of.
 const SAMPLED: usize = 16;
 
-/// What a ball keeps that minds near walls alone.
+/// What a ball keeps that looks at its neighbor list alone.
 #[derive(Clone, Debug)]
-pub(super) struct Near {
+pub(super) struct NeighborList {
     /// From the shortest to the longest.
     lists: Vec<List>,
-    /// The place of every plane in the shortest list, or [`Near::NOWHERE`].
+    /// The place of every plane in the shortest list, or [`NeighborList::NOWHERE`].
     places: Vec<u32>,
     /// 1 / |φ| of all planes.
     inverse_lengths: Vec<f64>,
@@ -60,7 +60,7 @@ pub(super) struct Near {
     /// The features of a plane.
     point: Vec<f64>,
     /// Where the ball has settled: the sum of positions on its way, which the shortest list is then made around the mean of.
-    settled: bool,
+    centered: bool,
     sum: Vec<f64>,
     sum_of_lifts: f64,
     /// Events since the shortest list was made, and planes that were looked at to make it.
@@ -73,7 +73,7 @@ pub(super) struct Near {
     sines: Vec<f64>,
 }
 
-impl Near {
+impl NeighborList {
     const NOWHERE: u32 = u32::MAX;
 
     /// Starts from the dual coefficients; nothing is listed yet.
@@ -106,7 +106,7 @@ impl Near {
             lifts,
             vector: vec![[0.0]; d],
             point: vec![0.0; d],
-            settled: false,
+            centered: false,
             sum: vec![0.0; d],
             sum_of_lifts: 0.0,
             events: 0,
@@ -126,7 +126,7 @@ impl Near {
             saver.all(numbers);
         }
         saver.all(&[self.lifts[0], self.lifts[1], self.sum_of_lifts]);
-        saver.flag(self.settled);
+        saver.flag(self.centered);
         for count in [self.events, self.looked_at, self.aim] {
             saver.count(count);
         }
@@ -154,20 +154,20 @@ impl Near {
         near.sum = loader.finite(d)?;
         let lifts = loader.finite(3)?;
         (near.lifts, near.sum_of_lifts) = ([lifts[0], lifts[1]], lifts[2]);
-        near.settled = loader.flag()?;
+        near.centered = loader.flag()?;
         near.events = loader.count(usize::MAX >> 32)?;
         (near.looked_at, near.aim) = (loader.count(m)?, loader.count(m)?);
         Ok(near)
     }
 
     /// True when the list has grown so long that to look at all planes costs hardly more.
-    pub fn is_in_vain(&self) -> bool {
+    pub fn is_too_long(&self) -> bool {
         self.aim > self.places.len() / SHARE
     }
 
     /// True when no wall may come before the one in sight, and the list is not too long.
     #[inline]
-    pub fn sees(&self, wall: NextWall) -> bool {
+    pub fn is_valid_to(&self, wall: NextWall) -> bool {
         self.left(wall).is_none() && self.cost_of_events() <= FAR_TOO_MANY * self.cost_of_list()
     }
 
@@ -350,7 +350,7 @@ impl Near {
         }
     }
 
-    /// The weight vector of the position (0) or of the direction (1), into [`Near::vector`], and its lift.
+    /// The weight vector of the position (0) or of the direction (1), into [`NeighborList::vector`], and its lift.
     fn unfold_weights(&mut self, frame: &Frame, which: usize) -> f64 {
         let (sin, cos) = frame.sin_cos();
         let (of_p, of_q) = [(cos, sin), (-sin, cos)][which];
@@ -361,7 +361,7 @@ impl Near {
     }
 
     /// Makes a list anew from the next longer one, or the longest from all planes, around the ball or, where `lift` is given,
-    /// around the point in [`Near::vector`].
+    /// around the point in [`NeighborList::vector`].
     fn make(
         &mut self,
         gram: &Gram<'_>,
@@ -436,7 +436,7 @@ impl Near {
         for &plane in &self.lists[0].planes {
             self.places[plane] = Self::NOWHERE;
         }
-        let middle = if self.settled { self.mean(gram, features) } else { None };
+        let middle = if self.centered { self.mean(gram, features) } else { None };
         self.make(gram, features, frame, 0, middle);
         let (sin, cos) = frame.sin_cos();
         if middle.is_some() {
@@ -471,7 +471,7 @@ impl Near {
         }
     }
 
-    /// Puts the mean of the positions on the way of the ball into [`Near::vector`], scaled to unit length, and returns its lift.
+    /// Puts the mean of the positions on the way of the ball into [`NeighborList::vector`], scaled to unit length, and returns its lift.
     fn mean(&mut self, gram: &Gram<'_>, features: Features<'_>) -> Option<f64> {
         let square =
             product(gram, features, (&self.sum, self.sum_of_lifts), (&self.sum, self.sum_of_lifts));
@@ -500,7 +500,7 @@ impl Near {
             self.aim = (3 * self.aim / 2).min(m);
         } else if cost > FAR_TOO_MANY * own {
             self.aim = (5 * self.aim / 6).max(FEWEST);
-            self.settled = !self.soft;
+            self.centered = !self.soft;
         }
         // From there to all planes in equal steps.
         let longer = (m as f64 / self.aim as f64).powf((all as f64).recip()).max(1.0);
@@ -534,13 +534,13 @@ impl Near {
                     let speed = self.g.first().map_or(0.0, |g| g.abs());
                     return NextWall { plane, n: -speed.max(f64::MIN_POSITIVE), d: 0.0 };
                 }
-                Some(0) if self.settled && self.aim < most => {
+                Some(0) if self.centered && self.aim < most => {
                     self.aim = 3 * self.aim / 2;
                     self.lists[0].aim = self.aim;
                 }
-                Some(0) if self.settled => {
+                Some(0) if self.centered => {
                     // It has moved away from there.
-                    self.settled = false;
+                    self.centered = false;
                     self.sum.fill(0.0);
                     self.sum_of_lifts = 0.0;
                 }
@@ -556,7 +556,7 @@ impl Near {
     }
 
     /// Writes the coordinates of all planes; `f` comes with the sides in its signs.
-    pub fn unlist(
+    pub fn write_all(
         &self,
         gram: &Gram<'_>,
         features: Features<'_>,

@@ -6,7 +6,7 @@ use pulp::Arch;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::spacing::Pace;
+use super::spacing::Spacing;
 use crate::base::{Control, Result, memory};
 use crate::ensemble::WorkerPool;
 use crate::gram::Gram;
@@ -63,12 +63,12 @@ impl Law {
         gram: &Gram<'_>,
         factor: &Arc<Factor>,
         homes: &mut [Trajectory<'_, Geodesic>],
-        pace: &Pace,
+        spacing: &Spacing,
         pool: &WorkerPool,
         control: &Control,
     ) -> Result<Self> {
         let m = gram.len();
-        let goal = Goal::path((CENTER_SAMPLES * pace.spacing).min(CENTER_PATH));
+        let goal = Goal::path((CENTER_SAMPLES * spacing.path).min(CENTER_PATH));
         let integrals = pool.each(homes, |_, home| {
             home.reset(None);
             home.run(goal, control)?;
@@ -89,7 +89,7 @@ impl Law {
             let mut along = 0.0;
             home.reset(None);
             for k in 1..=SAMPLES {
-                home.run(Goal::path(k as f64 * pace.spacing), control)?;
+                home.run(Goal::path(k as f64 * spacing.path), control)?;
                 let field = home.ball().f();
                 let b = dot::dot(gram.arch(), &center, field);
                 along += b * b;

@@ -41,7 +41,7 @@ use draws::Draw;
 use law::{Inner, Law, Point};
 use placing::Place;
 use ratio::{Piece, log_ratio};
-use spacing::Pace;
+use spacing::Spacing;
 
 /// Draws of the law at t = 1 by which it is judged, the part of them that has to be in version space, and how much closer they are
 /// drawn together if less is.
@@ -69,13 +69,13 @@ const ABOVE: f64 = 5.0;
 struct Rung<'a> {
     t: f64,
     space: VersionSpace<'a>,
-    pace: Pace,
+    spacing: Spacing,
     source: Arc<dyn Isotropic>,
 }
 
 impl Rung<'_> {
     fn refresh(&self) -> Refresh<'static> {
-        Refresh::Full { rate: self.pace.rate, source: Arc::clone(&self.source) }
+        Refresh::Full { rate: self.spacing.rate, source: Arc::clone(&self.source) }
     }
 }
 
@@ -186,9 +186,9 @@ impl Bridge<'_> {
         samples: usize,
         control: &Control,
     ) -> Result<Vec<Vec<f64>>> {
-        let Rung { t, pace, .. } = &self.rungs[k];
+        let Rung { t, spacing, .. } = &self.rungs[k];
         trajectory.reset(None);
-        trajectory.run(Goal::path(BURN_IN_SAMPLES as f64 * pace.spacing), control)?;
+        trajectory.run(Goal::path(BURN_IN_SAMPLES as f64 * spacing.path), control)?;
         trajectory.reset(None);
         let mut taken = 0;
         (0..PIECES)
@@ -196,7 +196,7 @@ impl Bridge<'_> {
                 (0..samples)
                     .map(|_| {
                         taken += 1;
-                        trajectory.run(Goal::path(f64::from(taken) * pace.spacing), control)?;
+                        trajectory.run(Goal::path(f64::from(taken) * spacing.path), control)?;
                         Ok(self.law.statistic(*t, trajectory.ball().f()))
                     })
                     .collect()
@@ -317,15 +317,15 @@ pub(crate) fn evidence(
     let mut homes = burned_in::trajectories(space, &run, pool, control)?;
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let isotropic: Arc<dyn Isotropic> = Arc::clone(&factor) as _;
-    let gauged = pool.each(&mut homes, |_, home| Pace::gauge(home, &isotropic, control))?;
-    let pace = Pace::slowest(&gauged);
+    let gauged = pool.each(&mut homes, |_, home| Spacing::gauge(home, &isotropic, control))?;
+    let spacing = Spacing::slowest(&gauged);
     // Lives longer than the rungs, which borrow their matrices from it.
     let places;
-    let mut rungs = vec![Rung { t: 0.0, space: space.clone(), pace, source: isotropic }];
+    let mut rungs = vec![Rung { t: 0.0, space: space.clone(), spacing, source: isotropic }];
     for home in &mut homes {
         home.set_refresh(rungs[0].refresh());
     }
-    let mut law = Law::fit(space.gram(), &factor, &mut homes, &pace, pool, control)?;
+    let mut law = Law::fit(space.gram(), &factor, &mut homes, &spacing, pool, control)?;
     let mut rng = random::stream(settings.seed, n);
     let (inner, draws) = draw_together(space, &mut law, &mut rng, control)?;
     let law = Arc::new(law);
@@ -334,10 +334,10 @@ pub(crate) fn evidence(
     let first = starts[n].clone();
     places =
         placing::place(space, &law, &draws, first, &mut rng, pool, control).map_err(too_narrow)?;
-    for Place { t, matrix, pace, source } in places.iter().rev() {
+    for Place { t, matrix, spacing, source } in places.iter().rev() {
         let gram = Gram::new(matrix, 0.0, vec![0.0; space.len()]).map_err(too_narrow)?;
         let (space, source) = (space.mapped(gram), Arc::clone(source));
-        rungs.push(Rung { t: *t, space, pace: *pace, source });
+        rungs.push(Rung { t: *t, space, spacing: *spacing, source });
     }
     let bridge = Bridge {
         space,
@@ -365,7 +365,7 @@ pub(crate) fn evidence(
         .collect();
     let scale = law.log_scale(&inner);
     let ladder: Vec<f64> = rungs.iter().map(|rung| rung.t).chain([1.0]).collect();
-    let spacings: f64 = rungs.iter().map(|rung| rung.pace.spacing).sum();
+    let spacings: f64 = rungs.iter().map(|rung| rung.spacing.path).sum();
     let cost = |samples: usize| 2.0 * spacings * (BURN_IN_SAMPLES + PIECES * samples) as f64;
     let (mut samples, mut length) = (PIECE_SAMPLES, 0.0);
     loop {

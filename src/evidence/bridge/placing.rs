@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::draws::{self, Draw};
 use super::law::{Law, Point, Source};
-use super::spacing::Pace;
+use super::spacing::Spacing;
 use crate::ball::Ball;
 use crate::base::{Control, Result};
 use crate::ensemble::WorkerPool;
@@ -29,7 +29,7 @@ pub(super) struct Place {
     pub t: f64,
     /// The Gram matrix at t, row-major.
     pub matrix: Vec<f64>,
-    pub pace: Pace,
+    pub spacing: Spacing,
     pub source: Arc<dyn Isotropic>,
 }
 
@@ -87,11 +87,11 @@ pub(super) fn place(
         let ball = Ball::new(mapped.gram(), &point.dual, &direction, control)?;
         let stream = ChaCha8Rng::seed_from_u64(rng.random());
         let mut trajectory = Trajectory::new(&mapped, Geodesic, ball, stream);
-        let pace = Pace::gauge(&mut trajectory, &source, control)?;
+        let spacing = Spacing::gauge(&mut trajectory, &source, control)?;
         trajectory.reset(None);
         seen.clear();
         for k in 1..=SAMPLES {
-            trajectory.run(Goal::path(k as f64 * pace.spacing), control)?;
+            trajectory.run(Goal::path(k as f64 * spacing.path), control)?;
             seen.push(law.statistic(t, trajectory.ball().f()));
         }
         point.dual = trajectory.ball().position(0.0);
@@ -99,6 +99,6 @@ pub(super) fn place(
         drop(trajectory);
         drop(mapped);
         law.carry(&mut point.dual, &point.field, t, 0.0);
-        places.push(Place { t, matrix, pace, source });
+        places.push(Place { t, matrix, spacing, source });
     }
 }

@@ -26,17 +26,17 @@ const GAUGE_PATH: f64 = 10.0;
 const GAUGE_ARRIVALS: u64 = 2;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
+pub(super) struct Spacing {
     /// Radians from sample to sample.
-    pub spacing: f64,
+    pub path: f64,
     /// Full refreshes per radian.
     pub rate: f64,
 }
 
-impl Pace {
+impl Spacing {
     /// The one with the longest path between samples: a ball in a corner sees nothing but its walls.
-    pub fn slowest(paces: &[Self]) -> Self {
-        *paces.iter().max_by(|a, b| a.spacing.total_cmp(&b.spacing)).expect("at least one")
+    pub fn slowest(spacings: &[Self]) -> Self {
+        *spacings.iter().max_by(|a, b| a.path.total_cmp(&b.path)).expect("at least one")
     }
 
     /// By the arrivals that a trajectory counts now; sets its refresh.
@@ -66,9 +66,9 @@ impl Pace {
         while spacing < SAMPLE_PATH && away(trajectory, spacing, turn, control)? > AWAY * spacing {
             spacing = (2.0 * spacing).min(SAMPLE_PATH);
         }
-        let pace = Self { spacing, rate: (REFRESHES / spacing).max(LEAST_REFRESHES) };
-        trajectory.set_refresh(refresh(pace.rate));
-        Ok(pace)
+        let found = Self { path: spacing, rate: (REFRESHES / spacing).max(LEAST_REFRESHES) };
+        trajectory.set_refresh(refresh(found.rate));
+        Ok(found)
     }
 }
 
