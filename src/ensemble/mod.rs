@@ -10,7 +10,6 @@ mod cycle;
 mod estimate;
 mod executor;
 mod merge;
-mod one_dimensional_posterior;
 mod outcome;
 mod pool;
 mod remote;

@@ -6,6 +6,7 @@ use crate::base::{Control, Error, Result, State, incompatible, random};
 use crate::ensemble::burn_in::{burn_in, burn_in_goal};
 use crate::ensemble::chain::{Chain, check_memory};
 use crate::ensemble::conditional_means::{Densities, Smoother};
+use crate::ensemble::cycle;
 use crate::ensemble::estimate::totals;
 use crate::ensemble::executor::RemoteExecutor;
 use crate::ensemble::merge::merge;
@@ -15,7 +16,6 @@ use crate::ensemble::scatterer::with_scatterer;
 use crate::ensemble::settings::Settings;
 use crate::ensemble::stages::{Course, Restored};
 use crate::ensemble::start::start;
-use crate::ensemble::{cycle, one_dimensional_posterior};
 use crate::linalg::{Factor, Inverse};
 use crate::space::{VersionSpace, one_dimensional};
 use crate::trajectory::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Radius, Scattered};
@@ -101,6 +101,7 @@ fn play(
     control: &Control,
 ) -> Result<Outcome> {
     settings.check()?;
+    one_dimensional::refuse(space.gram())?;
     if let Some(inverse) = inverse {
         space.gram().check_in_memory()?;
         if inverse.len() != space.len() {
@@ -128,12 +129,6 @@ fn play(
         let q = WATCHED.min(m);
         (0..q).map(|k| k * m / q).collect()
     };
-    if one_dimensional::is_one_dimensional(space.gram()) {
-        return match state {
-            None => one_dimensional_posterior::outcome(space, settings, watched),
-            Some(_) => Err(incompatible("one, where nothing flies in one dimension")),
-        };
-    }
     let pool =
         WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?.with(executor);
     check_memory(space, settings.n_trajectories, inverse.is_some(), &pool)?;

@@ -44,6 +44,6 @@ pub(super) fn inside(
     }
     match settings.method {
         Method::Integration => found(max_margin::interior_point(space, control), &settings.targets),
-        _ => Ok(None),
+        Method::Bridge => Ok(None),
     }
 }

@@ -100,12 +100,6 @@ impl Descent {
         all.map(|(k, stage)| (ladder[k], tell(k, stage))).unzip()
     }
 
-    /// ln of what the weight of a layer loses from one s to a larger one.
-    pub fn loss(&self, layer: [u32; 2], from: f64, to: f64) -> f64 {
-        let part = |n: u32, depth: f64| lost(n, to.min(depth) - from.min(depth));
-        part(layer[0], self.depths[0]) + part(layer[1], self.depths[1])
-    }
-
     /// The stage that an s is on; at the junction the second.
     fn stage(&self, s: f64) -> Stage {
         *self.stages().iter().rfind(|stage| stage.from <= s).expect("the first is from 0")

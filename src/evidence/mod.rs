@@ -3,7 +3,6 @@
 //! The volume comes best by a [`bridge`]; behind walls that let through, where the posterior has more than one mode, and a whole
 //! curve over κ, by [`integration`] along a ladder of half-silvered mirrors.
 
-mod annealing;
 mod bridge;
 mod inside;
 mod integration;
@@ -11,7 +10,6 @@ mod ladder;
 mod lag;
 mod launch;
 pub(crate) mod mbar;
-mod one_dimensional_evidence;
 mod outcome;
 mod settings;
 
@@ -42,10 +40,8 @@ pub fn evidence(
 ) -> Result<EvidenceOutcome> {
     let descent = settings.check()?;
     space.gram().check_in_memory()?;
+    one_dimensional::refuse(space.gram())?;
     let inside = inside(space, settings, control)?;
-    if one_dimensional::is_one_dimensional(space.gram()) {
-        return Ok(one_dimensional_evidence::evidence(space, &settings.targets));
-    }
     let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
     if settings.method == Method::Bridge {
         return bridge::evidence(space, settings, &pool, control);
@@ -55,9 +51,6 @@ pub fn evidence(
         let scout = random::stream(settings.seed, settings.n_trajectories);
         descent.place_rungs(&mut isotropic(space, &factor, scout, control)?, control)?
     };
-    if settings.method == Method::Annealing {
-        return annealing::evidence(space, settings, &factor, (descent, ladder), &pool, control);
-    }
     let way = (descent, ladder);
     integration::evidence(space, settings, inside.as_ref(), &factor, way, &pool, control)
 }

@@ -9,8 +9,6 @@ use crate::space::Mirror;
 pub enum Method {
     /// By what trajectories in equilibrium see on every rung of a ladder of transparencies.
     Integration,
-    /// By annealed importance sampling along that ladder.
-    Annealing,
     /// By a bridge from a Gaussian law that was fitted to version space, for its volume alone. Its rungs are not
     /// transparencies: it tells nothing but the value.
     Bridge,

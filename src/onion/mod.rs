@@ -1,7 +1,6 @@
 //! The onion: centers of the layers of weight vectors that violate given numbers of examples of either label.
 
 mod exact;
-mod one_dimensional_layers;
 mod outcome;
 mod pieces;
 mod projected;
@@ -32,9 +31,7 @@ pub fn onion(
     let counts = space.class_counts();
     let most = [0, 1].map(|class| settings.max_errors[class].min(counts[class]));
     let range = LayerRange { most };
-    if one_dimensional::is_one_dimensional(space.gram()) {
-        return one_dimensional_layers::onion(space, settings, range);
-    }
+    one_dimensional::refuse(space.gram())?;
     let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
     // The pieces of the layers with their plane coordinates, those of two rounds, and their integrals; the centers.
     let vectors = range.len() * (4 * MOST_BATCHES + 8);

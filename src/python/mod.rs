@@ -321,11 +321,8 @@ fn evidence<'py>(
     let method = match method {
         "bridge" => Method::Bridge,
         "integration" => Method::Integration,
-        "annealing" => Method::Annealing,
         other => {
-            return Err(
-                Error::invalid("method", other, "'bridge', 'integration' or 'annealing'").into()
-            );
+            return Err(Error::invalid("method", other, "'bridge' or 'integration'").into());
         }
     };
     let targets = transparencies

@@ -236,11 +236,6 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.violated[0] + self.violated[1]
     }
 
-    /// Planes of label -1 and of label +1 violated now.
-    pub(crate) fn violated_by_class(&self) -> [u32; 2] {
-        self.violated
-    }
-
     /// True when no plane of a hard mirror is violated: the ball can no longer get out.
     pub fn caught(&self) -> bool {
         (self.violated[0] == 0 || self.mirror.negative > 0.0)
