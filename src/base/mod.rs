@@ -2,7 +2,7 @@
 
 mod checkpoint;
 mod control;
-pub(crate) mod error;
+mod error;
 pub(crate) mod memory;
 pub(crate) mod random;
 

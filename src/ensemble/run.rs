@@ -23,6 +23,7 @@ use crate::trajectory::{Refresh, RefreshChoice};
 
 /// Planes whose coordinates are kept with the draws, for the convergence diagnostics.
 const WATCHED: usize = 16;
+
 /// Samples version space with several trajectories.
 ///
 /// The same seed gives the same bits for every number of threads.

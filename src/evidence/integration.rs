@@ -35,6 +35,7 @@ const PIECES: usize = 4;
 /// Path of a piece in the first round, radians; it grows from round to round.
 const PIECE_PATH: f64 = 2.0;
 const GROWTH: f64 = 1.5;
+
 /// What all trajectories on the ladder share.
 struct Climb<'a> {
     descent: Descent,

@@ -13,6 +13,7 @@ use crate::trajectory::{Refresh, Trajectory};
 
 /// Full refreshes per radian: near κ = 1 hardly anything reflects, and the refresh alone must mix.
 const REFRESH_RATE: f64 = 0.5;
+
 /// A trajectory from an isotropic position and direction, with full refresh.
 pub(crate) fn isotropic<'s>(
     space: &'s VersionSpace<'s>,

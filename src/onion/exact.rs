@@ -47,6 +47,7 @@ const LARGEST_RATE: f64 = 10.0;
 /// Largest difference of ln weight between neighboring layers: a ball is then let out of one after some ten thousand events.
 /// Where one layer is smaller than the next by a larger factor it gets less path, rather than rare and endless visits.
 const LARGEST_STEP: f64 = 9.0;
+
 /// A trajectory on its ways up and down the ladder, with the layers at the foot of it.
 struct Climber<'s> {
     trajectory: Trajectory<'s, Geodesic>,

@@ -1,7 +1,6 @@
 //! The Python door: few flat functions over arrays, numbers and a seed.
 
 mod arrays;
-
 mod call;
 mod errors;
 mod points;
@@ -18,8 +17,7 @@ use pyo3::types::PyDict;
 
 use crate::base::{Error, State};
 use crate::correlation::{self, CorrelationSettings};
-use crate::ensemble;
-use crate::ensemble::{Outcome, Settings};
+use crate::ensemble::{self, Outcome, Settings};
 use crate::evidence::{EvidenceSettings, Method};
 use crate::linalg::Inverse;
 use crate::onion::{OnionMethod, OnionSettings};
@@ -198,7 +196,7 @@ fn scatters(
     scattering: &str,
     scatterer: Option<f64>,
     fits_scatterer: bool,
-) -> crate::base::error::Result<(bool, Option<Radius>)> {
+) -> crate::base::Result<(bool, Option<Radius>)> {
     let cosine = match scattering {
         "specular" => false,
         "cosine" => true,
