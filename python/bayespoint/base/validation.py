@@ -167,6 +167,12 @@ def counts(name: str, value: object) -> tuple[int, int]:
     return number, number
 
 
+def set_fields(record: object, **values: object) -> None:
+    """Set fields of a frozen record to what they were checked to be."""
+    for name, value in values.items():
+        object.__setattr__(record, name, value)
+
+
 # --- arrays ----------------------------------------------------------------------------------
 
 
