@@ -20,8 +20,9 @@ pub enum Error {
     /// No weight vector satisfies all examples, or none was found.
     #[error(
         "no weight vector was found that satisfies all {examples} examples (the best one tried violates {violations}): \
-         {}. Use softness > 0, or label noise (transparency > 0)",
-        verdict(*margin_bound)
+         {}{}. Use softness > 0, or label noise (transparency > 0)",
+        verdict(*margin_bound),
+        culprits(*margin_bound, certificate)
     )]
     Infeasible {
         /// Number of examples.
@@ -67,6 +68,17 @@ fn verdict(margin_bound: f64) -> String {
             "the data are not separable with this kernel, or only by a margin that the search did not reach (it \
              is at most {margin_bound:.1e} of the longest feature vector)"
         )
+    }
+}
+
+/// Names two examples that are enough for a proof.
+fn culprits(margin_bound: f64, certificate: &[f64]) -> String {
+    let mut weighted = (0..certificate.len()).filter(|&i| certificate[i] > 0.0);
+    match (weighted.next(), weighted.next(), weighted.next()) {
+        (Some(i), Some(j), None) if margin_bound < SMALLEST_MARGIN => {
+            format!(", because of examples {i} and {j} alone")
+        }
+        _ => String::new(),
     }
 }
 

@@ -9,66 +9,9 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats, RandomState
+from bayespoint.base.validation import RandomState
 
 Targets = NDArray[np.int64]
-
-
-def make_waveform(
-    n_samples: int = 5000, *, random_state: RandomState = None
-) -> tuple[Floats, Targets]:
-    r"""Draw Breiman's waveforms: one of three classes against the other two.
-
-    A waveform is a random convex combination of two triangular waves, with standard normal noise
-    at each of 21 places.
-
-    Parameters
-    ----------
-    n_samples : int, default=5000
-        Number of examples, at least 1.
-    random_state : None, int, Generator or RandomState, default=None
-        Seed. None asks NumPy's global generator.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, 21)
-        Waveforms.
-    y : ndarray of shape (n_samples,)
-        +1 for the class of the waves with peaks at 7 and 11, -1 for the two with the peak at 15,
-        as in Rätsch's benchmarks. The three classes are equally likely.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or of the wrong type.
-
-    Notes
-    -----
-    :math:`x_i = u\, h_a(i) + (1 - u)\, h_b(i) + \epsilon_i` with u uniform in [0, 1],
-    :math:`\epsilon_i` standard normal, :math:`h_p(i) = \max(6 - |i - p|, 0)` for i from 1 to 21 and
-    a, b two of the peaks 7, 11 and 15. Rätsch's own 5000 are standardized; these are not.
-
-    References
-    ----------
-    L. Breiman, J. H. Friedman, R. A. Olshen and C. J. Stone, "Classification and Regression
-    Trees", Wadsworth, 1984, pp. 49-55.
-
-    Examples
-    --------
-    >>> from bayespoint.datasets import make_waveform
-    >>> X, y = make_waveform(300, random_state=0)
-    >>> X.shape, sorted(set(y.tolist()))
-    ((300, 21), [-1, 1])
-    """
-    n = validation.integer("n_samples", n_samples, low=1, high=validation.MANY)
-    rng = np.random.default_rng(validation.seed(random_state))
-    waves = np.maximum(6.0 - np.abs(np.arange(1, 22) - np.array([[7], [11], [15]])), 0.0)
-    pairs = np.array([[0, 1], [0, 2], [1, 2]])
-    kind = rng.integers(3, size=n)
-    share = rng.random((n, 1))
-    first, second = pairs[kind].T
-    X = share * waves[first] + (1 - share) * waves[second] + rng.standard_normal((n, 21))
-    return X, np.where(kind == 0, 1, -1)
 
 
 def make_teacher(

@@ -38,7 +38,7 @@ from bayespoint.base.validation import Floats, Labels
 from bayespoint.engine.dynamics import Geodesic
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
-from bayespoint.kernels.algebra import is_semidefinite
+from bayespoint.kernels.functions import is_semidefinite
 from bayespoint.kernels.sources import Gram, KernelRows
 
 if TYPE_CHECKING:

@@ -23,6 +23,7 @@ from bayespoint import kernels
 from bayespoint.base.validation import Floats, boolean
 from bayespoint.estimators.bayes_point import BayesPointClassifier
 from bayespoint.estimators.linear import KernelMachine, PrimalMachine
+from bayespoint.kernels.stationary import units_of
 from bayespoint.posterior import predictive
 
 __all__ = ["to_onnx"]
@@ -244,7 +245,7 @@ def _values(graph: _Graph, kernel: Any, inputs: Floats) -> str:
         values = graph.op("MatMul", "X", np.ascontiguousarray(inputs.T))
         return values if kind is kernels.Linear else _power(graph, kernel, values)
     if kind is kernels.Laplacian:
-        units = kernel._units(inputs)
+        units = units_of(kernel.sigma, inputs)
         left = graph.op("Unsqueeze", graph.op("Div", "X", units), np.array([1]))
         steps = graph.op("Abs", graph.op("Sub", left, (inputs / units)[None]))
         total = graph.op("ReduceSum", steps, np.array([2]), keepdims=0)
@@ -290,7 +291,7 @@ def _power(graph: _Graph, kernel: Any, values: str) -> str:
 
 def _squared_distances(graph: _Graph, kernel: Any, inputs: Floats) -> str:
     """Return the squared distances in units of the length scales, from the middle of the data."""
-    units, origin = kernel._units(inputs), inputs.mean(axis=0)
+    units, origin = units_of(kernel.sigma, inputs), inputs.mean(axis=0)
     centered = graph.op("Sub", "X", origin)
     right = (inputs - origin) / units
     # Not of what is divided already: see _values on factors.

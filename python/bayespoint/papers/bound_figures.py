@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayespoint.base import elementwise, validation
+from bayespoint.base import validation
 from bayespoint.bounds.margins import luckiness
 from bayespoint.bounds.volume import cap_log_fraction, linear_svm, volume_bayes, volume_gibbs
 from bayespoint.plotting.margins import MarginDisplay
@@ -70,8 +70,8 @@ def plot_volume_bounds(
     >>> left.get_xlabel(), right.get_xlabel()
     ('examples', 'ln(1 / volume)')
     """
-    shares = elementwise.reals("omegas", omegas, low=0.0, low_open=True, high=1.0)
-    counts = elementwise.whole("sizes", sizes, low=1)
+    shares = validation.reals("omegas", omegas, low=0.0, low_open=True, high=1.0)
+    counts = validation.whole("sizes", sizes, low=1)
     left, right = _two_axes(axes)
     m = np.unique(np.geomspace(10, 1000, 200).round())
     for omega, color in zip(shares, _cycled(len(shares)), strict=True):
@@ -148,7 +148,7 @@ def plot_margin_bounds(
     >>> right.get_yscale()
     'log'
     """
-    counts = elementwise.whole("sizes", sizes, low=1)
+    counts = validation.whole("sizes", sizes, low=1)
     validation.integer("dimension", dimension, low=1)
     m = validation.integer("digits[0]", digits[0], low=1)
     n = validation.integer("digits[1]", digits[1], low=1)

@@ -31,7 +31,7 @@ from bayespoint.base.warnings import warn
 from bayespoint.engine import distributed
 from bayespoint.engine.conflicts import refuse_conflicts
 from bayespoint.engine.problem import Problem
-from bayespoint.kernels.algebra import is_semidefinite
+from bayespoint.kernels.functions import is_semidefinite
 from bayespoint.results import Search
 from bayespoint.tuning import expectation_propagation
 

@@ -123,7 +123,7 @@ def test_singles_that_are_not_semidefinite_are_refused():
 
 def test_margins_of_singles_make_no_matrix_of_doubles(monkeypatch):
     """Block by block, however small the blocks are."""
-    monkeypatch.setattr("bayespoint.kernels.sources._BLOCK_BYTES", 8 * 60 * 7)
+    monkeypatch.setattr("bayespoint.kernels.rows_on_demand._BLOCK_BYTES", 8 * 60 * 7)
     X, y = problem(60)
     singles = RBF(1.5)(X).astype(np.float32)
     c = np.random.default_rng(0).standard_normal((2, 3, 60))

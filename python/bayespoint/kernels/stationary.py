@@ -1,4 +1,4 @@
-"""Kernels of vectors: the rows of an (n, d) array."""
+"""Stationary kernels, of distances between vectors, and rules of thumb for their length scale."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.spatial import distance
 
 from bayespoint.base import validation
 from bayespoint.kernels.algebra import Base
-from bayespoint.kernels.length_scale import scale_of
+from bayespoint.kernels.base import assign
 from bayespoint.kernels.products import (
     column,
     count,
@@ -28,7 +29,7 @@ from bayespoint.kernels.products import (
     squares,
     vectors,
 )
-from bayespoint.kernels.protocol import ROWS, Floats, Parameter, Slopes
+from bayespoint.kernels.protocol import ROWS, Floats, KernelGradient, Parameter, deferred
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -48,118 +49,27 @@ _LONGEST = 1e306
 """Squared length of a row, in units of the length scale, beyond which distances might overflow."""
 
 _VANISHED = -40.0
+"""Exponents below this make a kernel value that is next to nothing, whatever digits they lost."""
+
 _ROUNDING = 1e-12
-"""Exponents below this make a kernel value that is next to nothing, whatever they lost: at most
-this part of the squared lengths."""
-
-
-# --- dot products ----------------------------------------------------------------------------
+"""What an exponent loses at most, as a part of the squared lengths."""
 
 
 def _exponential(values: Floats) -> None:
-    """Take the exponential in place. Of what is far away it is 0, also where NumPy is to raise."""
+    """Take the exponential in place; underflow to 0 is no error, whatever `np.errstate` says."""
     with np.errstate(under="ignore"):
         np.exp(values, out=values)
 
 
-@dataclass(frozen=True)
-class Linear(Base):
-    """The kernel ``k(x, x') = <x, x'>``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint.kernels import Linear
-    >>> Linear()(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    array([[ 5., 11.],
-           [11., 25.]])
-    """
-
-    accepts_sparse = True
-
-    def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
-        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
-        return inner(*pair_of_vectors(X, Y))
-
-    def diag(self, X: Floats) -> Floats:
-        """Return the (n,) values ``k(x, x)``."""
-        return squares(vectors("X", X))
-
-
-@dataclass(frozen=True)
-class Polynomial(Base):
-    """The kernel ``k(x, x') = (<x, x'> + coef0) ** degree``.
-
-    Parameters
-    ----------
-    degree : int, default=3
-        At least 1.
-    coef0 : float, default=1.0
-        At least 0. At 0 only products of exactly `degree` factors are features. A positive one
-        can be tuned.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint.kernels import Polynomial
-    >>> Polynomial(degree=2)(np.array([[1.0], [2.0]]))
-    array([[ 4.,  9.],
-           [ 9., 25.]])
-    """
-
-    degree: int = 3
-    coef0: float = 1.0
-
-    accepts_sparse = True
-
-    def __post_init__(self) -> None:
-        degree = validation.integer("degree", self.degree, low=1)
-        self._set(degree=degree, coef0=validation.real("coef0", self.coef0, low=0.0))
-
-    def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
-        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
-        gram = inner(*pair_of_vectors(X, Y))
-        gram += self.coef0
-        with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for infinities
-            for rows in validation.blocks(len(gram), ROWS):
-                _raise_to(gram[rows], self.degree)
-        return gram
-
-    def diag(self, X: Floats) -> Floats:
-        """Return the (n,) values ``k(x, x)``."""
-        return _raise_to(squares(vectors("X", X)) + self.coef0, self.degree)
-
-    def parameters(self, X: Floats) -> tuple[Parameter, ...]:
-        """Return a positive `coef0`, to be searched around the mean square of the inputs."""
-        if self.coef0 == 0:
-            return ()
-        mean = float(squares(X).mean())
-        start = mean if mean > 0 and math.isfinite(mean) else 1.0
-        return (Parameter("coef0", start * math.exp(-7), start * math.exp(7), start),)
-
-    def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
-        """Return dK / d ln(coef0) = degree coef0 (x . x' + coef0) ** (degree - 1)."""
-        if self.coef0 == 0:
-            return {}
-
-        def slope() -> Floats:
-            base = inner(X, None) + self.coef0
-            power = _raise_to(base, self.degree - 1) if self.degree > 1 else np.ones_like(base)
-            power *= self.degree * self.coef0
-            return power
-
-        return Slopes({"coef0": slope})
-
-
-def _raise_to(base: Floats, degree: int) -> Floats:
-    """Raise to a power of at least 1 in place."""
-    factor = base.copy()
-    for _ in range(degree - 1):
-        base *= factor
-    return base
-
-
-# --- distances -------------------------------------------------------------------------------
+def units_of(sigma: float | tuple[float, ...], X: Any) -> Floats:
+    """Return length scales as an array: one, or one for each feature of `X`."""
+    units = np.asarray(sigma)
+    if units.ndim and X.shape[1] != len(units):
+        raise ValueError(
+            f"sigma must be a number or hold one for each of {X.shape[1]} features; got "
+            f"{len(units)}"
+        )
+    return units
 
 
 @dataclass(frozen=True)
@@ -183,7 +93,7 @@ class _Stationary(Base):
             )
         else:
             sigma = validation.real("sigma", values, low=0.0, low_open=True)
-        self._set(sigma=sigma)
+        assign(self, sigma=sigma)
 
     def diag(self, X: Floats) -> Floats:
         """Return the (n,) values ``k(x, x)``: ones."""
@@ -197,7 +107,7 @@ class _Stationary(Base):
         if not isinstance(self.sigma, tuple):
             scales = {"sigma": scale_of(X)}
         else:
-            self._units(X)
+            units_of(self.sigma, X)
             d = len(self.sigma)
             columns: Any = X
             if sparse.issparse(columns):
@@ -209,7 +119,6 @@ class _Stationary(Base):
         )
 
     def with_values(self, values: Mapping[str, float]) -> Self:
-        """Return the kernel with other values of declared parameters."""
         if not isinstance(self.sigma, tuple):
             return super().with_values(values)
         sigma = tuple(values.get(f"sigma[{k}]", old) for k, old in enumerate(self.sigma))
@@ -219,25 +128,17 @@ class _Stationary(Base):
     def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
         """Return the derivatives by the logarithms of the length scales."""
         if not isinstance(self.sigma, tuple):
-            return Slopes({"sigma": lambda: self._by_scale(X, gram)})
-        units = divided(X, self._units(X))
+            return KernelGradient({"sigma": lambda: self._by_scale(X, gram)})
+        units = divided(X, units_of(self.sigma, X))
         units = units.tocsc() if sparse.issparse(units) else units
 
         def by_feature(k: int) -> Floats:
             values = column(units, k)
             return self._by_feature(X, gram, np.subtract.outer(values, values))
 
-        return Slopes({f"sigma[{k}]": partial(by_feature, k) for k in range(len(self.sigma))})
-
-    def _units(self, X: Floats) -> Floats:
-        """Return the length scales, one or (d,)."""
-        sigma = np.asarray(self.sigma)
-        if sigma.ndim and X.shape[1] != len(sigma):
-            raise ValueError(
-                f"sigma must be a number or hold one for each of {X.shape[1]} features; got "
-                f"{len(sigma)}"
-            )
-        return sigma
+        return KernelGradient(
+            {f"sigma[{k}]": partial(by_feature, k) for k in range(len(self.sigma))}
+        )
 
     def _in_units(self, X: Any, units: Floats, names: str) -> tuple[Any, Floats]:
         """Return the rows in units of the length scales, and their squared lengths.
@@ -289,9 +190,8 @@ class RBF(_Stationary):
     accepts_sparse = True
 
     def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
-        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
         X, Y = pair_of_vectors(X, Y)
-        units = self._units(X)
+        units = units_of(self.sigma, X)
         X, other = in_rows(X), in_rows(X if Y is None else Y)
         thin = sparse.issparse(X) or sparse.issparse(other)
         if not thin:
@@ -319,10 +219,10 @@ class RBF(_Stationary):
         return gram
 
     def _by_scale(self, X: Floats, gram: Floats) -> Floats:
-        slope = np.log(np.maximum(gram, 1e-300))  # K ln K is 0 where K is
-        slope *= gram
-        slope *= -2.0
-        return slope
+        derivative = np.log(np.maximum(gram, 1e-300))  # K ln K is 0 where K is
+        derivative *= gram
+        derivative *= -2.0
+        return derivative
 
     def _by_feature(self, X: Floats, gram: Floats, steps: Floats) -> Floats:
         steps *= steps
@@ -354,7 +254,7 @@ class _Distances(_Stationary):
         X, Y = pair_of_vectors(
             validation.dense("X", X), None if Y is None else validation.dense("Y", Y)
         )
-        units = self._units(X)
+        units = units_of(self.sigma, X)
         left, _ = self._in_units(X, units, "X")
         right = left if Y is None else self._in_units(Y, units, "Y")[0]
         values = np.empty((len(left), len(right)))
@@ -364,7 +264,6 @@ class _Distances(_Stationary):
         return values
 
     def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
-        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
         gram = self._distances(X, Y)
         for rows in validation.blocks(len(gram), max(1, _CACHED // max(1, gram.shape[1]))):
             self._fill(gram[rows])
@@ -444,7 +343,7 @@ class Matern(_Distances):
         nu = self.nu
         if isinstance(nu, bool) or not isinstance(nu, numbers.Real) or nu not in (0.5, 1.5, 2.5):
             raise ValueError(f"nu must be 0.5, 1.5 or 2.5; got {nu!r}")
-        self._set(nu=float(nu))
+        assign(self, nu=float(nu))
 
     def _fill(self, distances: Floats) -> None:
         distances *= math.sqrt(2 * self.nu)
@@ -458,12 +357,12 @@ class Matern(_Distances):
 
     def _by_scale(self, X: Floats, gram: Floats) -> Floats:
         distances = self._distances(X)
-        return self._slope(distances) * distances**2
+        return self._decay(distances) * distances**2
 
     def _by_feature(self, X: Floats, gram: Floats, steps: Floats) -> Floats:
-        return self._slope(self._distances(X)) * steps**2
+        return self._decay(self._distances(X)) * steps**2
 
-    def _slope(self, distances: Floats) -> Floats:
+    def _decay(self, distances: Floats) -> Floats:
         """Return ``-dk/dr / r``, or 0 at r = 0, where it stands beside a zero."""
         decay = -math.sqrt(2 * self.nu) * distances
         _exponential(decay)
@@ -511,7 +410,7 @@ class RationalQuadratic(_Distances):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(alpha=validation.real("alpha", self.alpha, low=0.0, low_open=True))
+        assign(self, alpha=validation.real("alpha", self.alpha, low=0.0, low_open=True))
 
     def parameters(self, X: Floats) -> tuple[Parameter, ...]:
         """Return the length scales as for other kernels of distances, and the exponent."""
@@ -519,9 +418,8 @@ class RationalQuadratic(_Distances):
 
     def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
         """Return the derivatives by the logarithms of the length scales and of the exponent."""
-        scales = super().derivatives(X, gram)
-        known = {name: partial(scales.__getitem__, name) for name in scales}
-        return Slopes({**known, "alpha": lambda: self._by_exponent(X, gram)})
+        known = deferred(super().derivatives(X, gram))
+        return KernelGradient({**known, "alpha": lambda: self._by_exponent(X, gram)})
 
     def _fill(self, distances: Floats) -> None:
         # Through the logarithm, which keeps its digits where alpha is large and values near 1.
@@ -540,3 +438,81 @@ class RationalQuadratic(_Distances):
     def _by_exponent(self, X: Floats, gram: Floats) -> Floats:
         ratio = self._distances(X) / (2 * self.alpha)
         return self.alpha * gram * (ratio / (1 + ratio) - np.log1p(ratio))
+
+
+def scale_of(X: Any) -> float:
+    """Return ``sqrt(d Var(X) / 2)``: the length scale of scikit-learn's gamma="scale"."""
+    thin = sparse.issparse(X)
+    values = X.data if thin else X
+    # A power of two takes the size out of X first, or its squares could over- or underflow.
+    largest = float(np.abs(values).max()) if values.size else 0.0
+    size = 2.0 ** (math.frexp(largest)[1] - 1)
+    if not size > 0:
+        variance = 0.0
+    elif thin:
+        mean = float((values / size).sum()) / math.prod(X.shape)
+        zeros = 1.0 - values.size / math.prod(X.shape)
+        own = float(((values / size - mean) ** 2).sum()) / math.prod(X.shape)
+        variance = own + zeros * mean**2
+    else:
+        variance = float((X / size).var())
+    return size * math.sqrt(X.shape[1] * variance / 2) if variance > 0 else math.sqrt(0.5)
+
+
+def class_distance(X: ArrayLike, y: ArrayLike) -> float:
+    """Return the distance between the closest two examples of different classes.
+
+    A good length scale is comparable to it (Crowley, 2018): far larger ones make the
+    discriminant surface overly flat, far smaller ones overfit the examples.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Inputs, finite.
+    y : array-like of shape (n_samples,)
+        Labels of at least two classes.
+
+    Returns
+    -------
+    float
+        Positive.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, if there is only one class, or if two examples of different
+        classes are at the same place.
+
+    References
+    ----------
+    J. L. Crowley, "Perceptrons and Support Vector Machines", Intelligent Systems: Reasoning and
+    Recognition, Lesson 6, 2018.
+
+    Examples
+    --------
+    >>> from bayespoint.kernels import RBF, class_distance
+    >>> RBF(sigma=class_distance([[0.0], [1.0], [4.0]], ["a", "a", "b"]))
+    RBF(sigma=3.0)
+    """
+    points = np.asarray(validation.dense("X", X), dtype=np.float64)
+    labels = validation.labels("y", y)
+    if points.ndim != 2 or labels.shape != (len(points),):
+        raise ValueError(
+            "X must have shape (n_samples, n_features) and y shape (n_samples,); got shapes "
+            f"{points.shape} and {labels.shape}"
+        )
+    if not np.isfinite(points).all():
+        raise ValueError("X must be finite; it holds NaN or infinity")
+    classes, index = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y must hold at least two classes; got {len(classes)}")
+    smallest = math.inf
+    for rows in validation.blocks(len(points), ROWS):
+        apart = distance.cdist(points[rows], points)
+        apart[index[rows, None] == index] = math.inf
+        smallest = min(smallest, float(apart.min()))
+    if smallest == 0:
+        raise ValueError(
+            "X must hold examples of different classes at different places; two of them coincide"
+        )
+    return smallest
