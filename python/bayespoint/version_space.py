@@ -134,7 +134,18 @@ class VersionSpace:
 
     @classmethod
     def over(cls, problem: Problem) -> Self:
-        """Return the version space of a problem whose arrays have been checked already."""
+        """Return the version space of a problem whose arrays have been checked already.
+
+        Parameters
+        ----------
+        problem : Problem
+            The arrays.
+
+        Returns
+        -------
+        VersionSpace
+            With -1 and +1 for its classes.
+        """
         space = cls.__new__(cls)
         space.problem, space.classes = problem, np.array([-1, 1])
         return space

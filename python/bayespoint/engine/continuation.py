@@ -28,7 +28,7 @@ from bayespoint.results.billiard import BilliardResult
 State = Mapping[str, Any]
 
 FORMAT = "bayespoint checkpoint"
-VERSION = 2
+VERSION = 1
 EVERY = 60.0
 """Seconds between two states, unless said otherwise."""
 
