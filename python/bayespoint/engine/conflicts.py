@@ -8,7 +8,7 @@ import numpy as np
 
 from bayespoint._core import InfeasibleError
 from bayespoint.engine.problem import Problem
-from bayespoint.kernels import sources
+from bayespoint.kernels import rows_on_demand
 
 
 def refuse_conflicts(problem: Problem, fewest: int | None = None) -> None:
@@ -19,13 +19,13 @@ def refuse_conflicts(problem: Problem, fewest: int | None = None) -> None:
     gram, y, softness, offset = problem.gram, problem.y, problem.softness, problem.offset
     if softness.min() > 0:
         return
-    found = sources.conflict(gram, y, offset, softness)
+    found = rows_on_demand.conflict(gram, y, offset, softness)
     if found is None:
         return
     i, j = found
     kind = "the same" if y[i] != y[j] else "opposite"
     labels = "different labels" if y[i] != y[j] else "the same label"
-    square = sources.squared_sine(gram, offset, i, j)
+    square = rows_on_demand.squared_sine(gram, offset, i, j)
     verdict = (
         "no weight vector satisfies both"
         if square == 0
@@ -44,7 +44,7 @@ def refuse_conflicts(problem: Problem, fewest: int | None = None) -> None:
     # The sum of the unit normals is of length 2 sin(angle / 2).
     shortest = math.sqrt(2 * square / (1 + math.sqrt(max(1 - square, 0.0))))
     error.margin_bound = shortest / float(certificate.sum() * lengths.max())
-    tried = sources.fewest_violated(gram, y, offset, softness, found)
+    tried = rows_on_demand.fewest_violated(gram, y, offset, softness, found)
     error.violations = tried if fewest is None else min(tried, fewest)
     error.certificate = certificate / certificate.sum()
     raise error

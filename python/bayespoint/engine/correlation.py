@@ -11,7 +11,7 @@ from bayespoint.base.validation import RandomState
 from bayespoint.engine import dynamics as engine_dynamics
 from bayespoint.engine.conflicts import refuse_conflicts
 from bayespoint.engine.problem import Problem
-from bayespoint.kernels import sources
+from bayespoint.kernels import rows_on_demand
 
 
 def correlation(
@@ -39,7 +39,7 @@ def correlation(
         raise TypeError(f"dynamics must be Geodesic() or Scattered(...); got {motion}")
     how = engine_dynamics.arguments(motion)
     threads, number = validation.threads(n_jobs), validation.seed(seed)
-    sources.require_matrix(problem.gram, "the correlation length")
+    rows_on_demand.require_matrix(problem.gram, "the correlation length")
     refuse_conflicts(problem)
     return _core.correlation(
         problem.gram,
