@@ -16,11 +16,14 @@ from bayespoint._core import InfeasibleError
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.base.warnings import warn
-from bayespoint.engine.conflicts import refuse_conflicts
+from bayespoint.engine import interior
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import EvidenceSettings
 from bayespoint.kernels import rows_on_demand
 from bayespoint.results.evidence import Evidence
+
+_PROVEN = 1e-6
+"""Bounds of the margin below this leave nothing of version space, or what rounding hides."""
 
 Callback: TypeAlias = Callable[[Mapping[str, Any]], object] | None
 Rates: TypeAlias = float | tuple[float, float] | Floats
@@ -71,8 +74,6 @@ def evidence(
     if isinstance(rates, np.ndarray) and 0 < np.count_nonzero(rates) < len(rates):
         found = _with_rates_of_zero(run, rates)
     else:
-        if not np.any(rates):
-            refuse_conflicts(problem)
         found = _log_evidence(run, rates)
     if not found.converged:
         warn(_not_converged(found, settings.tol), ConvergenceWarning)
@@ -115,16 +116,18 @@ def _noise_rates(value: object) -> Rates:
 
 
 def _with_rates_of_zero(run: _Run, rates: Floats) -> Evidence:
-    """Return the evidence for rates of which some are zero, where it may be provably minus inf."""
+    """Return the evidence for rates of which some are zero, where it may be minus infinity."""
     try:
-        refuse_conflicts(run.problem)
-    except InfeasibleError:
+        interior.feasible_point(run.problem, "max_margin", seed=run.seed)
+    except InfeasibleError as error:
+        if error.margin_bound > _PROVEN:
+            return _log_evidence(run, rates)
         noisy = rates > 0
         found = _log_evidence(run, rates[noisy])
-        value, error = np.full(len(rates), -math.inf), np.zeros(len(rates))
-        lag = np.zeros(len(rates))
-        value[noisy], error[noisy], lag[noisy] = found.value, found.error, found.lag
-        return replace(found, value=value, error=error, lag=lag)
+        value = np.full(len(rates), -math.inf)
+        deviation, lag = np.zeros(len(rates)), np.zeros(len(rates))
+        value[noisy], deviation[noisy], lag[noisy] = found.value, found.error, found.lag
+        return replace(found, value=value, error=deviation, lag=lag)
     return _log_evidence(run, rates)
 
 
@@ -139,9 +142,11 @@ def _log_evidence(run: _Run, rates: Rates) -> Evidence:
     if method == "bridge" and (several or noisy):
         wanted = "label_noise" if noisy else "an array of rates"
         raise ValueError(
-            f"method must be 'integration' or 'annealing' for {wanted}: behind walls that let "
-            "through, a bridge misses modes of the posterior; got 'bridge'"
+            f"method must be 'integration' for {wanted}: behind walls that let through, a bridge "
+            "misses modes of the posterior; got 'bridge'"
         )
+    if method == "integration" and not noisy:
+        interior.feasible_point(run.problem, "max_margin", seed=run.seed)  # or a ladder to nowhere
     pair = rates if isinstance(rates, tuple) else (rates, rates)
     first, second = np.array(pair, dtype=np.float64).reshape(2, -1)
     # P(label | the other class) over P(label | its own class), seen - and seen +.
@@ -194,15 +199,10 @@ def _log_z(run: _Run, transparencies: list[tuple[float, float]], method: str) ->
 def _not_converged(found: Evidence, tol: float) -> str:
     """Return what to warn of after a run that was asked for the tolerance `tol`."""
     worst = float(np.max(found.error))
-    spread = (
-        ", and the weights of the annealed particles vary too much to be trusted"
-        if worst <= tol
-        else ""
-    )
     text = (
         f"the evidence has an estimated standard error of {worst:.3g} nats after "
         f"{found.length:.4g} radians per trajectory on {found.n_rungs} rungs; "
-        f"tol={tol:g} was asked for{spread}: raise max_length"
+        f"tol={tol:g} was asked for: raise max_length"
     )
     if np.isfinite(found.lag).any():
         lag = np.abs(np.nan_to_num(found.lag)).max()
@@ -229,16 +229,11 @@ def _infeasible(problem: Problem, found: Evidence, hard: NDArray[np.bool_]) -> I
             f"{run}: there is one, but the part of the sphere that they leave is {small}. {help_} "
             "in both classes"
         )
-    elif len(seen):
+    else:
         fewest = int(seen[0])
         text = (
             f"no weight vector that explains all examples was met {run}; the fewest violated were "
             f"{fewest} of {len(found.log_share) - 1}: version space is empty, or {small}. {help_}"
-        )
-    else:
-        text = (
-            "no annealed particle satisfied all examples: version space is empty, or "
-            f"{small}. {help_}"
         )
     error = InfeasibleError(text)
     error.violations = fewest

@@ -27,8 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint import kernels
 from bayespoint.base import linalg
 from bayespoint.base.warnings import warn
-from bayespoint.engine import distributed
-from bayespoint.engine.conflicts import refuse_conflicts
+from bayespoint.engine import distributed, interior
 from bayespoint.engine.problem import Problem
 from bayespoint.kernels.functions import is_semidefinite
 from bayespoint.results import Search
@@ -570,7 +569,7 @@ def _refuse_impossible(
     """Raise if the kernel matrix is invalid, or no weight vector can give the labels."""
     gram, _ = kernels.training_gram(kernel, inputs, offset, softness)
     for y in labels.astype(np.int8):
-        refuse_conflicts(Problem(gram, y, softness, offset))
+        interior.feasible_point(Problem(gram, y, softness, offset), "max_margin", seed=0)
 
 
 class _Entries:

@@ -82,7 +82,6 @@ def random_labels(m=14):
     [
         *(("bridge", m) for m in (2, 5, 20, 50)),
         *(("integration", m) for m in (2, 5, 20, 50)),
-        *(("annealing", m) for m in (2, 5, 20)),
     ],
 )
 def test_orthants(m, method):
@@ -118,30 +117,17 @@ def test_angles():
         assert abs(found.value - exact) < 4 * found.error <= 0.2
 
 
-def test_one_direction():
-    """All examples on one line: half of the sphere, or none of it; no error either way."""
-    found = VersionSpace(np.ones((3, 3)), [1, 1, 1]).log_volume()
-    assert (found.value, found.error) == (pytest.approx(-math.log(2)), 0.0)
-    mixed = VersionSpace(np.ones((3, 3)), [1, -1, 1])
-    exact = math.log(0.5 * 0.2**2 * 0.8 + 0.5 * 0.2 * 0.8**2)
-    assert mixed.evidence(0.2).value == pytest.approx(exact)
-    with pytest.raises(InfeasibleError):
-        mixed.evidence(0.0)
-    with pytest.raises(InfeasibleError) as caught:  # the positive ones alone leave nothing
-        VersionSpace([[1.0, -1.0], [-1.0, 1.0]], [1, 1]).evidence((0.0, 0.2))
-    assert caught.value.margin_bound == pytest.approx(0.0, abs=1e-12)
-    # Observed +, -, +: right for f > 0 but for the second, and the other way around.
-    pair = 0.5 * 0.7**2 * 0.3 + 0.5 * 0.1**2 * 0.9
-    found = mixed.evidence((0.1, 0.3))
-    assert found.value == pytest.approx(math.log(pair))
-    assert found.error == pytest.approx(0.0, abs=1e-12)
+def test_one_direction_is_refused():
+    space = VersionSpace(np.ones((3, 3)), [1, 1, 1])
+    for run in (space.log_volume, lambda: space.evidence(0.2)):
+        with pytest.raises(ValueError, match="gram must be of two dimensions or more"):
+            run()
 
 
 @pytest.mark.parametrize("m", [4, 6, 8])
-@pytest.mark.parametrize("method", ["integration", "annealing"])
-def test_a_gaussian_process_against_its_prior(m, method):
+def test_a_gaussian_process_against_its_prior(m):
     space = gaussian_process(m, index=m)
-    found = space.evidence(RATES, method=method, tol=0.03, random_state=seed(m))
+    found = space.evidence(RATES, tol=0.03, random_state=seed(m))
     assert found.value.shape == found.error.shape == RATES.shape
     assert (found.error <= 0.03).all()
     for i, rate in enumerate(RATES):
@@ -186,9 +172,7 @@ def test_equal_rates_are_one_rate():
     assert space.evidence((0.1, 0.1), method="integration", random_state=seed(0)).converged
 
 
-@pytest.mark.parametrize(
-    "what", ["volume", "rate", "pair", "far pair", "rates", "integration", "annealing"]
-)
+@pytest.mark.parametrize("what", ["volume", "rate", "pair", "far pair", "rates", "integration"])
 def test_errors_are_honest(what):
     """The spread of repeated runs is what they report; and the mean is right."""
     space = gaussian_process(6, index=7)
@@ -198,7 +182,7 @@ def test_errors_are_honest(what):
         "far pair": (0.0, 0.4),
         "rates": [0.03],
     }.get(what, 0.0)
-    method = what if what in ("integration", "annealing") else "auto"
+    method = what if what == "integration" else "auto"
     runs = [
         space.evidence(rates, method=method, tol=0.1, random_state=seed(index))
         for index in range(60)
@@ -239,14 +223,12 @@ def test_fields():
     powers = np.arange(13) * math.log(0.05 / 0.95)
     z = special.logsumexp(found.log_share + powers) + 12 * math.log(0.95)
     assert found.value == pytest.approx(z)
-    annealed = space.log_volume(method="annealing", tol=0.2, random_state=seed(0))
     bridge = space.log_volume(tol=0.2, random_state=seed(0))
     assert bridge.method == "bridge"
     assert bridge.n_rungs >= 2
     assert len(bridge.log_transparency) == len(bridge.mean_violations) == 0
-    for other in (annealed, bridge):
-        assert other.log_share.shape == other.layer_shares.shape == (0,)
-        assert other.layers.shape == (0, 2)
+    assert bridge.log_share.shape == bridge.layer_shares.shape == (0,)
+    assert bridge.layers.shape == (0, 2)
 
 
 def test_shares_of_layers():
@@ -330,26 +312,22 @@ def check_certificate(space, error):
     assert error.margin_bound == pytest.approx(length, abs=1e-9)
 
 
-@pytest.mark.parametrize("method", ["bridge", "integration", "annealing"])
+@pytest.mark.parametrize("method", ["bridge", "integration"])
 def test_infeasible(method):
+    """By the search for a margin, which proves it."""
     space, fewest = random_labels()
     with pytest.raises(InfeasibleError, match=r"softness") as caught:
-        space.log_volume(method=method, max_length=2000.0, random_state=seed(0))
-    if method == "bridge":  # by the search for a margin, which proves it
-        assert caught.value.violations >= fewest
-        assert 0 <= caught.value.margin_bound < 1e-6
-    else:
-        assert caught.value.violations == (fewest if method == "integration" else 1)
+        space.log_volume(method=method, random_state=seed(0))
+    assert caught.value.violations >= fewest
+    assert 0 <= caught.value.margin_bound < 1e-6
     check_certificate(space, caught.value)
     if method == "bridge":
         return
     found = space.evidence(0.1, method=method, tol=0.03, random_state=seed(0))
     exact, error = brute_force(space, 0.1, 0.1)
     assert abs(found.value - exact) < 4 * math.hypot(found.error, error)
-    with pytest.warns(ConvergenceWarning, match="standard error of inf nats"):
-        both = space.evidence([0.0, 0.1], method=method, max_length=2000.0, random_state=seed(0))
-    assert (both.value[0], both.error[0]) == (-math.inf, math.inf)
-    assert not both.converged
+    both = space.evidence([0.0, 0.1], tol=0.03, random_state=seed(0))
+    assert (both.value[0], both.error[0]) == (-math.inf, 0.0)
     assert abs(both.value[1] - exact) < 4 * math.hypot(both.error[1], error)
 
 
@@ -358,7 +336,7 @@ def test_infeasible_with_noise_in_one_class():
     x = np.random.default_rng(seed(0)).standard_normal((3, 3))
     x = np.vstack([x, x.sum(axis=0)])
     space = VersionSpace(x @ x.T, [1, 1, 1, -1])  # the sum of three positive values, negative
-    with pytest.raises(InfeasibleError, match="the fewest violated were 1 of 4"):
+    with pytest.raises(InfeasibleError, match="the best one tried violates 1"):
         space.log_volume(method="integration", max_length=2000.0, random_state=seed(0))
     for pair in ((0.0, 0.2), (0.2, 0.0)):
         found = space.evidence(pair, tol=0.05, random_state=seed(0))
@@ -369,14 +347,11 @@ def test_infeasible_with_noise_in_one_class():
     found = opposite.evidence((0.2, 0.0), tol=0.05, random_state=seed(0))
     exact, error = brute_force(opposite, 0.2, 0.0)
     assert abs(found.value - exact) < 4 * math.hypot(found.error, error)
-    for method in ("integration", "annealing"):
-        with pytest.raises(
-            InfeasibleError
-        ) as caught:  # by the search for a margin, which proves it
-            opposite.evidence((0.0, 0.2), method=method, max_length=2000.0, random_state=seed(0))
-        assert caught.value.violations >= 1
-        assert caught.value.margin_bound < 1e-6
-        check_certificate(opposite, caught.value)
+    with pytest.raises(InfeasibleError) as caught:  # by the search for a margin, which proves it
+        opposite.evidence((0.0, 0.2), max_length=2000.0, random_state=seed(0))
+    assert caught.value.violations >= 1
+    assert caught.value.margin_bound < 1e-6
+    check_certificate(opposite, caught.value)
 
 
 @pytest.mark.parametrize(("pair", "label"), [((0.0, 0.3), 1), ((0.3, 0.0), -1)])
@@ -399,20 +374,18 @@ def test_one_class_too_small_to_be_met(pair, label, monkeypatch):
 def test_the_rung_where_a_class_stays_behind():
     """What the curve of the ladder encloses is the evidence, with rates by class too."""
     space = gaussian_process(20, index=8)
-    for method in ("integration", "annealing"):
-        rates = (0.02, 0.3)
-        found = space.evidence(rates, method=method, tol=0.05, max_length=1e6, random_state=seed(0))
-        x, y = found.log_transparency, found.mean_violations
-        [junction] = np.flatnonzero(np.diff(x) == 0)
-        assert x[junction] == pytest.approx(math.log(0.3 / 0.98))
-        assert y[junction] > y[junction + 1]
-        assert len(x) == found.n_rungs + 1
-        n_positive = (space.y > 0).sum()
-        certain = n_positive * math.log(0.7) + (20 - n_positive) * math.log(0.98)
-        # The ladder may end above the last transparency, where hardly any is violated.
-        lowest = math.log(0.02 / 0.7)
-        area = -np.trapezoid(y, x) + y[-1] * (x[-1] - lowest)
-        assert area == pytest.approx(certain - found.value, rel=0.1, abs=0.3)
+    found = space.evidence((0.02, 0.3), tol=0.05, max_length=1e6, random_state=seed(0))
+    x, y = found.log_transparency, found.mean_violations
+    [junction] = np.flatnonzero(np.diff(x) == 0)
+    assert x[junction] == pytest.approx(math.log(0.3 / 0.98))
+    assert y[junction] > y[junction + 1]
+    assert len(x) == found.n_rungs + 1
+    n_positive = (space.y > 0).sum()
+    certain = n_positive * math.log(0.7) + (20 - n_positive) * math.log(0.98)
+    # The ladder may end above the last transparency, where hardly any is violated.
+    lowest = math.log(0.02 / 0.7)
+    area = -np.trapezoid(y, x) + y[-1] * (x[-1] - lowest)
+    assert area == pytest.approx(certain - found.value, rel=0.1, abs=0.3)
 
 
 def test_proven_conflicts():
@@ -420,7 +393,7 @@ def test_proven_conflicts():
     gram = np.array([[1.0, 1.0, 0.3], [1.0, 1.0, 0.3], [0.3, 0.3, 1.0]])
     space = VersionSpace(gram, [1, -1, 1])
     for run in (space.log_volume, space.evidence, lambda: space.evidence([0.0, 0.0])):
-        with pytest.raises(InfeasibleError, match="examples 0 and 1"):
+        with pytest.raises(InfeasibleError, match="no weight vector was found"):
             run()
     several = space.evidence([0.0, 0.1, 0.0], random_state=seed(0))
     assert several.value[[0, 2]].tolist() == [-math.inf] * 2
@@ -489,7 +462,7 @@ def test_bad_settings(settings, error, text):
             space.log_volume(**settings)
 
 
-@pytest.mark.parametrize("method", ["bridge", "integration", "annealing"])
+@pytest.mark.parametrize("method", ["bridge", "integration"])
 @pytest.mark.parametrize("power", [-498, -330, 330, 490])
 def test_a_scale_next_to_the_ends_of_the_range_changes_no_bit(method, power):
     x = np.random.default_rng(2).standard_normal((12, 3))
