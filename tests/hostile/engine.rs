@@ -9,7 +9,7 @@ use bayespoint::{
     evidence, feasible_point, max_margin, one_way, onion, perceptron, perceptron_point, run,
 };
 
-use super::{Bytes, Problem, impatient, kernel_rows, tell, watched};
+use super::{Bytes, Problem, kernel_rows, long_deadline, short_deadline, trace};
 
 /// How far beyond a wall rounding may put what was computed, relative to the length of the feature vector.
 const ROUNDING: f64 = 1e-6;
@@ -37,7 +37,7 @@ pub fn engine(data: &[u8]) {
         return;
     }
     let problem = Problem::from_bytes(&mut bytes);
-    tell(&problem);
+    trace(&problem);
     let done = problem.with(|space| play(space, choice, problem.is_kernel, &mut bytes));
     if let Err(error) = done {
         documented(&error, None);
@@ -113,14 +113,14 @@ fn finite(x: &[f64]) -> bool {
 
 #[allow(clippy::too_many_lines, reason = "one arm for each function")]
 fn play(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes<'_>) {
-    let (control, hurried) = (watched(), impatient());
+    let (control, hurried) = (long_deadline(), short_deadline());
     let seed = u64::from(bytes.byte());
     // What is no kernel matrix has no right answer: it must end, and not in a panic.
     let of = |error: &Error| documented(error, is_kernel.then_some(space));
     match choice {
         0..=159 => {
             let settings = settings(space, bytes);
-            tell(&settings);
+            trace(&settings);
             // A path to be settled that is given is flown, at any price.
             let settles = settings.settle.is_some_and(|path| path > 0.0);
             match run(space, &settings, if settles { &hurried } else { &control }) {
@@ -137,7 +137,7 @@ fn play(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes
                 tol: bytes.mostly(1e-8),
                 max_iter: if bytes.rarely(8) { bytes.below(20) } else { 10_000 },
             };
-            tell(&settings);
+            trace(&settings);
             match max_margin(space, &settings, &control) {
                 Ok(found) if is_kernel => {
                     assert!(finite(&found.dual) && found.norm.is_finite(), "{found:?}");
@@ -192,7 +192,7 @@ fn play(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes
                 n_threads: 1,
                 seed,
             };
-            tell(&settings);
+            trace(&settings);
             match correlation(space, &settings, &control) {
                 Ok(found) if is_kernel => {
                     let most = settings.max_bounces;
@@ -214,9 +214,9 @@ fn play(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes
                 n_threads: 1,
                 seed,
             };
-            tell(&settings);
+            trace(&settings);
             // Between planes that nearly coincide a radian takes millions of bounces.
-            match evidence(space, &settings, &impatient()) {
+            match evidence(space, &settings, &short_deadline()) {
                 Ok(found) if is_kernel => {
                     for (value, error) in found.values.iter().zip(&found.errors) {
                         // No share is above 1; an error without end says that nothing is known.
@@ -241,8 +241,8 @@ fn play(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes
                 n_threads: 1,
                 seed,
             };
-            tell(&settings);
-            match onion(space, &settings, &impatient()) {
+            trace(&settings);
+            match onion(space, &settings, &short_deadline()) {
                 Ok(found) if is_kernel => {
                     for (center, norm) in found.centers.chunks(space.len()).zip(&found.norms) {
                         let most = 1.0 + ROUNDING + square(space, center).1;

@@ -1,9 +1,10 @@
 //! Hostile problems out of bytes, and what has to hold whatever is made of them: a typed error or a right answer, soon.
 //!
-//! The same functions are driven by random bytes (`tests/fuzz.rs`), by the coverage-guided fuzzer (`fuzz/`) and by what
+//! The same functions are driven by random bytes (`tests/engine/fuzz.rs`), by the coverage-guided fuzzer (`fuzz/`) and by what
 //! either of them once found (`tests/hostile/corpus`).
 #![allow(dead_code, reason = "every driver uses its own part")]
 
+pub mod elsewhere;
 pub mod engine;
 pub mod states;
 
@@ -11,29 +12,24 @@ use std::time::{Duration, Instant};
 
 use bayespoint::{Control, Error, Gram, KernelRows, VersionSpace};
 
-/// What an execution may take that is told how far to go, far more than any needs: whoever is stopped by it hangs.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// What one may take whose work nothing bounds: it has to stop when it is asked to.
-const SHORT_PATIENCE: Duration = Duration::from_millis(50);
-
-/// A control that stops what takes too long.
-pub fn watched() -> Control {
-    stopping_after(PATIENCE)
+/// Stops an execution that is told how far to go long after it should have ended: only one that hangs gets there.
+pub fn long_deadline() -> Control {
+    stopping_after(Duration::from_secs(10))
 }
 
-/// A control that stops what may take long.
-pub fn impatient() -> Control {
-    stopping_after(SHORT_PATIENCE)
+/// Stops an execution whose work nothing bounds: it has to end when it is asked to.
+pub fn short_deadline() -> Control {
+    stopping_after(Duration::from_millis(50))
 }
 
-fn stopping_after(patience: Duration) -> Control {
+fn stopping_after(limit: Duration) -> Control {
     let began = Instant::now();
-    Control::listening(patience / 10, move || began.elapsed() > patience)
+    Control::listening(limit / 10, move || began.elapsed() > limit)
 }
 
-/// Says what is being tried, where `BAYESPOINT_FUZZ_TELL` asks for it.
-pub fn tell(what: &dyn std::fmt::Debug) {
-    if std::env::var_os("BAYESPOINT_FUZZ_TELL").is_some() {
+/// Prints what is being tried, where `BAYESPOINT_FUZZ_TRACE` asks for it.
+pub fn trace(what: &dyn std::fmt::Debug) {
+    if std::env::var_os("BAYESPOINT_FUZZ_TRACE").is_some() {
         eprintln!("{what:?}");
     }
 }

@@ -7,7 +7,7 @@ use bayespoint::{
 use std::sync::Arc;
 
 use crate::common::{self, Problem, chi_square_tail, dot, normals, rng, seed, size};
-use crate::samplers::Timid;
+use crate::samplers::ShortOfWall;
 
 const DRAWS: usize = 63;
 const BINS: usize = 8;
@@ -137,6 +137,6 @@ fn by_hand<D: Dynamics>(dynamics: D) -> impl Fn(&Problem, u64) -> Vec<Vec<f64>> 
 #[test]
 fn a_wrong_dynamics_fails_where_the_right_one_passes() {
     judge("right dynamics by hand", &calibrate(200, (5, 15), 0.0, by_hand(Geodesic)));
-    let tails = calibrate(200, (5, 15), 0.0, by_hand(Timid));
+    let tails = calibrate(200, (5, 15), 0.0, by_hand(ShortOfWall));
     assert!(tails.iter().any(|p| *p < 1e-8), "{tails:?}");
 }

@@ -1,6 +1,4 @@
-//! Trajectories that fly in other processes, step by step: the bits of a run that stays here.
-
-mod common;
+//! Runs whose trajectories are moved on by a remote executor, step by step: the bits of a local run.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,7 +8,9 @@ use bayespoint::{
     Control, Elsewhere, Error, Mirror, Outcome, RefreshChoice, Settings, State, resume,
     run_elsewhere, run_with, take_step,
 };
-use common::{Owned, normals, rng, seed};
+
+use crate::common::states::{Owned, complete};
+use crate::common::{assert_same, normals, rng, seed};
 
 const DIMENSION: usize = 3;
 
@@ -66,11 +66,6 @@ impl Elsewhere for Others {
             Ok(taken)
         })
     }
-}
-
-fn assert_same(a: &Outcome, b: &Outcome, what: &str) {
-    // All numbers are written with as many digits as tell them apart.
-    assert!(format!("{a:?}") == format!("{b:?}"), "{what}");
 }
 
 fn settings() -> Settings {
@@ -131,19 +126,7 @@ fn runs_go_on_here_and_there() {
         } else {
             there(&problem, &first, Others::of(&problem)).expect("a good run")
         };
-        let (m, q) = (begun.center.len(), begun.watched.len());
-        let mut state = begun.state.clone().expect("a state");
-        // The draws that it goes on with: of those that came out as many as it keeps.
-        state.draws.clear();
-        state.functionals.clear();
-        for (t, &kept) in state.kept.iter().enumerate() {
-            let kept = usize::try_from(kept).expect("small");
-            let at = t * begun.n_draws;
-            state.draws.extend(&begun.draws[at * m..(at + kept) * m]);
-            state.functionals.extend(&begun.functionals[at * q..(at + kept) * q]);
-        }
-        state.held.clone_from(&state.kept);
-        let control = Control::new();
+        let (state, control) = (complete(&begun), Control::new());
         let ended = problem.with(|space, inverse| {
             if starts_here {
                 let others = Box::new(Others::of(&problem));

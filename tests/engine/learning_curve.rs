@@ -1,9 +1,10 @@
 //! The learning curve of the Bayes perceptron against the theory of Opper and Haussler.
 
-mod common;
-
 use bayespoint::Settings;
-use common::{Problem, angle, mean_and_error, normal_tail, normals, rng, run, seed, size, unit};
+
+use crate::common::{
+    Problem, angle, mean_and_error, normal_tail, normals, rng, run, seed, size, unit,
+};
 
 /// R of `R/√(1-R) = (α/π) ∫ Dx e^(-R x²/2) / H(√R x)`, by bisection; error of the Bayes point arccos(√R)/π.
 fn bayes_error(alpha: f64) -> f64 {
