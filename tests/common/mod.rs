@@ -6,6 +6,8 @@
 
 pub mod states;
 
+use std::f64::consts::PI;
+
 use bayespoint::{Control, Gram, Outcome, Settings, VersionSpace};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -245,7 +247,7 @@ pub fn dual_angle(space: &VersionSpace<'_>, a: &[f64], b: &[f64]) -> f64 {
     2.0 * (square.max(0.0).sqrt() / 2.0).min(1.0).asin()
 }
 
-/// All that a run found is the same, to the last bit: numbers are printed with all the digits that tell them apart.
+/// All that a run found is the same, to the last bit: numbers are printed with as many digits as identify them.
 pub fn assert_same(a: &Outcome, b: &Outcome, what: &str) {
     assert!(format!("{a:?}") == format!("{b:?}"), "{what}: not the same bits");
 }
@@ -292,21 +294,28 @@ pub fn rms(x: &[f64]) -> f64 {
     (x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64).sqrt()
 }
 
-/// Upper tail of the chi-square distribution by the Wilson-Hilferty cube root, good to a few percent.
-pub fn chi_square_tail(value: f64, degrees: f64) -> f64 {
-    let scale = 2.0 / (9.0 * degrees);
-    normal_tail(((value / degrees).cbrt() - (1.0 - scale)) / scale.sqrt())
+/// Density of the standard normal distribution.
+pub fn density(x: f64) -> f64 {
+    (-0.5 * x * x).exp() / (2.0 * PI).sqrt()
 }
 
-/// Upper tail of the standard normal distribution (Abramowitz and Stegun 26.2.17, and its mirror image).
-pub fn normal_tail(x: f64) -> f64 {
-    if x < 0.0 {
-        return 1.0 - normal_tail(-x);
+/// Distribution function of the standard normal distribution, with small relative error in both tails.
+pub fn normal(x: f64) -> f64 {
+    if x > 0.0 {
+        return 1.0 - normal(-x);
     }
-    let t = 1.0 / (1.0 + 0.231_641_9 * x);
-    let poly = t
-        * (0.319_381_530
-            + t * (-0.356_563_782
-                + t * (1.781_477_937 + t * (-1.821_255_978 + t * 1.330_274_429))));
-    poly * (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt()
+    if x > -3.0 {
+        // Φ(x) = ½ + φ(x) Σ x^(2k+1) / (2k+1)!!
+        let (mut term, mut sum) = (x, x);
+        for k in 1..200 {
+            term *= x * x / (2.0 * f64::from(k) + 1.0);
+            sum += term;
+            if term.abs() < 1e-17 {
+                break;
+            }
+        }
+        return 0.5 + density(x) * sum;
+    }
+    let fraction = (1..80).rev().fold(-x, |rest, k| -x + f64::from(k) / rest);
+    density(x) / fraction
 }

@@ -74,8 +74,8 @@ fn correlated_cone() {
 }
 
 /// A long kernel with softness, as tuning finds it: all feature vectors nearly parallel, and a dimension of its own for each
-/// example, most of which no wall closes. With pairs alone all trajectories stayed too near to where they started, and
-/// were twice as far off as they said.
+/// example, most of which no wall closes. With tangent pairs alone all trajectories stayed too near to their starts, and
+/// the true error was twice the reported one.
 #[test]
 #[ignore = "long: make test-all"]
 fn long_kernel_with_softness() {
@@ -99,7 +99,7 @@ fn few_dimensions() {
     check("polygon", &taught(10, 3, 5).space(), &settings(100.0));
 }
 
-/// What a tolerance promises, it keeps.
+/// A run to a tolerance meets it.
 #[test]
 fn runs_to_a_tolerance() {
     let (gram, labels) = rbf(150, 2.0, 6);

@@ -1,4 +1,4 @@
-//! The center of conditional means: that of the arcs, with far less noise and an error that is true.
+//! The center by conditional means: the one by arcs, with far less noise, and its reported error is true.
 
 use bayespoint::dynamics::Motion;
 use bayespoint::{
@@ -82,7 +82,7 @@ fn transparent_walls() {
     check("transparent", &Case::rbf(80, 2.0, 0.2, 4), &settings, 1.5);
 }
 
-/// Where planes are orthogonal nothing is left to chance.
+/// Between orthogonal planes conditional means are exact.
 #[test]
 fn orthogonal_planes_are_exact() {
     let m = 5;

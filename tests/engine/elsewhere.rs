@@ -14,7 +14,7 @@ use crate::common::{assert_same, normals, rng, seed};
 
 const DIMENSION: usize = 3;
 
-/// A problem that others can be told of.
+/// A problem that can be sent to an executor.
 fn problem(m: usize, softness: f64, index: u64) -> Owned {
     let inputs = normals(DIMENSION * m, &mut rng(index));
     let label = |x: &[f64]| if x[0] + 0.3 * x[1] > 0.0 { 1 } else { -1 };
@@ -34,7 +34,7 @@ fn there(problem: &Owned, settings: &Settings, others: Others) -> bayespoint::Re
     })
 }
 
-/// Others who take every step `times` times, as where the first to take it are lost.
+/// An executor that takes every step `times` times, as if the first workers were lost.
 struct Others {
     problem: Owned,
     times: usize,
@@ -113,7 +113,7 @@ fn the_same_bits_come_from_elsewhere() {
     }
 }
 
-/// A run that was elsewhere goes on here, and the other way round.
+/// A run begun by the executor is continued locally, and the other way round.
 #[test]
 fn runs_go_on_here_and_there() {
     let problem = problem(40, 0.2, 4).inverted();
@@ -143,7 +143,7 @@ fn runs_go_on_here_and_there() {
     }
 }
 
-/// A state that is asked for is given between two steps.
+/// A state can be asked for between two steps.
 #[test]
 fn states_are_given_between_steps() {
     struct Asking(Others, Mutex<usize>);

@@ -6,7 +6,7 @@ use bayespoint::{Control, Error, EvidenceOutcome, EvidenceSettings, Method, Mirr
 use rand::rngs::ChaCha8Rng;
 
 use crate::common::{
-    Problem, angle, mean_and_error, noisily_taught, normal_tail, normals, rms, rng, seed, size,
+    Problem, angle, density, mean_and_error, noisily_taught, normal, normals, rms, rng, seed, size,
     space, uniform,
 };
 
@@ -92,9 +92,8 @@ fn large_orthants() {
     let integral: f64 = (0..steps)
         .map(|k| {
             let x = -10.0 + 20.0 * (f64::from(k) + 0.5) / f64::from(steps);
-            let density = (-x * x / 2.0).exp() / (2.0 * PI).sqrt();
-            let below = 1.0 - normal_tail((rho / (1.0 - rho)).sqrt() * x);
-            density * below.powi(m) * 20.0 / f64::from(steps)
+            let below = normal((rho / (1.0 - rho)).sqrt() * x);
+            density(x) * below.powi(m) * 20.0 / f64::from(steps)
         })
         .sum();
     check("correlation 0.2", &uniform(20, 1.0, rho), &[1; 20], integral.ln(), 0.2);
@@ -110,7 +109,7 @@ fn spherical_triangles() {
         let angle = |a: usize, b: usize| PI - angle(&normals[a], &normals[b]);
         let excess = angle(0, 1) + angle(1, 2) + angle(2, 0) - PI;
         let exact = (excess / (4.0 * PI)).ln();
-        // Down many narrow rungs integration takes longer than the longest run.
+        // Integration would need more rungs than the longest run allows.
         if exact < -7.0 {
             continue;
         }
@@ -120,7 +119,7 @@ fn spherical_triangles() {
     }
 }
 
-/// A sliver between two planes that nearly coincide, which hardly a draw is in: the error has to allow for it.
+/// Hardly any draw lies in the sliver between two planes that nearly coincide: the error has to allow for it.
 #[test]
 fn slivers_beside_half_of_the_sphere() {
     for width in [0.3, 0.03, 0.01, 0.003, 0.001] {
@@ -175,7 +174,7 @@ impl BruteForce {
         for (v, log_share) in (0u32..).zip(&found.log_share) {
             let of_v = self.layers.iter().filter(|(layer, _)| layer[0] + layer[1] == v);
             let all: f64 = of_v.map(|(_, share)| share).sum();
-            // On its way to a target a ladder leaves what is far from it to its first rungs.
+            // Small shares are seen by the first rungs of the ladder alone.
             let is_large = all > least;
             let off = (log_share - all.ln()).abs();
             assert!(!is_large || off < tolerance, "{v} violations: {log_share}, off by {off}");
@@ -239,7 +238,7 @@ fn inseparable_data_have_evidence_under_label_noise_but_no_volume() {
     assert!(outcome.values[0].is_finite() && outcome.errors[0] < 0.15);
     assert_eq!((outcome.values[1], outcome.errors[1]), (f64::NEG_INFINITY, f64::INFINITY));
     assert!(!outcome.converged);
-    // The search for a start has the last word, with a certificate.
+    // The bridge needs a feasible start: the search for one fails with a certificate.
     let bridge =
         bayespoint::evidence(&problem.space(), &EvidenceSettings::default(), &Control::new());
     assert!(matches!(bridge, Err(Error::Infeasible { violations, .. }) if violations > 0));
@@ -252,8 +251,7 @@ fn a_ladder_takes_each_class_by_itself() {
     let teacher = normals(3, &mut rng);
     let targets = [(0.2, 0.02), (0.01, 0.4), (0.3, 0.0), (0.0, 0.3), (1.0, 0.1), (0.0, 1.0)]
         .map(|(negative, positive)| Mirror { negative, positive });
-    // Where a class has no room by itself a hard target has no evidence, and where it has little
-    // room brute force does not find it.
+    // No volume may be so small that brute force does not find it.
     let problem = (0..1000)
         .map(|k| Problem::taught(14, &teacher, 0.2, &mut crate::common::rng(1100 + k)))
         .find(|problem| {
@@ -276,7 +274,7 @@ fn a_ladder_takes_each_class_by_itself() {
             }
         }
     }
-    // Each has a ladder of its own, and none a bridge.
+    // Targets that differ between the classes need a ladder each, and have no bridge.
     for (method, targets) in [
         (Method::Integration, &targets[..]),
         (Method::Annealing, &targets[..]),
@@ -315,7 +313,7 @@ fn same_seed_same_bits_and_bad_settings() {
     }
 }
 
-/// Planes that coincide and ask for different sides, as duplicate inputs with different labels do.
+/// Planes that coincide with labels that contradict each other, as duplicate inputs may have.
 #[test]
 fn coinciding_planes_that_disagree() {
     let mut rng = rng(9);
@@ -348,7 +346,7 @@ fn check_gap(softness: f64) {
             println!("λ = {softness:e}: {value:.3} ± {error:.3}, exact {exact:.3}");
             assert!((value - exact).abs() < 5.0 * error && error <= 0.2, "{found:?}");
         }
-        // Of a condition of 1e10 too few digits may be left.
+        // At a condition of 1e10 too few digits may be left.
         Err(error) => {
             println!("λ = {softness:e}: {error}");
             assert!(softness < 1e-9 && matches!(error, Error::Breakdown { .. }), "{error}");

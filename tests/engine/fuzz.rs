@@ -1,4 +1,4 @@
-//! Random bytes and changed ones of a corpus on the engine: a typed error or a right answer, and soon.
+//! Random bytes, and changed inputs of a corpus, as input to the engine: a typed error or a right answer, and soon.
 //!
 //! `BAYESPOINT_FUZZ=1000000` sets the number of executions of each target; `make fuzz` runs them, and `fuzz/` has the same
 //! targets for the coverage-guided fuzzer. What either finds goes into `tests/hostile/corpus`, which runs here first.
@@ -70,7 +70,7 @@ fn from_hex(text: &str) -> Vec<u8> {
     (0..text.len() / 2).map(|k| digits(k).expect("hexadecimal digits")).collect()
 }
 
-/// Failures after which it is enough.
+/// Failures after which the driver stops.
 const ENOUGH: usize = 20;
 
 /// Runs the corpus, then so many inputs, and fails with all inputs that failed.
@@ -79,7 +79,7 @@ fn drive(name: &str, index: u64, short: u64, target: fn(&[u8])) {
         return one.strip_prefix(&format!("{name}:")).map_or((), |hex| target(&from_hex(hex)));
     }
     let seeds = corpus(name);
-    // Where the input is left of an execution that never ends, or ends the process.
+    // This file keeps the input of an execution that hangs or ends the process.
     let last = std::env::var_os("BAYESPOINT_FUZZ_LAST");
     let mut failed = Vec::new();
     let mut slowest = 0.0_f64;

@@ -75,7 +75,7 @@ fn scaling_a_normal_changes_nothing() {
     assert_close(&shrink(&integral), &other_integral, 1e-8);
 }
 
-/// Version space is that of the directions, however the lengths differ: it is found, and what is said of it holds.
+/// Version space depends on the directions of feature vectors alone: however the lengths differ, it is found.
 #[test]
 fn lengths_over_sixteen_decades() {
     let control = Control::new();
@@ -95,7 +95,7 @@ fn lengths_over_sixteen_decades() {
         let space = uneven.space();
         let (point, _) = bayespoint::feasible_point(&space, seed(42), &control).expect("separable");
         assert!(space.contains(&point).expect("ok"));
-        // The largest margin is one of lengths: it is lost beside the longest, and the error says so.
+        // The largest margin depends on the lengths: it may be lost beside the longest, and then the error says so.
         match bayespoint::max_margin(&space, &MarginSettings::default(), &control) {
             Ok(found) => assert!(space.contains(&found.dual).expect("ok")),
             Err(Error::Invalid { name: "gram", wanted, .. }) => assert!(wanted.contains("lengths")),
@@ -104,7 +104,7 @@ fn lengths_over_sixteen_decades() {
     }
 }
 
-/// What cannot be separated cannot be by any lengths, and the proof is one for those there are.
+/// Labels that cannot be separated, whatever the lengths: the certificate holds for the lengths as they are.
 #[test]
 fn certificates_of_uneven_lengths() {
     let mut rng = rng(50);
@@ -123,7 +123,7 @@ fn certificates_of_uneven_lengths() {
     };
     assert!((1..=20).contains(&violations), "{violations}");
     assert!(problem.check_certificate(&certificate) < 1e-6 && margin_bound < 1e-6);
-    // Of unit vectors the combination vanishes too, to the root of rounding.
+    // The same weights prove it for vectors of unit length, to the root of rounding.
     let lengths: Vec<f64> = problem.x.iter().map(|x| dot(x, x).sqrt()).collect();
     let total: f64 = certificate.iter().zip(&lengths).map(|(a, l)| a * l).sum();
     let combination = problem.weight(&problem.signed(&certificate));

@@ -1,4 +1,4 @@
-//! The largest margin meets the conditions for an optimum, or proves that there is none; the perceptron keeps its bound.
+//! The largest margin meets its optimality conditions, or a certificate proves that there is none; the perceptron its bound.
 
 use bayespoint::{
     Control, Error, Gram, MarginSettings, MaxMargin, VersionSpace, max_margin, perceptron,
@@ -25,7 +25,7 @@ fn problem(index: u64, noise: f64) -> Problem {
     drawn
 }
 
-/// Checks every condition in the space of features, where nothing is shared with the search.
+/// Checks every condition with explicit feature vectors, independently of the search.
 fn check(problem: &Problem, found: &MaxMargin, settings: &MarginSettings, tol: f64) {
     let signed = problem.signed(&found.multipliers);
     let w = problem.weight(&signed);
@@ -94,7 +94,7 @@ fn hard_margins_meet_their_conditions_or_are_refused_with_a_certificate() {
 
 #[test]
 fn an_ill_conditioned_margin_is_exact() {
-    // Two classes on a circle of angles, told apart by a feature of size δ only: the margin is δ.
+    // Two classes on a circle of angles, separated by a feature of size δ only: the margin is δ.
     for delta in [1e-2, 1e-4, 1e-6] {
         let mut x = Vec::new();
         let mut labels = Vec::new();
@@ -159,8 +159,8 @@ fn perceptron_mistakes_stay_below_novikoffs_bound() {
     }
 }
 
-/// As many updates as the normalized margin allows lead to a point, and more lead to the same: the search for the margin,
-/// which takes over where they do not, finds another.
+/// The perceptron finds a point within as many updates as the normalized margin allows. (Where it does not, the search for the
+/// largest margin takes over, which finds another point.)
 #[test]
 fn updates_of_unit_length_stay_below_the_normalized_bound() {
     let mut tightest = 0f64;

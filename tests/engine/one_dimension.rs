@@ -34,7 +34,7 @@ fn runs() {
     assert!((right - 0.8).abs() < 0.02, "{right}");
 }
 
-/// A kernel that tells nothing apart, and nothing to scatter along a wall.
+/// All examples are the same point, and there is no direction to scatter in.
 #[test]
 fn a_constant_kernel() {
     let ones = [1.0; 25];
@@ -81,7 +81,7 @@ fn onions_have_two_points() {
     let projected = OnionSettings { method: OnionMethod::Projected, ..OnionSettings::default() };
     let error = onion(&three, &projected, &control).expect_err("no such point");
     assert!(matches!(error, Error::Infeasible { violations: 1, .. }), "{error}");
-    // Both points in one layer: it is the whole sphere, and its center is nowhere.
+    // Both points in one layer: it is the whole sphere, and has no center.
     let gram = [1.0, -1.0, -1.0, 1.0];
     let both = onion(&space(&gram, &[1, 1], 0.0), &OnionSettings::default(), &control);
     let both = both.expect("a good run");

@@ -12,8 +12,8 @@ fn outcome_of(space: &VersionSpace<'_>, settings: &OnionSettings) -> OnionOutcom
     bayespoint::onion(space, settings, &Control::new()).expect("a good run")
 }
 
-/// Settings for a comparison with brute force: enough trajectories to know their own errors.
-fn careful(max_errors: [u32; 2], index: u64) -> OnionSettings {
+/// Settings for a comparison with brute force: enough trajectories for a good estimate of their errors.
+fn precise(max_errors: [u32; 2], index: u64) -> OnionSettings {
     OnionSettings {
         max_errors,
         n_trajectories: 8,
@@ -127,7 +127,7 @@ fn volumes_agree(outcome: &OnionOutcome, truth: &BTreeMap<Layer, Estimate>) {
     }
 }
 
-/// Normal examples in three dimensions, labeled by a teacher who makes some mistakes.
+/// Normal examples in three dimensions, labeled by a teacher, some of them wrongly.
 fn polygon(m: usize, noise: f64, index: u64) -> Problem {
     noisily_taught(m, 3, noise, 300 + index)
 }
@@ -140,19 +140,19 @@ fn exact_centers_and_volumes_are_those_of_brute_force() {
             .enumerate()
     {
         let problem = polygon(m, noise, index as u64);
-        let outcome = outcome_of(&problem.space(), &careful(max_errors, index as u64));
+        let outcome = outcome_of(&problem.space(), &precise(max_errors, index as u64));
         let truth = brute_force(&problem, 400 + index as u64);
         assert!(
             centers_agree(&found(&problem, &outcome), &truth, outcome.range),
             "problem {index}"
         );
         volumes_agree(&outcome, &truth);
-        // It ends where it was told to, or all is known.
+        // It ends at the longest path or at the tolerances.
         let worst = |errors: &[f64]| errors.iter().copied().fold(0.0, f64::max);
         let visible = outcome.log_volumes.iter().zip(&outcome.log_volume_errors);
         let visible: Vec<f64> = visible.filter(|(v, _)| **v > -8.0).map(|(_, e)| *e).collect();
-        let known = worst(&outcome.errors) <= 0.03 && worst(&visible) <= 0.04;
-        assert!(known || outcome.length > 0.9e5, "problem {index}: {outcome:?}");
+        let converged = worst(&outcome.errors) <= 0.03 && worst(&visible) <= 0.04;
+        assert!(converged || outcome.length > 0.9e5, "problem {index}: {outcome:?}");
     }
 }
 
@@ -167,7 +167,7 @@ fn coinciding_planes() {
         labels.push(base.labels[i] * flip);
     }
     let problem = Problem::new(x, labels);
-    let outcome = outcome_of(&problem.space(), &careful([9, 9], 21));
+    let outcome = outcome_of(&problem.space(), &precise([9, 9], 21));
     let truth = brute_force(&problem, 421);
     assert!(centers_agree(&found(&problem, &outcome), &truth, outcome.range));
     volumes_agree(&outcome, &truth);
@@ -195,7 +195,7 @@ fn planes_that_nearly_coincide() {
     }
     let problem = Problem::new(x, labels);
     let control = Control::new();
-    let settings = OnionSettings { max_errors: [3, 3], max_length: 5e3, ..careful([3, 3], 22) };
+    let settings = OnionSettings { max_errors: [3, 3], max_length: 5e3, ..precise([3, 3], 22) };
     let outcome = bayespoint::onion(&problem.space(), &settings, &control).expect("a good run");
     let path = outcome.length * settings.n_trajectories as f64;
     // A great circle meets every plane twice: hardly more than 30/π bounces and crossings in a radian, ten times as many
@@ -210,7 +210,7 @@ fn one_class_alone_and_layers_that_are_their_own_opposites() {
     // Labels of one class: the layer of half of them holds w and -w.
     let mut x = polygon(6, 0.0, 30);
     x.labels.fill(1);
-    let outcome = outcome_of(&x.space(), &careful([4, 9], 30));
+    let outcome = outcome_of(&x.space(), &precise([4, 9], 30));
     assert_eq!(outcome.range.most, [0, 6]);
     let truth = brute_force(&x, 430);
     let half = outcome.range.index([0, 3]).expect("in the range");
@@ -241,7 +241,7 @@ fn projected_centers_are_biased_but_for_version_space() {
         let settings = OnionSettings {
             method: OnionMethod::Projected,
             volume_tol: None,
-            ..careful([5, 5], index)
+            ..precise([5, 5], index)
         };
         let outcome = outcome_of(&problem.space(), &settings);
         let (seen, truth) = (found(&problem, &outcome), brute_force(&problem, 400 + index));
@@ -311,10 +311,10 @@ fn softness_and_offset_count() {
     let explicit = Problem::new(x, base.labels.clone());
     let gram = Gram::new(&base.gram, offset, vec![softness; 5]).expect("a matrix");
     let space = VersionSpace::new(gram, base.labels.clone()).expect("a space");
-    let outcome = outcome_of(&space, &careful([2, 2], 70));
+    let outcome = outcome_of(&space, &precise([2, 2], 70));
     let truth = brute_force(&explicit, 470);
     // The span has five of the nine dimensions; brute force in all of them has the same layers and center directions
-    // but for the part that no dual coefficient can tell.
+    // but for the part outside of the span.
     volumes_agree(&outcome, &truth);
     for (k, layer) in outcome.range.iter().enumerate() {
         let Some(exact) = truth.get(&layer) else { continue };

@@ -1,5 +1,5 @@
-//! Properties of the engine's functions on problems of every size: those that bytes are made into in `tests/hostile` have a
-//! dozen examples at most.
+//! Properties of the engine's functions on problems of every size. (Those that `tests/hostile` makes of bytes have a dozen
+//! examples at most.)
 //!
 //! `PROPTEST_CASES` or `BAYESPOINT_SLOW=1` raises the number of cases.
 
@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use bayespoint::dynamics::{Motion, Points};
 use bayespoint::{
-    Error, Gram, Kernel, KernelRows, MarginSettings, Method, RefreshChoice, Settings, VersionSpace,
-    evidence, feasible_point, max_margin, perceptron_point, run,
+    Error, Gram, Kernel, KernelRows, MarginSettings, RefreshChoice, Settings, VersionSpace,
+    feasible_point, max_margin, perceptron_point, run,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -16,7 +16,7 @@ use rand::RngExt;
 
 use crate::common::{assert_same, dot, normals, rbf, rng, seed, size, space};
 use crate::hostile::engine::check_run;
-use crate::hostile::{long_deadline, short_deadline};
+use crate::hostile::long_deadline;
 
 /// How a problem is out of the ordinary.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +28,7 @@ enum Oddity {
     Lengths,
 }
 
-/// Teacher's margins, relative to the lengths, that are well above rounding.
+/// Margins of the teacher, relative to the lengths, above this are well above rounding.
 const WELL_ABOVE_ROUNDING: f64 = 1e-6;
 
 /// Features and labels by a teacher, so that there is a version space unless the oddity takes it away.
@@ -72,7 +72,7 @@ impl Taught {
         Self { x, labels, margin }
     }
 
-    /// Whether nobody may refuse it.
+    /// Whether an error would be wrong.
     fn must_be_solved(&self) -> bool {
         self.margin.is_some_and(|margin| margin > WELL_ABOVE_ROUNDING)
     }
@@ -119,7 +119,7 @@ fn short(motion: Motion) -> Settings {
     }
 }
 
-/// A typed error that is none of a caller who asks to stop; false where there is an answer.
+/// Whether the result is a typed error; one of a deadline fails.
 fn is_refused<T>(result: &bayespoint::Result<T>) -> bool {
     match result {
         Ok(_) => false,
@@ -158,7 +158,7 @@ proptest! {
         }
     }
 
-    /// A matrix that is larger by a power of four has the run of the matrix, bit by bit, but for the power.
+    /// A matrix times a power of four gives the same run, bit by bit, up to the power.
     #[test]
     fn scales_do_not_matter(problem in taught(), power in -230..230_i32) {
         let scale = 4f64.powi(power);
@@ -168,7 +168,7 @@ proptest! {
             gram.iter().step_by(m + 1).all(|d| (1e-150..1e150).contains(d))
         };
         prop_assume!(in_range(&plain) && in_range(&scaled));
-        // Rounding must have nothing to do with it.
+        // No entry may become subnormal.
         prop_assume!(plain.iter().all(|x| *x == 0.0 || x.abs() > 1e-120));
         let settings = Settings { refresh: RefreshChoice::Pair(None), ..short(Motion::Geodesic) };
         let of = |gram: &[f64]| {
@@ -186,7 +186,7 @@ proptest! {
         }
     }
 
-    /// Points that are found are inside, by whatever way.
+    /// Points that are found are inside, by every method.
     #[test]
     fn points_are_inside(problem in taught(), softness in prop_oneof![Just(0.0), Just(0.1)]) {
         let gram = problem.gram(1.0);
@@ -226,13 +226,13 @@ proptest! {
         gram.chunks_mut(m).enumerate().for_each(|(i, row)| rows.compute(i, row));
         let of = |gram: bayespoint::Result<Gram<'_>>| -> bayespoint::Result<Vec<f64>> {
             let space = VersionSpace::new(gram?, problem.labels.clone())?;
-            // How long a ball settles is a length: in a slit of many walls that is minutes of bounces.
+            // Burn-in is a path length: in a slit of many walls that would be minutes of bounces.
             let settings = Settings { settle: Some(0.0), ..short(Motion::Geodesic) };
             Ok(run(&space, &settings, &long_deadline())?.center)
         };
         let one = of(Gram::new(&gram, offset, vec![0.1; m]));
         let other = of(Gram::computed(rows, offset, vec![0.1; m]));
-        // In a slit as thin as rounding it is chance whether a point is found, and whether the arithmetic holds.
+        // In a slit as thin as rounding either source may fail.
         let is_slit = |found: &bayespoint::Result<_>| {
             matches!(found, Err(Error::Breakdown { .. }))
                 || matches!(found, Err(Error::Infeasible { margin_bound, .. }) if *margin_bound < 1e-8)
@@ -241,31 +241,9 @@ proptest! {
             prop_assert_eq!(is_refused(&one), is_refused(&other), "{:?} {:?}", one, other);
         }
     }
-
-    /// The share of the sphere is a share.
-    #[test]
-    fn evidence_is_a_share(problem in taught().prop_filter("small", |p| p.labels.len() < 30)) {
-        let gram = problem.gram(1.0);
-        let space = space(&gram, &problem.labels, 0.2);
-        for method in [Method::Bridge, Method::Annealing] {
-            let settings = bayespoint::EvidenceSettings {
-                n_trajectories: 2,
-                tol: 0.5,
-                max_length: 10.0,
-                method,
-                ..Default::default()
-            };
-            if let Ok(found) = evidence(&space, &settings, &short_deadline()) {
-                // An error that would explain a share above 1 explains everything.
-                prop_assert!(!found.errors[0].is_nan(), "{:?}", found);
-                let most = 5.0 * found.errors[0].min(1.0) + 1e-9;
-                prop_assert!(found.values[0] <= most, "{:?}", found);
-            }
-        }
-    }
 }
 
-/// Two planes that are one to rounding and ask for different sides, among others.
+/// Two planes that are one to rounding, with different labels, and a third.
 fn in_conflict() -> ([f64; 9], Vec<i8>) {
     let nearly = 1.0 - f64::EPSILON;
     ([1.0, 0.3, nearly, 0.3, 1.0, 0.3, nearly, 0.3, 1.0], vec![1, 1, -1])
@@ -286,7 +264,7 @@ fn hard_walls_in_conflict_are_refused_with_their_proof() {
                 assert!(margin_bound < 1e-7, "{margin_bound}");
                 assert_eq!(certificate, [0.5, 0.0, 0.5]);
             }
-            // The start is on one side of them.
+            // The given start satisfies one of the two labels.
             Err(Error::Invalid { name: "start", .. }) => {}
             other => panic!("{other:?}"),
         }
@@ -337,7 +315,7 @@ fn what_overflows_is_refused_by_name() {
         |error| name(Some(error)) == "learning_rate",
         |found| { found.dual.iter().all(|c| c.is_finite()) }
     ));
-    // Two examples that cannot be told apart cost whatever an error may cost.
+    // Two equal examples with different labels: one multiplier is as large as the cost.
     let space = crate::common::space(&[1.0, 1.0, 1.0, 1.0], &[1, -1], 0.0);
     let margin = MarginSettings { cost: 1e280, ..MarginSettings::default() };
     let found = max_margin(&space, &margin, &long_deadline());

@@ -87,7 +87,7 @@ fn cut_by_length(case: &Case<'_>, settings: &Settings, first: f64) {
     assert_same(&whole, &case.resume(&to(5.3 * first, 1), &complete(&whole)), name);
 }
 
-/// Cut wherever somebody asks for a state.
+/// Cut wherever a state was asked for.
 fn cut_anywhere(case: &Case<'_>, settings: &Settings) {
     let whole = case.run(settings);
     let (states, outcome) = interrupted(case, &Settings { n_threads: 2, ..settings.clone() });
@@ -186,7 +186,7 @@ fn every_source_of_rows() {
     }
 }
 
-/// Balls that mind near walls alone carry their lists along.
+/// States carry the lists of near walls along.
 #[test]
 fn near_walls() {
     for softness in [0.0, 1e-4] {
@@ -275,7 +275,7 @@ fn arrivals_and_weights_that_end_a_run() {
 
 /// Without refresh a run ends with a search for cycles, from wherever it went on.
 #[test]
-fn cycles_are_found_by_those_who_go_on() {
+fn cycles_are_found_after_resuming() {
     let identity = uniform(3, 1.0, 0.0);
     let case = Case::dense("octant", &identity, &[1, 1, 1], 0.0);
     cut_by_length(&case, &Settings { refresh: RefreshChoice::None, ..base(16) }, 20.0);

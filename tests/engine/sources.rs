@@ -131,7 +131,7 @@ fn computed_rows_give_the_onion_of_the_matrix() {
     let source = rows(&x, m, KERNELS[0], 9);
     let matrix = matrix(&source);
     let (whole, thin) = (dense(&matrix, &labels, 0.1), computed(&source, &labels, 0.1));
-    let peel = |space: &VersionSpace<'_>, index: u64| {
+    let onion_of = |space: &VersionSpace<'_>, index: u64| {
         let settings = OnionSettings {
             max_errors: [1, 1],
             method: OnionMethod::Projected,
@@ -141,7 +141,7 @@ fn computed_rows_give_the_onion_of_the_matrix() {
         };
         onion(space, &settings, &Control::new()).expect("feasible")
     };
-    let (a, b) = (peel(&whole, 11), peel(&thin, 12));
+    let (a, b) = (onion_of(&whole, 11), onion_of(&thin, 12));
     for layer in 0..a.errors.len() {
         let center = |of: &OnionOutcome| of.centers[layer * m..(layer + 1) * m].to_vec();
         let apart = dual_angle(&whole, &center(&a), &center(&b));
@@ -223,7 +223,7 @@ fn features_of_low_rank_give_the_billiard_of_their_matrix() {
     assert!(b.drift < 1e-9, "{}", b.drift);
 }
 
-/// The first events of `event` at a ball that keeps a list of near walls, and at its twin that looks at all walls.
+/// The same event at a ball that keeps a list of near walls, and at its twin that looks at all walls.
 fn assert_twins(near: &mut Ball, all: &mut Ball, gram: &Gram<'_>, event: usize, crosses: bool) {
     let flight = all.to_wall();
     let pair = (event % gram.len(), (event + 1 + event % 11) % gram.len());
@@ -251,7 +251,7 @@ fn assert_twins(near: &mut Ball, all: &mut Ball, gram: &Gram<'_>, event: usize, 
 fn near_walls_are_the_walls_that_are_met() {
     let (m, r) = (3000, 6);
     let control = Control::new();
-    // With crossings inside too, as under label noise. Softness of more than a little is a space that no list is good for.
+    // With crossings inside too, as under label noise. With more than a little softness there is no list.
     for (index, softness, inside, crosses) in [
         (20, 0.0, true, false),
         (21, 0.0, false, true),
@@ -260,7 +260,7 @@ fn near_walls_are_the_walls_that_are_met() {
         (24, 0.0, true, true),
         (25, 0.5, false, true),
     ] {
-        let mut minded = 0;
+        let mut n_near = 0;
         let mut rng = rng(index);
         let x = normals(m * r, &mut rng);
         let labels = linear_labels(&x, &normals(r, &mut rng), 0.2);
@@ -288,11 +288,11 @@ fn near_walls_are_the_walls_that_are_met() {
             let (all_f, all_g) = (all.f()[watched], all.g()[watched]);
             assert!((f - all_f).abs() < 1e-8 && (g - all_g).abs() < 1e-8, "{at}");
             assert_eq!(f.is_sign_negative(), all_f.is_sign_negative(), "{at}");
-            minded += i32::from(near.minds_near());
+            n_near += i32::from(near.minds_near());
             assert_twins(&mut near, &mut all, gram, event, crosses);
         }
-        let often = 2 * minded > size(2000, 20_000);
-        assert!(softness > 0.1 || often, "softness {softness}, inside {inside}: {minded}");
+        let often = 2 * n_near > size(2000, 20_000);
+        assert!(softness > 0.1 || often, "softness {softness}, inside {inside}: {n_near}");
     }
 }
 
@@ -319,7 +319,7 @@ fn assert_no_wall_is_overlooked(softness: f64) {
     for event in 0..size(20_000, 200_000) {
         let next = ball.next_wall();
         assert!(ball.minds_near(), "event {event}");
-        // Some thousand events in a row, and the list is made around the mean of the positions.
+        // After some thousand events in a row the list is made around the mean of the positions.
         if event % 4000 < 3000 {
             ball.reflect(gram);
             continue;
@@ -341,7 +341,7 @@ fn assert_no_wall_is_overlooked(softness: f64) {
     }
 }
 
-/// Inputs that coincide, of both labels, between walls that have to know it.
+/// Inputs that coincide, of both labels, behind transparent walls.
 #[test]
 fn coinciding_inputs_are_one_plane() {
     let point = normals(30, &mut rng(8));
@@ -365,7 +365,7 @@ fn coinciding_inputs_are_one_plane() {
     }
 }
 
-/// What needs a factor of the matrix is refused, and says so.
+/// What needs a factor of the matrix is refused with an error that says so.
 #[test]
 fn a_factor_of_computed_rows_is_refused() {
     let (x, labels) = inputs(40, 4, 9);
@@ -399,7 +399,7 @@ fn a_factor_of_computed_rows_is_refused() {
         seed: 0,
     };
     refused(correlation(&space, &pairs, &control).map(|_| ()));
-    // A run that leaves the choice of the refresh to us takes rows enough for one where that is cheap.
+    // A run by `Auto` computes as many rows as a factor takes where that is cheap.
     let outcome = run(&space, &Settings { seed: seed(9), ..Settings::default() });
     assert_eq!(outcome.refresh, "full");
 }

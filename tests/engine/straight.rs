@@ -312,7 +312,7 @@ proptest! {
         let part = phi * new / (old + new);
         let sum: Vec<f64> = a.iter().zip(&b).map(|(a, b)| first * a + second * b).collect();
         let expected = plane_vector(part);
-        // The cosine of a tiny angle tells it to 1e-8.
+        // A tiny angle is known from its cosine to 1e-8.
         prop_assert!((sum[0] - expected[0]).abs() < 1e-9 && (sum[1] - expected[1]).abs() < 1e-9);
         if phi > 1e-3 {
             let printed = part.cos() - part.sin() / phi.sin() * phi.cos();
@@ -397,7 +397,7 @@ fn bias_on_polygons() {
     assert!(geodesic.0 < 4.0 * geodesic.2, "{geodesic:?}");
     for (straight, most) in [(chord, 0.1), (flipper, 0.3), (bounces, 0.3)] {
         for center in [straight.0, straight.1] {
-            // Small, and yet not statistics.
+            // Small, yet more than the statistical error.
             assert!(
                 center > 3.0 * geodesic.0 && center < most,
                 "{straight:?} against {geodesic:?}"
@@ -432,7 +432,7 @@ fn what_a_straight_flight_does_not_have_is_refused() {
         ("tau_max", flipper(-1.0)),
         ("weight_tol", chord(1e6, Some(0.0))),
         ("weight_tol", chord(1e6, Some(1.0))),
-        // No flight is as short as this: an error, not a hang.
+        // No flight is as short as this: an error, not an endless loop.
         ("tau_max", chord(1e-12, None)),
         ("tau_max", flipper(1e-12)),
     ] {
@@ -444,7 +444,7 @@ fn what_a_straight_flight_does_not_have_is_refused() {
 }
 
 #[test]
-fn runs_end_as_they_are_told() {
+fn runs_end_as_set() {
     let problem = taught(40, 8, 21);
     let by = |motion, length, tol| {
         let settings = Settings { motion, length, tol, seed: seed(22), ..Settings::default() };
@@ -480,7 +480,7 @@ fn runs_end_as_they_are_told() {
 
 /// A small version space is closed for a straight flight, a large one open.
 #[test]
-fn escapes_tell_how_open_version_space_is() {
+fn escapes_are_rarer_in_smaller_version_spaces() {
     let fraction = |m: usize| {
         // Of several problems: one of few examples may be as closed as one of many.
         let fractions = (0..20).map(|k| {

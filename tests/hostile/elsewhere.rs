@@ -10,13 +10,13 @@ use super::states::{case, spoil};
 use super::{Bytes, short_deadline, trace};
 use crate::common::states::Owned;
 
-/// Steps that a run asked others to take.
+/// Steps that runs asked an executor for.
 fn steps() -> &'static [(Owned, State, State)] {
     static STEPS: OnceLock<Vec<(Owned, State, State)>> = OnceLock::new();
 
-    struct Witness(Owned, Arc<Mutex<Vec<(Owned, State, State)>>>);
+    struct Recorder(Owned, Arc<Mutex<Vec<(Owned, State, State)>>>);
 
-    impl Elsewhere for Witness {
+    impl Elsewhere for Recorder {
         fn take(
             &self,
             order: State,
@@ -45,9 +45,9 @@ fn steps() -> &'static [(Owned, State, State)] {
                     seed: 1,
                     ..Settings::default()
                 };
-                let witness = Box::new(Witness(case.clone(), Arc::clone(&seen)));
+                let recorder = Box::new(Recorder(case.clone(), Arc::clone(&seen)));
                 case.with(|space, inverse| {
-                    run_elsewhere(space, &settings, inverse, None, witness, &Control::new())
+                    run_elsewhere(space, &settings, inverse, None, recorder, &Control::new())
                 })
                 .expect("a good run");
             }
@@ -63,7 +63,7 @@ pub fn step(bytes: &mut Bytes<'_>) -> Result<(), Error> {
     let (mut order, mut state) = (order.clone(), state.clone());
     spoil(if bytes.rarely(2) { &mut order } else { &mut state }, bytes);
     trace(&(&order, &state));
-    // An order says how far to fly: it may be too far.
+    // The order says how far to go: it may be too far.
     match case.with(|space, inverse| take_step(space, inverse, &order, &state, &short_deadline())) {
         Err(Error::Interrupted) => Ok(()),
         result => result.map(drop),

@@ -1,4 +1,4 @@
-//! Hostile problems out of bytes, and what has to hold whatever is made of them: a typed error or a right answer, soon.
+//! Hostile problems made of bytes, and what must hold for all of them: a typed error or a right answer, soon.
 //!
 //! The same functions are driven by random bytes (`tests/engine/fuzz.rs`), by the coverage-guided fuzzer (`fuzz/`) and by what
 //! either of them once found (`tests/hostile/corpus`).
@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use bayespoint::{Control, Error, Gram, KernelRows, VersionSpace};
 
-/// Stops an execution that is told how far to go long after it should have ended: only one that hangs gets there.
+/// For an execution whose work is bounded: only one that hangs is stopped.
 pub fn long_deadline() -> Control {
     stopping_after(Duration::from_secs(10))
 }
 
-/// Stops an execution whose work nothing bounds: it has to end when it is asked to.
+/// For an execution whose work is not bounded: it has to stop when asked to.
 pub fn short_deadline() -> Control {
     stopping_after(Duration::from_millis(50))
 }
@@ -34,13 +34,13 @@ pub fn trace(what: &dyn std::fmt::Debug) {
     }
 }
 
-/// Bytes that choices are made of; zeros when they are used up.
+/// Bytes to make choices from; zeros when they are used up.
 #[derive(Clone, Debug)]
 pub struct Bytes<'a> {
     rest: &'a [u8],
 }
 
-/// Numbers at the edges of what doubles hold, and at those of what the engine takes.
+/// Numbers at the edges of the range of doubles, and of the ranges that the engine accepts.
 const EDGES: [f64; 24] = [
     0.0,
     -0.0,
@@ -106,7 +106,7 @@ impl<'a> Bytes<'a> {
         f64::from(self.short().cast_signed()) / 8192.0
     }
 
-    /// Any number whatever.
+    /// Any number.
     pub fn wild(&mut self) -> f64 {
         match self.below(4) {
             0 => f64::from_bits(self.word()),
@@ -171,7 +171,7 @@ impl Problem {
     }
 }
 
-/// Symmetric numbers of any kind; sometimes not even that.
+/// A matrix of any numbers, mostly symmetric.
 fn wild_matrix(m: usize, bytes: &mut Bytes<'_>) -> Vec<f64> {
     let mut gram = vec![0.0; m * m];
     for i in 0..m {
@@ -198,7 +198,7 @@ fn of_features(m: usize, kind: usize, bytes: &mut Bytes<'_>) -> Vec<f64> {
                 let size = bytes.tame();
                 x[bytes.below(i)].iter().map(|x| size * x).collect()
             }
-            // As good as another.
+            // Nearly the same as another.
             15 if i > 0 => {
                 let other = &x[bytes.below(i)];
                 let nearly = 10f64.powi(-i32::from(bytes.byte() % 18));

@@ -84,7 +84,7 @@ fn bases() -> &'static [Base] {
     })
 }
 
-/// Changes numbers of a state as the bytes say.
+/// Changes numbers of a state as given by the bytes.
 pub fn spoil(state: &mut State, bytes: &mut Bytes<'_>) {
     for _ in 0..=bytes.below(3) {
         let kind = bytes.below(8);
@@ -163,16 +163,16 @@ pub fn states(data: &[u8]) {
         let mut state = state.clone();
         spoil(&mut state, &mut bytes);
         trace(&(settings, &state));
-        // As many refreshes a radian as the state says take place, at any price.
-        let is_dear = state.numbers.first().is_some_and(|rate| *rate > 1e4);
-        let control = if is_dear { short_deadline() } else { long_deadline() };
+        // The refresh rate in the state is used, however long it takes.
+        let is_slow = state.numbers.first().is_some_and(|rate| *rate > 1e4);
+        let control = if is_slow { short_deadline() } else { long_deadline() };
         match case.with(|space, inverse| resume(space, settings, inverse, &state, &control)) {
             Ok(outcome) => {
                 let all = [&outcome.center, &outcome.draws, &outcome.lengths];
                 assert!(all.into_iter().flatten().all(|x| x.is_finite()), "{outcome:?}");
                 Ok(())
             }
-            Err(Error::Interrupted) if is_dear => Ok(()),
+            Err(Error::Interrupted) if is_slow => Ok(()),
             Err(error) => Err(error),
         }
     };

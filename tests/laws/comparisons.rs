@@ -1,7 +1,7 @@
 //! Comparisons of what was found with what is exact, each with its probability, and Holm's correction over all of them.
 
-use crate::common::{mean, mean_and_error};
-use crate::special::{kolmogorov_tail, normal, student_tails};
+use crate::common::{mean, mean_and_error, normal};
+use crate::special::{kolmogorov_tail, student_tails};
 use crate::targets::{Law, Sample, Target};
 
 /// Probability of a false alarm in all comparisons of a test together.
@@ -88,7 +88,7 @@ impl Comparisons {
                     let ranks = map(&|x| function(x));
                     compare("first moment of ranks", &ranks, 0.5);
                     compare("second moment of ranks", &map(&|x| function(x).powi(2)), 1.0 / 3.0);
-                    // An antithetic chain knows its mean better than its distribution: the even part counts too.
+                    // An antithetic chain has a better mean than distribution: the even part counts too.
                     let even = map(&|x| (function(x) - 0.5).abs());
                     let size = effective_size(&ranks).min(effective_size(&even));
                     self.check_distance(case, &quantity.name, ranks.concat(), size);
@@ -153,7 +153,7 @@ impl Comparisons {
         println!("{name}: {rejected} of {} rejected, worst {}", self.rows.len(), describe(worst));
     }
 
-    /// Some law does not hold; and how badly.
+    /// Some law does not hold.
     pub fn assert_wrong(&self, name: &str) {
         self.print_worst(name);
         assert!(!self.rejected().is_empty(), "{name} passes all {} comparisons", self.rows.len());

@@ -1,4 +1,4 @@
-//! The engine against samplers that know nothing of billiards: rejection in few dimensions, coordinate Gibbs on truncated normal
+//! The engine against samplers that are no billiards: rejection in few dimensions, coordinate Gibbs on truncated normal
 //! vectors in more.
 
 use bayespoint::{Mirror, RefreshChoice, Settings};

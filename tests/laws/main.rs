@@ -65,7 +65,7 @@ fn all_targets() -> Vec<Target> {
     all
 }
 
-/// Many trajectories of moderate length: the spread of their means tells their error.
+/// Many trajectories of moderate length: the spread of their means gives their error.
 fn settings(refresh: RefreshChoice, index: u64) -> Settings {
     Settings {
         n_trajectories: 32,
@@ -165,7 +165,7 @@ fn near_walls_have_the_law() {
     comparisons.assert_right();
 }
 
-/// The dynamics that are to mix faster have the same law.
+/// The dynamics that mix faster have the same law.
 #[test]
 fn cosine_law_and_scatterer_have_the_law() {
     let mut comparisons = Comparisons::default();
@@ -199,7 +199,7 @@ fn both_centers_are_the_exact_one() {
         let m = target.problem.x.len();
         let (columns, diagonal) = common::inverse(&target.problem.gram, 0.0);
         for average in ["arc", "conditional"] {
-            // Conditional means are for as many dimensions as planes; of orthogonal planes nothing is left to chance.
+            // Conditional means are for as many dimensions as planes; between orthogonal planes they are exact.
             let orthogonal = target.name.starts_with("orthant") || target.name.starts_with("half");
             if average == "conditional" && (orthogonal || target.rank < 3) {
                 continue;

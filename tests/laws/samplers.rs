@@ -232,8 +232,8 @@ impl Isotropic for LeaningRefresh {
     }
 }
 
-/// A normal vector cut by the planes, coordinate by coordinate: Gibbs' sampler on the plane coordinates `f ~ N(0, K)`, which
-/// knows nothing of billiards. Returns dual coefficients of unit vectors, one after every `sweeps` sweeps.
+/// A normal vector cut by the planes, coordinate by coordinate: Gibbs' sampler on the plane coordinates `f ~ N(0, K)`.
+/// Returns dual coefficients of unit vectors, one after every `sweeps` sweeps.
 pub fn gibbs(
     gram: &[f64],
     labels: &[i8],

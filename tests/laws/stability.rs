@@ -1,4 +1,4 @@
-//! What rounding does: many bounces, ill-conditioned matrices, softness of any size, and version spaces that hardly exist. A
+//! What rounding does: many bounces, ill-conditioned matrices, softness of any size, and version spaces that are hardly there. A
 //! right law, a right center, or an error that says what is wrong; never a wrong number.
 
 use std::f64::consts::{PI, TAU};
@@ -92,16 +92,21 @@ fn margin(problem: &Problem, weight: &[f64]) -> f64 {
     margins.fold(f64::INFINITY, f64::min) / (longest * dot(weight, weight).sqrt())
 }
 
-/// An error that says what is wrong with the arithmetic or the data, and no untruth about a version space that there is, with
-/// such a margin.
+/// An error about the arithmetic or the data, true of a version space with this margin.
 fn check_refusal(error: &Error, problem: &Problem, margin: f64, label: &str) {
     println!("{label}: {error}");
     match error {
         Error::Breakdown { .. } => {}
         Error::Infeasible { margin_bound, certificate, .. } => {
             let proven = problem.check_certificate(certificate);
-            assert!(proven <= margin_bound + HIDDEN, "{label}: {proven:e}, said {margin_bound:e}");
-            assert!(margin_bound + HIDDEN >= margin, "{label}: {margin:e}, said {margin_bound:e}");
+            assert!(
+                proven <= margin_bound + HIDDEN,
+                "{label}: {proven:e}, reported {margin_bound:e}"
+            );
+            assert!(
+                margin_bound + HIDDEN >= margin,
+                "{label}: {margin:e}, reported {margin_bound:e}"
+            );
         }
         other => panic!("{label}: {other}"),
     }
@@ -184,7 +189,7 @@ fn condition_of_1e14_has_the_law() {
             has_center(target, label, 0.3);
         }
     };
-    // Dual coefficients of 1e6 and more leave three digits of |w|²: at 1e14 the engine may tell that there are less.
+    // Dual coefficients of 1e6 and more leave three digits of |w|²: at 1e14 the engine may refuse.
     for (k, own) in [2e-12, 2e-13].into_iter().enumerate() {
         let (index, must) = (10 * k as u64, own > 1e-12);
         // Two planes that are nearly one, and ask for the same side: condition 4 / angle².
@@ -256,7 +261,7 @@ fn center_in_a_gap(target: &Target, softness: f64, case: &str) {
     target.space(Source::Doubles, |space| match run(space, &settings, &Control::new()) {
         Ok(outcome) => {
             let off = angle(&target.problem.weight(&outcome.center), exact);
-            println!("{case}: center off by {off:.1e}, said {:.1e}", outcome.center_error);
+            println!("{case}: center off by {off:.1e}, reported {:.1e}", outcome.center_error);
             assert!(off <= 6.0 * outcome.center_error && outcome.center_error <= 0.1, "{case}");
             assert!(space.contains(&outcome.center).expect("fits"), "{case}: the center");
         }
@@ -277,20 +282,21 @@ fn has_center(target: &Target, label: &str, largest: f64) {
     let exact = target.center.as_ref().expect("a center");
     let found = target.space(Source::Doubles, |space| run(space, &short(5), &Control::new()));
     let outcome = found.unwrap_or_else(|error| panic!("{label}: {error}"));
-    let (off, said) = (angle(&target.problem.weight(&outcome.center), exact), outcome.center_error);
-    println!("{label}: center off by {off:.1e}, said {said:.1e}");
-    assert!(said <= largest, "{label}: an error of {said:e}");
+    let (off, reported) =
+        (angle(&target.problem.weight(&outcome.center), exact), outcome.center_error);
+    println!("{label}: center off by {off:.1e}, reported {reported:.1e}");
+    assert!(reported <= largest, "{label}: an error of {reported:e}");
     // Four trajectories: the error itself is known to a factor of two.
-    assert!(off <= 6.0 * said + 1e-12, "{label}: {off:e}, said {said:e}");
+    assert!(off <= 6.0 * reported + 1e-12, "{label}: {off:e}, reported {reported:e}");
 }
 
 /// Draws and a center inside, of an error that may be infinite but no less than it is.
 fn is_inside(target: &Target, label: &str, outcome: &Outcome) {
     let weight = target.problem.weight(&outcome.center);
     let off = angle(&weight, target.center.as_ref().expect("a center"));
-    let (said, found) = (outcome.center_error, margin(&target.problem, &weight));
-    println!("{label}: center off by {off:.1e}, said {said:.1e}, margin {found:.1e}");
-    assert!(off <= 6.0 * said + 1e-12, "{label}: {off:e}, said {said:e}");
+    let (reported, found) = (outcome.center_error, margin(&target.problem, &weight));
+    println!("{label}: center off by {off:.1e}, reported {reported:.1e}, margin {found:.1e}");
+    assert!(off <= 6.0 * reported + 1e-12, "{label}: {off:e}, reported {reported:e}");
     // Dual coefficients of 1e6 leave ten digits of a margin, a mean over a path that is hardly any fewer.
     let path: f64 = outcome.lengths.iter().sum();
     assert!(found > -1e-9 - 1e3 * f64::EPSILON / path, "{label}: outside by {found:e}");
@@ -371,16 +377,16 @@ fn needle(width: f64) {
     match run(&problem.space(), &short(6), &Control::new()) {
         Ok(outcome) => {
             let w = problem.weight(&outcome.center);
-            let (off, said) = (angle(&w, &axis), outcome.center_error);
+            let (off, reported) = (angle(&w, &axis), outcome.center_error);
             let worst = margin(&problem, &w);
             println!(
-                "{label}: {off:.1e} from its axis, said {said:.1e}, smallest margin {worst:.1e}"
+                "{label}: {off:.1e} from its axis, reported {reported:.1e}, smallest margin {worst:.1e}"
             );
             assert!(off < 10.0 * width && worst > 0.0, "{label}: {off:e}, margin {worst:e}");
             // Narrower than the tolerance in all directions: the error is less than the needle is wide, as long as rounding of
             // the norms, which is squared and divided by the width, leaves something to see of it.
             let largest = if width < 1e-5 { 1e-2 } else { width };
-            assert!(said <= largest, "{label}: an error of {said:e}");
+            assert!(reported <= largest, "{label}: an error of {reported:e}");
         }
         Err(error) => {
             assert!(width < 1e-6, "{label}: {error}");
@@ -438,7 +444,7 @@ fn volumes_of_slits() {
 }
 
 /// Where nearly all arrivals are at the two walls of a slit, samples of the bridge are as far apart as it takes to get along it:
-/// no bias in the mean of many runs, and errors as they are said.
+/// no bias in the mean of many runs, and true errors.
 #[test]
 fn bridges_along_slits() {
     for width in [1e-2, 1e-3] {
@@ -457,7 +463,9 @@ fn bridges_along_slits() {
             .collect();
         let mean = z.iter().sum::<f64>() / z.len() as f64;
         let square = z.iter().map(|z| z * z).sum::<f64>() / z.len() as f64;
-        println!("wedge of {width:e} rad: mean {mean:.2}, square {square:.2} of the errors said");
+        println!(
+            "wedge of {width:e} rad: mean {mean:.2}, square {square:.2} of the errors reported"
+        );
         // Sixteen standard normal numbers: four standard errors of the mean, and as many of the square.
         assert!(mean.abs() < 1.0, "{width:e}: {mean}");
         assert!(square < 1.0 + 4.0 * (2.0f64 / 16.0).sqrt(), "{width:e}: {square}");

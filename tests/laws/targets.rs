@@ -9,8 +9,8 @@ use bayespoint::Mirror;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
-use crate::common::{Problem, cross, dot, normals, unit};
-use crate::special::{beta, density, normal, tabulated};
+use crate::common::{Problem, cross, density, dot, normal, normals, unit};
+use crate::special::{beta, tabulated};
 
 /// A sampled weight vector.
 pub struct Sample {
