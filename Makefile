@@ -39,7 +39,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo gallery displays risk-bounds test test-rust test-python test-slow test-oldest test-newest test-ray fuzz ci-slow experiment experiments-slow bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
+.PHONY: help venv build install demo gallery displays risk-bounds test test-rust test-rust-all test-python test-slow test-oldest test-newest test-ray fuzz ci-slow experiment experiments-slow bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
         lint lint-rust lint-python \
         format docs docs-check examples audit test-door clean distclean check-cargo check-python
 
@@ -115,11 +115,14 @@ test: test-rust test-python ## all tests: engine, package, doctests
 test-rust: | check-cargo ## engine: unit, integration and doc tests, no Python needed
 	$(CARGO) test --no-fail-fast $(CARGO_ARGS)
 
+test-rust-all: | check-cargo ## the engine's tests with those that take long (CARGO_ARGS="--test engine evidence::")
+	$(CARGO) test --no-fail-fast $(CARGO_ARGS) -- --include-ignored
+
 test-python: install ## package: pytest and doctests against the installed wheel
 	$(VENV_PYTHON) -m pytest tests/python README.md docs/guide --pyargs bayespoint $(PYTEST_ARGS)
 
 test-slow: install | check-cargo ## the statistical tests and those of properties at full length (half an hour)
-	BAYESPOINT_SLOW=1 $(CARGO) test --no-fail-fast $(CARGO_ARGS)
+	BAYESPOINT_SLOW=1 $(CARGO) test --no-fail-fast $(CARGO_ARGS) -- --include-ignored
 	BAYESPOINT_SLOW=1 $(VENV_PYTHON) -m pytest tests/python -m slow $(PYTEST_ARGS) \
 	  || [ $$? -eq 5 ] # 5: no test bears the mark
 
@@ -154,10 +157,10 @@ $(NEWEST_STAMP): $(WHEEL_STAMP)
 test-newest: $(NEWEST_STAMP) ## the package's tests with the newest versions of what it needs, in two processes at once (NEWEST_PYTHON=python3.13)
 	$(NEWEST)/bin/python -m pytest tests/python -n 2 $(PYTEST_ARGS)
 
-# Executions of each target; the default of the tests is 5000 and 1000.
+# Executions of each target; without it the tests make some thousands.
 FUZZ ?= 1000000
 fuzz: install | check-cargo ## hostile bytes on the engine, its states, the compiled functions, the file loader (FUZZ=1000000)
-	BAYESPOINT_FUZZ=$(FUZZ) $(CARGO) test --test fuzz -- --nocapture
+	BAYESPOINT_FUZZ=$(FUZZ) $(CARGO) test --test engine fuzz:: -- --nocapture
 	BAYESPOINT_FUZZ=$(FUZZ) $(VENV_PYTHON) -m pytest tests/python/test_fuzz.py $(PYTEST_ARGS)
 
 test-ray: install ## fits on a local Ray, which is installed for it
