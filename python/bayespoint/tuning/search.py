@@ -29,8 +29,6 @@ from bayespoint import kernels
 from bayespoint.base import linalg
 from bayespoint.base.warnings import warn
 from bayespoint.engine import distributed
-from bayespoint.engine.conflicts import refuse_conflicts
-from bayespoint.engine.problem import Problem
 from bayespoint.kernels.functions import is_semidefinite
 from bayespoint.results import Search
 from bayespoint.tuning import expectation_propagation
@@ -544,7 +542,8 @@ def settle(
     except ValueError as error:
         hard = softness == 0 and not rates
         if not (hard and any(label_noise)):
-            _explain(resolved, inputs, labels, offset, (softness or 0.0) / weights)
+            # Raises what is known to be wrong with the kernel.
+            kernels.training_gram(resolved, inputs, offset, (softness or 0.0) / weights)
         if not hard:
             raise
         warn(
@@ -556,15 +555,6 @@ def settle(
     if not search_kernel:
         found = dataclasses.replace(found, kernel=resolved)
     return found.kernel, found.softness, found.label_noise, found
-
-
-def _explain(
-    kernel: Any, inputs: NDArray[Any], labels: Floats, offset: float, softness: Floats
-) -> None:
-    """Raise what is known to be wrong with a kernel or with labels that no weight vector gives."""
-    gram, _ = kernels.training_gram(kernel, inputs, offset, softness)
-    for y in labels.astype(np.int8):
-        refuse_conflicts(Problem(gram, y, softness, offset))
 
 
 class _Entries:
