@@ -162,6 +162,12 @@ def _two(name: str, value: object, kind: str) -> tuple[tuple[str, str], tuple[ob
     return (f"{name}[0]", f"{name}[1]"), (value[0], value[1])
 
 
+def set_fields(record: object, **values: object) -> None:
+    """Set fields of a frozen record to what they were checked to be."""
+    for name, value in values.items():
+        object.__setattr__(record, name, value)
+
+
 # --- arrays ----------------------------------------------------------------------------------
 
 

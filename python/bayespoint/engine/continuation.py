@@ -22,13 +22,13 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import ENDS, SampleSettings
-from bayespoint.kernels.sources import Gram, KernelRows
+from bayespoint.kernels.rows_on_demand import Gram, KernelRows
 from bayespoint.results.billiard import BilliardResult
 
 State = Mapping[str, Any]
 
 FORMAT = "bayespoint checkpoint"
-VERSION = 2
+VERSION = 1
 EVERY = 60.0
 """Seconds between two states, unless said otherwise."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,9 +22,6 @@ SMALLEST_SCATTERER = 1e-6
 @dataclass(frozen=True)
 class Geodesic:
     """Great circles with exact reflections, which fill version space uniformly."""
-
-    averages: ClassVar[tuple[str, ...]] = ("arc", "impulse", "conditional")
-    """The centers that a run can be asked for, the default first."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +43,12 @@ class Scattered:
     ``"auto"`` is half of the distance to the nearest wall. The way straight through the sphere is
     counted too, so that center and draws are those of version space with the sphere filled in."""
 
-    averages: ClassVar[tuple[str, ...]] = ("arc", "impulse")
-
     def __post_init__(self) -> None:
         scattering = validation.choice("scattering", self.scattering, ("cosine", "specular"))
         scatterer = _radius(self.scatterer)
         if scattering == "specular" and scatterer is None:
             raise ValueError("scatterer must not be None with scattering='specular'")
-        set_fields(self, scattering=scattering, scatterer=scatterer)
+        validation.set_fields(self, scattering=scattering, scatterer=scatterer)
 
 
 @dataclass(frozen=True)
@@ -75,13 +70,11 @@ class Chord:
     """TOL of the algorithm, in (0, 1): the run ends once the share of the next flight in the center
     of one trajectory can be no larger."""
 
-    averages: ClassVar[tuple[str, ...]] = ("midpoints", "arc")
-
     def __post_init__(self) -> None:
         tol = self.weight_tol
         if tol is not None:
             tol = validation.real("weight_tol", tol, low=0.0, low_open=True, high=1, high_open=True)
-        set_fields(self, tau_max=_tau_max(self.tau_max), weight_tol=tol)
+        validation.set_fields(self, tau_max=_tau_max(self.tau_max), weight_tol=tol)
 
 
 @dataclass(frozen=True)
@@ -95,13 +88,19 @@ class Flipper:
     tau_max: float = math.inf
     """As for `Chord`."""
 
-    averages: ClassVar[tuple[str, ...]] = ("midpoints", "bounces", "arc")
-
     def __post_init__(self) -> None:
-        set_fields(self, tau_max=_tau_max(self.tau_max))
+        validation.set_fields(self, tau_max=_tau_max(self.tau_max))
 
 
 Dynamics: TypeAlias = Geodesic | Scattered | Chord | Flipper
+
+AVERAGES: dict[type[Dynamics], tuple[str, ...]] = {
+    Geodesic: ("arc", "impulse", "conditional"),
+    Scattered: ("arc", "impulse"),
+    Chord: ("midpoints", "arc"),
+    Flipper: ("midpoints", "bounces", "arc"),
+}
+"""The centers that a run can be asked for, the default first."""
 
 STRAIGHT = (Chord, Flipper)
 """Dynamics of straight flights: opaque walls, no refresh."""
@@ -150,12 +149,6 @@ def arguments(dynamics: Dynamics) -> dict[str, Any]:
         "tau_max": getattr(dynamics, "tau_max", math.inf),
         "weight_tol": getattr(dynamics, "weight_tol", None),
     }
-
-
-def set_fields(record: object, **values: object) -> None:
-    """Set fields of a frozen record to what they were checked to be."""
-    for name, value in values.items():
-        object.__setattr__(record, name, value)
 
 
 def _tau_max(value: object) -> float:

@@ -20,7 +20,7 @@ from bayespoint.engine import continuation, distributed
 from bayespoint.engine.dynamics import Scattered
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
-from bayespoint.kernels import sources
+from bayespoint.kernels import rows_on_demand
 from bayespoint.results.billiard import BilliardResult
 
 Callback = Callable[[Mapping[str, Any]], object] | None
@@ -84,7 +84,7 @@ def fly(
     """
     if settings.refresh == "full" or isinstance(settings.motion, Scattered):
         what = "refresh='full'" if settings.refresh == "full" else "to scatter a ball"
-        sources.require_matrix(problem.gram, what)
+        rows_on_demand.require_matrix(problem.gram, what)
     inverse = problem.inverse
     return _core.run(
         problem.gram,
@@ -141,7 +141,7 @@ def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats
         return None
     if problem.inverse is not None:
         return problem.inverse
-    sources.require_matrix(problem.gram, "average='conditional'")
+    rows_on_demand.require_matrix(problem.gram, "average='conditional'")
     with linalg.threads_for(len(problem)):
         factor = factorize(problem.gram, problem.offset, problem.softness)
         if factor.invertible:

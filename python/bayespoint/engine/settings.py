@@ -12,12 +12,23 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bayespoint.base.validation import boolean, choice, float_or_nan, integer, pair, real
+from bayespoint.base.validation import (
+    boolean,
+    choice,
+    float_or_nan,
+    integer,
+    pair,
+    real,
+    set_fields,
+)
 from bayespoint.engine import dynamics as engine_dynamics
-from bayespoint.engine.dynamics import STRAIGHT, Dynamics, Geodesic
+from bayespoint.engine.dynamics import AVERAGES, STRAIGHT, Dynamics, Geodesic
 
 MAX_BOUNCES = 10_000_000
 """Cap on the bounces of each trajectory when only an angular tolerance ends the run."""
+
+MOST_ERRORS = 1_000_000
+"""Largest `max_errors` of an onion: beyond it the size of a table overflows."""
 
 ENDS = ("length", "tol", "max_bounces")
 """What ends a run, beside the `weight_tol` of `Chord`."""
@@ -60,14 +71,14 @@ class SampleSettings:
                 f"refresh must be 'auto' or None with dynamics={motion}, which has none; got "
                 f"{self.refresh!r}"
             )
-        allowed = ("auto", *motion.averages)
+        allowed = ("auto", *AVERAGES[type(motion)])
         if choice("average", self.average, _AVERAGES) not in allowed:
             raise ValueError(
                 f"average must be one of {', '.join(map(repr, allowed))} with dynamics={motion}; "
                 f"got {self.average!r}"
             )
         bounces = self.max_bounces
-        engine_dynamics.set_fields(
+        set_fields(
             self,
             n_trajectories=integer("n_trajectories", self.n_trajectories, low=1),
             n_draws=integer("n_draws", self.n_draws, low=1),
@@ -126,7 +137,7 @@ class SampleSettings:
         if conditional:
             return dataclasses.replace(self, average="conditional")
         if self.average == "auto":
-            return dataclasses.replace(self, average=self.motion.averages[0])
+            return dataclasses.replace(self, average=AVERAGES[type(self.motion)][0])
         return self
 
     def plain(self) -> dict[str, Any]:
@@ -188,6 +199,8 @@ class OnionSettings:
     n_trajectories: int
 
     def __post_init__(self) -> None:
+        if max(self.max_errors) > MOST_ERRORS:
+            raise ValueError(f"max_errors must be at most {MOST_ERRORS}; got {self.max_errors}")
         method = choice("method", self.method, ("exact", "projected"))
         volume_tol = self.volume_tol
         if volume_tol is not None:
@@ -197,7 +210,7 @@ class OnionSettings:
                     "volume_tol must be None with method='projected', which tells no volumes; got "
                     f"{volume_tol!r}"
                 )
-        engine_dynamics.set_fields(
+        set_fields(
             self,
             tol=real("tol", self.tol, low=0.0, low_open=True),
             volume_tol=volume_tol,
@@ -217,7 +230,7 @@ class EvidenceSettings:
 
     def __post_init__(self) -> None:
         methods = ("auto", "bridge", "integration", "annealing")
-        engine_dynamics.set_fields(
+        set_fields(
             self,
             method=choice("method", self.method, methods),
             tol=real("tol", self.tol, low=0.0, low_open=True),
@@ -241,7 +254,7 @@ class MarginSettings:
             raise TypeError(f"C must be {wanted}; got {self.C!r}")
         if not (math.inf == self.C or 0 < float_or_nan(self.C) < math.inf):
             raise ValueError(f"C must be {wanted}; got {self.C!r}")
-        engine_dynamics.set_fields(
+        set_fields(
             self,
             C=float(self.C),
             free_bias=boolean("free_bias", self.free_bias),

@@ -335,19 +335,21 @@ class BayesPointClassifier(
         labels = self._labels(index)
         progress = Progress(self, settings.verbose, self._problem_names(), X, y)
         with progress.search() as report:
-            self.kernel_, self.softness_, self.label_noise_, self.tuning_ = search.settle(
-                self.kernel,
-                inputs,
-                labels.astype(np.float64),
-                offset=settings.offset,
-                softness=settings.softness,
-                label_noise=settings.label_noise,
-                rates=settings.rates,
-                weights=weights,
-                optimizer=settings.optimizer,
-                seed=settings.seed % 2**32,
-                report=report,
-                n_jobs=self.n_jobs,
+            self.kernel_, self.softness_, self.label_noise_, self.tuning_, _ = (
+                search.resolve_hyperparameters(
+                    self.kernel,
+                    inputs,
+                    labels.astype(np.float64),
+                    offset=settings.offset,
+                    softness=settings.softness,
+                    label_noise=settings.label_noise,
+                    rates=settings.rates,
+                    weights=weights,
+                    optimizer=settings.optimizer,
+                    seed=settings.seed % 2**32,
+                    report=report,
+                    n_jobs=self.n_jobs,
+                )
             )
         progress.found_setting(self.tuning_)
         goes_on = None

@@ -348,7 +348,7 @@ class _Evidence:
 
     def __init__(self, model: Any) -> None:
         search, labels = model.tuning_, model._labels(model._index).astype(np.float64)
-        chosen = tuning_search._subset(labels, search.n_examples, model._evidence_seed)
+        chosen = tuning_search.subset(labels, search.n_examples, model._evidence_seed)
         self.X, self.labels = model.X_fit_[chosen], labels[:, chosen]
         self.kernel, self.search, self.offset = model.kernel_, search, model._offset
         self.tied = _tied(search)
