@@ -99,7 +99,7 @@ def test_rows_of_another_seed_version_or_form_are_not_used(tmp_path, monkeypatch
         assert len(asked) == 2
     assert rows_of(tmp_path / "toy.csv") != first
     asked.clear()
-    monkeypatch.setattr("bayespoint.papers.experiments.run.__version__", "0.0.0-other")
+    monkeypatch.setattr("bayespoint.papers.experiments.runner.__version__", "0.0.0-other")
     run(TOY, TOY.settings(splits=1, seed=1), tmp_path, progress=False)
     assert len(asked) == 2
 

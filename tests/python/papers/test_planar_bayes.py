@@ -15,9 +15,7 @@ from bayespoint.papers.planar import (
     bayes_objective,
     bayes_point,
     cuts,
-)
-from bayespoint.papers.planar import (
-    bayes_point as planar_bayes_point,
+    exact_center,
 )
 from planar_cases import (
     SQUARE,
@@ -205,11 +203,11 @@ def test_derivatives():
     for _ in range(10):
         polygon = random_polygon(draw, aspect=0.3)
         place = 0.6 * polygon._frame.place(polygon.sample(1, random_state=draw)[0])
-        value, gradient, hessian, error = planar_bayes_point._derivatives(polygon, place)
+        value, gradient, hessian, error = exact_center._derivatives(polygon, place)
         assert error < 1e-10
-        assert value == pytest.approx(planar_bayes_point._objective(polygon, place)[0], abs=1e-11)
+        assert value == pytest.approx(exact_center._objective(polygon, place)[0], abs=1e-11)
         around = [
-            [planar_bayes_point._derivatives(polygon, place + s * step * e) for s in (-1, 1)]
+            [exact_center._derivatives(polygon, place + s * step * e) for s in (-1, 1)]
             for e in np.eye(2)
         ]
         slope = [(b[0] - a[0]) / (2 * step) for a, b in around]
@@ -246,11 +244,11 @@ def test_bayes_point_is_the_lowest_of_all():
         frame = polygon._frame
         for z in frame.corners:
             for share in (0.2, 0.5, 0.8):
-                assert planar_bayes_point._objective(polygon, share * z)[0] > found.objective
+                assert exact_center._objective(polygon, share * z)[0] > found.objective
         for start in polygon.sample(3, random_state=draw):
             place = frame.place(start)
             other = optimize.minimize(
-                lambda z, p=polygon: planar_bayes_point._derivatives(p, z)[:2],
+                lambda z, p=polygon: exact_center._derivatives(p, z)[:2],
                 place,
                 jac=True,
                 method="BFGS",
@@ -277,21 +275,21 @@ def test_centroid_splits_no_worse_than_four_to_five():
 def test_an_integral_that_does_not_settle_says_so(monkeypatch):
     """Intervals are halved until they agree; with too many of them the rest is in the error."""
     polygon = Polygon(TRIANGLE)
-    exact, small = planar_bayes_point._objective(polygon, np.array([0.1, 0.2]))
+    exact, small = exact_center._objective(polygon, np.array([0.1, 0.2]))
     monkeypatch.setattr(cuts, "TOLERANCE", 0.0)
     monkeypatch.setattr(cuts, "_ROUNDING", 0.0)
     monkeypatch.setattr(cuts, "_MAX_INTERVALS", 100)
-    value, error = planar_bayes_point._objective(polygon, np.array([0.1, 0.2]))
+    value, error = exact_center._objective(polygon, np.array([0.1, 0.2]))
     assert 0 < error < 1e-14
     assert value == pytest.approx(exact, abs=error + small)
     monkeypatch.setattr(cuts, "_MAX_INTERVALS", 1)
     monkeypatch.setattr(cuts, "_GAUSS", np.polynomial.legendre.leggauss(2))
-    value, error = planar_bayes_point._objective(polygon, np.array([0.1, 0.2]))
+    value, error = exact_center._objective(polygon, np.array([0.1, 0.2]))
     assert 1e-6 < abs(value - exact) < error
 
 
 def test_a_search_that_does_not_settle_warns(monkeypatch):
-    monkeypatch.setattr(planar_bayes_point, "_MAX_STEPS", 1)
+    monkeypatch.setattr(exact_center, "_MAX_STEPS", 1)
     with pytest.warns(ConvergenceWarning, match="did not settle in 1 steps"):
         found = bayes_point(Polygon(TRIANGLE))
     monkeypatch.undo()

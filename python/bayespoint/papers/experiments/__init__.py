@@ -13,6 +13,6 @@ a function that measures one, and two that make tables and a picture of all. Nee
 from __future__ import annotations
 
 from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Table
-from bayespoint.papers.experiments.run import run
+from bayespoint.papers.experiments.runner import run
 
 __all__ = ["Claim", "Experiment", "Report", "Settings", "Table", "run"]

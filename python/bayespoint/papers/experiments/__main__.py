@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bayespoint.papers.experiments.pages import PAPERS, write_pages
 from bayespoint.papers.experiments.registry import EXPERIMENTS
-from bayespoint.papers.experiments.run import laid_out, run
+from bayespoint.papers.experiments.runner import laid_out, run
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -260,7 +260,7 @@ def page() -> str:
     """Return the gallery's page in Markdown: pictures, captions and commands."""
     source = inspect.getsource(inspect.getmodule(bayes_line))  # type: ignore[arg-type]
     imports = source[source.index("import numpy") : source.index("__all__")].strip()
-    imports = imports.replace("_pictures, ", "")
+    imports = imports.replace("pictures, ", "")
     data = source[source.index("TABLE = ") : source.index("def bayes_line")].strip()
     parts = [_HEAD.format(imports=f"{imports}\n\n{data}")]
     for name, draw in SCENES.items():

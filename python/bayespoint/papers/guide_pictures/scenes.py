@@ -245,7 +245,7 @@ def page() -> str:
     """Return the page in Markdown: headings, texts, pictures and commands."""
     source = inspect.getsource(inspect.getmodule(decision))  # type: ignore[arg-type]
     imports = source[source.index("import numpy") : source.index("__all__")].strip()
-    imports = imports.replace(", _pictures", "")
+    imports = imports.replace("from bayespoint.papers import pictures\n", "")
     data = source[source.index("X, y = ") : source.index("def decision")].strip()
     parts = [_HEAD.format(imports=f"{imports}\n\n{data}")]
     for name, draw in SCENES.items():

@@ -15,7 +15,7 @@ Classifiers, MIT Press, 2000.
 
 from __future__ import annotations
 
-from bayespoint.papers.planar.bayes_point import (
+from bayespoint.papers.planar.exact_center import (
     BayesLine,
     BayesLines,
     BayesPoint,

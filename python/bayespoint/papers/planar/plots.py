@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
-from bayespoint.papers.planar.bayes_point import (
+from bayespoint.papers.planar.exact_center import (
     BayesLine,
     BayesLines,
     BayesPoint,
