@@ -101,14 +101,14 @@ demo: install ## Bayes point against maximal margin on sonar, and a picture
 	@$(VENV_PYTHON) examples/demo.py $(DEMO_ARGS)
 
 gallery: install ## the papers' mechanisms as pictures of the running code: docs/gallery.md
-	@$(VENV_PYTHON) -m bayespoint.papers.gallery --out docs
+	@$(VENV_PYTHON) -m bayespoint.papers gallery --out docs
 
 displays: install ## the displays of bayespoint.plotting as pictures: docs/guide/plots.md
-	@$(VENV_PYTHON) -m bayespoint.papers.guide_pictures --out docs
+	@$(VENV_PYTHON) -m bayespoint.papers guide-pictures --out docs
 
 risk-bounds: install ## the risk bounds against true risks on 500 problems: tables, pictures (RISK_ARGS=--quick: seconds)
-	@$(VENV_PYTHON) -m bayespoint.papers.experiments risk-bounds $(RISK_ARGS)
-	@$(VENV_PYTHON) -m bayespoint.papers.experiments symmetric-part $(RISK_ARGS)
+	@$(VENV_PYTHON) -m bayespoint.papers risk-bounds $(RISK_ARGS)
+	@$(VENV_PYTHON) -m bayespoint.papers symmetric-part $(RISK_ARGS)
 
 test: test-rust test-python ## all tests: engine, package, doctests
 
@@ -166,19 +166,19 @@ test-ray: install ## fits on a local Ray, which is installed for it
 
 EXPERIMENT ?=
 experiment: install ## a table or figure of the papers: make experiment EXPERIMENT="table-1 --quick"; alone: the list
-	@$(VENV_PYTHON) -m bayespoint.papers.experiments $(EXPERIMENT)
+	@$(VENV_PYTHON) -m bayespoint.papers $(EXPERIMENT)
 
 # Units of work that are in the folder's files are not done again: an interrupted run goes on.
 EXPERIMENTS_ARGS ?=
 experiments-slow: install ## every experiment at full length, into experiments_output/: an hour and more (EXPERIMENTS_ARGS="--n-jobs 2")
-	@$(VENV_PYTHON) -m bayespoint.papers.experiments all --out experiments_output $(EXPERIMENTS_ARGS)
+	@$(VENV_PYTHON) -m bayespoint.papers all --out experiments_output $(EXPERIMENTS_ARGS)
 
 bench: | check-cargo check-python ## criterion benches of the engine, and a table of their figures
 	$(CARGO) bench $(CARGO_ARGS)
 	@$(PYTHON) benches/table.py
 
 bench-peers: install ## the classifier against scikit-learn's: a table of error, calibration and time
-	@$(VENV_PYTHON) -m bayespoint.papers.experiments comparison $(PEERS_ARGS)
+	@$(VENV_PYTHON) -m bayespoint.papers comparison $(PEERS_ARGS)
 
 bench-margin: install ## hard margins against libsvm's: processor time and training errors
 	@$(VENV_PYTHON) benches/peers/margin.py $(PEERS_ARGS)

@@ -9,17 +9,12 @@ import numpy as np
 from bayespoint.base import elementwise, validation
 from bayespoint.bounds.margins import luckiness
 from bayespoint.bounds.volume import cap_log_fraction, linear_svm, volume_bayes, volume_gibbs
-from bayespoint.plotting.margins import MarginDisplay
 from bayespoint.plotting.style import import_matplotlib
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike
-
-    from bayespoint.version_space import VersionSpace
-
-__all__ = ["plot_margin_bounds", "plot_margin_histogram", "plot_volume_bounds"]
+__all__ = ["plot_margin_bounds", "plot_volume_bounds"]
 
 # Of Okabe and Ito: told apart with every common form of color blindness.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
@@ -57,8 +52,6 @@ def plot_volume_bounds(
 
     Raises
     ------
-    ImportError
-        If matplotlib is not installed.
     ValueError, TypeError
         If a setting is out of range.
 
@@ -135,8 +128,6 @@ def plot_margin_bounds(
 
     Raises
     ------
-    ImportError
-        If matplotlib is not installed.
     ValueError, TypeError
         If a setting is out of range.
 
@@ -180,53 +171,6 @@ def plot_margin_bounds(
         ax.set_ylabel("bound on the risk")
         _legend(ax)
     return axes if axes is not None else (left, right)
-
-
-def plot_margin_histogram(
-    space: VersionSpace,
-    dual_coef: ArrayLike,
-    *,
-    bins: int = 20,
-    label: str | None = None,
-    ax: Any = None,
-) -> Any:
-    """Draw the histogram of the normalized margins.
-
-    Parameters
-    ----------
-    space : VersionSpace
-        The examples.
-    dual_coef : array-like of shape (m,)
-        Dual coefficients of a weight vector, of any length but zero.
-    bins : int, default=20
-        Bins, at least 1.
-    label : str, default=None
-        Name for the legend, to tell several histograms in the same axes apart.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; by default a new figure is made.
-
-    Returns
-    -------
-    ax : matplotlib.axes.Axes
-        The axes drawn into. A dashed line is at the smallest margin.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
-    ValueError, TypeError
-        If a setting is out of range.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint import VersionSpace
-    >>> from matplotlib.figure import Figure
-    >>> space = VersionSpace(np.eye(3), [1, 1, 1])
-    >>> plot_margin_histogram(space, [1, 1, 2], ax=Figure().add_subplot()).get_ylabel()
-    'examples'
-    """
-    return MarginDisplay.from_dual_coef(space, dual_coef, bins=bins, name=label, ax=ax).ax_
 
 
 def _two_axes(axes: Any) -> tuple[Any, Any]:

@@ -1,17 +1,13 @@
 """The pictures show the bounds at the places they claim."""
 
-import sys
-
 import numpy as np
 import pytest
 
-from bayespoint import VersionSpace, bounds
+from bayespoint import bounds
 from bayespoint.papers.bound_figures import (
     plot_margin_bounds,
-    plot_margin_histogram,
     plot_volume_bounds,
 )
-from taught import seed
 
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 
@@ -71,33 +67,12 @@ def test_figure_2(axes):
     assert right.get_xscale() == right.get_yscale() == "log"
 
 
-def test_histogram_of_margins():
-    x = np.random.default_rng(seed(0)).standard_normal((40, 3))
-    space = VersionSpace(x @ x.T, np.where(x[:, 0] > 0, 1, -1))
-    c = space.feasible_point(random_state=seed(0))
-    ax = matplotlib_figure.Figure().add_subplot()
-    assert plot_margin_histogram(space, c, bins=8, label="point", ax=ax) is ax
-    counts, edges = bounds.margin_histogram(space, c, bins=8)
-    [outline] = ax.patches
-    heights = outline.get_xy()
-    assert heights[:, 1].max() == counts.max()
-    assert heights[:, 0].min() == pytest.approx(edges[0])
-    [line] = ax.get_lines()
-    assert line.get_xdata()[0] == pytest.approx(bounds.normalized_margins(space, c).min())
-    assert named(ax) == ["point"]
-
-
 def test_new_figures_are_made_without_axes():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    space = VersionSpace(np.eye(3), [1, 1, -1])
-    drawn = [
-        plot_volume_bounds()[0],
-        plot_margin_bounds()[1],
-        plot_margin_histogram(space, [1.0, 1.0, -2.0]),
-    ]
+    drawn = [plot_volume_bounds()[0], plot_margin_bounds()[1]]
     try:
         for ax in drawn:
             assert ax.figure.number in pyplot.get_fignums()
@@ -116,21 +91,8 @@ def test_new_figures_are_made_without_axes():
         (lambda axes: plot_volume_bounds(axes=axes[0]), "axes must be two Axes"),
         (lambda axes: plot_margin_bounds(dimension=0, axes=axes), "dimension must be an integer"),
         (lambda axes: plot_margin_bounds(digits=(10, 0), axes=axes), r"digits\[1\] must be"),
-        (
-            lambda axes: plot_margin_histogram(VersionSpace(np.eye(2), [1, -1]), [1, 1], bins=0),
-            "bins must be an integer",
-        ),
     ],
 )
 def test_bad_settings_are_named(axes, call, text):
     with pytest.raises(ValueError, match=text):
         call(axes)
-
-
-def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
-    for module in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
-        monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    for plot in (plot_volume_bounds, plot_margin_bounds):
-        with pytest.raises(ImportError, match=r"pip install 'bayespoint\[plot\]'"):
-            plot()

@@ -11,7 +11,7 @@ pytest.importorskip("matplotlib")
 
 from bayespoint.papers.experiments import Claim, Experiment, Report, Settings, Table, run
 from bayespoint.papers.experiments import framework as framework
-from bayespoint.papers.experiments.__main__ import main
+from bayespoint.papers.experiments.command import main
 from bayespoint.papers.experiments.registry import EXPERIMENTS
 from bayespoint.papers.experiments.store import Store
 

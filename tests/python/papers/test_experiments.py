@@ -14,7 +14,7 @@ from scipy import stats
 pytest.importorskip("matplotlib")
 
 from bayespoint import __version__
-from bayespoint.papers.experiments.__main__ import main
+from bayespoint.papers.experiments.command import main
 from bayespoint.papers.experiments.pages import PAPERS, write_pages
 from bayespoint.papers.experiments.registry import EXPERIMENTS
 from bayespoint.papers.experiments.sparsity import PRINTED as SPARSITIES
@@ -242,7 +242,7 @@ def test_pages(quick, tmp_path):
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
     for name, experiment in EXPERIMENTS.items():
         assert f"## {experiment.title}\n" in text
-        assert f"python -m bayespoint.papers.experiments {name}" in text
+        assert f"python -m bayespoint.papers {name}" in text
     page = pages[0].read_text(encoding="utf-8")
     assert "**Does not hold**: there the vote's guarantee" in page
     assert "From the quick form" in page

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 
 from bayespoint import InfeasibleError, MaxMarginClassifier, VersionSpace
 from bayespoint.papers import gallery
-from bayespoint.papers.gallery import __main__ as command
+from bayespoint.papers.__main__ import main
 from bayespoint.papers.gallery import flights, scenes
 from bayespoint.papers.planar import Polygon
 from bayespoint.plotting import sphere
@@ -409,7 +408,7 @@ def test_point_mirror(ax):
 
 
 def test_command(tmp_path, capsys):
-    command.main(["--out", str(tmp_path), "arc_sum", "cone"])
+    main(["gallery", "--out", str(tmp_path), "arc_sum", "cone"])
     written = sorted(file.name for file in (tmp_path / "gallery").iterdir())
     assert written == ["arc_sum.png", "cone.png"]
     for file in (tmp_path / "gallery").iterdir():
@@ -418,7 +417,7 @@ def test_command(tmp_path, capsys):
     assert not (tmp_path / "gallery.md").exists()
     assert "arc_sum.png" in capsys.readouterr().out
     with pytest.raises(SystemExit):
-        command.main(["--out", str(tmp_path), "mona_lisa"])
+        main(["gallery", "--out", str(tmp_path), "mona_lisa"])
     assert "no picture named mona_lisa" in capsys.readouterr().err
 
 
@@ -455,11 +454,3 @@ def test_the_commands_of_the_page_work():
             assert found["figure"].axes
     finally:
         pyplot.close("all")
-
-
-def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
-    for module in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
-        monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"pip install 'bayespoint\[plot\]'"):
-        gallery.plot_arc_sum()

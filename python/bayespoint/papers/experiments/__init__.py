@@ -1,6 +1,6 @@
 """Every table and figure of the papers, reproduced by one command each.
 
-``python -m bayespoint.papers.experiments`` lists them; with a NAME it runs one, prints
+``python -m bayespoint.papers`` lists them; with a NAME it runs one, prints
 what the paper has, what came out here and the difference, and writes a CSV file of all single
 runs, a picture and a JSON file with the tables, the seed, the version and the machine. A
 run that was interrupted goes on from what is on disk.

@@ -6,8 +6,7 @@ the caption.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from bayespoint.papers.planar import (
     TrajectoryDisplay,
 )
 
-__all__ = ["SCENES", "page"]
+__all__ = ["SCENES", "main", "page"]
 
 Draw = Callable[[], Any]
 
@@ -247,24 +246,32 @@ SCENES: dict[str, Draw] = {
 
 _HEAD = """# Gallery
 
-The mechanisms that the founding papers draw, as this package does them. `make gallery` draws all of
-them again, and writes this page. Each picture comes from the lines below it, with
+The mechanisms that the founding papers draw, drawn by this package. `make gallery` draws all
+pictures again and writes this page. Each picture comes from the lines below it, after these:
 
 ```python
-{imports}
+{preamble}
 ```
 """
 
 
 def page() -> str:
     """Return the gallery's page in Markdown: pictures, captions and commands."""
-    source = inspect.getsource(inspect.getmodule(bayes_line))  # type: ignore[arg-type]
-    imports = source[source.index("import numpy") : source.index("__all__")].strip()
-    imports = imports.replace("pictures, ", "")
-    data = source[source.index("TABLE = ") : source.index("def bayes_line")].strip()
-    parts = [_HEAD.format(imports=f"{imports}\n\n{data}")]
+    parts = [_HEAD.format(preamble=pictures.preamble(bayes_line, "TABLE = "))]
     for name, draw in SCENES.items():
         caption = " ".join((draw.__doc__ or "").split())
         code = pictures.code_of(draw, "figure")
         parts.append(f"![{caption}](gallery/{name}.png)\n\n{caption}\n\n```python\n{code}\n```\n")
     return "\n".join(parts)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the pictures and their page."""
+    return pictures.command(
+        "gallery",
+        "Draw the mechanisms of the founding papers.",
+        SCENES,
+        {name: f"gallery/{name}.png" for name in SCENES},
+        ("gallery.md", page),
+        arguments,
+    )

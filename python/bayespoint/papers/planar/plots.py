@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
+from bayespoint.papers.pictures import SHADES
 from bayespoint.papers.planar.exact_center import (
     BayesLine,
     BayesLines,
@@ -25,7 +26,7 @@ from bayespoint.papers.planar.exact_center import (
 from bayespoint.papers.planar.flight import Trajectory, billiard
 from bayespoint.papers.planar.inscribed import Circle, Ellipse, largest_circle, largest_ellipse
 from bayespoint.papers.planar.polygon import Polygon
-from bayespoint.plotting.style import COLORS, SHADES, Display, import_matplotlib
+from bayespoint.plotting.style import COLORS, Display, import_matplotlib
 
 __all__ = [
     "BayesLineDisplay",
@@ -101,13 +102,6 @@ class BayesLineDisplay(_Display):
     line : BayesLine
         The line that halves it.
 
-    Attributes
-    ----------
-    ax_ : matplotlib.axes.Axes
-        The axes of the last drawing.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -142,8 +136,6 @@ class BayesLineDisplay(_Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError, TypeError
             As `bayes_line`.
         """
@@ -201,13 +193,6 @@ class BayesLinesDisplay(_Display):
     point : BayesPoint
         Its Bayes point, drawn beside the centroid.
 
-    Attributes
-    ----------
-    ax_ : matplotlib.axes.Axes
-        The axes of the last drawing.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -247,8 +232,6 @@ class BayesLinesDisplay(_Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError, TypeError
             As `bayes_lines`, and for a `zoom` below 1.
         """
@@ -306,13 +289,6 @@ class InscribedDisplay(_Display):
     ellipse : Ellipse
         The largest ellipse in it.
 
-    Attributes
-    ----------
-    ax_ : matplotlib.axes.Axes
-        The axes of the last drawing.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -343,11 +319,6 @@ class InscribedDisplay(_Display):
         -------
         InscribedDisplay
             The drawing.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
         """
         return cls(polygon, largest_circle(polygon), largest_ellipse(polygon)).plot(ax=ax)
 
@@ -399,13 +370,6 @@ class TrajectoryDisplay(_Display):
     trajectory : Trajectory
         The path.
 
-    Attributes
-    ----------
-    ax_ : matplotlib.axes.Axes
-        The axes of the last drawing.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -453,8 +417,6 @@ class TrajectoryDisplay(_Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError, TypeError
             As `billiard`.
         """
