@@ -460,9 +460,16 @@ def _circle(normal: Floats, turn: Floats) -> Floats:
 
 def _corners(normals: Floats, inside: Floats) -> Floats:
     try:
-        return sphere.corners_of(normals, inside / np.linalg.norm(inside))
+        found = sphere.corners_of(normals, inside)
     except ValueError as error:
-        raise ValueError(
-            "space must have a version space with corners, all of them within a quarter of a turn "
-            f"of its points; got one that a chart does not hold ({error})"
-        ) from error
+        raise _unbounded(str(error)) from error
+    if not (found @ inside > 0).all():
+        raise _unbounded("a corner is farther away")
+    return found
+
+
+def _unbounded(what: str) -> ValueError:
+    return ValueError(
+        "space must have a version space with corners, all of them within a quarter of a turn "
+        f"of its points; got one that a chart does not hold ({what})"
+    )

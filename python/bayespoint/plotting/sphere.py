@@ -58,31 +58,33 @@ def chart(center: Floats) -> tuple[Floats, Floats]:
 
 
 def corners_of(normals: Floats, inside: Floats) -> Floats:
-    """Return the (n, 3) corners of a spherical polygon around one of its points, in order.
+    """Return the (n, 3) corners of a spherical polygon, in order.
 
-    The normals point into the polygon. In the chart around the point its edges are lines, and
-    neighbors on the convex hull of the dual points ``normal / distance`` are edges that meet.
+    The normals point into the polygon, and `inside` is one of its points. The sum of the unit
+    normals is on the positive side of every point of it: in the chart there the edges are lines,
+    and neighbors on the convex hull of the dual points ``normal / distance`` are edges that meet.
 
     Raises
     ------
     ValueError
-        If the chart does not hold the polygon: it reaches a quarter of a turn from the point.
+        If the point is not inside, or the edges do not enclose a polygon.
     """
-    frame = np.stack(chart(inside))
-    outward, distances = -normals @ frame.T, normals @ inside
+    pole = (normals / np.linalg.norm(normals, axis=1, keepdims=True)).sum(axis=0)
+    pole /= np.linalg.norm(pole)
+    frame, middle = np.stack(chart(pole)), inside / (inside @ pole)
+    outward, distances = -normals @ frame.T, normals @ middle
     if not (distances > 0).all():
         raise ValueError("the point is not inside")
     dual = outward / distances[:, None]
     try:
         hull = spatial.ConvexHull(dual)
     except spatial.QhullError:
-        raise ValueError("the edges do not enclose the point") from None
+        raise ValueError("its edges enclose nothing") from None
     if not (hull.equations[:, 2] < -_NEGLIGIBLE * np.abs(dual).max()).all():
         raise ValueError("it is not bounded")
     edges = np.column_stack([outward, -distances])[hull.vertices]
-    flat = np.cross(edges, np.roll(edges, -1, axis=0))
-    flat = flat[np.abs(flat[:, 2]) > 0]
-    vertices = flat[:, :2] / flat[:, 2:] @ frame + inside
+    meeting = np.cross(edges, np.roll(edges, -1, axis=0))
+    vertices = meeting[:, :2] / meeting[:, 2:] @ frame + middle
     return np.asarray(vertices / np.linalg.norm(vertices, axis=1, keepdims=True))
 
 

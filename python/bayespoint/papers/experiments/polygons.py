@@ -140,23 +140,22 @@ def _trajectory(rows: list[Row], settings: Settings) -> Report:
 
 
 def _draw_line(rows: list[Row], settings: Settings, figure: Any) -> None:
-    planar.BayesLineDisplay.from_polygon(POLYGON, ANGLE, ax=figure.add_subplot())
+    planar.plot_bayes_line(POLYGON, ANGLE, ax=figure.add_subplot())
 
 
 def _draw_lines(rows: list[Row], settings: Settings, figure: Any) -> None:
     axes = figure.subplots(2, 1)
-    planar.BayesLinesDisplay.from_polygon(POLYGON, ax=axes[0])
-    planar.BayesLinesDisplay.from_polygon(POLYGON, zoom=8, ax=axes[1])
+    planar.plot_bayes_lines(POLYGON, ax=axes[0])
+    planar.plot_bayes_lines(POLYGON, zoom=8, ax=axes[1])
 
 
 def _draw_inscribed(rows: list[Row], settings: Settings, figure: Any) -> None:
-    planar.InscribedDisplay.from_polygon(POLYGON, ax=figure.add_subplot())
+    planar.plot_inscribed(POLYGON, ax=figure.add_subplot())
 
 
 def _draw_path(rows: list[Row], settings: Settings, figure: Any) -> None:
-    planar.TrajectoryDisplay.from_polygon(
-        POLYGON, BOUNCES[0], random_state=settings.seed_of(0), ax=figure.add_subplot()
-    )
+    path = planar.billiard(POLYGON, BOUNCES[0], random_state=settings.seed_of(0))
+    planar.plot_trajectory(POLYGON, path, ax=figure.add_subplot())
 
 
 _OWN = " The paper gives no coordinates; the polygon is ours."

@@ -13,21 +13,14 @@ import numpy as np
 
 from bayespoint.datasets import make_elongated
 from bayespoint.kernels import RBF
-from bayespoint.papers import gallery, pictures, soft_boundary
+from bayespoint.papers import gallery, pictures, planar, soft_boundary
 from bayespoint.papers.elongated import center_errors, plot_center_errors
-from bayespoint.papers.planar import (
-    BayesLineDisplay,
-    BayesLinesDisplay,
-    InscribedDisplay,
-    Polygon,
-    TrajectoryDisplay,
-)
 
 __all__ = ["SCENES", "main", "page"]
 
 Draw = Callable[[], Any]
 
-TABLE = Polygon([[0.0, 0.2], [5.0, 0.0], [5.6, 1.4], [4.5, 1.9], [0.3, 1.7]])
+TABLE = planar.Polygon([[0.0, 0.2], [5.0, 0.0], [5.6, 1.4], [4.5, 1.9], [0.3, 1.7]])
 POINTS = np.array(
     [[0, 0], [1, 0.2], [0.4, 1.2], [-0.5, 0.6], [2.4, 1.3], [3.1, 0.4], [3.4, 1.8], [2.9, 2.2]]
 )
@@ -39,7 +32,7 @@ def bayes_line() -> Any:
 
     A line that parts a polygon into halves.
     """
-    return BayesLineDisplay.from_polygon(TABLE, 0.4).figure_
+    return planar.plot_bayes_line(TABLE, 0.4).figure
 
 
 def bayes_lines() -> Any:
@@ -47,7 +40,7 @@ def bayes_lines() -> Any:
 
     The Bayes lines of all directions do not meet in one point.
     """
-    return BayesLinesDisplay.from_polygon(TABLE, 60).figure_
+    return planar.plot_bayes_lines(TABLE, 60).figure
 
 
 def inscribed() -> Any:
@@ -55,7 +48,7 @@ def inscribed() -> Any:
 
     The largest circle and ellipse, and the center of mass.
     """
-    return InscribedDisplay.from_polygon(TABLE).figure_
+    return planar.plot_inscribed(TABLE).figure
 
 
 def trajectory() -> Any:
@@ -63,7 +56,8 @@ def trajectory() -> Any:
 
     A billiard ball after 60 bounces: its mean position is near the center of mass.
     """
-    return TrajectoryDisplay.from_polygon(TABLE, 60, random_state=0).figure_
+    path = planar.billiard(TABLE, 60, random_state=0)
+    return planar.plot_trajectory(TABLE, path).figure
 
 
 def connector() -> Any:
