@@ -231,9 +231,10 @@ def _draw_plane(directory: Path, seed: int) -> Path:
         response_method="predict_proba",
         plot_method="pcolormesh",
         cmap="RdYlBu_r",
+        grid_resolution=200,
         ax=ax,
     )
-    figure.colorbar(shades.surface_, label=f"probability of {classifier.classes_[1]!r}")
+    figure.colorbar(shades.surface_, label=f"probability of '{classifier.classes_[1]}'")
     for label, marker in zip(classifier.classes_, "o^", strict=True):
         ax.scatter(*X[y == label].T, marker=marker, edgecolors="black", label=label)
     ax.legend(loc="lower left")

@@ -267,7 +267,7 @@ def _decision_report(rows: list[Row], settings: Settings) -> Report:
         Claim(f"its decision function is flatter (in {flatter} of {len(rows)})",
               2 * flatter > len(rows)),
     ]  # fmt: skip
-    remarks = [f"The paper gives no points; ours are 30 of two clouds in the plane, {len(rows)} "
+    remarks = [f"The paper gives no points; ours are 30 from two clouds in the plane, {len(rows)} "
                "times. It has no measure of flatness: the mean slope is ours."]  # fmt: skip
     return Report([table], claims, remarks)
 

@@ -30,7 +30,7 @@ LABELS = np.repeat([-1, 1], 4)
 def bayes_line() -> Any:
     """Ruján and Marchand, Figure 18.1.
 
-    A line that parts a polygon into halves.
+    A line that cuts a polygon in half.
     """
     return planar.plot_bayes_line(TABLE, 0.4).figure
 
@@ -98,7 +98,7 @@ def arc_sum() -> Any:
 def half_mirror() -> Any:
     """Ruján and Marchand, Figure 18.9.
 
-    One wall of the engine's half-silvered billiard, met from both sides.
+    One half-transparent wall of the engine's billiard, hit from both sides.
     """
     problem = make_elongated(random_state=3)
     path = gallery.fly(problem.data, problem.target, length=60.0, transparency=0.4, random_state=0)
@@ -154,7 +154,7 @@ def elongated_space() -> Any:
 def elongated_errors() -> Any:
     """Herbrich, Graepel and Campbell, Figure 4, on 200 random problems.
 
-    The example of the paper is a lucky one.
+    The paper's example is a favorable one.
     """
     return plot_center_errors(center_errors(200)).figure
 
