@@ -92,7 +92,8 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 # Pages without pages below them need no list of these.
 html_sidebars: dict[str, list[str]] = {
-    page: [] for page in ("comparison", "faq", "gallery", "theory")
+    page: []
+    for page in ("architecture", "benchmarks", "comparison", "faq", "gallery", "promises", "theory")
 }
 html_show_sourcelink = False
 html_theme_options = {
