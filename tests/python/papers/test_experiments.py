@@ -160,7 +160,7 @@ def test_risk_bounds(quick):
     record, rows, _ = quick("risk-bounds")
     assert claim(record, "no bound fails in more problems")
     assert claim(record, "relative entropy < Theorem 3")
-    assert claim(record, "say nothing at these sizes")
+    assert claim(record, "vacuous at these sizes")
     # Without the volume it would fail in four problems of ten: fewer than 3 of 24 are hardly seen.
     (control,) = [row for row in record["tables"][0]["rows"] if "control" in row[0]]
     assert int(control[4].split(" of ")[0]) >= 3
