@@ -220,16 +220,6 @@ def test_arc_sum(ax, weights):
     assert f"c, ρ = {sum(weights):g}" in names(ax)
 
 
-def test_bad_arc_sums():
-    for angle in (0.0, math.pi):
-        with pytest.raises(ValueError, match="angle must be a finite number in"):
-            gallery.plot_arc_sum(angle)
-    with pytest.raises(ValueError, match="weights must not both be 0"):
-        gallery.plot_arc_sum(1.0, (0.0, 0.0))
-    with pytest.raises(ValueError, match=r"weights\[0\] must be"):
-        gallery.plot_arc_sum(1.0, (-1.0, 2.0))
-
-
 @pytest.mark.parametrize("label", [-1, 1])
 def test_half_mirror(ax, label):
     mixed = gallery.fly(*one_label(2, label), length=80.0, transparency=0.5, random_state=SEED)

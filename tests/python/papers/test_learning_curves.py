@@ -172,25 +172,3 @@ def test_shapes():
     assert curves.max_margin_error([[1.0], [2.0]]).shape == (2, 1)
     assert isinstance(curves.asymptote(2), float)
     assert curves.asymptote([1.0, 2.0], "gibbs").shape == (2,)
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "text"),
-    [
-        (lambda: curves.overlap(-1.0), ValueError, r"alpha must be .* \[0, 1e\+300\]; got -1"),
-        (lambda: curves.bayes_error([1.0, math.nan]), ValueError, r"alpha .* got nan at \[1\]"),
-        (lambda: curves.gibbs_error(math.inf), ValueError, "alpha must be finite"),
-        (lambda: curves.adaline_error("1"), TypeError, "alpha must hold real numbers"),
-        (
-            lambda: curves.max_margin_error(0.0),
-            ValueError,
-            r"alpha must be .* \(0, .*\]; got 0",
-        ),
-        (lambda: curves.asymptote(0.0), ValueError, "alpha must be"),
-        (lambda: curves.asymptote(1.0, "hebb"), ValueError, "rule must be one of 'bayes'"),
-        (lambda: curves.overlap(True), TypeError, "alpha must be .* got a boolean"),
-    ],
-)
-def test_bad_arguments_are_named(call, error, text):
-    with pytest.raises(error, match=text):
-        call()

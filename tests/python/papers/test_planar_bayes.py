@@ -14,7 +14,6 @@ from bayespoint.papers.planar import (
     bayes_lines,
     bayes_objective,
     bayes_point,
-    cuts,
     exact_center,
 )
 from planar_cases import (
@@ -22,7 +21,6 @@ from planar_cases import (
     TRIANGLE,
     angle_of,
     clip,
-    hull,
     random_polygon,
     random_symmetric,
     random_triangle,
@@ -127,16 +125,6 @@ def test_lines_of_a_symmetric_polygon_meet_in_its_center():
         assert 0 <= found.objective < 1e-20
 
 
-def test_lines_of_an_asymmetric_polygon_do_not_meet():
-    """The other direction of Lemma 4: where they meet the polygon is symmetric."""
-    draw = rng(16)
-    for _ in range(10):
-        polygon, _ = random_symmetric(draw)
-        corners = polygon.vertices.copy()
-        corners[0] += 0.05 * (polygon.centroid - corners[0])
-        assert bayes_point(Polygon(hull(corners))).objective > 1e-9
-
-
 # --- the Bayes point ---
 
 
@@ -167,22 +155,6 @@ def test_objective_is_the_mean_over_directions():
                 above = clip(polygon.vertices, unit(angle), unit(angle) @ x)
                 mean += (2 * above / polygon.area - 1) ** 2 / n
             assert bayes_objective(polygon, x) == pytest.approx(mean, abs=2e-5)
-
-
-def test_objective_by_the_angle_between_points():
-    """Another road: a random line through p parts points X and Y with probability angle / pi, so
-    the objective is 1 - 2/pi times the mean angle XpY of independent points.
-    """
-    draw = rng(19)
-    n = 200_000
-    for _ in range(5):
-        polygon = random_polygon(draw)
-        p = polygon.sample(1, random_state=draw)[0]
-        a, b = (polygon.sample(n, random_state=draw) - p for _ in range(2))
-        turn = np.abs(np.arctan2(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0], (a * b).sum(axis=1)))
-        terms = 1 - 2 * turn / math.pi
-        error = terms.std() / math.sqrt(n)
-        assert bayes_objective(polygon, p) == pytest.approx(terms.mean(), abs=4.5 * error)
 
 
 def test_objective_at_the_ends():
@@ -270,22 +242,6 @@ def test_centroid_splits_no_worse_than_four_to_five():
     for normal in triangle.normals:
         difference = area_difference(triangle, triangle.centroid, angle_of(normal))
         assert difference == pytest.approx(1 / 9, abs=1e-10)
-
-
-def test_an_integral_that_does_not_settle_says_so(monkeypatch):
-    """Intervals are halved until they agree; with too many of them the rest is in the error."""
-    polygon = Polygon(TRIANGLE)
-    exact, small = exact_center._objective(polygon, np.array([0.1, 0.2]))
-    monkeypatch.setattr(cuts, "TOLERANCE", 0.0)
-    monkeypatch.setattr(cuts, "_ROUNDING", 0.0)
-    monkeypatch.setattr(cuts, "_MAX_INTERVALS", 100)
-    value, error = exact_center._objective(polygon, np.array([0.1, 0.2]))
-    assert 0 < error < 1e-14
-    assert value == pytest.approx(exact, abs=error + small)
-    monkeypatch.setattr(cuts, "_MAX_INTERVALS", 1)
-    monkeypatch.setattr(cuts, "_GAUSS", np.polynomial.legendre.leggauss(2))
-    value, error = exact_center._objective(polygon, np.array([0.1, 0.2]))
-    assert 1e-6 < abs(value - exact) < error
 
 
 def test_a_search_that_does_not_settle_warns(monkeypatch):

@@ -115,18 +115,6 @@ def test_time_average_is_the_centroid():
         assert (np.abs(np.mean(means, axis=0) - polygon.centroid) < 4.5 * error).all()
 
 
-def test_one_long_path_comes_near_the_centroid():
-    """Nearer than short paths of the same table do, by the root of the ratio of their lengths."""
-    polygon = Polygon([[0, 0], [math.e, -0.3], [math.pi, 1.1], [math.sqrt(2), 2.3], [-0.4, 1.3]])
-    draw = rng(37)
-    short = [billiard(polygon, 1000, random_state=draw).mean_position for _ in range(20)]
-    spread = math.sqrt(((np.array(short) - polygon.centroid) ** 2).sum(axis=1).mean())
-    long = billiard(polygon, 50_000, random_state=draw)
-    away = float(np.hypot(*(long.mean_position - polygon.centroid)))
-    assert away < spread
-    assert spread < 0.1
-
-
 def test_seeds():
     polygon = random_polygon(rng(38))
     one, two = (billiard(polygon, 50, random_state=5) for _ in range(2))
