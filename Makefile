@@ -117,8 +117,8 @@ test-all: test-rust-all test-python-all ## every test, the long ones too
 test-rust: | check-cargo ## engine: unit, integration and doc tests, no Python needed
 	$(CARGO) test --no-fail-fast $(CARGO_ARGS)
 
-# A process for each processor, at most eight.
-PARALLEL ?= -n logical --maxprocesses 8
+# A process for each processor, at most eight. Tests of one group share what takes long to make.
+PARALLEL ?= -n logical --maxprocesses 8 --dist loadgroup
 TESTS    := tests/python README.md docs/guide --pyargs bayespoint
 
 test-python: install ## package: pytest and doctests against the installed wheel, but for those marked `long`

@@ -52,6 +52,7 @@ def test_command_draws_what_it_is_asked_for(tmp_path, capsys):
     assert not (tmp_path / "guide").exists()
 
 
+@pytest.mark.long
 def test_the_commands_of_the_page_work(tmp_path):
     pyplot.switch_backend("agg")
     head, *blocks = re.findall(r"```python\n(.*?)```", scenes.page(), flags=re.DOTALL)

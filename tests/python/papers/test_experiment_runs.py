@@ -104,6 +104,7 @@ def test_rows_of_another_seed_version_or_form_are_not_used(tmp_path, monkeypatch
     assert len(asked) == 2
 
 
+@pytest.mark.long
 def test_processes_do_not_change_the_result(tmp_path):
     path = EXPERIMENTS["figure-18-4"]
     for jobs in (1, 2):

@@ -22,6 +22,9 @@ from bayespoint.papers.experiments.table_1 import PRINTED as ERRORS
 from bayespoint.papers.experiments.table_1 import _p_value
 from taught import seed
 
+# The experiments are run once, and in one process.
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("experiments")]
+
 NEED_DATA = {"table-1", "figure-6", "figure-18-13", "table-18-1"}
 
 

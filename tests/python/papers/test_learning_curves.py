@@ -94,6 +94,7 @@ def test_order_of_the_rules():
     assert curves.adaline_error(1.0) == 0.5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("alpha", [0.3, 1.0, 3.0, 20.0])
 def test_margin_is_the_largest(alpha):
     """Independently: the largest margin of which there is a student at some angle."""
@@ -137,6 +138,7 @@ def center(x, y):
     return x.T @ VersionSpace(x @ x.T, y).sample(tol=0.05, n_draws=10, random_state=SHIFT).center
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("alpha", "dimension", "student", "theory"),

@@ -215,6 +215,7 @@ def test_bad_halfplanes(normals, offsets, error, text):
 # --- invariances ---
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6, 1e-140, 1e140])
 def test_scale_invariance(scale):
     draw = rng(7)

@@ -142,6 +142,7 @@ def test_area_difference_against_a_clip():
     assert isinstance(area_difference(polygon, x, 0.0), float)
 
 
+@pytest.mark.long
 def test_objective_is_the_mean_over_directions():
     """Against a sum over many directions of areas from the clip, inside and outside."""
     draw = rng(18)
@@ -207,6 +208,7 @@ def test_bayes_point_beats_the_centroid():
         assert found.point_error < 1e-6 * polygon.perimeter
 
 
+@pytest.mark.long
 def test_bayes_point_is_the_lowest_of_all():
     """No point of a grid, and no other start of a general-purpose search, gets lower."""
     draw = rng(22)

@@ -9,6 +9,7 @@ from bayespoint.papers.planar import Polygon, billiard
 from planar_cases import angle_of, random_polygon, rng, unit
 
 
+@pytest.mark.long
 def test_reflections_for_many_bounces():
     """The law of reflection, unit speed, straight flights between edges, never outside."""
     polygon = random_polygon(rng(30), aspect=0.6)
@@ -99,6 +100,7 @@ def cut_off(path, length):
     return lengths @ middles / length
 
 
+@pytest.mark.long
 def test_time_average_is_the_centroid():
     """The uniform law is invariant: from a random start the mean over any time is unbiased."""
     draw = rng(36)

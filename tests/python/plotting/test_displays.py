@@ -390,6 +390,7 @@ def every_display(moons, teacher, cone, table):
     yield plotting.ConvergenceDisplay.from_result(run, space)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("style", ["default", "dark_background"])
 def test_new_figures_are_legible_in_any_style(style, moons, teacher, cone, table):
     with pyplot.style.context(style):

@@ -18,6 +18,7 @@ Figure = pytest.importorskip("matplotlib.figure").Figure
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
 
+@pytest.mark.long
 def test_a_fitted_search_is_drawn_as_what_it_found():
     X, y = make_moons(60, noise=0.2, random_state=SEED)
     model = BayesPointClassifier("rbf", optimizer=None, random_state=SEED)
