@@ -36,7 +36,7 @@ _LONG, _HOPELESS = 500.0, 100.0
 """After so many radians per trajectory a standard error of so many nats will not come down."""
 
 _LARGEST_ERROR = 10.0
-"""Standard error, nats, above which an estimate tells nothing."""
+"""Standard error, nats, above which an estimate is of no use."""
 
 
 def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
@@ -216,8 +216,8 @@ def estimated(
 ) -> Estimate:
     """Return ln of the volume, or evidence, that a method estimates: at most 0, with its error.
 
-    Raises FloatingPointError where double precision does not tell it: so it is with parts that
-    are some hundred thousand times as long as they are thick.
+    Raises FloatingPointError where double precision is not enough, as with a region that is some
+    hundred thousand times as long as it is thick.
     """
     raised: list[FloatingPointError] = []
 
@@ -239,7 +239,8 @@ def estimated(
         if error in raised:  # the callback's own
             raise
         raise FloatingPointError(
-            f"The volume could not be told, the region seems too thin for double precision: {error}"
+            "The volume could not be estimated; the region seems too thin for double precision: "
+            f"{error}"
         ) from error
     return Estimate(min(found.value, 0.0), found.error)
 

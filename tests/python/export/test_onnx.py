@@ -137,6 +137,7 @@ def test_two_noise_rates(run):
     compare(model, run)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("run", runtimes())
 @pytest.mark.parametrize(
     "classes", [["no", "jä"], [-3, 2**40], [0.5, 1.0], np.array(["a", "b"], dtype=object)], ids=str

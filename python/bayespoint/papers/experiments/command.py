@@ -1,4 +1,4 @@
-"""The command ``python -m bayespoint.papers.experiments``."""
+"""The command ``python -m bayespoint.papers``."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 
 from bayespoint.papers.experiments.pages import PAPERS, write_pages
 from bayespoint.papers.experiments.registry import EXPERIMENTS
-from bayespoint.papers.experiments.run import laid_out, run
+from bayespoint.papers.experiments.runner import laid_out, run
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m bayespoint.papers.experiments",
+        prog="python -m bayespoint.papers",
         description="Reproduce a table or a figure of the papers. Without a name: list them.",
     )
     parser.add_argument(
@@ -93,7 +93,3 @@ def _list() -> None:
         for name, experiment in EXPERIMENTS.items():
             if experiment.paper == key:
                 print(f"  {name.ljust(width)}  {experiment.title}")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

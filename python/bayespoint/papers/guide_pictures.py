@@ -1,4 +1,4 @@
-"""The pictures of docs/guide/plots.md: what each shows, and how it is drawn.
+"""The pictures of docs/guide/plots.md: ``python -m bayespoint.papers guide-pictures``.
 
 The page shows every function's own lines as the commands for its picture, and its docstring as
 the text.
@@ -6,8 +6,7 @@ the text.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,32 +18,17 @@ from bayespoint.papers import pictures
 from bayespoint.plotting import (
     BilliardDisplay,
     ConvergenceDisplay,
-    DecisionDisplay,
     EvidenceDisplay,
-    MarginDisplay,
     OnionDisplay,
     RejectionDisplay,
-    ReliabilityDisplay,
     TuningDisplay,
     WallsDisplay,
 )
 
-__all__ = ["FILES", "SCENES", "page"]
+__all__ = ["FILES", "SCENES", "main", "page"]
 
 X, y = make_moons(120, noise=0.25, random_state=0)
 X_test, y_test = make_moons(2000, noise=0.25, random_state=1)
-
-
-def decision() -> Any:
-    """DecisionDisplay: the probability over a plane.
-
-    For classifiers of two features. Shades are the probability of the second class, the solid line
-    is where the Bayes point decides, the dashed ones are at 10 % and 90 %. A ring around an example
-    says how often the ball hit its wall. `plot_decision_function` draws the same in one call and
-    returns the axes.
-    """
-    classifier = BayesPointClassifier("rbf", softness=0.1, optimizer=None, random_state=0)
-    return DecisionDisplay.from_estimator(classifier.fit(X, y), X, y)
 
 
 def billiard() -> Any:
@@ -137,20 +121,6 @@ def onion() -> Any:
     return OnionDisplay.from_result(table)
 
 
-def margins() -> Any:
-    """MarginDisplay: how far from the walls.
-
-    The normalized margins of the training examples: sines of the angles between the weight vector
-    and their planes. The dashed line is at the smallest, the radius of the largest ball around the
-    vector in version space. A second display drawn into the same axes is hatched.
-    """
-    vectors, labels = make_teacher(100, 10, random_state=0)
-    space = VersionSpace(vectors @ vectors.T, labels)
-    display = MarginDisplay.from_result(space.sample(tol=0.02, random_state=0), space)
-    largest = space.max_margin().dual_coef
-    return MarginDisplay.from_dual_coef(space, largest, name="maximal margin", ax=display.ax_)
-
-
 def rejection() -> Any:
     """RejectionDisplay: errors among the points accepted.
 
@@ -160,17 +130,6 @@ def rejection() -> Any:
     """
     classifier = BayesPointClassifier(random_state=0).fit(X, y)
     return RejectionDisplay.from_estimator(classifier, X_test, y_test)
-
-
-def reliability() -> Any:
-    """ReliabilityDisplay: whether events come as often as said.
-
-    Points of about equal probability, in bins: the share of them that is of the second class,
-    with an interval that holds the true share nine times out of ten. On the diagonal the
-    probabilities are right. Above are the numbers of points in the bins.
-    """
-    classifier = BayesPointClassifier(random_state=0).fit(X, y)
-    return ReliabilityDisplay.from_estimator(classifier, X_test, y_test)
 
 
 def convergence() -> Any:
@@ -189,7 +148,6 @@ def convergence() -> Any:
 SCENES: dict[str, Callable[[], Any]] = {
     draw.__name__: draw
     for draw in (
-        decision,
         billiard,
         chart,
         animation,
@@ -197,9 +155,7 @@ SCENES: dict[str, Callable[[], Any]] = {
         evidence,
         tuning,
         onion,
-        margins,
         rejection,
-        reliability,
         convergence,
     )
 }
@@ -212,42 +168,45 @@ FILES = {
 
 _HEAD = """# Pictures
 
-The displays of `bayespoint.plotting` are classes after scikit-learn's manner, and need the optional
-extra `plot` (matplotlib): `pip install 'bayespoint[plot]'`.
+The displays of `bayespoint.plotting` are classes in the manner of scikit-learn's, and need the
+optional extra `plot` (matplotlib): `pip install 'bayespoint[plot]'`.
 
 - `from_estimator` takes a fitted classifier (or a pipeline that ends in one, or a fitted search
   such as `GridSearchCV`, whose `best_estimator_` is drawn), `from_result` what a run returned,
   `from_predictions` labels and probabilities, `from_space` a `VersionSpace`. They compute what is
-  drawn, keep it in attributes, and draw it. A display has those of them that can tell what it
-  draws: the table of layers is one of a `VersionSpace`, and comes by `from_result` alone.
+  drawn, keep it in attributes, and draw it. A display has only those that fit what it draws: a
+  table of layers belongs to a `VersionSpace`, so `OnionDisplay` has `from_result` alone.
 - `plot(ax=...)` draws again, into axes of yours or a new figure. `ax_` and `figure_` are where it
-  was drawn, and names that end in an underscore what was drawn: `line_`, `bars_`, `im_`.
-- With more than two classes `label` says whose binary problem is meant, in the displays of a run:
-  billiard, walls, margins, convergence, and `EvidenceDisplay.from_estimator`. `DecisionDisplay` and
-  `ReliabilityDisplay` are for classifiers of two classes;
-  `ReliabilityDisplay.from_predictions(y == label, proba[:, k])` draws one class of several.
-  `RejectionDisplay` and `TuningDisplay` are of all classes at once.
+  was drawn. Other names that end in an underscore are the parts drawn: `line_`, `bars_`, `im_`.
+- With more than two classes `label` chooses one of the binary problems (that class against the
+  rest), in the displays of a run: billiard, walls, convergence, and
+  `EvidenceDisplay.from_estimator`. `RejectionDisplay` and `TuningDisplay` show all classes at once.
 - Lines and texts take the color of text of the matplotlib style in use: after
-  `plt.style.use("dark_background")` the pictures are for dark pages. Colors are told apart with
-  every common form of color blindness; markers, strokes and hatching tell apart what is printed in
-  gray.
+  `plt.style.use("dark_background")` the pictures suit dark pages. The colors can be told apart with
+  every common form of color blindness; markers, dashes and hatching do the same in gray print.
 
-`make displays` draws the pictures below, and writes this page. Each comes from the lines below it,
-with
+For what scikit-learn and matplotlib already draw, use them. `BayesPointClassifier` fits both
+displays of scikit-learn:
+
+- the probability over a plane: `sklearn.inspection.DecisionBoundaryDisplay.from_estimator(
+  classifier, X, response_method="predict_proba", plot_method="pcolormesh")`;
+- whether events come as often as predicted:
+  `sklearn.calibration.CalibrationDisplay.from_estimator(classifier, X_test, y_test)`;
+- the margins of the training examples: `ax.hist(bayespoint.bounds.normalized_margins(space,
+  dual_coef), bins=20)`.
+
+`make displays` draws the pictures below and writes this page. Each picture comes from the lines
+below it, after these:
 
 ```python
-{imports}
+{preamble}
 ```
 """
 
 
 def page() -> str:
     """Return the page in Markdown: headings, texts, pictures and commands."""
-    source = inspect.getsource(inspect.getmodule(decision))  # type: ignore[arg-type]
-    imports = source[source.index("import numpy") : source.index("__all__")].strip()
-    imports = imports.replace(", _pictures", "")
-    data = source[source.index("X, y = ") : source.index("def decision")].strip()
-    parts = [_HEAD.format(imports=f"{imports}\n\n{data}")]
+    parts = [_HEAD.format(preamble=pictures.preamble(billiard, "X, y = "))]
     for name, draw in SCENES.items():
         title, text = pictures.caption(draw).split("\n\n", 1)
         code = pictures.code_of(draw, "animation" if name == "animation" else "display")
@@ -256,3 +215,15 @@ def page() -> str:
             f"```python\n{code}\n```\n"
         )
     return "\n".join(parts)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the pictures and their page."""
+    return pictures.command(
+        "guide-pictures",
+        "Draw the displays of the guide.",
+        SCENES,
+        FILES,
+        ("guide/plots.md", page),
+        arguments,
+    )

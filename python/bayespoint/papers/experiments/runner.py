@@ -59,8 +59,6 @@ def run(
 
     Raises
     ------
-    ImportError
-        If matplotlib is not installed.
     ValueError, TypeError
         If `n_jobs` or the repetitions are out of range.
     """
