@@ -62,20 +62,19 @@ class BayesPointClassifier(
     Parameters
     ----------
     kernel : None, str, kernel object or callable, default=None
-        None is the Matérn kernel of smoothness 5/2 with the factor and the length scale of the
-        best evidence, or without an `optimizer` 1 and that of "rbf". The names are fixed: "rbf" is
-        :math:`\exp(-|x - x'|^2 / 2\sigma^2)` with
+        None: the Matérn kernel of smoothness 5/2, whose factor and length scale the `optimizer`
+        searches; without it they are 1 and the length scale of "rbf". Names stand for fixed
+        kernels: "rbf" is :math:`\exp(-|x - x'|^2 / 2\sigma^2)` with
         :math:`\sigma = \sqrt{d \operatorname{Var}(X) / 2}` for d features, "linear"
         :math:`x \cdot x'`, "poly" :math:`(x \cdot x' + 1)^3`. "precomputed": `X` holds kernel
-        values. Objects from :mod:`bayespoint.kernels` have parameters, which the `optimizer`
-        searches; some take sets or strings instead of vectors. So have those of
-        :mod:`sklearn.gaussian_process.kernels`, which are searched within their own bounds if not
-        fixed; a `WhiteKernel` among them is softness by another name. Where the `optimizer`
-        searches, length scales start at the scale of the data, whatever an object of
-        :mod:`bayespoint.kernels` bears: a grid over ``kernel__sigma`` needs optimizer=None and a
-        number for `softness`. Factors and constants start at what it bears and stay within 1/1097
-        to 1097 times that, and softness within bounds in proportion to the kernel's values. A
-        callable ``k(X, Y)`` returns the (n, n') matrix of values.
+        values. The `optimizer` searches the parameters of objects from :mod:`bayespoint.kernels`,
+        some of which take sets or strings, and those that are not fixed of
+        :mod:`sklearn.gaussian_process.kernels`, within their own bounds; a `WhiteKernel` among
+        them acts as softness. A search starts length scales at the scale of the data, whatever
+        value an object of :mod:`bayespoint.kernels` has: a grid over ``kernel__sigma`` needs
+        optimizer=None and a number for `softness`. Factors and constants start at their value and
+        stay within 1/1097 to 1097 times it. A callable ``k(X, Y)`` returns the (n, n') matrix of
+        values.
     fit_intercept : bool, default=True
         Add 1 to all kernel values, which gives the weight vector an intercept.
     softness : float or "evidence", default="evidence"
@@ -104,7 +103,7 @@ class BayesPointClassifier(
         positive softness and no further fit. "auto": the latter if anything was searched, and None
         if the model was given.
     n_trajectories : int, default=4
-        Independent billiard balls (per class, if there are more than two).
+        Independent chains, for each class if there are more than two.
     n_draws : int, default=100
         Draws to keep of each trajectory, for decision values and probabilities.
     tol : float or "auto", default="auto"
@@ -113,27 +112,25 @@ class BayesPointClassifier(
         inverse square. "auto": 0.03 for up to 500 examples, growing with the square root of
         their number to 0.1 at 5556 and beyond.
     dynamics : {"geodesic", "chord", "flipper"}, default="geodesic"
-        How the ball flies: see :meth:`VersionSpace.sample`. Those of the papers are biased, and
+        The motion of a chain, or an object of :mod:`bayespoint.dynamics`: see
+        :meth:`VersionSpace.sample`. "chord" and "flipper", those of the papers, are biased, and
         have neither label noise nor refresh.
     refresh : {"auto", "pair", "full", None}, default="auto"
-        How its direction changes in mid-air: see :meth:`VersionSpace.sample`. "auto" is "full"
-        for up to some thousand examples, and where the kernel matrix is far from singular.
+        Random changes of its direction between bounces: see :meth:`VersionSpace.sample`.
     n_jobs : int, default=None
         Threads, as joblib counts them: None is 1, -1 all processors. The result does not depend
         on it.
     random_state : None, int, Generator or RandomState, default=None
         Seed. None asks NumPy's global generator.
     verbose : int, default=0
-        1: a line on standard error for what is done: the search by evidence, each billiard. 2:
-        bars for what goes on, too. 3: a line for each setting tried, too. Progress is also told to
-        callbacks of scikit-learn: see Notes.
+        1: a line on standard error after the search and after each billiard. 2: progress bars,
+        too. 3: a line for each setting tried, too.
     warm_start : bool, default=False
-        Fit from what was learned before, if the first examples are those of the last fit. To the
-        same examples, with the same settings but for `tol` and `random_state`, the billiard goes
-        on where it ended; after other changes balls start at the old center where it is inside
-        version space (on matrices far from singular, as with softness, at points drawn about
-        the new center). The law is that of the new examples and settings in any case. See also
-        `refine` and `add_examples`.
+        Start from the last fit, if its examples are the first of the new ones. With the same
+        examples and settings, but for `tol` and `random_state`, the billiard continues where it
+        ended. After other changes chains start at the old center, if it is inside version space
+        and a point inside is needed. The law that is sampled is always that of the new examples and
+        settings. See also `refine` and `add_examples`.
 
     Attributes
     ----------
@@ -189,24 +186,20 @@ class BayesPointClassifier(
 
     Notes
     -----
-    The kernel matrix of the training examples and its Cholesky factor are held in memory during
-    the fit: twice 8 bytes times the square of their number; the factor stays. With the factor the
-    center is one of conditional means, which has far less noise: see `average` in
-    :meth:`VersionSpace.sample`. Where the matrix is next to singular, as without softness, or with
-    the papers' dynamics, it is the integral along the path; the factor then takes the place of
-    the matrix after the billiard, and during it takes twice that beside it if `refresh` is "full".
+    A fit holds the kernel matrix of the training examples and its Cholesky factor in memory: 16
+    bytes times the square of their number. The factor stays. With it the center is an average of
+    conditional means, which has far less noise: see `average` in :meth:`VersionSpace.sample`.
+    Where the matrix is next to singular, as without softness, or with the papers' dynamics, it is
+    the integral along the path.
 
-    `n_jobs` says how many threads play the billiard. BLAS, which computes kernel matrices and
-    factors, has its own number of threads (:mod:`threadpoolctl` sets it) and never runs while the
-    billiard does. Fits of up to 1500 examples and the search for hyper-parameters hold it to one,
-    for the whole process meanwhile: that is faster, and the same bits come out however many there
-    are.
+    `n_jobs` threads run the billiard. BLAS, which computes kernel matrices and factors, has its own
+    number of threads (see :mod:`threadpoolctl`). Fits of up to 1500 examples and the search for
+    hyper-parameters hold it to one: that is faster, and gives the same bits whatever the number.
 
-    With scikit-learn 1.9 and newer callbacks are told of the progress of a fit:
-    ``set_callbacks(sklearn.callback.ProgressBar())``, or the same on a search or pipeline around
-    the classifier. Their tasks are the search by evidence, with one task for each setting, and the
-    billiards, with one for each percent of the way to `tol`. A callback cannot stop a fit but by
-    an exception.
+    With scikit-learn 1.9 and newer a fit reports to callbacks:
+    ``set_callbacks(sklearn.callback.ProgressBar())``, also on a search or pipeline around the
+    classifier. Its tasks are the search by evidence, with a subtask for each setting, and the
+    billiards, with one for each percent of the way to `tol`.
 
     References
     ----------
@@ -590,8 +583,8 @@ class BayesPointClassifier(
         Raises
         ------
         ValueError
-            If inputs are so large that kernel values or values of f overflow: with more than two
-            classes k(x, x) is one of them, except for a vote.
+            If inputs are so large that kernel values overflow; with more than two classes, except
+            for a vote, as `decision_function`.
         """
         method = validation.choice("method", method, ("center", "vote", "gibbs"))
         points = self._checked(X)
@@ -620,8 +613,8 @@ class BayesPointClassifier(
         Raises
         ------
         ValueError
-            If `diag` is needed and missing, or inputs are so large that kernel values or values of
-            f overflow, or so small that k(x, x) vanishes beside kernel values that do not.
+            If `diag` is needed and missing, or if values of f are so large or so small, beyond
+            1e140 or below 1e-140, that their squares are no doubles.
         """
         points = self._checked(X)
         return self.posterior_.decision_function(points, diag=diag)
@@ -784,8 +777,7 @@ class BayesPointClassifier(
             With kernel="precomputed", and only then: kernel values between the points.
         noise : bool, default=True
             Whether each point has a noise of its own, of variance `softness_`: then the signs are
-            labels. False: the function below the noise, which examples near a point make known
-            ever better, and its variance there ever smaller.
+            labels. False: the function itself.
         random_state : None, int, Generator or RandomState, default=None
             Seed of lengths and noise.
 
@@ -839,8 +831,7 @@ class BayesPointClassifier(
         Raises
         ------
         ValueError
-            If points are so large that kernel values or values of f overflow, or so small that the
-            coefficients do.
+            If points are too large or too small, as for `decision_function`.
 
         Notes
         -----
@@ -916,8 +907,8 @@ class BayesPointClassifier(
     ) -> Evidence | list[Evidence]:
         """Return the log probability of the training labels under the fitted model.
 
-        What the search for hyper-parameters approximates is computed here by billiards: with it
-        models that differ in anything but the labels can be compared.
+        The search for hyper-parameters approximates it; here it is computed by billiards. It
+        compares models of the same labels.
 
         Parameters
         ----------
@@ -1168,22 +1159,20 @@ class BayesPointClassifier(
         tol: float | None = None,
         gram: ArrayLike | None = None,
     ) -> Self:
-        """Go on with the billiard where it ended: a better center, draws from a longer path.
+        """Continue the billiard where it ended: a better center, draws from a longer path.
 
-        Kernel, softness and label noise stay as they are, and so does what the billiard of the fit
-        was told: `n_trajectories`, `n_draws`, `dynamics`, `refresh` and the seed. What was set
-        meanwhile is for the next fit, but for `n_jobs`, `verbose` and `calibration`, which count.
-        `fit_intercept` and `class_weight` have to be those of the fit. Center, draws, calibration
-        and all that is predicted from them are made anew.
+        The model stays as it is, and so do `n_trajectories`, `n_draws`, `dynamics`, `refresh` and
+        the seed: changes of these count in the next fit. Changes of `n_jobs`, `verbose` and
+        `calibration` count now. `fit_intercept` and `class_weight` must be those of the fit.
 
         Parameters
         ----------
         more_length : float, default=None
-            Radians to fly for each trajectory, positive. In how many calls does not matter: two of
-            them give the bits of one with their sum.
+            Radians to add to the path of each trajectory, positive. Two calls give the bits of one
+            with their sum.
         tol : float, default=None
-            In its place: the angular error of the center at which to stop. The bits are those of a
-            fit with this `tol`.
+            Or: the angular error of the center at which to stop. The result is that of a fit with
+            this `tol`, bit by bit.
         gram : array-like of shape (n_samples, n_samples), default=None
             With kernel="precomputed", and only then: the matrix given to fit.
 
@@ -1196,18 +1185,17 @@ class BayesPointClassifier(
         ------
         ValueError
             If not one of `more_length` and `tol` is given, it is out of range, `gram` is missing or
-            another matrix, `fit_intercept` or `class_weight` are others than in the fit, or nothing
-            flies, in one dimension.
+            another matrix, `fit_intercept` or `class_weight` have changed, or the space has one
+            dimension.
         FloatingPointError
             As for `fit`.
 
         Warns
         -----
         ConvergenceWarning
-            With `tol`: as for `fit`. With `more_length` the run is one that no tolerance ended, so
-            that its draws are looked at, too: also if R-hat is high, or the draws are worth few
-            independent ones, as :meth:`VersionSpace.sample` has it. A fit by `tol` that came before
-            may have had as few, without a word.
+            With `tol`: as for `fit`. With `more_length`, which has no tolerance to tell by, also
+            for draws with a high R-hat or a small effective sample size, as
+            :meth:`VersionSpace.sample` does.
 
         Notes
         -----
@@ -1278,11 +1266,8 @@ class BayesPointClassifier(
     def add_examples(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn from more examples, with kernel, softness and label noise as they are.
 
-        The law is exactly that of all examples together: new walls are new, so that the balls
-        settle again and averages begin anew. They start at the old center where it gives the new
-        examples their labels too; else they are caught by a light trap. Where the center is one of
-        conditional means, as on all kernel matrices that are far from singular, no such point is
-        needed.
+        The result is that of a fit to all examples: burn-in and averages begin anew. Chains start
+        at the old center if it gives the new examples their labels, too.
 
         Parameters
         ----------
