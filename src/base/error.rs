@@ -21,15 +21,16 @@ pub enum Error {
     /// No weight vector satisfies all examples, or none was found.
     #[error(
         "no weight vector was found that satisfies all {examples} examples (the best one tried violates {violations}): \
-         {}. Use softness > 0, or label noise (transparency > 0)",
-        verdict(*margin_bound)
+         {}{}. Use softness > 0, or label noise (transparency > 0)",
+        verdict(*margin_bound),
+        culprits(*margin_bound, certificate)
     )]
     Infeasible {
         /// Number of examples.
         examples: usize,
         /// Fewest violated examples of all weight vectors tried.
         violations: usize,
-        /// Upper bound of the margin by weak duality, relative to the longest feature vector.
+        /// Upper bound of the margin by weak duality, to rounding (1e-7), relative to the longest feature vector.
         margin_bound: f64,
         /// Weights a ≥ 0, Σ a = 1, with |Σ a_i y_i φ_i| equal to the bound (times the longest feature vector).
         certificate: Vec<f64>,
@@ -58,9 +59,7 @@ pub enum Error {
 
 /// What the bound of the margin says about a search without success.
 fn verdict(margin_bound: f64) -> String {
-    if margin_bound == 0.0 {
-        "the data are not separable with this kernel".into()
-    } else if margin_bound < SMALLEST_MARGIN {
+    if margin_bound < SMALLEST_MARGIN {
         "the data are not separable with this kernel, or only by a margin that rounding hides"
             .into()
     } else {
@@ -68,6 +67,17 @@ fn verdict(margin_bound: f64) -> String {
             "the data are not separable with this kernel, or only by a margin that the search did not reach (it \
              is at most {margin_bound:.1e} of the longest feature vector)"
         )
+    }
+}
+
+/// Names two examples that are enough for a proof.
+fn culprits(margin_bound: f64, certificate: &[f64]) -> String {
+    let mut weighted = (0..certificate.len()).filter(|&i| certificate[i] > 0.0);
+    match (weighted.next(), weighted.next(), weighted.next()) {
+        (Some(i), Some(j), None) if margin_bound < SMALLEST_MARGIN => {
+            format!(", because of examples {i} and {j} alone")
+        }
+        _ => String::new(),
     }
 }
 

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from bayespoint.base import elementwise
-from bayespoint.base.elementwise import Numbers, plain, reals, whole
-from bayespoint.base.validation import Floats
-from bayespoint.bounds.compression import _delta
+from bayespoint.base import validation
+from bayespoint.base.validation import Floats, Numbers, plain, reals, whole
+from bayespoint.bounds.compression import confidence
 
 __all__ = ["cap_log_fraction", "linear_svm", "pac_bayes_kl", "volume_bayes", "volume_gibbs"]
 
@@ -39,11 +38,6 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
         :math:`\left(\ln\frac1{\mathrm{vol}} + \ln\frac1\delta + 2\ln m + 1\right) / m`. Vacuous
         from 1 on.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, not a number, or the shapes do not fit together.
-
     See Also
     --------
     volume_bayes : For the vote of all the weight vectors.
@@ -52,10 +46,10 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
     Notes
     -----
     Theorem 2 of [1]_, McAllester's [2]_: with probability at least ``1 - delta`` over m
-    independent examples of one law it holds for every measurable part of version space at once.
-    The risk is that of one weight vector drawn at random (Gibbs' classifier). The prior, here the
-    uniform law on the sphere of feature space, must not depend on the examples: neither may the
-    kernel. Vacuous for volumes below about :math:`e^{-m}`.
+    independent examples of one distribution it holds for every measurable part of version space at
+    once. The risk is that of one weight vector drawn at random (Gibbs' classifier). The prior, here
+    the uniform distribution on the sphere of feature space, must not depend on the examples:
+    neither may the kernel. Vacuous for volumes below about :math:`e^{-m}`.
 
     References
     ----------
@@ -72,10 +66,10 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
     >>> print(f"{volume_gibbs(100, np.log(100) - 100 * np.log(2)):.3f}")
     0.779
     """
-    m, log_volume, delta = elementwise.broadcast(
+    m, log_volume, delta = validation.broadcast(
         m=whole("m", m, low=1),
         log_volume=reals("log_volume", log_volume, high=0.0),
-        delta=_delta(delta),
+        delta=confidence(delta),
     )
     return plain((2 * np.log(m) + 1 - log_volume - np.log(delta)) / m)
 
@@ -92,11 +86,6 @@ def volume_bayes(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
     -------
     float or ndarray
         Twice `volume_gibbs`. Vacuous from 1 on.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, not a number, or the shapes do not fit together.
 
     Notes
     -----
@@ -143,11 +132,6 @@ def linear_svm(m: ArrayLike, n: ArrayLike, margin: ArrayLike, delta: ArrayLike =
         :math:`\frac2m \left(n \ln\frac4{\gamma^2} + 2\ln m + \ln\frac1\delta + 1\right)`. Vacuous
         from 1 on.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, not a number, or the shapes do not fit together.
-
     See Also
     --------
     cap_log_fraction : The exact volume of the ball, to be used with `volume_bayes`.
@@ -175,11 +159,11 @@ def linear_svm(m: ArrayLike, n: ArrayLike, margin: ArrayLike, delta: ArrayLike =
     >>> print(f"{volume_bayes(60_000, cap_log_fraction(400, np.arcsin(0.01))):.4f}")
     0.0622
     """
-    m, n, gamma, delta = elementwise.broadcast(
+    m, n, gamma, delta = validation.broadcast(
         m=whole("m", m, low=1),
         n=whole("n", n, low=1),
         margin=reals("margin", margin, low=0.0, low_open=True, high=1.0),
-        delta=_delta(delta),
+        delta=confidence(delta),
     )
     ratio = n * 2 * (np.log(2) - np.log(gamma))
     return plain(2 * (ratio + 2 * np.log(m) - np.log(delta) + 1) / m)
@@ -199,9 +183,9 @@ def pac_bayes_kl(
     m : array-like of whole numbers
         Examples, at least 1.
     kl : array-like of float
-        Relative entropy of the posterior to the prior in nats, at least 0. For the uniform law on
-        a part of version space it is minus ln of its volume, so the bound is a tighter form of
-        `volume_gibbs`; twice the bound is one of `volume_bayes`.
+        Relative entropy of the posterior to the prior in nats, at least 0. For the uniform
+        distribution on a part of version space it is minus ln of its volume, so the bound is a
+        tighter form of `volume_gibbs`; twice the bound is one of `volume_bayes`.
     delta : array-like of float, default=0.05
         Probability in (0, 1) with which the statement may fail.
     empirical_error : array-like of float, default=0.0
@@ -214,16 +198,11 @@ def pac_bayes_kl(
         \ln\frac{2\sqrt m}\delta\right) / m`, where :math:`\mathrm{kl}(q \,\|\, p) = q \ln\frac qp
         + (1-q) \ln\frac{1-q}{1-p}`. In [0, 1]; vacuous where it is 1 to the last digit.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, not a number, or the shapes do not fit together.
-
     Notes
     -----
     Seeger's theorem [1]_ with Maurer's constant [2]_: with probability at least ``1 - delta``
-    over m independent examples of one law it holds for all posteriors at once. The prior must
-    not depend on the examples. Training errors, and so label noise, are allowed.
+    over m independent examples of one distribution it holds for all posteriors at once. The prior
+    must not depend on the examples. Training errors, and so label noise, are allowed.
 
     References
     ----------
@@ -238,10 +217,10 @@ def pac_bayes_kl(
     >>> print(f"{pac_bayes_kl(100, 100 * np.log(2) - np.log(100)):.3f}")
     0.507
     """
-    m, kl, delta, empirical = elementwise.broadcast(
+    m, kl, delta, empirical = validation.broadcast(
         m=whole("m", m, low=1),
         kl=reals("kl", kl, low=0.0),
-        delta=_delta(delta),
+        delta=confidence(delta),
         empirical_error=reals("empirical_error", empirical_error, low=0.0, high=1.0),
     )
     budget = (kl + np.log(2) + np.log(m) / 2 - np.log(delta)) / m
@@ -286,11 +265,6 @@ def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
         :math:`\ln \int_0^\Psi \sin^{n-2}\theta\,d\theta - \ln \int_0^\pi
         \sin^{n-2}\theta\,d\theta`, finite for all arguments.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, not a number, or the shapes do not fit together.
-
     Notes
     -----
     Lemma 1 of [1]_ (its upper integral runs to pi, not :math:`2\pi` as printed), by the
@@ -314,7 +288,7 @@ def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
     -16.794
     -143848.026
     """
-    n, angle = elementwise.broadcast(
+    n, angle = validation.broadcast(
         n=whole("n", n, low=1),
         angle=reals("angle", angle, low=0.0, low_open=True, high=float(np.pi)),
     )

@@ -12,8 +12,9 @@ from scipy import sparse
 
 from bayespoint.base import validation
 from bayespoint.kernels.algebra import Base
+from bayespoint.kernels.base import assign
 from bayespoint.kernels.products import inner, sequence
-from bayespoint.kernels.protocol import Floats, Inputs, Parameter, Slopes
+from bayespoint.kernels.protocol import Floats, Inputs, KernelGradient, Parameter
 
 
 class _Counted(Base):
@@ -78,11 +79,6 @@ class SetIntersection(_Counted):
     repetitions do not count. Values grow fast with the size of the sets; `normalize` keeps them
     in [0, 1].
 
-    References
-    ----------
-    J. L. Crowley, "Perceptrons and Support Vector Machines", Intelligent Systems: Reasoning and
-    Recognition, Lesson 6, 2018.
-
     Examples
     --------
     >>> from bayespoint.kernels import SetIntersection
@@ -94,23 +90,20 @@ class SetIntersection(_Counted):
     base: float = 2.0
 
     def __post_init__(self) -> None:
-        self._set(base=validation.real("base", self.base, low=1.0, low_open=True))
+        assign(self, base=validation.real("base", self.base, low=1.0, low_open=True))
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
-        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
         return self._power(self._products(X, Y))
 
     def diag(self, X: Inputs) -> Floats:
-        """Return the (n,) values ``k(x, x)``."""
         return self._power(self._squares(X))
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
-        """Return the base."""
         return (Parameter("base", 1.01, 4.0, 2.0),)
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
         """Return dK / d ln(base): the sizes of the intersections times K."""
-        return Slopes({"base": lambda: self._products(X, None) * gram})
+        return KernelGradient({"base": lambda: self._products(X, None) * gram})
 
     def _power(self, sizes: Floats) -> Floats:
         with np.errstate(over="ignore"):  # the caller looks for infinities
@@ -126,7 +119,7 @@ class SetIntersection(_Counted):
 
 @dataclass(frozen=True)
 class Spectrum(_Counted):
-    """The spectrum kernel: over all strings of a given length, products of how often they occur.
+    """The spectrum kernel of strings (Leslie, Eskin and Noble, 2002): common substrings.
 
     ``k(s, t) = sum_u n_u(s) n_u(t)`` with u the strings of `length` characters and ``n_u(s)`` the
     number of places where u occurs in s, overlapping ones included.
@@ -139,13 +132,8 @@ class Spectrum(_Counted):
     Notes
     -----
     Inputs are strings, or other sequences of hashable elements such as lists of words. A string
-    shorter than `length` has a feature vector of length zero, which without an intercept or
-    softness puts no wall up and is refused in training.
-
-    References
-    ----------
-    C. Leslie, E. Eskin and W. S. Noble, "The spectrum kernel: a string kernel for SVM protein
-    classification", Pacific Symposium on Biocomputing 7, 2002.
+    shorter than `length` has a feature vector of length zero: for training it needs an intercept
+    or softness.
 
     Examples
     --------
@@ -158,14 +146,12 @@ class Spectrum(_Counted):
     length: int = 3
 
     def __post_init__(self) -> None:
-        self._set(length=validation.integer("length", self.length, low=1))
+        assign(self, length=validation.integer("length", self.length, low=1))
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
-        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
         return self._products(X, Y)
 
     def diag(self, X: Inputs) -> Floats:
-        """Return the (n,) values ``k(x, x)``."""
         return self._squares(X)
 
     def _counts(self, name: str, x: Any) -> Mapping[Hashable, int]:

@@ -21,10 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg, special
 
-from bayespoint.base import memory, validation
+from bayespoint.base import validation
 from bayespoint.base.report import as_grid, as_html, as_text
 from bayespoint.base.validation import Floats, RandomState
-from bayespoint.plotting.style import COLORS, SHADES, import_matplotlib, pick_axes
+from bayespoint.papers.pictures import SHADES
+from bayespoint.plotting.style import COLORS, import_matplotlib, pick_axes
 from bayespoint.version_space import VersionSpace
 
 __all__ = [
@@ -179,7 +180,6 @@ def parameter_space(
     offset = validation.real("offset", offset, low=0.0)
     validation.positive_diagonal(kernel, offset, diagonal)
     validation.positive_semidefinite(kernel, offset, diagonal, exact=exact)
-    memory.require(3 * 8.0 * m * m, f"the eigenvectors of a {m} x {m} matrix")
     matrix = kernel + offset
     matrix.flat[:: m + 1] += diagonal
     values, vectors = linalg.eigh(matrix)
@@ -331,8 +331,6 @@ def plot_parameter_space(spaces: Any, *, axes: Any = None) -> Any:
 
     Raises
     ------
-    ImportError
-        If matplotlib is not installed.
     ValueError
         If there is none, one is not of three examples, or there are not as many `axes`.
     """
@@ -388,11 +386,6 @@ def plot_center_angles(table: CenterAngles, *, ax: Any = None) -> Any:
     -------
     matplotlib.axes.Axes
         The axes drawn into.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
     """
     ax = pick_axes(ax, (5.6, 3.8))
     seen = table.softness > 0

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint.base import elementwise, validation
+from bayespoint.base import validation
 from bayespoint.plotting.runs import checked_pair, run_of, space_of
 from bayespoint.plotting.style import COLORS, GRAY, MARKERS, Display, label_decades
 from bayespoint.version_space import VersionSpace
@@ -45,10 +45,6 @@ class ConvergenceDisplay(Display):
         The angles.
     error_line_ : matplotlib.lines.Line2D
         The estimated errors.
-    ax_ : matplotlib.axes.Axes
-        The axes of the last drawing.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
 
     Examples
     --------
@@ -101,10 +97,6 @@ class ConvergenceDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
-        NotFittedError
-            If the estimator is not fitted.
         ValueError, TypeError
             As `from_result`, and if `label` is not one of several classes, the estimator has no
             run, or with kernel="precomputed" a singular matrix is not kept.
@@ -146,8 +138,6 @@ class ConvergenceDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError, TypeError
             If the two do not belong together, there is one draw a trajectory, the draws are not
             of a path, or the reference is not a weight vector.
@@ -210,8 +200,6 @@ class ConvergenceDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         InfeasibleError
             If version space is empty, or no point of it was found.
         ValueError, TypeError
@@ -221,7 +209,7 @@ class ConvergenceDisplay(Display):
         """
         if not isinstance(space, VersionSpace):
             raise TypeError(f"space must be a VersionSpace; got a {type(space).__name__}")
-        paths = elementwise.reals("lengths", lengths, low=0.0, low_open=True)
+        paths = validation.reals("lengths", lengths, low=0.0, low_open=True)
         if paths.ndim != 1 or len(paths) < 2 or (np.diff(paths) <= 0).any():
             raise ValueError(f"lengths must be at least two and rise; got {paths.tolist()}")
         rng = np.random.default_rng(validation.seed(random_state))

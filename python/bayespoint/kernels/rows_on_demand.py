@@ -1,0 +1,211 @@
+"""Where a version space has its kernel values from: a matrix, or inputs and a kernel."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayespoint.base import memory, validation
+from bayespoint.base.validation import Floats
+from bayespoint.kernels.algebra import Scaled
+from bayespoint.kernels.bounded import Bounded
+from bayespoint.kernels.dot_product import Linear, Polynomial
+from bayespoint.kernels.functions import evaluate
+from bayespoint.kernels.gram import resolve
+from bayespoint.kernels.stationary import RBF, units_of
+
+Gram: TypeAlias = "NDArray[np.float64] | NDArray[np.float32] | KernelRows"
+
+_BLOCK_BYTES = 64 * 2**20
+"""About how much memory a block of kernel values may take."""
+
+
+_PANEL = 32
+"""The engine keeps the inputs in panels of so many."""
+
+_FEWEST = 2
+"""Rows that a reflection in a tangent pair reads."""
+
+
+class KernelRows:
+    """Kernel values between examples, computed row by row when they are asked for.
+
+    What a :class:`VersionSpace` made by :meth:`VersionSpace.from_features` has in the place of a
+    matrix. The engine keeps the rows used last.
+
+    Parameters
+    ----------
+    inputs : ndarray of shape (m, d)
+        The inputs, finite doubles in C order: borrowed.
+    kernel : Linear, RBF, Polynomial, or a positive multiple of one
+        The kernel.
+    cache_size : float
+        Room for rows in the engine, in MB of 2**20 bytes.
+
+    Attributes
+    ----------
+    X : ndarray of shape (m, d)
+        The inputs.
+    kernel : kernel object
+        The kernel.
+    cache_size : float
+        Room for rows, in MB.
+    shape : tuple of two ints
+        Of the matrix that is not there.
+    cached_rows : int
+        Rows that there is room for.
+    required : float
+        Bytes that the engine takes for the cache and its copy of the inputs.
+
+    Raises
+    ------
+    ValueError
+        If the rows of this kernel cannot be computed on demand, or there is no room for two.
+    MemoryError
+        If there is no room for the cache and a copy of the inputs.
+    """
+
+    def __init__(self, inputs: Floats, kernel: Any, cache_size: float) -> None:
+        self.X, self.kernel, self.cache_size = inputs, kernel, cache_size
+        m, d = inputs.shape
+        self.shape = (m, m)
+        self.factor, base = _without_factor(kernel)
+        self.sigma, self.degree, self.coef0 = 1.0, 1, 0.0
+        # What the engine computes with: a length scale for each feature is taken out beforehand.
+        self.inputs = inputs
+        if type(base) is Linear:
+            self.form = "linear"
+        elif type(base) is Polynomial:
+            self.form, self.degree, self.coef0 = "poly", base.degree, base.coef0
+        elif type(base) is RBF:
+            self.form = "rbf"
+            if isinstance(base.sigma, tuple):
+                self.inputs = np.ascontiguousarray(inputs / units_of(base.sigma, inputs))
+            else:
+                self.sigma = base.sigma
+        else:
+            raise ValueError(
+                "kernel must be 'linear', 'rbf' or 'poly', or Linear, RBF, Polynomial or a "
+                f"multiple of one, for rows on demand; got {kernel!r}: give VersionSpace the matrix"
+            )
+        # Beyond all rows there is nothing to keep.
+        room = int(min(cache_size * 2**20 / (8 * m), m + _FEWEST))
+        if room < min(_FEWEST, m):
+            raise ValueError(
+                f"cache_size must have room for {_FEWEST} rows of {m} kernel values, "
+                f"{_FEWEST * 8 * m / 2**20:.3g} MB; got {cache_size!r}"
+            )
+        self.cached_rows = min(room, m)
+        self.required = 8.0 * m * self.cached_rows + 8.0 * d * (m + _PANEL)
+        memory.require(
+            self.required,
+            f"rows on demand (a cache of {self.cached_rows} rows of {m} doubles, and a copy of the "
+            f"{m} x {d} inputs)",
+        )
+
+    def __repr__(self) -> str:
+        m, d = self.X.shape
+        return f"<KernelRows: {self.kernel!r} of {m} examples with {d} features>"
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __getitem__(self, index: tuple[Any, Any]) -> Floats:
+        """Return the kernel values between two sets of examples, each given by one index."""
+        rows, columns = index
+        values: Floats = evaluate(self.kernel, self.X[rows], self.X[columns])
+        return values
+
+    def diagonal(self) -> Floats:
+        """Return the (m,) values ``k(x, x)``."""
+        with np.errstate(over="ignore"):  # positive_diagonal names the example
+            values: Floats = self.kernel.diag(self.X)
+        return values
+
+    def part(self, index: NDArray[np.intp]) -> KernelRows:
+        """Return the rows of some of the examples among themselves."""
+        return KernelRows(self.X[index], self.kernel, self.cache_size)
+
+    def product(self, c: Floats) -> Floats:
+        """Return ``c @ K`` for dual coefficients of shape (..., m)."""
+        if self.form == "linear":
+            values: Floats = (self.factor * (c @ self.X)) @ self.X.T
+            return values
+        m = len(self)
+        values = np.zeros_like(c)
+        for rows in validation.blocks(m, max(1, _BLOCK_BYTES // (8 * m))):
+            values += c[..., rows] @ self[rows, slice(None)]
+        return values
+
+    def _refuse(self, *args: object, **kwargs: object) -> Any:
+        raise TypeError(
+            "this needs the Gram matrix, and the version space has rows on demand: make it of the "
+            "matrix, VersionSpace(kernel(X), y)"
+        )
+
+    __array__ = __add__ = __radd__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _refuse
+
+
+def _without_factor(kernel: Any) -> tuple[float, Any]:
+    """Return the factors in front of a kernel, and the kernel without them."""
+    factor = 1.0
+    while type(kernel) in (Scaled, Bounded):
+        factor, kernel = factor * getattr(kernel, "factor", 1.0), kernel.kernel
+    return factor, kernel
+
+
+def kernel_rows(X: ArrayLike, kernel: object, cache_size: object) -> KernelRows:
+    """Return the rows of a kernel between checked inputs."""
+    array = validation.dense("X", X)
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(
+            "X must have shape (n_samples, n_features) with at least one of each; got shape "
+            f"{array.shape}"
+        )
+    size = validation.real("cache_size", cache_size, low=0.0, low_open=True)
+    if not (array.dtype == np.float64 and array.flags.c_contiguous and array.flags.aligned):
+        array = np.array(array, dtype=np.float64, order="C")
+    for rows in validation.blocks(len(array)):
+        if not np.isfinite(array[rows]).all():
+            raise ValueError("X must be finite; it holds NaN or infinity")
+    return KernelRows(array, resolve(kernel, array), size)
+
+
+def require_matrix(gram: Gram, what: str) -> None:
+    """Raise ValueError if there is no matrix: `what` needs a factor of it."""
+    if not isinstance(gram, KernelRows):
+        return
+    raise ValueError(
+        f"{what} needs a factor of the Gram matrix, which rows on demand do not have: make the "
+        "version space of the matrix, VersionSpace(kernel(X), y)"
+    )
+
+
+def product(c: Floats, gram: Gram) -> Floats:
+    """Return ``c @ gram`` in double precision for c of shape (..., m), in bounded memory."""
+    if isinstance(gram, KernelRows):
+        return gram.product(c)
+    if gram.dtype == np.float64:
+        return np.asarray(c @ gram)
+    m = len(gram)
+    values = np.zeros_like(c)
+    for rows in validation.blocks(m, max(1, _BLOCK_BYTES // (8 * m))):
+        values += c[..., rows] @ gram[rows].astype(np.float64)
+    return values
+
+
+def part(gram: Gram, index: NDArray[np.intp]) -> Gram:
+    """Return the kernel values of some of the examples among themselves."""
+    if isinstance(gram, KernelRows):
+        return gram.part(index)
+    values: NDArray[Any] = np.ascontiguousarray(gram[np.ix_(index, index)])
+    return values
+
+
+def between(gram: Gram, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Floats:
+    """Return the kernel values between two sets of examples."""
+    if isinstance(gram, KernelRows):
+        return gram[rows, columns]
+    return gram[np.ix_(rows, columns)].astype(np.float64, copy=False)
