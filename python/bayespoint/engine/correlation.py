@@ -9,7 +9,6 @@ from bayespoint import _core
 from bayespoint.base import validation
 from bayespoint.base.validation import RandomState
 from bayespoint.engine import dynamics as engine_dynamics
-from bayespoint.engine.conflicts import refuse_conflicts
 from bayespoint.engine.problem import Problem
 from bayespoint.kernels import rows_on_demand
 
@@ -40,7 +39,6 @@ def correlation(
     how = engine_dynamics.arguments(motion)
     threads, number = validation.threads(n_jobs), validation.seed(seed)
     rows_on_demand.require_matrix(problem.gram, "the correlation length")
-    refuse_conflicts(problem)
     return _core.correlation(
         problem.gram,
         problem.y,

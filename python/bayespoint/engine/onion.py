@@ -13,7 +13,6 @@ from bayespoint import _core
 from bayespoint.base import validation
 from bayespoint.base.validation import RandomState, counts
 from bayespoint.base.warnings import warn
-from bayespoint.engine.conflicts import refuse_conflicts
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import OnionSettings
 from bayespoint.kernels import rows_on_demand
@@ -122,8 +121,6 @@ def _peel(
     """Return the onion, without warnings."""
     if settings.method == "exact":
         rows_on_demand.require_matrix(problem.gram, "the onion with method='exact'")
-    else:
-        refuse_conflicts(problem)
     positive = int((problem.y > 0).sum())
     negative = len(problem) - positive
     # More violated examples than there are of a class need no engine.

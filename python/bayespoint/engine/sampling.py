@@ -17,7 +17,6 @@ from bayespoint.base.linalg import Factor, factorize
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import continuation, distributed
-from bayespoint.engine.conflicts import refuse_conflicts
 from bayespoint.engine.dynamics import Scattered
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
@@ -49,8 +48,6 @@ def sample(
             raise ValueError("start must be None with continue_from: the balls are under way")
         settings = continuation.resumed_settings(continue_from, settings)
     problem, settings = prepared(problem, settings)
-    if settings.opaque and problem.inverse is None:  # else all feature vectors are independent
-        refuse_conflicts(problem)
     first = None if start is None else _checked_start(problem, start, opaque=settings.opaque)
     course = continuation.begin(
         problem,

@@ -12,7 +12,7 @@ from bayespoint import (
     kernels,
 )
 from bayespoint.posterior import predictive
-from taught import seed
+from helpers import seed
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 

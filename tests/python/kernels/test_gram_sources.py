@@ -11,9 +11,7 @@ from sklearn.kernel_approximation import Nystroem
 
 from bayespoint import ConvergenceWarning, InfeasibleError, VersionSpace, bounds, kernels
 from bayespoint.base import memory as base_memory
-from bayespoint.base import validation
 from bayespoint.dynamics import Scattered
-from bayespoint.engine.conflicts import refuse_conflicts
 from bayespoint.kernels import RBF, Bounded, Laplacian, Linear, Polynomial
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
@@ -334,20 +332,6 @@ def test_no_room_for_the_cache(monkeypatch):
     monkeypatch.setattr(base_memory.psutil, "virtual_memory", lambda: memory(5 * 2**20))
     with pytest.raises(MemoryError, match=r"rows on demand \(a cache of 1000 rows"):
         VersionSpace.from_features(X, y)
-    space = VersionSpace.from_features(X, y, cache_size=4.0)
-    monkeypatch.setattr(base_memory.psutil, "virtual_memory", lambda: memory(3 * 2**20))
-    calls = {
-        "sample": lambda: space.sample(random_state=0),
-        "feasible_point": lambda: space.feasible_point(random_state=0),
-        "light_trap": lambda: light_trap(space, random_state=0),
-        "max_margin": space.max_margin,
-        "onion": lambda: space.onion((1, 1), method="projected", random_state=0),
-    }
-    for name, call in calls.items():
-        with pytest.raises(MemoryError, match="for rows on demand"):
-            pytest.fail(f"{name} went on: {call()!r}")
-    with pytest.raises(MemoryError, match="for rows on demand"):
-        space.sample()
 
 
 # --- contradictions ---
@@ -359,36 +343,9 @@ def test_examples_that_contradict_each_other_are_named(kernel, offset):
     X, y = problem(50)
     X[37], y[37] = X[11], -y[11]
     space = VersionSpace.from_features(X, y, kernel, offset=offset)
-    with pytest.raises(InfeasibleError, match="examples 11 and 37 have feature vectors of the"):
+    with pytest.raises(InfeasibleError, match="because of examples 11 and 37 alone"):
         space.feasible_point(random_state=0)
-    soft = VersionSpace.from_features(X, y, kernel, offset=offset, softness=0.1)
-    refuse_conflicts(soft.problem)
-
-
-@pytest.mark.parametrize("kernel", [*KERNELS, Polynomial(2, 0.0), Polynomial(3, 0.0)])
-@pytest.mark.parametrize("offset", [0.0, 1.0, 100.0])
-def test_contradictions_are_those_of_the_matrix(kernel, offset):
-    """Few small whole numbers: many points coincide, or point the same way or the opposite."""
-    rng = np.random.default_rng([11, SEED])
-    found = 0
-    for m in [2, 3, 5, 8, 20, 60]:
-        for _ in range(10):
-            X = np.column_stack([rng.integers(-2, 3, (m, 3)), rng.integers(1, 3, m)]).astype(float)
-            y = rng.choice([-1, 1], m)
-            y[:2] = [-1, 1]
-            softness = np.where(rng.random(m) < 0.3, 0.5, 0.0)
-            space = VersionSpace.from_features(X, y, kernel, softness=softness, offset=offset)
-            pair = space.gram.conflict(y.astype(np.int8), offset, softness)
-            expected = validation.conflict(kernel(X), y.astype(np.int8), offset, softness)
-            assert (pair is None) == (expected is None)
-            if pair is not None:
-                found += 1
-                i, j = pair
-                both = kernel(X[[i, j]]) + offset
-                assert softness[i] == softness[j] == 0
-                assert both[0, 1] * y[i] * y[j] < 0
-                np.testing.assert_allclose(both[0, 1] ** 2, both[0, 0] * both[1, 1], rtol=1e-12)
-    assert 0 < found < 60
+    VersionSpace.from_features(X, y, kernel, offset=offset, softness=0.1).max_margin()
 
 
 def test_opposite_directions_contradict_each_other():
@@ -396,13 +353,15 @@ def test_opposite_directions_contradict_each_other():
     X = rng.standard_normal((50, 5))
     y = np.sign(X @ rng.standard_normal(5))
     X[40], y[40] = -2.5 * X[7], y[7]
-    with pytest.raises(InfeasibleError, match=r"examples 7 and 40 .* opposite direction"):
+    with pytest.raises(InfeasibleError, match="because of examples 7 and 40 alone"):
         VersionSpace.from_features(X, y).sample()
     y[40] = -y[7]
-    refuse_conflicts(VersionSpace.from_features(X, y).problem)
+    VersionSpace.from_features(X, y).max_margin()
     # With a constant coordinate they are no longer on one line.
     y[40] = y[7]
-    refuse_conflicts(VersionSpace.from_features(X, y, offset=1.0).problem)
+    with pytest.raises(InfeasibleError) as caught:
+        VersionSpace.from_features(X, y, offset=1.0).sample()
+    assert "alone" not in str(caught.value)
 
 
 # --- explicit features ---

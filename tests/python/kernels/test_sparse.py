@@ -20,7 +20,7 @@ from bayespoint import (
     kernels,
 )
 from bayespoint.kernels.stationary import scale_of
-from taught import seed
+from helpers import seed
 
 RNG = np.random.default_rng(seed(0))
 

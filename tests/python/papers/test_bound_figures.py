@@ -11,7 +11,7 @@ from bayespoint.papers.bound_figures import (
     plot_margin_histogram,
     plot_volume_bounds,
 )
-from taught import seed
+from helpers import seed
 
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 

@@ -21,7 +21,7 @@ from bayespoint.papers.planar import (
     largest_circle,
     largest_ellipse,
 )
-from taught import seed
+from helpers import seed
 
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 

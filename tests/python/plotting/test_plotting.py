@@ -10,7 +10,7 @@ import pytest
 
 from bayespoint import BayesPointClassifier
 from bayespoint.plotting import plot_decision_function
-from taught import seed
+from helpers import seed
 
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 

@@ -7,7 +7,7 @@ from scipy import special
 from bayespoint import BayesPointClassifier
 from bayespoint.kernels import RBF
 from bayespoint.posterior import calibration, predictive
-from taught import seed
+from helpers import seed
 
 
 def problem(m=60, index=0, noise=0.5):

@@ -8,7 +8,7 @@ from scipy import special, stats
 
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
 from bayespoint.posterior import predictive
-from taught import seed
+from helpers import seed
 
 OFFSET, SOFTNESS = 1.0, 0.2
 
