@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayespoint.base import memory, validation
+from bayespoint.base.linalg import factorize
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.bounds.result import RiskBound
 from bayespoint.bounds.volume import volume_bayes
 from bayespoint.engine.problem import Problem
 from bayespoint.kernels import rows_on_demand
-from bayespoint.posterior import predictive
 from bayespoint.results import Estimate, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace
 
@@ -94,7 +94,7 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
     gram = np.add(space.gram, space.offset, dtype=np.float64)
     gram.flat[:: m + 1] += space.softness
     # By way of coordinates: rounding errors of f = K c would give the matrix a spurious rank.
-    factor = predictive.factorize(space.gram, space.offset, space.softness)
+    factor = factorize(space.gram, space.offset, space.softness)
     phi = factor.whitened(gram)
     w = phi @ c
     w /= np.linalg.norm(w)

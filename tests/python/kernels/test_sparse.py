@@ -13,10 +13,8 @@ from sklearn.pipeline import make_pipeline
 
 from bayespoint import (
     BayesPointClassifier,
-    HingeClassifier,
     KernelPerceptron,
     MaxMarginClassifier,
-    Perceptron,
     kernels,
 )
 from bayespoint.kernels.stationary import scale_of
@@ -217,10 +215,6 @@ def test_tags_and_what_stays_dense():
     for kernel in ("linear", "rbf", "poly", *KERNELS, kernels.Constant()):
         for classifier in (BayesPointClassifier, MaxMarginClassifier, KernelPerceptron):
             assert classifier(kernel).__sklearn_tags__().input_tags.sparse
-    for model in (Perceptron(), HingeClassifier()):
-        assert not model.__sklearn_tags__().input_tags.sparse
-        with pytest.raises(TypeError, match="Sparse data was passed"):
-            model.fit(sparse.csr_array(X), Y)
 
 
 @pytest.mark.parametrize(
