@@ -548,7 +548,7 @@ def resolve_hyperparameters(
     except ValueError as error:
         hard = softness == 0 and not rates
         if not (hard and any(label_noise)):
-            # Raises what is known to be wrong with the kernel.
+            # Say so if the kernel matrix itself is invalid.
             kernels.training_gram(resolved, inputs, offset, (softness or 0.0) / weights)
         if not hard:
             raise
