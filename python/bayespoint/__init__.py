@@ -17,9 +17,8 @@ from bayespoint import bounds, dynamics, kernels
 from bayespoint.base.io import load, trusted_types
 from bayespoint.engine import InfeasibleError, __version__
 from bayespoint.estimators.bayes_point import BayesPointClassifier
-from bayespoint.estimators.max_margin import HingeClassifier, MaxMarginClassifier
-from bayespoint.estimators.perceptron import KernelPerceptron, Perceptron
-from bayespoint.estimators.weighted import WeightedClassifier
+from bayespoint.estimators.max_margin import MaxMarginClassifier
+from bayespoint.estimators.perceptron import KernelPerceptron
 from bayespoint.results import BilliardResult, Evidence
 from bayespoint.results.onion import LayerChoice, OnionTable
 from bayespoint.results.weighted import WeightedResult
@@ -36,15 +35,12 @@ __all__ = [
     "BilliardResult",
     "ConvergenceWarning",
     "Evidence",
-    "HingeClassifier",
     "InfeasibleError",
     "KernelPerceptron",
     "LayerChoice",
     "MaxMarginClassifier",
     "OnionTable",
-    "Perceptron",
     "VersionSpace",
-    "WeightedClassifier",
     "WeightedResult",
     "__version__",
     "bounds",

@@ -759,7 +759,7 @@ class VersionSpace:
         InfeasibleError
             If every value is minus infinity, which takes a rate of 0 in one class at least. In an
             array with other rates such a value stays: with an infinite error, or with none where
-            the search for the largest margin proves it.
+            two examples prove it.
         ValueError
             If a rate or a setting is out of range, or the rates do not go with the method.
         FloatingPointError, MemoryError

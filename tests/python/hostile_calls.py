@@ -4,13 +4,10 @@ import functools
 
 import numpy as np
 
-import bayespoint
 from bayespoint import (
     BayesPointClassifier,
-    HingeClassifier,
     KernelPerceptron,
     MaxMarginClassifier,
-    Perceptron,
     VersionSpace,
     bounds,
     kernels,
@@ -18,7 +15,7 @@ from bayespoint import (
 from bayespoint.dynamics import Chord, Flipper, Scattered
 from bayespoint.papers import learning_curves, openness
 from bayespoint.posterior import rejection
-from hostile_parts import (
+from fitted_models import (
     GRAM,
     GROWING,
     NEW,
@@ -72,8 +69,6 @@ def _calls():
         home = {
             BayesPointClassifier: "classifier",
             MaxMarginClassifier: "max_margin",
-            HingeClassifier: "max_margin",
-            Perceptron: "perceptron",
             KernelPerceptron: "perceptron",
         }[kind]
         own = f"{home}.{kind.__name__}.{name}"
@@ -130,8 +125,6 @@ def _calls():
     for kind, extra in (
         (BayesPointClassifier, {**QUICK, "label_noise": 0.1, "n_trajectories": 2}),
         (MaxMarginClassifier, {"C": 1.0, "softness": 0.1, "tol": 1e-6, "max_iter": 1000}),
-        (HingeClassifier, {"regularization": 0.1, "tol": 0.1, "max_iter": 1000}),
-        (Perceptron, {"bias_update": "R2", "learning_rate": 0.5, "max_epochs": 5, "order": "data"}),
         (KernelPerceptron, {"softness": 0.1, "learning_rate": 0.5, "max_epochs": 5}),
     ):
         home = kind.__module__.removeprefix("bayespoint.")
@@ -142,9 +135,6 @@ def _calls():
         if kind is not BayesPointClassifier:
             yield of_model("margins", finite, kind, X=X, y=Y)
             yield of_model("margin_histogram", None, kind, X=X, y=Y, bins=4)
-    yield of_model(
-        "mistake_bound", None, Perceptron, X=X, y=Y, coef=np.array([1.0, 0.5, -0.2]), intercept=0.0
-    )
     yield of_model("risk_bounds", None, MaxMarginClassifier, delta=0.1)
     yield of_model("risk_bounds", None, KernelPerceptron, delta=0.1)
     yield of_model("predict_proba", chances, X=NEW, method="mixture")
@@ -173,18 +163,7 @@ def _calls():
         X=NEW,
         y=np.array([1, -1, 1, 1]),
     )
-    own = "weighted.WeightedClassifier"
-    yield one(
-        (f"{own}.fit", own),
-        lambda X, y, weight, log: bayespoint.WeightedClassifier(
-            BayesPointClassifier(kernels.RBF(1.5), **QUICK), weight, log=log
-        ).fit(X, y),
-        classifies,
-        X=X,
-        y=Y,
-        weight=flat,
-        log=False,
-    )
+    own = "posterior.posterior.Posterior"
     for name, check in (
         ("decision_function", finite),
         ("predict", None),

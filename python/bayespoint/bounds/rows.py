@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from bayespoint.base.linalg import factorize
 from bayespoint.base.validation import Floats
 from bayespoint.bounds.compression import margin, mistakes, sparsity
 from bayespoint.bounds.margins import luckiness, pac_margin
@@ -32,7 +33,6 @@ from bayespoint.bounds.volume import (
     volume_bayes,
     volume_gibbs,
 )
-from bayespoint.posterior import predictive
 from bayespoint.results import Estimate, diagnostics
 from bayespoint.version_space import InfeasibleError, VersionSpace
 
@@ -51,8 +51,8 @@ _NOISY = (
     "A zero-error bound: with label noise the weight vectors of the posterior violate examples. "
     "For those pac_bayes_kl holds of one draw and of the vote."
 )
-_DENSE = "The center of mass as computed depends on all examples: no few of them determine it."
-_OTHER = "Speaks of the perceptron's weight vector alone."
+_DENSE = "The computed center of mass depends on all examples: no few of them determine it."
+_OTHER = "Holds of the perceptron's weight vector alone."
 _FREE = (
     "A free intercept is no part of the weight vector: it has no place in a version space, and no "
     "prior. fit_intercept=True gives one that has."
@@ -210,7 +210,7 @@ class Rows:
                     for name in ("linear_svm", "luckiness", "pac_margin")
                 ),
             ]
-        n = predictive.factorize(self.space.gram, self.space.offset, self.space.softness).rank
+        n = factorize(self.space.gram, self.space.offset, self.space.softness).rank
         gamma = float(normalized_margins(self.space, self.learned.dual_coef).min())
         ball = Estimate(cap_log_fraction(n, math.asin(gamma)), 0.0)
         kappa = mistakes(gamma)

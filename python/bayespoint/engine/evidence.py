@@ -22,9 +22,6 @@ from bayespoint.engine.settings import EvidenceSettings
 from bayespoint.kernels import rows_on_demand
 from bayespoint.results.evidence import Evidence
 
-_PROVEN = 1e-6
-"""Bounds of the margin below this leave nothing of version space, or what rounding hides."""
-
 Callback: TypeAlias = Callable[[Mapping[str, Any]], object] | None
 Rates: TypeAlias = float | tuple[float, float] | Floats
 
@@ -74,6 +71,11 @@ def evidence(
     if isinstance(rates, np.ndarray) and 0 < np.count_nonzero(rates) < len(rates):
         found = _with_rates_of_zero(run, rates)
     else:
+        by_bridge = method in ("auto", "bridge") and not isinstance(rates, np.ndarray)
+        if not by_bridge and not np.any(rates):  # the bridge looks itself
+            error = _conflict(problem)
+            if error is not None:
+                raise error
         found = _log_evidence(run, rates)
     if not found.converged:
         warn(_not_converged(found, settings.tol), ConvergenceWarning)
@@ -116,19 +118,26 @@ def _noise_rates(value: object) -> Rates:
 
 
 def _with_rates_of_zero(run: _Run, rates: Floats) -> Evidence:
-    """Return the evidence for rates of which some are zero, where it may be minus infinity."""
-    try:
-        interior.feasible_point(run.problem, "max_margin", seed=run.seed)
-    except InfeasibleError as error:
-        if error.margin_bound > _PROVEN:
-            return _log_evidence(run, rates)
+    """Return the evidence for rates of which some are zero, where it may be provably minus inf."""
+    if _conflict(run.problem) is not None:
         noisy = rates > 0
         found = _log_evidence(run, rates[noisy])
-        value = np.full(len(rates), -math.inf)
-        deviation, lag = np.zeros(len(rates)), np.zeros(len(rates))
-        value[noisy], deviation[noisy], lag[noisy] = found.value, found.error, found.lag
-        return replace(found, value=value, error=deviation, lag=lag)
+        value, error = np.full(len(rates), -math.inf), np.zeros(len(rates))
+        lag = np.zeros(len(rates))
+        value[noisy], error[noisy], lag[noisy] = found.value, found.error, found.lag
+        return replace(found, value=value, error=error, lag=lag)
     return _log_evidence(run, rates)
+
+
+def _conflict(problem: Problem) -> InfeasibleError | None:
+    """Return the proof that no weight vector satisfies all examples, if two are enough for it."""
+    try:
+        interior.feasible_point(problem, "max_margin", seed=0)
+    except InfeasibleError as error:
+        return error if np.count_nonzero(error.certificate) == 2 else None
+    except FloatingPointError:
+        pass
+    return None
 
 
 def _log_evidence(run: _Run, rates: Rates) -> Evidence:
@@ -145,8 +154,6 @@ def _log_evidence(run: _Run, rates: Rates) -> Evidence:
             f"method must be 'integration' for {wanted}: behind walls that let through, a bridge "
             "misses modes of the posterior; got 'bridge'"
         )
-    if method == "integration" and not noisy:
-        interior.feasible_point(run.problem, "max_margin", seed=run.seed)  # or a ladder to nowhere
     pair = rates if isinstance(rates, tuple) else (rates, rates)
     first, second = np.array(pair, dtype=np.float64).reshape(2, -1)
     # P(label | the other class) over P(label | its own class), seen - and seen +.

@@ -1,4 +1,4 @@
-"""Where a version space has its kernel values from: a matrix, or inputs and a kernel."""
+"""Gram matrices, or rows on demand in their place, and what is computed from either."""
 
 from __future__ import annotations
 
@@ -31,39 +31,13 @@ _FEWEST = 2
 class KernelRows:
     """Kernel values between examples, computed row by row when they are asked for.
 
-    What a :class:`VersionSpace` made by :meth:`VersionSpace.from_features` has in the place of a
-    matrix. The engine keeps the rows used last.
+    What :meth:`VersionSpace.from_features` has in the place of a matrix, for `Linear`, `RBF` and
+    `Polynomial` kernels and their positive multiples. The engine keeps the rows used last, as far
+    as `cache_size` MB (of 2**20 bytes) go; `cached_rows` tells how many. The inputs `X`, finite
+    doubles in C order, are borrowed.
 
-    Parameters
-    ----------
-    inputs : ndarray of shape (m, d)
-        The inputs, finite doubles in C order: borrowed.
-    kernel : Linear, RBF, Polynomial, or a positive multiple of one
-        The kernel.
-    cache_size : float
-        Room for rows in the engine, in MB of 2**20 bytes.
-
-    Attributes
-    ----------
-    X : ndarray of shape (m, d)
-        The inputs.
-    kernel : kernel object
-        The kernel.
-    cache_size : float
-        Room for rows, in MB.
-    shape : tuple of two ints
-        Of the matrix that is not there.
-    cached_rows : int
-        Rows that there is room for.
-    required : float
-        Bytes that the engine takes for the cache and its copy of the inputs.
-
-    Raises
-    ------
-    ValueError
-        If the rows of this kernel cannot be computed on demand, or there is no room for two.
-    MemoryError
-        If there is no room for the cache and a copy of the inputs.
+    Raises ValueError for another kernel, or if there is no room for two rows, and MemoryError if
+    the cache and a copy of the inputs do not fit into memory.
     """
 
     def __init__(self, inputs: Floats, kernel: Any, cache_size: float) -> None:
@@ -72,7 +46,7 @@ class KernelRows:
         self.shape = (m, m)
         self.factor, base = _without_factor(kernel)
         self.sigma, self.degree, self.coef0 = 1.0, 1, 0.0
-        # What the engine computes with: a length scale for each feature is taken out beforehand.
+        # The engine knows only one length scale: of several, the inputs are divided by them.
         self.inputs = inputs
         if type(base) is Linear:
             self.form = "linear"
@@ -97,9 +71,8 @@ class KernelRows:
                 f"{_FEWEST * 8 * m / 2**20:.3g} MB; got {cache_size!r}"
             )
         self.cached_rows = min(room, m)
-        self.required = 8.0 * m * self.cached_rows + 8.0 * d * (m + _PANEL)
         memory.require(
-            self.required,
+            8.0 * m * self.cached_rows + 8.0 * d * (m + _PANEL),
             f"rows on demand (a cache of {self.cached_rows} rows of {m} doubles, and a copy of the "
             f"{m} x {d} inputs)",
         )
@@ -121,21 +94,6 @@ class KernelRows:
         """Return the (m,) values ``k(x, x)``."""
         with np.errstate(over="ignore"):  # positive_diagonal names the example
             values: Floats = self.kernel.diag(self.X)
-        return values
-
-    def part(self, index: NDArray[np.intp]) -> KernelRows:
-        """Return the rows of some of the examples among themselves."""
-        return KernelRows(self.X[index], self.kernel, self.cache_size)
-
-    def product(self, c: Floats) -> Floats:
-        """Return ``c @ K`` for dual coefficients of shape (..., m)."""
-        if self.form == "linear":
-            values: Floats = (self.factor * (c @ self.X)) @ self.X.T
-            return values
-        m = len(self)
-        values = np.zeros_like(c)
-        for rows in validation.blocks(m, max(1, _BLOCK_BYTES // (8 * m))):
-            values += c[..., rows] @ self[rows, slice(None)]
         return values
 
     def _refuse(self, *args: object, **kwargs: object) -> Any:
@@ -174,31 +132,30 @@ def kernel_rows(X: ArrayLike, kernel: object, cache_size: object) -> KernelRows:
 
 def require_matrix(gram: Gram, what: str) -> None:
     """Raise ValueError if there is no matrix: `what` needs a factor of it."""
-    if not isinstance(gram, KernelRows):
-        return
-    raise ValueError(
-        f"{what} needs a factor of the Gram matrix, which rows on demand do not have: make the "
-        "version space of the matrix, VersionSpace(kernel(X), y)"
-    )
+    if isinstance(gram, KernelRows):
+        raise ValueError(  # noqa: TRY004
+            f"{what} needs a factor of the Gram matrix, which rows on demand do not have: make the "
+            "version space of the matrix, VersionSpace(kernel(X), y)"
+        )
 
 
 def product(c: Floats, gram: Gram) -> Floats:
     """Return ``c @ gram`` in double precision for c of shape (..., m), in bounded memory."""
-    if isinstance(gram, KernelRows):
-        return gram.product(c)
-    if gram.dtype == np.float64:
+    if isinstance(gram, KernelRows) and gram.form == "linear":
+        return np.asarray((gram.factor * (c @ gram.X)) @ gram.X.T)
+    if isinstance(gram, np.ndarray) and gram.dtype == np.float64:
         return np.asarray(c @ gram)
     m = len(gram)
     values = np.zeros_like(c)
     for rows in validation.blocks(m, max(1, _BLOCK_BYTES // (8 * m))):
-        values += c[..., rows] @ gram[rows].astype(np.float64)
+        values += c[..., rows] @ gram[rows, :].astype(np.float64, copy=False)
     return values
 
 
 def part(gram: Gram, index: NDArray[np.intp]) -> Gram:
     """Return the kernel values of some of the examples among themselves."""
     if isinstance(gram, KernelRows):
-        return gram.part(index)
+        return KernelRows(gram.X[index], gram.kernel, gram.cache_size)
     values: NDArray[Any] = np.ascontiguousarray(gram[np.ix_(index, index)])
     return values
 

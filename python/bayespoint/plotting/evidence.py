@@ -41,10 +41,6 @@ class EvidenceDisplay(Display):
         The curve.
     area_ : matplotlib.collections.PolyCollection
         What is below it.
-    ax_ : matplotlib.axes.Axes
-        The axes of the last drawing.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
 
     Examples
     --------
@@ -97,10 +93,6 @@ class EvidenceDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
-        NotFittedError
-            If the estimator is not fitted.
         TypeError
             If the estimator has no run.
         ValueError, InfeasibleError, FloatingPointError, MemoryError
@@ -128,7 +120,7 @@ class EvidenceDisplay(Display):
         Parameters
         ----------
         result : Evidence
-            By method "integration" or "annealing".
+            By method "integration".
         ax : matplotlib.axes.Axes, default=None
             Where to draw; by default a new figure is made.
 
@@ -139,19 +131,15 @@ class EvidenceDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If the evidence has no ladder: it is from a bridge.
-        TypeError
-            If `result` is no `Evidence`.
         """
         if not isinstance(result, Evidence):
             raise TypeError(f"result must be an Evidence; got a {type(result).__name__}")
         if len(result.log_transparency) < 2:
             raise ValueError(
-                "result must have a ladder of transparencies, by method='integration' or "
-                f"'annealing'; got one by method={result.method!r}"
+                "result must have a ladder of transparencies, by method='integration'; got one by "
+                f"method={result.method!r}"
             )
         return cls(
             log_transparency=result.log_transparency,

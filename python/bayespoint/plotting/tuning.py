@@ -61,10 +61,6 @@ class TuningDisplay(Display):
         The settings tried.
     contours_ : matplotlib.contour.ContourSet or None
         The contours of the surface, if there are any.
-    ax_ : matplotlib.axes.Axes
-        The axes of the last drawing.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
 
     Examples
     --------
@@ -124,10 +120,6 @@ class TuningDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
-        NotFittedError
-            If the estimator is not fitted.
         ValueError
             If nothing was searched, `params` names something else, or the inputs were kernel values
             (``from_result(estimator.tuning_)`` does without them).
@@ -180,12 +172,8 @@ class TuningDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If `params` names something else, or nothing was searched.
-        TypeError
-            If `result` is no `Search`.
         """
         if not isinstance(result, Search):
             raise TypeError(f"result must be a Search; got a {type(result).__name__}")
@@ -347,12 +335,13 @@ class _Evidence:
     """The approximate evidence of a fitted classifier's examples, at settings near its own."""
 
     def __init__(self, model: Any) -> None:
-        search, labels = model.tuning_, model._labels(model._index).astype(np.float64)
-        chosen = tuning_search.subset(labels, search.n_examples, model._evidence_seed)
+        search, posterior = model.tuning_, model.posterior_
+        labels = np.stack([one.y for one in model.problems_]).astype(np.float64)
+        chosen = tuning_search.subset(labels, search.n_examples, model.seed_)
         self.X, self.labels = model.X_fit_[chosen], labels[:, chosen]
-        self.kernel, self.search, self.offset = model.kernel_, search, model._offset
+        self.kernel, self.search, self.offset = model.kernel_, search, posterior.offset
         self.tied = _tied(search)
-        softness = model._softness[chosen]
+        softness = posterior.example_softness[chosen]
         self.weights = model.softness_ / softness if model.softness_ > 0 else np.ones(len(chosen))
 
     def __call__(self, values: dict[str, float]) -> float:

@@ -27,8 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint import kernels
 from bayespoint.base import linalg
 from bayespoint.base.warnings import warn
-from bayespoint.engine import distributed, interior
-from bayespoint.engine.problem import Problem
+from bayespoint.engine import distributed
 from bayespoint.kernels.functions import is_semidefinite
 from bayespoint.results import Search
 from bayespoint.tuning import expectation_propagation
@@ -549,7 +548,8 @@ def resolve_hyperparameters(
     except ValueError as error:
         hard = softness == 0 and not rates
         if not (hard and any(label_noise)):
-            _refuse_impossible(resolved, inputs, labels, offset, (softness or 0.0) / weights)
+            # Say so if the kernel matrix itself is invalid.
+            kernels.training_gram(resolved, inputs, offset, (softness or 0.0) / weights)
         if not hard:
             raise
         warn(
@@ -561,15 +561,6 @@ def resolve_hyperparameters(
     if not search_kernel:
         found = dataclasses.replace(found, kernel=resolved)
     return found.kernel, found.softness, found.label_noise, found, known
-
-
-def _refuse_impossible(
-    kernel: Any, inputs: NDArray[Any], labels: Floats, offset: float, softness: Floats
-) -> None:
-    """Raise if the kernel matrix is invalid, or no weight vector can give the labels."""
-    gram, _ = kernels.training_gram(kernel, inputs, offset, softness)
-    for y in labels.astype(np.int8):
-        interior.feasible_point(Problem(gram, y, softness, offset), "max_margin", seed=0)
 
 
 class _Entries:

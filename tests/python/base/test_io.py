@@ -22,17 +22,15 @@ from sklearn.preprocessing import StandardScaler
 import bayespoint
 from bayespoint import (
     BayesPointClassifier,
-    HingeClassifier,
     KernelPerceptron,
     MaxMarginClassifier,
-    Perceptron,
     VersionSpace,
     kernels,
 )
 from bayespoint.base import io
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
-from taught import seed
+from helpers import seed
 
 RNG = np.random.default_rng(seed(0))
 X = RNG.normal(size=(30, 3))
@@ -49,8 +47,6 @@ ESTIMATORS = [
     BayesPointClassifier("linear", **(QUICK | {"softness": 0.0, "label_noise": 0.1})),
     BayesPointClassifier(2.0 * gp.Matern(1.5, nu=2.5) + gp.RBF([1.0, 1.0, 2.0]), **QUICK),
     MaxMarginClassifier(softness=0.1),
-    HingeClassifier(),
-    Perceptron(max_epochs=3),
     KernelPerceptron(kernels.Linear(), softness=1.0),
 ]
 
@@ -162,7 +158,7 @@ def test_results_come_back(path):
     assert again.summary() == results[-1].summary()
 
 
-def test_a_weighted_classifier_comes_back(path):
+def test_a_weighted_posterior_comes_back(path):
     model = BayesPointClassifier(**QUICK).fit(X, TWO)
     with pytest.warns(bayespoint.ConvergenceWarning, match="worth"):
         weighted = model.reweight(lambda margins: margins[:, 0] ** 40)
@@ -296,7 +292,7 @@ def test_what_cannot_be_saved(path):
 
 SAVED = {
     "a result": VersionSpace(np.eye(2), [1, -1]).max_margin(),
-    "a model": Perceptron().fit(X, X[:, 0] > 0),
+    "a model": KernelPerceptron().fit(X, X[:, 0] > 0),
 }
 both = pytest.mark.parametrize("saved", SAVED.values(), ids=SAVED)
 

@@ -10,7 +10,7 @@ import pytest
 from bayespoint import BayesPointClassifier, ConvergenceWarning, VersionSpace, kernels
 from bayespoint.base import linalg
 from bayespoint.dynamics import Scattered
-from taught import seed
+from helpers import seed
 
 SEED = 13 + int(os.environ.get("BAYESPOINT_SEED", "0"))
 
@@ -154,10 +154,10 @@ def test_classifiers_use_them_where_they_can():
     # A matrix of rank four has no inverse.
     hard = BayesPointClassifier("linear", softness=0.0, **given).fit(X, y)
     assert hard.billiard_.start[0] != "typical"
-    assert hard._factor.rank == 4
+    assert hard.posterior_.factor.rank == 4
     # One far from singular has, without softness too.
     apart = BayesPointClassifier(kernels.RBF(0.5), softness=0.0, **given).fit(X, y)
     assert apart.billiard_.start[0] == "typical"
-    assert apart._factor.pivots is None
+    assert apart.posterior_.factor.pivots is None
     chord = BayesPointClassifier(kernels.RBF(2.0), softness=0.1, dynamics="chord", **given)
     assert chord.fit(X, y).billiard_.start[0] != "typical"

@@ -14,12 +14,9 @@ import pytest
 
 from bayespoint import (
     BayesPointClassifier,
-    HingeClassifier,
     KernelPerceptron,
     MaxMarginClassifier,
-    Perceptron,
     VersionSpace,
-    WeightedClassifier,
     kernels,
 )
 from bayespoint.dynamics import Scattered
@@ -97,7 +94,6 @@ CALLS = {
     ),
     "bridge": lambda: soft().log_volume(max_length=1e15, **LONG),
     "integration": lambda: soft().log_volume(method="integration", max_length=1e15, **LONG),
-    "annealing": lambda: soft().log_volume(method="annealing", max_length=1e15, **LONG),
     "evidence": lambda: soft().evidence((0.0, 0.1), max_length=1e15, n_jobs=2, **LONG),
     "correlation_length": lambda: correlation_length(
         soft(), n_pairs=10**5, max_bounces=10**9, random_state=0
@@ -128,10 +124,7 @@ CALLS = {
     "suggest_query": again(lambda: FITTED.suggest_query(POINTS, 5)),
     "risk_bounds": again(lambda: TRAINED.risk_bounds(random_state=0)),
     "MaxMarginClassifier": again(lambda: MaxMarginClassifier(RBF, C=100.0).fit(X, COIN)),
-    "HingeClassifier": lambda: HingeClassifier(1e-9, tol=1e-15, max_iter=10**9).fit(X, COIN),
     "KernelPerceptron": lambda: KernelPerceptron("linear", max_epochs=10**8).fit(X, COIN),
-    "Perceptron": lambda: Perceptron(max_epochs=10**8).fit(X, COIN),
-    "WeightedClassifier": lambda: WeightedClassifier(given(tol=1e-9)).fit(X, NOISY),
     "escape_fractions": lambda: openness.escape_fractions(
         [K, K], NOISY, softness=0.1, max_bounces=10**9, random_state=0
     ),

@@ -15,7 +15,7 @@ from bayespoint.papers import elongated, openness, planar, soft_boundary
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.results import Estimate
-from taught import seed
+from helpers import seed
 
 
 class Reader(HTMLParser):
@@ -75,8 +75,8 @@ def results():
             "LayerChoice": LayerChoice((0, 1), np.array([[0.1, np.nan]]), np.array([[3, 0]])),
             "CorrelationLength": correlation_length(space, random_state=seed(0)),
             "WeightedResult": space.reweight(run, lambda margins: margins[:, 0]),
-            "WeightedClassifier": model.reweight(lambda margins: margins[:, 0]),
-            "WeightedClassifier of three": three.reweight(lambda margins: margins[:, 0]),
+            "Posterior": model.reweight(lambda margins: margins[:, 0]),
+            "Posterior of three": three.reweight(lambda margins: margins[:, 0]),
             "RiskBounds": three_bounds(X, y),
             "RiskBound": three_bounds(X, y)[0],
             "ParameterSpace": soft_boundary.parameter_space(X @ X.T, softness=0.1),

@@ -13,14 +13,12 @@ from sklearn.preprocessing import StandardScaler
 
 from bayespoint import (
     BayesPointClassifier,
-    HingeClassifier,
     KernelPerceptron,
     MaxMarginClassifier,
-    Perceptron,
     kernels,
 )
 from bayespoint.export.onnx import to_onnx
-from taught import seed
+from helpers import seed
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 
@@ -120,8 +118,6 @@ def test_kernels(kernel, run):
         BayesPointClassifier("rbf", fit_intercept=False, **GIVEN),
         MaxMarginClassifier(softness=0.1),
         MaxMarginClassifier("poly", C=10.0, fit_intercept="free"),
-        HingeClassifier(),
-        Perceptron(max_epochs=3),
         KernelPerceptron(kernels.RBF(2.0), softness=0.1, max_epochs=3),
     ],
     ids=str,
@@ -137,6 +133,7 @@ def test_two_noise_rates(run):
     compare(model, run)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("run", runtimes())
 @pytest.mark.parametrize(
     "classes", [["no", "jä"], [-3, 2**40], [0.5, 1.0], np.array(["a", "b"], dtype=object)], ids=str

@@ -13,14 +13,12 @@ from sklearn.pipeline import make_pipeline
 
 from bayespoint import (
     BayesPointClassifier,
-    HingeClassifier,
     KernelPerceptron,
     MaxMarginClassifier,
-    Perceptron,
     kernels,
 )
 from bayespoint.kernels.stationary import scale_of
-from taught import seed
+from helpers import seed
 
 RNG = np.random.default_rng(seed(0))
 
@@ -217,10 +215,6 @@ def test_tags_and_what_stays_dense():
     for kernel in ("linear", "rbf", "poly", *KERNELS, kernels.Constant()):
         for classifier in (BayesPointClassifier, MaxMarginClassifier, KernelPerceptron):
             assert classifier(kernel).__sklearn_tags__().input_tags.sparse
-    for model in (Perceptron(), HingeClassifier()):
-        assert not model.__sklearn_tags__().input_tags.sparse
-        with pytest.raises(TypeError, match="Sparse data was passed"):
-            model.fit(sparse.csr_array(X), Y)
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,7 @@ from sklearn.model_selection import cross_val_score
 
 import bayespoint
 from bayespoint import kernels
-from taught import seed
-
-WORDS = np.array(["to", "be", "or", "not", "that", "is", "the", "question", "whether", "tis"])
-
-
-SETS = [set(np.random.default_rng(seed(k)).choice(WORDS, 5)) for k in range(30)]
+from helpers import SETS, seed
 
 
 def test_set_kernel_counts_common_subsets():

@@ -8,7 +8,7 @@ from bayespoint.datasets import load_sonar
 from bayespoint.kernels.functions import short
 from bayespoint.tuning import expectation_propagation
 from bayespoint.tuning import search as tuning_search
-from taught import seed
+from helpers import seed
 
 COLUMNS = (
     "sigma",
