@@ -39,7 +39,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo gallery displays risk-bounds test test-rust test-python test-slow test-oldest test-newest test-ray fuzz ci-slow experiment experiments-slow bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
+.PHONY: help venv build install demo gallery displays risk-bounds test test-all test-rust test-rust-all test-python test-python-all test-slow test-oldest test-newest test-ray fuzz ci-slow experiment experiments-slow bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
         lint lint-rust lint-python \
         format docs docs-check examples audit test-door clean distclean check-cargo check-python
 
@@ -101,26 +101,38 @@ demo: install ## Bayes point against maximal margin on sonar, and a picture
 	@$(VENV_PYTHON) examples/demo.py $(DEMO_ARGS)
 
 gallery: install ## the papers' mechanisms as pictures of the running code: docs/gallery.md
-	@$(VENV_PYTHON) -m bayespoint.papers.gallery --out docs
+	@$(VENV_PYTHON) -m bayespoint.papers gallery --out docs
 
 displays: install ## the displays of bayespoint.plotting as pictures: docs/guide/plots.md
-	@$(VENV_PYTHON) -m bayespoint.papers.guide_pictures --out docs
+	@$(VENV_PYTHON) -m bayespoint.papers guide-pictures --out docs
 
 risk-bounds: install ## the risk bounds against true risks on 500 problems: tables, pictures (RISK_ARGS=--quick: seconds)
-	@$(VENV_PYTHON) -m bayespoint.papers.experiments risk-bounds $(RISK_ARGS)
-	@$(VENV_PYTHON) -m bayespoint.papers.experiments symmetric-part $(RISK_ARGS)
+	@$(VENV_PYTHON) -m bayespoint.papers risk-bounds $(RISK_ARGS)
+	@$(VENV_PYTHON) -m bayespoint.papers symmetric-part $(RISK_ARGS)
 
-test: test-rust test-python ## all tests: engine, package, doctests
+test: test-rust test-python ## what to run before a commit: engine, package, doctests, in about five minutes on two cores
+
+test-all: test-rust-all test-python-all ## every test, the long ones too
 
 test-rust: | check-cargo ## engine: unit, integration and doc tests, no Python needed
 	$(CARGO) test --no-fail-fast $(CARGO_ARGS)
 
-test-python: install ## package: pytest and doctests against the installed wheel
-	$(VENV_PYTHON) -m pytest tests/python README.md docs/guide --pyargs bayespoint $(PYTEST_ARGS)
+test-rust-all: | check-cargo ## the engine's tests with those that take long (CARGO_ARGS="--test engine evidence::")
+	$(CARGO) test --no-fail-fast $(CARGO_ARGS) -- --include-ignored
+
+# A process for each processor, at most eight. Tests of one group share what takes long to make.
+PARALLEL ?= -n logical --maxprocesses 8 --dist loadgroup
+TESTS    := tests/python README.md docs/guide --pyargs bayespoint
+
+test-python: install ## package: pytest and doctests against the installed wheel, but for those marked `long`
+	$(VENV_PYTHON) -m pytest $(TESTS) $(PARALLEL) -m "not long" $(PYTEST_ARGS)
+
+test-python-all: install ## the same with those marked `long`
+	$(VENV_PYTHON) -m pytest $(TESTS) $(PARALLEL) $(PYTEST_ARGS)
 
 test-slow: install | check-cargo ## the statistical tests and those of properties at full length (half an hour)
-	BAYESPOINT_SLOW=1 $(CARGO) test --no-fail-fast $(CARGO_ARGS)
-	BAYESPOINT_SLOW=1 $(VENV_PYTHON) -m pytest tests/python -m slow $(PYTEST_ARGS) \
+	BAYESPOINT_SLOW=1 $(CARGO) test --no-fail-fast $(CARGO_ARGS) -- --include-ignored
+	BAYESPOINT_SLOW=1 $(VENV_PYTHON) -m pytest tests/python -m slow $(PARALLEL) $(PYTEST_ARGS) \
 	  || [ $$? -eq 5 ] # 5: no test bears the mark
 
 # Python 3.10 where there is one, unless PYTHON is given; NumPy 1.26 is for Python 3.10 to 3.12.
@@ -138,7 +150,7 @@ $(OLDEST_STAMP): $(WHEEL_STAMP) .ci/oldest.txt
 	@touch $@
 
 test-oldest: $(OLDEST_STAMP) ## the package's tests with the oldest versions of what it needs (OLDEST_PYTHON=python3.10)
-	$(OLDEST)/bin/python -m pytest tests/python $(PYTEST_ARGS)
+	$(OLDEST)/bin/python -m pytest tests/python $(PARALLEL) $(PYTEST_ARGS)
 
 # The newest Python there is, unless it is given: ArviZ 1 is for 3.12 and newer.
 NEWEST         := .venv-newest
@@ -148,37 +160,37 @@ NEWEST_STAMP   := $(NEWEST)/.stamp-newest
 $(NEWEST_STAMP): $(WHEEL_STAMP)
 	@rm -rf "$(NEWEST)"
 	@$(MAKE) --no-print-directory VENV="$(NEWEST)" PYTHON="$(NEWEST_PYTHON)" venv
-	@$(NEWEST)/bin/python -m pip install --quiet --upgrade "$$(echo dist/bayespoint-*.whl)[plot,dev]" pytest-xdist
+	@$(NEWEST)/bin/python -m pip install --quiet --upgrade "$$(echo dist/bayespoint-*.whl)[plot,dev]"
 	@touch $@
 
-test-newest: $(NEWEST_STAMP) ## the package's tests with the newest versions of what it needs, in two processes at once (NEWEST_PYTHON=python3.13)
-	$(NEWEST)/bin/python -m pytest tests/python -n 2 $(PYTEST_ARGS)
+test-newest: $(NEWEST_STAMP) ## the package's tests with the newest versions of what it needs (NEWEST_PYTHON=python3.13)
+	$(NEWEST)/bin/python -m pytest tests/python $(PARALLEL) $(PYTEST_ARGS)
 
-# Executions of each target; the default of the tests is 5000 and 1000.
+# Executions of each target; without it the tests make some thousands.
 FUZZ ?= 1000000
 fuzz: install | check-cargo ## hostile bytes on the engine, its states and the compiled functions (FUZZ=1000000)
-	BAYESPOINT_FUZZ=$(FUZZ) $(CARGO) test --test fuzz -- --nocapture
+	BAYESPOINT_FUZZ=$(FUZZ) $(CARGO) test --test engine fuzz:: -- --nocapture
 	BAYESPOINT_FUZZ=$(FUZZ) $(VENV_PYTHON) -m pytest tests/python/test_fuzz.py $(PYTEST_ARGS)
 
 test-ray: install ## fits on a local Ray, which is installed for it
 	@$(VENV_PYTHON) -m pip install --quiet "ray>=2.30"
-	$(VENV_PYTHON) -m pytest tests/python/test_distributed.py -m ray $(PYTEST_ARGS)
+	$(VENV_PYTHON) -m pytest tests/python/engine/test_distributed.py -m ray $(PYTEST_ARGS)
 
 EXPERIMENT ?=
 experiment: install ## a table or figure of the papers: make experiment EXPERIMENT="table-1 --quick"; alone: the list
-	@$(VENV_PYTHON) -m bayespoint.papers.experiments $(EXPERIMENT)
+	@$(VENV_PYTHON) -m bayespoint.papers $(EXPERIMENT)
 
 # Units of work that are in the folder's files are not done again: an interrupted run goes on.
 EXPERIMENTS_ARGS ?=
 experiments-slow: install ## every experiment at full length, into experiments_output/: an hour and more (EXPERIMENTS_ARGS="--n-jobs 2")
-	@$(VENV_PYTHON) -m bayespoint.papers.experiments all --out experiments_output $(EXPERIMENTS_ARGS)
+	@$(VENV_PYTHON) -m bayespoint.papers all --out experiments_output $(EXPERIMENTS_ARGS)
 
 bench: | check-cargo check-python ## criterion benches of the engine, and a table of their figures
 	$(CARGO) bench $(CARGO_ARGS)
 	@$(PYTHON) benches/table.py
 
 bench-peers: install ## the classifier against scikit-learn's: a table of error, calibration and time
-	@$(VENV_PYTHON) -m bayespoint.papers.experiments comparison $(PEERS_ARGS)
+	@$(VENV_PYTHON) -m bayespoint.papers comparison $(PEERS_ARGS)
 
 bench-margin: install ## hard margins against libsvm's: processor time and training errors
 	@$(VENV_PYTHON) benches/peers/margin.py $(PEERS_ARGS)

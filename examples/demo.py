@@ -20,7 +20,6 @@ from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier, VersionSpace, __version__
 from bayespoint.datasets import load_sonar
-from bayespoint.plotting import plot_decision_function
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -220,11 +219,25 @@ def _table(scores: list[Scores], n_train: int) -> str:
 def _draw_plane(directory: Path, seed: int) -> Path:
     """Fit on two interlocked arcs, draw the probability over the plane, return the file."""
     from matplotlib.figure import Figure
+    from sklearn.inspection import DecisionBoundaryDisplay
 
     X, y = _two_arcs(120, np.random.default_rng(seed))
     classifier = BayesPointClassifier(kernel="rbf", softness=SOFTNESS, random_state=seed).fit(X, y)
     figure = Figure(figsize=(7.2, 5.6), layout="constrained")
-    ax = plot_decision_function(classifier, X, y, ax=figure.add_subplot())
+    ax = figure.add_subplot()
+    shades = DecisionBoundaryDisplay.from_estimator(
+        classifier,
+        X,
+        response_method="predict_proba",
+        plot_method="pcolormesh",
+        cmap="RdYlBu_r",
+        grid_resolution=200,
+        ax=ax,
+    )
+    figure.colorbar(shades.surface_, label=f"probability of '{classifier.classes_[1]}'")
+    for label, marker in zip(classifier.classes_, "o^", strict=True):
+        ax.scatter(*X[y == label].T, marker=marker, edgecolors="black", label=label)
+    ax.legend(loc="lower left")
     ax.set_title("Bayes point on two interlocked arcs")
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / "decision_function.png"

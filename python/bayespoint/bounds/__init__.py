@@ -1,16 +1,18 @@
-r"""Bounds on the probability of error of a classifier, from its examples alone.
+r"""Bounds on the probability of error of a classifier, from its training examples alone.
 
-Every function takes numbers or arrays that broadcast together, works with logarithms, and returns
-the value of a theorem as it is: from 1 on it says nothing. With probability at least ``1 - delta``
-over m independent examples of one law the risk is at most that value; m, R, :math:`\gamma` and the
-other quantities are those of the examples, and kernel and prior must have been chosen without them.
+Every function takes numbers or arrays that broadcast together and returns the value of a theorem
+as it is: from 1 on the bound is vacuous. With probability at least ``1 - delta`` over m independent
+examples of one distribution the risk is at most that value. m, R, :math:`\gamma` and the other
+quantities are those of the examples; kernel and prior must have been chosen without them. An
+argument that is out of range, not a number, or of a shape that does not fit raises ``ValueError``
+or ``TypeError``.
 
 =================== ==========================================================================
 `sparsity`          a consistent classifier that few examples determine
 `margin`            the perceptron, where some classifier has a large margin
 `mistakes`          how many updates the perceptron makes
 `pac_margin`        a hyperplane with a large margin
-`luckiness`         the same, as of 1996
+`luckiness`         the same, in the older form of 1996
 `volume_gibbs`      a weight vector drawn from a part of version space
 `volume_bayes`      the vote of a part of version space
 `linear_svm`        a hyperplane with a large margin, by the volume of a ball
@@ -22,8 +24,7 @@ other quantities are those of the examples, and kernel and prior must have been 
 `risk_bounds`       all that hold of a fitted classifier
 =================== ==========================================================================
 
-`mirrored_space`, `normalized_margins` and `margin_histogram` give what goes in;
-:mod:`bayespoint.papers.bound_figures` draws it (extra ``plot``).
+`mirrored_space`, `normalized_margins` and `margin_histogram` compute what goes in.
 """
 
 from __future__ import annotations

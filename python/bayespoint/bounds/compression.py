@@ -1,4 +1,4 @@
-"""Bounds by sparsity: few examples that determine the classifier witness for all the others."""
+"""Compression bounds: of classifiers that few of their examples determine."""
 
 from __future__ import annotations
 
@@ -32,12 +32,7 @@ def sparsity(m: ArrayLike, d: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:
     -------
     float or ndarray
         :math:`\left(\ln\binom{m}{d} + \ln m + \ln\frac1\delta\right) / (m - d)`; infinite for
-        d = m, where no example is left to witness. Vacuous from 1 on.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, not a number, or the shapes do not fit together.
+        d = m, where no example is left to test it. Vacuous from 1 on.
 
     See Also
     --------
@@ -46,10 +41,11 @@ def sparsity(m: ArrayLike, d: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:
     Notes
     -----
     Theorem 3 of [1]_: with probability at least ``1 - delta`` over m independent examples of one
-    law the classifier errs with at most this probability. It must be the one that the same
+    distribution the classifier errs with at most this probability. It must be the one that the same
     algorithm finds from the d examples alone, and make no error on the others: so it is with the
     perceptron, which those that never caused an update do not concern, and with the maximal
-    margin. The factor m pays for the choice of d after the fact. Vacuous from about d = m / 3 on.
+    margin. The factor m is the price of choosing d after seeing the examples. Vacuous from about d
+    = m / 3 on.
 
     References
     ----------
@@ -64,7 +60,7 @@ def sparsity(m: ArrayLike, d: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:
     6.7 %
     """
     m, d, delta = validation.broadcast(
-        m=whole("m", m, low=1), d=whole("d", d, low=1), delta=_delta(delta)
+        m=whole("m", m, low=1), d=whole("d", d, low=1), delta=confidence(delta)
     )
     validation.at_most("d", d, "m", m)
     return plain(_sparsity(m, d, delta))
@@ -93,11 +89,6 @@ def margin(
         :math:`\frac{n}{n-1}\,\frac1m \left(\kappa^* \ln\frac{em}{\kappa^*} + \ln m +
         \ln\frac1\delta\right)`. Vacuous from 1 on.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, not a number, or the shapes do not fit together.
-
     Notes
     -----
     Theorem 4 of [1]_: if any weight vector separates the m examples with margin :math:`\gamma`
@@ -120,7 +111,7 @@ def margin(
     0.0567, 0.0568
     """
     m, kappa, delta = validation.broadcast(
-        m=whole("m", m, low=1), kappa=whole("kappa", kappa, low=1), delta=_delta(delta)
+        m=whole("m", m, low=1), kappa=whole("kappa", kappa, low=1), delta=confidence(delta)
     )
     if n is None:
         return plain(_sparsity(m, np.minimum(kappa, m), delta))
@@ -154,11 +145,6 @@ def mistakes(margin: ArrayLike, radius: ArrayLike = 1.0) -> Numbers:
         and `pac_margin`. The dual coefficients of the perceptron, started from zero, have at most
         as many nonzero entries.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, not a number, or the shapes do not fit together.
-
     Notes
     -----
     Novikoff's theorem in feature space (Theorem 2 of [1]_), for the learning rule without bias. A
@@ -183,7 +169,7 @@ def mistakes(margin: ArrayLike, radius: ArrayLike = 1.0) -> Numbers:
         margin=reals("margin", margin, low=0.0, low_open=True),
         radius=reals("radius", radius, low=0.0, low_open=True),
     )
-    return plain(_kappa(gamma, radius, 1.0))
+    return plain(inverse_square(gamma, radius, 1.0))
 
 
 def _sparsity(m: Floats, d: Floats, delta: Floats) -> Floats:
@@ -194,7 +180,7 @@ def _sparsity(m: Floats, d: Floats, delta: Floats) -> Floats:
     return bound
 
 
-def _kappa(margin: Floats, radius: Floats, factor: float) -> Floats:
+def inverse_square(margin: Floats, radius: Floats, factor: float) -> Floats:
     """Return ``ceil(factor (radius / margin)^2)`` of a margin that is at most the radius."""
     validation.at_most("margin", margin * (1 - 1e-9), "radius", radius)
     with np.errstate(over="ignore"):
@@ -208,5 +194,6 @@ def _kappa(margin: Floats, radius: Floats, factor: float) -> Floats:
     return np.maximum(rounded, 1.0)
 
 
-def _delta(value: ArrayLike) -> Floats:
+def confidence(value: ArrayLike) -> Floats:
+    """Return `delta`, checked to be a probability of failure."""
     return reals("delta", value, low=0.0, high=1.0, low_open=True, high_open=True)

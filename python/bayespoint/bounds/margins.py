@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Numbers, plain, reals, whole
-from bayespoint.bounds.compression import _delta, _kappa
+from bayespoint.bounds.compression import confidence, inverse_square
 
 __all__ = ["luckiness", "pac_margin"]
 
@@ -33,11 +33,6 @@ def pac_margin(m: ArrayLike, kappa: ArrayLike, delta: ArrayLike = 0.05) -> Numbe
         :math:`\frac2m \left(64\kappa \log_2\frac{em}{8\kappa} \log_2(32m) + \log_2(2m) +
         \log_2\frac1\delta\right)`. Beyond 64 kappa = 8 m, where the expression would fall, its
         largest value. Vacuous from 1 on.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, not a number, or the shapes do not fit together.
 
     See Also
     --------
@@ -64,7 +59,7 @@ def pac_margin(m: ArrayLike, kappa: ArrayLike, delta: ArrayLike = 0.05) -> Numbe
     0.1120
     """
     m, kappa, delta = validation.broadcast(
-        m=whole("m", m, low=1), kappa=whole("kappa", kappa, low=1), delta=_delta(delta)
+        m=whole("m", m, low=1), kappa=whole("kappa", kappa, low=1), delta=confidence(delta)
     )
     return plain(2 / m * (_fat(64 * np.minimum(kappa, m), m) + np.log2(2 * m) - np.log2(delta)))
 
@@ -93,11 +88,6 @@ def luckiness(
         \right)` with :math:`\kappa = \lceil 577 R^2/\gamma^2\rceil`. Beyond kappa = 8 m, where
         the expression would fall, its largest value. Vacuous from 1 on.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, not a number, or the shapes do not fit together.
-
     Notes
     -----
     Theorem 1 of [1]_, where the first letter inside the logarithm is Euler's e, not the
@@ -112,8 +102,8 @@ def luckiness(
 
     Examples
     --------
-    For 60 000 handwritten digits it says nothing in any regime (Figure 2b of [1]_), not even
-    where the margin is the largest there can be:
+    For 60 000 handwritten digits it is vacuous for any margin (Figure 2b of [1]_), even the
+    largest possible one:
 
     >>> print(f"{luckiness(60_000, 1.0):.2f}")
     4.47
@@ -121,10 +111,10 @@ def luckiness(
     m, gamma, delta, radius = validation.broadcast(
         m=whole("m", m, low=1),
         margin=reals("margin", margin, low=0.0, low_open=True),
-        delta=_delta(delta),
+        delta=confidence(delta),
         radius=reals("radius", radius, low=0.0, low_open=True),
     )
-    kappa = _kappa(gamma, radius, 577.0)
+    kappa = inverse_square(gamma, radius, 577.0)
     return plain(2 / m * (_fat(kappa, m) + np.log2(8 * m) - np.log2(delta)))
 
 

@@ -14,7 +14,7 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.bounds.result import RiskBound
 from bayespoint.bounds.volume import volume_bayes
 from bayespoint.engine.problem import Problem
-from bayespoint.kernels import sources
+from bayespoint.kernels import rows_on_demand
 from bayespoint.results import Estimate, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace
 
@@ -36,7 +36,7 @@ _LONG, _HOPELESS = 500.0, 100.0
 """After so many radians per trajectory a standard error of so many nats will not come down."""
 
 _LARGEST_ERROR = 10.0
-"""Standard error, nats, above which an estimate tells nothing."""
+"""Standard error, nats, above which an estimate is of no use."""
 
 
 def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
@@ -90,7 +90,7 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
     c = _inside(space, dual_coef)
     m = len(c)
     memory.require(8 * 8.0 * m * m, f"the Gram matrix of {2 * m} examples, mirrored ones included")
-    sources.require_matrix(space.gram, "the mirrored version space")
+    rows_on_demand.require_matrix(space.gram, "the mirrored version space")
     gram = np.add(space.gram, space.offset, dtype=np.float64)
     gram.flat[:: m + 1] += space.softness
     # By way of coordinates: rounding errors of f = K c would give the matrix a spurious rank.
@@ -216,8 +216,8 @@ def estimated(
 ) -> Estimate:
     """Return ln of the volume, or evidence, that a method estimates: at most 0, with its error.
 
-    Raises FloatingPointError where double precision does not tell it: so it is with parts that
-    are some hundred thousand times as long as they are thick.
+    Raises FloatingPointError where double precision is not enough, as with a region that is some
+    hundred thousand times as long as it is thick.
     """
     raised: list[FloatingPointError] = []
 
@@ -239,7 +239,8 @@ def estimated(
         if error in raised:  # the callback's own
             raise
         raise FloatingPointError(
-            f"The volume could not be told, the region seems too thin for double precision: {error}"
+            "The volume could not be estimated; the region seems too thin for double precision: "
+            f"{error}"
         ) from error
     return Estimate(min(found.value, 0.0), found.error)
 

@@ -1,4 +1,4 @@
-"""Bounds that speak of a fitted classifier: one of them, and a table."""
+"""The bounds on one classifier: a row, and the table of all."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RiskBound:
 
     @property
     def vacuous(self) -> bool:
-        """Whether the bound says nothing: it is refused, or at least 1."""
+        """Whether the bound is of no use: it is refused, or at least 1."""
         return not self.value < 1
 
     def _figures(self) -> str:

@@ -51,8 +51,8 @@ _NOISY = (
     "A zero-error bound: with label noise the weight vectors of the posterior violate examples. "
     "For those pac_bayes_kl holds of one draw and of the vote."
 )
-_DENSE = "The center of mass as computed depends on all examples: no few of them determine it."
-_OTHER = "Speaks of the perceptron's weight vector alone."
+_DENSE = "The computed center of mass depends on all examples: no few of them determine it."
+_OTHER = "Holds of the perceptron's weight vector alone."
 _FREE = (
     "A free intercept is no part of the weight vector: it has no place in a version space, and no "
     "prior. fit_intercept=True gives one that has."

@@ -39,11 +39,6 @@ def hoeffding_samples(
         The smallest whole number above :math:`\frac{n (b-a)^2}{2\epsilon^2} \ln\frac{2n}\eta` for
         the interval [a, b].
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, not a number, or the shapes do not fit together.
-
     Notes
     -----
     Lemma 18.1 of [1]_, Eqs. 18.13, 18.29 and 18.31, from Hoeffding's inequality for each component

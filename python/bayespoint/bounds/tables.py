@@ -99,11 +99,11 @@ def table(
 
     Notes
     -----
-    All bounds assume that the examples are independent draws from one law, that new examples come
-    from it, and that the kernel was chosen without them: scaling features by the examples, too, is
-    a choice made by them. Margins are those of feature vectors scaled to unit length, which
-    changes no decision; then the radius is 1 whatever the inputs. For `margin` the unscaled ones
-    count, as they do for the perceptron.
+    All bounds assume that the examples are independent draws from one distribution, that new
+    examples come from it, and that the kernel was chosen without them: scaling features by the
+    examples, too, is a choice made by them. Margins are those of feature vectors scaled to unit
+    length, which changes no decision; then the radius is 1 whatever the inputs. For `margin` the
+    unscaled ones count, as they do for the perceptron.
 
     The dimension of `linear_svm` is the rank of the Gram matrix. That it is taken from the
     examples does no harm: the directions outside the span are free, and the share of the sphere

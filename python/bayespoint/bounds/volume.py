@@ -8,7 +8,7 @@ from scipy import special
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Numbers, plain, reals, whole
-from bayespoint.bounds.compression import _delta
+from bayespoint.bounds.compression import confidence
 
 __all__ = ["cap_log_fraction", "linear_svm", "pac_bayes_kl", "volume_bayes", "volume_gibbs"]
 
@@ -38,11 +38,6 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
         :math:`\left(\ln\frac1{\mathrm{vol}} + \ln\frac1\delta + 2\ln m + 1\right) / m`. Vacuous
         from 1 on.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, not a number, or the shapes do not fit together.
-
     See Also
     --------
     volume_bayes : For the vote of all the weight vectors.
@@ -51,10 +46,10 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
     Notes
     -----
     Theorem 2 of [1]_, McAllester's [2]_: with probability at least ``1 - delta`` over m
-    independent examples of one law it holds for every measurable part of version space at once.
-    The risk is that of one weight vector drawn at random (Gibbs' classifier). The prior, here the
-    uniform law on the sphere of feature space, must not depend on the examples: neither may the
-    kernel. Vacuous for volumes below about :math:`e^{-m}`.
+    independent examples of one distribution it holds for every measurable part of version space at
+    once. The risk is that of one weight vector drawn at random (Gibbs' classifier). The prior, here
+    the uniform distribution on the sphere of feature space, must not depend on the examples:
+    neither may the kernel. Vacuous for volumes below about :math:`e^{-m}`.
 
     References
     ----------
@@ -74,7 +69,7 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
     m, log_volume, delta = validation.broadcast(
         m=whole("m", m, low=1),
         log_volume=reals("log_volume", log_volume, high=0.0),
-        delta=_delta(delta),
+        delta=confidence(delta),
     )
     return plain((2 * np.log(m) + 1 - log_volume - np.log(delta)) / m)
 
@@ -91,11 +86,6 @@ def volume_bayes(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
     -------
     float or ndarray
         Twice `volume_gibbs`. Vacuous from 1 on.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, not a number, or the shapes do not fit together.
 
     Notes
     -----
@@ -142,11 +132,6 @@ def linear_svm(m: ArrayLike, n: ArrayLike, margin: ArrayLike, delta: ArrayLike =
         :math:`\frac2m \left(n \ln\frac4{\gamma^2} + 2\ln m + \ln\frac1\delta + 1\right)`. Vacuous
         from 1 on.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, not a number, or the shapes do not fit together.
-
     See Also
     --------
     cap_log_fraction : The exact volume of the ball, to be used with `volume_bayes`.
@@ -178,7 +163,7 @@ def linear_svm(m: ArrayLike, n: ArrayLike, margin: ArrayLike, delta: ArrayLike =
         m=whole("m", m, low=1),
         n=whole("n", n, low=1),
         margin=reals("margin", margin, low=0.0, low_open=True, high=1.0),
-        delta=_delta(delta),
+        delta=confidence(delta),
     )
     ratio = n * 2 * (np.log(2) - np.log(gamma))
     return plain(2 * (ratio + 2 * np.log(m) - np.log(delta) + 1) / m)
@@ -198,9 +183,9 @@ def pac_bayes_kl(
     m : array-like of whole numbers
         Examples, at least 1.
     kl : array-like of float
-        Relative entropy of the posterior to the prior in nats, at least 0. For the uniform law on
-        a part of version space it is minus ln of its volume, so the bound is a tighter form of
-        `volume_gibbs`; twice the bound is one of `volume_bayes`.
+        Relative entropy of the posterior to the prior in nats, at least 0. For the uniform
+        distribution on a part of version space it is minus ln of its volume, so the bound is a
+        tighter form of `volume_gibbs`; twice the bound is one of `volume_bayes`.
     delta : array-like of float, default=0.05
         Probability in (0, 1) with which the statement may fail.
     empirical_error : array-like of float, default=0.0
@@ -213,16 +198,11 @@ def pac_bayes_kl(
         \ln\frac{2\sqrt m}\delta\right) / m`, where :math:`\mathrm{kl}(q \,\|\, p) = q \ln\frac qp
         + (1-q) \ln\frac{1-q}{1-p}`. In [0, 1]; vacuous where it is 1 to the last digit.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, not a number, or the shapes do not fit together.
-
     Notes
     -----
     Seeger's theorem [1]_ with Maurer's constant [2]_: with probability at least ``1 - delta``
-    over m independent examples of one law it holds for all posteriors at once. The prior must
-    not depend on the examples. Training errors, and so label noise, are allowed.
+    over m independent examples of one distribution it holds for all posteriors at once. The prior
+    must not depend on the examples. Training errors, and so label noise, are allowed.
 
     References
     ----------
@@ -240,7 +220,7 @@ def pac_bayes_kl(
     m, kl, delta, empirical = validation.broadcast(
         m=whole("m", m, low=1),
         kl=reals("kl", kl, low=0.0),
-        delta=_delta(delta),
+        delta=confidence(delta),
         empirical_error=reals("empirical_error", empirical_error, low=0.0, high=1.0),
     )
     budget = (kl + np.log(2) + np.log(m) / 2 - np.log(delta)) / m
@@ -284,11 +264,6 @@ def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
     float or ndarray
         :math:`\ln \int_0^\Psi \sin^{n-2}\theta\,d\theta - \ln \int_0^\pi
         \sin^{n-2}\theta\,d\theta`, finite for all arguments.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, not a number, or the shapes do not fit together.
 
     Notes
     -----

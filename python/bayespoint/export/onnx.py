@@ -12,6 +12,7 @@ runtime, such as `onnxruntime`.
 from __future__ import annotations
 
 import math
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -386,8 +387,6 @@ class _Graph:
 
     def model(self, outputs: list[str], classifier: Any) -> Any:
         """Return the whole, checked."""
-        from bayespoint import __version__
-
         helper = self.onnx.helper
         n_classes = len(classifier.classes_)
         wide = ["n", n_classes]
@@ -408,7 +407,7 @@ class _Graph:
             opset_imports=[helper.make_opsetid("", OPSET)],
             ir_version=_IR,
             producer_name="bayespoint",
-            producer_version=__version__,
+            producer_version=metadata.version("bayespoint"),
         )
         self.onnx.checker.check_model(model, full_check=True)
         return model

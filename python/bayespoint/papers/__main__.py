@@ -1,26 +1,27 @@
-"""The commands of the papers: ``python -m bayespoint.papers COMMAND [ARGS]``."""
+"""The command of the papers: ``python -m bayespoint.papers NAME [OPTIONS]``."""
 
 from __future__ import annotations
 
-import runpy
 import sys
+from collections.abc import Sequence
 
-COMMANDS = {
-    "experiments": "tables and figures of the papers",
-    "gallery": "the papers' mechanisms as pictures",
-    "guide_pictures": "the pictures of the guide",
-}
+from bayespoint.papers import guide_pictures
+from bayespoint.papers.experiments import command as experiments
+from bayespoint.papers.gallery import scenes as gallery
+
+PICTURES = {"gallery": gallery.main, "guide-pictures": guide_pictures.main}
+"""What draws the pictures of a page; all other names are experiments."""
 
 
-def main() -> int:
-    """Run the command that the first argument names; without one, list them."""
-    if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
-        for name, text in COMMANDS.items():
-            print(f"python -m bayespoint.papers {name:<16}{text}")
-        return int(len(sys.argv) > 1)
-    command = sys.argv.pop(1)
-    runpy.run_module(f"bayespoint.papers.{command}", run_name="__main__", alter_sys=True)
-    return 0
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command that the first argument names; without one, list what there is."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given and given[0] in PICTURES:
+        return PICTURES[given[0]](given[1:])
+    status = experiments.main(given)
+    if not given:
+        print(f"Pages of pictures:\n  {', '.join(PICTURES)}")
+    return status
 
 
 if __name__ == "__main__":

@@ -187,11 +187,6 @@ def plot_center_errors(table: CenterErrors, *, ax: Any = None) -> Any:
     -------
     matplotlib.axes.Axes
         The axes drawn into.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
     """
     ax = pick_axes(ax, (4.8, 4.6))
     top = 1.05 * max(float(table.max_margin.max()), float(table.bayes_point.max()), PAPER[0])

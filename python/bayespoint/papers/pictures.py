@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import inspect
 import re
+import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bayespoint.plotting.style import import_matplotlib
+
+SHADES = ("#6BAED6", "#F7F7F7", "#F4A36C")
+"""Fills: light blue, nearly white, light orange, beside the two colors of the displays."""
 
 _DPI = 80
 _DPI_ANIMATED = 46
@@ -33,8 +37,21 @@ def code_of(draw: Callable[[], Any], name: str) -> str:
     return textwrap.dedent(body).rstrip().replace("return ", f"{name} = ", 1)
 
 
+def preamble(draw: Callable[[], Any], data: str) -> str:
+    """Return what all pictures of a module need, as the module has it: its imports and data.
+
+    The data begin with a line that begins with `data`, and end where `draw`, the first picture, is.
+    """
+    source = inspect.getsource(sys.modules[draw.__module__])
+    imports = source[source.index("import numpy") : source.index("__all__")].strip()
+    imports = imports.replace("from bayespoint.papers import pictures\n", "")
+    lines = source[source.index(data) : source.index(f"def {draw.__name__}")].strip()
+    return imports.replace("pictures, ", "") + "\n\n" + lines
+
+
 def save(picture: Any, path: Path) -> None:
-    """Write a figure or an animation to a file, on white, and close it."""
+    """Write a figure, a display or an animation to a file, on white, and close it."""
+    picture = getattr(picture, "figure_", picture)
     pyplot = import_matplotlib("pyplot")
     if path.suffix == ".gif":
         picture.save(path, "pillow", dpi=_DPI_ANIMATED, savefig_kwargs={"facecolor": "white"})
@@ -54,29 +71,36 @@ def save(picture: Any, path: Path) -> None:
 
 
 def command(
-    prog: str,
+    name: str,
     description: str,
     scenes: Scenes,
     files: Mapping[str, str],
     page: tuple[str, Callable[[], str]],
-    arguments: list[str] | None,
-) -> None:
+    arguments: Sequence[str] | None,
+) -> int:
     """Draw the pictures of a page into a folder, and write the page.
 
     Parameters
     ----------
-    prog, description : str
-        Of the command.
+    name, description : str
+        Of the command of ``python -m bayespoint.papers``.
     scenes : mapping of str to callable
-        What draws each picture: it returns a figure, or an animation for a ``.gif``.
+        What draws each picture: it returns a figure, a display, or an animation for a ``.gif``.
     files : mapping of str to str
         Where each picture goes, relative to the folder.
     page : pair of str and callable
         Where the page goes, and what returns its text.
-    arguments : list of str or None
+    arguments : sequence of str or None
         Of the command line; None takes those of the process.
+
+    Returns
+    -------
+    int
+        The exit status, 0.
     """
-    parser = argparse.ArgumentParser(prog=prog, description=description)
+    parser = argparse.ArgumentParser(
+        prog=f"python -m bayespoint.papers {name}", description=description
+    )
     parser.add_argument(
         "--out",
         type=Path,
@@ -104,3 +128,4 @@ def command(
         (options.out / place).parent.mkdir(parents=True, exist_ok=True)
         (options.out / place).write_text(text(), encoding="utf-8")
         print(options.out / place)
+    return 0

@@ -24,7 +24,8 @@ from scipy import linalg, special
 from bayespoint.base import validation
 from bayespoint.base.report import as_grid, as_html, as_text
 from bayespoint.base.validation import Floats, RandomState
-from bayespoint.plotting.style import COLORS, SHADES, import_matplotlib, pick_axes
+from bayespoint.papers.pictures import SHADES
+from bayespoint.plotting.style import COLORS, import_matplotlib, pick_axes
 from bayespoint.version_space import VersionSpace
 
 __all__ = [
@@ -330,8 +331,6 @@ def plot_parameter_space(spaces: Any, *, axes: Any = None) -> Any:
 
     Raises
     ------
-    ImportError
-        If matplotlib is not installed.
     ValueError
         If there is none, one is not of three examples, or there are not as many `axes`.
     """
@@ -387,11 +386,6 @@ def plot_center_angles(table: CenterAngles, *, ax: Any = None) -> Any:
     -------
     matplotlib.axes.Axes
         The axes drawn into.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
     """
     ax = pick_axes(ax, (5.6, 3.8))
     seen = table.softness > 0

@@ -1,34 +1,34 @@
-"""Pictures of classifiers and of what runs return (optional extra ``plot``: matplotlib).
+"""Pictures of version spaces, runs and searches (optional extra ``plot``: matplotlib).
 
-Each display is a class after scikit-learn's manner: ``from_estimator``, ``from_result`` or
-``from_predictions`` computes what is drawn and keeps it in attributes, ``plot(ax=...)`` draws it
-(again), ``ax_`` and ``figure_`` are where it was drawn. What is not colored takes the color of text
-of the matplotlib style in use, so that pictures can be read on dark pages too.
+Each display is a class in the manner of scikit-learn's: ``from_estimator``, ``from_result``,
+``from_space`` or ``from_predictions`` computes what is drawn and keeps it in attributes,
+``plot(ax=...)`` draws it (again), ``ax_`` and ``figure_`` are where it was drawn. Lines and texts
+take the color of text of the matplotlib style in use, so that pictures can be read on dark pages.
+
+Without matplotlib every display raises ``ImportError``, which names the extra; of an estimator that
+is not fitted ``NotFittedError``; of an object of another type than the one named ``TypeError``.
+
+Decision boundaries, reliability diagrams and histograms are scikit-learn's and matplotlib's:
+``sklearn.inspection.DecisionBoundaryDisplay``, ``sklearn.calibration.CalibrationDisplay``, and
+``ax.hist`` of :func:`bayespoint.bounds.normalized_margins`.
 """
 
 from __future__ import annotations
 
 from bayespoint.plotting.billiard import BilliardDisplay
 from bayespoint.plotting.convergence import ConvergenceDisplay
-from bayespoint.plotting.decision import DecisionDisplay, plot_decision_function
 from bayespoint.plotting.evidence import EvidenceDisplay
-from bayespoint.plotting.margins import MarginDisplay
 from bayespoint.plotting.onion import OnionDisplay
 from bayespoint.plotting.rejection import RejectionDisplay
-from bayespoint.plotting.reliability import ReliabilityDisplay
 from bayespoint.plotting.tuning import TuningDisplay
 from bayespoint.plotting.walls import WallsDisplay
 
 __all__ = [
     "BilliardDisplay",
     "ConvergenceDisplay",
-    "DecisionDisplay",
     "EvidenceDisplay",
-    "MarginDisplay",
     "OnionDisplay",
     "RejectionDisplay",
-    "ReliabilityDisplay",
     "TuningDisplay",
     "WallsDisplay",
-    "plot_decision_function",
 ]

@@ -65,10 +65,6 @@ class BilliardDisplay(Display):
         The paths.
     animation_ : matplotlib.animation.FuncAnimation
         The last animation.
-    ax_ : matplotlib.axes.Axes
-        The axes of the last drawing.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
 
     Examples
     --------
@@ -89,7 +85,7 @@ class BilliardDisplay(Display):
     ) -> None:
         self.normals, self.corners, self.paths = normals, corners, paths
         self.center, self.spacing = center, spacing
-        self.centroid = _centroid(corners)
+        self.centroid = sphere.center_of_mass(corners)
         self.radius = float(np.arccos(np.clip(corners @ self.centroid, -1, 1)).max())
 
     @classmethod
@@ -115,10 +111,6 @@ class BilliardDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
-        NotFittedError
-            If the estimator is not fitted.
         ValueError, TypeError
             As `from_result`, and if `label` is not one of several classes or the estimator has no
             run.
@@ -154,8 +146,6 @@ class BilliardDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If the two do not belong together, the rank is another, `ax` does not fit the view, or
             version space reaches a quarter of a turn from one of its points: it has fewer than
@@ -203,8 +193,6 @@ class BilliardDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         InfeasibleError
             If version space is empty, or no point of it was found.
         ValueError, TypeError
@@ -218,7 +206,7 @@ class BilliardDisplay(Display):
         n = validation.integer("n_trajectories", n_trajectories, low=1)
         points = sphere.feature_vectors(space, "the picture of version space")
         vertices = _corners(points * space.y[:, None], space.max_margin().dual_coef @ points)
-        centroid = _centroid(vertices)
+        centroid = sphere.center_of_mass(vertices)
         radius = float(np.arccos(np.clip(vertices @ centroid, -1, 1)).max())
         path = _BOUNCING * radius
         if length is not None:
@@ -247,7 +235,7 @@ class BilliardDisplay(Display):
         inside = run.center
         if not space.contains(inside):  # behind transparent walls
             inside = space.max_margin().dual_coef
-        pole = _centroid(_corners(signed, inside @ points))
+        pole = sphere.center_of_mass(_corners(signed, inside @ points))
         frame = np.stack([*sphere.chart(pole), pole])
         normals = signed @ frame.T
         return cls(
@@ -472,24 +460,16 @@ def _circle(normal: Floats, turn: Floats) -> Floats:
 
 def _corners(normals: Floats, inside: Floats) -> Floats:
     try:
-        return sphere.corners_of(normals, inside / np.linalg.norm(inside))
+        found = sphere.corners_of(normals, inside)
     except ValueError as error:
-        raise ValueError(
-            "space must have a version space with corners, all of them within a quarter of a turn "
-            f"of its points; got one that a chart does not hold ({error})"
-        ) from error
+        raise _unbounded(str(error)) from error
+    if not (found @ inside > 0).all():
+        raise _unbounded("a corner is farther away")
+    return found
 
 
-def _centroid(corners: Floats) -> Floats:
-    """Return the unit center of mass of a spherical polygon.
-
-    The integral of the position is half the sum over the edges of length times inward normal.
-    """
-    following = np.roll(corners, -1, axis=0)
-    cross = np.cross(corners, following)
-    sines = np.linalg.norm(cross, axis=1)
-    lengths = np.arctan2(sines, (corners * following).sum(axis=1))
-    total = (lengths / sines) @ cross
-    # In whichever order the corners go around.
-    total *= np.sign(total @ corners.sum(axis=0))
-    return np.asarray(total / np.linalg.norm(total))
+def _unbounded(what: str) -> ValueError:
+    return ValueError(
+        "space must have a version space with corners, all of them within a quarter of a turn "
+        f"of its points; got one that a chart does not hold ({what})"
+    )

@@ -45,10 +45,6 @@ class ConvergenceDisplay(Display):
         The angles.
     error_line_ : matplotlib.lines.Line2D
         The estimated errors.
-    ax_ : matplotlib.axes.Axes
-        The axes of the last drawing.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
 
     Examples
     --------
@@ -101,10 +97,6 @@ class ConvergenceDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
-        NotFittedError
-            If the estimator is not fitted.
         ValueError, TypeError
             As `from_result`, and if `label` is not one of several classes, the estimator has no
             run, or with kernel="precomputed" a singular matrix is not kept.
@@ -146,8 +138,6 @@ class ConvergenceDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError, TypeError
             If the two do not belong together, there is one draw a trajectory, the draws are not
             of a path, or the reference is not a weight vector.
@@ -210,8 +200,6 @@ class ConvergenceDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         InfeasibleError
             If version space is empty, or no point of it was found.
         ValueError, TypeError

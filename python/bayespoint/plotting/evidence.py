@@ -41,10 +41,6 @@ class EvidenceDisplay(Display):
         The curve.
     area_ : matplotlib.collections.PolyCollection
         What is below it.
-    ax_ : matplotlib.axes.Axes
-        The axes of the last drawing.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
 
     Examples
     --------
@@ -97,10 +93,6 @@ class EvidenceDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
-        NotFittedError
-            If the estimator is not fitted.
         TypeError
             If the estimator has no run.
         ValueError, InfeasibleError, FloatingPointError, MemoryError
@@ -139,12 +131,8 @@ class EvidenceDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If the evidence has no ladder: it is from a bridge.
-        TypeError
-            If `result` is no `Evidence`.
         """
         if not isinstance(result, Evidence):
             raise TypeError(f"result must be an Evidence; got a {type(result).__name__}")

@@ -45,10 +45,6 @@ class OnionDisplay(Display):
         Their texts; None where the table is too large for them.
     colorbar_ : matplotlib.colorbar.Colorbar
         The scale.
-    ax_ : matplotlib.axes.Axes
-        The axes of the last drawing.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
 
     Examples
     --------
@@ -100,13 +96,9 @@ class OnionDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If the table has no such field, the numbers have another shape, or there is nothing to
             show.
-        TypeError
-            If `result` is no `OnionTable`.
         """
         if not isinstance(result, OnionTable):
             raise TypeError(f"result must be an OnionTable; got a {type(result).__name__}")

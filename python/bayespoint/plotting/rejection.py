@@ -35,10 +35,6 @@ class RejectionDisplay(Display):
     ----------
     line_ : matplotlib.lines.Line2D
         The curve.
-    ax_ : matplotlib.axes.Axes
-        The axes of the last drawing.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
 
     See Also
     --------
@@ -86,10 +82,6 @@ class RejectionDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
-        NotFittedError
-            If the estimator is not fitted.
         ValueError, TypeError
             As `rejection_curve`.
         """
@@ -128,8 +120,6 @@ class RejectionDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError, TypeError
             As `rejection_curve`.
         """

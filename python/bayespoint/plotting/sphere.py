@@ -1,4 +1,4 @@
-"""Version spaces in three dimensions: charts, corners, and the vectors behind a Gram matrix."""
+"""Version spaces in three dimensions: the vectors behind a Gram matrix, charts, corners."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from scipy import linalg, spatial
 
 from bayespoint.base.validation import Floats
-from bayespoint.kernels import sources
+from bayespoint.kernels import rows_on_demand
 
 if TYPE_CHECKING:
-    from bayespoint.papers.planar import Polygon
     from bayespoint.version_space import VersionSpace
 
 _NEGLIGIBLE = 1e-9
@@ -30,7 +29,7 @@ def feature_vectors(space: VersionSpace, what: str) -> Floats:
         If the Gram matrix is not of rank 3.
     """
     gram, m = space.gram, len(space.y)
-    sources.require_matrix(gram, what)
+    rows_on_demand.require_matrix(gram, what)
     matrix = np.asarray(gram, dtype=np.float64) + space.offset + np.diag(space.softness)
     values, vectors = linalg.eigh(matrix, subset_by_index=(max(0, m - 4), m - 1))
     rank = int((values > _NEGLIGIBLE * values[-1]).sum())
@@ -56,22 +55,50 @@ def chart(center: Floats) -> tuple[Floats, Floats]:
     return first, np.cross(center, first)
 
 
-def flat_polygon(normals: Floats, center: Floats) -> tuple[Polygon, Floats]:
-    """Return the polygon in the chart around one of its points, and the chart's two tangents.
-
-    The normals point into version space. Raises ValueError where it is not bounded in the chart.
-    """
-    from bayespoint.papers.planar import Polygon  # which draws, with what this module is for
-
-    frame = np.stack(chart(center))
-    return Polygon.from_halfplanes(-normals @ frame.T, normals @ center), frame
-
-
 def corners_of(normals: Floats, inside: Floats) -> Floats:
-    """Return the (n, 3) corners of a spherical polygon around one of its points, in order."""
-    polygon, frame = flat_polygon(normals, inside)
-    vertices = polygon.vertices @ frame + inside
+    """Return the (n, 3) corners of a spherical polygon, in order.
+
+    The normals point into the polygon, and `inside` is one of its points. The sum of the unit
+    normals is on the positive side of every point of it: in the chart there the edges are lines,
+    and neighbors on the convex hull of the dual points ``normal / distance`` are edges that meet.
+
+    Raises
+    ------
+    ValueError
+        If the point is not inside, or the edges do not enclose a polygon.
+    """
+    pole = (normals / np.linalg.norm(normals, axis=1, keepdims=True)).sum(axis=0)
+    pole /= np.linalg.norm(pole)
+    frame, middle = np.stack(chart(pole)), inside / (inside @ pole)
+    outward, distances = -normals @ frame.T, normals @ middle
+    if not (distances > 0).all():
+        raise ValueError("the point is not inside")
+    dual = outward / distances[:, None]
+    try:
+        hull = spatial.ConvexHull(dual)
+    except spatial.QhullError:
+        raise ValueError("its edges enclose nothing") from None
+    if not (hull.equations[:, 2] < -_NEGLIGIBLE * np.abs(dual).max()).all():
+        raise ValueError("it is not bounded")
+    edges = np.column_stack([outward, -distances])[hull.vertices]
+    meeting = np.cross(edges, np.roll(edges, -1, axis=0))
+    vertices = meeting[:, :2] / meeting[:, 2:] @ frame + middle
     return np.asarray(vertices / np.linalg.norm(vertices, axis=1, keepdims=True))
+
+
+def center_of_mass(corners: Floats) -> Floats:
+    """Return the unit center of mass of a spherical polygon.
+
+    The integral of the position is half the sum over the edges of length times inward normal.
+    """
+    following = np.roll(corners, -1, axis=0)
+    cross = np.cross(corners, following)
+    sines = np.linalg.norm(cross, axis=1)
+    lengths = np.arctan2(sines, (corners * following).sum(axis=1))
+    total = (lengths / np.where(sines > 0, sines, 1.0)) @ cross
+    # In whichever order the corners go around.
+    total *= np.sign(total @ corners.sum(axis=0))
+    return np.asarray(total / np.linalg.norm(total))
 
 
 def outline(vertices: Floats, n: int = 31) -> Floats:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 COLORS = ("#0072B2", "#D55E00")
 MARKERS = ("o", "^")
 HATCHES = ("", "////")
-SHADES = ("#6BAED6", "#F7F7F7", "#F4A36C")
 PALE = "#A6BDDB"
 """Fill behind lines and text, light enough for both inks."""
 GRAY = "#8A8A8A"
@@ -44,12 +43,6 @@ def pick_axes(ax: Any, size: tuple[float, float] | None = None, **how: Any) -> A
 def ink() -> Any:
     """Return the color of text, which the style in use has chosen to be seen on its background."""
     return import_matplotlib("pyplot").rcParams["text.color"]
-
-
-def shades() -> Any:
-    """Return the color map from the first class's color to the second's."""
-    colors = import_matplotlib("colors")
-    return colors.LinearSegmentedColormap.from_list("blue_vermilion", SHADES)
 
 
 def contrasting(color: Any) -> str:

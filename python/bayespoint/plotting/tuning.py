@@ -61,10 +61,6 @@ class TuningDisplay(Display):
         The settings tried.
     contours_ : matplotlib.contour.ContourSet or None
         The contours of the surface, if there are any.
-    ax_ : matplotlib.axes.Axes
-        The axes of the last drawing.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
 
     Examples
     --------
@@ -124,10 +120,6 @@ class TuningDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
-        NotFittedError
-            If the estimator is not fitted.
         ValueError
             If nothing was searched, `params` names something else, or the inputs were kernel values
             (``from_result(estimator.tuning_)`` does without them).
@@ -180,12 +172,8 @@ class TuningDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If `params` names something else, or nothing was searched.
-        TypeError
-            If `result` is no `Search`.
         """
         if not isinstance(result, Search):
             raise TypeError(f"result must be a Search; got a {type(result).__name__}")

@@ -43,10 +43,6 @@ class WallsDisplay(Display):
         The examples shown, from the largest impulse on.
     bars_ : list of matplotlib.patches.Rectangle
         Their bars, in that order.
-    ax_ : matplotlib.axes.Axes
-        The axes of the last drawing.
-    figure_ : matplotlib.figure.Figure
-        Their figure.
 
     Examples
     --------
@@ -89,10 +85,6 @@ class WallsDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
-        NotFittedError
-            If the estimator is not fitted.
         ValueError, TypeError
             As `from_result`, and if `label` is not one of several classes or the estimator has no
             run.
@@ -122,12 +114,8 @@ class WallsDisplay(Display):
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If the run has no impulses: it met no wall, or its dynamics do not balance them.
-        TypeError
-            If `result` is no `BilliardResult`.
         """
         return cls._of(checked_run(result), ("-1", "+1")).plot(n_largest=n_largest, ax=ax)
 

@@ -16,7 +16,7 @@ from bayespoint import (
     bounds,
 )
 from bayespoint.kernels import RBF, normalize
-from taught import seed
+from helpers import seed
 
 ZERO_ERROR = (
     "bayes_point",
@@ -136,6 +136,7 @@ def test_a_large_margin_bounds_the_perceptron():
     assert found.find("sparsity").value <= found.find("margin").value
 
 
+@pytest.mark.long
 def test_several_classes():
     X, y = load_iris(return_X_y=True)
     for model in (
@@ -277,6 +278,7 @@ def test_an_order_of_ones_own_is_told():
     assert not found.find("linear_svm").condition
 
 
+@pytest.mark.long
 def test_weight_vectors_close_to_a_wall():
     """What is symmetric about them is thin, then too thin for double precision: no number."""
     X, y = linear(150, 10)

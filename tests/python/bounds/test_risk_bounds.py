@@ -412,6 +412,7 @@ def holds(failures, problems, delta):
     return stats.binom.sf(failures - 1, problems, delta) > 1e-4
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_bounds_hold_for_teachers():
     """In r = 10 dimensions; a bound that forgets the volume is caught."""

@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bayespoint
 from bayespoint import BayesPointClassifier, BilliardResult, InfeasibleError, kernels
-from taught import seed
+from helpers import seed
 
 IRIS = load_iris(return_X_y=True)
 

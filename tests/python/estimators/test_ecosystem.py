@@ -10,7 +10,7 @@ import pytest
 import sklearn
 from scipy import stats
 from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
+from sklearn.calibration import CalibratedClassifierCV, CalibrationDisplay
 from sklearn.datasets import load_breast_cancer, make_blobs
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import log_loss
@@ -29,7 +29,6 @@ from bayespoint import (
     KernelPerceptron,
     MaxMarginClassifier,
     kernels,
-    plotting,
 )
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
@@ -180,9 +179,7 @@ def test_a_stranger_is_productive_in_a_minute(tmp_path):
     assert log_loss(y_test, probability) < 0.6 * base
     # A picture of the probabilities against what happened.
     plt = pytest.importorskip("matplotlib.pyplot", reason="without matplotlib")
-    display = plotting.ReliabilityDisplay.from_estimator(
-        search, X_test, y_test, ax=plt.figure().gca()
-    )
+    display = CalibrationDisplay.from_estimator(search, X_test, y_test, ax=plt.figure().gca())
     assert display.ax_.get_xlabel()
     plt.close(display.figure_)
     # Calibrated on rows that were held back.

@@ -18,7 +18,7 @@ from bayespoint import (
     kernels,
 )
 from bayespoint.export.onnx import to_onnx
-from taught import seed
+from helpers import seed
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 
@@ -133,6 +133,7 @@ def test_two_noise_rates(run):
     compare(model, run)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("run", runtimes())
 @pytest.mark.parametrize(
     "classes", [["no", "jä"], [-3, 2**40], [0.5, 1.0], np.array(["a", "b"], dtype=object)], ids=str

@@ -11,7 +11,7 @@ pytest.importorskip("matplotlib")
 
 from bayespoint.papers.experiments import Claim, Experiment, Report, Settings, Table, run
 from bayespoint.papers.experiments import framework as framework
-from bayespoint.papers.experiments.__main__ import main
+from bayespoint.papers.experiments.command import main
 from bayespoint.papers.experiments.registry import EXPERIMENTS
 from bayespoint.papers.experiments.store import Store
 
@@ -99,11 +99,12 @@ def test_rows_of_another_seed_version_or_form_are_not_used(tmp_path, monkeypatch
         assert len(asked) == 2
     assert rows_of(tmp_path / "toy.csv") != first
     asked.clear()
-    monkeypatch.setattr("bayespoint.papers.experiments.run.__version__", "0.0.0-other")
+    monkeypatch.setattr("bayespoint.papers.experiments.runner.__version__", "0.0.0-other")
     run(TOY, TOY.settings(splits=1, seed=1), tmp_path, progress=False)
     assert len(asked) == 2
 
 
+@pytest.mark.long
 def test_processes_do_not_change_the_result(tmp_path):
     path = EXPERIMENTS["figure-18-4"]
     for jobs in (1, 2):

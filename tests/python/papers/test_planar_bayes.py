@@ -14,17 +14,13 @@ from bayespoint.papers.planar import (
     bayes_lines,
     bayes_objective,
     bayes_point,
-    cuts,
-)
-from bayespoint.papers.planar import (
-    bayes_point as planar_bayes_point,
+    exact_center,
 )
 from planar_cases import (
     SQUARE,
     TRIANGLE,
     angle_of,
     clip,
-    hull,
     random_polygon,
     random_symmetric,
     random_triangle,
@@ -129,16 +125,6 @@ def test_lines_of_a_symmetric_polygon_meet_in_its_center():
         assert 0 <= found.objective < 1e-20
 
 
-def test_lines_of_an_asymmetric_polygon_do_not_meet():
-    """The other direction of Lemma 4: where they meet the polygon is symmetric."""
-    draw = rng(16)
-    for _ in range(10):
-        polygon, _ = random_symmetric(draw)
-        corners = polygon.vertices.copy()
-        corners[0] += 0.05 * (polygon.centroid - corners[0])
-        assert bayes_point(Polygon(hull(corners))).objective > 1e-9
-
-
 # --- the Bayes point ---
 
 
@@ -156,6 +142,7 @@ def test_area_difference_against_a_clip():
     assert isinstance(area_difference(polygon, x, 0.0), float)
 
 
+@pytest.mark.long
 def test_objective_is_the_mean_over_directions():
     """Against a sum over many directions of areas from the clip, inside and outside."""
     draw = rng(18)
@@ -169,22 +156,6 @@ def test_objective_is_the_mean_over_directions():
                 above = clip(polygon.vertices, unit(angle), unit(angle) @ x)
                 mean += (2 * above / polygon.area - 1) ** 2 / n
             assert bayes_objective(polygon, x) == pytest.approx(mean, abs=2e-5)
-
-
-def test_objective_by_the_angle_between_points():
-    """Another road: a random line through p parts points X and Y with probability angle / pi, so
-    the objective is 1 - 2/pi times the mean angle XpY of independent points.
-    """
-    draw = rng(19)
-    n = 200_000
-    for _ in range(5):
-        polygon = random_polygon(draw)
-        p = polygon.sample(1, random_state=draw)[0]
-        a, b = (polygon.sample(n, random_state=draw) - p for _ in range(2))
-        turn = np.abs(np.arctan2(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0], (a * b).sum(axis=1)))
-        terms = 1 - 2 * turn / math.pi
-        error = terms.std() / math.sqrt(n)
-        assert bayes_objective(polygon, p) == pytest.approx(terms.mean(), abs=4.5 * error)
 
 
 def test_objective_at_the_ends():
@@ -205,11 +176,11 @@ def test_derivatives():
     for _ in range(10):
         polygon = random_polygon(draw, aspect=0.3)
         place = 0.6 * polygon._frame.place(polygon.sample(1, random_state=draw)[0])
-        value, gradient, hessian, error = planar_bayes_point._derivatives(polygon, place)
+        value, gradient, hessian, error = exact_center._derivatives(polygon, place)
         assert error < 1e-10
-        assert value == pytest.approx(planar_bayes_point._objective(polygon, place)[0], abs=1e-11)
+        assert value == pytest.approx(exact_center._objective(polygon, place)[0], abs=1e-11)
         around = [
-            [planar_bayes_point._derivatives(polygon, place + s * step * e) for s in (-1, 1)]
+            [exact_center._derivatives(polygon, place + s * step * e) for s in (-1, 1)]
             for e in np.eye(2)
         ]
         slope = [(b[0] - a[0]) / (2 * step) for a, b in around]
@@ -237,6 +208,7 @@ def test_bayes_point_beats_the_centroid():
         assert found.point_error < 1e-6 * polygon.perimeter
 
 
+@pytest.mark.long
 def test_bayes_point_is_the_lowest_of_all():
     """No point of a grid, and no other start of a general-purpose search, gets lower."""
     draw = rng(22)
@@ -246,11 +218,11 @@ def test_bayes_point_is_the_lowest_of_all():
         frame = polygon._frame
         for z in frame.corners:
             for share in (0.2, 0.5, 0.8):
-                assert planar_bayes_point._objective(polygon, share * z)[0] > found.objective
+                assert exact_center._objective(polygon, share * z)[0] > found.objective
         for start in polygon.sample(3, random_state=draw):
             place = frame.place(start)
             other = optimize.minimize(
-                lambda z, p=polygon: planar_bayes_point._derivatives(p, z)[:2],
+                lambda z, p=polygon: exact_center._derivatives(p, z)[:2],
                 place,
                 jac=True,
                 method="BFGS",
@@ -274,24 +246,8 @@ def test_centroid_splits_no_worse_than_four_to_five():
         assert difference == pytest.approx(1 / 9, abs=1e-10)
 
 
-def test_an_integral_that_does_not_settle_says_so(monkeypatch):
-    """Intervals are halved until they agree; with too many of them the rest is in the error."""
-    polygon = Polygon(TRIANGLE)
-    exact, small = planar_bayes_point._objective(polygon, np.array([0.1, 0.2]))
-    monkeypatch.setattr(cuts, "TOLERANCE", 0.0)
-    monkeypatch.setattr(cuts, "_ROUNDING", 0.0)
-    monkeypatch.setattr(cuts, "_MAX_INTERVALS", 100)
-    value, error = planar_bayes_point._objective(polygon, np.array([0.1, 0.2]))
-    assert 0 < error < 1e-14
-    assert value == pytest.approx(exact, abs=error + small)
-    monkeypatch.setattr(cuts, "_MAX_INTERVALS", 1)
-    monkeypatch.setattr(cuts, "_GAUSS", np.polynomial.legendre.leggauss(2))
-    value, error = planar_bayes_point._objective(polygon, np.array([0.1, 0.2]))
-    assert 1e-6 < abs(value - exact) < error
-
-
 def test_a_search_that_does_not_settle_warns(monkeypatch):
-    monkeypatch.setattr(planar_bayes_point, "_MAX_STEPS", 1)
+    monkeypatch.setattr(exact_center, "_MAX_STEPS", 1)
     with pytest.warns(ConvergenceWarning, match="did not settle in 1 steps"):
         found = bayes_point(Polygon(TRIANGLE))
     monkeypatch.undo()

@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-from bayespoint import InfeasibleError, VersionSpace, kernels
+from bayespoint import VersionSpace, kernels
 from bayespoint.papers.soft_boundary import (
     CenterAngles,
     center_angles,
@@ -137,18 +137,6 @@ def test_the_angle_is_the_angle():
     angle = math.acos(w @ full @ center / math.sqrt((w @ full @ w) * (center @ full @ center)))
     assert angle > 0.1
     assert found.angle[0] == pytest.approx(angle, abs=0.04)
-
-
-def test_bad_questions():
-    gram, y = problem()
-    with pytest.raises(ValueError, match=r"softness must have one dimension and k > 0; got shape"):
-        center_angles(gram, y, 0.1)
-    with pytest.raises(ValueError, match=r"k > 0; got shape \(0,\)"):
-        center_angles(gram, y, [])
-    with pytest.raises(ValueError, match="softness must be finite and at least 0"):
-        center_angles(gram, y, [-1.0])
-    with pytest.raises(InfeasibleError):
-        center_angles(np.ones((2, 2)), [1, -1], [0.0])
 
 
 # --- pictures ---

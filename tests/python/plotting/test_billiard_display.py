@@ -133,6 +133,7 @@ def test_behind_transparent_walls_the_path_leaves(cone, ax):
     assert (display.corners @ display.normals.T).min() > -1e-9
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("view", ["sphere", "chart"])
 def test_animation_goes_along_the_path(cone, view, tmp_path):
     from PIL import Image
@@ -159,6 +160,7 @@ def test_animation_goes_along_the_path(cone, view, tmp_path):
     assert "mean so far" in labels_of(display.ax_)
 
 
+@pytest.mark.long
 def test_animation_as_a_player(cone):
     space, _, _ = cone
     display = plotting.BilliardDisplay.from_space(space, length=2.0, view="chart", random_state=0)

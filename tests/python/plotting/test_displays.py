@@ -10,11 +10,8 @@ from scipy import integrate
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier, Evidence, VersionSpace, datasets, plotting
-from bayespoint.bounds import margin_histogram
 from bayespoint.posterior import rejection
 from bayespoint.tuning import search as tuning_search
 
@@ -69,43 +66,6 @@ def cone():
 
 def labels_of(ax):
     return ax.get_legend_handles_labels()[1]
-
-
-# --- the decision function ---
-
-
-def test_decision_shades_the_probability(moons, ax):
-    X, y, model = moons
-    display = plotting.DecisionDisplay.from_estimator(model, X, y, grid_resolution=30, ax=ax)
-    grid = np.stack([display.xx0.ravel(), display.xx1.ravel()], axis=1)
-    expected = model.predict_proba(grid)[:, 1]
-    np.testing.assert_allclose(display.response.ravel(), expected)
-    np.testing.assert_array_equal(np.ravel(display.surface_.get_array()), display.response.ravel())
-    assert (display.ax_, display.figure_) == (ax, ax.figure)
-    again = display.plot(levels=[0.5], ax=Figure().add_subplot())
-    assert again is display
-    assert list(display.contours_.levels) == [0.5]
-
-
-def test_decision_is_what_the_function_draws(moons):
-    X, y, model = moons
-    ax = plotting.plot_decision_function(
-        model, X, y, resolution=25, ax=Figure().add_subplot(), ring=[1, 2]
-    )
-    assert "ringed" in labels_of(ax)
-
-
-def test_decision_refuses(moons, ax):
-    X, y, model = moons
-    draw = plotting.DecisionDisplay.from_estimator
-    with pytest.raises(ValueError, match="grid_resolution must be at least 2, got 1"):
-        draw(model, X, y, grid_resolution=1, ax=ax)
-    with pytest.raises(ValueError, match=r"X must have the shape \(n_samples, 2\)"):
-        draw(model, np.zeros((60, 3)), y, ax=ax)
-    with pytest.raises(NotFittedError):
-        draw(BayesPointClassifier(), X, y, ax=ax)
-    with pytest.raises(NotFittedError):
-        draw(make_pipeline(StandardScaler(), BayesPointClassifier()), X, y, ax=ax)
 
 
 # --- walls, evidence, onion ---
@@ -329,32 +289,7 @@ def test_tuning_refuses(moons, three_classes, ax):
         draw.from_estimator(gram, ax=ax)
 
 
-# --- margins, rejection, reliability, convergence ---
-
-
-def test_margins_of_the_center(teacher, ax):
-    space, run = teacher
-    display = plotting.MarginDisplay.from_result(run, space, bins=7, ax=ax)
-    counts, edges = margin_histogram(space, run.center, bins=7)
-    np.testing.assert_array_equal(display.counts_, counts)
-    np.testing.assert_allclose(display.bin_edges_, edges)
-    assert display.line_.get_xdata()[0] == display.margins.min() > 0
-    best = space.max_margin().dual_coef
-    other = plotting.MarginDisplay.from_dual_coef(space, best, name="maximal margin", ax=ax)
-    expected = space.margins(best) / np.sqrt(
-        space.gram.diagonal() * (space.margins(best) * space.y @ best)
-    )
-    np.testing.assert_allclose(other.margins, expected)
-    assert labels_of(ax) == ["Bayes point", "maximal margin"]
-    assert [patch.get_hatch() for patch in ax.patches] == ["", "////"]
-
-
-def test_margins_of_an_estimator(three_classes, ax):
-    _, _, model = three_classes
-    display = plotting.MarginDisplay.from_estimator(model, label="low", ax=ax)
-    assert len(display.margins) == 45
-    with pytest.raises(ValueError, match="bins must be an integer of at least 1; got 0"):
-        plotting.MarginDisplay.from_estimator(model, label="low", bins=0, ax=ax)
+# --- rejection, convergence ---
 
 
 def test_rejection_draws_the_curve(moons, ax):
@@ -371,57 +306,6 @@ def test_rejection_draws_the_curve(moons, ax):
         plotting.RejectionDisplay.from_estimator(model, X, np.full(60, 7), ax=ax)
     with pytest.raises(NotFittedError):
         plotting.RejectionDisplay.from_estimator(BayesPointClassifier(), X, y, ax=ax)
-
-
-def test_reliability_counts_and_shares(ax):
-    """Two bins by hand; a class that never comes, and one that always does."""
-    y = ["no"] * 6 + ["yes"] * 4
-    p = [0.1, 0.2, 0.1, 0.2, 0.1, 0.2, 0.9, 1.0, 0.8, 0.9]
-    display = plotting.ReliabilityDisplay.from_predictions(y, p, n_bins=2, ax=ax)
-    np.testing.assert_allclose(display.prob_pred, [0.15, 0.9])
-    np.testing.assert_array_equal(display.prob_true, [0, 1])
-    np.testing.assert_array_equal(display.counts, [6, 4])
-    # Clopper and Pearson, 90 %: the share that would give none of six once in twenty times.
-    np.testing.assert_allclose(display.high[0], 1 - 0.05 ** (1 / 6))
-    np.testing.assert_allclose(display.low, [0, 0.05 ** (1 / 4)])
-    np.testing.assert_allclose(np.transpose(display.line_.get_data()), [[0.15, 0], [0.9, 1]])
-    heights = [bar.get_height() for bar in display.counts_ax_.patches]
-    assert heights == [6, 4]
-    again = plotting.ReliabilityDisplay.from_predictions(y, p, n_bins=3, name="b", ax=ax)
-    assert again.counts_ax_ is None
-
-
-def test_reliability_is_scikit_learns(moons, ax):
-    from sklearn.calibration import calibration_curve
-
-    _, _, model = moons
-    X, y = make_moons(200, noise=0.25, random_state=SEED + 2)
-    display = plotting.ReliabilityDisplay.from_estimator(model, X, y, ax=ax)
-    prob_true, prob_pred = calibration_curve(y, model.predict_proba(X)[:, 1], n_bins=10)
-    np.testing.assert_allclose(display.prob_true, prob_true)
-    np.testing.assert_allclose(display.prob_pred, prob_pred)
-    assert display.counts.sum() == 200
-    assert (display.low <= display.prob_true).all()
-    assert (display.prob_true <= display.high).all()
-
-
-def test_reliability_refuses(three_classes, moons, ax):
-    X, y, model = three_classes
-    draw = plotting.ReliabilityDisplay.from_predictions
-    with pytest.raises(ValueError, match="estimator must have two classes; got 3"):
-        plotting.ReliabilityDisplay.from_estimator(model, X, y, ax=ax)
-    with pytest.raises(ValueError, match=r"y_prob must lie in \[0, 1\]"):
-        draw([0, 1], [0.5, 1.5], ax=ax)
-    with pytest.raises(ValueError, match=r"y_prob must have shape \(2,\) like y_true; got \(3,\)"):
-        draw([0, 1], [0.5, 0.5, 0.5], ax=ax)
-    with pytest.raises(ValueError, match=r"labels must be two classes; got \[1\]"):
-        draw([1, 1], [0.5, 0.5], ax=ax)
-    with pytest.raises(ValueError, match=r"y_true must hold only \[0, 1\]; got 2"):
-        draw([1, 2], [0.5, 0.5], labels=[0, 1], ax=ax)
-    with pytest.raises(ValueError, match=r"y_true must have shape \(n_samples,\)"):
-        draw([], [], ax=ax)
-    with pytest.raises(ValueError, match="n_bins must be an integer of at least 1; got 0"):
-        draw([0, 1], [0.5, 0.5], n_bins=0, ax=ax)
 
 
 def test_convergence_of_draws(teacher, ax):
@@ -496,19 +380,17 @@ def every_display(moons, teacher, cone, table):
     X, y, model = moons
     space, run = teacher
     found = space.log_volume(method="integration", tol=0.5, random_state=SEED)
-    yield plotting.DecisionDisplay.from_estimator(model, X, y, grid_resolution=10)
     yield plotting.BilliardDisplay.from_result(cone[2], cone[0])
     yield plotting.BilliardDisplay.from_result(cone[2], cone[0], view="chart")
     yield plotting.WallsDisplay.from_estimator(model)
     yield plotting.EvidenceDisplay.from_result(found)
     yield plotting.TuningDisplay.from_result(model.tuning_)
     yield plotting.OnionDisplay.from_result(table)
-    yield plotting.MarginDisplay.from_estimator(model)
     yield plotting.RejectionDisplay.from_estimator(model, X, y)
-    yield plotting.ReliabilityDisplay.from_estimator(model, X, y)
     yield plotting.ConvergenceDisplay.from_result(run, space)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("style", ["default", "dark_background"])
 def test_new_figures_are_legible_in_any_style(style, moons, teacher, cone, table):
     with pyplot.style.context(style):
@@ -536,7 +418,7 @@ def test_new_figures_are_legible_in_any_style(style, moons, teacher, cone, table
                 assert box.x1 < width + 0.01, type(display)
                 assert box.y1 < height + 0.01, type(display)
             pyplot.close(display.figure_)
-        assert seen == set(plotting.__all__) - {"plot_decision_function"}
+        assert seen == set(plotting.__all__)
 
 
 def test_without_matplotlib_every_error_names_the_extra(monkeypatch, moons, teacher, cone, table):
@@ -546,14 +428,11 @@ def test_without_matplotlib_every_error_names_the_extra(monkeypatch, moons, teac
     X, y, model = moons
     space, run = teacher
     for draw in (
-        lambda: plotting.DecisionDisplay.from_estimator(model, X, y),
         lambda: plotting.BilliardDisplay.from_result(cone[2], cone[0]),
         lambda: plotting.WallsDisplay.from_result(run),
         lambda: plotting.TuningDisplay.from_result(model.tuning_),
         lambda: plotting.OnionDisplay.from_result(table),
-        lambda: plotting.MarginDisplay.from_result(run, space),
         lambda: plotting.RejectionDisplay.from_estimator(model, X, y),
-        lambda: plotting.ReliabilityDisplay.from_estimator(model, X, y),
         lambda: plotting.ConvergenceDisplay.from_result(run, space),
     ):
         with pytest.raises(ImportError, match=r"pip install 'bayespoint\[plot\]'"):

@@ -1,6 +1,6 @@
 """Every table and figure of the papers, reproduced by one command each.
 
-``python -m bayespoint.papers.experiments`` lists them; with a NAME it runs one, prints
+``python -m bayespoint.papers`` lists them; with a NAME it runs one, prints
 what the paper has, what came out here and the difference, and writes a CSV file of all single
 runs, a picture and a JSON file with the tables, the seed, the version and the machine. A
 run that was interrupted goes on from what is on disk.
@@ -13,6 +13,6 @@ a function that measures one, and two that make tables and a picture of all. Nee
 from __future__ import annotations
 
 from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Settings, Table
-from bayespoint.papers.experiments.run import run
+from bayespoint.papers.experiments.runner import run
 
 __all__ = ["Claim", "Experiment", "Report", "Settings", "Table", "run"]

@@ -7,18 +7,21 @@ from typing import Any
 import numpy as np
 
 from bayespoint import bounds
-from bayespoint.papers.bound_figures import plot_margin_bounds, plot_volume_bounds
-from bayespoint.papers.experiments.framework import Claim, Experiment, Report, Row, Settings, Table
+from bayespoint.papers.experiments.framework import (
+    Claim,
+    Experiment,
+    Report,
+    Row,
+    Settings,
+    Table,
+    no_units,
+    nothing,
+)
+from bayespoint.plotting.style import below
 
 DELTA = 0.05
-
-
-def _units(settings: Settings) -> list[Row]:
-    return []
-
-
-def _measure(unit: Row, settings: Settings) -> Row:
-    raise NotImplementedError("formulas alone: there is no unit of work")
+# Of Okabe and Ito: told apart with every common form of color blindness.
+_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 
 
 def _volumes(rows: list[Row], settings: Settings) -> Report:
@@ -50,7 +53,7 @@ def _volumes(rows: list[Row], settings: Settings) -> Report:
             7.8e-29 <= volume < 7.9e-29,
         ),
         Claim(
-            f"there the vote's guarantee is less than 70 % (Eq. 17 gives {vote:.3f}: nothing; "
+            f"there the vote's guarantee is less than 70 % (Eq. 17 gives {vote:.3f}, vacuous; "
             f"that of one draw is {draw:.3f})",
             vote < 0.7,
         ),
@@ -84,7 +87,7 @@ def _margins(rows: list[Row], settings: Settings) -> Report:
     old = [float(line[5]) for line in lines]
     useful = {m: float(bounds.linear_svm(m, 100, 0.1**0.5, DELTA)) for m in (500, 2000, 5000)}
     claims = [
-        Claim("Theorem 1 is above the line of triviality everywhere", min(old) > 1),
+        Claim("Theorem 1 is vacuous everywhere", min(old) > 1),
         Claim(
             "Corollary 2 is below Theorem 1 everywhere",
             all(a < b for a, b in zip(new, old, strict=True)),
@@ -99,11 +102,60 @@ def _margins(rows: list[Row], settings: Settings) -> Report:
 
 
 def _draw_volumes(rows: list[Row], settings: Settings, figure: Any) -> None:
-    plot_volume_bounds(delta=DELTA, axes=figure.subplots(1, 2))
+    """Draw the bounds against m and against ln(1 / volume); dashed: of one draw."""
+    left, right = figure.subplots(1, 2)
+    m = np.unique(np.geomspace(10, 1000, 200).round())
+    for omega, color in zip((1.0, 0.01, 1e-10, 1e-20), _COLORS, strict=True):
+        log_volume = -np.log(omega) - m * np.log(2)
+        possible = log_volume <= -np.log(2)  # of the sphere an example leaves one half
+        x, y, label = m[possible], log_volume[possible], f"ω = {omega:g}"
+        left.plot(x, bounds.volume_bayes(x, y, DELTA), color=color, label=label)
+        left.plot(x, bounds.volume_gibbs(x, y, DELTA), color=color, linestyle="dashed")
+    dimension = np.linspace(0, 250, 101)
+    for size, color in zip((100, 300, 1000), _COLORS, strict=False):
+        vote, draw = (
+            bound(size, -dimension, DELTA) for bound in (bounds.volume_bayes, bounds.volume_gibbs)
+        )
+        right.plot(dimension, vote, color=color, label=f"m = {size}")
+        right.plot(dimension, draw, color=color, linestyle="dashed")
+    for ax, label, x in ((left, "examples", m), (right, "ln(1 / volume)", dimension)):
+        ax.plot([], [], color="gray", label="vote")
+        ax.plot([], [], color="gray", linestyle="dashed", label="one draw")
+        ax.set(xlabel=label, xlim=(x[0], x[-1]), ylim=(0, 2))
+        _finish(ax)
 
 
 def _draw_margins(rows: list[Row], settings: Settings, figure: Any) -> None:
-    plot_margin_bounds(delta=DELTA, axes=figure.subplots(1, 2))
+    """Draw the bounds against 1 / margin²; dotted: with the exact volume of the ball."""
+    left, right = figure.subplots(1, 2)
+    inverse = np.geomspace(1, 1e4, 200)
+    margin = inverse**-0.5
+    exact = bounds.cap_log_fraction(100, np.arcsin(margin))
+    for size, color in zip((500, 1000, 2000, 5000), _COLORS, strict=True):
+        values = bounds.linear_svm(size, 100, margin, DELTA)
+        left.plot(inverse, values, color=color, label=f"m = {size}")
+        values = bounds.volume_bayes(size, exact, DELTA)
+        left.plot(inverse, values, color=color, linestyle="dotted")
+    left.plot([], [], color="gray", linestyle="dotted", label="exact volume")
+    left.set(title="n = 100", ylim=(0, 2))
+    m, n = 60_000, 400
+    exact = bounds.cap_log_fraction(n, np.arcsin(margin))
+    for values, color, style, label in (
+        (bounds.luckiness(m, margin, DELTA), _COLORS[1], "solid", "Theorem 1"),
+        (bounds.linear_svm(m, n, margin, DELTA), _COLORS[0], "solid", "Corollary 2"),
+        (bounds.volume_bayes(m, exact, DELTA), _COLORS[0], "dotted", "exact volume"),
+    ):
+        right.plot(inverse, values, color=color, linestyle=style, label=label)
+    right.set(title=f"m = {m}, n = {n}", yscale="log")
+    for ax in (left, right):
+        ax.set(xscale="log", xlim=(inverse[0], inverse[-1]), xlabel="1 / margin²")
+        _finish(ax)
+
+
+def _finish(ax: Any) -> None:
+    ax.axhline(1.0, color="black", linewidth=0.9, linestyle=(0, (1, 3)))  # above: vacuous
+    ax.set_ylabel("bound on the risk")
+    below(ax, fontsize="small")
 
 
 EXPERIMENTS = (
@@ -113,8 +165,8 @@ EXPERIMENTS = (
         paper="bayesian-learning",
         about="Formulas alone. Left: a version space of the share 2^-m / ω of the sphere. Right: "
         "against ln(1/volume), the effective dimension.",
-        units=_units,
-        measure=_measure,
+        units=no_units,
+        measure=nothing,
         report=_volumes,
         draw=_draw_volumes,
         size=(10.4, 5.0),
@@ -126,8 +178,8 @@ EXPERIMENTS = (
         about="Formulas alone. Left: Corollary 2 for several numbers of examples. Right: it and "
         "Theorem 1 for handwritten digits (m = 60 000, n = 400). Dotted lines: the exact volume of "
         "the ball.",
-        units=_units,
-        measure=_measure,
+        units=no_units,
+        measure=nothing,
         report=_margins,
         draw=_draw_margins,
         size=(10.4, 5.0),

@@ -185,7 +185,7 @@ def _report(rows: list[Row], settings: Settings) -> Report:
     ]  # fmt: skip
     remarks = [
         "Splits share examples, so standard errors are too small. The papers' data were looked at "
-        "while the default kernel and the calibration were chosen: they are no blind test. The "
+        "while the default kernel and the calibration were chosen: they are not a blind test. The "
         "seconds are those of fits that other processes may have slowed down."
     ]
     return Report([losses_table, table], claims, remarks)

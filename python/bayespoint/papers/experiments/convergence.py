@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import VersionSpace, bounds
 from bayespoint.datasets import make_teacher
-from bayespoint.papers.experiments import plane
 from bayespoint.papers.experiments.framework import (
     Claim,
     Experiment,
@@ -23,7 +22,8 @@ from bayespoint.papers.experiments.framework import (
     column,
     select,
 )
-from bayespoint.papers.experiments.toy import cube
+from bayespoint.papers.experiments.toy import corners, cube
+from bayespoint.plotting import sphere
 
 DYNAMICS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "geodesic": ("geodesic, refresh chosen", "#0072B2", {}),
@@ -45,7 +45,7 @@ def _problem(problem: str, seed: int, tol: float) -> tuple[VersionSpace, Any, An
     """Return version space, inputs, the center of mass as a unit vector and its error."""
     if problem == "polygon":
         X, y, _, _ = cube(seed)
-        return VersionSpace(X @ X.T, y), X, plane.center_of_mass(plane.corners(X, y)), 0.0
+        return VersionSpace(X @ X.T, y), X, sphere.center_of_mass(corners(X, y)), 0.0
     X, y = make_teacher(100, 20, random_state=seed)
     space = VersionSpace(X @ X.T, y)
     found = space.sample(tol=tol, n_draws=1, random_state=seed)

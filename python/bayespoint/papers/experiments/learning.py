@@ -134,8 +134,8 @@ def _against_theory(rows: list[Row], settings: Settings) -> Report:
     remarks = [
         "The paper's own figure has no numbers to compare with; its curve is the theory's. The "
         "theory is for infinite dimension: what differs at D = 100 is of order 1/D. Near α = 1 "
-        "that is more than the errors for Adaline, whose error has a peak there; it is no claim of "
-        "the paper."
+        "that is more than the errors for Adaline, whose error has a peak there; the paper makes "
+        "no claim about it."
     ]
     return Report(tables, claims, remarks)
 
@@ -232,8 +232,8 @@ EXPERIMENTS = (
         title="Figure 18.11: the learning curve of the Bayes point against theory",
         paper="kernel-billiard",
         about=_SETUP + " The theory is Opper and Haussler's for the Bayes point; beside it the "
-        "curves of the maximal margin, of a random consistent student and of Adaline, and what all "
-        "tend to (0.44/α, 0.50/α, 0.62/α and 0.24/√α).",
+        "curves of the maximal margin, of a random consistent student and of Adaline, and their "
+        "limits (0.44/α, 0.50/α, 0.62/α and 0.24/√α).",
         units=_units,
         measure=_measure,
         report=_against_theory,

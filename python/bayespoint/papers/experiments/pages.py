@@ -111,7 +111,7 @@ def _section(record: dict[str, Any], picture: Path) -> list[str]:
 
 def _command(name: str, record: dict[str, Any]) -> str:
     """Return the command that made a record."""
-    command = f"python -m bayespoint.papers.experiments {name}"
+    command = f"python -m bayespoint.papers {name}"
     if not record:
         return command
     settings = EXPERIMENTS[name].settings(quick=record["quick"])

@@ -69,9 +69,9 @@ def _all_lines(rows: list[Row], settings: Settings) -> Report:
     claims = [
         Claim(f"the Bayes lines do not meet in one point (they miss it by {spread:.2f})",
               spread > 1e-6),
-        Claim("the center of mass comes nearer to halving all ways than the circle's center does",
+        Claim("the center of mass is closer to halving in all directions than the circle's center",
               missed["center of mass"] < missed["center of the largest circle"]),
-        Claim("no point does so better than the Bayes point", order[0] <= min(order[1:])),
+        Claim("no point does better than the Bayes point", order[0] <= min(order[1:])),
     ]  # fmt: skip
     return Report([table], claims)
 
@@ -86,7 +86,7 @@ def _inscribed(rows: list[Row], settings: Settings) -> Report:
     }
     distance = {name: float(np.linalg.norm(place - best)) for name, (place, _) in places.items()}
     table = Table(
-        "Stand-ins for the Bayes point",
+        "Approximations of the Bayes point",
         ["", "center", "area", "distance to the Bayes point"],
         [[name, _point(place), f"{area:.4f}", f"{distance[name]:.4f}"]
          for name, (place, area) in places.items()],
@@ -140,23 +140,22 @@ def _trajectory(rows: list[Row], settings: Settings) -> Report:
 
 
 def _draw_line(rows: list[Row], settings: Settings, figure: Any) -> None:
-    planar.BayesLineDisplay.from_polygon(POLYGON, ANGLE, ax=figure.add_subplot())
+    planar.plot_bayes_line(POLYGON, ANGLE, ax=figure.add_subplot())
 
 
 def _draw_lines(rows: list[Row], settings: Settings, figure: Any) -> None:
     axes = figure.subplots(2, 1)
-    planar.BayesLinesDisplay.from_polygon(POLYGON, ax=axes[0])
-    planar.BayesLinesDisplay.from_polygon(POLYGON, zoom=8, ax=axes[1])
+    planar.plot_bayes_lines(POLYGON, ax=axes[0])
+    planar.plot_bayes_lines(POLYGON, zoom=8, ax=axes[1])
 
 
 def _draw_inscribed(rows: list[Row], settings: Settings, figure: Any) -> None:
-    planar.InscribedDisplay.from_polygon(POLYGON, ax=figure.add_subplot())
+    planar.plot_inscribed(POLYGON, ax=figure.add_subplot())
 
 
 def _draw_path(rows: list[Row], settings: Settings, figure: Any) -> None:
-    planar.TrajectoryDisplay.from_polygon(
-        POLYGON, BOUNCES[0], random_state=settings.seed_of(0), ax=figure.add_subplot()
-    )
+    path = planar.billiard(POLYGON, BOUNCES[0], random_state=settings.seed_of(0))
+    planar.plot_trajectory(POLYGON, path, ax=figure.add_subplot())
 
 
 _OWN = " The paper gives no coordinates; the polygon is ours."
@@ -188,7 +187,7 @@ EXPERIMENTS = (
         name="figure-18-3",
         title="Figure 18.3: the largest circle, the largest ellipse and the center of mass",
         paper="kernel-billiard",
-        about="What stands in for the Bayes point in an elongated polygon." + _OWN,
+        about="Approximations of the Bayes point in an elongated polygon." + _OWN,
         units=no_units,
         measure=nothing,
         report=_inscribed,

@@ -213,7 +213,7 @@ def _validity(rows: list[Row], settings: Settings) -> Report:
     ]
     remarks = [
         "A bound fails where the true risk is above it: with estimated volumes as they are, "
-        "nothing added. Bounds of 1 and more say nothing. Where the part symmetric about a "
+        "nothing added. Bounds of 1 or more are vacuous. Where the part symmetric about a "
         "perceptron is too thin for double precision its bounds are refused. The limit of the "
         "share is Clopper and Pearson's. One draw and the vote are those of the billiard's draws, "
         f"the vote's risk by {N_TEST} new points; that of the others is an angle, exact."
@@ -245,7 +245,7 @@ def _order(rows: list[Row], settings: Settings) -> list[Claim]:
             bool(below.all()),
         ),
         Claim(
-            f"bounds by fat-shattering dimensions say nothing at these sizes (all ≥ {useless:.3g})",
+            f"bounds by fat-shattering dimensions are vacuous at these sizes (all ≥ {useless:.3g})",
             useless >= 1,
         ),
     ]
@@ -319,8 +319,8 @@ def _symmetric(rows: list[Row], settings: Settings) -> Report:
     )
     remarks = [
         "The SVM is the maximal margin of the examples as they are; the largest ball is the same "
-        "for examples scaled to one length, ψ = arcsin γ its radius. Volumes by a bridge of "
-        "Gaussian laws, with a median standard error of "
+        "for examples scaled to one length, ψ = arcsin γ its radius. Volumes by bridge sampling "
+        "from Gaussian distributions, with a median standard error of "
         f"{np.median(column(rows, 'error, bayes_point')):.3f} nats."
     ]
     return Report([table], claims, remarks)

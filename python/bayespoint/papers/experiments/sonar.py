@@ -157,8 +157,9 @@ def _table_report(rows: list[Row], settings: Settings) -> Report:
         ),
     ]
     remarks = [
-        "The best cell is found on the test examples, in the paper and here: it is no estimate of "
-        "an error. The paper says that other versions of the split are in circulation; this one "
+        "The best cell is found on the test examples, in the paper and here: it is not an "
+        "estimate of a test error. The paper says that other versions of the split are in "
+        "circulation; this one "
         "has UCI's flags. Features are standardized on the training part, of which the paper says "
         f"nothing. Largest error of a center: {np.nanmax(column(rows, 'center_error')):.2f} rad."
     ]
@@ -262,9 +263,10 @@ def _sweep_report(rows: list[Row], settings: Settings) -> Report:
         ),
     ]
     remarks = [
-        "The paper's figure has no numbers in its text, so there is nothing to subtract. How it "
-        "chose the layers is not told: the best on the test is the most it can have had; the "
-        "choice by leaving ten training examples out uses no test example."
+        "The paper's figure has no numbers in its text, so there is no difference to show. It "
+        "does not say how the layers were chosen: the best layer on the test set is the most "
+        "that any choice can reach; the choice by leaving ten training examples out uses no test "
+        "example."
     ]
     return Report([table], claims, remarks)
 
@@ -306,7 +308,8 @@ EXPERIMENTS = (
         title="Table 18.1: the onion on sonar at σ = 4.4",
         paper="kernel-billiard",
         about=_SETUP + " Rows: violated rocks; columns: violated mines. Exact: the center of mass "
-        "of each layer, by half-silvered walls. Projected: the paper's own way, along the rays of "
+        "of each layer, with half-transparent walls. Projected: the paper's own way, along the "
+        "rays of "
         "a billiard in version space.",
         units=_table_units,
         measure=_table_measure,

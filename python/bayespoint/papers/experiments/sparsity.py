@@ -164,8 +164,8 @@ def _report(rows: list[Row], settings: Settings) -> Report:
     remarks = [
         "The bound at d = 1512 is 12.084 %, which rounds to 12.1: the printed 12.0 is truncated or "
         "a slip; the nineteen others are rounded. The paper's errors are Freund and Schapire's on "
-        "60 000 digits of NIST; ours are from far fewer, so errors are larger and bounds say less: "
-        "they are beside the paper's, not to be equal to them."
+        "60 000 digits of NIST; ours are from far fewer, so errors are larger and bounds weaker: "
+        "compare them with the paper's, do not expect equality."
     ]
     return Report([printed_table, ours_table, lines_table], claims, remarks)
 

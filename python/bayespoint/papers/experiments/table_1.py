@@ -146,7 +146,7 @@ def _report(rows: list[Row], settings: Settings) -> Report:
     wrong = int(column(rows, "training_errors").sum())
     remarks = [
         "p as the paper prints it: 1 minus the p-value of the one-sided paired t-test that the "
-        "Bayes point is better. Splits share examples, so that the test is too sure of itself, in "
+        "Bayes point is better. Splits share examples, so that its p-values are too small, in "
         "the paper and here. A difference is followed by its size in combined standard errors. "
         f"The SVMs made {wrong} training errors in all. Center error: the median estimate, in "
         "radians; on banana, whose matrix is singular to double precision, it is too low. "

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from bayespoint import VersionSpace
 from bayespoint.datasets import make_elongated
+from bayespoint.plotting import sphere
 
 TRAINING, TEST = 10, 10_000
 
@@ -29,3 +31,9 @@ def cube(seed: int) -> tuple[Any, Any, Any, Any]:
         found = make_elongated(TRAINING, TEST, random_state=rng)
         if abs(found.target.sum()) < TRAINING:
             return found.data, found.target, found.test_data, found.test_target
+
+
+def corners(X: Any, y: Any) -> Any:
+    """Return the corners of the version space of such points on the sphere, in order."""
+    inside = VersionSpace(X @ X.T, y).max_margin().dual_coef @ X
+    return sphere.corners_of(y[:, None] * X, inside)

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import VersionSpace, kernels
-from bayespoint.papers.experiments import plane
 from bayespoint.papers.experiments.framework import (
     Claim,
     Experiment,
@@ -23,7 +22,13 @@ from bayespoint.papers.experiments.framework import (
     nothing,
     plus_minus,
 )
-from bayespoint.papers.experiments.toy import cube
+from bayespoint.papers.experiments.toy import corners, cube
+from bayespoint.papers.soft_boundary import (
+    ParameterSpace,
+    parameter_space,
+    plot_parameter_space,
+)
+from bayespoint.plotting import sphere
 
 # --- Figure 3 ---
 
@@ -31,23 +36,26 @@ POINTS = np.array([[1.0, 0.2], [-0.4, 0.9], [0.7, 0.8]])  # ours: the paper give
 SOFTNESSES = (0.0, 0.1, 0.5, 2.5)
 
 
-def _semiaxes(softness: float) -> Any:
-    """Return the square roots of the eigenvalues of K + λI, the largest first, relative to it."""
-    values = np.linalg.eigvalsh(POINTS @ POINTS.T + softness * np.eye(len(POINTS)))[::-1]
-    return np.sqrt(np.clip(values / values[0], 0, None))
+def _parameter_spaces() -> dict[float, ParameterSpace]:
+    return {each: parameter_space(POINTS @ POINTS.T, softness=each) for each in SOFTNESSES}
+
+
+def _semiaxes(space: ParameterSpace) -> Any:
+    """Return the semiaxes, the largest first, relative to it."""
+    return space.lengths / space.lengths[0]
 
 
 def _spaces(rows: list[Row], settings: Settings) -> Report:
     lines = [
-        [f"{softness:g}", *(f"{axis:.3f}" for axis in _semiaxes(softness))]
-        for softness in SOFTNESSES
+        [f"{softness:g}", *(f"{axis:.3f}" for axis in _semiaxes(space))]
+        for softness, space in _parameter_spaces().items()
     ]
     table = Table(
         "Semiaxes of the parameter space, in units of the largest",
         ["λ", "first", "second", "third"],
         lines,
     )
-    thin = [float(_semiaxes(softness)[2]) for softness in SOFTNESSES]
+    thin = [float(_semiaxes(space)[2]) for space in _parameter_spaces().values()]
     claims = [
         Claim("at λ = 0 the parameter space is a two-dimensional ellipse", thin[0] < 1e-7),
         Claim("small λ makes it a pancake, large λ a ball", bool((np.diff(thin) > 0).all())),
@@ -62,13 +70,8 @@ def _spaces(rows: list[Row], settings: Settings) -> Report:
 
 
 def _draw_spaces(rows: list[Row], settings: Settings, figure: Any) -> None:
-    u, v = np.mgrid[0 : 2 * np.pi : 41j, 0 : np.pi : 21j]
-    sphere = np.stack([np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)])
-    for k, softness in enumerate(SOFTNESSES):
-        ax = figure.add_subplot(1, len(SOFTNESSES), k + 1, projection="3d")
-        ax.plot_surface(*(sphere * _semiaxes(softness)[:, None, None]), cmap="viridis", alpha=0.9)
-        ax.set(title=f"λ = {softness:g}", xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1))
-        ax.set_box_aspect((1, 1, 1))
+    axes = figure.subplots(1, len(SOFTNESSES), subplot_kw={"projection": "3d"})
+    plot_parameter_space(_parameter_spaces(), axes=axes)
 
 
 # --- Figure 4 ---
@@ -89,8 +92,8 @@ def _toy(unit: Row, settings: Settings) -> Row:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # its figure is a column
         found = space.sample(max_bounces=BOUNCES, n_draws=1, random_state=seed)
-    places = plane.corners(X, y)
-    center = plane.center_of_mass(places)
+    places = corners(X, y)
+    center = sphere.center_of_mass(places)
     billiard = found.center @ X
     flat = _flat(places, center)
     widths = np.sqrt(np.linalg.eigvalsh(np.cov(flat.T)))
@@ -179,8 +182,8 @@ def _draw_version_spaces(rows: list[Row], settings: Settings, figure: Any) -> No
         seed = settings.seed_of(row["toy"])
         X, y, _, _ = cube(seed)
         space = VersionSpace(X @ X.T, y)
-        places = plane.corners(X, y)
-        center = plane.center_of_mass(places)
+        places = corners(X, y)
+        center = sphere.center_of_mass(places)
         found = space.sample(length=300.0, n_draws=500, random_state=seed)
         path = _flat(found.draws.reshape(-1, len(y)) @ X, center)
         ax.plot(*path.T, ".", color="#56B4E9", markersize=2, label="path of the ball")
@@ -264,7 +267,7 @@ def _decision_report(rows: list[Row], settings: Settings) -> Report:
         Claim(f"its decision function is flatter (in {flatter} of {len(rows)})",
               2 * flatter > len(rows)),
     ]  # fmt: skip
-    remarks = [f"The paper gives no points; ours are 30 of two clouds in the plane, {len(rows)} "
+    remarks = [f"The paper gives no points; ours are 30 from two clouds in the plane, {len(rows)} "
                "times. It has no measure of flatness: the mean slope is ours."]  # fmt: skip
     return Report([table], claims, remarks)
 

@@ -1,7 +1,7 @@
 """The mechanisms that the founding papers draw, as pictures of what the code does.
 
 Every function computes what it draws with the engine or another part of the package, and takes
-points of two classes in a few dimensions. ``python -m bayespoint.papers.gallery`` writes all
+points of two classes in a few dimensions. ``python -m bayespoint.papers gallery`` writes all
 pictures, those of :mod:`bayespoint.papers.planar` among them. They need the optional extra ``plot``
 (matplotlib).
 

@@ -86,8 +86,6 @@ def plot_flight(path: Path, leg: int = 0, *, ax: Any = None) -> Any:
 
     Raises
     ------
-    ImportError
-        If matplotlib is not installed.
     ValueError, TypeError
         If there is no such flight, or the straight line misses the plane.
     """
@@ -201,8 +199,6 @@ def plot_reflection(path: Path, leg: int = 0, *, axes: Any = None) -> Any:
 
     Raises
     ------
-    ImportError
-        If matplotlib is not installed.
     ValueError, TypeError
         If there is no such flight with another after it, it passes through the wall, or it meets
         it at a right angle.
@@ -260,8 +256,6 @@ def plot_point_mirror(
 
     Raises
     ------
-    ImportError
-        If matplotlib is not installed.
     ValueError, TypeError
         If the shapes do not fit, there is no such example, or w is not in version space.
 

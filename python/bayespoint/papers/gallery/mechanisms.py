@@ -24,9 +24,10 @@ from bayespoint.papers.gallery.appendix import (
     mark,
 )
 from bayespoint.papers.gallery.flights import Path, fly
+from bayespoint.papers.pictures import SHADES
 from bayespoint.papers.planar import Polygon, billiard
-from bayespoint.plotting.sphere import corners_of, flat_polygon
-from bayespoint.plotting.style import COLORS, MARKERS, SHADES
+from bayespoint.plotting.sphere import chart, corners_of
+from bayespoint.plotting.style import COLORS, MARKERS
 from bayespoint.version_space import VersionSpace
 
 _BLUE, _VERMILION = COLORS
@@ -62,8 +63,6 @@ def plot_connector(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
 
     Raises
     ------
-    ImportError
-        If matplotlib is not installed.
     InfeasibleError
         If no line separates the classes.
     ValueError, TypeError
@@ -120,8 +119,6 @@ def plot_cone(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
 
     Raises
     ------
-    ImportError
-        If matplotlib is not installed.
     InfeasibleError
         If no line separates the classes.
     ValueError, TypeError
@@ -195,8 +192,6 @@ def plot_version_space(
 
     Raises
     ------
-    ImportError
-        If matplotlib is not installed.
     InfeasibleError
         If the examples cannot be separated.
     ValueError, TypeError
@@ -212,7 +207,7 @@ def plot_version_space(
     signed = _in_space(path)
     margin = path.space.max_margin().dual_coef @ path.X
     center = path.space.sample(tol=0.01, random_state=rng).center @ path.X
-    polygon, frame = flat_polygon(signed, margin)
+    polygon, frame = _flat_polygon(signed, margin)
     ax = begin(ax)
     ax.fill(*polygon.vertices.T, facecolor=SHADES[1], edgecolor="black", label="_outline")
     bounces = np.array([leg.end for each in paths for leg in each.legs])
@@ -224,6 +219,12 @@ def plot_version_space(
         flat = points @ frame.T / (points @ margin)[:, None]
         ax.plot(*flat.T, linestyle="none", **how)
     return finish(ax)
+
+
+def _flat_polygon(normals: Floats, center: Floats) -> tuple[Polygon, Floats]:
+    """Return the polygon in the chart around one of its points, and the chart's two tangents."""
+    frame = np.stack(chart(center))
+    return Polygon.from_halfplanes(-normals @ frame.T, normals @ center), frame
 
 
 def _in_space(path: Path) -> Floats:
@@ -261,8 +262,6 @@ def plot_bounce(
 
     Raises
     ------
-    ImportError
-        If matplotlib is not installed.
     ValueError, TypeError
         As :func:`bayespoint.papers.planar.billiard`, or if the ball runs into a corner.
     """
@@ -316,8 +315,6 @@ def plot_arc_sum(
 
     Raises
     ------
-    ImportError
-        If matplotlib is not installed.
     ValueError, TypeError
         If an argument is out of range.
     """
@@ -359,8 +356,6 @@ def plot_half_mirror(path: Path, *, ax: Any = None) -> Any:
 
     Raises
     ------
-    ImportError
-        If matplotlib is not installed.
     ValueError
         If the path has no such wall.
     """
@@ -427,8 +422,6 @@ def plot_projected_flight(path: Path, leg: int = 0, *, max_errors: int = 3, ax: 
 
     Raises
     ------
-    ImportError
-        If matplotlib is not installed.
     ValueError, TypeError
         If there is no such flight, or the path is not as it must be.
     """
@@ -436,7 +429,7 @@ def plot_projected_flight(path: Path, leg: int = 0, *, max_errors: int = 3, ax: 
     flight = _leg_of(path, leg)
     limit = validation.integer("max_errors", max_errors, low=1)
     margin = path.space.max_margin().dual_coef @ path.X
-    polygon, frame = flat_polygon(signed, margin)
+    polygon, frame = _flat_polygon(signed, margin)
 
     def flat(points: Floats) -> Floats:
         return np.asarray(points @ frame.T / (points @ margin)[:, None])

@@ -6,29 +6,21 @@ the caption.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from bayespoint.datasets import make_elongated
 from bayespoint.kernels import RBF
-from bayespoint.papers import gallery, pictures, soft_boundary
+from bayespoint.papers import gallery, pictures, planar, soft_boundary
 from bayespoint.papers.elongated import center_errors, plot_center_errors
-from bayespoint.papers.planar import (
-    BayesLineDisplay,
-    BayesLinesDisplay,
-    InscribedDisplay,
-    Polygon,
-    TrajectoryDisplay,
-)
 
-__all__ = ["SCENES", "page"]
+__all__ = ["SCENES", "main", "page"]
 
 Draw = Callable[[], Any]
 
-TABLE = Polygon([[0.0, 0.2], [5.0, 0.0], [5.6, 1.4], [4.5, 1.9], [0.3, 1.7]])
+TABLE = planar.Polygon([[0.0, 0.2], [5.0, 0.0], [5.6, 1.4], [4.5, 1.9], [0.3, 1.7]])
 POINTS = np.array(
     [[0, 0], [1, 0.2], [0.4, 1.2], [-0.5, 0.6], [2.4, 1.3], [3.1, 0.4], [3.4, 1.8], [2.9, 2.2]]
 )
@@ -38,9 +30,9 @@ LABELS = np.repeat([-1, 1], 4)
 def bayes_line() -> Any:
     """Ruján and Marchand, Figure 18.1.
 
-    A line that parts a polygon into halves.
+    A line that cuts a polygon in half.
     """
-    return BayesLineDisplay.from_polygon(TABLE, 0.4).figure_
+    return planar.plot_bayes_line(TABLE, 0.4).figure
 
 
 def bayes_lines() -> Any:
@@ -48,7 +40,7 @@ def bayes_lines() -> Any:
 
     The Bayes lines of all directions do not meet in one point.
     """
-    return BayesLinesDisplay.from_polygon(TABLE, 60).figure_
+    return planar.plot_bayes_lines(TABLE, 60).figure
 
 
 def inscribed() -> Any:
@@ -56,7 +48,7 @@ def inscribed() -> Any:
 
     The largest circle and ellipse, and the center of mass.
     """
-    return InscribedDisplay.from_polygon(TABLE).figure_
+    return planar.plot_inscribed(TABLE).figure
 
 
 def trajectory() -> Any:
@@ -64,7 +56,8 @@ def trajectory() -> Any:
 
     A billiard ball after 60 bounces: its mean position is near the center of mass.
     """
-    return TrajectoryDisplay.from_polygon(TABLE, 60, random_state=0).figure_
+    path = planar.billiard(TABLE, 60, random_state=0)
+    return planar.plot_trajectory(TABLE, path).figure
 
 
 def connector() -> Any:
@@ -105,7 +98,7 @@ def arc_sum() -> Any:
 def half_mirror() -> Any:
     """Ruján and Marchand, Figure 18.9.
 
-    One wall of the engine's half-silvered billiard, met from both sides.
+    One half-transparent wall of the engine's billiard, hit from both sides.
     """
     problem = make_elongated(random_state=3)
     path = gallery.fly(problem.data, problem.target, length=60.0, transparency=0.4, random_state=0)
@@ -161,7 +154,7 @@ def elongated_space() -> Any:
 def elongated_errors() -> Any:
     """Herbrich, Graepel and Campbell, Figure 4, on 200 random problems.
 
-    The example of the paper is a lucky one.
+    The paper's example is a favorable one.
     """
     return plot_center_errors(center_errors(200)).figure
 
@@ -247,24 +240,32 @@ SCENES: dict[str, Draw] = {
 
 _HEAD = """# Gallery
 
-The mechanisms that the founding papers draw, as this package does them. `make gallery` draws all of
-them again, and writes this page. Each picture comes from the lines below it, with
+The mechanisms that the founding papers draw, drawn by this package. `make gallery` draws all
+pictures again and writes this page. Each picture comes from the lines below it, after these:
 
 ```python
-{imports}
+{preamble}
 ```
 """
 
 
 def page() -> str:
     """Return the gallery's page in Markdown: pictures, captions and commands."""
-    source = inspect.getsource(inspect.getmodule(bayes_line))  # type: ignore[arg-type]
-    imports = source[source.index("import numpy") : source.index("__all__")].strip()
-    imports = imports.replace("_pictures, ", "")
-    data = source[source.index("TABLE = ") : source.index("def bayes_line")].strip()
-    parts = [_HEAD.format(imports=f"{imports}\n\n{data}")]
+    parts = [_HEAD.format(preamble=pictures.preamble(bayes_line, "TABLE = "))]
     for name, draw in SCENES.items():
         caption = " ".join((draw.__doc__ or "").split())
         code = pictures.code_of(draw, "figure")
         parts.append(f"![{caption}](gallery/{name}.png)\n\n{caption}\n\n```python\n{code}\n```\n")
     return "\n".join(parts)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the pictures and their page."""
+    return pictures.command(
+        "gallery",
+        "Draw the mechanisms of the founding papers.",
+        SCENES,
+        {name: f"gallery/{name}.png" for name in SCENES},
+        ("gallery.md", page),
+        arguments,
+    )

@@ -15,7 +15,7 @@ Classifiers, MIT Press, 2000.
 
 from __future__ import annotations
 
-from bayespoint.papers.planar.bayes_point import (
+from bayespoint.papers.planar.exact_center import (
     BayesLine,
     BayesLines,
     BayesPoint,
@@ -28,25 +28,21 @@ from bayespoint.papers.planar.bayes_point import (
 from bayespoint.papers.planar.flight import Trajectory, billiard
 from bayespoint.papers.planar.inscribed import Circle, Ellipse, largest_circle, largest_ellipse
 from bayespoint.papers.planar.plots import (
-    BayesLineDisplay,
-    BayesLinesDisplay,
-    InscribedDisplay,
-    TrajectoryDisplay,
+    plot_bayes_line,
+    plot_bayes_lines,
+    plot_inscribed,
+    plot_trajectory,
 )
 from bayespoint.papers.planar.polygon import Polygon
 
 __all__ = [
     "BayesLine",
-    "BayesLineDisplay",
     "BayesLines",
-    "BayesLinesDisplay",
     "BayesPoint",
     "Circle",
     "Ellipse",
-    "InscribedDisplay",
     "Polygon",
     "Trajectory",
-    "TrajectoryDisplay",
     "area_difference",
     "bayes_line",
     "bayes_lines",
@@ -55,4 +51,8 @@ __all__ = [
     "billiard",
     "largest_circle",
     "largest_ellipse",
+    "plot_bayes_line",
+    "plot_bayes_lines",
+    "plot_inscribed",
+    "plot_trajectory",
 ]

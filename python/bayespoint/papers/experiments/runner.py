@@ -1,0 +1,159 @@
+"""Runs an experiment: what is missing is measured, all is laid out and written."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from bayespoint import __version__
+from bayespoint.base import validation
+from bayespoint.estimators.progress import Bar
+from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings
+from bayespoint.papers.experiments.store import Store
+from bayespoint.plotting.style import import_matplotlib
+
+
+def run(
+    experiment: Experiment,
+    settings: Settings,
+    out: str | os.PathLike[str],
+    *,
+    n_jobs: int | None = None,
+    progress: bool = True,
+) -> Report:
+    """Run what is missing of an experiment, and write its table, picture and record.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to run.
+    settings : Settings
+        How, as `Experiment.settings` gives them.
+    out : path
+        Folder for the files, made if missing: ``NAME.csv`` of the units (of the tables, where
+        there are no units), ``NAME.md`` of the tables, ``NAME.png`` and ``NAME.json``, with
+        ``-quick`` in the name in the quick form. Units
+        that the CSV file has, of the same version and seed, are not measured again.
+    n_jobs : int, default=None
+        Processes, as joblib counts them: None is 1, -1 all processors. It does not change the
+        result.
+    progress : bool, default=True
+        Whether to show a bar on standard error.
+
+    Returns
+    -------
+    Report
+        The tables, and what of the paper's claims holds.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `n_jobs` or the repetitions are out of range.
+    """
+    jobs = validation.threads(n_jobs)
+    validation.integer("splits", settings.splits, low=1 if experiment.splits else 0)
+    figure_class = import_matplotlib("figure").Figure
+    began = time.perf_counter()
+    ending = "-quick" if settings.quick else ""
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    store = Store(
+        folder / f"{experiment.rows or experiment.name}{ending}.csv", __version__, settings.seed
+    )
+    units = list(experiment.units(settings))
+    missing = [unit for unit in units if store.find(unit) is None]
+    if units:
+        store.begin()
+    work = (delayed(_timed)(experiment.measure, unit, settings) for unit in missing)
+    found = Parallel(n_jobs=jobs, return_as="generator")(work)
+    with Bar(
+        total=len(units),
+        initial=len(units) - len(missing),
+        desc=experiment.name,
+        unit="unit",
+        disable=not progress or not units,
+        file=sys.stderr,
+    ) as bar:
+        for row in found:
+            store.add(row)
+            bar.update()
+    rows: list[Row] = [row for unit in units if (row := store.find(unit)) is not None]
+    report = experiment.report(rows, settings)
+
+    stem = folder / f"{experiment.name}{ending}"
+    record = {
+        "experiment": experiment.name,
+        "title": experiment.title,
+        "paper": experiment.paper,
+        "seed": settings.seed,
+        "splits": settings.splits,
+        "quick": settings.quick,
+        "version": __version__,
+        "machine": machine(),
+        "n_jobs": jobs,
+        "units": len(units),
+        "seconds": round(sum(float(row["seconds"]) for row in rows), 3),
+        "measured": len(missing),
+        "elapsed": round(time.perf_counter() - began, 3),
+        "tables": [
+            {"title": one.title, "columns": list(one.columns), "rows": [list(r) for r in one.rows]}
+            for one in report.tables
+        ],
+        "claims": [{"text": one.text, "holds": bool(one.holds)} for one in report.claims],
+        "remarks": list(report.remarks),
+    }
+    text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    stem.with_suffix(".json").write_text(text, encoding="utf-8")
+    stem.with_suffix(".md").write_text(laid_out(report) + "\n", encoding="utf-8")
+    if not units:
+        with stem.with_suffix(".csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            for table in report.tables:
+                writer.writerows([[table.title], table.columns, *table.rows])
+    figure = figure_class(figsize=experiment.size, layout="constrained")
+    experiment.draw(rows, settings, figure)
+    figure.savefig(stem.with_suffix(".png"), dpi=100)
+    return report
+
+
+def laid_out(report: Report) -> str:
+    """Return a report as Markdown."""
+    parts = [table.markdown() for table in report.tables]
+    if report.claims:
+        lines = [f"- {'holds' if c.holds else 'DOES NOT HOLD'}: {c.text}" for c in report.claims]
+        parts.append("\n".join(lines))
+    parts.extend(report.remarks)
+    return "\n\n".join(parts)
+
+
+def machine() -> dict[str, Any]:
+    """Return what computed, but not which one of its kind."""
+    return {
+        "system": platform.system(),
+        "processor": platform.machine(),
+        "processors": os.cpu_count(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+
+
+def _timed(measure: Any, unit: Row, settings: Settings) -> Row:
+    """Measure a unit on one thread; add how long it took."""
+    began = time.perf_counter()
+    with threadpool_limits(limits=1, user_api="blas"):
+        values = measure(unit, settings)
+    return {**unit, **values, "seconds": round(time.perf_counter() - began, 4)}

@@ -1,1 +1,0 @@
-"""The displays of the package on the guide's page of pictures."""

@@ -1,0 +1,79 @@
+//! What the tests of states need: a linear problem that owns its arrays, and the state of a run that is over.
+
+use std::sync::Arc;
+
+use bayespoint::{Gram, Inverse, Kernel, KernelRows, Outcome, State, VersionSpace};
+
+use super::{dot, inverse};
+
+#[derive(Clone)]
+pub struct Owned {
+    inputs: Vec<f64>,
+    gram: Vec<f64>,
+    labels: Vec<i8>,
+    softness: f64,
+    /// Columns of a factor, and the diagonal of the inverse.
+    inverse: Option<(Vec<f64>, Vec<f64>)>,
+    /// Rows to keep of a matrix that is computed on demand.
+    kept_rows: Option<usize>,
+}
+
+impl Owned {
+    /// Inputs of the given dimension, one after the other, and the matrix of their products.
+    pub fn new(inputs: Vec<f64>, dimension: usize, labels: Vec<i8>, softness: f64) -> Self {
+        let x: Vec<&[f64]> = inputs.chunks_exact(dimension).collect();
+        let gram = x.iter().flat_map(|a| x.iter().map(|b| dot(a, b))).collect();
+        drop(x);
+        Self { inputs, gram, labels, softness, inverse: None, kept_rows: None }
+    }
+
+    /// With the inverse, for conditional means.
+    pub fn inverted(mut self) -> Self {
+        self.inverse = Some(inverse(&self.gram, self.softness));
+        self
+    }
+
+    /// With rows on demand, of which some are kept.
+    pub fn on_demand(mut self, rows: usize) -> Self {
+        self.kept_rows = Some(rows);
+        self
+    }
+
+    pub fn with<R>(&self, work: impl FnOnce(&VersionSpace<'_>, Option<Inverse<'_>>) -> R) -> R {
+        let m = self.labels.len();
+        let softness = vec![self.softness; m];
+        let gram = match self.kept_rows {
+            Some(rows) => {
+                let rows = KernelRows::new(&self.inputs, m, Kernel::Linear, 1.0, rows);
+                Gram::computed(Arc::new(rows.expect("rows")), 0.0, softness)
+            }
+            None => Gram::new(&self.gram, 0.0, softness),
+        };
+        let space = VersionSpace::new(gram.expect("a matrix"), self.labels.clone());
+        let inverse = self
+            .inverse
+            .as_ref()
+            .map(|(columns, diagonal)| Inverse::new(columns, diagonal).expect("an inverse"));
+        work(&space.expect("a space"), inverse)
+    }
+}
+
+/// The state of a run that is over, with its draws.
+pub fn complete(outcome: &Outcome) -> State {
+    let mut state = outcome.state.clone().expect("a state");
+    let (m, q, n) = (outcome.center.len(), outcome.watched.len(), outcome.n_draws);
+    let (older, values) =
+        (std::mem::take(&mut state.draws), std::mem::take(&mut state.functionals));
+    let mut from = 0;
+    for (t, (held, kept)) in state.held.iter_mut().zip(&state.kept).enumerate() {
+        let (own, all) =
+            (usize::try_from(*held).expect("small"), usize::try_from(*kept).expect("small"));
+        let rest = all - own;
+        state.draws.extend(&older[from * m..(from + own) * m]);
+        state.draws.extend(&outcome.draws[t * n * m..][..rest * m]);
+        state.functionals.extend(&values[from * q..(from + own) * q]);
+        state.functionals.extend(&outcome.functionals[t * n * q..][..rest * q]);
+        (from, *held) = (from + own, *kept);
+    }
+    state
+}

@@ -1,0 +1,198 @@
+//! The largest margin meets its optimality conditions, or a certificate proves that there is none; the perceptron its bound.
+
+use bayespoint::{
+    Control, Error, Gram, MarginSettings, MaxMargin, VersionSpace, max_margin, perceptron,
+    perceptron_point,
+};
+use rand::RngExt;
+
+use crate::common::{Problem, dot, normals, rng, unit};
+
+/// A problem of random size, with as much label noise as asked for; examples on a lattice tie and repeat.
+fn problem(index: u64, noise: f64) -> Problem {
+    let mut rng = rng(index);
+    let (m, r) = (rng.random_range(4..80), rng.random_range(1..8));
+    let teacher = normals(r, &mut rng);
+    let mut drawn = Problem::taught(m, &teacher, noise, &mut rng);
+    drawn.labels[0] = -1;
+    drawn.labels[1] = 1;
+    if index.is_multiple_of(3) {
+        for x in drawn.x.iter_mut().flatten() {
+            *x = (2.0 * *x).round() + 0.25;
+        }
+        drawn = Problem::new(drawn.x, drawn.labels);
+    }
+    drawn
+}
+
+/// Checks every condition with explicit feature vectors, independently of the search.
+fn check(problem: &Problem, found: &MaxMargin, settings: &MarginSettings, tol: f64) {
+    let signed = problem.signed(&found.multipliers);
+    let w = problem.weight(&signed);
+    let total: f64 = found.multipliers.iter().sum();
+    let square = dot(&w, &w);
+    assert!((square - found.norm.powi(2)).abs() <= 1e-7 * square + 1e-12 * total, "{square}");
+    if settings.free_bias {
+        assert!(signed.iter().sum::<f64>().abs() <= 1e-9 * total);
+    } else {
+        assert!(found.bias == 0.0);
+    }
+    for ((x, y), &a) in problem.x.iter().zip(&problem.labels).zip(&found.multipliers) {
+        let margin = f64::from(*y) * (dot(&w, x) + found.bias);
+        assert!((0.0..=settings.cost).contains(&a));
+        if a < settings.cost {
+            assert!(margin >= 1.0 - tol, "{margin} at multiplier {a}");
+        }
+        if a > 0.0 {
+            assert!(margin <= 1.0 + tol, "{margin} at multiplier {a}");
+        }
+    }
+    assert!(found.converged && found.kkt <= tol, "{}", found.kkt);
+}
+
+#[test]
+fn soft_margins_meet_their_conditions() {
+    for (index, &cost) in (0..300).zip([0.01, 0.1, 1.0, 100.0].iter().cycle()) {
+        let problem = problem(1000 + index, 0.2);
+        for free_bias in [false, true] {
+            let settings = MarginSettings { cost, free_bias, ..MarginSettings::default() };
+            let found = max_margin(&problem.space(), &settings, &Control::new()).expect("soft");
+            check(&problem, &found, &settings, 1e-7);
+            assert!((0.0..1e-6).contains(&found.gap), "{}", found.gap);
+        }
+    }
+}
+
+#[test]
+fn hard_margins_meet_their_conditions_or_are_refused_with_a_certificate() {
+    let (mut solved, mut refused) = (0, 0);
+    for index in 0..300 {
+        let problem = problem(2000 + index, if index % 2 == 0 { 0.0 } else { 0.05 });
+        for free_bias in [false, true] {
+            let settings = MarginSettings { free_bias, ..MarginSettings::default() };
+            match max_margin(&problem.space(), &settings, &Control::new()) {
+                Ok(found) => {
+                    solved += 1;
+                    // Narrow margins have large multipliers, whose rounding moves the margins.
+                    let total: f64 = found.multipliers.iter().sum();
+                    check(&problem, &found, &settings, 1e-8f64.max(1e-13 * total));
+                    assert!(found.margin > 0.0 && found.margin <= found.bound * (1.0 + 1e-9));
+                    assert!(found.margin >= found.bound * (1.0 - 1e-6));
+                }
+                Err(Error::Infeasible { certificate, margin_bound, .. }) => {
+                    refused += 1;
+                    assert!(problem.check_certificate(&certificate) < 1e-7 && margin_bound < 1e-7);
+                    let sum: f64 = problem.signed(&certificate).iter().sum();
+                    assert!(!free_bias || sum.abs() < 1e-9);
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+    assert!(solved > 100 && refused > 100, "{solved} {refused}");
+}
+
+#[test]
+fn an_ill_conditioned_margin_is_exact() {
+    // Two classes on a circle of angles, separated by a feature of size δ only: the margin is δ.
+    for delta in [1e-2, 1e-4, 1e-6] {
+        let mut x = Vec::new();
+        let mut labels = Vec::new();
+        for k in 0..60 {
+            let label = if k % 2 == 0 { 1i8 } else { -1 };
+            let angle = f64::from(k / 2) * 0.2;
+            x.push(vec![angle.cos(), angle.sin(), f64::from(label) * delta]);
+            labels.push(label);
+        }
+        let problem = Problem::new(x, labels);
+        let found = max_margin(&problem.space(), &MarginSettings::default(), &Control::new())
+            .expect("separable");
+        assert!((found.margin / delta - 1.0).abs() < 1e-3, "{} {delta}", found.margin);
+        assert!(problem.space().contains(&found.dual).expect("shapes fit"));
+    }
+}
+
+#[test]
+fn bad_settings_are_refused() {
+    let space = VersionSpace::new(
+        Gram::new(&[1.0, 0.0, 0.0, 1.0], 0.0, vec![0.0; 2]).expect("a matrix"),
+        vec![1, 1],
+    )
+    .expect("labels");
+    for (name, settings) in [
+        ("tol", MarginSettings { tol: 0.0, ..MarginSettings::default() }),
+        ("tol", MarginSettings { tol: f64::NAN, ..MarginSettings::default() }),
+        ("cost", MarginSettings { cost: 0.0, ..MarginSettings::default() }),
+        ("cost", MarginSettings { cost: f64::NAN, ..MarginSettings::default() }),
+        ("labels", MarginSettings { free_bias: true, ..MarginSettings::default() }),
+    ] {
+        let error = max_margin(&space, &settings, &Control::new()).expect_err(name);
+        assert!(error.to_string().starts_with(name), "{error}");
+    }
+    for (order, rate) in [(vec![0, 2], 1.0), (vec![0, 1], 0.0), (vec![0, 1], f64::NAN)] {
+        assert!(perceptron(&space, &order, rate, 10, &Control::new()).is_err());
+    }
+}
+
+#[test]
+fn perceptron_mistakes_stay_below_novikoffs_bound() {
+    for index in 0..300 {
+        let problem = problem(3000 + index, 0.0);
+        let space = problem.space();
+        let Ok(best) = max_margin(&space, &MarginSettings::default(), &Control::new()) else {
+            continue; // rounding to the lattice has moved an example across
+        };
+        let square = (0..space.len()).map(|i| space.gram().diagonal(i)).fold(0.0, f64::max);
+        let bound = square / best.margin.powi(2);
+        if bound > 1e6 {
+            continue;
+        }
+        let mut order: Vec<usize> = (0..space.len()).collect();
+        for turn in 0..2 {
+            let found = perceptron(&space, &order, 0.5, 10_000_000, &Control::new()).expect("ok");
+            assert!(found.converged && space.contains(&found.dual).expect("shapes fit"));
+            assert!(found.mistakes as f64 <= bound, "{} {bound}", found.mistakes);
+            let made = found.dual.iter().map(|c| c.abs() / 0.5).sum::<f64>();
+            assert!((made - found.mistakes as f64).abs() < 1e-6, "turn {turn}");
+            order.reverse();
+        }
+    }
+}
+
+/// The perceptron finds a point within as many updates as the normalized margin allows. (Where it does not, the search for the
+/// largest margin takes over, which finds another point.)
+#[test]
+fn updates_of_unit_length_stay_below_the_normalized_bound() {
+    let mut tightest = 0f64;
+    for index in 0..300 {
+        let mut problem = problem(4000 + index, 0.0);
+        let mut rng = rng(5000 + index);
+        for x in &mut problem.x {
+            let length = f64::exp(rng.random_range(-4.0..4.0));
+            x.iter_mut().for_each(|x| *x *= length);
+        }
+        let problem = Problem::new(problem.x, problem.labels);
+        let normalized: Vec<Vec<f64>> = problem.x.iter().map(|x| unit(x.clone())).collect();
+        let normalized = Problem::new(normalized, problem.labels.clone());
+        let (space, control) = (problem.space(), Control::new());
+        let best = max_margin(&normalized.space(), &MarginSettings::default(), &control);
+        let Ok(best) = best.as_ref().map(|best| best.margin) else {
+            continue; // rounding to the lattice has moved an example across
+        };
+        let bound = best.powi(-2);
+        if bound > 1e5 {
+            continue;
+        }
+        let point = |most: usize| perceptron_point(&space, most, &control).expect("separable");
+        let enough = point(1_000_000);
+        assert!(space.contains(&enough).expect("shapes fit"));
+        let most = (1..200_000).take_while(|&n| f64::from(n) <= bound * (1.0 + 1e-9)).count();
+        assert!(point(most) == enough, "problem {index}: {bound}");
+        // Unit steps: the coefficients are counts of updates, up to one factor.
+        let counts: Vec<f64> =
+            (0..space.len()).map(|i| enough[i].abs() * space.gram().diagonal(i).sqrt()).collect();
+        let least = counts.iter().copied().filter(|c| *c > 0.0).fold(f64::INFINITY, f64::min);
+        tightest = tightest.max(counts.iter().sum::<f64>() / least / bound);
+    }
+    assert!(tightest > 0.3 && tightest <= 1.0 + 1e-9, "{tightest}");
+}

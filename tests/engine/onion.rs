@@ -1,0 +1,325 @@
+//! The layers of the onion against brute force, and centers that differ from them.
+
+use std::collections::BTreeMap;
+
+use bayespoint::{
+    Control, Error, Gram, LayerRange, OnionMethod, OnionOutcome, OnionSettings, VersionSpace,
+};
+
+use crate::common::{Problem, angle, dot, noisily_taught, normals, rng, seed, size, taught, unit};
+
+fn outcome_of(space: &VersionSpace<'_>, settings: &OnionSettings) -> OnionOutcome {
+    bayespoint::onion(space, settings, &Control::new()).expect("a good run")
+}
+
+/// Settings for a comparison with brute force: enough trajectories for a good estimate of their errors.
+fn precise(max_errors: [u32; 2], index: u64) -> OnionSettings {
+    OnionSettings {
+        max_errors,
+        n_trajectories: 8,
+        tol: 0.03,
+        volume_tol: Some(0.04),
+        n_threads: 2,
+        seed: seed(index),
+        ..OnionSettings::default()
+    }
+}
+
+type Layer = [u32; 2];
+
+/// A layer as a direction with its standard error, and ln of its share of the sphere with its own.
+#[derive(Clone, Debug)]
+struct Estimate {
+    center: Vec<f64>,
+    error: f64,
+    log_volume: (f64, f64),
+}
+
+/// Isotropic draws, sorted by the layer that they are in.
+fn brute_force(problem: &Problem, index: u64) -> BTreeMap<Layer, Estimate> {
+    let mut rng = rng(index);
+    let d = problem.x[0].len();
+    let n = size(1_000_000, 10_000_000);
+    let mut sums: BTreeMap<Layer, (Vec<f64>, f64)> = BTreeMap::new();
+    for _ in 0..n {
+        let w = unit(normals(d, &mut rng));
+        let (sum, count) =
+            sums.entry(problem.violations(&w)).or_insert_with(|| (vec![0.0; d], 0.0));
+        sum.iter_mut().zip(&w).for_each(|(s, w)| *s += w);
+        *count += 1.0;
+    }
+    sums.into_iter()
+        .map(|(layer, (sum, count))| {
+            let norm = dot(&sum, &sum).sqrt() / count;
+            // The variance across the mean is at most that of a unit vector about it.
+            let error = ((1.0 - norm * norm) / count).sqrt() / norm;
+            let log_volume = ((count / f64::from(n)).ln(), count.sqrt().recip());
+            (layer, Estimate { center: unit(sum), error, log_volume })
+        })
+        .collect()
+}
+
+/// What an onion found, as vectors.
+fn found(problem: &Problem, outcome: &OnionOutcome) -> BTreeMap<Layer, Estimate> {
+    let m = problem.x.len();
+    let mut seen = BTreeMap::new();
+    for (k, layer) in outcome.range.iter().enumerate() {
+        if outcome.norms[k].is_nan() {
+            continue;
+        }
+        let volume = |values: &[f64]| values.get(k).copied().unwrap_or(f64::NAN);
+        seen.insert(
+            layer,
+            Estimate {
+                center: problem.weight(&outcome.centers[k * m..(k + 1) * m]),
+                error: outcome.errors[k],
+                log_volume: (volume(&outcome.log_volumes), volume(&outcome.log_volume_errors)),
+            },
+        );
+    }
+    seen
+}
+
+/// Distance of two centers in standard errors.
+fn distance(a: &Estimate, b: &Estimate) -> f64 {
+    angle(&a.center, &b.center) / a.error.hypot(b.error)
+}
+
+/// True when all layers of a range that brute force saw a hundred times have its center, within 5.5 errors: of 20 000 layers
+/// in a trial run two were more than 5 errors off.
+fn centers_agree(
+    found: &BTreeMap<Layer, Estimate>,
+    truth: &BTreeMap<Layer, Estimate>,
+    range: LayerRange,
+) -> bool {
+    let mut compared = 0;
+    for (layer, exact) in truth.iter().filter(|(layer, seen)| {
+        range.index(**layer).is_some() && seen.log_volume.1 < 0.1 && seen.error < 0.1
+    }) {
+        compared += 1;
+        match found.get(layer) {
+            Some(seen) if distance(seen, exact) < 5.5 => {}
+            other => {
+                println!("layer {layer:?}: {other:?}, brute force {exact:?}");
+                return false;
+            }
+        }
+    }
+    compared > 0
+}
+
+fn volumes_agree(outcome: &OnionOutcome, truth: &BTreeMap<Layer, Estimate>) {
+    for (k, layer) in outcome.range.iter().enumerate() {
+        let (value, error) = (outcome.log_volumes[k], outcome.log_volume_errors[k]);
+        match truth.get(&layer) {
+            Some(exact) if exact.log_volume.1 < 0.1 => {
+                let (known, spread) = exact.log_volume;
+                let off = (value - known).abs();
+                assert!(
+                    off < 5.0 * error.hypot(spread),
+                    "layer {layer:?}: ln volume {value} ± {error}, brute force {known} ± {spread}"
+                );
+            }
+            Some(_) => {}
+            // Less than twenty draws in a million.
+            None => assert!(value < -10.8, "layer {layer:?}: ln volume {value}, not seen by draws"),
+        }
+    }
+}
+
+/// Normal examples in three dimensions, labeled by a teacher, some of them wrongly.
+fn polygon(m: usize, noise: f64, index: u64) -> Problem {
+    noisily_taught(m, 3, noise, 300 + index)
+}
+
+#[test]
+fn exact_centers_and_volumes_are_those_of_brute_force() {
+    for (index, (m, noise, max_errors)) in
+        [(7, 0.0, [5, 5]), (8, 0.3, [5, 5]), (6, 0.0, [1, 2]), (8, 0.0, [3, 0])]
+            .into_iter()
+            .enumerate()
+    {
+        let problem = polygon(m, noise, index as u64);
+        let outcome = outcome_of(&problem.space(), &precise(max_errors, index as u64));
+        let truth = brute_force(&problem, 400 + index as u64);
+        assert!(
+            centers_agree(&found(&problem, &outcome), &truth, outcome.range),
+            "problem {index}"
+        );
+        volumes_agree(&outcome, &truth);
+        // It ends at the longest path or at the tolerances.
+        let worst = |errors: &[f64]| errors.iter().copied().fold(0.0, f64::max);
+        let visible = outcome.log_volumes.iter().zip(&outcome.log_volume_errors);
+        let visible: Vec<f64> = visible.filter(|(v, _)| **v > -8.0).map(|(_, e)| *e).collect();
+        let converged = worst(&outcome.errors) <= 0.03 && worst(&visible) <= 0.04;
+        assert!(converged || outcome.length > 0.9e5, "problem {index}: {outcome:?}");
+    }
+}
+
+/// Planes that coincide, in all four ways, and agree or not, so that no vector satisfies all labels: the exact onion has the
+/// layers that there are, the projected one refuses.
+#[test]
+fn coinciding_planes() {
+    let base = polygon(4, 0.0, 20);
+    let (mut x, mut labels) = (base.x.clone(), base.labels.clone());
+    for (i, scale, flip) in [(0, 2.0, 1), (1, -1.0, -1), (2, 1.0, -1), (3, -0.5, 1), (0, 1.0, 1)] {
+        x.push(base.x[i].iter().map(|x| x * scale).collect());
+        labels.push(base.labels[i] * flip);
+    }
+    let problem = Problem::new(x, labels);
+    let outcome = outcome_of(&problem.space(), &precise([9, 9], 21));
+    let truth = brute_force(&problem, 421);
+    assert!(centers_agree(&found(&problem, &outcome), &truth, outcome.range));
+    volumes_agree(&outcome, &truth);
+    for (k, layer) in outcome.range.iter().enumerate() {
+        if !truth.contains_key(&layer) {
+            assert!(outcome.paths[k] <= 0.0, "layer {layer:?} was seen");
+        }
+    }
+    assert!(outcome.layers.iter().all(|layer| truth.contains_key(layer)), "{:?}", outcome.layers);
+    assert!(!truth.contains_key(&[0, 0]) && outcome.norms[0].is_nan());
+    let settings = OnionSettings { method: OnionMethod::Projected, ..OnionSettings::default() };
+    let error = bayespoint::onion(&problem.space(), &settings, &Control::new());
+    assert!(matches!(error, Err(Error::Infeasible { .. })));
+}
+
+/// Slivers between planes that nearly coincide take no more than their share of the work.
+#[test]
+fn planes_that_nearly_coincide() {
+    let (base, mut rng) = (taught(15, 4, 22), rng(23));
+    let (mut x, mut labels) = (base.x.clone(), base.labels.clone());
+    for (row, label) in base.x.iter().zip(&base.labels) {
+        let shift = normals(4, &mut rng);
+        x.push(row.iter().zip(&shift).map(|(x, s)| x + 1e-6 * s).collect());
+        labels.push(*label);
+    }
+    let problem = Problem::new(x, labels);
+    let control = Control::new();
+    let settings = OnionSettings { max_errors: [3, 3], max_length: 5e3, ..precise([3, 3], 22) };
+    let outcome = bayespoint::onion(&problem.space(), &settings, &control).expect("a good run");
+    let path = outcome.length * settings.n_trajectories as f64;
+    // A great circle meets every plane twice: hardly more than 30/π bounces and crossings in a radian, ten times as many
+    // for each layer that is a sliver.
+    assert!((control.bounces() as f64) < 300.0 * path, "{} in {path} rad", control.bounces());
+    let index = outcome.range.index([0, 0]).expect("in the range");
+    assert!(outcome.errors[index] < 0.03);
+}
+
+#[test]
+fn one_class_alone_and_layers_that_are_their_own_opposites() {
+    // Labels of one class: the layer of half of them holds w and -w.
+    let mut x = polygon(6, 0.0, 30);
+    x.labels.fill(1);
+    let outcome = outcome_of(&x.space(), &precise([4, 9], 30));
+    assert_eq!(outcome.range.most, [0, 6]);
+    let truth = brute_force(&x, 430);
+    let half = outcome.range.index([0, 3]).expect("in the range");
+    assert!(outcome.norms[half].is_nan() && outcome.paths[half] > 0.0);
+    assert!(centers_agree(&found(&x, &outcome), &truth, outcome.range));
+    volumes_agree(&outcome, &truth);
+    // Opposite layers are mirror images of one another.
+    let m = x.x.len();
+    for a in 0..3 {
+        let of = |n: u32| {
+            let k = outcome.range.index([0, n]).expect("in the range");
+            (x.weight(&outcome.centers[k * m..(k + 1) * m]), outcome.errors[k])
+        };
+        let ((w, e), (opposite, f)) = (of(a), of(6 - a));
+        if !e.is_nan() && !f.is_nan() {
+            let back: Vec<f64> = opposite.iter().map(|x| -x).collect();
+            assert!(angle(&w, &back) < 5.5 * e.hypot(f));
+        }
+    }
+}
+
+/// Rays beyond the walls are not uniform: version space itself has its center, other layers have not.
+#[test]
+fn projected_centers_are_biased_but_for_version_space() {
+    let mut worst = 0f64;
+    for index in 0..3 {
+        let problem = polygon(7, 0.0, index);
+        let settings = OnionSettings {
+            method: OnionMethod::Projected,
+            volume_tol: None,
+            ..precise([5, 5], index)
+        };
+        let outcome = outcome_of(&problem.space(), &settings);
+        let (seen, truth) = (found(&problem, &outcome), brute_force(&problem, 400 + index));
+        assert!(outcome.converged && outcome.log_volumes.is_empty() && outcome.layers.is_empty());
+        let off = angle(&seen[&[0, 0]].center, &problem.polygon_centroid());
+        assert!(off < 5.0 * seen[&[0, 0]].error, "version space: {off}");
+        for (layer, seen) in seen.iter().filter(|(layer, _)| **layer != [0, 0]) {
+            worst = worst.max(distance(seen, &truth[layer]));
+        }
+    }
+    println!("largest distance of a projected center: {worst:.1} errors");
+    assert!(worst > 10.0);
+}
+
+#[test]
+fn every_number_of_threads_gives_the_same_bits() {
+    let problem = polygon(8, 0.2, 40);
+    for method in [OnionMethod::Exact, OnionMethod::Projected] {
+        let problem = if method == OnionMethod::Exact { &problem } else { &polygon(8, 0.0, 40) };
+        let space = problem.space();
+        let run = |n_threads| {
+            let settings =
+                OnionSettings { method, n_threads, seed: seed(40), ..OnionSettings::default() };
+            format!("{:?}", outcome_of(&space, &settings))
+        };
+        let one = run(1);
+        for threads in [2, 4, 8] {
+            assert_eq!(one, run(threads), "{method:?}, {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn settings_out_of_range_are_refused() {
+    let problem = polygon(5, 0.0, 50);
+    let refused = |settings: OnionSettings, name: &str| {
+        let error = bayespoint::onion(&problem.space(), &settings, &Control::new());
+        let text = error.expect_err("out of range").to_string();
+        assert!(text.starts_with(name), "{text}");
+    };
+    let base = OnionSettings::default;
+    refused(OnionSettings { tol: 0.0, ..base() }, "tol");
+    refused(OnionSettings { tol: f64::NAN, ..base() }, "tol");
+    refused(OnionSettings { volume_tol: Some(-1.0), ..base() }, "volume_tol");
+    refused(OnionSettings { max_length: f64::INFINITY, ..base() }, "max_length");
+    refused(OnionSettings { n_trajectories: 0, ..base() }, "n_trajectories");
+    refused(OnionSettings { n_threads: 0, ..base() }, "n_threads");
+    let projected = OnionMethod::Projected;
+    refused(OnionSettings { volume_tol: Some(0.1), method: projected, ..base() }, "volume_tol");
+}
+
+/// Softness has a part in the geometry: the layers of m examples in m more dimensions, against draws of f ~ N(0, K + λ).
+#[test]
+fn softness_and_offset_count() {
+    let base = polygon(5, 0.2, 70);
+    // The same problem with explicit coordinates: a constant one, and one for each example.
+    let (offset, softness) = (1.0f64, 0.5f64);
+    let x: Vec<Vec<f64>> = base
+        .x
+        .iter()
+        .enumerate()
+        .map(|(i, row)| {
+            let own = (0..base.x.len()).map(|j| if i == j { softness.sqrt() } else { 0.0 });
+            row.iter().copied().chain([offset.sqrt()]).chain(own).collect()
+        })
+        .collect();
+    let explicit = Problem::new(x, base.labels.clone());
+    let gram = Gram::new(&base.gram, offset, vec![softness; 5]).expect("a matrix");
+    let space = VersionSpace::new(gram, base.labels.clone()).expect("a space");
+    let outcome = outcome_of(&space, &precise([2, 2], 70));
+    let truth = brute_force(&explicit, 470);
+    // The span has five of the nine dimensions; brute force in all of them has the same layers and center directions
+    // but for the part outside of the span.
+    volumes_agree(&outcome, &truth);
+    for (k, layer) in outcome.range.iter().enumerate() {
+        let Some(exact) = truth.get(&layer) else { continue };
+        let center = explicit.weight(&outcome.centers[k * 5..(k + 1) * 5]);
+        let off = angle(&center, &exact.center);
+        assert!(off < 5.5 * outcome.errors[k].hypot(exact.error), "layer {layer:?}: {off}");
+    }
+}

@@ -1,0 +1,323 @@
+//! Properties of the engine's functions on problems of every size. (Those that `tests/hostile` makes of bytes have a dozen
+//! examples at most.)
+//!
+//! `PROPTEST_CASES` or `BAYESPOINT_SLOW=1` raises the number of cases.
+
+use std::sync::Arc;
+
+use bayespoint::dynamics::{Motion, Points};
+use bayespoint::{
+    Error, Gram, Kernel, KernelRows, MarginSettings, RefreshChoice, Settings, VersionSpace,
+    feasible_point, max_margin, perceptron_point, run,
+};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use rand::RngExt;
+
+use crate::common::{assert_same, dot, normals, rbf, rng, seed, size, space};
+use crate::hostile::engine::check_run;
+use crate::hostile::long_deadline;
+
+/// How a problem is out of the ordinary.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Oddity {
+    None,
+    Duplicates,
+    Opposites,
+    NearDuplicates,
+    Lengths,
+}
+
+/// Margins of the teacher, relative to the lengths, above this are well above rounding.
+const WELL_ABOVE_ROUNDING: f64 = 1e-6;
+
+/// Features and labels by a teacher, so that there is a version space unless the oddity takes it away.
+#[derive(Clone, Debug)]
+struct Taught {
+    x: Vec<Vec<f64>>,
+    labels: Vec<i8>,
+    /// The smallest angle (its sine) between the teacher and a plane, where the teacher gave the labels of ordinary examples.
+    margin: Option<f64>,
+}
+
+impl Taught {
+    fn new(m: usize, rank: usize, oddity: Oddity, equal: bool, index: u64) -> Self {
+        let mut rng = rng(index);
+        let mut x: Vec<Vec<f64>> = (0..m).map(|_| normals(rank, &mut rng)).collect();
+        for i in (1..m).step_by(3) {
+            let other = x[rng.random_range(0..i)].clone();
+            match oddity {
+                Oddity::None => {}
+                Oddity::Duplicates => x[i] = other,
+                Oddity::Opposites => x[i] = other.iter().map(|x| -2.0 * x).collect(),
+                Oddity::NearDuplicates => {
+                    let near = 10f64.powi(-rng.random_range(2..7));
+                    let step = normals(rank, &mut rng);
+                    x[i] = other.iter().zip(&step).map(|(x, s)| x + near * s).collect();
+                }
+                Oddity::Lengths => {
+                    let length = 10f64.powf(rng.random_range(-8.0..8.0));
+                    x[i].iter_mut().for_each(|x| *x *= length);
+                }
+            }
+        }
+        let teacher = normals(rank, &mut rng);
+        let labels =
+            x.iter().map(|x| if equal || dot(x, &teacher) > 0.0 { 1 } else { -1 }).collect();
+        let length = |x: &[f64]| dot(x, x).sqrt();
+        let margin = (oddity == Oddity::None && !equal).then(|| {
+            let sines = x.iter().map(|x| dot(x, &teacher).abs() / length(x) / length(&teacher));
+            sines.fold(f64::INFINITY, f64::min)
+        });
+        Self { x, labels, margin }
+    }
+
+    /// Whether an error would be wrong.
+    fn must_be_solved(&self) -> bool {
+        self.margin.is_some_and(|margin| margin > WELL_ABOVE_ROUNDING)
+    }
+
+    fn gram(&self, scale: f64) -> Vec<f64> {
+        self.x.iter().flat_map(|a| self.x.iter().map(move |b| scale * dot(a, b))).collect()
+    }
+}
+
+fn taught() -> impl Strategy<Value = Taught> {
+    let m = prop_oneof![Just(1_usize), 1..=8_usize, 9..=80_usize, 250..=300_usize];
+    let rank = prop_oneof![Just(1_usize), 2..=5_usize, 6..=40_usize];
+    let oddity = prop_oneof![
+        Just(Oddity::None),
+        Just(Oddity::Duplicates),
+        Just(Oddity::Opposites),
+        Just(Oddity::NearDuplicates),
+        Just(Oddity::Lengths),
+    ];
+    (m, rank, oddity, prop::bool::weighted(0.1), any::<u32>()).prop_map(
+        |(m, rank, oddity, equal, index)| Taught::new(m, rank, oddity, equal, index.into()),
+    )
+}
+
+fn motion() -> impl Strategy<Value = Motion> {
+    prop_oneof![
+        3 => Just(Motion::Geodesic),
+        1 => Just(Motion::Scattered { cosine: true, scatterer: None }),
+        1 => Just(Motion::Chord { tau_max: 1e6, weight_tol: None }),
+        1 => Just(Motion::Flipper { tau_max: f64::INFINITY, points: Points::Midpoints }),
+    ]
+}
+
+fn short(motion: Motion) -> Settings {
+    Settings {
+        n_trajectories: 2,
+        n_draws: 3,
+        tol: None,
+        max_bounces: Some(60),
+        settle: Some(0.2),
+        motion,
+        seed: seed(5),
+        ..Settings::default()
+    }
+}
+
+/// Whether the result is a typed error; one of a deadline fails.
+fn is_refused<T>(result: &bayespoint::Result<T>) -> bool {
+    match result {
+        Ok(_) => false,
+        Err(Error::Interrupted) => panic!("it takes too long"),
+        Err(_) => true,
+    }
+}
+
+fn cases() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    let cases =
+        if std::env::var_os("PROPTEST_CASES").is_some() { default.cases } else { size(40, 2_000) };
+    let rng_seed = RngSeed::Fixed(seed(6));
+    ProptestConfig { cases, failure_persistence: None, rng_seed, ..default }
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    /// A run stays in version space, whatever the planes, and has the same bits on two threads.
+    #[test]
+    fn runs_are_right(problem in taught(), motion in motion()) {
+        let gram = problem.gram(1.0);
+        let space = space(&gram, &problem.labels, 0.0);
+        let settings = short(motion);
+        let found = run(&space, &settings, &long_deadline());
+        // Straight flights may never meet a wall of few, or only too far away.
+        let is_straight = matches!(motion, Motion::Chord { .. } | Motion::Flipper { .. });
+        let must = problem.must_be_solved() && !is_straight;
+        prop_assert!(found.is_ok() || !must, "{:?}", found.err());
+        if !is_refused(&found) {
+            let found = found.expect("an answer");
+            check_run(&space, &settings, &found);
+            let both = run(&space, &Settings { n_threads: 2, ..settings }, &long_deadline());
+            assert_same(&found, &both.expect("the same"), "two threads");
+        }
+    }
+
+    /// A matrix times a power of four gives the same run, bit by bit, up to the power.
+    #[test]
+    fn scales_do_not_matter(problem in taught(), power in -230..230_i32) {
+        let scale = 4f64.powi(power);
+        let (plain, scaled) = (problem.gram(1.0), problem.gram(scale));
+        let in_range = |gram: &[f64]| {
+            let m = problem.labels.len();
+            gram.iter().step_by(m + 1).all(|d| (1e-150..1e150).contains(d))
+        };
+        prop_assume!(in_range(&plain) && in_range(&scaled));
+        // No entry may become subnormal.
+        prop_assume!(plain.iter().all(|x| *x == 0.0 || x.abs() > 1e-120));
+        let settings = Settings { refresh: RefreshChoice::Pair(None), ..short(Motion::Geodesic) };
+        let of = |gram: &[f64]| {
+            run(&space(gram, &problem.labels, 0.0), &settings, &long_deadline())
+        };
+        let (one, other) = (of(&plain), of(&scaled));
+        prop_assert_eq!(is_refused(&one), is_refused(&other));
+        prop_assert!(one.is_ok() || !problem.must_be_solved(), "{:?}", one.err());
+        if let (Ok(one), Ok(other)) = (one, other) {
+            prop_assert_eq!(one.hits, other.hits);
+            let root = 2f64.powi(power);
+            for (a, b) in one.center.iter().zip(&other.center) {
+                prop_assert!((a - b * root).abs() <= 1e-9 * a.abs().max(1e-9), "{} {}", a, b * root);
+            }
+        }
+    }
+
+    /// Points that are found are inside, by every method.
+    #[test]
+    fn points_are_inside(problem in taught(), softness in prop_oneof![Just(0.0), Just(0.1)]) {
+        let gram = problem.gram(1.0);
+        let space = space(&gram, &problem.labels, softness);
+        let margin = max_margin(&space, &MarginSettings::default(), &long_deadline());
+        prop_assert!(margin.is_ok() || !problem.must_be_solved(), "{:?}", margin.err());
+        let mut bound = f64::INFINITY;
+        if !is_refused(&margin) {
+            let margin = margin.expect("an answer");
+            prop_assert!(margin.margin > 0.0 && margin.margin <= margin.bound * (1.0 + 1e-6));
+            bound = margin.bound * (1.0 + 1e-6) + 1e-9;
+        }
+        for found in [
+            feasible_point(&space, 1, &long_deadline()).map(|(dual, _)| dual),
+            perceptron_point(&space, 2_000, &long_deadline()),
+        ] {
+            prop_assert!(found.is_ok() || !problem.must_be_solved(), "{:?}", found.err());
+            if !is_refused(&found) {
+                let found = found.expect("a point");
+                prop_assert!(space.contains(&found)?);
+                // No unit vector has a larger margin than the largest.
+                let margin = space.margins(&found)?.into_iter().fold(f64::INFINITY, f64::min);
+                prop_assert!(margin <= bound, "{margin} {bound}");
+            }
+        }
+    }
+
+    /// Rows on demand refuse what the matrix refuses.
+    #[test]
+    fn sources_agree(problem in taught(), offset in prop_oneof![Just(0.0), Just(1.0)]) {
+        let m = problem.labels.len();
+        let x: Vec<f64> = problem.x.concat();
+        // The search for a point in a slit reads most rows at every step: few are kept of small matrices alone.
+        let kept = if m > 80 { m } else { 3 };
+        let rows = Arc::new(KernelRows::new(&x, m, Kernel::Linear, 1.0, kept)?);
+        let mut gram = vec![0.0; m * m];
+        gram.chunks_mut(m).enumerate().for_each(|(i, row)| rows.compute(i, row));
+        let of = |gram: bayespoint::Result<Gram<'_>>| -> bayespoint::Result<Vec<f64>> {
+            let space = VersionSpace::new(gram?, problem.labels.clone())?;
+            // Burn-in is a path length: in a slit of many walls that would be minutes of bounces.
+            let settings = Settings { settle: Some(0.0), ..short(Motion::Geodesic) };
+            Ok(run(&space, &settings, &long_deadline())?.center)
+        };
+        let one = of(Gram::new(&gram, offset, vec![0.1; m]));
+        let other = of(Gram::computed(rows, offset, vec![0.1; m]));
+        // In a slit as thin as rounding either source may fail.
+        let is_slit = |found: &bayespoint::Result<_>| {
+            matches!(found, Err(Error::Breakdown { .. }))
+                || matches!(found, Err(Error::Infeasible { margin_bound, .. }) if *margin_bound < 1e-8)
+        };
+        if !(is_slit(&one) || is_slit(&other)) {
+            prop_assert_eq!(is_refused(&one), is_refused(&other), "{:?} {:?}", one, other);
+        }
+    }
+}
+
+/// Two planes that are one to rounding, with different labels, and a third.
+fn in_conflict() -> ([f64; 9], Vec<i8>) {
+    let nearly = 1.0 - f64::EPSILON;
+    ([1.0, 0.3, nearly, 0.3, 1.0, 0.3, nearly, 0.3, 1.0], vec![1, 1, -1])
+}
+
+#[test]
+fn hard_walls_in_conflict_are_refused_with_their_proof() {
+    let (gram, labels) = in_conflict();
+    let space = space(&gram, &labels, 0.0);
+    let start = Settings { start: Some(vec![1.0, 0.0, 0.0]), ..short(Motion::Geodesic) };
+    for found in [
+        run(&space, &short(Motion::Geodesic), &long_deadline()).map(drop),
+        run(&space, &start, &long_deadline()).map(drop),
+        feasible_point(&space, 1, &long_deadline()).map(drop),
+    ] {
+        match found {
+            Err(Error::Infeasible { margin_bound, certificate, .. }) => {
+                assert!(margin_bound < 1e-7, "{margin_bound}");
+                assert_eq!(certificate, [0.5, 0.0, 0.5]);
+            }
+            // The given start satisfies one of the two labels.
+            Err(Error::Invalid { name: "start", .. }) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    // Where one of the two walls lets the ball through, there is no conflict.
+    let soft = bayespoint::Mirror::new(0.5, 0.0).expect("good transparencies");
+    let settings = Settings { mirror: soft, ..short(Motion::Geodesic) };
+    check_run(&space, &settings, &run(&space, &settings, &long_deadline()).expect("an answer"));
+}
+
+#[test]
+fn certificates_have_an_entry_for_every_example_behind_some_hard_walls() {
+    // The positive examples contradict each other; the walls of the negative one are open.
+    #[rustfmt::skip]
+    let gram = [
+        1.0, -0.5, -0.5, 0.0,
+        -0.5, 1.0, -0.5, 0.0,
+        -0.5, -0.5, 1.0, 0.0,
+        0.0, 0.0, 0.0, 1.0,
+    ];
+    let space = space(&gram, &[1, 1, 1, -1], 0.0);
+    let mirror = bayespoint::Mirror::new(1.0, 0.0).expect("good transparencies");
+    let settings = Settings { mirror, ..short(Motion::Geodesic) };
+    match run(&space, &settings, &long_deadline()) {
+        Err(Error::Infeasible { certificate, .. }) => {
+            assert_eq!(certificate.len(), 4);
+            assert!((certificate.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+            assert!(certificate[3] == 0.0);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_overflows_is_refused_by_name() {
+    let (gram, labels) = rbf(10, 2.0, 1);
+    let space = space(&gram, &labels, 0.1);
+    let name = |error: Option<Error>| match error {
+        Some(Error::Invalid { name, .. }) => name,
+        other => panic!("{other:?}"),
+    };
+    let pairs = RefreshChoice::Pair(Some(1e10));
+    let settings = Settings { refresh: pairs, ..short(Motion::Geodesic) };
+    assert_eq!(name(run(&space, &settings, &long_deadline()).err()), "refresh_rate");
+    let order: Vec<usize> = (0..10).collect();
+    let found = bayespoint::perceptron(&space, &order, f64::MAX, 50, &long_deadline());
+    assert!(found.map_or_else(
+        |error| name(Some(error)) == "learning_rate",
+        |found| { found.dual.iter().all(|c| c.is_finite()) }
+    ));
+    // Two equal examples with different labels: one multiplier is as large as the cost.
+    let space = crate::common::space(&[1.0, 1.0, 1.0, 1.0], &[1, -1], 0.0);
+    let margin = MarginSettings { cost: 1e280, ..MarginSettings::default() };
+    let found = max_margin(&space, &margin, &long_deadline());
+    assert!(found.map_or_else(|error| name(Some(error)) == "cost", |found| found.norm.is_finite()));
+}

@@ -1,0 +1,377 @@
+//! Runs that are cut and go on: the bits of one run, wherever they are cut.
+
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use bayespoint::dynamics::{Motion, Points, Radius};
+use bayespoint::{
+    Control, Error, Gram, Inverse, Kernel, KernelRows, Mirror, Outcome, RefreshChoice, Settings,
+    State, StopReason, VersionSpace, resume, run_with,
+};
+use rand::RngExt;
+
+use crate::common::states::complete;
+use crate::common::{assert_same, inverse, normals, rbf, rng, seed, size, space, uniform};
+
+/// A problem, and the inverse of its matrix where the center is to be one of conditional means.
+struct Case<'a> {
+    name: &'static str,
+    space: VersionSpace<'a>,
+    inverse: Option<Inverse<'a>>,
+}
+
+impl<'a> Case<'a> {
+    fn dense(name: &'static str, gram: &'a [f64], labels: &[i8], softness: f64) -> Self {
+        Case { name, space: space(gram, labels, softness), inverse: None }
+    }
+
+    fn run(&self, settings: &Settings) -> Outcome {
+        run_with(&self.space, settings, self.inverse, &Control::new()).expect("a good run")
+    }
+
+    fn resume(&self, settings: &Settings, state: &State) -> Outcome {
+        self.try_resume(settings, state).expect("a state that fits")
+    }
+
+    fn try_resume(&self, settings: &Settings, state: &State) -> Result<Outcome, Error> {
+        resume(&self.space, settings, self.inverse, state, &Control::new())
+    }
+}
+
+/// Some states of a run that is asked for one again and again, and its outcome.
+fn interrupted(case: &Case<'_>, settings: &Settings) -> (Vec<State>, Outcome) {
+    let states = Arc::new(Mutex::new((0_u64, Vec::new())));
+    let own = Arc::new(OnceLock::<Weak<Control>>::new());
+    let (taken, asked) = (Arc::clone(&states), Arc::clone(&own));
+    let control = Arc::new(Control::new().kept_by(move |state| {
+        let mut taken = taken.lock().expect("no panic");
+        taken.0 += 1;
+        if taken.0.is_power_of_two() {
+            taken.1.push(state);
+        }
+        asked.get().and_then(Weak::upgrade).expect("still there").ask_for_state();
+    }));
+    own.set(Arc::downgrade(&control)).expect("the first");
+    control.ask_for_state();
+    let outcome = run_with(&case.space, settings, case.inverse, &control).expect("a good run");
+    drop(control);
+    (Arc::into_inner(states).expect("alone").into_inner().expect("no panic").1, outcome)
+}
+
+fn base(index: u64) -> Settings {
+    Settings { n_trajectories: 3, n_draws: 12, tol: None, seed: seed(index), ..Settings::default() }
+}
+
+/// Cut at lengths in the middle of flights and pieces, by one process after the other or by many threads.
+fn cut_by_length(case: &Case<'_>, settings: &Settings, first: f64) {
+    let to = |length: f64, n_threads| Settings {
+        length: Some(length),
+        first_length: Some(first),
+        n_threads,
+        ..settings.clone()
+    };
+    let name = case.name;
+    let whole = case.run(&to(5.3 * first, 1));
+    let start = case.run(&to(first, 2));
+    assert_same(
+        &start,
+        &case.run(&Settings { first_length: None, ..to(first, 1) }),
+        &format!("{name}: the first length is the length"),
+    );
+    assert_same(&whole, &case.resume(&to(5.3 * first, 3), &complete(&start)), name);
+    let mut chain = start;
+    for (length, threads) in [(1.13, 3), (1.9, 1), (2.77, 2), (5.3, 1)] {
+        chain = case.resume(&to(length * first, threads), &complete(&chain));
+    }
+    assert_same(&whole, &chain, &format!("{name}: in steps"));
+    // Once more to where it is: nothing flies.
+    assert_same(&whole, &case.resume(&to(5.3 * first, 1), &complete(&whole)), name);
+}
+
+/// Cut wherever a state was asked for.
+fn cut_anywhere(case: &Case<'_>, settings: &Settings) {
+    let whole = case.run(settings);
+    let (states, outcome) = interrupted(case, &Settings { n_threads: 2, ..settings.clone() });
+    assert_same(&whole, &outcome, case.name);
+    assert!(states.len() >= 3, "{}: {} states are few", case.name, states.len());
+    let mut rng = rng(77);
+    for _ in 0..3 {
+        let state = &states[rng.random_range(0..states.len())];
+        let threads = Settings { n_threads: rng.random_range(1..4), ..settings.clone() };
+        assert_same(&whole, &case.resume(&threads, state), case.name);
+    }
+}
+
+/// Inputs in few dimensions with a linear boundary.
+fn inputs(m: usize, d: usize, index: u64) -> (Vec<f64>, Vec<i8>) {
+    let x = normals(m * d, &mut rng(index));
+    let labels = x.chunks(d).map(|x| if x[0] + 0.5 * x[1] > 0.0 { 1 } else { -1 }).collect();
+    (x, labels)
+}
+
+fn features(m: usize, d: usize, softness: f64) -> Case<'static> {
+    let (x, labels) = inputs(m, d, 5);
+    let rows = KernelRows::new(&x, m, Kernel::Linear, 1.0, 2).expect("good inputs");
+    let space = Gram::computed(Arc::new(rows), 1.0, vec![softness; m])
+        .and_then(|gram| VersionSpace::new(gram, labels))
+        .expect("a valid problem");
+    Case { name: "features", space, inverse: None }
+}
+
+#[test]
+fn every_dynamics_and_refresh_on_a_matrix() {
+    let (gram, labels) = rbf(40, 3.0, 1);
+    let space = space(&gram, &labels, 0.05);
+    let geodesic = |name, refresh| (name, Motion::Geodesic, refresh, 0.0);
+    for (name, motion, refresh, transparency) in [
+        geodesic("auto", RefreshChoice::Auto),
+        geodesic("none", RefreshChoice::None),
+        geodesic("pair", RefreshChoice::Pair(None)),
+        geodesic("full", RefreshChoice::Full(Some(2.0))),
+        ("transparent", Motion::Geodesic, RefreshChoice::Pair(Some(5.0)), 0.2),
+        (
+            "cosine",
+            Motion::Scattered { cosine: true, scatterer: None },
+            RefreshChoice::Pair(None),
+            0.0,
+        ),
+        (
+            "sphere",
+            Motion::Scattered { cosine: false, scatterer: Some(Radius::Fitted) },
+            RefreshChoice::Auto,
+            0.0,
+        ),
+        ("chord", Motion::Chord { tau_max: 1e6, weight_tol: None }, RefreshChoice::Auto, 0.0),
+        (
+            "flipper",
+            Motion::Flipper { tau_max: f64::INFINITY, points: Points::Midpoints },
+            RefreshChoice::Auto,
+            0.0,
+        ),
+        (
+            "points",
+            Motion::Flipper { tau_max: 10.0, points: Points::Bounces },
+            RefreshChoice::Auto,
+            0.0,
+        ),
+    ] {
+        let mirror = Mirror::new(transparency, 0.5 * transparency).expect("in range");
+        let settings = Settings { motion, refresh, mirror, ..base(2) };
+        let case = Case { name, space: space.clone(), inverse: None };
+        cut_by_length(&case, &settings, size(7.0, 70.0));
+        let length = Some(size(60.0, 600.0));
+        cut_anywhere(&case, &Settings { length, ..settings.clone() });
+        cut_anywhere(&case, &Settings { max_bounces: Some(9_000), ..settings });
+    }
+}
+
+#[test]
+fn every_source_of_rows() {
+    let (gram, labels) = rbf(60, 3.0, 3);
+    #[allow(clippy::cast_possible_truncation, reason = "rounded to singles")]
+    let singles: Vec<f32> = gram.iter().map(|x| *x as f32).collect();
+    let space = Gram::new(&singles, 0.5, vec![0.01; 60])
+        .and_then(|gram| VersionSpace::new(gram, labels))
+        .expect("a valid problem");
+    let singles = Case { name: "singles", space, inverse: None };
+    let (x, labels) = inputs(70, 4, 4);
+    let rows = KernelRows::new(&x, 70, Kernel::Rbf { sigma: 2.0 }, 1.0, 9).expect("good inputs");
+    let space = Gram::computed(Arc::new(rows), 0.0, vec![0.01; 70])
+        .and_then(|gram| VersionSpace::new(gram, labels))
+        .expect("a valid problem");
+    let computed = Case { name: "computed", space, inverse: None };
+    for case in [singles, computed] {
+        let settings = Settings { refresh: RefreshChoice::Pair(None), ..base(5) };
+        cut_by_length(&case, &settings, size(5.0, 50.0));
+        cut_anywhere(&case, &Settings { length: Some(size(30.0, 300.0)), ..settings });
+    }
+}
+
+/// States carry the lists of near walls along.
+#[test]
+fn near_walls() {
+    for softness in [0.0, 1e-4] {
+        let case = features(1_200, 4, softness);
+        for refresh in [RefreshChoice::None, RefreshChoice::Pair(Some(20.0))] {
+            let settings = Settings { refresh, ..base(6) };
+            cut_by_length(&case, &settings, size(0.4, 4.0));
+            cut_anywhere(&case, &Settings { length: Some(size(4.0, 40.0)), ..settings });
+        }
+        // A wide version space, in which lists are made all the time.
+        let mirror = Mirror::new(0.3, 0.3).expect("in range");
+        let settings = Settings { mirror, refresh: RefreshChoice::Pair(Some(20.0)), ..base(7) };
+        cut_by_length(&case, &settings, size(0.7, 7.0));
+    }
+}
+
+/// A run for a smaller tolerance passes through all that one for a larger tolerance does.
+#[test]
+fn a_smaller_tolerance_goes_on_from_a_larger_one() {
+    let (gram, labels) = rbf(40, 3.0, 8);
+    let softness = 0.1;
+    let (columns, diagonal) = inverse(&gram, softness);
+    let space = space(&gram, &labels, softness);
+    let inverse = Inverse::new(&columns, &diagonal).expect("an inverse");
+    let conditional = Case { name: "conditional", space: space.clone(), inverse: Some(inverse) };
+    let arc = Case { name: "arc", space, inverse: None };
+    let flipper = Motion::Flipper { tau_max: f64::INFINITY, points: Points::Midpoints };
+    for (case, motion) in
+        [(&conditional, Motion::Geodesic), (&arc, Motion::Geodesic), (&arc, flipper)]
+    {
+        for n_trajectories in [1, 4] {
+            let to =
+                |tol| Settings { tol: Some(tol), n_trajectories, motion, n_draws: 5, ..base(9) };
+            let [tight, loose] = [size(0.02, 0.007), 0.15];
+            let whole = case.run(&to(tight));
+            assert_eq!(whole.stop_reason, StopReason::Tol);
+            let start = case.run(&to(loose));
+            assert!(start.lengths[0] < whole.lengths[0], "{}", case.name);
+            let middle = case.resume(&to(0.04), &complete(&start));
+            assert_same(&whole, &case.resume(&to(tight), &complete(&start)), case.name);
+            assert_same(&whole, &case.resume(&to(tight), &complete(&middle)), case.name);
+            assert_same(&start, &case.resume(&to(loose), &complete(&start)), case.name);
+            // By length from there on, and back.
+            let lengths = [1.3, 1.7, 3.9].map(|x| Some(x * start.lengths[0]));
+            let by = |length| Settings { length, tol: None, ..to(tight) };
+            let [once, twice] = [
+                case.resume(&by(lengths[2]), &complete(&start)),
+                lengths
+                    .into_iter()
+                    .fold(start, |from, length| case.resume(&by(length), &complete(&from))),
+            ];
+            assert_same(&once, &twice, case.name);
+        }
+    }
+    cut_by_length(&conditional, &base(10), 9.0);
+    for (case, tol) in [(&conditional, 0.004), (&arc, 0.01)] {
+        cut_anywhere(case, &Settings { tol: Some(size(tol, 0.5 * tol)), ..base(11) });
+        cut_anywhere(case, &Settings { length: Some(size(40.0, 400.0)), ..base(12) });
+    }
+}
+
+#[test]
+fn arrivals_and_weights_that_end_a_run() {
+    let (gram, labels) = rbf(30, 3.0, 13);
+    let case = |name| Case::dense(name, &gram, &labels, 0.05);
+    let to = |max_bounces| Settings { max_bounces: Some(max_bounces), ..base(14) };
+    let arrivals = case("arrivals");
+    let whole = arrivals.run(&to(20_000));
+    let chain = [7, 700, 701, 5_555, 20_000]
+        .into_iter()
+        .fold(arrivals.run(&to(3)), |from, n| arrivals.resume(&to(n), &complete(&from)));
+    assert_same(&whole, &chain, "arrivals");
+    let chord = case("weights");
+    let to = |tol| Settings {
+        motion: Motion::Chord { tau_max: 1e6, weight_tol: Some(tol) },
+        max_bounces: Some(1_000_000),
+        ..base(15)
+    };
+    let whole = chord.run(&to(1e-4));
+    assert_eq!(whole.stop_reason, StopReason::WeightTol);
+    let chain = [1e-2, 1e-3, 1e-4]
+        .into_iter()
+        .fold(chord.run(&to(0.1)), |from, tol| chord.resume(&to(tol), &complete(&from)));
+    assert_same(&whole, &chain, "weights");
+}
+
+/// Without refresh a run ends with a search for cycles, from wherever it went on.
+#[test]
+fn cycles_are_found_after_resuming() {
+    let identity = uniform(3, 1.0, 0.0);
+    let case = Case::dense("octant", &identity, &[1, 1, 1], 0.0);
+    cut_by_length(&case, &Settings { refresh: RefreshChoice::None, ..base(16) }, 20.0);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let (gram, labels) = rbf(30, 3.0, 17);
+    let softness = 0.1;
+    let own = Case::dense("", &gram, &labels, softness);
+    let settings = Settings { length: Some(20.0), ..base(18) };
+    let outcome = own.run(&settings);
+    let state = complete(&outcome);
+    let refused = |case: &Case<'_>, settings: &Settings, state: &State, text: &str| match case
+        .try_resume(settings, state)
+    {
+        Err(error @ Error::Invalid { name: "state", .. }) => {
+            assert!(error.to_string().contains(text), "{error} should say {text}");
+        }
+        other => panic!("{text}: {other:?}"),
+    };
+    refused(
+        &own,
+        &Settings { n_trajectories: 2, ..settings.clone() },
+        &state,
+        "3 trajectories where there are 2",
+    );
+    refused(&own, &Settings { n_draws: 13, ..settings.clone() }, &state, "12 draws");
+    let motion = Motion::Chord { tau_max: 1e6, weight_tol: None };
+    refused(&own, &Settings { motion, ..settings.clone() }, &state, "another motion");
+    let (columns, diagonal) = inverse(&gram, softness);
+    let inverse = Inverse::new(&columns, &diagonal).ok();
+    refused(
+        &Case { inverse, ..Case::dense("", &gram, &labels, softness) },
+        &settings,
+        &state,
+        "without conditional means",
+    );
+    // Other problems: another label, another matrix, other sizes.
+    let mut flipped = labels.clone();
+    flipped[3] = -flipped[3];
+    refused(&Case::dense("", &gram, &flipped, softness), &settings, &state, "violates");
+    refused(&Case::dense("", &gram, &labels, 0.2), &settings, &state, "elsewhere");
+    let few: Vec<f64> = gram.chunks(30).take(29).flat_map(|row| &row[..29]).copied().collect();
+    let case = Case::dense("", &few, &labels[..29], softness);
+    refused(&case, &settings, &state, "30 examples where there are 29");
+    refused(&Case::dense("", &[1.0], &[1], 0.0), &settings, &state, "one dimension");
+    // Streams that were cut, or are too long; those of an outcome without its draws.
+    refused(&own, &settings, outcome.state.as_ref().expect("a state"), "without all of its draws");
+    refused(&own, &settings, &State::default(), "too short");
+    let changed = |change: &dyn Fn(&mut State)| {
+        let mut state = state.clone();
+        change(&mut state);
+        state
+    };
+    refused(&own, &settings, &changed(&|s| s.words[0] = 99), "version 99");
+    refused(&own, &settings, &changed(&|s| s.words.push(0)), "too long");
+    refused(&own, &settings, &changed(&|s| s.numbers.push(0.0)), "too long");
+    refused(&own, &settings, &changed(&|s| s.numbers.truncate(s.numbers.len() - 1)), "too short");
+    refused(&own, &settings, &changed(&|s| s.words.truncate(s.words.len() - 1)), "too short");
+    refused(&own, &settings, &changed(&|s| s.draws.truncate(s.draws.len() - 1)), "draws");
+    refused(&own, &settings, &changed(&|s| s.draws[5] = f64::NAN), "not finite");
+    refused(&own, &settings, &changed(&|s| s.numbers[50] = f64::NAN), "NaN");
+    for length in 0..40 {
+        refused(&own, &settings, &changed(&|s| s.words.truncate(length)), "too short");
+        refused(&own, &settings, &changed(&|s| s.numbers.truncate(length)), "too short");
+    }
+}
+
+/// Whatever stands in the state of a run with lists of near walls, the engine refuses it or goes on, without a panic and soon.
+/// (`fuzz` does the same with few examples.)
+#[test]
+fn states_of_nonsense() {
+    let case = features(1_100, 3, 1e-4);
+    let settings = Settings { length: Some(0.5), n_draws: 2, n_trajectories: 2, ..base(21) };
+    let state = complete(&case.run(&settings));
+    let further = Settings { length: Some(0.7), ..settings };
+    let (mut rng, tries, mut refused) = (rng(20), size(60, 600), 0);
+    for _ in 0..tries {
+        let mut state = state.clone();
+        for _ in 0..rng.random_range(1..3) {
+            if rng.random::<bool>() {
+                let k = rng.random_range(0..state.words.len());
+                state.words[k] =
+                    [rng.random(), rng.random_range(0..2_000), u64::MAX][rng.random_range(0..3)];
+            } else {
+                let k = rng.random_range(0..state.numbers.len());
+                let wild = [0.0, -1.0, 1e300, -1e-300, f64::INFINITY, 7.5];
+                state.numbers[k] = wild[rng.random_range(0..wild.len())];
+            }
+        }
+        match case.try_resume(&further, &state) {
+            Ok(_) => {}
+            Err(Error::Invalid { .. } | Error::Breakdown { .. }) => refused += 1,
+            Err(other) => panic!("{other}"),
+        }
+    }
+    assert!(refused > tries / 4, "{refused} of {tries}");
+}

@@ -1,0 +1,315 @@
+//! Whole runs: determinism, ends, degenerate problems, errors and interruption.
+
+use std::time::{Duration, Instant};
+
+use bayespoint::dynamics::{Motion, Points};
+use bayespoint::{
+    Control, Error, Gram, Inverse, MarginSettings, Mirror, RefreshChoice, Settings, Start,
+    StopReason, VersionSpace, run_with,
+};
+
+use crate::common::{
+    Problem, assert_same, dot, inverse, mean_and_error, noisily_taught, normals, rbf, rng, run,
+    seed, size, space, taught, uniform,
+};
+use crate::scattered::BOTH;
+
+#[test]
+fn same_seed_same_bits_for_any_number_of_threads() {
+    let softness = 0.5;
+    let problem = noisily_taught(80, 15, 0.1, 1);
+    let space = space(&problem.gram, &problem.labels, softness);
+    let (columns, diagonal) = inverse(&problem.gram, softness);
+    let inverse = Inverse::new(&columns, &diagonal).expect("an inverse");
+    let base = Settings { n_trajectories: 5, tol: Some(0.05), ..Settings::default() };
+    let bounces = Settings { tol: None, max_bounces: Some(2_000), ..base.clone() };
+    let flipper = Motion::Flipper { tau_max: f64::INFINITY, points: Points::Midpoints };
+    let cases = [
+        ("default", base.clone(), None),
+        (
+            "transparent",
+            Settings { mirror: Mirror::new(0.1, 0.1).expect("ok"), ..base.clone() },
+            None,
+        ),
+        ("conditional means", base, Some(inverse)),
+        ("scattered", Settings { motion: BOTH, ..bounces.clone() }, None),
+        ("flipper", Settings { motion: flipper, ..bounces }, None),
+    ];
+    for (name, settings, inverse) in cases {
+        let of = |n_threads, seed| {
+            let settings = Settings { n_threads, seed, ..settings.clone() };
+            run_with(&space, &settings, inverse, &Control::new()).expect("a good run")
+        };
+        let one = of(1, 3);
+        assert_same(&one, &of(2, 3), name);
+        assert_same(&one, &of(8, 3), name);
+        assert_ne!(one.draws, of(1, 4).draws, "{name}");
+    }
+}
+
+/// The coordinates of an orthant are independent: each label is violated with odds κ : 1.
+#[test]
+fn mean_violations_behind_transparent_walls() {
+    let m = 9;
+    let gram = uniform(m, 1.0, 0.0);
+    let labels: Vec<i8> = (0..m).map(|i| if i % 3 == 0 { -1 } else { 1 }).collect();
+    let space = space(&gram, &labels, 0.0);
+    for (negative, positive) in [(0.05, 0.05), (0.5, 0.1), (1.0, 1.0)] {
+        let violations: Vec<f64> = (0..size(30, 200))
+            .map(|k| {
+                let settings = Settings {
+                    n_trajectories: 1,
+                    length: Some(150.0),
+                    tol: None,
+                    mirror: Mirror::new(negative, positive).expect("transparencies"),
+                    // Near κ = 1 hardly anything reflects: the refresh alone must mix.
+                    refresh: RefreshChoice::Full(Some(0.5)),
+                    seed: seed(k),
+                    ..Settings::default()
+                };
+                run(&space, &settings).mean_violations
+            })
+            .collect();
+        let (mean, error) = mean_and_error(&violations);
+        let exact = 3.0 * negative / (1.0 + negative) + 6.0 * positive / (1.0 + positive);
+        let close = (mean - exact).abs() <= 5.5 * error && error < 0.1;
+        assert!(close, "κ = {negative}, {positive}: {mean} ± {error}, exact {exact}");
+    }
+}
+
+#[test]
+fn ends() {
+    let problem = taught(60, 10, 2);
+    let space = problem.space();
+    let by_length = run(&space, &Settings { length: Some(30.0), tol: None, ..Settings::default() });
+    assert_eq!((by_length.stop_reason, by_length.n_draws), (StopReason::Length, 100));
+    assert!(by_length.lengths.iter().all(|x| x.to_bits() == 30f64.to_bits()));
+    let by_bounces =
+        run(&space, &Settings { max_bounces: Some(777), tol: None, ..Settings::default() });
+    assert_eq!(by_bounces.stop_reason, StopReason::MaxBounces);
+    // The first trajectory to get there ends the run; the others have flown as far.
+    assert_eq!(by_bounces.bounces.iter().max(), Some(&777));
+    assert!(by_bounces.bounces.iter().all(|n| *n > 700), "{:?}", by_bounces.bounces);
+    let by_tol = run(&space, &Settings { tol: Some(0.02), ..Settings::default() });
+    assert_eq!((by_tol.stop_reason, by_tol.n_draws), (StopReason::Tol, 100));
+    assert!(by_tol.center_error <= 0.02);
+    let first = Settings { tol: Some(1e-9), max_bounces: Some(2000), ..Settings::default() };
+    assert_eq!(run(&space, &first).stop_reason, StopReason::MaxBounces);
+    // Stopped before the first draw was due: the end of the path stands in.
+    let short = Settings { max_bounces: Some(1), tol: None, ..Settings::default() };
+    let short = run(&space, &short);
+    assert_eq!((short.n_draws, short.draws.len()), (1, 4 * 60));
+}
+
+#[test]
+fn draws_are_unit_vectors_inside_at_equal_spacing() {
+    let problem = taught(50, 8, 3);
+    let space = problem.space();
+    for settings in [
+        Settings { length: Some(40.0), tol: None, ..Settings::default() },
+        Settings { tol: Some(0.01), ..Settings::default() },
+    ] {
+        let outcome = run(&space, &settings);
+        assert_eq!(outcome.draws.len(), 4 * outcome.n_draws * 50);
+        // The draws are all of a run of known length, or the last ones of a record up to twice as long.
+        let covered = outcome.n_draws as f64 * outcome.spacing / outcome.lengths[0];
+        let least = if settings.tol.is_some() { 0.5 } else { 1.0 };
+        assert!((least - 1e-9..1.0 + 1e-9).contains(&covered), "{covered}");
+        for (k, dual) in outcome.draws.chunks(50).enumerate() {
+            let w = problem.weight(dual);
+            assert!((dot(&w, &w) - 1.0).abs() < 1e-9);
+            assert!(space.contains(dual).expect("shapes fit"));
+            for (q, &plane) in outcome.watched.iter().enumerate() {
+                let f = dot(&w, &problem.x[plane]) / space.gram().diagonal(plane).sqrt();
+                let kept = outcome.functionals[k * outcome.watched.len() + q];
+                assert!((kept - f).abs() < 1e-9, "{kept} {f}");
+            }
+        }
+        let support = outcome.hits.iter().zip(&outcome.impulse_center);
+        assert!(support.clone().all(|(hits, c)| (*hits == 0) == (*c == 0.0)));
+        assert!(support.zip(&problem.labels).all(|((_, c), y)| c * f64::from(*y) >= 0.0));
+    }
+}
+
+/// Any weight vector violates one of each pair of equal inputs with different labels.
+#[test]
+fn contradictions_are_counted() {
+    for (pairs, others) in [(1, 3), (10, 0), (50, 60)] {
+        let mut rng = rng(40 + pairs as u64);
+        let teacher = normals(4, &mut rng);
+        let mut x: Vec<Vec<f64>> = (0..pairs + others).map(|_| normals(4, &mut rng)).collect();
+        let mut labels: Vec<i8> =
+            x.iter().map(|x| if dot(x, &teacher) > 0.0 { 1 } else { -1 }).collect();
+        x.extend_from_within(..pairs);
+        labels.extend(labels.clone()[..pairs].iter().map(|y| -y));
+        let problem = Problem::new(x, labels);
+        let control = Control::new();
+        for error in [
+            bayespoint::run(&problem.space(), &Settings::default(), &control).map(drop),
+            bayespoint::feasible_point(&problem.space(), 1, &control).map(drop),
+            bayespoint::one_way(&problem.space(), 1, &control).map(drop),
+        ] {
+            let Err(Error::Infeasible { violations, .. }) = error else { panic!("{error:?}") };
+            let most = if others == 0 { pairs } else { pairs + others / 2 };
+            assert!((pairs..=most).contains(&violations), "{violations} of {pairs} pairs");
+        }
+    }
+}
+
+#[test]
+fn infeasible_data_are_an_error_with_counts_and_a_certificate() {
+    let problem = noisily_taught(100, 5, 0.3, 6);
+    let space = problem.space();
+    let control = Control::new();
+    let error = bayespoint::run(&space, &Settings::default(), &control).expect_err("not separable");
+    let text = error.to_string();
+    let Error::Infeasible { examples: 100, violations, margin_bound, certificate } = error else {
+        panic!("{error}")
+    };
+    // Of a weight vector and its opposite one satisfies half of the examples, and both are looked at.
+    assert!((10..=50).contains(&violations), "{violations}");
+    assert!(
+        text.contains("softness")
+            && text.contains("label noise")
+            && text.contains(&violations.to_string())
+    );
+    // The certificate is what it says: weights whose combination is as short as the bound, but for the root of rounding.
+    let length = problem.check_certificate(&certificate);
+    assert!(
+        (length - margin_bound).abs() < 1e-7 + 1e-3 * margin_bound && margin_bound < 0.01,
+        "{length} {margin_bound}"
+    );
+    // Softness makes any labeling separable, and so does label noise.
+    run(&crate::common::space(&problem.gram, &problem.labels, 0.1), &Settings::default());
+    let noisy = Settings { mirror: Mirror::new(0.4, 0.4).expect("ok"), ..Settings::default() };
+    assert!(run(&space, &noisy).mean_violations > 1.0);
+}
+
+#[test]
+fn bad_input_is_an_error_that_names_the_argument() {
+    let gram = [2.0, 0.5, 0.5, 2.0];
+    let name = |result: Result<Gram<'_>, Error>| match result {
+        Err(Error::Invalid { name, .. }) => name,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(name(Gram::new(&gram, 0.0, vec![])), "gram");
+    assert_eq!(name(Gram::new(&gram, 0.0, vec![0.0; 3])), "gram");
+    assert_eq!(name(Gram::new(&[1.0, f64::NAN, 0.0, 1.0], 0.0, vec![0.0; 2])), "gram");
+    assert_eq!(name(Gram::new(&[1.0, f64::INFINITY, 0.0, 1.0], 0.0, vec![0.0; 2])), "gram");
+    assert_eq!(name(Gram::new(&[1.0, 0.5, 0.4, 1.0], 0.0, vec![0.0; 2])), "gram");
+    assert_eq!(name(Gram::new(&[1.0, 0.0, 0.0, 0.0], 0.0, vec![0.0; 2])), "gram");
+    assert_eq!(name(Gram::new(&[1.0, 0.0, 0.0, 1e-151], 0.0, vec![0.0; 2])), "gram");
+    assert_eq!(name(Gram::new(&gram, 0.0, vec![0.0, 1e151])), "gram");
+    assert_eq!(name(Gram::new(&gram, -1.0, vec![0.0; 2])), "offset");
+    assert_eq!(name(Gram::new(&gram, 0.0, vec![0.0, -1.0])), "softness");
+    assert_eq!(name(Gram::new(&gram, 0.0, vec![0.0, f64::NAN])), "softness");
+    // A zero diagonal is made good by the intercept or the softness.
+    assert!(Gram::new(&[1.0, 0.0, 0.0, 0.0], 1.0, vec![0.0; 2]).is_ok());
+
+    let good = || Gram::new(&gram, 0.0, vec![0.0; 2]).expect("valid");
+    assert!(VersionSpace::new(good(), vec![1]).is_err());
+    assert!(VersionSpace::new(good(), vec![1, 0]).is_err());
+    let space = VersionSpace::new(good(), vec![1, -1]).expect("valid");
+    assert!(space.margins(&[1.0]).is_err());
+    assert!(Mirror::new(0.0, 1.5).is_err() && Mirror::new(f64::NAN, 0.0).is_err());
+
+    let default = Settings::default;
+    let bad = [
+        ("n_trajectories", Settings { n_trajectories: 0, ..default() }),
+        ("n_draws", Settings { n_draws: 0, ..default() }),
+        ("n_threads", Settings { n_threads: 0, ..default() }),
+        ("length", Settings { length: Some(-1.0), ..default() }),
+        ("length", Settings { length: Some(1e-7), ..default() }),
+        ("tol", Settings { tol: Some(f64::NAN), ..default() }),
+        ("max_bounces", Settings { max_bounces: Some(0), ..default() }),
+        ("settle", Settings { settle: Some(-1.0), ..default() }),
+        ("refresh_rate", Settings { refresh: RefreshChoice::Pair(Some(0.0)), ..default() }),
+        ("length, max_bounces and tol", Settings { tol: None, ..default() }),
+        ("start", Settings { start: Some(vec![-1.0, 1.0]), ..default() }),
+        ("dual", Settings { start: Some(vec![1.0]), ..default() }),
+    ];
+    for (wanted, settings) in bad {
+        match bayespoint::run(&space, &settings, &Control::new()) {
+            Err(Error::Invalid { name, .. }) => assert_eq!(name, wanted),
+            other => panic!("{wanted}: {other:?}"),
+        }
+    }
+}
+
+/// What is left of a pivot is judged by its own size: long vectors do not hide short ones.
+#[test]
+fn a_short_feature_vector_counts_as_much_as_a_long_one() {
+    let lengths = [1e-6f64, 1.0, 1e6, 1e-74, 1e74];
+    let m = lengths.len();
+    let mut gram = vec![0.0; m * m];
+    for (i, length) in lengths.iter().enumerate() {
+        gram[i * m + i] = length * length;
+    }
+    let labels = [1, -1, 1, 1, -1];
+    let space = space(&gram, &labels, 0.0);
+    let factor = bayespoint::Factor::new(space.gram(), &Control::new()).expect("positive definite");
+    assert_eq!(factor.rank(), m);
+    for refresh in [RefreshChoice::Auto, RefreshChoice::Pair(None), RefreshChoice::Full(None)] {
+        let settings = Settings { tol: Some(0.01), refresh, seed: seed(11), ..Settings::default() };
+        let outcome = run(&space, &settings);
+        for i in 0..m {
+            let coordinate = outcome.center[i] * lengths[i] * f64::from(labels[i]);
+            let exact = (m as f64).sqrt().recip();
+            assert!((coordinate - exact).abs() < 0.05, "{refresh:?}: {coordinate} at {i}");
+        }
+    }
+}
+
+#[test]
+fn auto_does_without_a_factor_where_there_is_none() {
+    // Rank two up to an error of 1e-6, as single precision leaves it: no factor, but a fine billiard.
+    let m = 12;
+    let mut gram: Vec<f64> =
+        (0..m * m).map(|at| (0.1 * (at / m) as f64 - 0.1 * (at % m) as f64).cos()).collect();
+    (gram[0], gram[m + 1]) = (gram[0] - 1e-6, gram[m + 1] - 1e-6);
+    let labels: Vec<i8> = (0..m).map(|i| if i < 6 { 1 } else { -1 }).collect();
+    let space = space(&gram, &labels, 0.0);
+    let control = Control::new();
+    let refused = bayespoint::Factor::new(space.gram(), &control).expect_err("indefinite");
+    assert!(matches!(refused, Error::Breakdown { .. }), "{refused}");
+    let full = Settings { refresh: RefreshChoice::Full(None), ..Settings::default() };
+    let refused = bayespoint::run(&space, &full, &control).expect_err("needs the factor");
+    assert!(matches!(refused, Error::Breakdown { .. }), "{refused}");
+    let auto = bayespoint::run(&space, &Settings::default(), &control).expect("pairs do");
+    assert_eq!(auto.refresh, "pair");
+}
+
+#[test]
+fn a_given_start_is_used() {
+    let problem = taught(40, 6, 8);
+    let space = problem.space();
+    let point = bayespoint::max_margin(&space, &MarginSettings::default(), &Control::new())
+        .expect("separable");
+    let settings = Settings { start: Some(point.dual), ..Settings::default() };
+    assert!(run(&space, &settings).start.iter().all(|start| *start == Start::Given));
+}
+
+#[test]
+fn an_interrupt_stops_all_workers_soon() {
+    let (gram, labels) = rbf(600, 2.0, 9);
+    let space = space(&gram, &labels, 0.1);
+    let control = Control::new();
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            let settings =
+                Settings { length: Some(1e9), tol: None, n_threads: 2, ..Settings::default() };
+            bayespoint::run(&space, &settings, &control)
+        });
+        std::thread::sleep(Duration::from_millis(300));
+        let asked = Instant::now();
+        control.interrupt();
+        let result = worker.join().expect("no panic");
+        let elapsed = asked.elapsed();
+        assert!(elapsed < Duration::from_secs(1), "{elapsed:?}");
+        assert_eq!(result.expect_err("was interrupted"), Error::Interrupted);
+        assert!(control.bounces() > 0);
+    });
+    // What is asked for afterwards does not begin.
+    let again = bayespoint::feasible_point(&space, 1, &control);
+    assert!(matches!(again, Err(Error::Interrupted)));
+}

@@ -1,0 +1,352 @@
+//! The changes that make a billiard mix: scattering by the cosine law, the reflecting sphere; their exact laws.
+
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+use bayespoint::dynamics::{Arrival, Dynamics, Motion, Radius, Scattered};
+use bayespoint::{
+    Ball, Control, Error, Factor, Goal, Mirror, Outcome, Recorder, Refresh, RefreshChoice,
+    Settings, Trajectory, VersionSpace,
+};
+use rand::{Rng, RngExt};
+
+use crate::common::{
+    Problem, angle, dot, mean_and_error, normals, rng, run, seed, space, taught, uniform, unit,
+};
+use crate::polygons::{ALLOWED, bias};
+
+pub const COSINE: Motion = Motion::Scattered { cosine: true, scatterer: None };
+pub const SPHERE: Motion = Motion::Scattered { cosine: false, scatterer: Some(Radius::Fitted) };
+pub const BOTH: Motion = Motion::Scattered { cosine: true, scatterer: Some(Radius::Fitted) };
+
+fn settings(motion: Motion, refresh: RefreshChoice, max_bounces: u64, seed: u64) -> Settings {
+    Settings {
+        motion,
+        refresh,
+        tol: None,
+        max_bounces: Some(max_bounces),
+        n_draws: 10,
+        n_threads: 2,
+        seed,
+        ..Settings::default()
+    }
+}
+
+/// A trajectory inside version space of a problem, with the given dynamics and without refresh.
+fn trajectory<'s, D: Dynamics>(
+    space: &'s VersionSpace<'s>,
+    dynamics: D,
+    k: u64,
+) -> Trajectory<'s, D> {
+    let control = Control::new();
+    let (start, _) = bayespoint::feasible_point(space, seed(k), &control).expect("separable");
+    let direction = normals(start.len(), &mut rng(1000 + k));
+    let ball = Ball::new(space.gram(), &start, &direction, &control).expect("a direction");
+    Trajectory::new(space, dynamics, ball, rng(2000 + k))
+}
+
+/// Centers of independent trajectories.
+fn centers<D: Dynamics>(
+    problem: &Problem,
+    dynamics: &D,
+    refresh: &Refresh,
+    bounces: u64,
+) -> Vec<Vec<f64>> {
+    let space = problem.space();
+    (0..12)
+        .map(|k| {
+            let mut trajectory = trajectory(&space, dynamics.clone(), k);
+            trajectory.set_refresh(refresh.clone());
+            let control = Control::new();
+            trajectory.run(Goal::either(f64::INFINITY, 500), &control).expect("runs");
+            trajectory.reset(None);
+            trajectory.run(Goal::either(f64::INFINITY, bounces), &control).expect("runs");
+            problem.weight(&trajectory.ball_mut().take_arc_integral())
+        })
+        .collect()
+}
+
+/// Scatters by another law of the sine.
+#[derive(Clone)]
+struct Law {
+    factor: Arc<Factor>,
+    sine: fn(f64) -> f64,
+}
+
+impl Dynamics for Law {
+    fn flight(&mut self, ball: &Ball) -> Option<f64> {
+        Some(ball.to_wall())
+    }
+
+    fn arrive(
+        &mut self,
+        ball: &mut Ball,
+        space: &VersionSpace<'_>,
+        _: f64,
+        rng: &mut impl Rng,
+    ) -> Arrival {
+        let sine = (self.sine)(rng.random());
+        let hit = ball.scatter(space.gram(), sine, || self.factor.draw(rng));
+        Arrival::Bounce { plane: hit.plane, impulse: hit.impulse }
+    }
+}
+
+/// The octant's like in six dimensions: `E f_i = Γ(3) / (√π Γ(3.5))`, and the integrals of K = I are broken.
+#[test]
+fn the_orthant_in_six_dimensions() {
+    let n = 6;
+    let identity = uniform(n, 1.0, 0.0);
+    let space = space(&identity, &vec![1; n], 0.0);
+    let mean = 2.0 / (PI.sqrt() * 3.323_350_970_447_843);
+    let deviation = |norms: &[f64]| {
+        let (norm, error) = mean_and_error(norms);
+        (norm - mean * (n as f64).sqrt()) / error
+    };
+    for motion in [COSINE, BOTH] {
+        let outcomes: Vec<Outcome> = (0..12)
+            .map(|k| run(&space, &settings(motion, RefreshChoice::None, 10_000, seed(k))))
+            .collect();
+        let off =
+            deviation(&outcomes.iter().map(|outcome| outcome.center_norm).collect::<Vec<_>>());
+        println!("{motion:?}: {off:.2} errors");
+        assert!(off.abs() < ALLOWED, "{motion:?}: {off}");
+    }
+    // The law of three dimensions is not that of six.
+    let factor = Arc::new(Factor::new(space.gram(), &Control::new()).expect("a factor"));
+    let law = |sine: fn(f64) -> f64| -> f64 {
+        let norms: Vec<f64> = (0..12)
+            .map(|k| {
+                let mut ball = trajectory(&space, Law { factor: Arc::clone(&factor), sine }, k);
+                ball.run(Goal::either(f64::INFINITY, 40_000), &Control::new()).expect("runs");
+                let integral = ball.ball_mut().take_arc_integral();
+                dot(&integral, &integral).sqrt() / ball.tally().path
+            })
+            .collect();
+        deviation(&norms)
+    };
+    let (right, wrong) = (law(|u| (1.0 - u.sqrt()).sqrt()), law(|u| (1.0 - u * u).sqrt()));
+    println!("law of six dimensions {right:.2} errors, of three {wrong:.2}");
+    assert!(right.abs() < ALLOWED && wrong.abs() > 2.0 * ALLOWED, "{right} {wrong}");
+}
+
+// --- the sphere ---
+
+/// The billiard with a reflecting sphere in explicit vectors, with nothing put back.
+struct Plain<'p> {
+    problem: &'p Problem,
+    center: Vec<f64>,
+    radius: f64,
+    b: Vec<f64>,
+    v: Vec<f64>,
+    integral: Vec<f64>,
+}
+
+impl Plain<'_> {
+    /// On to the next bounce at a wall. Returns its plane.
+    fn bounce(&mut self) -> usize {
+        loop {
+            let (mut t, mut plane) = (f64::INFINITY, usize::MAX);
+            for (i, x) in self.problem.x.iter().enumerate() {
+                let y = f64::from(self.problem.labels[i]);
+                let time = (y * dot(&self.b, x)).max(0.0).atan2(-y * dot(&self.v, x));
+                if time < t {
+                    (t, plane) = (time, i);
+                }
+            }
+            let (height, speed) = (dot(&self.b, &self.center), dot(&self.v, &self.center));
+            let highest = height.hypot(speed);
+            let rim = self.radius.cos();
+            let sphere = speed > 0.0 && highest > rim;
+            if sphere {
+                t = (speed.atan2(height) - (rim / highest).acos()).max(0.0);
+            }
+            let (sin, cos) = t.sin_cos();
+            for i in 0..3 {
+                let (b, v) = (self.b[i], self.v[i]);
+                self.integral[i] += b * sin + v * (1.0 - cos);
+                (self.b[i], self.v[i]) = (b * cos + v * sin, v * cos - b * sin);
+            }
+            let normal: Vec<f64> = if sphere {
+                let height = dot(&self.b, &self.center);
+                self.center.iter().zip(&self.b).map(|(c, b)| c - height * b).collect()
+            } else {
+                self.problem.x[plane].clone()
+            };
+            let kick = 2.0 * dot(&self.v, &normal) / dot(&normal, &normal);
+            self.v.iter_mut().zip(&normal).for_each(|(v, n)| *v -= kick * n);
+            // The sphere magnifies rounding of the norms too.
+            self.b = unit(self.b.clone());
+            let along = dot(&self.b, &self.v);
+            self.v.iter_mut().zip(&self.b).for_each(|(v, b)| *v -= along * b);
+            self.v = unit(self.v.clone());
+            if !sphere {
+                return plane;
+            }
+        }
+    }
+}
+
+/// A large sphere far from the centroid, which would be missed.
+fn sphere(problem: &Problem) -> (Vec<f64>, Scattered) {
+    let (space, control) = (problem.space(), Control::new());
+    let exact = problem.polygon_centroid();
+    let nearest = |w: &[f64]| -> f64 {
+        problem.x.iter().map(|x| dot(x, w).abs() / dot(x, x).sqrt()).fold(1.0, f64::min).asin()
+    };
+    let missed = |dual: &[f64]| {
+        let w = unit(problem.weight(dual));
+        nearest(&w).powi(2) * angle(&w, &exact)
+    };
+    let center = (0..50)
+        .map(|k| bayespoint::feasible_point(&space, seed(k), &control).expect("separable").0)
+        .max_by(|a, b| missed(a).total_cmp(&missed(b)))
+        .expect("fifty");
+    let w = unit(problem.weight(&center));
+    let factor = Arc::new(Factor::new(space.gram(), &control).expect("a factor"));
+    let radius = Radius::Given(0.9 * nearest(&w));
+    let scattered = Scattered::new(factor, false)
+        .with_sphere(&space, &center, radius, &control)
+        .expect("inside");
+    (w, scattered)
+}
+
+fn plain<'p>(problem: &'p Problem, center: &[f64], radius: f64, ball: &Ball) -> Plain<'p> {
+    Plain {
+        problem,
+        center: unit(center.to_vec()),
+        radius,
+        b: unit(problem.weight(&ball.position(0.0))),
+        v: unit(problem.weight(&ball.direction())),
+        integral: vec![0.0; 3],
+    }
+}
+
+#[test]
+fn outside_the_sphere_the_path_is_that_of_the_reflecting_sphere() {
+    let (mut compared, mut with_hits) = (0, 0);
+    for index in 0..20 {
+        let problem = taught(10, 3, 130 + index);
+        let space = problem.space();
+        let (center, scattered) = sphere(&problem);
+        let radius = scattered.scatterer().expect("given");
+        let mut engine = trajectory(&space, scattered, 50 + index);
+        // From a wall on: outside.
+        engine.run(Goal::either(f64::INFINITY, 1), &Control::new()).expect("runs");
+        let mut plain = plain(&problem, &center, radius, engine.ball());
+        let mut deviation = 1e-12;
+        for bounce in 2..200 {
+            let plane = plain.bounce();
+            let before = engine.tally().hits[plane];
+            engine.run(Goal::either(f64::INFINITY, bounce), &Control::new()).expect("runs");
+            assert_eq!(engine.tally().hits[plane], before + 1, "bounce {bounce}: {deviation}");
+            let now = angle(&problem.weight(&engine.ball().position(0.0)), &plain.b);
+            // The sphere disperses; grazing hits do more at once.
+            assert!(now < 1e5 * deviation, "bounce {bounce}: {now} after {deviation}");
+            deviation = deviation.max(now);
+            compared += 1;
+            if deviation > 1e-9 {
+                break;
+            }
+        }
+        with_hits += u32::from(engine.tally().scatterings > 0);
+    }
+    assert!(compared > 150 && with_hits > 10, "{compared} {with_hits}");
+}
+
+#[test]
+fn the_cap_is_added_back() {
+    let (mut kept, mut missed) = (0f64, 0f64);
+    for index in 0..3 {
+        let problem = taught(10, 3, 140 + index);
+        let space = problem.space();
+        let (center, scattered) = sphere(&problem);
+        let exact = problem.polygon_centroid();
+        kept = kept.max(bias(
+            &exact,
+            &centers(&problem, &scattered, &Refresh::Pair { rate: 3.0 }, 20_000),
+        ));
+        let outside: Vec<Vec<f64>> = (0..12)
+            .map(|k| {
+                let mut ball = trajectory(&space, scattered.clone(), 60 + k);
+                ball.run(Goal::either(f64::INFINITY, 1), &Control::new()).expect("runs");
+                let radius = scattered.scatterer().expect("given");
+                let mut plain = plain(&problem, &center, radius, ball.ball());
+                (0..20_000).for_each(|_| _ = plain.bounce());
+                plain.integral
+            })
+            .collect();
+        missed = missed.max(bias(&exact, &outside));
+    }
+    println!("with the cap {kept:.1} errors, without it {missed:.1}");
+    assert!(kept < ALLOWED && missed > 2.0 * ALLOWED, "{kept} {missed}");
+}
+
+/// Area of a spherical polygon, by its angles.
+fn area(problem: &Problem) -> f64 {
+    let (normals, corners) = (problem.inward(), problem.corners());
+    let angles = corners.iter().map(|(i, j, _)| PI - angle(&normals[*i], &normals[*j]));
+    angles.sum::<f64>() - (corners.len() as f64 - 2.0) * PI
+}
+
+/// Refreshes inside the sphere too.
+#[test]
+fn draws_fill_the_cap_like_the_rest() {
+    for refresh in [Refresh::Pair { rate: 3.0 }, Refresh::Pair { rate: 30.0 }] {
+        for index in 0..3 {
+            let problem = taught(10, 3, 150 + index);
+            let space = problem.space();
+            let (center, scattered) = sphere(&problem);
+            let rim = scattered.scatterer().expect("given").cos();
+            let share = 2.0 * PI * (1.0 - rim) / area(&problem);
+            let seen: Vec<f64> = (0..12)
+                .map(|k| {
+                    let mut ball = trajectory(&space, scattered.clone(), 80 + k);
+                    ball.set_refresh(refresh.clone());
+                    ball.run(Goal::either(f64::INFINITY, 500), &Control::new()).expect("runs");
+                    ball.reset(Some(Recorder::new(0.05, &[], 0, space.gram()).expect("room")));
+                    ball.run(Goal::path(1000.0), &Control::new()).expect("runs");
+                    let recorder = ball.recorder().expect("kept");
+                    let n = recorder.kept(10);
+                    let (draws, _) = recorder.last(n, 10);
+                    let inside = draws
+                        .chunks(10)
+                        .filter(|draw| dot(&problem.weight(draw), &unit(center.clone())) > rim);
+                    inside.count() as f64 / n as f64
+                })
+                .collect();
+            let (mean, error) = mean_and_error(&seen);
+            println!("polygon {index}: {mean:.4} ± {error:.4} of draws in {share:.4} of the area");
+            assert!((mean - share).abs() < ALLOWED * error, "{mean} ± {error} against {share}");
+        }
+    }
+}
+
+// --- settings ---
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let problem = taught(12, 4, 160);
+    let with = |motion, mirror| Settings { motion, mirror, ..Settings::default() };
+    let given =
+        |radius| Motion::Scattered { cosine: false, scatterer: Some(Radius::Given(radius)) };
+    let soft = Mirror::new(0.1, 0.0).expect("ok");
+    for (name, settings) in [
+        ("scatterer", with(given(0.0), Mirror::HARD)),
+        ("scatterer", with(given(f64::NAN), Mirror::HARD)),
+        ("scatterer", with(given(1.5), Mirror::HARD)),
+        ("transparency", with(SPHERE, soft)),
+    ] {
+        match bayespoint::run(&problem.space(), &settings, &Control::new()) {
+            Err(Error::Invalid { name: found, .. }) => assert_eq!(found, name),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
+/// An arc: nothing to scatter along a wall.
+#[test]
+fn two_dimensions() {
+    let problem = taught(8, 2, 162);
+    let outcome = run(&problem.space(), &settings(COSINE, RefreshChoice::None, 1_000, seed(1)));
+    assert!(outcome.center_error < 1e-2 && problem.space().contains(&outcome.center).expect("ok"));
+}

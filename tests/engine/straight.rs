@@ -1,0 +1,539 @@
+//! The papers' own dynamics: their pseudo-code in explicit vectors, the laws of their centers, their bias.
+
+use bayespoint::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Points};
+use bayespoint::{
+    Addition, Ball, Control, Error, Goal, Mirror, RefreshChoice, Settings, StopReason, Trajectory,
+    Until,
+};
+use proptest::prelude::*;
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+
+use crate::common::{
+    Problem, angle, dot, dual_angle, normals, rms, rng, run, seed, size, taught, unit,
+};
+
+fn add(a: &[f64], scale: f64, b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a + scale * b).collect()
+}
+
+// --- the pseudo-code ---
+
+/// Herbrich et al., Algorithm 1, and Ruján and Marchand, Algorithm 18.1, word by word (with the corrections of their
+/// errors): explicit vectors, straight lines, all flight times of every step.
+struct Pseudocode<'p> {
+    problem: &'p Problem,
+    flipper: bool,
+    tau_max: f64,
+    rng: ChaCha8Rng,
+    b: Vec<f64>,
+    v: Vec<f64>,
+    left: Option<usize>,
+    center: Vec<f64>,
+    weight: f64,
+    escapes: u64,
+}
+
+impl Pseudocode<'_> {
+    /// From a start, after the first launch.
+    fn launched<'p>(
+        problem: &'p Problem,
+        flipper: bool,
+        tau_max: f64,
+        rng: ChaCha8Rng,
+        start: &[f64],
+    ) -> Pseudocode<'p> {
+        let b = unit(problem.weight(start));
+        let (v, center) = (Vec::new(), Vec::new());
+        let mut paper = Pseudocode {
+            problem,
+            flipper,
+            tau_max,
+            rng,
+            b,
+            v,
+            left: None,
+            center,
+            weight: 0.0,
+            escapes: 0,
+        };
+        paper.launch();
+        paper
+    }
+
+    fn random(&mut self) -> Vec<f64> {
+        let beta = normals(self.problem.x.len(), &mut self.rng);
+        let units: Vec<f64> =
+            beta.iter().zip(&self.problem.x).map(|(b, x)| b / dot(x, x).sqrt()).collect();
+        unit(self.problem.weight(&units))
+    }
+
+    fn launch(&mut self) {
+        if self.flipper && self.weight > 0.0 {
+            (self.b, self.left) = (self.center.clone(), None);
+        }
+        self.b = unit(self.b.clone());
+        self.v = self.random();
+        if let Some(plane) = self.left {
+            let y = f64::from(self.problem.labels[plane]);
+            if y * dot(&self.v, &self.problem.x[plane]) < 0.0 {
+                self.v.iter_mut().for_each(|v| *v = -*v);
+            }
+        }
+    }
+
+    /// On to the next bounce. Returns its plane.
+    fn bounce(&mut self) -> usize {
+        loop {
+            let (mut tau, mut plane) = (f64::INFINITY, usize::MAX);
+            for (i, x) in self.problem.x.iter().enumerate() {
+                let time = -dot(&self.b, x) / dot(&self.v, x);
+                // The wall just left is at zero up to rounding.
+                if time > 0.0 && time < tau && self.left != Some(i) {
+                    (tau, plane) = (time, i);
+                }
+            }
+            if tau >= self.tau_max {
+                self.escapes += 1;
+                self.launch();
+                continue;
+            }
+            let mut to = add(&self.b, tau, &self.v);
+            let (from, end) = (unit(self.b.clone()), unit(to.clone()));
+            let midpoint = unit(add(&from, 1.0, &end));
+            let chord = add(&from, -1.0, &end);
+            let chord = dot(&chord, &chord).sqrt();
+            if self.flipper {
+                self.add_arc(&midpoint, angle(&from, &end));
+            } else {
+                self.add_chord(&midpoint, chord);
+                to = end;
+            }
+            let x = &self.problem.x[plane];
+            self.v = add(&self.v, -2.0 * dot(&self.v, x) / dot(x, x), x);
+            self.b = to;
+            self.left = Some(plane);
+            return plane;
+        }
+    }
+
+    fn add_chord(&mut self, zeta: &[f64], lambda: f64) {
+        if self.weight > 0.0 {
+            let mu = self.weight / (self.weight + lambda);
+            let c = dot(&self.center, zeta);
+            let rho1 = mu * (-(mu * mu - mu * mu * c - 2.0) / (c + 1.0)).sqrt();
+            let rho2 = -rho1 * c - (mu * mu * (1.0 - c) - 1.0);
+            self.center =
+                add(&self.center.iter().map(|w| rho1 * w).collect::<Vec<_>>(), rho2, zeta);
+        } else {
+            self.center = zeta.to_vec();
+        }
+        self.weight += lambda;
+    }
+
+    fn add_arc(&mut self, b: &[f64], weight: f64) {
+        if self.weight > 0.0 {
+            let phi = angle(&self.center, b);
+            let part = phi * weight / (self.weight + weight);
+            let across = add(b, -phi.cos(), &self.center);
+            let old: Vec<f64> = self.center.iter().map(|w| part.cos() * w).collect();
+            self.center = add(&old, part.sin() / phi.sin(), &across);
+        } else {
+            self.center = b.to_vec();
+        }
+        self.weight += weight;
+    }
+}
+
+/// Runs both for 100 bounces on the same random stream and compares plane by plane, point by point. Returns the bounces
+/// compared and the escapes.
+///
+/// A grazing hit magnifies a deviation, launches pass it on, and explicit vectors lose the part of the direction across the
+/// position where a flight nears its reach: rounding grows exponentially with the number of launches. Where it has
+/// grown to 1e-8 the comparison ends.
+fn agrees<D: Dynamics>(
+    problem: &Problem,
+    dynamics: D,
+    tau_max: f64,
+    flipper: bool,
+    k: u64,
+) -> [u64; 2] {
+    let (space, control) = (problem.space(), Control::new());
+    let (start, _) =
+        bayespoint::feasible_point(&space, seed(9 + 10 * k), &control).expect("separable");
+    let direction: Vec<f64> = normals(start.len(), &mut rng(10 + 10 * k));
+    let ball = Ball::new(space.gram(), &start, &direction, &control).expect("a direction");
+    let stream = || ChaCha8Rng::seed_from_u64(seed(11 + 10 * k));
+    let mut engine = Trajectory::new(&space, Geodesic, ball, stream())
+        .launched_by(dynamics, &control)
+        .expect("launched");
+    let mut paper = Pseudocode::launched(problem, flipper, tau_max, stream(), &start);
+    let mut deviation = 0.0;
+    for bounce in 1..=100 {
+        let plane = paper.bounce();
+        let before = engine.tally().hits[plane];
+        // To the wall by two pieces of path: a goal in mid-air must leave no trace.
+        if bounce % 3 == 0 {
+            let path = engine.tally().path + 1e-4;
+            engine.run(Goal { arrivals: bounce, ..Goal::path(path) }, &control).expect("runs");
+        }
+        engine.run(Goal::either(f64::INFINITY, bounce), &control).expect("runs");
+        assert_eq!(engine.tally().bounces, bounce);
+        assert_eq!(engine.tally().hits[plane], before + 1, "bounce {bounce} on plane {plane}");
+        let here = problem.weight(&engine.ball().position(0.0));
+        let (before, now) = (deviation, angle(&here, &paper.b));
+        assert!(now < 1e-8 || (before > 1e-12 && now < 1e5 * before), "bounce {bounce}: {now}");
+        deviation = now;
+        if deviation > 1e-8 {
+            return [bounce, paper.escapes];
+        }
+    }
+    assert_eq!(engine.tally().escapes, paper.escapes);
+    let center = engine.dynamics().running_center().expect("kept");
+    assert!(
+        (center.weight() / paper.weight - 1.0).abs() < 1e-7,
+        "weights {} and {}, tau_max {tau_max}, {deviation}",
+        center.weight(),
+        paper.weight
+    );
+    let off = angle(&problem.weight(center.dual()), &paper.center);
+    assert!(off < 1e-7, "centers {off}");
+    [100, paper.escapes]
+}
+
+#[test]
+fn the_engine_does_what_the_pseudocode_says() {
+    for (m, r, index) in [(10, 2, 8), (10, 3, 1), (25, 6, 2), (40, 12, 3), (6, 6, 7)] {
+        let problem = taught(m, r, index);
+        for tau_max in [f64::INFINITY, 1e3, 1.0] {
+            let mut seen = [0; 2];
+            for k in 0..8 {
+                let chord = Chord::new(m, tau_max, None);
+                let flipper = Flipper::new(m, tau_max, Points::Midpoints);
+                for [bounces, escapes] in [
+                    agrees(&problem, chord, tau_max, false, k),
+                    agrees(&problem, flipper, tau_max, true, k),
+                ] {
+                    seen = [seen[0] + bounces, seen[1] + escapes];
+                }
+            }
+            assert!(seen[0] > 1200 && seen[1] > 8, "{seen:?}");
+        }
+    }
+}
+
+/// Between launches the pseudo-code visits the bounce points of the geodesic billiard, and in all flies less far than the
+/// angle between position and direction at the launch.
+#[test]
+fn straight_flights_visit_the_geodesic_bounce_points() {
+    let mut compared = 0;
+    for (m, r, index) in [(10, 3, 4), (30, 8, 5), (60, 10, 6)] {
+        let problem = taught(m, r, index);
+        let (space, control) = (problem.space(), Control::new());
+        let (start, _) = bayespoint::feasible_point(&space, seed(12), &control).expect("separable");
+        for flipper in [false, true] {
+            for k in 0..20 {
+                let (launch, infinity) = (rng(100 * index + k), f64::INFINITY);
+                let mut paper = Pseudocode::launched(&problem, flipper, infinity, launch, &start);
+                let mut stream = rng(100 * index + k);
+                let direction: Vec<f64> = normals(m, &mut stream)
+                    .iter()
+                    .zip(&problem.x)
+                    .map(|(b, x)| b / dot(x, x).sqrt())
+                    .collect();
+                let reach = angle(&paper.b, &paper.v);
+                let ball = Ball::new(space.gram(), &start, &direction, &control).expect("ok");
+                let mut ball = Trajectory::new(&space, Geodesic, ball, rng(0));
+                for bounce in 1.. {
+                    let plane = paper.bounce();
+                    ball.run(Goal::either(f64::INFINITY, bounce), &control).expect("runs");
+                    if paper.escapes > 0 {
+                        // The great circle goes on; the next wall is beyond the reach.
+                        assert!(ball.tally().path > reach - 1e-9);
+                        break;
+                    }
+                    assert!(ball.tally().path < reach + 1e-9);
+                    assert!(ball.tally().hits[plane] > 0);
+                    let here = problem.weight(&ball.ball().position(0.0));
+                    assert!(angle(&here, &paper.b) < 1e-8);
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(compared > 200, "{compared}");
+}
+
+// --- the additions ---
+
+fn plane_vector(angle: f64) -> [f64; 2] {
+    [angle.cos(), angle.sin()]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// Herbrich et al., Eqs. 21-24.
+    #[test]
+    fn chord_addition_has_its_four_properties(
+        phi in 1e-6..3.0f64, old in 1e-3..1e3f64, new in 0.0..1e3f64,
+    ) {
+        let (s, t) = (plane_vector(0.0), plane_vector(phi));
+        let (first, second) = Addition::Chord.shares(dot(&s, &t), old, new);
+        let sum: Vec<f64> = s.iter().zip(&t).map(|(s, t)| first * s + second * t).collect();
+        let mu = old / (old + new);
+        let distance = |a: &[f64], b: &[f64]| dot(&add(a, -1.0, b), &add(a, -1.0, b)).sqrt();
+        prop_assert!((dot(&sum, &sum) - 1.0).abs() < 1e-13);
+        prop_assert!((distance(&t, &sum) - mu * distance(&t, &s)).abs() < 1e-9 * phi.max(1e-4));
+        prop_assert!(first >= 0.0 && second >= 0.0);
+    }
+
+    /// What the bound of the stopping rule rests on.
+    #[test]
+    fn the_share_of_a_new_vector_falls_with_the_cosine_and_rises_with_its_weight(
+        cosine in -0.999..0.999f64, closer in 0.0..1.0f64,
+        old in 1e-3..1e3f64, new in 1e-3..1e3f64, heavier in 1.0..10.0f64,
+    ) {
+        let share = |cosine, new| Addition::Chord.shares(cosine, old, new).1;
+        let between = cosine + closer * (1.0 - cosine);
+        prop_assert!(share(between, new) <= share(cosine, new) + 1e-12);
+        // At more than a right angle a share can exceed 1; below 1 it rises with the weight there too.
+        let bound = share(cosine, heavier * new);
+        prop_assert!(bound >= 1.0 || share(cosine, new) <= bound + 1e-12);
+    }
+
+    /// Ruján and Marchand, Eq. 18.27, and its meaning.
+    #[test]
+    fn arc_addition_divides_the_angle(
+        phi in 0.0..3.1f64, old in 1e-3..1e3f64, new in 0.0..1e3f64,
+    ) {
+        let (a, b) = (plane_vector(0.0), plane_vector(phi));
+        let (first, second) = Addition::Arc.shares(dot(&a, &b), old, new);
+        let part = phi * new / (old + new);
+        let sum: Vec<f64> = a.iter().zip(&b).map(|(a, b)| first * a + second * b).collect();
+        let expected = plane_vector(part);
+        // A tiny angle is known from its cosine to 1e-8.
+        prop_assert!((sum[0] - expected[0]).abs() < 1e-9 && (sum[1] - expected[1]).abs() < 1e-9);
+        if phi > 1e-3 {
+            let printed = part.cos() - part.sin() / phi.sin() * phi.cos();
+            prop_assert!((first - printed).abs() < 1e-9);
+            prop_assert!((second - part.sin() / phi.sin()).abs() < 1e-9);
+        }
+    }
+
+    /// On one great circle the order of adding does not matter.
+    #[test]
+    fn arc_addition_is_associative_on_collinear_arcs(
+        angles in prop::array::uniform3(0.0..1.5f64), weights in prop::array::uniform3(0.01..10.0f64),
+    ) {
+        let add = |(a, wa): (f64, f64), (b, wb): (f64, f64)| {
+            let (s, t) = (plane_vector(a), plane_vector(b));
+            let (first, second) = Addition::Arc.shares(dot(&s, &t), wa, wb);
+            let sum = [first * s[0] + second * t[0], first * s[1] + second * t[1]];
+            (sum[1].atan2(sum[0]), wa + wb)
+        };
+        let [a, b, c] = [0, 1, 2].map(|i| (angles[i], weights[i]));
+        let (left, right) = (add(add(a, b), c), add(a, add(b, c)));
+        prop_assert!((left.0 - right.0).abs() < 1e-7 && (left.1 - right.1).abs() < 1e-12);
+        let mean = (0..3).map(|i| angles[i] * weights[i]).sum::<f64>() / left.1;
+        prop_assert!((left.0 - mean).abs() < 1e-7);
+    }
+}
+
+// --- bias ---
+
+const CHORD: Motion = Motion::Chord { tau_max: 1e6, weight_tol: None };
+const FLIPPER: Motion = Motion::Flipper { tau_max: f64::INFINITY, points: Points::Midpoints };
+const BOUNCES: Motion = Motion::Flipper { tau_max: f64::INFINITY, points: Points::Bounces };
+
+fn settings(motion: Motion, max_bounces: u64, seed: u64) -> Settings {
+    Settings {
+        motion,
+        tol: None,
+        max_bounces: Some(max_bounces),
+        n_draws: 1,
+        seed,
+        n_threads: 2,
+        ..Settings::default()
+    }
+}
+
+/// Angle between a center and the exact centroid of a polygon.
+fn off(problem: &Problem, dual: &[f64]) -> f64 {
+    angle(&problem.polygon_centroid(), &problem.weight(dual))
+}
+
+/// Bias of the centers on polygons, whose centroid is known: in the exact integral along the same flights (the
+/// flights that escape are missing, and the restarts) and in the paper's own center (its midpoints as well).
+#[test]
+#[ignore = "long: make test-all"]
+fn bias_on_polygons() {
+    let problems: Vec<Problem> = (0..8).map(|index| taught(10, 3, 100 + index)).collect();
+    let mut found = Vec::new();
+    for (name, motion) in [
+        ("geodesic", Motion::Geodesic),
+        ("chord", CHORD),
+        ("flipper", FLIPPER),
+        ("bounces", BOUNCES),
+    ] {
+        let (mut arcs, mut own, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, problem) in problems.iter().enumerate() {
+            let settings = settings(motion, size(60_000, 600_000), seed(200 + index as u64));
+            let outcome = run(&problem.space(), &settings);
+            arcs.push(off(problem, &outcome.center));
+            own.push(off(problem, outcome.running_center.as_ref().unwrap_or(&outcome.center)));
+            errors.push(outcome.center_error);
+            assert_eq!(outcome.escapes.iter().all(|&n| n == 0), motion == Motion::Geodesic);
+        }
+        println!(
+            "{name:9} rms off the centroid: arc {:.5}, own center {:.5}; statistical error {:.5}",
+            rms(&arcs),
+            rms(&own),
+            rms(&errors)
+        );
+        found.push((rms(&arcs), rms(&own), rms(&errors)));
+    }
+    let [geodesic, chord, flipper, bounces] = found[..] else { unreachable!() };
+    assert!(geodesic.0 < 4.0 * geodesic.2, "{geodesic:?}");
+    for (straight, most) in [(chord, 0.1), (flipper, 0.3), (bounces, 0.3)] {
+        for center in [straight.0, straight.1] {
+            // Small, yet more than the statistical error.
+            assert!(
+                center > 3.0 * geodesic.0 && center < most,
+                "{straight:?} against {geodesic:?}"
+            );
+        }
+    }
+}
+
+// --- settings and ends ---
+
+#[test]
+fn what_a_straight_flight_does_not_have_is_refused() {
+    let problem = taught(12, 4, 20);
+    let base = || Settings { motion: CHORD, ..Settings::default() };
+    let chord = |tau_max, weight_tol| Settings {
+        motion: Motion::Chord { tau_max, weight_tol },
+        ..Settings::default()
+    };
+    let flipper = |tau_max| Settings {
+        motion: Motion::Flipper { tau_max, points: Points::Midpoints },
+        ..Settings::default()
+    };
+    for (name, settings) in [
+        ("transparency", Settings { mirror: Mirror::new(0.1, 0.0).expect("ok"), ..base() }),
+        ("refresh", Settings { refresh: RefreshChoice::Pair(None), ..base() }),
+        (
+            "refresh",
+            Settings { refresh: RefreshChoice::Full(Some(1.0)), motion: FLIPPER, ..base() },
+        ),
+        ("tau_max", chord(0.0, None)),
+        ("tau_max", chord(f64::NAN, None)),
+        ("tau_max", flipper(-1.0)),
+        ("weight_tol", chord(1e6, Some(0.0))),
+        ("weight_tol", chord(1e6, Some(1.0))),
+        // No flight is as short as this: an error, not an endless loop.
+        ("tau_max", chord(1e-12, None)),
+        ("tau_max", flipper(1e-12)),
+    ] {
+        match bayespoint::run(&problem.space(), &settings, &Control::new()) {
+            Err(Error::Invalid { name: found, .. }) => assert_eq!(found, name),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn runs_end_as_set() {
+    let problem = taught(40, 8, 21);
+    let by = |motion, length, tol| {
+        let settings = Settings { motion, length, tol, seed: seed(22), ..Settings::default() };
+        run(&problem.space(), &settings)
+    };
+    let weighed = Motion::Chord { tau_max: 1e6, weight_tol: Some(1e-3) };
+    let light = by(weighed, None, None);
+    assert_eq!(light.stop_reason, StopReason::WeightTol);
+    // A share of 1e-3 is that of the longest of about a thousand flights or more.
+    assert!(light.bounces.iter().any(|&n| (1_000..100_000).contains(&n)), "{:?}", light.bounces);
+    for motion in [CHORD, FLIPPER, BOUNCES] {
+        let long = by(motion, Some(30.0), None);
+        assert_eq!(long.stop_reason, StopReason::Length);
+        assert!(long.lengths.iter().all(|&x| (x - 30.0).abs() < 1e-12));
+        // Less than π between two launches.
+        assert!(long.escapes.iter().all(|&n| (n + 1) as f64 * std::f64::consts::PI > 30.0));
+        let precise = by(motion, None, Some(0.05));
+        assert_eq!(precise.stop_reason, StopReason::Tol);
+        assert!(precise.center_error <= 0.05);
+        let own = precise.running_center.expect("kept");
+        let space = problem.space();
+        assert!(space.contains(&own).expect("ok"));
+        // The two means of the same flights.
+        let apart = dual_angle(&space, &own, &precise.center);
+        assert!(apart < 0.3, "{motion:?}: {apart}");
+        assert!(precise.impulse_center.iter().all(|x| x.is_nan()));
+        assert!(precise.drift < 1e-8, "{}", precise.drift);
+        for draw in precise.draws.chunks(40) {
+            assert!(space.margins(draw).expect("ok").iter().all(|&margin| margin > -1e-9));
+        }
+    }
+}
+
+/// A small version space is closed for a straight flight, a large one open.
+#[test]
+fn escapes_are_rarer_in_smaller_version_spaces() {
+    let fraction = |m: usize| {
+        // Of several problems: one of few examples may be as closed as one of many.
+        let fractions = (0..20).map(|k| {
+            let outcome = run(&taught(m, 5, 2500 + k).space(), &settings(FLIPPER, 1_000, seed(26)));
+            let escapes = outcome.escapes.iter().sum::<u64>() as f64;
+            escapes / (escapes + outcome.bounces.iter().sum::<u64>() as f64)
+        });
+        fractions.sum::<f64>() / 20.0
+    };
+    let fractions = [6, 30, 200].map(fraction);
+    println!("escapes per flight: {fractions:?}");
+    assert!(fractions[0] > 2.0 * fractions[1] && fractions[1] > 2.0 * fractions[2]);
+}
+
+/// A flight that ends by `Until::Light` is no lighter than asked for.
+#[test]
+fn the_stopping_rule_bounds_the_share_of_the_next_flight() {
+    let problem = taught(40, 8, 27);
+    let (space, control) = (problem.space(), Control::new());
+    let (start, _) = bayespoint::feasible_point(&space, seed(28), &control).expect("separable");
+    let ball = Ball::new(space.gram(), &start, &normals(40, &mut rng(29)), &control).expect("ok");
+    let mut trajectory = Trajectory::new(&space, Geodesic, ball, rng(30))
+        .launched_by(Chord::new(40, 1e6, Some(0.01)), &control)
+        .expect("launched");
+    let goal = Goal { until: Until::Light, ..Goal::path(f64::INFINITY) };
+    trajectory.run(goal, &control).expect("runs");
+    let center = trajectory.dynamics().running_center().expect("kept");
+    assert!(center.next_share() <= 0.01 && center.next_share() > 0.008, "{}", center.next_share());
+    let bounces = trajectory.tally().bounces;
+    trajectory.run(goal, &control).expect("runs");
+    assert_eq!(trajectory.tally().bounces, bounces, "it has ended");
+}
+
+/// In two dimensions every launch multiplies what the planes do not see of the dual coefficients by a random factor, and
+/// the logarithm of it walks at random.
+#[test]
+#[ignore = "long: make test-all"]
+fn launches_beside_few_walls_of_a_plane_lose_no_digits() {
+    for motion in [CHORD, FLIPPER] {
+        let (mut launches, mut open) = (0, 0);
+        for index in 0..40 {
+            let problem = taught(3, 2, 3100 + index);
+            let settings = settings(motion, 2_000, seed(31));
+            match bayespoint::run(&problem.space(), &settings, &Control::new()) {
+                Ok(outcome) => {
+                    assert!(outcome.drift < 1e-9, "{motion:?} {index}: {:e}", outcome.drift);
+                    launches += outcome.escapes.iter().sum::<u64>();
+                }
+                // Hardly a wall is left of three.
+                Err(Error::Invalid { name: "tau_max", .. }) => open += 1,
+                Err(other) => panic!("{motion:?} {index}: {other}"),
+            }
+        }
+        assert!(launches > 10_000 && open < 5, "{motion:?} {launches} {open}");
+    }
+}
