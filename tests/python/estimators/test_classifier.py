@@ -108,7 +108,7 @@ def test_no_center_is_a_tie():
     model = BayesPointClassifier(
         kernel="linear", fit_intercept=False, softness=0.0, label_noise=0.2
     )
-    with pytest.warns(ConvergenceWarning, match="center_error of nan"):
+    with pytest.warns(ConvergenceWarning, match="center_error is nan"):
         model.fit([[1.0], [1.0]], [0, 1])
     assert not model.decision_function([[1.0], [-1.0]]).any()
     assert model.predict([[1.0], [-1.0]]).tolist() == [0, 0]
