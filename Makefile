@@ -165,7 +165,7 @@ test-newest: $(NEWEST_STAMP) ## the package's tests with the newest versions of 
 
 # Executions of each target; the default of the tests is 5000 and 1000.
 FUZZ ?= 1000000
-fuzz: install | check-cargo ## hostile bytes on the engine, its states, the compiled functions, the file loader (FUZZ=1000000)
+fuzz: install | check-cargo ## hostile bytes on the engine, its states and the compiled functions (FUZZ=1000000)
 	BAYESPOINT_FUZZ=$(FUZZ) $(CARGO) test --test fuzz -- --nocapture
 	BAYESPOINT_FUZZ=$(FUZZ) $(VENV_PYTHON) -m pytest tests/python/test_fuzz.py $(PYTEST_ARGS)
 

@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint import ConvergenceWarning, VersionSpace
+from bayespoint.dynamics import Scattered
+from bayespoint.papers.correlation import correlation_length
 
 
 def teacher(m: int, r: int, rng: np.random.Generator) -> VersionSpace:
@@ -59,6 +61,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
+    scattered = args.scatterer or args.scattering == "cosine"
+    sphere = "auto" if args.scatterer else None
+    dynamics = Scattered(args.scattering, sphere) if scattered else "geodesic"
     print(f"bounces off the same planes (and path, rad) from {args.angle:g} rad")
     print("    r  " + "".join(f"{f'm = {m}':>24}" for m in args.examples) + "   growth in m")
     unparted = total = 0
@@ -71,12 +76,12 @@ def main() -> None:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConvergenceWarning)  # counted below
                     found.append(
-                        teacher(m, r, rng).correlation_length(
+                        correlation_length(
+                            teacher(m, r, rng),
                             angle=args.angle,
                             n_pairs=args.pairs,
                             max_bounces=args.max_bounces,
-                            scattering=args.scattering,
-                            scatterer="auto" if args.scatterer else None,
+                            dynamics=dynamics,
                             n_jobs=args.jobs,
                             random_state=problem,
                         )

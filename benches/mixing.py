@@ -18,14 +18,15 @@ import numpy as np
 
 from bayespoint import ConvergenceWarning, VersionSpace
 from bayespoint.datasets import make_teacher
+from bayespoint.dynamics import Scattered
 from bayespoint.kernels import RBF
 from bayespoint.papers.openness import escape_fractions
 
 WAYS: dict[str, dict[str, Any]] = {
     "refresh": {},
     "none": {"refresh": None},
-    "cosine law": {"refresh": None, "scattering": "cosine"},
-    "sphere": {"refresh": None, "scatterer": "auto"},
+    "cosine law": {"refresh": None, "dynamics": Scattered()},
+    "sphere": {"refresh": None, "dynamics": Scattered("specular", "auto")},
 }
 SIGMAS = (0.05, 0.2, 0.5, 1.0, 2.0, 5.0)
 

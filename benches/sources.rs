@@ -131,7 +131,7 @@ fn dense<'a, E: Stored>(matrix: &'a [E], labels: &[i8]) -> VersionSpace<'a> {
         .expect("good")
 }
 
-/// Bounces of a ball on explicit features that minds near walls, against all walls: with the matrix in memory, of doubles and
+/// Bounces of a ball on explicit features that uses a neighbor list, against all walls: with the matrix in memory, of doubles and
 /// of singles, and with its rows computed. A teacher's version space of about a thousandth of a radian.
 fn near_walls(criterion: &mut Criterion) {
     for (m, r) in [(2_000, 20), (20_000, 20), (20_000, 100)] {
@@ -161,7 +161,7 @@ fn near_walls(criterion: &mut Criterion) {
             let mut ball =
                 Ball::new(space.gram(), &start, &direction, &control).expect("a direction");
             if near {
-                ball.mind_near(space.gram());
+                ball.use_neighbors(space.gram());
             }
             let mut trajectory =
                 Trajectory::new(space, Geodesic, ball, ChaCha8Rng::seed_from_u64(2));

@@ -12,7 +12,7 @@ import bayespoint
 LEFT_OUT = ("experiments", "guide_pictures")
 """Commands of `bayespoint.papers`."""
 
-PASSED_ON = ("complaints", "from_run")
+PASSED_ON = ("convergence_messages", "from_run")
 """Methods by which the package makes its results, not its users."""
 
 

@@ -27,73 +27,48 @@
 // With the door it is denied (Cargo.toml): PyO3's macros make code of which they vouch themselves.
 #![cfg_attr(not(feature = "python"), forbid(unsafe_code))]
 
-mod active_set;
-mod annealing;
-mod ascent;
-mod average;
-mod ball;
-mod bridge;
-mod center;
-mod cholesky;
-mod conditional;
-mod control;
-mod correlation;
-mod crew;
-mod cycle;
-mod descent;
-mod dot;
-pub mod dynamics;
-mod entry;
-mod error;
-mod even;
-mod evidence;
-mod factor;
-mod free_set;
-mod gas;
+// The layers: a folder uses only folders of the groups before it.
+mod base;
+mod simd;
+
 mod gram;
-mod layers;
-mod light_trap;
-mod max_margin;
-mod mirror;
-mod onion;
-mod outcome;
-pub mod pass;
-mod perceptron;
-mod point_space;
-mod recorder;
-mod refresh;
-mod reweight;
-mod room;
-mod settings;
-mod state;
-mod tally;
+
+mod linalg;
+mod space;
+
+mod ball;
+
 mod trajectory;
-mod version_space;
+
+mod interior;
+
+mod ensemble;
+
+mod correlation;
+mod evidence;
+
+mod onion;
 
 #[cfg(feature = "python")]
 mod python;
 
-pub use average::{Addition, RunningCenter};
 pub use ball::{Ball, Reflection};
-pub use conditional::Inverse;
-pub use control::Control;
+pub use base::{Control, Error, Loader, Result, Saver, State};
 pub use correlation::{Correlation, CorrelationSettings, Pair, correlation};
-pub use error::{Error, Result};
+pub use ensemble::{
+    Outcome, RemoteExecutor, Settings, StopReason, resume, run, run_remotely, run_with, take_step,
+};
 pub use evidence::{EvidenceOutcome, EvidenceSettings, Method, evidence};
-pub use factor::{Draw, Factor, Isotropic};
-pub use gas::{Elsewhere, resume, run, run_elsewhere, run_with, take_step};
-pub use gram::{Gram, Kernel, KernelRows, Precision, Row, Stored, Values};
-pub use layers::LayerRange;
-pub use light_trap::{OneWay, Start, feasible_point, one_way};
-pub use max_margin::{MarginSettings, MaxMargin, max_margin};
-pub use mirror::{Encounter, Mirror};
+pub use gram::{Gram, Kernel, KernelRows, Row, Stored, Values};
+pub use interior::{
+    MarginSettings, MaxMargin, OneWay, Perceptron, Start, feasible_point, max_margin, one_way,
+    perceptron, perceptron_point,
+};
+pub use linalg::{Draw, Factor, Inverse, Isotropic};
 pub use onion::{OnionMethod, OnionOutcome, OnionSettings, onion};
-pub use outcome::{Outcome, StopReason};
-pub use perceptron::{Perceptron, perceptron, perceptron_point};
-pub use recorder::Recorder;
-pub use refresh::Refresh;
-pub use settings::{RefreshChoice, Settings};
-pub use state::{Loader, Saver, State};
-pub use tally::{Goal, Layers, Tally, Until};
-pub use trajectory::Trajectory;
-pub use version_space::VersionSpace;
+pub use simd::{Precision, pass};
+pub use space::{Encounter, LayerRange, Mirror, VersionSpace};
+pub use trajectory::dynamics::{Addition, RunningCenter};
+pub use trajectory::{
+    Goal, Layers, Recorder, Refresh, RefreshChoice, Tally, Trajectory, Until, dynamics,
+};

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use bayespoint::dynamics::{Motion, Points};
 use bayespoint::{
-    Control, Elsewhere, Error, Mirror, Outcome, RefreshChoice, Settings, State, resume,
-    run_elsewhere, run_with, take_step,
+    Control, Error, Mirror, Outcome, RefreshChoice, RemoteExecutor, Settings, State, resume,
+    run_remotely, run_with, take_step,
 };
 use common::{Owned, normals, rng, seed};
 
@@ -30,7 +30,7 @@ fn here(problem: &Owned, settings: &Settings) -> Outcome {
 
 fn there(problem: &Owned, settings: &Settings, others: Others) -> bayespoint::Result<Outcome> {
     problem.with(|space, inverse| {
-        run_elsewhere(space, settings, inverse, None, Box::new(others), &Control::new())
+        run_remotely(space, settings, inverse, None, Box::new(others), &Control::new())
     })
 }
 
@@ -47,7 +47,7 @@ impl Others {
     }
 }
 
-impl Elsewhere for Others {
+impl RemoteExecutor for Others {
     fn take(
         &self,
         order: State,
@@ -147,7 +147,7 @@ fn runs_go_on_here_and_there() {
         let ended = problem.with(|space, inverse| {
             if starts_here {
                 let others = Box::new(Others::of(&problem));
-                run_elsewhere(space, &longer, inverse, Some(&state), others, &control)
+                run_remotely(space, &longer, inverse, Some(&state), others, &control)
             } else {
                 resume(space, &longer, inverse, &state, &control)
             }
@@ -164,7 +164,7 @@ fn runs_go_on_here_and_there() {
 #[test]
 fn states_are_given_between_steps() {
     struct Asking(Others, Mutex<usize>);
-    impl Elsewhere for Asking {
+    impl RemoteExecutor for Asking {
         fn take(
             &self,
             order: State,
@@ -186,7 +186,7 @@ fn states_are_given_between_steps() {
     let control = Control::new().kept_by(move |state| keeper.lock().expect("fine").push(state));
     let asking = Box::new(Asking(Others::of(&problem), Mutex::new(0)));
     let whole = problem
-        .with(|space, inverse| run_elsewhere(space, &settings, inverse, None, asking, &control))
+        .with(|space, inverse| run_remotely(space, &settings, inverse, None, asking, &control))
         .expect("a good run");
     let states = states.lock().expect("fine");
     assert_eq!(states.len(), 1);
@@ -209,7 +209,7 @@ fn what_cannot_be_is_refused() {
         assert!(matches!(found, Err(Error::Invalid { name: "motion", .. })), "{found:?}");
     }
     struct Few(Others);
-    impl Elsewhere for Few {
+    impl RemoteExecutor for Few {
         fn take(
             &self,
             order: State,
@@ -222,7 +222,7 @@ fn what_cannot_be_is_refused() {
     }
     let few = Box::new(Few(Others::of(&problem)));
     let found = problem.with(|space, inverse| {
-        run_elsewhere(space, &settings(), inverse, None, few, &Control::new())
+        run_remotely(space, &settings(), inverse, None, few, &Control::new())
     });
     assert!(matches!(found, Err(Error::Invalid { name: "state", .. })), "{found:?}");
 }

@@ -219,7 +219,7 @@ fn every_source_of_rows() {
     }
 }
 
-/// Balls that mind near walls alone carry their lists along.
+/// Balls that look at their neighbor lists alone carry their lists along.
 #[test]
 fn near_walls() {
     for softness in [0.0, 1e-4] {

@@ -231,7 +231,7 @@ fn features_of_low_rank_give_the_billiard_of_their_matrix() {
     assert!(b.drift < 1e-9, "{}", b.drift);
 }
 
-/// The first events of `event` at a ball that minds near walls alone, and at its twin that minds them all.
+/// The first events of `event` at a ball that looks at its neighbor list alone, and at its twin that looks at all.
 fn assert_twins(near: &mut Ball, all: &mut Ball, gram: &Gram<'_>, event: usize, crosses: bool) {
     let flight = all.to_wall();
     let pair = (event % gram.len(), (event + 1 + event % 11) % gram.len());
@@ -253,7 +253,7 @@ fn assert_twins(near: &mut Ball, all: &mut Ball, gram: &Gram<'_>, event: usize, 
     }
 }
 
-/// A ball that minds near walls alone meets the walls that one meets which minds them all: bounces, crossings, refreshes and
+/// A ball that looks at its neighbor list alone meets the walls that one meets which looks at all: bounces, crossings, refreshes and
 /// flights, with intercept and softness or without, inside version space and all over the sphere.
 #[test]
 fn near_walls_are_the_walls_that_are_met() {
@@ -288,9 +288,9 @@ fn near_walls_are_the_walls_that_are_met() {
             // Rounding grows from flight to flight: twins start together from time to time.
             if event % 50 == 0 {
                 assert!(near.reproject(gram, &control).expect("keeps its norms") < 1e-9, "{at}");
-                near.mind_all(gram);
+                near.use_all_planes(gram);
                 all = near.clone();
-                near.mind_near(gram);
+                near.use_neighbors(gram);
             }
             assert_eq!(near.next_wall().plane, all.next_wall().plane, "{at}");
             let watched = (7919 * event) % m;
@@ -298,7 +298,7 @@ fn near_walls_are_the_walls_that_are_met() {
             let (all_f, all_g) = (all.f()[watched], all.g()[watched]);
             assert!((f - all_f).abs() < 1e-8 && (g - all_g).abs() < 1e-8, "{at}");
             assert_eq!(f.is_sign_negative(), all_f.is_sign_negative(), "{at}");
-            minded += i32::from(near.minds_near());
+            minded += i32::from(near.uses_neighbors());
             assert_twins(&mut near, &mut all, gram, event, crosses);
         }
         let often = 2 * minded > size(2000, 20_000);
@@ -327,17 +327,17 @@ fn assert_no_wall_is_overlooked(softness: f64) {
     let control = Control::new();
     let (start, _) = feasible_point(&space, seed(24), &control).expect("separable");
     let mut ball = Ball::new(gram, &start, &normals(m, &mut rng), &control).expect("a tangent");
-    ball.mind_near(gram);
+    ball.use_neighbors(gram);
     for event in 0..size(20_000, 200_000) {
         let next = ball.next_wall();
-        assert!(ball.minds_near(), "event {event}");
+        assert!(ball.uses_neighbors(), "event {event}");
         // Some thousand events in a row, and the list is made around the mean of the positions.
         if event % 4000 < 3000 {
             ball.reflect(gram);
             continue;
         }
         let mut whole = ball.clone();
-        whole.mind_all(gram);
+        whole.use_all_planes(gram);
         let (mut f, mut g) = (whole.f().to_vec(), whole.g().to_vec());
         let first = pass::advance::<f64>(Arch::new(), &mut f, &mut g, (1.0, 0.0), &[], 0.0);
         assert!((first.angle() - next.angle()).abs() <= 1e-12, "event {event}: {first:?} {next:?}");

@@ -13,18 +13,16 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint import bounds, kernels
-from bayespoint.base import blas
-from bayespoint.base.persistence import load, trusted_types
-from bayespoint.engine.weighting import WeightedResult
+from bayespoint import bounds, dynamics, kernels
+from bayespoint.base.io import load, trusted_types
+from bayespoint.engine import InfeasibleError, __version__
 from bayespoint.estimators.bayes_point import BayesPointClassifier
-from bayespoint.estimators.max_margin import HingeClassifier, MaxMarginClassifier
-from bayespoint.estimators.perceptron import KernelPerceptron, Perceptron
-from bayespoint.estimators.weighted import WeightedClassifier
+from bayespoint.estimators.max_margin import MaxMarginClassifier
+from bayespoint.estimators.perceptron import KernelPerceptron
 from bayespoint.results import BilliardResult, Evidence
-from bayespoint.results.correlation import CorrelationLength
 from bayespoint.results.onion import LayerChoice, OnionTable
-from bayespoint.version_space import InfeasibleError, VersionSpace, __version__
+from bayespoint.results.weighted import WeightedResult
+from bayespoint.version_space import VersionSpace
 
 TRUSTED_TYPES = trusted_types()
 """Names of the classes that fitted estimators of this package are made of, beside NumPy arrays and
@@ -36,29 +34,24 @@ __all__ = [
     "BayesPointClassifier",
     "BilliardResult",
     "ConvergenceWarning",
-    "CorrelationLength",
     "Evidence",
-    "HingeClassifier",
     "InfeasibleError",
     "KernelPerceptron",
     "LayerChoice",
     "MaxMarginClassifier",
     "OnionTable",
-    "Perceptron",
     "VersionSpace",
-    "WeightedClassifier",
     "WeightedResult",
     "__version__",
     "bounds",
     "datasets",
+    "dynamics",
     "kernels",
     "load",
     "papers",
     "plotting",
 ]
 
-
-blas.settle()
 
 _LATER = ("datasets", "export", "papers", "plotting", "posterior", "results", "tuning")
 

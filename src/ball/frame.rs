@@ -1,7 +1,6 @@
 //! Position and direction as dual coefficients in a frame that stands still.
 
-use crate::error::Result;
-use crate::state::{Loader, Saver};
+use crate::base::{Loader, Result, Saver};
 
 /// Dual coefficients of position and direction in a frame that stands still between jumps:
 /// `b = p cos θ + q sin θ`, `v = -p sin θ + q cos θ`, with θ the angle flown since the frame was laid.

@@ -1,14 +1,16 @@
 //! Where the ball is put and where it is sent: positions and directions that do not come from a flight.
 
+use rand::Rng;
+use rand::rngs::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
 use super::frame::Frame;
 use super::{Ball, DRAWS};
-use crate::average::ArcIntegral;
-use crate::control::Control;
-use crate::dot;
-use crate::error::{Error, Result};
-use crate::factor::Draw;
-use crate::gram::{Gram, Precision};
-use crate::pass::NextWall;
+use crate::ball::arc_integral::ArcIntegral;
+use crate::base::{Control, Error, Result};
+use crate::gram::Gram;
+use crate::linalg::Draw;
+use crate::simd::{NextWall, Precision, dot};
 
 impl Ball {
     /// Puts a ball at the dual coefficients `position` (scaled to the sphere), flying along the part of
@@ -42,7 +44,7 @@ impl Ball {
             layers: None,
             wall: NextWall::NONE,
             to_wall: 0.0,
-            minds_near: false,
+            uses_neighbors: false,
             near: None,
         };
         gram.multiply(
@@ -58,7 +60,7 @@ impl Ball {
                 "a vector with a part of positive length",
             )
         })?;
-        ball.look(gram);
+        ball.find_wall(gram);
         Ok(ball)
     }
 
@@ -97,17 +99,17 @@ impl Ball {
         self.f = position.field;
         self.g = direction.field;
         self.lay_frame(position.dual, direction.dual);
-        self.look(gram);
+        self.find_wall(gram);
     }
 
     /// Turns the direction round: the ball flies back the way it came.
     pub fn reverse(&mut self, gram: &Gram<'_>) {
-        self.wake(gram);
+        self.update_all(gram);
         let (position, mut direction) = self.frame.unfold(0.0);
         direction.iter_mut().for_each(|v| *v = -*v);
         self.g.iter_mut().for_each(|g| *g = -*g);
         self.lay_frame(position, direction);
-        self.look(gram);
+        self.find_wall(gram);
     }
 
     /// Recomputes the plane coordinates from the dual coefficients and restores `|b| = |v| = 1`, `<b, v> = 0`.
@@ -136,12 +138,12 @@ impl Ball {
         direction: Vec<f64>,
         control: &Control,
     ) -> Result<(f64, f64)> {
-        self.wake(gram);
+        self.update_all(gram);
         let (old_f, old_g) = (self.f.clone(), self.g.clone());
         self.lay(gram, position, direction, control)?;
         let drifts = (drift(gram, &self.f, &old_f), drift(gram, &self.g, &old_g));
         self.keep_sides(&old_f, true);
-        self.look(gram);
+        self.find_wall(gram);
         Ok(drifts)
     }
 
@@ -164,7 +166,7 @@ impl Ball {
         mut draw: impl FnMut() -> Vec<f64>,
         control: &Control,
     ) -> Result<(f64, f64)> {
-        self.wake(gram);
+        self.update_all(gram);
         let stays = position.is_none();
         let position = position.unwrap_or_else(|| self.frame.unfold(0.0).0);
         let old_f = self.f.clone();
@@ -179,7 +181,7 @@ impl Ball {
         };
         let moved = if stays { drift(gram, &self.f, &old_f) } else { 0.0 };
         self.keep_sides(&old_f, stays);
-        self.look(gram);
+        self.find_wall(gram);
         Ok((angle, moved.max((norm - 1.0).abs())))
     }
 
@@ -255,10 +257,10 @@ impl Ball {
     /// keeps its digits.
     pub(crate) fn lay_here(&mut self, gram: &Gram<'_>) {
         let (position, direction) = self.frame.unfold(0.0);
-        self.wake(gram);
+        self.update_all(gram);
         self.lay_frame(position, direction);
-        if self.minds_near {
-            self.look(gram);
+        if self.uses_neighbors {
+            self.find_wall(gram);
         }
     }
 
@@ -277,4 +279,38 @@ impl Ball {
 fn drift(gram: &Gram<'_>, new: &[f64], old: &[f64]) -> f64 {
     let relative = |i: usize| (new[i] - old[i]).abs() / gram.diagonal(i).sqrt();
     (0..new.len()).map(relative).fold(0.0, f64::max)
+}
+
+/// A ball at a given position with a random direction.
+///
+/// # Errors
+///
+/// As [`Ball::new`], but for the direction, which is no argument: [`Error::Breakdown`] where rounding leaves no part of it across
+/// the position, as between walls closer than the matrix can tell from one.
+pub(crate) fn ball_at(
+    gram: &Gram<'_>,
+    position: &[f64],
+    rng: &mut ChaCha8Rng,
+    control: &Control,
+) -> Result<Ball> {
+    let direction = random_direction(gram, rng);
+    let mut ball = Ball::new(gram, position, &direction, control).map_err(|error| {
+        let what = "length of a direction across the position";
+        match error {
+            Error::Invalid { name: "direction", .. } => Error::Breakdown { what, value: 0.0 },
+            other => other,
+        }
+    })?;
+    ball.use_neighbors(gram);
+    Ok(ball)
+}
+
+/// Dual coefficients of a random vector: a normal multiple of every unit feature vector. Symmetric, not isotropic.
+pub(crate) fn random_direction(gram: &Gram<'_>, rng: &mut impl Rng) -> Vec<f64> {
+    (0..gram.len())
+        .map(|i| {
+            let size: f64 = StandardNormal.sample(rng);
+            size / gram.diagonal(i).sqrt()
+        })
+        .collect()
 }

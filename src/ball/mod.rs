@@ -5,28 +5,28 @@
     reason = "a bounce is short: the calls between its parts took a tenth of its time"
 )]
 
+mod arc_integral;
 mod frame;
-mod laying;
-mod near;
+pub(crate) mod laying;
+mod neighbor_list;
 
 use rand::Rng;
 
-use crate::average::{ArcIntegral, LayerIntegral, LayerIntegrals};
-use crate::control::Control;
-use crate::dot;
-use crate::error::Result;
-use crate::factor::{Draw, Factor};
-use crate::gram::{Gram, Precision, Values};
-use crate::pass::{self, Kick, NextWall};
-use crate::state::{Loader, Saver, foreign};
-use near::Near;
+use crate::base::{Control, Loader, Result, Saver, incompatible};
+use crate::gram::{Gram, Values};
+use crate::linalg::{Draw, Factor};
+use crate::simd::{Kick, NextWall, Precision, dot, pass};
+use arc_integral::{ArcIntegral, LayerIntegrals};
+use neighbor_list::NeighborList;
 
 pub use frame::Frame;
+
+pub(crate) use arc_integral::LayerIntegral;
 
 /// |u|² relative to its terms below which a tangent pair is left alone: the rounding of f and g would show in |v|.
 const TINY: f64 = 1e-8;
 
-/// Planes, and planes for one feature, from which on near walls alone are minded.
+/// Planes, and planes for one feature, from which on a neighbor list is used.
 const FEWEST_PLANES: usize = 1_000;
 const PLANES_PER_FEATURE: usize = 8;
 
@@ -66,9 +66,9 @@ pub struct Ball {
     wall: NextWall,
     /// Radians to that wall.
     to_wall: f64,
-    /// Whether near walls alone are to be minded where the Gram matrix has features.
-    minds_near: bool,
-    near: Option<Box<Near>>,
+    /// Whether a neighbor list is to be used where the Gram matrix has features.
+    uses_neighbors: bool,
+    near: Option<Box<NeighborList>>,
 }
 
 impl Ball {
@@ -80,7 +80,7 @@ impl Ball {
         self.arc.save(saver);
         saver.count(self.wall.plane);
         saver.all(&[self.wall.n, self.wall.d]);
-        saver.flag(self.minds_near);
+        saver.flag(self.uses_neighbors);
         saver.flag(self.near.is_some());
         if let Some(near) = &self.near {
             near.save(saver);
@@ -95,16 +95,18 @@ impl Ball {
         let (plane, next) = (loader.index(m)?, loader.finite(2)?);
         let wall = NextWall { plane, n: next[0], d: next[1] };
         if wall.d < 0.0 {
-            return Err(foreign("one with a wall behind the ball"));
+            return Err(incompatible("one with a wall behind the ball"));
         }
-        let minds_near = loader.flag()?;
+        let uses_neighbors = loader.flag()?;
         let near = match (loader.flag()?, gram.features()) {
             (false, _) => None,
-            (true, Some(features)) => Some(Box::new(Near::load(gram, features, &frame, loader)?)),
-            (true, None) => return Err(foreign("one with near walls")),
+            (true, Some(features)) => {
+                Some(Box::new(NeighborList::load(gram, features, &frame, loader)?))
+            }
+            (true, None) => return Err(incompatible("one with near walls")),
         };
         let to_wall = wall.angle();
-        Ok(Self { f, g, frame, arc, layers: None, wall, to_wall, minds_near, near })
+        Ok(Self { f, g, frame, arc, layers: None, wall, to_wall, uses_neighbors, near })
     }
 
     /// Whether position and direction are unit vectors across each other, with the plane coordinates that they should have.
@@ -145,13 +147,13 @@ impl Ball {
 
     /// Plane coordinates of the position, shape (m,). The sign bit is the side, also of zeros.
     ///
-    /// While the ball minds near walls alone ([`Ball::mind_near`]) only the sides are up to date, and what
+    /// While the ball looks at its neighbor list alone ([`Ball::use_neighbors`]) only the sides are up to date, and what
     /// [`Ball::coordinates`] says.
     pub fn f(&self) -> &[f64] {
         &self.f
     }
 
-    /// Plane coordinates of the direction, shape (m,). Not up to date while the ball minds near walls alone.
+    /// Plane coordinates of the direction, shape (m,). Not up to date while the ball looks at its neighbor list alone.
     pub fn g(&self) -> &[f64] {
         &self.g
     }
@@ -166,32 +168,32 @@ impl Ball {
         }
     }
 
-    /// Minds only walls that are near from here on, if there are features far fewer than planes. The ball meets the same
-    /// walls; an event costs what the near ones do. Where too many are near it minds them all, until it is laid anew.
-    pub fn mind_near(&mut self, gram: &Gram<'_>) {
+    /// Looks only at walls of a neighbor list from here on, if there are features far fewer than planes. The ball meets the same
+    /// walls; an event costs what the near ones do. Where too many are near it looks at all, until it is laid anew.
+    pub fn use_neighbors(&mut self, gram: &Gram<'_>) {
         let Some(features) = gram.features() else { return };
         let d = features.points().dimension();
-        self.minds_near = gram.len() >= FEWEST_PLANES.max(PLANES_PER_FEATURE * d);
-        if self.minds_near && self.near.is_none() {
-            self.look(gram);
+        self.uses_neighbors = gram.len() >= FEWEST_PLANES.max(PLANES_PER_FEATURE * d);
+        if self.uses_neighbors && self.near.is_none() {
+            self.find_wall(gram);
         }
     }
 
-    /// True while the ball minds near walls alone.
-    pub fn minds_near(&self) -> bool {
+    /// True while the ball looks at its neighbor list alone.
+    pub fn uses_neighbors(&self) -> bool {
         self.near.is_some()
     }
 
-    /// Minds all walls again, and brings all plane coordinates up to date.
-    pub fn mind_all(&mut self, gram: &Gram<'_>) {
-        self.wake(gram);
-        self.minds_near = false;
+    /// Looks at all walls again, and brings all plane coordinates up to date.
+    pub fn use_all_planes(&mut self, gram: &Gram<'_>) {
+        self.update_all(gram);
+        self.uses_neighbors = false;
     }
 
-    /// Brings all plane coordinates up to date, to be minded until the next [`Ball::look`].
-    fn wake(&mut self, gram: &Gram<'_>) {
+    /// Brings all plane coordinates up to date, to be looked at until the next [`Ball::find_wall`].
+    fn update_all(&mut self, gram: &Gram<'_>) {
         if let (Some(near), Some(features)) = (self.near.take(), gram.features()) {
-            near.unlist(gram, features, &self.frame, &mut self.f, &mut self.g);
+            near.write_all(gram, features, &self.frame, &mut self.f, &mut self.g);
         }
     }
 
@@ -272,10 +274,10 @@ impl Ball {
         let (sin, cos) = angle.sin_cos();
         self.frame.turn(angle, (cos, sin));
         let wall = self.pass(gram, (cos, sin), &[]);
-        self.sight(gram, wall);
+        self.take_wall(gram, wall);
     }
 
-    /// One event: rotates the coordinates of the planes that are minded, adds multiples of rows to their directions, and
+    /// One event: rotates the coordinates of the planes that are looked at, adds multiples of rows to their directions, and
     /// returns the next wall. See [`pass::advance`].
     #[inline(always)]
     fn pass(&mut self, gram: &Gram<'_>, rotation: (f64, f64), kicks: &[(usize, f64)]) -> NextWall {
@@ -363,7 +365,7 @@ impl Ball {
         };
         let ((f_k, g_k), (f_l, g_l)) = (turned(k), turned(l));
         let k_kl = match (&self.near, gram.features()) {
-            (Some(_), Some(features)) => Near::inner(gram, features, k, l),
+            (Some(_), Some(features)) => NeighborList::inner(gram, features, k, l),
             _ => gram.row(k).at(l) + gram.offset(),
         };
         let (k_kk, k_ll) = (gram.diagonal(k), gram.diagonal(l));
@@ -387,7 +389,7 @@ impl Ball {
         self.kick(gram, k, at_k);
         self.kick(gram, l, at_l);
         let own = NextWall::of(k, f_k, g_k).or(NextWall::of(l, f_l, g_l));
-        self.sight(gram, wall.or(own));
+        self.take_wall(gram, wall.or(own));
         true
     }
 
@@ -395,7 +397,7 @@ impl Ball {
     /// position.
     pub fn refresh_full(&mut self, gram: &Gram<'_>, angle: f64, mut draw: impl FnMut() -> Draw) {
         self.fly(gram, angle);
-        self.wake(gram);
+        self.update_all(gram);
         let (position, _) = self.frame.unfold(0.0);
         // The tangent part of a Gaussian vector is isotropic whatever its angle with the position, so draws at less than
         // 45 degrees to the position may be rejected. They must be: the mismatch between f and the dual coefficients,
@@ -421,14 +423,14 @@ impl Ball {
             *g = (w - along * f) * scale;
         }
         self.lay_frame(position, normal.dual);
-        self.look(gram);
+        self.find_wall(gram);
     }
 
     /// Flies `angle` radians and draws afresh what of the direction the columns of a factor span, see [`Factor::turn`].
     ///
     /// # Errors
     ///
-    /// [`Error::Interrupted`].
+    /// [`crate::Error::Interrupted`].
     pub(crate) fn refresh_part(
         &mut self,
         gram: &Gram<'_>,
@@ -438,7 +440,7 @@ impl Ball {
         control: &Control,
     ) -> Result<()> {
         self.fly(gram, angle);
-        self.wake(gram);
+        self.update_all(gram);
         let (position, mut direction) = self.frame.unfold(0.0);
         if let Some(mut turned) = factor.turn(&self.f, &self.g, rng) {
             let arch = gram.arch();
@@ -458,7 +460,7 @@ impl Ball {
             }
         }
         self.lay_frame(position, direction);
-        self.look(gram);
+        self.find_wall(gram);
         Ok(())
     }
 
@@ -475,7 +477,7 @@ impl Ball {
         mut draw: impl FnMut() -> Draw,
     ) -> Reflection {
         let mirrored = self.reflect(gram);
-        self.wake(gram);
+        self.update_all(gram);
         let Reflection { plane, impulse } = mirrored;
         let length = gram.diagonal(plane).sqrt();
         let side = 1f64.copysign(self.f[plane]);
@@ -501,7 +503,7 @@ impl Ball {
             gram.add_row(plane, normal, &mut self.g);
             self.g[plane] = side * sine * length;
             self.lay_frame(position, across.dual);
-            self.look(gram);
+            self.find_wall(gram);
             return Reflection { plane, impulse: 0.5 * impulse + side * sine / length };
         }
         mirrored
@@ -509,9 +511,9 @@ impl Ball {
 
     #[inline(always)]
     fn kick(&mut self, gram: &Gram<'_>, plane: usize, a: f64) {
-        self.arc.settle(plane, &self.frame);
+        self.arc.catch_up(plane, &self.frame);
         if let Some(layers) = &mut self.layers {
-            layers.settle(plane, a, &self.frame);
+            layers.before_jump(plane, a, &self.frame);
         }
         if let Some(near) = &mut self.near
             && let Some(features) = gram.features()
@@ -526,49 +528,49 @@ impl Ball {
     fn leave(&mut self, gram: &Gram<'_>, plane: usize, side: f64, speed: f64, others: NextWall) {
         self.set(plane, 0f64.copysign(side), side * speed);
         let own = NextWall { plane, n: -speed, d: 0.0 };
-        self.face(gram, if others.plane == usize::MAX { own } else { others });
+        self.set_wall(gram, if others.plane == usize::MAX { own } else { others });
     }
 
     /// Looks for the next wall where no flight led up to it.
-    fn look(&mut self, gram: &Gram<'_>) {
+    fn find_wall(&mut self, gram: &Gram<'_>) {
         self.near = None;
-        if let Some(features) = gram.features().filter(|_| self.minds_near) {
-            let mut near = Box::new(Near::new(gram, features, &self.frame));
+        if let Some(features) = gram.features().filter(|_| self.uses_neighbors) {
+            let mut near = Box::new(NeighborList::new(gram, features, &self.frame));
             self.wall = near.renew(gram, features, &self.frame, &self.f);
             self.to_wall = self.wall.angle();
             self.near = Some(near);
             return;
         }
         let wall = self.pass(gram, (1.0, 0.0), &[]);
-        self.sight(gram, wall);
+        self.take_wall(gram, wall);
     }
 
     /// Takes the wall that a pass found. None found means that all planes have just been left (as after a bounce with
     /// m = 1): each comes again after half a turn.
     #[inline]
-    fn sight(&mut self, gram: &Gram<'_>, wall: NextWall) {
+    fn take_wall(&mut self, gram: &Gram<'_>, wall: NextWall) {
         let wall = if wall.plane == usize::MAX {
             NextWall { plane: 0, n: -self.g[0].abs().max(f64::MIN_POSITIVE), d: 0.0 }
         } else {
             wall
         };
-        self.face(gram, wall);
+        self.set_wall(gram, wall);
     }
 
-    /// Takes the wall that comes next, or looks for it in new lists of near walls, where others may come before it.
+    /// Takes the wall that comes next, or looks for it in new neighbor lists, where others may come before it.
     #[inline(always)]
-    fn face(&mut self, gram: &Gram<'_>, wall: NextWall) {
+    fn set_wall(&mut self, gram: &Gram<'_>, wall: NextWall) {
         (self.wall, self.to_wall) = (wall, wall.angle());
         if let Some(near) = &mut self.near
-            && !near.sees(self.wall)
+            && !near.is_valid_to(self.wall)
             && let Some(features) = gram.features()
         {
             self.wall = near.renew(gram, features, &self.frame, &self.f);
             self.to_wall = self.wall.angle();
-            if near.is_in_vain() {
-                self.wake(gram);
+            if near.is_too_long() {
+                self.update_all(gram);
                 let wall = self.pass(gram, (1.0, 0.0), &[]);
-                self.sight(gram, wall);
+                self.take_wall(gram, wall);
             }
         }
     }

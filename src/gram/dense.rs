@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use pulp::Arch;
 
-use super::KernelRows;
+use super::features::Features;
 use super::source::{Row, Source};
-use super::{Precision, Product};
-use crate::control::Control;
-use crate::entry::Entry;
-use crate::error::{Error, Result};
+use crate::base::{Control, Error, Result};
+use crate::simd::{Entry, Precision, Product};
 
 /// A row-major m x m matrix of doubles or of singles, borrowed as a rule.
 #[derive(Debug)]
@@ -125,7 +123,7 @@ impl<E: Stored> Source for Dense<'_, E> {
         true
     }
 
-    fn features(&self) -> Option<&KernelRows> {
+    fn features(&self) -> Option<Features<'_>> {
         None
     }
 

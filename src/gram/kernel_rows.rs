@@ -9,13 +9,11 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::cache::RowCache;
 use super::exponential::exp_of_negative;
+use super::features::Features;
 use super::panels::{Finish, Panels, TOGETHER, WIDTH};
 use super::source::{Row, Source};
-use super::{Precision, Product};
-use crate::control::Control;
-use crate::dot;
-use crate::error::{Error, Result};
-use crate::room;
+use crate::base::{Control, Error, Result, memory};
+use crate::simd::{Precision, Product, dot};
 
 /// Rows that a sweep computes at a time.
 const SWEEP: usize = 4 * TOGETHER;
@@ -114,7 +112,7 @@ impl KernelRows {
         }
         let d = inputs.len() / m;
         // The inputs in panels, features and their sums; the rows of the cache, and those of a sweep.
-        room::check_vectors(2 * d + 8 + cached.min(m) + SWEEP.min(m), m)?;
+        memory::check_vectors(2 * d + 8 + cached.min(m) + SWEEP.min(m), m)?;
         if let Some(at) = inputs.iter().position(|x| !x.is_finite()) {
             let got = format!("{} at example {}, coordinate {}", inputs[at], at / d, at % d);
             return Err(Error::invalid("inputs", got, "finite"));
@@ -178,16 +176,6 @@ impl KernelRows {
     /// False: there is at least one example.
     pub fn is_empty(&self) -> bool {
         self.panels.len() == 0
-    }
-
-    /// The inputs, as the kernel takes them.
-    pub(crate) fn points(&self) -> &Panels {
-        &self.panels
-    }
-
-    /// What the kernel is multiplied by.
-    pub(crate) fn factor(&self) -> f64 {
-        self.values.factor
     }
 
     /// Rows computed for the cache so far.
@@ -300,8 +288,9 @@ impl Source for KernelRows {
         false
     }
 
-    fn features(&self) -> Option<&KernelRows> {
-        (self.values.kernel == Kernel::Linear).then_some(self)
+    fn features(&self) -> Option<Features<'_>> {
+        let is_linear = self.values.kernel == Kernel::Linear;
+        is_linear.then(|| Features::new(&self.panels, self.values.factor))
     }
 
     fn keys(&self, offset: f64) -> Option<Vec<f64>> {

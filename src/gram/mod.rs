@@ -3,6 +3,7 @@
 mod cache;
 mod dense;
 mod exponential;
+mod features;
 mod kernel_rows;
 mod panels;
 mod source;
@@ -13,13 +14,12 @@ use std::sync::Arc;
 
 use pulp::Arch;
 
-use crate::control::Control;
-use crate::dot;
-use crate::entry::Entry;
-use crate::error::{Error, Result};
+use crate::base::{Control, Error, Result};
+use crate::simd::{Precision, dot};
 use dense::Dense;
 
 pub use dense::Stored;
+pub(crate) use features::Features;
 pub use kernel_rows::{Kernel, KernelRows};
 pub(crate) use panels::Panels;
 pub(crate) use source::{KEY_WINDOW, Source};
@@ -45,28 +45,6 @@ pub struct Gram<'a> {
     /// `K_ii + offset + λ_i`.
     diagonal: Vec<f64>,
     arch: Arch,
-}
-
-/// How carefully `K c` is summed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precision {
-    /// As floating point numbers are: for statistics.
-    Plain,
-    /// As if in twice the precision, several times the work: for the ball itself. On ill-conditioned matrices c is large
-    /// and `K c` small, and the rounding of a plain sum, times c again, would show in `|w|² = cᵀ K c`.
-    Compensated,
-}
-
-/// An inner product of a row and a vector.
-type Product<E> = fn(Arch, &[E], &[f64]) -> f64;
-
-impl Precision {
-    fn product<E: Entry>(self) -> Product<E> {
-        match self {
-            Self::Plain => dot::dot,
-            Self::Compensated => dot::dot_compensated,
-        }
-    }
 }
 
 impl<'a> Gram<'a> {
@@ -162,7 +140,7 @@ impl<'a> Gram<'a> {
     }
 
     /// The features, where the entries are their inner products and no matrix is in memory.
-    pub(crate) fn features(&self) -> Option<&KernelRows> {
+    pub(crate) fn features(&self) -> Option<Features<'_>> {
         self.source.features()
     }
 

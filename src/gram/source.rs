@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use pulp::Arch;
 
-use super::{KernelRows, Precision};
-use crate::control::Control;
-use crate::error::Result;
+use super::features::Features;
+use crate::base::{Control, Result};
+use crate::simd::Precision;
 
 /// A row of a Gram matrix without the shifts, borrowed from a matrix or shared with a cache.
 #[derive(Clone, Debug)]
@@ -89,7 +89,7 @@ pub(crate) trait Source: Debug + Send + Sync {
     fn is_in_memory(&self) -> bool;
 
     /// The features, where the entries are their inner products.
-    fn features(&self) -> Option<&KernelRows>;
+    fn features(&self) -> Option<Features<'_>>;
 
     /// A number for each example that differs by no more than [`KEY_WINDOW`] between examples whose feature vectors, with
     /// `offset` added to their products, are parallel to rounding: it spares the search for them a sweep through all rows.

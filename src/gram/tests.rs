@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use proptest::prelude::*;
-
 use super::*;
+use proptest::prelude::*;
 
 /// The plain twin of the rows.
 fn plain(kernel: Kernel, factor: f64, x: &[f64], y: &[f64]) -> f64 {

@@ -2,7 +2,7 @@
 //!
 //! Within a layer the law of a half-silvered billiard is uniform whatever the transparencies are. So they are chosen such
 //! that the ball spends about the same path in every layer that is asked for ([`LayerWalls`]), with weights learned from a
-//! ladder of transparencies and from the path so far by [`crate::reweight`], which also tells the layers' shares of the
+//! ladder of transparencies and from the path so far by [`crate::evidence::mbar`], which also tells the layers' shares of the
 //! sphere. From time to time every ball climbs the ladder up to κ = 1 and down again, which leaves hardly any memory.
 //!
 //! The rungs on which most of the path is in the layers already tell nothing that the layers do not tell better: where a
@@ -12,24 +12,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{GROWTH, OnionOutcome, OnionSettings, Pieces, Watch, estimate, outcome, worst};
-use crate::control::Control;
-use crate::crew::Crew;
-use crate::descent::Descent;
-use crate::dynamics::Geodesic;
-use crate::error::Result;
-use crate::evidence::isotropic;
-use crate::factor::Factor;
-use crate::layers::{LayerRange, LayerWalls};
-use crate::light_trap;
-use crate::mirror::Mirror;
-use crate::reweight::{self, Histogram, Rung, Shares};
-use crate::tally::{Goal, Layers};
-use crate::trajectory::Trajectory;
-use crate::version_space::VersionSpace;
+use crate::base::{Control, Result, random};
+use crate::ensemble::WorkerPool;
+use crate::evidence::{Descent, Histogram, Rung, Shares, isotropic, mbar};
+use crate::linalg::Factor;
+use crate::onion::outcome::OnionOutcome;
+use crate::onion::pieces::{GROWTH, Pieces, Watch, estimate, outcome, worst};
+use crate::onion::settings::OnionSettings;
+use crate::space::{LayerRange, LayerWalls, Mirror, VersionSpace};
+use crate::trajectory::dynamics::Geodesic;
+use crate::trajectory::{Goal, Layers, Trajectory};
 
 /// Path to settle on a rung of the ladder, radians: the memory of eight refreshes less.
-const SETTLE_PATH: f64 = 4.0;
+const BURN_IN_PATH: f64 = 4.0;
 /// Path on a rung of the ladder, once down and once up, in the first round, radians.
 const RUNG_PATH: f64 = 4.0;
 /// Path on the lowest measured rung after the layers, before the way up.
@@ -52,6 +47,7 @@ const LARGEST_RATE: f64 = 10.0;
 /// Largest difference of ln weight between neighboring layers: a ball is then let out of one after some ten thousand events.
 /// Where one layer is smaller than the next by a larger factor it gets less path, rather than rare and endless visits.
 const LARGEST_STEP: f64 = 9.0;
+
 /// A trajectory on its ways up and down the ladder, with the layers at the foot of it.
 struct Climber<'s> {
     trajectory: Trajectory<'s, Geodesic>,
@@ -97,8 +93,8 @@ impl Mountain {
 
     /// Path on the ladder in a round, radians.
     fn ladder_path(&self) -> f64 {
-        let unmeasured = (self.ladder.len() - self.measured) as f64 * SETTLE_PATH;
-        2.0 * self.measured as f64 * (SETTLE_PATH + self.rung_path) + unmeasured + RETURN_PATH
+        let unmeasured = (self.ladder.len() - self.measured) as f64 * BURN_IN_PATH;
+        2.0 * self.measured as f64 * (BURN_IN_PATH + self.rung_path) + unmeasured + RETURN_PATH
     }
 
     /// Number of rungs down to the first that has most of its path in the layers, or all.
@@ -139,7 +135,7 @@ impl Mountain {
         }
         let means: Vec<f64> =
             rungs[..ladder.len()].iter().map(|rung| rung.mean(|v| violations[v])).collect();
-        for (rung, theta) in rungs.iter_mut().zip(reweight::integrate(ladder, &means)) {
+        for (rung, theta) in rungs.iter_mut().zip(mbar::integrate(ladder, &means)) {
             rung.theta = theta;
         }
         Shares::new(rungs)
@@ -164,7 +160,7 @@ impl Mountain {
             rates.iter().map(|rate| (LARGEST_RATE * fewest / rate).min(1.0)).collect();
         let slope = self.ladder[self.measured - 1];
         let outside = (0..=self.m).map(|v| shares.log_share[n + v] - slope * v as f64);
-        let mass = reweight::log_sum_exp(outside);
+        let mass = mbar::log_sum_exp(outside);
         // Where nothing beyond was seen, its weight does not matter.
         let beyond = if mass > f64::NEG_INFINITY { BEYOND.ln() - mass } else { 0.0 };
         let mut walls = LayerWalls { range: self.range, log_weights: Vec::new(), beyond, slope };
@@ -221,7 +217,7 @@ impl Climber<'_> {
         self.stretch(mountain, unit, control)?;
         self.ways += 1;
         for &s in &mountain.ladder[measured..] {
-            self.settle(s, SETTLE_PATH, control)?;
+            self.settle(s, BURN_IN_PATH, control)?;
         }
         self.stretch(mountain, unit, control)?;
         self.settle(mountain.ladder[measured - 1], RETURN_PATH, control)?;
@@ -264,7 +260,7 @@ impl Climber<'_> {
     }
 
     fn rung(&mut self, mountain: &Mountain, k: usize, control: &Control) -> Result<()> {
-        self.settle(mountain.ladder[k], SETTLE_PATH, control)?;
+        self.settle(mountain.ladder[k], BURN_IN_PATH, control)?;
         self.count(mountain, k, mountain.rung_path, control)
     }
 
@@ -289,20 +285,20 @@ pub(super) fn onion(
     space: &VersionSpace<'_>,
     settings: &OnionSettings,
     range: LayerRange,
-    crew: &Crew,
+    pool: &WorkerPool,
     control: &Control,
 ) -> Result<OnionOutcome> {
     let (n, m) = (range.len(), space.len());
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let ladder = {
-        let scout = light_trap::stream(settings.seed, settings.n_trajectories);
+        let scout = random::stream(settings.seed, settings.n_trajectories);
         Descent::to_hard_walls()
             .place_rungs(&mut isotropic(space, &factor, scout, control)?, control)?
     };
     let (measured, rung_path) = (ladder.len(), RUNG_PATH);
     let mut mountain = Mountain { range, m, ladder, measured, rung_path, walls: Vec::new() };
-    let mut climbers = crew.each(&mut vec![(); settings.n_trajectories], |i, ()| {
-        let rng = light_trap::stream(settings.seed, i);
+    let mut climbers = pool.each(&mut vec![(); settings.n_trajectories], |i, ()| {
+        let rng = random::stream(settings.seed, i);
         Ok(Climber {
             trajectory: isotropic(space, &factor, rng, control)?,
             pieces: Pieces::new(n),
@@ -312,7 +308,7 @@ pub(super) fn onion(
             flown: 0.0,
         })
     })?;
-    crew.each(&mut climbers, |_, climber| climber.descend(&mountain, control))?;
+    pool.each(&mut climbers, |_, climber| climber.descend(&mountain, control))?;
     let mut shares = mountain.combine(&climbers, None);
     mountain.measured = mountain.rungs_outside(&climbers);
     climbers.iter_mut().for_each(Climber::forget);
@@ -322,10 +318,10 @@ pub(super) fn onion(
     let mut watch = Watch::new(space, range);
     loop {
         mountain.walls.push(Arc::new(mountain.level(&shares, &climbers)));
-        crew.each(&mut climbers, |_, climber| climber.climb(&mountain, unit, control))?;
+        pool.each(&mut climbers, |_, climber| climber.climb(&mountain, unit, control))?;
         shares = mountain.combine(&climbers, None);
         let volumes: Vec<(f64, f64)> = (0..n).map(|layer| volume(&shares, layer)).collect();
-        let centers = estimate(space, range, crew, &mut climbers, |c| &mut c.pieces, control)?;
+        let centers = estimate(space, range, pool, &mut climbers, |c| &mut c.pieces, control)?;
         let length = climbers.iter().map(|c| c.flown).sum::<f64>() / climbers.len() as f64;
         control.report(length, worst(&centers).0);
         let known = settings.volume_tol.is_none_or(|tol| {

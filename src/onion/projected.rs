@@ -1,17 +1,14 @@
 //! The projected onion (Ruján and Marchand, sec. 18.5.3): the rays of a hard billiard in version space, each followed beyond
 //! the wall it hits. Cheap, but not uniform in any layer but version space itself.
 
-use super::{GROWTH, OnionOutcome, OnionSettings, Pieces, Watch, estimate, outcome, worst};
-use crate::control::Control;
-use crate::crew::Crew;
-use crate::dynamics::Geodesic;
-use crate::error::Result;
-use crate::gas;
-use crate::layers::LayerRange;
-use crate::settings::Settings;
-use crate::tally::Goal;
-use crate::trajectory::Trajectory;
-use crate::version_space::VersionSpace;
+use crate::base::{Control, Result};
+use crate::ensemble::{Settings, WorkerPool, burned_in};
+use crate::onion::outcome::OnionOutcome;
+use crate::onion::pieces::{GROWTH, Pieces, Watch, estimate, outcome, worst};
+use crate::onion::settings::OnionSettings;
+use crate::space::{LayerRange, VersionSpace};
+use crate::trajectory::dynamics::Geodesic;
+use crate::trajectory::{Goal, Trajectory};
 
 /// Measured pieces of path of a round.
 const PIECES: usize = 3;
@@ -29,7 +26,7 @@ pub(super) fn onion(
     space: &VersionSpace<'_>,
     settings: &OnionSettings,
     range: LayerRange,
-    crew: &Crew,
+    pool: &WorkerPool,
     control: &Control,
 ) -> Result<OnionOutcome> {
     let billiard = Settings {
@@ -38,7 +35,7 @@ pub(super) fn onion(
         seed: settings.seed,
         ..Settings::default()
     };
-    let mut probers: Vec<Prober<'_>> = gas::settled(space, &billiard, crew, control)?
+    let mut probers: Vec<Prober<'_>> = burned_in::trajectories(space, &billiard, pool, control)?
         .into_iter()
         .map(|trajectory| Prober { trajectory, pieces: Pieces::new(range.len()) })
         .collect();
@@ -56,7 +53,7 @@ pub(super) fn onion(
     let mut watch = Watch::new(space, range);
     let mut length = 0.0;
     loop {
-        crew.each(&mut probers, |_, prober| {
+        pool.each(&mut probers, |_, prober| {
             for piece in 1..=PIECES {
                 let path = length + unit * piece as f64;
                 prober.trajectory.run(Goal::path(path), control)?;
@@ -65,7 +62,7 @@ pub(super) fn onion(
             Ok(())
         })?;
         length += unit * PIECES as f64;
-        let centers = estimate(space, range, crew, &mut probers, |p| &mut p.pieces, control)?;
+        let centers = estimate(space, range, pool, &mut probers, |p| &mut p.pieces, control)?;
         control.report(length, worst(&centers).0);
         let converged = watch.is_over(&centers, settings.tol);
         unit = (GROWTH * unit).min((settings.max_length - length) / PIECES as f64);

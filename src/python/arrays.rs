@@ -3,7 +3,7 @@
 use numpy::{Element, IntoPyArray, PyArray, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use crate::error::Error;
+use crate::base::Error;
 
 /// Borrows a square, C-contiguous matrix.
 pub(super) fn matrix<'a, T: Element>(

@@ -9,10 +9,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::control::Control;
-use crate::error::Result;
-use crate::room;
-use crate::state::State;
+use crate::base::{Control, Result, State, memory};
 
 /// Between two looks for a signal; the callback is called half as often.
 const TICK: Duration = Duration::from_millis(50);
@@ -59,7 +56,7 @@ pub(super) fn interruptible<R: Send>(
         None => Control::new(),
     };
     let callback = callback.map(|callback| callback.clone().unbind());
-    room::check_threads(1)?;
+    memory::check_threads(1)?;
     py.detach(move || {
         std::thread::scope(|scope| {
             let control = &control;
@@ -195,13 +192,13 @@ pub(super) fn fill(progress: &Bound<'_, PyDict>, control: &Control) -> PyResult<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::crew::Crew;
+    use crate::ensemble::WorkerPool;
 
     /// Four workers, of which the last panics while the others would work for ever.
     fn panics(n_threads: usize) -> impl Fn(&Control) -> Result<()> + Send {
         move |control| {
-            let crew = Crew::new(n_threads, control)?;
-            let done = crew.each(&mut [3, 2, 1, 0], |_, number| {
+            let pool = WorkerPool::new(n_threads, control)?;
+            let done = pool.each(&mut [3, 2, 1, 0], |_, number| {
                 assert!(*number > 0 && n_threads > 1, "injected");
                 loop {
                     control.check()?;
@@ -239,7 +236,7 @@ mod tests {
     fn a_lack_of_memory_is_a_memory_error() {
         Python::initialize();
         Python::attach(|py| {
-            let error = interruptible_here(py, |_| room::check(usize::MAX)).expect_err("no room");
+            let error = interruptible_here(py, |_| memory::check(usize::MAX)).expect_err("no room");
             assert!(error.is_instance_of::<pyo3::exceptions::PyMemoryError>(py), "{error}");
         });
     }

@@ -4,7 +4,7 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::{PyFloatingPointError, PyKeyboardInterrupt, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::error::Error;
+use crate::base::Error;
 
 pyo3::create_exception!(
     bayespoint._core,

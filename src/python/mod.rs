@@ -1,10 +1,10 @@
 //! The Python door: few flat functions over arrays, numbers and a seed.
 
 mod arrays;
-mod away;
 mod call;
 mod errors;
 mod points;
+mod remote;
 mod rows;
 mod space;
 mod states;
@@ -15,18 +15,15 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::conditional::Inverse;
+use crate::base::{Error, State};
 use crate::correlation::{self, CorrelationSettings};
-use crate::dynamics::{Motion, Points, Radius};
-use crate::error::Error;
+use crate::ensemble::{self, Outcome, Settings};
 use crate::evidence::{EvidenceSettings, Method};
-use crate::gas;
-use crate::mirror::Mirror;
+use crate::linalg::Inverse;
 use crate::onion::{OnionMethod, OnionSettings};
-use crate::outcome::Outcome;
-use crate::settings::{RefreshChoice, Settings};
-use crate::state::State;
-
+use crate::space::Mirror;
+use crate::trajectory::RefreshChoice;
+use crate::trajectory::dynamics::{Motion, Points, Radius};
 use arrays::{matrix, vector};
 use rows::Rows;
 use space::Space;
@@ -135,7 +132,7 @@ fn run<'py>(
     if let Some(send) = elsewhere {
         let keep = checkpoint.map(|checkpoint| (checkpoint, every, m));
         let outcome = space.call_sending(py, send, keep, |space, elsewhere, control| {
-            gas::run_elsewhere(space, &settings, inverse, state.as_ref(), elsewhere, control)
+            ensemble::run_remotely(space, &settings, inverse, state.as_ref(), elsewhere, control)
         })?;
         return to_dict(py, outcome, n_trajectories);
     }
@@ -146,8 +143,8 @@ fn run<'py>(
     });
     let keeping = keep.as_ref().map(|keep| call::Keeping { every, keep });
     let work = space.on_space(|space, control| match &state {
-        Some(state) => gas::resume(space, &settings, inverse, state, control),
-        None => gas::run_with(space, &settings, inverse, control),
+        Some(state) => ensemble::resume(space, &settings, inverse, state, control),
+        None => ensemble::run_with(space, &settings, inverse, control),
     })?;
     let outcome = call::interruptible(py, callback, keeping.as_ref(), work)?;
     to_dict(py, outcome, n_trajectories)
@@ -184,14 +181,14 @@ fn take_step<'py>(
     inverse_diagonal: Option<PyReadonlyArray1<'py, f64>>,
     order: (PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, f64>),
     state: (PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, f64>),
-) -> PyResult<away::Pair<'py>> {
-    let (order, state) = (away::from_pair(&order)?, away::from_pair(&state)?);
+) -> PyResult<remote::Pair<'py>> {
+    let (order, state) = (remote::from_pair(&order)?, remote::from_pair(&state)?);
     let inverse = inverse_of(factor.as_ref(), inverse_diagonal.as_ref())?;
     let space = Space { gram, labels, offset, softness };
     let state = space.call_single(py, None, |space, control| {
-        gas::take_step(space, inverse, &order, &state, control)
+        ensemble::take_step(space, inverse, &order, &state, control)
     })?;
-    away::to_pair(py, state)
+    remote::to_pair(py, state)
 }
 
 /// Whether walls scatter by the cosine law, and how large the sphere is, if there is one.
@@ -199,7 +196,7 @@ fn scatters(
     scattering: &str,
     scatterer: Option<f64>,
     fits_scatterer: bool,
-) -> crate::error::Result<(bool, Option<Radius>)> {
+) -> crate::base::Result<(bool, Option<Radius>)> {
     let cosine = match scattering {
         "specular" => false,
         "cosine" => true,
@@ -322,11 +319,8 @@ fn evidence<'py>(
     let method = match method {
         "bridge" => Method::Bridge,
         "integration" => Method::Integration,
-        "annealing" => Method::Annealing,
         other => {
-            return Err(
-                Error::invalid("method", other, "'bridge', 'integration' or 'annealing'").into()
-            );
+            return Err(Error::invalid("method", other, "'bridge' or 'integration'").into());
         }
     };
     let targets = transparencies

@@ -4,13 +4,11 @@ use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::error::Error;
-use crate::max_margin::MarginSettings;
-use crate::{light_trap, max_margin, perceptron};
-
 use super::arrays::{self, vector};
 use super::rows::Rows;
 use super::space::Space;
+use crate::base::Error;
+use crate::interior::{self, MarginSettings, light_trap, max_margin, perceptron};
 
 /// Updates of the kernel perceptron before the maximal-margin search takes over.
 const PERCEPTRON_UPDATES: usize = 100_000;
@@ -31,11 +29,12 @@ pub fn feasible_point<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let space = Space { gram, labels, offset, softness };
     let (dual, used) = space.call_single(py, callback, |space, control| match method {
-        "light_trap" => light_trap::feasible_point(space, seed, control)
-            .map(|(dual, start)| (dual, start.name())),
+        "light_trap" => {
+            interior::feasible_point(space, seed, control).map(|(dual, start)| (dual, start.name()))
+        }
         "one_way" => light_trap::one_way(space, seed, control)
             .map(|found| (found.dual, if found.caught { "one_way" } else { "max_margin" })),
-        "perceptron" => perceptron::perceptron_point(space, PERCEPTRON_UPDATES, control)
+        "perceptron" => interior::perceptron_point(space, PERCEPTRON_UPDATES, control)
             .map(|dual| (dual, "perceptron")),
         "max_margin" => max_margin::interior_point(space, control).map(|dual| (dual, "max_margin")),
         other => {

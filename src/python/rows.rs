@@ -6,7 +6,7 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
 use super::arrays::matrix;
-use crate::error::{Error, Result};
+use crate::base::{Error, Result};
 use crate::gram::{Gram, Kernel, KernelRows};
 
 /// The argument `gram` of every function.

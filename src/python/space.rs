@@ -6,15 +6,12 @@ use std::time::Duration;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 
-use crate::control::Control;
-use crate::error::Result;
-use crate::gas::Elsewhere;
-use crate::room;
-use crate::version_space::VersionSpace;
-
 use super::arrays::vector;
 use super::rows::Rows;
-use super::{away, call};
+use super::{call, remote};
+use crate::base::{Control, Result, memory};
+use crate::ensemble::RemoteExecutor;
+use crate::space::VersionSpace;
 
 /// Vectors of a number for each example that a call takes before it asks for more: the problem, and a ball on its way into
 /// version space.
@@ -45,14 +42,14 @@ impl Space<'_> {
         py: Python<'_>,
         send: &Bound<'_, PyAny>,
         keep: Option<(Py<PyAny>, Duration, usize)>,
-        work: impl FnOnce(&VersionSpace<'_>, Box<dyn Elsewhere>, &Control) -> Result<R> + Send,
+        work: impl FnOnce(&VersionSpace<'_>, Box<dyn RemoteExecutor>, &Control) -> Result<R> + Send,
     ) -> PyResult<R> {
         let raised = call::Raised::default();
         let (to_sender, states) = channel();
         let keeps = keep.is_some().then_some(to_sender);
         let keeper =
-            keep.map(|(checkpoint, every, m)| away::Keeper::new(checkpoint, every, m, states));
-        let sender = Box::new(away::Sender::new(send, keeper, &raised));
+            keep.map(|(checkpoint, every, m)| remote::Keeper::new(checkpoint, every, m, states));
+        let sender = Box::new(remote::Sender::new(send, keeper, &raised));
         let work = self.on_space(|space, control| work(space, sender, control))?;
         call::here(py, &raised, keeps, work)
     }
@@ -77,7 +74,7 @@ impl Space<'_> {
     ) -> PyResult<impl FnOnce(&Control) -> Result<R> + Send> {
         let (labels, softness) =
             (vector("labels", &self.labels)?, vector("softness", &self.softness)?);
-        room::check_vectors(VECTORS, labels.len())?;
+        memory::check_vectors(VECTORS, labels.len())?;
         let (labels, softness) = (labels.to_vec(), softness.to_vec());
         let offset = self.offset;
         let rows = self.gram.borrow()?;

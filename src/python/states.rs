@@ -5,8 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::arrays::{to_array, vector};
-use crate::error::Error;
-use crate::state::State;
+use crate::base::{Error, State};
 
 /// A state with all of its draws.
 #[derive(FromPyObject)]

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use bayespoint::dynamics::{Motion, Points, Radius};
 use bayespoint::{
-    Control, Elsewhere, Error, Mirror, RefreshChoice, Settings, State, resume, run_elsewhere,
+    Control, Error, Mirror, RefreshChoice, RemoteExecutor, Settings, State, resume, run_remotely,
     run_with, take_step,
 };
 
@@ -93,7 +93,7 @@ fn steps() -> &'static [(Owned, State, State)] {
 
     struct Witness(Owned, Arc<Mutex<Vec<(Owned, State, State)>>>);
 
-    impl Elsewhere for Witness {
+    impl RemoteExecutor for Witness {
         fn take(
             &self,
             order: State,
@@ -124,7 +124,7 @@ fn steps() -> &'static [(Owned, State, State)] {
                 };
                 let witness = Box::new(Witness(case.clone(), Arc::clone(&seen)));
                 case.with(|space, inverse| {
-                    run_elsewhere(space, &settings, inverse, None, witness, &Control::new())
+                    run_remotely(space, &settings, inverse, None, witness, &Control::new())
                 })
                 .expect("a good run");
             }

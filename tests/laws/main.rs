@@ -129,7 +129,7 @@ fn every_source_has_the_law() {
 }
 
 /// Every source of rows with every refresh, behind hard walls and transparent ones: softness, an offset and both labels.
-/// Among more than a thousand planes of three features the ball minds near walls alone, where it can.
+/// Among more than a thousand planes of three features the ball looks at its neighbor list alone, where it can.
 #[test]
 fn every_source_and_refresh_has_the_law() {
     let mut jury = Jury::default();
@@ -182,7 +182,7 @@ fn a_ball_far_from_the_mean_of_its_path_overlooks_no_wall() {
     assert!(run.drift < 1e-9, "{:e}", run.drift);
 }
 
-/// Among a thousand planes that cut nothing off a ball minds near ones alone, and meets none of those.
+/// Among a thousand planes that cut nothing off a ball looks at its neighbor list alone, and meets none of those.
 #[test]
 fn near_walls_have_the_law() {
     let mut jury = Jury::default();

@@ -19,7 +19,7 @@ use crate::targets::{Seen, Target};
 pub enum Source {
     Doubles,
     Singles,
-    /// Computed from the feature vectors when asked for, with room for so many rows. Near walls alone are minded where there
+    /// Computed from the feature vectors when asked for, with room for so many rows. A neighbor list is used where there
     /// are many more planes than features.
     OnDemand(usize),
 }

@@ -15,7 +15,6 @@ READS = re.compile(
 
 # Files whose seeds are their own, and why.
 FIXED = {
-    "test_data_origins.py": "one mask of a published table",
     "test_demo.py": "the figures of one seed, given on a command line",
     "test_experiment_runs.py": "the rule for seeds of experiments itself",
     "test_out_of_memory.py": "asks for more than there is, whatever the numbers are",

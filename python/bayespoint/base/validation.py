@@ -1,7 +1,4 @@
-"""Every check of what a caller passes in: arguments become checked values here.
-
-A message says three things: which argument, what is wanted, what came.
-"""
+"""Checks of arguments. A message says which argument, what is wanted and what came."""
 
 from __future__ import annotations
 
@@ -21,6 +18,11 @@ from bayespoint.base import memory
 Floats: TypeAlias = NDArray[np.float64]
 Labels: TypeAlias = NDArray[np.int8]
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+Numbers: TypeAlias = Any
+"""What a function that broadcasts returns: a float for numbers, an array for arrays."""
+
+MANY = 10**8
+"""The most of anything that is asked for in one array."""
 
 _SYMMETRY = 1e-8  # |K_ij - K_ji| <= this times sqrt(K_ii K_jj)
 _SYMMETRY_LOW = 1e-5  # the same for kernels computed in less than double precision
@@ -50,14 +52,11 @@ def real(
     high_open: bool = False,
 ) -> float:
     """Return `value` as a finite float between `low` and `high`."""
-    wanted = (
-        f"a finite number in {'(' if low_open or low == -math.inf else '['}{low:g}, "
-        f"{high:g}{')' if high_open or high == math.inf else ']'}"
-    )
+    wanted = f"a finite number in {_interval(low, high, low_open, high_open)}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {wanted}; got {value!r}")
     number = float_or_nan(value)
-    inside = (number > low if low_open else number >= low) and (
+    inside = (low < number if low_open else low <= number) and (
         number < high if high_open else number <= high
     )
     if not math.isfinite(number) or not inside:
@@ -73,15 +72,19 @@ def float_or_nan(value: numbers.Real) -> float:
         return math.nan
 
 
+def _interval(low: float, high: float, low_open: bool, high_open: bool) -> str:
+    left = "(" if low_open or low == -math.inf else "["
+    right = ")" if high_open or high == math.inf else "]"
+    return f"{left}{low:g}, {high:g}{right}"
+
+
 def integer(name: str, value: object, *, low: int, high: int = 2**62) -> int:
     """Return `value` as an int from `low` to `high`, by default what the engine counts to."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be an integer of at least {low}; got {value!r}")
-    number = int(value)
-    if number < low:
-        raise ValueError(f"{name} must be an integer of at least {low}; got {value!r}")
-    if number > high:
-        raise ValueError(f"{name} must be an integer of at most {high}; got {value!r}")
+    if not low <= (number := int(value)) <= high:
+        limit = f"least {low}" if number < low else f"most {high}"
+        raise ValueError(f"{name} must be an integer of at {limit}; got {value!r}")
     return number
 
 
@@ -137,31 +140,36 @@ def seed(random_state: RandomState) -> int:
 
 def pair(name: str, value: object, *, high: float, high_open: bool) -> tuple[float, float]:
     """Return a number in [0, `high`], or a pair of them, as a pair."""
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, (tuple, list)):
-        if len(value) != 2:
-            raise ValueError(f"{name} must be one number or two; got {len(value)}: {value!r}")
-        first, second = value
-        return (
-            real(f"{name}[0]", first, low=0.0, high=high, high_open=high_open),
-            real(f"{name}[1]", second, low=0.0, high=high, high_open=high_open),
-        )
-    number = real(name, value, low=0.0, high=high, high_open=high_open)
-    return number, number
+    names, values = _two(name, value, "number")
+    first, second = (
+        real(each, one, low=0.0, high=high, high_open=high_open)
+        for each, one in zip(names, values, strict=True)
+    )
+    return first, second
 
 
 def counts(name: str, value: object) -> tuple[int, int]:
     """Return an integer of at least 0, or a pair of them, as a pair."""
+    names, values = _two(name, value, "integer")
+    first, second = (integer(each, one, low=0) for each, one in zip(names, values, strict=True))
+    return first, second
+
+
+def _two(name: str, value: object, kind: str) -> tuple[tuple[str, str], tuple[object, object]]:
+    """Return one value or a pair as a pair, with the names of both."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    if isinstance(value, (tuple, list)):
-        if len(value) != 2:
-            raise ValueError(f"{name} must be one integer or two; got {len(value)}: {value!r}")
-        first, second = value
-        return integer(f"{name}[0]", first, low=0), integer(f"{name}[1]", second, low=0)
-    number = integer(name, value, low=0)
-    return number, number
+    if not isinstance(value, (tuple, list)):
+        return (name, name), (value, value)
+    if len(value) != 2:
+        raise ValueError(f"{name} must be one {kind} or two; got {len(value)}: {value!r}")
+    return (f"{name}[0]", f"{name}[1]"), (value[0], value[1])
+
+
+def set_fields(record: object, **values: object) -> None:
+    """Set fields of a frozen record to what they were checked to be."""
+    for name, value in values.items():
+        object.__setattr__(record, name, value)
 
 
 # --- arrays ----------------------------------------------------------------------------------
@@ -286,6 +294,79 @@ def binary_labels(y: ArrayLike, m: int, *, rows: str = "gram") -> tuple[Labels, 
     return np.where(index == 1, 1, -1).astype(np.int8), classes
 
 
+# --- arguments of functions that broadcast: one number or an array ---------------------------
+
+
+def reals(
+    name: str,
+    value: ArrayLike,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    low_open: bool = False,
+    high_open: bool = False,
+) -> Floats:
+    """Return `value` as an array of finite doubles between `low` and `high`."""
+    wanted = f"finite and in {_interval(low, high, low_open, high_open)}"
+    array = _numbers(name, value, wanted)
+    inside = np.isfinite(array)
+    inside &= array > low if low_open else array >= low
+    inside &= array < high if high_open else array <= high
+    if not inside.all():
+        raise ValueError(f"{name} must be {wanted}; got {_first(array, ~inside)}")
+    return array
+
+
+def whole(name: str, value: ArrayLike, *, low: int) -> Floats:
+    """Return `value` as an array of doubles that are whole numbers of at least `low`."""
+    # Products of counts must not overflow.
+    wanted = f"a whole number of at least {low}, at most 1e+300"
+    array = _numbers(name, value, wanted)
+    fit = (array >= low) & (array <= 1e300) & (array == np.floor(array))
+    if not fit.all():
+        raise ValueError(f"{name} must be {wanted}; got {_first(array, ~fit)}")
+    return array
+
+
+def at_most(name: str, array: Floats, other: str, limit: Floats) -> None:
+    """Raise if an element of `array` exceeds that of `limit`, the argument called `other`."""
+    array, limit = np.broadcast_arrays(array, limit)
+    above = array > limit
+    if above.any():
+        raise ValueError(
+            f"{name} must be at most {other}; got {_first(array, above)} for {other} = "
+            f"{limit[above].flat[0]:.10g}"
+        )
+
+
+def broadcast(**arrays: Floats) -> tuple[Floats, ...]:
+    """Return the arrays with one common shape, or raise naming the shapes that do not fit."""
+    try:
+        return tuple(np.broadcast_arrays(*arrays.values()))
+    except ValueError as error:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise ValueError(f"shapes must broadcast together; got {shapes}") from error
+
+
+def plain(array: Any) -> Numbers:
+    """Return an array as it is, and one without dimensions as a float."""
+    return float(array) if np.ndim(array) == 0 else array
+
+
+def _numbers(name: str, value: ArrayLike, wanted: str) -> Floats:
+    array = dense(name, value)
+    if array.dtype.kind == "b":
+        raise TypeError(f"{name} must be {wanted}; got a boolean")
+    return np.array(array, dtype=np.float64)
+
+
+def _first(array: Floats, where: Any) -> str:
+    """Return the first element of `array` where `where` is true, and its place, as text."""
+    place = np.argwhere(where)[0]
+    at = f" at [{', '.join(str(k) for k in place)}]" if array.ndim else ""
+    return f"{array[tuple(place)]:.10g}{at}"
+
+
 # --- the Gram matrix -------------------------------------------------------------------------
 
 
@@ -334,7 +415,6 @@ def _gram(value: ArrayLike, name: str, dtype: np.dtype[Any]) -> tuple[NDArray[An
     _check_symmetric(gram, name, _SYMMETRY if exact else _SYMMETRY_LOW)
     if not exact and not _mirrors(gram):
         if np.may_share_memory(gram, array):
-            memory.require(needed, f"a symmetric copy of {name} ({m} x {m} {kind})")
             gram = gram.copy()
         for rows, columns in _block_pairs(m):
             upper = gram[rows, columns]

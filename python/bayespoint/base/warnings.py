@@ -1,4 +1,4 @@
-"""Warnings that point to the line of the user's that led to them."""
+"""Warnings that point to the user's line."""
 
 from __future__ import annotations
 
@@ -8,24 +8,16 @@ import warnings
 
 import sklearn
 
-_PASSED_BY = tuple(
+_SKIPPED = tuple(
     os.path.join(os.path.dirname(os.path.abspath(file)), "")
-    for file in (__file__, str(sklearn.__file__))
+    for file in (os.path.dirname(__file__), str(sklearn.__file__))
 )
-"""Whose frames are between: ours, and those of a pipeline or a search, which hands fits on."""
+"""Folders of this package and of scikit-learn, whose pipelines and searches call `fit`."""
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn as at the nearest frame that is neither of this package nor of scikit-learn.
-
-    Parameters
-    ----------
-    message : str
-        The text.
-    category : type of Warning
-        What it is.
-    """
+    """Warn as at the nearest frame that is neither of this package nor of scikit-learn."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PASSED_BY):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_SKIPPED):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)

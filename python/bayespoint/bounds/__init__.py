@@ -21,6 +21,7 @@ or ``TypeError``.
 `cap_log_fraction`  ln of the share of the sphere within a ball
 `hoeffding_samples` how many independent draws a center of mass needs
 `table`             all that hold of a given weight vector
+`risk_bounds`       all that hold of a fitted classifier
 =================== ==========================================================================
 
 `mirrored_space`, `normalized_margins` and `margin_histogram` compute what goes in.
@@ -37,6 +38,7 @@ from bayespoint.bounds.mirror import (
     normalized_margins,
 )
 from bayespoint.bounds.result import RiskBound, RiskBounds
+from bayespoint.bounds.risk_bounds import risk_bounds
 from bayespoint.bounds.samples import hoeffding_samples
 from bayespoint.bounds.tables import table
 from bayespoint.bounds.volume import (
@@ -62,6 +64,7 @@ __all__ = [
     "normalized_margins",
     "pac_bayes_kl",
     "pac_margin",
+    "risk_bounds",
     "sparsity",
     "table",
     "volume_bayes",

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from bayespoint.base import elementwise
-from bayespoint.base.elementwise import Numbers, plain, reals, whole
-from bayespoint.base.validation import Floats
+from bayespoint.base import validation
+from bayespoint.base.validation import Floats, Numbers, plain, reals, whole
 
 __all__ = ["margin", "mistakes", "sparsity"]
 
@@ -60,10 +59,10 @@ def sparsity(m: ArrayLike, d: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:
     >>> print(f"{100 * sparsity(60_000, 740):.1f} %")
     6.7 %
     """
-    m, d, delta = elementwise.broadcast(
+    m, d, delta = validation.broadcast(
         m=whole("m", m, low=1), d=whole("d", d, low=1), delta=confidence(delta)
     )
-    elementwise.at_most("d", d, "m", m)
+    validation.at_most("d", d, "m", m)
     return plain(_sparsity(m, d, delta))
 
 
@@ -111,13 +110,13 @@ def margin(
     >>> print(f"{margin(60_000, 600):.4f}, {margin(60_000, 600, n=99):.4f}")
     0.0567, 0.0568
     """
-    m, kappa, delta = elementwise.broadcast(
+    m, kappa, delta = validation.broadcast(
         m=whole("m", m, low=1), kappa=whole("kappa", kappa, low=1), delta=confidence(delta)
     )
     if n is None:
         return plain(_sparsity(m, np.minimum(kappa, m), delta))
     ratio = reals("n", n, low=4.0)
-    m, kappa, delta, ratio = elementwise.broadcast(m=m, kappa=kappa, delta=delta, n=ratio)
+    m, kappa, delta, ratio = validation.broadcast(m=m, kappa=kappa, delta=delta, n=ratio)
     if not (kappa < m / ratio).all():
         i = tuple(np.argwhere(kappa >= m / ratio)[0])
         raise ValueError(
@@ -166,7 +165,7 @@ def mistakes(margin: ArrayLike, radius: ArrayLike = 1.0) -> Numbers:
     >>> mistakes(np.sqrt(2) / 2)
     2.0
     """
-    gamma, radius = elementwise.broadcast(
+    gamma, radius = validation.broadcast(
         margin=reals("margin", margin, low=0.0, low_open=True),
         radius=reals("radius", radius, low=0.0, low_open=True),
     )
@@ -183,7 +182,7 @@ def _sparsity(m: Floats, d: Floats, delta: Floats) -> Floats:
 
 def inverse_square(margin: Floats, radius: Floats, factor: float) -> Floats:
     """Return ``ceil(factor (radius / margin)^2)`` of a margin that is at most the radius."""
-    elementwise.at_most("margin", margin * (1 - 1e-9), "radius", radius)
+    validation.at_most("margin", margin * (1 - 1e-9), "radius", radius)
     with np.errstate(over="ignore"):
         square = factor * (radius / margin) ** 2
     if not np.isfinite(square).all():

@@ -7,9 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayespoint.base import elementwise
-from bayespoint.base.elementwise import Numbers, plain, reals, whole
-from bayespoint.base.validation import Floats
+from bayespoint.base import validation
+from bayespoint.base.validation import Floats, Numbers, plain, reals, whole
 from bayespoint.bounds.compression import confidence, inverse_square
 
 __all__ = ["luckiness", "pac_margin"]
@@ -59,7 +58,7 @@ def pac_margin(m: ArrayLike, kappa: ArrayLike, delta: ArrayLike = 0.05) -> Numbe
     >>> print(f"{pac_margin(410_743_386, 600):.4f}")
     0.1120
     """
-    m, kappa, delta = elementwise.broadcast(
+    m, kappa, delta = validation.broadcast(
         m=whole("m", m, low=1), kappa=whole("kappa", kappa, low=1), delta=confidence(delta)
     )
     return plain(2 / m * (_fat(64 * np.minimum(kappa, m), m) + np.log2(2 * m) - np.log2(delta)))
@@ -109,7 +108,7 @@ def luckiness(
     >>> print(f"{luckiness(60_000, 1.0):.2f}")
     4.47
     """
-    m, gamma, delta, radius = elementwise.broadcast(
+    m, gamma, delta, radius = validation.broadcast(
         m=whole("m", m, low=1),
         margin=reals("margin", margin, low=0.0, low_open=True),
         delta=confidence(delta),

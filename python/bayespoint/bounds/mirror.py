@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayespoint.base import memory, validation
+from bayespoint.base.linalg import factorize
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.bounds.result import RiskBound
 from bayespoint.bounds.volume import volume_bayes
+from bayespoint.engine.problem import Problem
 from bayespoint.kernels import sources
-from bayespoint.posterior import predictive
 from bayespoint.results import Estimate, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace
 
 if TYPE_CHECKING:
-    from bayespoint.engine.ladder import Callback
+    from bayespoint.engine.evidence import Callback
 
 __all__ = [
     "bayes_point",
@@ -93,14 +94,13 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
     gram = np.add(space.gram, space.offset, dtype=np.float64)
     gram.flat[:: m + 1] += space.softness
     # By way of coordinates: rounding errors of f = K c would give the matrix a spurious rank.
-    factor = predictive.factorize(space.gram, space.offset, space.softness)
+    factor = factorize(space.gram, space.offset, space.softness)
     phi = factor.whitened(gram)
     w = phi @ c
     w /= np.linalg.norm(w)
     both = np.hstack([phi, 2 * np.outer(w, w @ phi) - phi])
-    return VersionSpace._over(
-        both.T @ both, np.concatenate([space.y, space.y]), softness=np.zeros(2 * m), offset=0.0
-    )
+    labels = np.concatenate([space.y, space.y])
+    return VersionSpace.over(Problem(both.T @ both, labels, np.zeros(2 * m), 0.0))
 
 
 def bayes_point(
@@ -350,8 +350,7 @@ def margin_histogram(
     >>> edges.round(3)
     array([0.408, 0.612, 0.816])
     """
-    bins = validation.integer("bins", bins, low=1)
-    memory.require(40.0 * bins, f"a histogram with bins={bins}")
+    bins = validation.integer("bins", bins, low=1, high=validation.MANY)
     counts, edges = np.histogram(normalized_margins(space, dual_coef), bins=bins)
     return counts.astype(np.intp), edges
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from bayespoint.base.linalg import factorize
 from bayespoint.base.validation import Floats
 from bayespoint.bounds.compression import margin, mistakes, sparsity
 from bayespoint.bounds.margins import luckiness, pac_margin
@@ -32,7 +33,6 @@ from bayespoint.bounds.volume import (
     volume_bayes,
     volume_gibbs,
 )
-from bayespoint.posterior import predictive
 from bayespoint.results import Estimate, diagnostics
 from bayespoint.version_space import InfeasibleError, VersionSpace
 
@@ -210,7 +210,7 @@ class Rows:
                     for name in ("linear_svm", "luckiness", "pac_margin")
                 ),
             ]
-        n = predictive.factorize(self.space.gram, self.space.offset, self.space.softness).rank
+        n = factorize(self.space.gram, self.space.offset, self.space.softness).rank
         gamma = float(normalized_margins(self.space, self.learned.dual_coef).min())
         ball = Estimate(cap_log_fraction(n, math.asin(gamma)), 0.0)
         kappa = mistakes(gamma)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayespoint.base import elementwise
-from bayespoint.base.elementwise import Numbers, plain, reals, whole
+from bayespoint.base import validation
+from bayespoint.base.validation import Numbers, plain, reals, whole
 
 __all__ = ["hoeffding_samples"]
 
@@ -56,7 +56,7 @@ def hoeffding_samples(
     >>> hoeffding_samples(100, 0.1)
     165881.0
     """
-    n, epsilon, eta, low, high = elementwise.broadcast(
+    n, epsilon, eta, low, high = validation.broadcast(
         n=whole("n", n, low=1),
         epsilon=reals("epsilon", epsilon, low=0.0, low_open=True),
         eta=reals("eta", eta, low=0.0, low_open=True, high=1.0, high_open=True),

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from bayespoint.base import elementwise
-from bayespoint.base.elementwise import Numbers, plain, reals, whole
-from bayespoint.base.validation import Floats
+from bayespoint.base import validation
+from bayespoint.base.validation import Floats, Numbers, plain, reals, whole
 from bayespoint.bounds.compression import confidence
 
 __all__ = ["cap_log_fraction", "linear_svm", "pac_bayes_kl", "volume_bayes", "volume_gibbs"]
@@ -67,7 +66,7 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
     >>> print(f"{volume_gibbs(100, np.log(100) - 100 * np.log(2)):.3f}")
     0.779
     """
-    m, log_volume, delta = elementwise.broadcast(
+    m, log_volume, delta = validation.broadcast(
         m=whole("m", m, low=1),
         log_volume=reals("log_volume", log_volume, high=0.0),
         delta=confidence(delta),
@@ -160,7 +159,7 @@ def linear_svm(m: ArrayLike, n: ArrayLike, margin: ArrayLike, delta: ArrayLike =
     >>> print(f"{volume_bayes(60_000, cap_log_fraction(400, np.arcsin(0.01))):.4f}")
     0.0622
     """
-    m, n, gamma, delta = elementwise.broadcast(
+    m, n, gamma, delta = validation.broadcast(
         m=whole("m", m, low=1),
         n=whole("n", n, low=1),
         margin=reals("margin", margin, low=0.0, low_open=True, high=1.0),
@@ -218,7 +217,7 @@ def pac_bayes_kl(
     >>> print(f"{pac_bayes_kl(100, 100 * np.log(2) - np.log(100)):.3f}")
     0.507
     """
-    m, kl, delta, empirical = elementwise.broadcast(
+    m, kl, delta, empirical = validation.broadcast(
         m=whole("m", m, low=1),
         kl=reals("kl", kl, low=0.0),
         delta=confidence(delta),
@@ -289,7 +288,7 @@ def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
     -16.794
     -143848.026
     """
-    n, angle = elementwise.broadcast(
+    n, angle = validation.broadcast(
         n=whole("n", n, low=1),
         angle=reals("angle", angle, low=0.0, low_open=True, high=float(np.pi)),
     )

@@ -9,24 +9,21 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import inspect
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayespoint.base import npz, validation
-from bayespoint.base.validation import Floats
+from bayespoint.base import io, validation
+from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
-from bayespoint.engine import settings as engine_settings
-from bayespoint.kernels.sources import KernelRows
-
-if TYPE_CHECKING:
-    from bayespoint.engine.sampling import SamplingMixin
-    from bayespoint.results import BilliardResult
+from bayespoint.engine.problem import Problem
+from bayespoint.engine.settings import ENDS, SampleSettings
+from bayespoint.kernels.sources import Gram, KernelRows
+from bayespoint.results.billiard import BilliardResult
 
 State = Mapping[str, Any]
 
@@ -35,7 +32,6 @@ VERSION = 1
 EVERY = 60.0
 """Seconds between two states, unless said otherwise."""
 
-_ENDS = ("length", "tol", "max_bounces", "weight_tol")
 _ARRAYS = {
     "words": (np.uint64, 1),
     "numbers": (np.float64, 1),
@@ -44,11 +40,6 @@ _ARRAYS = {
     "held": (np.uint64, 1),
     "kept": (np.uint64, 1),
 }
-_NUMBERS_PER_EXAMPLE = 256
-"""Numbers of a trajectory for each example, without the draws: sums of pieces of path, at most 16
-with five vectors each, position, direction and tallies, and lists of near walls."""
-
-_LITTLE = 2**20
 
 
 # --- the problem and the settings that a state belongs to ------------------------------------
@@ -62,9 +53,8 @@ def _digest(*arrays: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def _gram_digest(space: SamplingMixin) -> str:
+def _gram_digest(gram: Gram) -> str:
     """Return a digest of all kernel values, or of the inputs and the kernel."""
-    gram = space.gram
     if isinstance(gram, KernelRows):
         kernel = np.array([gram.form, repr(gram.sigma), repr(gram.degree), repr(gram.coef0)])
         return _digest(gram.inputs, kernel, np.array(gram.factor))
@@ -75,68 +65,45 @@ def _gram_digest(space: SamplingMixin) -> str:
     return digest.hexdigest()
 
 
-def problem(space: SamplingMixin) -> dict[str, str]:
-    """Return digests of what a version space is made of, but for kernel values off the diagonal."""
+def digests(problem: Problem) -> dict[str, str]:
+    """Return digests of what a problem is made of, but for kernel values off the diagonal."""
     return {
-        "labels": _digest(space.y),
-        "softness": _digest(space.softness),
-        "offset": repr(space.offset),
-        "diagonal of the Gram matrix": _digest(np.asarray(space.gram.diagonal())),
+        "labels": _digest(problem.y),
+        "softness": _digest(problem.softness),
+        "offset": repr(problem.offset),
+        "diagonal of the Gram matrix": _digest(np.asarray(problem.gram.diagonal())),
     }
 
 
-def stored(settings: engine_settings.SampleSettings) -> dict[str, Any]:
-    """Return the settings that a run keeps to, as arguments of `VersionSpace.sample`."""
-    given = dataclasses.asdict(settings)
-    for name in (*_ENDS, "n_threads", "fits_scatterer", "may_smooth"):
-        del given[name]
-    given["scatterer"] = "auto" if settings.fits_scatterer else settings.scatterer
-    given["tau_max"] = None if settings.dynamics == "geodesic" else settings.tau_max
-    given["refresh"] = None if settings.refresh == "none" else settings.refresh
-    given["refresh_rate"] = "auto" if settings.refresh_rate is None else settings.refresh_rate
-    return given
-
-
-def resumed_settings(
-    result: BilliardResult, given: Mapping[str, Any], defaults: Mapping[str, Any]
-) -> dict[str, Any]:
+def resumed_settings(result: BilliardResult, new: SampleSettings) -> SampleSettings:
     """Return the settings of a run that goes on from a result.
 
-    Those `given` for its ends are new. Others are those of the run, and given only if they say
-    the same: what is as in `defaults` was not given.
+    The ends are the `new` ones. The other settings are those of the run, and the new ones may only
+    say the same: one that is the default was left out.
     """
-    state = _state(result)
-    own = dict(state["settings"]) | {"n_jobs": given["n_jobs"]}
-    ends = {name: given[name] for name in _ENDS}
-    if all(end is None for end in ends.values()):
+    own = SampleSettings.from_plain(_state(result)["settings"])
+    weight_tol = getattr(new.motion, "weight_tol", None)
+    ends = {name: getattr(new, name) for name in ENDS}
+    if weight_tol is None and all(end is None for end in ends.values()):
         raise ValueError("continue_from needs an end of the run: length, tol, max_bounces, ...")
-    settings = own | ends
-    before = engine_settings.sample_settings(**settings)
-    for name, value in given.items():
-        unchanged = not isinstance(value, np.ndarray) and value == defaults[name]
-        if name in _ENDS or name == "n_jobs" or unchanged:
-            continue
-        if (
-            stored(engine_settings.sample_settings(**settings | {name: value}))[name]
-            != stored(before)[name]
-        ):
+    theirs, wanted, default = own.plain(), new.plain(), SampleSettings().plain()
+    for name, value in wanted.items():
+        if value not in (default[name], theirs[name]):
             raise ValueError(
-                f"{name} must be left out with continue_from, or be {own[name]!r} as in the run "
-                f"that goes on; got {value!r}"
+                f"{name} must be left out with continue_from, or be {getattr(own, name)!r} as in "
+                f"the run that goes on; got {getattr(new, name)!r}"
             )
-    if before.length is not None and before.length < result.length:
+    if new.length is not None and new.length < result.length:
         raise ValueError(
             "length is that of the whole path, and must be at least the "
-            f"{result.length!r} radians that are behind; got {given['length']!r}"
+            f"{result.length!r} radians that are behind; got {new.length!r}"
         )
-    return settings
+    dynamics = own.motion if weight_tol is None else new.motion
+    return dataclasses.replace(own, **ends, dynamics=dynamics)
 
 
-def resumed_seed(result: BilliardResult, random_state: object) -> int:
-    """Return the seed of a run that goes on from a result, whose stream of numbers it goes on with.
-
-    Nobody is asked for another.
-    """
+def _resumed_seed(result: BilliardResult, random_state: RandomState) -> int:
+    """Return the seed of a run that goes on from a result: no other may be given."""
     if random_state is None or (
         isinstance(random_state, (int, np.integer)) and random_state == result.seed
     ):
@@ -147,18 +114,15 @@ def resumed_seed(result: BilliardResult, random_state: object) -> int:
     )
 
 
-def fits(result: BilliardResult, space: SamplingMixin, new: Mapping[str, Any]) -> bool:
-    """Whether a run on a version space with `new` settings would be an old one, but for its ends.
+def fits(result: BilliardResult, problem: Problem, new: SampleSettings) -> bool:
+    """Whether a run on a problem with `new` settings would be an old one, but for its ends.
 
     Kernel values are told by their diagonal alone.
     """
-    if result.state is None:
+    state = result.state
+    if state is None:
         return False
-    names = inspect.signature(engine_settings.sample_settings).parameters
-    defaults = dict(space.sample.__kwdefaults__ or {})
-    given = {name: new.get(name, defaults[name]) for name in names}
-    same = stored(engine_settings.sample_settings(**given)) == result.state["settings"]
-    return bool(same and problem(space) == result.state["problem"])
+    return bool(new.plain() == state["settings"] and digests(problem) == state["problem"])
 
 
 # --- states ----------------------------------------------------------------------------------
@@ -166,8 +130,6 @@ def fits(result: BilliardResult, space: SamplingMixin, new: Mapping[str, Any]) -
 
 def _state(result: object) -> State:
     """Return the state of a result that can be continued."""
-    from bayespoint.results import BilliardResult
-
     if not isinstance(result, BilliardResult):
         raise TypeError(
             f"continue_from must be a BilliardResult; got an object of {type(result).__name__}"
@@ -231,12 +193,10 @@ class Checkpoint:
         The file.
     every : float
         Seconds between two states.
-    space : VersionSpace
-        The problem.
+    problem : Problem
+        What the run is about.
     settings : dict
         All settings of the run that its result depends on, plain values.
-    problem : dict
-        Digests of the problem.
     seed : int
         Of the run, if it begins here: the file knows that of another beginning.
 
@@ -250,11 +210,10 @@ class Checkpoint:
 
     def __init__(
         self,
-        path: npz.StrPath,
+        path: io.StrPath,
         every: object,
-        space: SamplingMixin,
+        problem: Problem,
         settings: Mapping[str, Any],
-        problem: Mapping[str, str],
         seed: int,
     ) -> None:
         # Longer than any run; the engine's clock does not count further than 1e19.
@@ -263,30 +222,24 @@ class Checkpoint:
             self.path = Path(path)
         except TypeError:
             raise TypeError(f"checkpoint must be a path; got {path!r}") from None
-        npz.check_path("checkpoint", path)
-        digests = dict(problem) | {"Gram matrix": _gram_digest(space)}
+        io.check_path("checkpoint", path)
         self.meta: dict[str, Any] = {
-            "settings": _plain(settings),
-            "problem": digests,
+            "settings": dict(settings),
+            "problem": digests(problem) | {"Gram matrix": _gram_digest(problem.gram)},
             "seed": seed,
         }
-        self.max_bytes = _LITTLE + 8.0 * len(space.y) * settings["n_trajectories"] * (
-            2 * settings["n_draws"] + _NUMBERS_PER_EXAMPLE
-        )
         self.state = self._read()
         if self.state is None:
-            npz.try_to_write(self.path)
-        npz.remove_leftovers(self.path)
+            io.try_to_write(self.path)
+        io.remove_leftovers(self.path)
 
     def _read(self) -> dict[str, NDArray[Any]] | None:
         """Return the state in the file, if there is one."""
         try:
-            version, arrays, meta = npz.read(self.path, FORMAT, self.max_bytes)
+            arrays, meta = io.read(self.path, FORMAT, VERSION)
         except FileNotFoundError:
             return None
         name = os.fspath(self.path)
-        if version != VERSION:
-            raise ValueError(f"checkpoint {name!r} is of version {version}, this is {VERSION}")
         for what, article in (("problem", "another problem"), ("settings", "another run")):
             self._compare(what, article, meta.get(what))
         if type(meta.get("seed")) is not int:
@@ -313,7 +266,7 @@ class Checkpoint:
         """Write a state; where that fails, warn."""
         arrays = {name: state[name] for name in _ARRAYS}
         try:
-            npz.write(self.path, FORMAT, VERSION, arrays, self.meta)
+            io.write(self.path, FORMAT, VERSION, arrays, self.meta)
         except OSError as error:
             warn(
                 f"the checkpoint is not up to date, the run goes on without: {error}",
@@ -321,51 +274,43 @@ class Checkpoint:
             )
 
 
-def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings as they come back from a file."""
-    return {
-        name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()
-    }
-
-
 def begin(
-    space: SamplingMixin,
-    settings: engine_settings.SampleSettings,
-    random_state: object,
-    seed: int,
+    problem: Problem,
+    settings: SampleSettings,
+    seed: RandomState,
     start: Floats | None,
     *,
     continue_from: BilliardResult | None,
-    checkpoint: npz.StrPath | None,
+    checkpoint: io.StrPath | None,
     every: object,
 ) -> Course:
     """Return what a run goes on from, and where it is kept."""
-    own = stored(settings)
-    digests = problem(space)
+    own, about = settings.plain(), digests(problem)
     state = None
-    if continue_from is not None:
+    if continue_from is None:
+        number = validation.seed(seed)
+    else:
+        number = _resumed_seed(continue_from, seed)
         theirs = _state(continue_from)["problem"]
-        for what, digest in digests.items():
+        for what, digest in about.items():
             if theirs.get(what) != digest:
                 raise ValueError(
                     f"continue_from must be a result of this version space: its {what} differ"
                 )
         state = complete(continue_from)
-        seed = continue_from.seed
     if checkpoint is None:
         if every != EVERY:
             raise ValueError(f"every is for runs with a checkpoint; got {every!r} without one")
-        return Course(own, digests, seed, state, None)
-    whole = own | {name: getattr(settings, name) for name in _ENDS}
-    # Of a generator nobody knows how it stood.
-    whole["random_state"] = (
-        int(random_state) if isinstance(random_state, (int, np.integer)) else None
-    )
+        return Course(own, about, number, state, None)
+    whole = own | settings.ends()
+    whole["weight_tol"] = getattr(settings.motion, "weight_tol", None)
+    # The state of a generator cannot be compared.
+    whole["random_state"] = int(seed) if isinstance(seed, (int, np.integer)) else None
     whole["start"] = None if start is None else _digest(start)
     whole["continue_from"] = None if state is None else _digest(state["words"], state["numbers"])
-    kept = Checkpoint(checkpoint, every, space, whole, digests, seed)
+    kept = Checkpoint(checkpoint, every, problem, whole, number)
     state = state if kept.state is None else kept.state
-    return Course(own, digests, kept.meta["seed"], state, kept)
+    return Course(own, about, kept.meta["seed"], state, kept)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -33,16 +33,16 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from bayespoint import _core, kernels
-from bayespoint.base.factor import Factor, factorize
+from bayespoint.base.linalg import Factor, factorize
 from bayespoint.base.validation import Floats, Labels
+from bayespoint.engine.dynamics import Geodesic
+from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
-from bayespoint.kernels.algebra import is_semidefinite
+from bayespoint.kernels.functions import is_semidefinite
 from bayespoint.kernels.sources import Gram, KernelRows
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-    from bayespoint.engine.sampling import SamplingMixin
 
 State: TypeAlias = "tuple[NDArray[np.uint64], NDArray[np.float64]]"
 """A trajectory as it stands, or an order to all of them, as the engine writes it."""
@@ -210,15 +210,13 @@ def each_alone(
 def _divides(settings: SampleSettings) -> bool:
     """Return whether the trajectories of a run can fly in other processes."""
     # The other motions have a center or a sphere of their own that the engine does not hand over.
-    plain = settings.dynamics == "geodesic" and settings.scattering == "specular"
-    return plain and not settings.has_scatterer and settings.n_trajectories > 1
+    return isinstance(settings.motion, Geodesic) and settings.n_trajectories > 1
 
 
 @contextlib.contextmanager
 def sender(
-    space: SamplingMixin,
+    problem: Problem,
     settings: SampleSettings,
-    inverse: tuple[Factor, Floats] | None,
     n_jobs: int | None,
     callback: Callable[[Mapping[str, Any]], object] | None,
 ) -> Iterator[Callable[..., list[State]] | None]:
@@ -229,9 +227,9 @@ def sender(
     if not (active() and _divides(settings)):
         yield None
         return
-    ground = Ground(space.gram, space.offset, space.softness, inverse)
-    with Workers(ground, *space._source, n_jobs) as workers:
-        yield lambda *parcels: _send(workers, space.y, callback, *parcels)
+    ground = Ground(problem.gram, problem.offset, problem.softness, problem.inverse)
+    with Workers(ground, *problem.source, n_jobs) as workers:
+        yield lambda *parcels: _send(workers, problem.y, callback, *parcels)
 
 
 def _send(

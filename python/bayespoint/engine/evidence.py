@@ -1,253 +1,252 @@
-"""What :class:`VersionSpace` tells of its size, as a mixin of its own."""
+"""The evidence: how much of the sphere gives the examples their labels."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from bayespoint import _core
 from bayespoint._core import InfeasibleError
+from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.base.warnings import warn
-from bayespoint.engine.ladder import Callback, Settings, complaint, log_evidence, noise_rates
-from bayespoint.kernels.sources import Gram
-from bayespoint.results import Evidence
+from bayespoint.engine.conflicts import refuse_conflicts
+from bayespoint.engine.problem import Problem
+from bayespoint.engine.settings import EvidenceSettings
+from bayespoint.kernels import sources
+from bayespoint.results.evidence import Evidence
+
+Callback: TypeAlias = Callable[[Mapping[str, Any]], object] | None
+Rates: TypeAlias = float | tuple[float, float] | Floats
 
 
-class EvidenceMixin:
-    """The methods of a version space that weigh it."""
+def log_volume(
+    problem: Problem,
+    *,
+    method: str = "auto",
+    tol: float = 0.1,
+    max_length: float = 1e5,
+    n_trajectories: int = 4,
+    n_jobs: int | None = None,
+    seed: RandomState = None,
+    callback: Callback = None,
+) -> Evidence:
+    """Return ln of the share of the sphere; `VersionSpace.log_volume` has the parameters."""
+    return evidence(
+        problem,
+        method=method,
+        tol=tol,
+        max_length=max_length,
+        n_trajectories=n_trajectories,
+        n_jobs=n_jobs,
+        seed=seed,
+        callback=callback,
+    )
 
-    gram: Gram
-    y: Labels
-    softness: Floats
-    offset: float
 
-    def _refuse_conflicts(self) -> None:
-        raise NotImplementedError
-
-    def log_volume(
-        self,
-        *,
-        method: str = "auto",
-        tol: float = 0.1,
-        max_length: float = 1e5,
-        n_trajectories: int = 4,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        callback: Callback = None,
-    ) -> Evidence:
-        r"""Return ln of the share of the sphere that version space takes.
-
-        With `softness` that is the log marginal likelihood of Gaussian-process classification
-        with probit noise, exact but for the sampling error that is reported.
-
-        Parameters
-        ----------
-        method : {"auto", "bridge", "integration", "annealing"}, default="auto"
-            "bridge", which "auto" is: billiards inside version space under Gaussian laws between
-            one fitted to it, whose part inside plain draws tell, and the isotropic one, combined by
-            multi-histogram reweighting. "integration": the same on a ladder of transparencies
-            from 1 to 0, often many times as long a path to the same error, but with what is
-            violated on the way. "annealing": annealed importance sampling down that ladder, an
-            independent check with a larger error still.
-        tol : float, default=0.1
-            Standard error at which to stop, in nats. Positive.
-        max_length : float, default=1e5
-            Path in radians per trajectory at which to stop all the same. Positive. The first round
-            is made in full, however long.
-        n_trajectories : int, default=4
-            Independent trajectories, at least 1.
-        n_jobs : int, default=None
-            Threads, as joblib counts them: None is 1, -1 all processors. It does not change the
-            result.
-        random_state : None, int, Generator or RandomState, default=None
-            Seed. None asks NumPy's global generator.
-        callback : callable, default=None
-            Called about ten times a second, on the calling thread, with a mapping of ``length``
-            (radians per trajectory) and ``error`` (nats) so far. What it raises ends the run.
-
-        Returns
-        -------
-        Evidence
-            The value in nats, at most 0, with its standard error.
-
-        Raises
-        ------
-        InfeasibleError
-            If no point of version space was found: it is empty, or too small for the search, or
-            with the other methods for the run. ``violations`` is the smallest number of violated
-            examples seen.
-        ValueError
-            If a setting is out of range.
-        FloatingPointError
-            If double precision gives out, as for `sample`, or version space is too narrow for it.
-        MemoryError
-            If there is no room for the matrices: about :math:`1.5 \sqrt m` of the size of the Gram
-            matrix for a bridge, two for the ladder.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the run ended with a standard error above `tol`. The text has the bias that the
-            difference between the ways to and fro suggests.
-
-        Notes
-        -----
-        With transparency :math:`\kappa` the share becomes
-        :math:`Z(\kappa) = E[\kappa^{\text{violations}}]` over the sphere. It is 1 at
-        :math:`\kappa = 1`, and the volume at :math:`\kappa = 0`. A bridge leaves the walls as they
-        are and changes the measure: the center, its distance from the walls and the spread of
-        the plane coordinates make a Gaussian law, of which a good part lies in version space;
-        seven to thirty laws lead from there to the isotropic one.
-
-        References
-        ----------
-        B. Cousins and S. Vempala, "Bypassing KLS: Gaussian cooling and an O*(n^3) volume
-        algorithm", STOC 2015.
-
-        M. R. Shirts and J. D. Chodera, "Statistically optimal analysis of samples from multiple
-        equilibrium states", Journal of Chemical Physics 129, 2008.
-
-        R. M. Neal, "Annealed importance sampling", Statistics and Computing 11, 2001.
-
-        Examples
-        --------
-        Ten orthogonal planes cut the sphere into 1024 equal pieces.
-
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
-        >>> found = VersionSpace(np.eye(10), np.ones(10)).log_volume(random_state=0)
-        >>> bool(abs(found.value + 10 * np.log(2)) < 4 * found.error < 0.4)
-        True
-        """
-        settings = Settings.check(
-            method=method,
-            tol=tol,
-            max_length=max_length,
-            n_trajectories=n_trajectories,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            callback=callback,
-        )
-        self._refuse_conflicts()
-        found = log_evidence(self, 0.0, settings)
-        if (message := complaint(found, settings.tol)) is not None:
-            warn(message, ConvergenceWarning)
-        return found
-
-    def evidence(
-        self,
-        label_noise: float | tuple[float, float] | Sequence[float] | Floats = 0.0,
-        *,
-        method: str = "auto",
-        tol: float = 0.1,
-        max_length: float = 1e5,
-        n_trajectories: int = 4,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-        callback: Callback = None,
-    ) -> Evidence:
-        r"""Return the log probability of the labels, given a rate of label noise.
-
-        Parameters
-        ----------
-        label_noise : float, tuple of two floats, or array-like of shape (n,), default=0.0
-            Probability in [0, 0.5) that a label was flipped. A tuple of two gives it for
-            examples that truly are negative and for those that truly are positive. A list or
-            array holds rates for both classes alike: one ladder serves them all.
-        method : {"auto", "bridge", "integration", "annealing"}, default="auto"
-            As for `log_volume`, where no label is noisy. Behind walls that let through, the
-            posterior may have modes that a bridge does not find: a rate above 0, and any array,
-            takes a ladder, and "auto" is "integration" then.
-        tol : float, default=0.1
-            Standard error at which to stop, in nats, for each of the rates. Positive.
-        max_length : float, default=1e5
-            As for `log_volume`.
-        n_trajectories : int, default=4
-            Independent trajectories, at least 1.
-        n_jobs, random_state, callback
-            As for `log_volume`.
-
-        Returns
-        -------
-        Evidence
-            The value in nats with its standard error: floats, or arrays of shape (n,) for n
-            rates.
-
-        Raises
-        ------
-        InfeasibleError
-            If every value is minus infinity, which takes a rate of 0: see `log_volume`. In an
-            array with other rates such a value stays. Its error is infinite, or 0 where two
-            examples prove that no weight vector satisfies both. With a rate of 0 in one class
-            alone: if no weight vector satisfies the examples of that class, or none was met.
-        ValueError
-            If a rate or a setting is out of range, or the rates do not go with the method.
-        TypeError
-            If a rate is not a number.
-        FloatingPointError
-            As for `log_volume`.
-        MemoryError
-            As for `log_volume`.
-
-        Warns
-        -----
-        ConvergenceWarning
-            As for `log_volume`.
-
-        Notes
-        -----
-        For a rate :math:`\epsilon` of either class the value is
-        :math:`m \ln(1 - \epsilon) + \ln Z(\epsilon / (1 - \epsilon))`, with Z as in
-        `log_volume`. For :math:`\epsilon_-` and :math:`\epsilon_+` it is :math:`n_-
-        \ln(1 - \epsilon_-) + n_+ \ln(1 - \epsilon_+) + \ln Z(\kappa_-, \kappa_+)`. Here
-        :math:`n_\pm` examples are labeled :math:`\pm`, :math:`\kappa_- = \epsilon_+ / (1 -
-        \epsilon_-)` and :math:`\kappa_+ = \epsilon_- / (1 - \epsilon_+)`. On the ladder to them
-        either class stays at its own transparency as soon as that is reached.
-
-        Examples
-        --------
-        Orthogonal planes leave every label to chance, however noisy.
-
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
-        >>> space = VersionSpace(np.eye(6), [1, -1, 1, 1, -1, 1])
-        >>> found = space.evidence([0.0, 0.1, 0.3], random_state=0)
-        >>> bool((abs(found.value + 6 * np.log(2)) < 4 * found.error).all())
-        True
-        """
-        settings = Settings.check(
-            method=method,
-            tol=tol,
-            max_length=max_length,
-            n_trajectories=n_trajectories,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            callback=callback,
-        )
-        rates = noise_rates(label_noise)
+def evidence(
+    problem: Problem,
+    label_noise: Rates | Sequence[float] = 0.0,
+    *,
+    method: str = "auto",
+    tol: float = 0.1,
+    max_length: float = 1e5,
+    n_trajectories: int = 4,
+    n_jobs: int | None = None,
+    seed: RandomState = None,
+    callback: Callback = None,
+) -> Evidence:
+    """Return ln p(y | label noise); `VersionSpace.evidence` has the parameters."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a callable or None; got {callback!r}")
+    settings = EvidenceSettings(method, tol, max_length, n_trajectories)
+    run = _Run(problem, settings, validation.threads(n_jobs), validation.seed(seed), callback)
+    rates = _noise_rates(label_noise)
+    if isinstance(rates, np.ndarray) and 0 < np.count_nonzero(rates) < len(rates):
+        found = _with_rates_of_zero(run, rates)
+    else:
         if not np.any(rates):
-            self._refuse_conflicts()
-        if isinstance(rates, np.ndarray) and 0 < np.count_nonzero(rates) < len(rates):
-            found = self._with_rates_of_zero(rates, settings)
-        else:
-            found = log_evidence(self, rates, settings)
-        if (message := complaint(found, settings.tol)) is not None:
-            warn(message, ConvergenceWarning)
-        return found
+            refuse_conflicts(problem)
+        found = _log_evidence(run, rates)
+    if not found.converged:
+        warn(_not_converged(found, settings.tol), ConvergenceWarning)
+    return found
 
-    def _with_rates_of_zero(self, rates: Floats, settings: Settings) -> Evidence:
-        """Return the evidence for rates of which some are zero, of a provable value perhaps."""
-        try:
-            self._refuse_conflicts()
-        except InfeasibleError:
-            noisy = rates > 0
-            found = log_evidence(self, rates[noisy], settings)
-            value, error = np.full(len(rates), -math.inf), np.zeros(len(rates))
-            lag = np.zeros(len(rates))
-            value[noisy], error[noisy], lag[noisy] = found.value, found.error, found.lag
-            return replace(found, value=value, error=error, lag=lag)
-        return log_evidence(self, rates, settings)
+
+@dataclass(frozen=True)
+class _Run:
+    """What the compiled engine is told, but for the transparencies."""
+
+    problem: Problem
+    settings: EvidenceSettings
+    n_threads: int
+    seed: int
+    callback: Callback
+
+
+def _noise_rates(value: object) -> Rates:
+    """Return checked label noise: one rate, a tuple for the two classes, or an array of rates."""
+    if isinstance(value, tuple):
+        return validation.pair("label_noise", value, high=0.5, high_open=True)
+    if isinstance(value, list):
+        value = validation.dense("label_noise", value)
+    if not isinstance(value, np.ndarray) or value.ndim == 0:
+        if isinstance(value, np.ndarray):
+            value = value.item()
+        return validation.real("label_noise", value, low=0.0, high=0.5, high_open=True)
+    array = validation.dense("label_noise", value)
+    if array.ndim != 1 or len(array) == 0:
+        raise ValueError(
+            "label_noise must be one rate, a tuple of two for the classes, or an array of shape "
+            f"(n,) with at least one rate; got an array of shape {array.shape}"
+        )
+    return np.array(
+        [
+            validation.real(f"label_noise[{i}]", rate, low=0.0, high=0.5, high_open=True)
+            for i, rate in enumerate(array.tolist())
+        ]
+    )
+
+
+def _with_rates_of_zero(run: _Run, rates: Floats) -> Evidence:
+    """Return the evidence for rates of which some are zero, where it may be provably minus inf."""
+    try:
+        refuse_conflicts(run.problem)
+    except InfeasibleError:
+        noisy = rates > 0
+        found = _log_evidence(run, rates[noisy])
+        value, error = np.full(len(rates), -math.inf), np.zeros(len(rates))
+        lag = np.zeros(len(rates))
+        value[noisy], error[noisy], lag[noisy] = found.value, found.error, found.lag
+        return replace(found, value=value, error=error, lag=lag)
+    return _log_evidence(run, rates)
+
+
+def _log_evidence(run: _Run, rates: Rates) -> Evidence:
+    """Return ln p(y | label noise) for one rate, a pair of rates or an array of rates."""
+    y = run.problem.y
+    several = isinstance(rates, np.ndarray)
+    noisy = bool(np.any(rates))
+    method = run.settings.method
+    if method == "auto":
+        method = "integration" if several or noisy else "bridge"
+    if method == "bridge" and (several or noisy):
+        wanted = "label_noise" if noisy else "an array of rates"
+        raise ValueError(
+            f"method must be 'integration' or 'annealing' for {wanted}: behind walls that let "
+            "through, a bridge misses modes of the posterior; got 'bridge'"
+        )
+    pair = rates if isinstance(rates, tuple) else (rates, rates)
+    first, second = np.array(pair, dtype=np.float64).reshape(2, -1)
+    # P(label | the other class) over P(label | its own class), seen - and seen +.
+    negative, positive = second / (1 - first), first / (1 - second)
+    transparencies = list(zip(negative.tolist(), positive.tolist(), strict=True))
+    found = _log_z(run, transparencies, method)
+    if not (found.value > -math.inf).any():
+        # Of rates that differ one is 0, that of examples which truly are of one class.
+        hard = np.ones(len(y), bool) if (first == second).all() else _hard(y, first)
+        raise _infeasible(run.problem, found, hard)
+    n_positive = int((y > 0).sum())
+    n_negative = len(y) - n_positive
+    certain = n_positive * np.log1p(-second) + n_negative * np.log1p(-first)
+    found = replace(found, value=found.value + certain)
+    if several:
+        return found
+    value, error, lag = (float(array[0]) for array in (found.value, found.error, found.lag))
+    return replace(found, value=value, error=error, lag=lag)
+
+
+def _log_z(run: _Run, transparencies: list[tuple[float, float]], method: str) -> Evidence:
+    """Return ln Z for walls of the given transparencies, (label -1, label +1)."""
+    problem, settings, callback = run.problem, run.settings, run.callback
+    sources.require_matrix(problem.gram, "the evidence")
+
+    def report(progress: Mapping[str, Any]) -> object:
+        assert callback is not None
+        return callback({"length": progress["length"], "error": progress["center_error"]})
+
+    # Next to the ends of the range, products of rungs leave it; a power of two changes no digit.
+    size = float(np.max(problem.gram.diagonal())) + problem.offset + float(problem.softness.max())
+    scale = 1.0 if 1e-100 < size < 1e100 else 2.0 ** -round(math.log2(size))
+    found = _core.evidence(
+        problem.gram if scale == 1.0 else np.multiply(problem.gram, scale, dtype=np.float64),
+        problem.y,
+        offset=problem.offset * scale,
+        softness=problem.softness * scale,
+        method=method,
+        transparencies=transparencies,
+        tol=settings.tol,
+        max_length=settings.max_length,
+        n_trajectories=settings.n_trajectories,
+        n_threads=run.n_threads,
+        seed=run.seed,
+        callback=None if callback is None else report,
+    )
+    return Evidence.from_run(found, method)
+
+
+def _not_converged(found: Evidence, tol: float) -> str:
+    """Return what to warn of after a run that was asked for the tolerance `tol`."""
+    worst = float(np.max(found.error))
+    spread = (
+        ", and the weights of the annealed particles vary too much to be trusted"
+        if worst <= tol
+        else ""
+    )
+    text = (
+        f"the evidence has an estimated standard error of {worst:.3g} nats after "
+        f"{found.length:.4g} radians per trajectory on {found.n_rungs} rungs; "
+        f"tol={tol:g} was asked for{spread}: raise max_length"
+    )
+    if np.isfinite(found.lag).any():
+        lag = np.abs(np.nan_to_num(found.lag)).max()
+        text += f". The ways up and down the rungs differ as by a bias of {lag:.2g} nats"
+    return text
+
+
+def _hard(y: Labels, first: Floats) -> NDArray[np.bool_]:
+    """Return which examples have hard walls, if one of the rates is 0: those labeled the other."""
+    return np.asarray(y > 0 if first[0] == 0 else y < 0)
+
+
+def _infeasible(problem: Problem, found: Evidence, hard: NDArray[np.bool_]) -> InfeasibleError:
+    """Return the error for an evidence of zero, with the examples that have hard walls."""
+    run = f"in {found.length:.4g} radians per trajectory"
+    small = "too small for a run of this max_length"
+    help_ = "Allow for noise: a positive softness, or label_noise"
+    seen = np.flatnonzero(np.isfinite(found.log_share))
+    # One at least, or the value would be finite: more is known where both classes count alike.
+    fewest = 1
+    if not hard.all():
+        text = (
+            "no weight vector that explains all examples of the class without label noise was met "
+            f"{run}: there is one, but the part of the sphere that they leave is {small}. {help_} "
+            "in both classes"
+        )
+    elif len(seen):
+        fewest = int(seen[0])
+        text = (
+            f"no weight vector that explains all examples was met {run}; the fewest violated were "
+            f"{fewest} of {len(found.log_share) - 1}: version space is empty, or {small}. {help_}"
+        )
+    else:
+        text = (
+            "no annealed particle satisfied all examples: version space is empty, or "
+            f"{small}. {help_}"
+        )
+    error = InfeasibleError(text)
+    error.violations = fewest
+    # Any convex combination bounds the margin; a ladder knows of none better than the mean.
+    error.certificate = hard / hard.sum()
+    combined = problem.y * error.certificate
+    diagonal = problem.gram.diagonal() + problem.offset + problem.softness
+    square = combined @ (problem.gram @ combined) + problem.offset * combined.sum() ** 2
+    square += combined @ (problem.softness * combined)
+    error.margin_bound = min(1.0, math.sqrt(max(square, 0.0) / float(diagonal.max())))
+    return error

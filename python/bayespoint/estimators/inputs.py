@@ -12,7 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data as _validate_data
 
 from bayespoint import kernels
-from bayespoint.base.validation import Labels, named, refuse_masked
+from bayespoint.base.validation import Labels, dense, named, refuse_masked
+from bayespoint.base.validation import labels as label_array
 
 
 def validate_data(estimator: Any, *arrays: Any, **options: Any) -> Any:
@@ -126,6 +127,38 @@ def joined(X: Any, Y: Any) -> Any:
     if sparse.issparse(X) or sparse.issparse(Y):
         return sparse.vstack([X, Y], format="csr")
     return np.concatenate([X, Y])
+
+
+def again(kernel: object, inputs: Any, m: int, gram: ArrayLike | None) -> Any:
+    """Return the inputs of a fit, or with kernel="precomputed" the matrix, which is given again."""
+    if not isinstance(kernel, str):
+        if gram is not None:
+            raise ValueError("gram must be None unless kernel='precomputed'")
+        return inputs
+    if gram is None:
+        raise ValueError(
+            "gram must be the (n_samples, n_samples) matrix given to fit with "
+            "kernel='precomputed'; got None"
+        )
+    matrix = dense("gram", gram)
+    if matrix.shape != (m, m):
+        raise ValueError(f"gram must have shape ({m}, {m}); got shape {matrix.shape}")
+    return matrix
+
+
+def known_labels(classes: NDArray[Any], y: ArrayLike, n: int) -> NDArray[np.intp]:
+    """Return the indices among the classes of n labels, at least one."""
+    values = label_array("y", y)
+    if values.shape != (n,) or n == 0:
+        raise ValueError(
+            f"y must have shape ({n},), a label for each row of X, and X one row at least; got "
+            f"shape {values.shape}"
+        )
+    known = values[:, None] == classes
+    if not known.any(axis=1).all():
+        strange = values[~known.any(axis=1)].tolist()[0]
+        raise ValueError(f"y must hold labels among {classes.tolist()}; got {strange!r}")
+    return np.asarray(known.argmax(axis=1))
 
 
 def _are_vectors(kernel: object, X: Any) -> bool:

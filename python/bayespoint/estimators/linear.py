@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,48 +12,44 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import kernels
 from bayespoint.base import memory, validation
-from bayespoint.base.persistence import Savable
-from bayespoint.base.validation import Floats, Labels
+from bayespoint.base.io import Savable
+from bayespoint.base.validation import Floats, RandomState
+from bayespoint.bounds.result import RiskBounds
+from bayespoint.bounds.risk_bounds import risk_bounds
+from bayespoint.engine.problem import Problem
+from bayespoint.estimators import binary
 from bayespoint.estimators import inputs as estimators_inputs
-from bayespoint.estimators.spaces import SpacesMixin
+from bayespoint.estimators.binary import BinaryProblem
 from bayespoint.kernels.products import count
 
 _BLOCK_BYTES = 64 * 2**20
 """About how much memory one block of test points may take."""
 
-_LARGEST = 1e140
-"""Numbers in the inputs of linear machines: sums of their squares are in the range of doubles."""
 
+class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier by the sign of a weight vector in feature space, or the largest of several.
 
-class Machine(Savable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier by the sign of a weight vector, or by the largest of one for each class.
-
-    A subclass sets `classes_` and `norm_`, and computes the functional values of inputs.
+    A subclass has a parameter `kernel`, and its fit calls `_problems` and `_keep` and sets `norm_`.
     """
 
+    kernel: Any
     classes_: NDArray[Any]
+    dual_coef_: Floats
+    intercept_: Floats
+    support_: NDArray[np.intp]
     norm_: Floats
+    kernel_: Any
+    X_fit_: NDArray[Any] | None
+    problems_: tuple[BinaryProblem, ...]
+    prior_from_examples_: str
 
-    def _values(self, X: ArrayLike) -> Floats:
-        """Return the (n, n_problems) values ``<w, phi(x)> + b``."""
-        raise NotImplementedError
+    by_distance = False
+    """Whether decision values are signed distances from the plane."""
 
-    def _encode(self, y: NDArray[Any]) -> NDArray[np.intp]:
-        """Set the classes and return the index of each label among them."""
-        self.classes_, index = estimators_inputs.encode(y)
-        return index
-
-    def _labels(self, index: NDArray[np.intp]) -> Labels:
-        return estimators_inputs.one_vs_rest(index, len(self.classes_))
-
-    def _scaled(self, values: Floats) -> Floats:
-        """Return the values in the scale of the decision function."""
-        return values
-
-    def _distances(self, values: Floats) -> Floats:
-        """Return the values of weight vectors of length 1."""
-        distances: Floats = values / _lengths(self.norm_)
-        return distances
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        estimators_inputs.mark(tags.input_tags, self.kernel)
+        return tags
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the decision values.
@@ -76,8 +71,7 @@ class Machine(Savable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If `X` is so large that kernel values or decision values overflow.
         """
-        check_is_fitted(self)
-        values = self._finite_values(X, self._scaled)
+        values = self._values(X, by_distance=self.by_distance)
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -92,11 +86,6 @@ class Machine(Savable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n_samples,)
             Labels. A tie goes to the first class.
-
-        Raises
-        ------
-        ValueError
-            As `decision_function`.
         """
         values = self.decision_function(X)
         index = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
@@ -127,37 +116,8 @@ class Machine(Savable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If a label is unknown, the shapes do not fit, or values overflow.
         """
-        check_is_fitted(self)
         geometric = validation.boolean("geometric", geometric)
-        return self._own(self._finite_values(X, self._distances if geometric else None), y)
-
-    def _finite_values(self, X: ArrayLike, scaled: Callable[[Floats], Floats] | None) -> Floats:
-        """Return the values of inputs as they are or scaled, or raise ValueError."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = self._values(X)
-            if scaled is not None:
-                values = scaled(values)
-        if not np.isfinite(values).all():
-            raise ValueError("X must not be so large that decision values overflow")
-        return values
-
-    def _own(self, values: Floats, y: ArrayLike) -> Floats:
-        """Return the value of each example's own class, from (n, n_problems) values."""
-        labels = validation.labels("y", y)
-        if labels.shape != (len(values),):
-            raise ValueError(
-                f"y must have shape ({len(values)},), a label for each row of X; got shape "
-                f"{labels.shape}"
-            )
-        known = labels[:, None] == self.classes_
-        if not known.any(axis=1).all():
-            strange = labels[~known.any(axis=1)].tolist()[0]
-            raise ValueError(f"y must hold labels among {self.classes_.tolist()}; got {strange!r}")
-        index = known.argmax(axis=1)
-        if values.shape[1] == 1:
-            return np.where(index == 1, values[:, 0], -values[:, 0])
-        own: Floats = values[np.arange(len(values)), index]
-        return own
+        return own_values(self._values(X, by_distance=geometric), self.classes_, y)
 
     def margin_histogram(
         self, X: ArrayLike, y: ArrayLike, *, bins: Any = 10, geometric: bool = True
@@ -180,68 +140,87 @@ class Machine(Savable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         edges : ndarray of shape (n_bins + 1,)
             Bounds of the bins.
         """
-        if isinstance(bins, (int, np.integer)):
-            bins = validation.integer("bins", bins, low=1)
-            memory.require(40.0 * bins, f"a histogram with bins={bins}")
-        margins = self.margins(X, y, geometric=geometric)
-        try:
-            return np.histogram(margins, bins=bins)
-        except (TypeError, ValueError) as error:
-            raise validation.named(error, "bins must be as for numpy.histogram") from error
+        return histogram(self.margins(X, y, geometric=geometric), bins)
 
+    def risk_bounds(
+        self,
+        delta: float = 0.05,
+        *,
+        gram: ArrayLike | None = None,
+        candidates: int = 1,
+        tol: float = 0.3,
+        max_length: float = 1e5,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> RiskBounds | list[RiskBounds]:
+        """Return bounds on the probability of an error on new examples.
 
-def _lengths(norms: Floats) -> Floats:
-    """Return lengths to divide by: 1 for the zero vector, whose values are zero anyhow."""
-    return np.where(norms > 0, norms, 1.0)
+        Parameters
+        ----------
+        delta, gram, candidates, tol, max_length, random_state
+            As for :meth:`BayesPointClassifier.risk_bounds`.
+        n_jobs : int, default=None
+            Threads, as joblib counts them.
 
+        Returns
+        -------
+        RiskBounds or list of RiskBounds
+            As :meth:`BayesPointClassifier.risk_bounds`, which also says what it raises.
 
-class DistanceMixin:
-    """Decision values that are signed distances: those of several problems are comparable."""
+        Notes
+        -----
+        All bounds are refused for the length scale that ``kernel="rbf"``, the default, takes from
+        the inputs: give a kernel with a length scale fixed beforehand.
 
-    _distances: Callable[[Floats], Floats]
+        `sparsity` speaks of a classifier that the examples with coefficients determine. Those of
+        a perceptron do: the same examples in the same order make the same mistakes. Those of a
+        maximal margin do too, hard or soft: here the fit is repeated on them alone, and the bound
+        refused if that gives other decisions. The examples left out must be on their side of the
+        plane, the others need not.
 
-    def _scaled(self, values: Floats) -> Floats:
-        return self._distances(values)
+        The other bounds speak of a weight vector in version space, without a training error, and
+        are refused after one, or for a free intercept, which has no prior. With softness they
+        hold of the extended feature vectors, as :func:`bayespoint.bounds.table` says.
 
-
-class PrimalMachine(Machine):
-    """A machine with weights for features."""
-
-    coef_: Floats
-    intercept_: Floats
-
-    def _checked(self, X: ArrayLike, y: ArrayLike) -> tuple[Floats, NDArray[np.intp]]:
-        X, y = estimators_inputs.validate_data(self, X, y, dtype=np.float64, order="C")
-        inputs = np.asarray(X)
-        if (largest := float(np.abs(inputs).max())) > _LARGEST:
-            raise ValueError(f"X must hold numbers up to {_LARGEST:g} in size; got {largest:g}")
-        return inputs, self._encode(np.asarray(y))
-
-    def _new(self, X: ArrayLike) -> Floats:
-        inputs: Floats = estimators_inputs.validate_data(
-            self, X, reset=False, dtype=np.float64, order="C"
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from bayespoint import MaxMarginClassifier
+        >>> X = np.random.default_rng(0).normal(size=(400, 3))
+        >>> y = np.where(X @ [1.0, 2.0, 3.0] > 0, 1, 0)
+        >>> model = MaxMarginClassifier("linear", C=np.inf, fit_intercept=False).fit(X, y)
+        >>> found = model.risk_bounds(random_state=0)
+        >>> print(f"{found.find('sparsity').value:.3f}")
+        0.063
+        >>> found.find("bayes_point").value < 0.3
+        True
+        """
+        return risk_bounds(
+            self,
+            delta,
+            gram=gram,
+            candidates=candidates,
+            tol=tol,
+            max_length=max_length,
+            n_jobs=n_jobs,
+            random_state=random_state,
         )
-        return inputs
 
-    def _values(self, X: ArrayLike) -> Floats:
-        values: Floats = self._new(X) @ self.coef_.T + self.intercept_
-        return values
+    def problems_over(self, gram: ArrayLike | None = None) -> list[Problem]:
+        """Return the binary problems with their kernel values, which are computed again.
 
+        Parameters
+        ----------
+        gram : array-like of shape (n_samples, n_samples), default=None
+            With kernel="precomputed", and only then: the matrix given to `fit`.
 
-class KernelMachine(Machine, SpacesMixin):
-    """A machine with coefficients for training examples, on one kernel matrix for all problems."""
-
-    kernel: Any
-    dual_coef_: Floats
-    intercept_: Floats
-    support_: NDArray[np.intp]
-    _free: bool
-    _scaled_by_inputs: bool
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        estimators_inputs.mark(tags.input_tags, self.kernel)
-        return tags
+        Returns
+        -------
+        list of Problem
+            As the functions of the engine take them.
+        """
+        check_is_fitted(self)
+        return binary.over_training(self.problems_, self.kernel_, self.X_fit_, gram)
 
     def _problems(
         self,
@@ -251,13 +230,13 @@ class KernelMachine(Machine, SpacesMixin):
         softness: float,
         *,
         normalize: bool = False,
-    ) -> tuple[Floats, Labels, float, Floats]:
-        """Return Gram matrix, labels of each problem, offset and softness of each example.
+    ) -> list[Problem]:
+        """Set what is known before the fit, and return its binary problems on one matrix.
 
         An offset of None stands for any: it is then in the scale of the matrix.
         """
         inputs, y = estimators_inputs.training(self, self.kernel, X, y)
-        index = self._encode(np.asarray(y))
+        self.classes_, index = estimators_inputs.encode(np.asarray(y))
         m = len(index)
         self.kernel_ = kernels.resolve(self.kernel, inputs)
         if not isinstance(self.kernel_, str):
@@ -265,7 +244,6 @@ class KernelMachine(Machine, SpacesMixin):
         if normalize:
             self.kernel_ = kernels.normalize(self.kernel_)
         soft = validation.softness(softness, m)
-        self._free = offset is None
         if offset is None:
             given = isinstance(self.kernel_, str)
             squares = inputs.diagonal() if given else kernels.diagonal(self.kernel_, inputs)
@@ -273,25 +251,65 @@ class KernelMachine(Machine, SpacesMixin):
             offset = mean if 0 < mean < math.inf else 1.0
         gram, _ = kernels.training_gram(self.kernel_, inputs, offset, soft)
         self.X_fit_ = None if isinstance(self.kernel_, str) else inputs.copy()
-        self._index, self._offset, self._softness = index, offset, soft
-        self._scaled_by_inputs = isinstance(self.kernel, str) and self.kernel == "rbf"
-        return gram, self._labels(index), offset, soft
+        scaled = isinstance(self.kernel, str) and self.kernel == "rbf"
+        self.prior_from_examples_ = "length scale" if scaled else ""
+        labels = estimators_inputs.one_vs_rest(index, len(self.classes_))
+        self.problems_ = tuple(BinaryProblem("", one, soft, offset) for one in labels)
+        return [problem.over(gram) for problem in self.problems_]
 
     def _keep(self, dual_coef: Floats, intercept: Floats) -> None:
         self.dual_coef_, self.intercept_ = dual_coef, intercept
         self.support_ = np.flatnonzero(dual_coef.any(axis=0))
 
-    def _values(self, X: ArrayLike) -> Floats:
+    def _values(self, X: ArrayLike, *, by_distance: bool) -> Floats:
+        """Return the (n, n_problems) values ``<w, phi(x)> + b``, for w of length 1 `by_distance`.
+
+        Raises ValueError where they overflow.
+        """
+        check_is_fitted(self)
         inputs = estimators_inputs.new(self, self.kernel_, X)
-        n = count(inputs)
-        values = np.empty((n, len(self.dual_coef_)))
+        values = np.empty((count(inputs), len(self.dual_coef_)))
         coef = self.dual_coef_[:, self.support_].T
         size = max(1, int(_BLOCK_BYTES / (8 * max(1, len(self.support_)))))
-        for rows in validation.blocks(n, size):
-            if self.X_fit_ is None:
-                k_star = inputs[rows][:, self.support_]
-            else:
-                k_star = kernels.evaluate(self.kernel_, inputs[rows], self.X_fit_[self.support_])
-            values[rows] = k_star @ coef
-        values += self.intercept_
-        return values
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows in validation.blocks(len(values), size):
+                if self.X_fit_ is None:
+                    k_star = inputs[rows][:, self.support_]
+                else:
+                    support = self.X_fit_[self.support_]
+                    k_star = kernels.evaluate(self.kernel_, inputs[rows], support)
+                values[rows] = k_star @ coef
+            values += self.intercept_
+        return finite(values, self.norm_ if by_distance else None)
+
+
+def finite(values: Floats, norms: Floats | None) -> Floats:
+    """Return (n, n_problems) values, divided by the lengths of weight vectors if these are given.
+
+    Raises ValueError where they overflow. The values of the zero vector are zero anyhow.
+    """
+    if norms is not None:
+        with np.errstate(over="ignore"):
+            values = values / np.where(norms > 0, norms, 1.0)
+    if not np.isfinite(values).all():
+        raise ValueError("X must not be so large that decision values overflow")
+    return values
+
+
+def own_values(values: Floats, classes: NDArray[Any], y: ArrayLike) -> Floats:
+    """Return the value of each example's own class, from (n, n_problems) values."""
+    index = estimators_inputs.known_labels(classes, y, len(values))
+    if values.shape[1] == 1:
+        return np.where(index == 1, values[:, 0], -values[:, 0])
+    own: Floats = values[np.arange(len(values)), index]
+    return own
+
+
+def histogram(margins: Floats, bins: Any) -> tuple[NDArray[np.intp], Floats]:
+    """Return counts and edges as :func:`numpy.histogram` does."""
+    if isinstance(bins, (int, np.integer)):
+        bins = validation.integer("bins", bins, low=1, high=10**7)
+    try:
+        return np.histogram(margins, bins=bins)
+    except (TypeError, ValueError) as error:
+        raise validation.named(error, "bins must be as for numpy.histogram") from error

@@ -1,4 +1,4 @@
-"""The maximal margin: support vector machines, and gradient descent on the hinge loss."""
+"""The maximal margin: support vector machines."""
 
 from __future__ import annotations
 
@@ -8,24 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
-from bayespoint.base.warnings import warn
-from bayespoint.engine import settings as engine_settings
-from bayespoint.estimators.linear import KernelMachine, PrimalMachine
-from bayespoint.estimators.machine_risk import MarginRiskMixin
-from bayespoint.estimators.rollback import all_or_nothing
-from bayespoint.version_space import VersionSpace
+from bayespoint.engine import interior
+from bayespoint.estimators.linear import LinearClassifier
+from bayespoint.estimators.rollback import roll_back_on_error
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["HingeClassifier", "MaxMarginClassifier"]
+__all__ = ["MaxMarginClassifier"]
 
 
-class MaxMarginClassifier(MarginRiskMixin, KernelMachine):
+class MaxMarginClassifier(LinearClassifier):
     r"""Classification by the largest margin: the support vector machine, solved exactly.
 
     Minimizes :math:`\frac12 |w|^2 + C \sum_i \max(0, 1 - y_i f(x_i))`. It is the Bayes point's
@@ -104,7 +100,6 @@ class MaxMarginClassifier(MarginRiskMixin, KernelMachine):
     --------
     BayesPointClassifier : The center of mass instead, with probabilities.
     VersionSpace.max_margin : The same for one labeled kernel matrix.
-    HingeClassifier : Gradient descent on the same loss, for linear functions.
 
     Notes
     -----
@@ -156,7 +151,7 @@ class MaxMarginClassifier(MarginRiskMixin, KernelMachine):
         self.tol = tol
         self.max_iter = max_iter
 
-    @all_or_nothing
+    @roll_back_on_error
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Find the largest margin.
 
@@ -194,25 +189,20 @@ class MaxMarginClassifier(MarginRiskMixin, KernelMachine):
         else:
             offset = float(validation.boolean("fit_intercept", self.fit_intercept))
         softness = validation.real("softness", self.softness, low=0.0)
-        settings = engine_settings.margin_settings(
-            C=self.C, free_bias=free, tol=self.tol, max_iter=self.max_iter
-        )
-        gram, problems, offset, soft = self._problems(X, y, offset, softness)
+        problems = self._problems(X, y, offset, softness)
         found = [
-            VersionSpace._over(gram, labels, softness=soft, offset=offset).max_margin(
-                C=settings.C,
-                free_bias=free,
-                tol=settings.tol,
-                max_iter=settings.max_iter,
+            interior.max_margin(
+                problem, C=self.C, free_bias=free, tol=self.tol, max_iter=self.max_iter
             )
-            for labels in problems
+            for problem in problems
         ]
-        dual_coef = np.stack([one.multipliers for one in found]) * problems + 0.0  # no -0.0
+        labels = np.stack([problem.y for problem in problems])
+        dual_coef = np.stack([one.multipliers for one in found]) * labels + 0.0  # no -0.0
         bias = np.array([one.bias for one in found])
-        self._keep(dual_coef, bias if free else offset * dual_coef.sum(axis=1))
+        self._keep(dual_coef, bias if free else problems[0].offset * dual_coef.sum(axis=1))
         self.norm_ = np.array([one.norm for one in found])
         sides = 2.0 if free else 1.0
-        if math.isinf(settings.C):
+        if math.isinf(self.C):
             self.margin_ = np.array([one.margin for one in found])
             self.connector_ = sides * np.array([one.bound for one in found])
             self.gap_ = sides * self.margin_
@@ -224,206 +214,3 @@ class MaxMarginClassifier(MarginRiskMixin, KernelMachine):
         self.kkt_ = np.array([one.kkt for one in found])
         self.n_iter_ = np.array([one.iterations for one in found])
         return self
-
-
-class HingeClassifier(PrimalMachine):
-    r"""Linear classification by gradient descent on the hinge loss.
-
-    Minimizes :math:`\frac1m \sum_i \max(0, 1 - y_i(\langle w, x_i\rangle + b)) + \lambda |w|^2`,
-    the soft margin in its primal form (Crowley, 2018). Several classes are taken one against the
-    rest.
-
-    Parameters
-    ----------
-    regularization : float, default=0.01
-        :math:`\lambda`, positive. The same as C = 1 / (2 m regularization) for m examples.
-    tol : float, default=1e-2
-        Relative duality gap at which to stop, in (0, 1): how far the loss is from the least one,
-        at most.
-    max_iter : int, default=100000
-        Steps at most, at least 1. A step goes through all examples.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted. Of two, the second is the positive one.
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights w of each binary problem.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        b. It has no price.
-    norm_ : ndarray of shape (1,) or (n_classes,)
-        :math:`|w|`.
-    loss_ : ndarray of shape (1,) or (n_classes,)
-        The loss reached, regularization included.
-    duality_gap_ : ndarray of shape (1,) or (n_classes,)
-        Relative duality gap reached: the least loss is at least ``loss_ * (1 - duality_gap_)``.
-    n_iter_ : int
-        Steps taken.
-    n_features_in_ : int
-        Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if all are strings.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If `max_iter` steps did not reach `tol`. Features of like scale around zero help.
-
-    See Also
-    --------
-    MaxMarginClassifier : The exact solution, with kernels.
-
-    Notes
-    -----
-    For a given w the loss is convex and piecewise linear in b, so the best b is found at once.
-    With it, step t subtracts :math:`\eta_t = 1 / (2 \lambda t)` times the gradient
-    :math:`2 \lambda w - \frac1m \sum_{i: y_i f_i < 1} y_i x_i`. The answer is an average of the
-    steps in which later ones weigh more. Every w is a combination
-    :math:`\sum_i a_i y_i x_i` with :math:`0 \le a_i \le C`; its multipliers, scaled to
-    :math:`\sum_i a_i y_i = 0`, bound the least loss from below, which is the test for the end.
-
-    References
-    ----------
-    J. L. Crowley, "Perceptrons and Support Vector Machines", Intelligent Systems: Reasoning and
-    Recognition, Lesson 6, 2018.
-
-    Examples
-    --------
-    >>> from bayespoint import HingeClassifier
-    >>> model = HingeClassifier().fit([[-2.0], [-1.0], [1.0], [2.0]], ["a", "a", "b", "b"])
-    >>> model.predict([[-0.5], [0.5]])
-    array(['a', 'b'], dtype='<U1')
-    """
-
-    loss_: Floats
-    duality_gap_: Floats
-    n_iter_: int
-
-    def __init__(
-        self,
-        regularization: float = 0.01,
-        *,
-        tol: float = 1e-2,
-        max_iter: int = 100_000,
-    ) -> None:
-        self.regularization = regularization
-        self.tol = tol
-        self.max_iter = max_iter
-
-    @all_or_nothing
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Descend.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Inputs.
-        y : array-like of shape (n_samples,)
-            Class labels of any type.
-
-        Returns
-        -------
-        HingeClassifier
-            The estimator itself.
-
-        Raises
-        ------
-        ValueError
-            If a setting is out of range or the data are not fit for classification.
-        """
-        regularization = validation.real(
-            "regularization", self.regularization, low=0.0, low_open=True
-        )
-        tol = validation.real("tol", self.tol, low=0.0, low_open=True, high=1.0, high_open=True)
-        max_iter = validation.integer("max_iter", self.max_iter, low=1)
-        inputs, index = self._checked(X, y)
-        center = inputs.mean(axis=0)  # b makes up for it, and the steps are shorter
-        descents = [
-            _Descent(inputs - center, labels.astype(np.float64), regularization)
-            for labels in self._labels(index)
-        ]
-        self.n_iter_ = max(descent.run(tol, max_iter) for descent in descents)
-        self.coef_ = np.stack([descent.best[1] for descent in descents])
-        self.intercept_ = np.array([descent.best[2] for descent in descents])
-        self.intercept_ -= self.coef_ @ center
-        self.norm_ = np.linalg.norm(self.coef_, axis=1)
-        self.loss_ = np.array([descent.best[0] for descent in descents])
-        self.duality_gap_ = np.array([descent.gap() for descent in descents])
-        if not (self.duality_gap_ <= tol).all():
-            warn(
-                f"gradient descent reached a relative duality gap of "
-                f"{self.duality_gap_.max():.2g} in {self.n_iter_} steps; tol={tol:g} was asked "
-                "for: raise max_iter, or give the features a like scale around zero",
-                ConvergenceWarning,
-            )
-        return self
-
-
-class _Descent:
-    """Gradient descent for one binary problem, with the bounds it has found."""
-
-    def __init__(self, X: Floats, y: Floats, regularization: float) -> None:
-        self.X, self.y, self.regularization = X, y, regularization
-        self.best = (math.inf, np.zeros(X.shape[1]), 0.0)
-        self.bound = 0.0
-
-    def gap(self) -> float:
-        """Return the relative distance of the best loss from the bound, at most."""
-        return max(0.0, 1 - self.bound / self.best[0]) if self.best[0] > 0 else 0.0
-
-    def run(self, tol: float, max_iter: int) -> int:
-        """Descend until the gap is closed. Return the steps taken."""
-        X, y = self.X, self.y
-        cost = 1 / (2 * self.regularization * len(y))
-        w, mean_w = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        share, mean_share = np.zeros(len(y)), np.zeros(len(y))
-        look = 1
-        for step in range(1, max_iter + 1):
-            scores = X @ w
-            short = y * (scores + _best_bias(scores, y)) < 1
-            w += (cost * ((y * short) @ X) - w) / step
-            # Of the steps so far, in which part each example was short of its margin: the
-            # multipliers of w are these times C.
-            share += (short - share) / step
-            weight = 2 / (step + 1)
-            mean_w += (w - mean_w) * weight
-            mean_share += (share - mean_share) * weight
-            if step >= look or step == max_iter:
-                look = step + max(1, step // 10)
-                self._judge(mean_w)
-                self._raise_bound(cost * mean_share)
-                if self.gap() <= tol:
-                    return step
-        return max_iter
-
-    def _judge(self, w: Floats) -> None:
-        """Keep a weight vector with its best bias if its loss is the least so far."""
-        scores = self.X @ w
-        b = _best_bias(scores, self.y)
-        hinge = np.maximum(0.0, 1 - self.y * (scores + b)).mean()
-        loss = float(hinge + self.regularization * (w @ w))
-        if loss < self.best[0]:
-            self.best = (loss, w.copy(), b)
-
-    def _raise_bound(self, a: Floats) -> None:
-        """Learn from multipliers in [0, C]: in balance, they bound the loss from below."""
-        positive, negative = a[self.y > 0].sum(), a[self.y < 0].sum()
-        least = min(positive, negative)
-        if least == 0:
-            return
-        a = np.where(self.y > 0, a * (least / positive), a * (least / negative))
-        w = (a * self.y) @ self.X
-        dual = float(a.sum() - 0.5 * w @ w)
-        self.bound = max(self.bound, 2 * self.regularization * dual)
-
-
-def _best_bias(scores: Floats, y: Floats) -> float:
-    """Return the bias with the least hinge loss: a corner of a convex, piecewise linear function.
-
-    Positive examples are short of their margin for b below ``1 - score``, negative ones for b
-    above ``-1 - score``: with every corner that b passes the slope grows by one.
-    """
-    # Far to the left only positive examples are short, each with slope -1.
-    rank = int((y > 0).sum())
-    corners = np.partition(y - scores, (rank - 1, rank))
-    return float(0.5 * (corners[rank - 1] + corners[rank]))

@@ -11,7 +11,7 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 @contextmanager
-def as_it_was(estimator: Any) -> Iterator[None]:
+def rolled_back_on_error(estimator: Any) -> Iterator[None]:
     """Leave an estimator as it was if what is done to it is not finished.
 
     Otherwise it would predict by the coefficients of one fit and the examples of another.
@@ -25,12 +25,12 @@ def as_it_was(estimator: Any) -> Iterator[None]:
         raise
 
 
-def all_or_nothing(fit: Fit) -> Fit:
+def roll_back_on_error(fit: Fit) -> Fit:
     """Let a method change its object only if it comes to its end."""
 
     @wraps(fit)
     def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with as_it_was(self):
+        with rolled_back_on_error(self):
             return fit(self, *args, **kwargs)
 
     return cast("Fit", whole)

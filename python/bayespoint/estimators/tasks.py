@@ -7,69 +7,54 @@ from dataclasses import replace
 from typing import Any
 
 from bayespoint.base.validation import Labels
-from bayespoint.engine import continuation, distributed
-from bayespoint.engine import settings as engine_settings
+from bayespoint.engine import continuation, distributed, sampling
+from bayespoint.engine.conflicts import refuse_conflicts
+from bayespoint.engine.problem import Problem
+from bayespoint.engine.settings import SampleSettings
 from bayespoint.results import BilliardResult
-from bayespoint.version_space import VersionSpace
-
-_LEFT = {
-    "length": None,
-    "max_bounces": None,
-    "scattering": "specular",
-    "scatterer": None,
-    "tau_max": None,
-    "weight_tol": None,
-    "refresh_rate": "auto",
-}
-"""Settings of a run that the classifiers leave as they are."""
 
 
 def samples(
-    spaces: Sequence[VersionSpace],
-    options: Mapping[str, Any],
+    problems: Sequence[Problem],
+    settings: SampleSettings,
     seeds: Sequence[int],
     n_jobs: int | None,
 ) -> Iterator[BilliardResult]:
-    """Return the results of ``space.sample(**options, random_state=seed)`` over one Gram matrix.
+    """Return the results of ``sample(problem, settings, seed=seed)`` over one Gram matrix.
 
     All have been played when this returns; the warnings of each come with its result.
     """
-    settings = engine_settings.sample_settings(**_LEFT, **options, n_jobs=n_jobs)
-    first = spaces[0]
-    inverse = first._inverse(settings)
-    settings = engine_settings.settled(settings, smooths=inverse is not None)
-    if inverse is None and not any(settings.transparency):
-        for space in spaces:
-            space._refuse_conflicts()
-    ground = distributed.Ground(first.gram, first.offset, first.softness, inverse)
-    own = replace(settings, n_threads=1)  # the others have theirs
+    first, settings = sampling.prepared(problems[0], settings)
+    problems = [replace(problem, inverse=first.inverse) for problem in problems]
+    if first.inverse is None and settings.opaque:
+        for problem in problems:
+            refuse_conflicts(problem)
     courses = [
         continuation.begin(
-            space,
+            problem,
             settings,
-            seed,
             seed,
             None,
             continue_from=None,
             checkpoint=None,
             every=continuation.EVERY,
         )
-        for space, seed in zip(spaces, seeds, strict=True)
+        for problem, seed in zip(problems, seeds, strict=True)
     ]
-    pairs = list(zip(spaces, courses, strict=True))
-    problems = [(space.y, own, course) for space, course in pairs]
-    with distributed.Workers(ground, *first._source, n_jobs) as workers:
-        runs = workers.each(_play, problems)
+    pairs = list(zip(problems, courses, strict=True))
+    ground = distributed.Ground(first.gram, first.offset, first.softness, first.inverse)
+    with distributed.Workers(ground, *first.source, n_jobs) as workers:
+        runs = workers.each(_play, [(problem.y, settings, course) for problem, course in pairs])
     found = zip(pairs, runs, strict=True)
-    return (space._result(run, settings, course) for (space, course), run in found)
+    return (sampling.concluded(problem, settings, course, run) for (problem, course), run in found)
 
 
 def _play(
     ground: distributed.Ground,
     y: Labels,
-    settings: engine_settings.SampleSettings,
+    settings: SampleSettings,
     course: continuation.Course,
 ) -> Mapping[str, Any]:
     """Play the billiard of one problem, on a worker."""
-    space = VersionSpace._over(ground.gram, y, softness=ground.softness, offset=ground.offset)
-    return space._run(settings, None, None, ground.inverse, course)
+    problem = Problem(ground.gram, y, ground.softness, ground.offset, ground.inverse)
+    return sampling.fly(problem, settings, course, n_threads=1)  # the others have theirs

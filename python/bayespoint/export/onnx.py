@@ -23,8 +23,9 @@ from sklearn.utils.validation import check_is_fitted
 from bayespoint import kernels
 from bayespoint.base.validation import Floats, boolean
 from bayespoint.estimators.bayes_point import BayesPointClassifier
-from bayespoint.estimators.linear import KernelMachine, PrimalMachine
-from bayespoint.posterior import predictive
+from bayespoint.estimators.linear import LinearClassifier
+from bayespoint.kernels.stationary import units_of
+from bayespoint.posterior import Posterior, predictive
 
 __all__ = ["to_onnx"]
 
@@ -39,8 +40,7 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
 
     Parameters
     ----------
-    classifier : BayesPointClassifier, MaxMarginClassifier, HingeClassifier, Perceptron or
-        KernelPerceptron
+    classifier : BayesPointClassifier, MaxMarginClassifier or KernelPerceptron
         Fitted, with a kernel of :mod:`bayespoint.kernels` of vectors if it has one.
     probabilities : bool, default=True
         Of a `BayesPointClassifier`, give the graph the output ``probabilities`` too, as
@@ -93,11 +93,11 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
             "`pip install 'bayespoint[onnx]'`"
         ) from error
     probabilities = boolean("probabilities", probabilities)
-    known = isinstance(classifier, (BayesPointClassifier, KernelMachine, PrimalMachine))
+    known = isinstance(classifier, (BayesPointClassifier, LinearClassifier))
     if not known:
         raise TypeError(
-            "classifier must be a BayesPointClassifier, MaxMarginClassifier, HingeClassifier, "
-            f"Perceptron or KernelPerceptron; got {classifier!r}{_hint(classifier)}"
+            "classifier must be a BayesPointClassifier, MaxMarginClassifier or KernelPerceptron; "
+            f"got {classifier!r}{_hint(classifier)}"
         )
     check_is_fitted(classifier)
     graph = _Graph(onnx)
@@ -123,18 +123,18 @@ def _hint(classifier: Any) -> str:
 
 
 def _bayes_point(graph: _Graph, classifier: BayesPointClassifier, probabilities: bool) -> None:
-    posterior = classifier._posterior()
-    results, n = posterior.results, posterior.factor.rank
+    posterior = classifier.posterior_
+    n = posterior.factor.rank
     k_star = _kernel(graph, classifier)
     if posterior.offset:
         k_star = graph.op("Add", k_star, posterior.offset)
     variance = _variance(graph, posterior, k_star)
     a = predictive.chi_mean(n)
     numerators, columns = [], []
-    for result, factor in zip(results, posterior.calibration.tolist(), strict=True):
+    for one in posterior.binary:
         # As predictive.decision_values.
-        draws = result.draws.reshape(-1, result.draws.shape[-1])
-        mean = a * result.center_norm * result.center
+        draws = one.draws
+        mean = a * one.center_norm * one.center
         numerator = graph.op("MatMul", k_star, mean[:, None])
         h = graph.op("MatMul", k_star, draws.T)
         second = graph.mean(graph.op("Mul", h, h))
@@ -147,9 +147,9 @@ def _bayes_point(graph: _Graph, classifier: BayesPointClassifier, probabilities:
         scale = graph.op("Max", scale, np.finfo(np.float64).tiny)
         z = graph.op("Div", numerator, graph.op("Sqrt", scale))
         numerators.append(numerator)
-        columns.append(graph.op("Mul", z, factor))
+        columns.append(graph.op("Mul", z, one.calibration))
     z = graph.op("Concat", *columns, axis=1)
-    if len(results) == 1:
+    if len(posterior.binary) == 1:
         graph.label_of_sign(numerators[0], classifier.classes_)
         graph.op("Squeeze", z, np.array([1]), output="decision")
     else:
@@ -159,8 +159,8 @@ def _bayes_point(graph: _Graph, classifier: BayesPointClassifier, probabilities:
         _probabilities(graph, z, classifier)
 
 
-def _variance(graph: _Graph, posterior: predictive.Posterior, k_star: str) -> str:
-    """Return the predictive variance, shape (n, 1), as ``Posterior._variance``."""
+def _variance(graph: _Graph, posterior: Posterior, k_star: str) -> str:
+    """Return the predictive variance, shape (n, 1), as of ``Posterior``."""
     factor = posterior.factor
     inverse = linalg.solve_triangular(factor.lower, np.eye(factor.rank), lower=True)
     if factor.pivots is not None:
@@ -192,14 +192,11 @@ def _probabilities(graph: _Graph, z: str, classifier: BayesPointClassifier) -> N
 
 
 def _machine(graph: _Graph, classifier: Any) -> None:
-    ones: Floats = np.ones((1, len(classifier.norm_)))
-    scale = classifier._scaled(ones)
-    if isinstance(classifier, PrimalMachine):
-        values = graph.op("MatMul", "X", classifier.coef_.T * scale)
-    else:
-        k_star = _kernel(graph, classifier, classifier.support_)
-        coef = classifier.dual_coef_[:, classifier.support_].T
-        values = graph.op("MatMul", k_star, coef * scale)
+    norms = np.where(classifier.norm_ > 0, classifier.norm_, 1.0)
+    scale: Floats = (1 / norms if classifier.by_distance else np.ones_like(norms))[None, :]
+    k_star = _kernel(graph, classifier, classifier.support_)
+    coef = classifier.dual_coef_[:, classifier.support_].T
+    values = graph.op("MatMul", k_star, coef * scale)
     values = graph.op("Add", values, classifier.intercept_ * scale)
     if len(classifier.classes_) == 2:
         graph.label_of_sign(values, classifier.classes_)
@@ -245,7 +242,7 @@ def _values(graph: _Graph, kernel: Any, inputs: Floats) -> str:
         values = graph.op("MatMul", "X", np.ascontiguousarray(inputs.T))
         return values if kind is kernels.Linear else _power(graph, kernel, values)
     if kind is kernels.Laplacian:
-        units = kernel._units(inputs)
+        units = units_of(kernel.sigma, inputs)
         left = graph.op("Unsqueeze", graph.op("Div", "X", units), np.array([1]))
         steps = graph.op("Abs", graph.op("Sub", left, (inputs / units)[None]))
         total = graph.op("ReduceSum", steps, np.array([2]), keepdims=0)
@@ -291,7 +288,7 @@ def _power(graph: _Graph, kernel: Any, values: str) -> str:
 
 def _squared_distances(graph: _Graph, kernel: Any, inputs: Floats) -> str:
     """Return the squared distances in units of the length scales, from the middle of the data."""
-    units, origin = kernel._units(inputs), inputs.mean(axis=0)
+    units, origin = units_of(kernel.sigma, inputs), inputs.mean(axis=0)
     centered = graph.op("Sub", "X", origin)
     right = (inputs - origin) / units
     # Not of what is divided already: see _values on factors.

@@ -1,8 +1,6 @@
-"""What the kernels of this package share, and their algebra.
+"""The algebra of kernels: sums, products, positive multiples and normalization.
 
-Sums, products and positive multiples of kernels are kernels, and so is a kernel divided by the
-lengths of its feature vectors. Each is an object of its own here, with the parameters of its
-parts.
+Each gives a kernel object that has the parameters of its parts.
 """
 
 from __future__ import annotations
@@ -11,24 +9,25 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import reduce
-from typing import TYPE_CHECKING, Any
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from bayespoint.base import validation
+from bayespoint.kernels.base import KernelObject, assign
 from bayespoint.kernels.functions import (
     accepts_sparse,
     derivatives,
     diagonal,
     evaluate,
+    is_semidefinite,
     parameters,
     replace,
     requires_vectors,
 )
-from bayespoint.kernels.params import ParamsMixin
 from bayespoint.kernels.products import count, counts
-from bayespoint.kernels.protocol import ROWS, Floats, Inputs, Parameter, Slopes
+from bayespoint.kernels.protocol import ROWS, Floats, Inputs, KernelGradient, Parameter, deferred
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -37,86 +36,10 @@ _RANGE = math.exp(7)
 """Factor by which the search may move a weight from where it is."""
 
 
-class Base(ParamsMixin):
+class Base(KernelObject):
     """A kernel that can be added to and multiplied with others, and multiplied by numbers."""
 
-    requires_vector_input: bool | None = True
-    """Whether inputs are the rows of a numeric array, or entries of any kind; None for both."""
-
-    accepts_sparse: bool | None = False
-    """Whether inputs may be the rows of a sparse matrix; None for a kernel that takes anything."""
-
-    semidefinite = True
-    """Whether the kernel is known to be positive semidefinite."""
-
     __array_ufunc__ = None  # NumPy's numbers leave sums and products to the methods here
-
-    def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
-        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
-        raise NotImplementedError
-
-    def diag(self, X: Inputs) -> Floats:
-        """Return the values ``k(x, x)``.
-
-        Parameters
-        ----------
-        X : array of shape (n, n_features), or a sequence of n examples
-            What the kernel takes.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            One value for each example.
-        """
-        raise NotImplementedError
-
-    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
-        """Return the parameters that can be tuned.
-
-        Parameters
-        ----------
-        X : array of shape (n, n_features), or a sequence of n examples
-            The training inputs: bounds and starts are of their scale.
-
-        Returns
-        -------
-        tuple of Parameter
-            Their names, bounds and starts.
-        """
-        return ()
-
-    def with_values(self, values: Mapping[str, float]) -> Self:
-        """Return the kernel with other values of declared parameters.
-
-        Parameters
-        ----------
-        values : mapping of str to float
-            New values, under the names that `parameters` gives.
-
-        Returns
-        -------
-        kernel object
-            Another one.
-        """
-        return dataclasses.replace(self, **values)  # type: ignore[type-var]
-
-    def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-        """Return the derivatives of the kernel matrix by the logarithms of parameters.
-
-        Parameters
-        ----------
-        X : array of shape (n, n_features), or a sequence of n examples
-            What the kernel takes.
-        gram : ndarray of shape (n, n)
-            The matrix ``k(X)``.
-
-        Returns
-        -------
-        mapping of str to ndarray of shape (n, n)
-            By names of parameters, each computed when it is asked for. Those that are missing are
-            searched without a derivative.
-        """
-        return {}
 
     def __add__(self, other: object) -> Sum:
         return Sum((self, _operand("added to", other)))
@@ -161,39 +84,36 @@ class Constant(Base):
     value: float = 1.0
 
     requires_vector_input = None
-    """None: inputs may be of any kind."""
-
     accepts_sparse = None
-    """None: inputs may be of any kind."""
 
     def __post_init__(self) -> None:
-        self._set(value=validation.real("value", self.value, low=0.0, low_open=True))
+        assign(self, value=validation.real("value", self.value, low=0.0, low_open=True))
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
-        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
         return np.full(counts(X, Y), self.value)
 
     def diag(self, X: Inputs) -> Floats:
-        """Return the (n,) values ``k(x, x)``."""
         return np.full(count(X), self.value)
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
-        """Return the value."""
         return (_weight("value", self.value),)
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
         """Return dK / d ln(value) = K."""
-        return Slopes({"value": gram.copy})
+        return KernelGradient({"value": gram.copy})
 
 
 def _weight(name: str, value: float) -> Parameter:
     return Parameter(name, value / _RANGE, value * _RANGE, value)
 
 
-class _Several(Base):
+@dataclass(frozen=True, repr=False)
+class CompositeKernel(Base):
     """A kernel of several parts; parameters are named "<number of the part>.<name>"."""
 
     parts: tuple[Any, ...]
+
+    _operation: ClassVar[np.ufunc]
 
     def __post_init__(self) -> None:
         flat: list[Any] = []
@@ -203,7 +123,7 @@ class _Several(Base):
             flat.extend(part.parts if isinstance(part, type(self)) else [part])
         if not flat:
             raise ValueError("parts must be one kernel or more; got none")
-        self._set(parts=tuple(flat))
+        assign(self, parts=tuple(flat))
         if len(self._kinds) > 1:
             raise ValueError(f"parts must be all kernels of vectors or none of them; got {self!r}")
 
@@ -213,7 +133,6 @@ class _Several(Base):
 
     @property
     def requires_vector_input(self) -> bool | None:  # type: ignore[override]
-        """As all parts that do not take anything."""
         return next(iter(self._kinds), None)
 
     @property
@@ -225,7 +144,6 @@ class _Several(Base):
 
     @property
     def semidefinite(self) -> bool:  # type: ignore[override]
-        """True if all parts are."""
         return all(is_semidefinite(part) for part in self.parts)
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
@@ -237,34 +155,37 @@ class _Several(Base):
         )
 
     def with_values(self, values: Mapping[str, float]) -> Self:
-        """Return the kernel with other values of declared parameters."""
         own: list[dict[str, float]] = [{} for _ in self.parts]
         for name, value in values.items():
             number, _, rest = name.partition(".")
             own[int(number)][rest] = value
         pairs = zip(self.parts, own, strict=True)
-        return type(self)(tuple(replace(part, new) for part, new in pairs))  # type: ignore[call-arg]
+        return type(self)(tuple(replace(part, new) for part, new in pairs))
 
-    def _slopes(
-        self, X: Inputs, grams: list[Floats], finish: Callable[[int, Floats], Floats]
-    ) -> Slopes:
-        """Return the derivatives of the parts, each finished by ``finish(number, slope)``."""
-        known = {}
-        for number, (part, gram) in enumerate(zip(self.parts, grams, strict=True)):
-            slopes = derivatives(part, X, gram)
-            for name in slopes:
-                known[f"{number}.{name}"] = _later(finish, number, slopes, name)
-        return Slopes(known)
+    def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
+        combined = np.array(evaluate(self.parts[0], X, Y), dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):  # `evaluate` refuses infinities
+            for part in self.parts[1:]:
+                self._operation(combined, evaluate(part, X, Y), out=combined)
+        return combined
 
+    def diag(self, X: Inputs) -> Floats:
+        values: Floats = self._operation.reduce([diagonal(part, X) for part in self.parts], axis=0)
+        return values
 
-def _later(
-    finish: Callable[[int, Floats], Floats], number: int, slopes: Mapping[str, Floats], name: str
-) -> Callable[[], Floats]:
-    return lambda: finish(number, slopes[name])
+    def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
+        """Return the derivatives of the parts, in a product times all other parts."""
+        grams = [evaluate(part, X) for part in self.parts]
+        known: dict[str, Callable[[], Floats]] = {}
+        for k, part in enumerate(self.parts):
+            others = grams[:k] + grams[k + 1 :] if self._operation is np.multiply else []
+            finish = partial(reduce, np.multiply, others)
+            known |= deferred(derivatives(part, X, grams[k]), finish, f"{k}.")
+        return KernelGradient(known)
 
 
 @dataclass(frozen=True, repr=False)
-class Sum(_Several):
+class Sum(CompositeKernel):
     """The sum of kernels, as ``+`` makes it: their features side by side.
 
     Parameters
@@ -273,31 +194,14 @@ class Sum(_Several):
         At least one.
     """
 
-    parts: tuple[Any, ...]
-
-    def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
-        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
-        total = np.array(evaluate(self.parts[0], X, Y), dtype=np.float64)
-        for part in self.parts[1:]:
-            total += evaluate(part, X, Y)
-        return total
-
-    def diag(self, X: Inputs) -> Floats:
-        """Return the (n,) values ``k(x, x)``."""
-        total: Floats = np.sum([diagonal(part, X) for part in self.parts], axis=0)
-        return total
-
-    def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-        """Return the derivatives of the parts."""
-        grams = [evaluate(part, X) for part in self.parts]
-        return self._slopes(X, grams, lambda number, slope: slope)
+    _operation = np.add
 
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.parts))
 
 
 @dataclass(frozen=True, repr=False)
-class Product(_Several):
+class Product(CompositeKernel):
     """The product of kernels, as ``*`` makes it: all products of their features.
 
     Parameters
@@ -306,30 +210,7 @@ class Product(_Several):
         At least one.
     """
 
-    parts: tuple[Any, ...]
-
-    def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
-        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
-        product = np.array(evaluate(self.parts[0], X, Y), dtype=np.float64)
-        with np.errstate(over="ignore", invalid="ignore"):  # the caller looks for infinities
-            for part in self.parts[1:]:
-                product *= evaluate(part, X, Y)
-        return product
-
-    def diag(self, X: Inputs) -> Floats:
-        """Return the (n,) values ``k(x, x)``."""
-        product: Floats = np.prod([diagonal(part, X) for part in self.parts], axis=0)
-        return product
-
-    def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-        """Return each derivative of a part times all other parts."""
-        grams = [evaluate(part, X) for part in self.parts]
-
-        def finish(number: int, slope: Floats) -> Floats:
-            others = grams[:number] + grams[number + 1 :]
-            return reduce(np.multiply, others, slope)
-
-        return self._slopes(X, grams, finish)
+    _operation = np.multiply
 
     def __repr__(self) -> str:
         parts = (f"({p!r})" if isinstance(p, (Sum, Scaled)) else repr(p) for p in self.parts)
@@ -337,7 +218,7 @@ class Product(_Several):
 
 
 @dataclass(frozen=True, repr=False)
-class Around(Base):
+class WrappedKernel(Base):
     """A kernel made of one other, and of what that takes."""
 
     kernel: Any
@@ -348,23 +229,20 @@ class Around(Base):
 
     @property
     def requires_vector_input(self) -> bool | None:  # type: ignore[override]
-        """As the kernel."""
         return requires_vectors(self.kernel)
 
     @property
     def accepts_sparse(self) -> bool | None:  # type: ignore[override]
-        """As the kernel."""
         value: bool | None = getattr(self.kernel, "accepts_sparse", False)
         return value
 
     @property
     def semidefinite(self) -> bool:  # type: ignore[override]
-        """As the kernel."""
         return is_semidefinite(self.kernel)
 
 
 @dataclass(frozen=True, repr=False)
-class Scaled(Around):
+class Scaled(WrappedKernel):
     """A positive multiple of a kernel, as ``2.0 * kernel`` makes it.
 
     Its parameters are "factor", and those of the kernel as "kernel.<name>".
@@ -381,17 +259,15 @@ class Scaled(Around):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(factor=validation.real("factor", self.factor, low=0.0, low_open=True))
+        assign(self, factor=validation.real("factor", self.factor, low=0.0, low_open=True))
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
-        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
         gram = np.array(evaluate(self.kernel, X, Y), dtype=np.float64)
-        with np.errstate(over="ignore"):  # the caller looks for infinities
+        with np.errstate(over="ignore"):  # `evaluate` refuses infinities
             gram *= self.factor
         return gram
 
     def diag(self, X: Inputs) -> Floats:
-        """Return the (n,) values ``k(x, x)``."""
         return np.multiply(self.factor, diagonal(self.kernel, X))
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
@@ -403,7 +279,6 @@ class Scaled(Around):
         return (_weight("factor", self.factor), *inner)
 
     def with_values(self, values: Mapping[str, float]) -> Self:
-        """Return the kernel with other values of declared parameters."""
         inner = {
             name.removeprefix("kernel."): value
             for name, value in values.items()
@@ -413,12 +288,9 @@ class Scaled(Around):
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
         """Return the matrix itself for the factor, and the kernel's derivatives times it."""
-        slopes = derivatives(self.kernel, X, gram / self.factor)
-        known = {
-            f"kernel.{name}": _later(lambda _, slope: self.factor * slope, 0, slopes, name)
-            for name in slopes
-        }
-        return Slopes({"factor": gram.copy, **known})
+        gradient = derivatives(self.kernel, X, gram / self.factor)
+        inner = deferred(gradient, lambda derivative: self.factor * derivative, "kernel.")
+        return KernelGradient({"factor": gram.copy, **inner})
 
     def __repr__(self) -> str:
         inner = f"({self.kernel!r})" if isinstance(self.kernel, (Sum, Product)) else self.kernel
@@ -426,7 +298,7 @@ class Scaled(Around):
 
 
 @dataclass(frozen=True, repr=False)
-class Normalized(Around):
+class Normalized(WrappedKernel):
     """A kernel with feature vectors of length 1, as `normalize` makes it.
 
     Parameters
@@ -436,7 +308,6 @@ class Normalized(Around):
     """
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
-        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
         gram = np.array(evaluate(self.kernel, X, Y), dtype=np.float64)
         left = self._inverse_lengths(X)
         right = left if Y is None else self._inverse_lengths(Y)
@@ -466,22 +337,20 @@ class Normalized(Around):
         return parameters(self.kernel, X)
 
     def with_values(self, values: Mapping[str, float]) -> Self:
-        """Return the kernel with other values of declared parameters."""
         return type(self)(replace(self.kernel, values))
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
         """Return dk / sqrt(..) less half the matrix times the relative changes of the squares."""
-        inner = evaluate(self.kernel, X)
-        slopes = derivatives(self.kernel, X, inner)
+        gradient = derivatives(self.kernel, X, evaluate(self.kernel, X))
         inverse = self._inverse_lengths(X)
 
-        def finish(_: int, slope: Floats) -> Floats:
-            scaled = slope * inverse[:, None] * inverse
+        def finish(derivative: Floats) -> Floats:
+            scaled = derivative * inverse[:, None] * inverse
             half = scaled.diagonal() / 2
             scaled -= gram * np.add.outer(half, half)
             return scaled
 
-        return Slopes({name: _later(finish, 0, slopes, name) for name in slopes})
+        return KernelGradient(deferred(gradient, finish))
 
     def __repr__(self) -> str:
         return f"normalize({self.kernel!r})"
@@ -490,7 +359,7 @@ class Normalized(Around):
 def normalize(kernel: Callable[..., Any]) -> Base:
     """Return the kernel ``k(x, x') / sqrt(k(x, x) k(x', x'))``: all feature vectors of length 1.
 
-    Version space stays as it is: planes do not care how long their normals are. Perceptron
+    Version space stays the same, for the length of a normal does not move its plane. Perceptron
     updates, the maximal margin and the meaning of softness change. Where ``k(x, x)`` is 0 all
     values are 0.
 
@@ -513,10 +382,5 @@ def normalize(kernel: Callable[..., Any]) -> Base:
            [0.7071, 1.    ]])
     """
     while isinstance(kernel, (Normalized, Scaled)):
-        kernel = kernel.kernel  # neither a factor nor lengths are left to see
+        kernel = kernel.kernel
     return Normalized(kernel)
-
-
-def is_semidefinite(kernel: object) -> bool:
-    """Return whether a kernel is known to be positive semidefinite: made of this module's."""
-    return isinstance(kernel, Base) and kernel.semidefinite

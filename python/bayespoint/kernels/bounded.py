@@ -1,4 +1,4 @@
-"""A kernel whose parameters are searched within bounds of the user's, or not at all."""
+"""A kernel whose parameters are searched within bounds of the user's choice, or not at all."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayespoint.base import validation
-from bayespoint.kernels.algebra import Around
+from bayespoint.kernels.algebra import WrappedKernel
+from bayespoint.kernels.base import KernelObject, assign
 from bayespoint.kernels.functions import derivatives, diagonal, evaluate, parameters, replace
-from bayespoint.kernels.params import ParamsMixin
-from bayespoint.kernels.protocol import Floats, Inputs, Parameter, Slopes
+from bayespoint.kernels.protocol import Floats, Inputs, KernelGradient, Parameter, deferred
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -24,11 +23,11 @@ Bounds = tuple[tuple[str, str | tuple[float, float]], ...]
 
 
 @dataclass(frozen=True, repr=False)
-class Bounded(Around):
+class Bounded(WrappedKernel):
     """A kernel with bounds for the search by evidence.
 
-    Parameters that are not named keep the bounds that the kernel declares. Where the search starts
-    is not changed either, but for starts out of bounds: those are in the middle of the logarithms.
+    Parameters that are not named keep the bounds that the kernel declares. The search starts where
+    it would without, or, where that is out of bounds, at their geometric mean.
 
     Parameters
     ----------
@@ -62,14 +61,12 @@ class Bounded(Around):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set(bounds=_checked(self.bounds))
+        assign(self, bounds=_checked(self.bounds))
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
-        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
         return evaluate(self.kernel, X, Y)
 
     def diag(self, X: Inputs) -> Floats:
-        """Return the (n,) values ``k(x, x)``."""
         return diagonal(self.kernel, X)
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
@@ -94,27 +91,24 @@ class Bounded(Around):
         return declared
 
     def with_values(self, values: Mapping[str, float]) -> Self:
-        """Return the kernel with other values of declared parameters."""
         return type(self)(replace(self.kernel, values), self.bounds)
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
         """Return the kernel's derivatives by what is not fixed."""
         fixed = {name for name, pair in self.bounds if pair == "fixed"}
-        slopes = derivatives(self.kernel, X, gram)
-        return Slopes(
-            {name: partial(slopes.__getitem__, name) for name in slopes if name not in fixed}
-        )
+        known = deferred(derivatives(self.kernel, X, gram))
+        return KernelGradient({name: known[name] for name in known if name not in fixed})
 
     def __repr__(self) -> str:
         return f"Bounded({self.kernel!r}, {dict(self.bounds)!r})"
 
 
 def refuse_unknown_bounds(kernel: Any, X: Inputs) -> None:
-    """Raise ValueError if there are bounds of a parameter that there is not, also deep inside."""
+    """Raise ValueError for bounds of an unknown parameter, here or in a kernel inside."""
     if isinstance(kernel, Bounded):
         kernel._declared(X)
     for part in getattr(kernel, "parts", (getattr(kernel, "kernel", None),)):
-        if isinstance(part, ParamsMixin):
+        if isinstance(part, KernelObject):
             refuse_unknown_bounds(part, X)
 
 

@@ -1,20 +1,19 @@
 """Kernels of scikit-learn's Gaussian processes: their hyper-parameters as ours are declared.
 
-They are evaluated as they are. A `WhiteKernel` among them is noise of each example: it counts for
-an example with itself and never between two, even at the same place, so it is softness by another
-name.
+They are evaluated as they are. A `WhiteKernel` adds to the diagonal only, so it is softness by
+another name.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from bayespoint.kernels.protocol import Floats, Inputs, Parameter, Slopes
+from bayespoint.kernels.protocol import Floats, Inputs, KernelGradient, Parameter
 
 
 def is_gp(kernel: object) -> bool:
@@ -57,10 +56,10 @@ def derivatives(kernel: Any, X: Inputs) -> Mapping[str, Floats]:
         values: Floats = kernel(X, eval_gradient=True)[1]
         return values
 
-    def by(k: int) -> Callable[[], Floats]:
-        return lambda: gradient()[:, :, k]
+    def by(k: int) -> Floats:
+        return gradient()[:, :, k]
 
-    return Slopes({name: by(k) for k, name in enumerate(_names(kernel))})
+    return KernelGradient({name: partial(by, k) for k, name in enumerate(_names(kernel))})
 
 
 def refuse_what_is_no_kernel(kernel: Any) -> None:

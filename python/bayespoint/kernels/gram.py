@@ -1,20 +1,93 @@
-"""The kernel matrix of many examples, filled in place."""
+"""The Gram matrix of the training inputs: which kernel a setting means, and its checked matrix."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from sklearn.base import clone
 
 from bayespoint.base import memory, validation
-from bayespoint.kernels.functions import evaluate
+from bayespoint.kernels import gaussian_process
+from bayespoint.kernels.algebra import Base, Scaled
+from bayespoint.kernels.bounded import refuse_unknown_bounds
+from bayespoint.kernels.dot_product import Linear, Polynomial
+from bayespoint.kernels.functions import evaluate, is_semidefinite
 from bayespoint.kernels.products import count, in_rows
-from bayespoint.kernels.protocol import Inputs
+from bayespoint.kernels.protocol import Floats, Inputs
+from bayespoint.kernels.stationary import RBF, Matern, scale_of
+
+_NAMES = ("linear", "rbf", "poly", "precomputed")
 
 _BLOCK = 2048
 """Examples of a block: large enough for BLAS, and 32 MiB of doubles."""
+
+
+def resolve(kernel: object, X: Inputs) -> Callable[..., Any] | str:
+    """Return the kernel a setting means for the training inputs `X`.
+
+    A name stands for a kernel of this module: ``"rbf"`` has the length scale
+    ``sigma = sqrt(d Var(X) / 2)`` for d features, ``"poly"`` is ``(x . x' + 1) ** 3``; None is
+    Matérn's of nu = 5/2 with the same length scale, times 1. ``"precomputed"`` stays a name. A
+    kernel object is copied, since its parameters may be changed after the fit; any other callable
+    is returned as it is.
+
+    Raises ValueError for anything else, and for bounds (`Bounded`) of an unknown parameter.
+    """
+    if kernel is None:
+        return Scaled(Matern(scale_of(X), nu=2.5), 1.0)
+    if isinstance(kernel, str):
+        if kernel == "linear":
+            return Linear()
+        if kernel == "poly":
+            return Polynomial()
+        if kernel == "rbf":
+            # As scikit-learn's gamma="scale": gamma = 1 / (d Var(X)), or 1 for constant inputs.
+            return RBF(scale_of(X))
+        if kernel == "precomputed":
+            return kernel
+    elif callable(kernel) and not isinstance(kernel, type):
+        if gaussian_process.is_gp(kernel):
+            gaussian_process.refuse_what_is_no_kernel(kernel)
+        elif not isinstance(kernel, Base):
+            return kernel
+        # What is inside ours is never changed, only replaced.
+        copied: Callable[..., Any] = copy(kernel) if isinstance(kernel, Base) else clone(kernel)
+        refuse_unknown_bounds(copied, X)
+        return copied
+    raise ValueError(
+        f"kernel must be one of {', '.join(map(repr, _NAMES))}, a kernel object or a callable "
+        f"k(X, Y); got {kernel!r}"
+    )
+
+
+def training_gram(
+    kernel: Callable[..., Any] | str, X: Inputs, offset: float, softness: Floats
+) -> tuple[Floats, bool]:
+    """Return the checked kernel matrix of the training inputs, without offset and softness.
+
+    `kernel` is what `resolve` gives; for "precomputed", `X` is the matrix itself. The kernels of
+    this module are positive semidefinite by construction, other matrices are tested with `offset`
+    added to every value and `softness` to the diagonal. The second value tells whether the matrix
+    may be overwritten: it is neither the user's nor one that a callable may keep.
+
+    Raises ValueError if the matrix is not square, finite, symmetric and positive semidefinite with
+    a positive diagonal.
+    """
+    if isinstance(kernel, str):
+        name, value = "X", X
+    else:
+        name, value = "kernel(X, X)", evaluate(kernel, X)
+        if is_semidefinite(kernel):  # and symmetric, and ours
+            validation.positive_diagonal(value, offset, softness, name=name)
+            return value, True
+    gram, exact = validation.gram_matrix(value, name=name)
+    validation.positive_diagonal(gram, offset, softness, name=name)
+    validation.positive_semidefinite(gram, offset, softness, exact=exact, name=name)
+    return gram, not np.may_share_memory(gram, value)
 
 
 def gram_matrix(

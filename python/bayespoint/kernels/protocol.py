@@ -1,4 +1,4 @@
-"""What a kernel is, and the parameters by which it can be tuned."""
+"""What a kernel is, its parameters that can be tuned, and its derivatives by them."""
 
 from __future__ import annotations
 
@@ -28,18 +28,7 @@ class Kernel(Protocol):
         """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
 
     def diag(self, X: Inputs) -> Floats:
-        """Return the values ``k(x, x)``.
-
-        Parameters
-        ----------
-        X : array of shape (n, n_features), or a sequence of n examples
-            What the kernel takes.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            One value for each example.
-        """
+        """Return the (n,) values ``k(x, x)``."""
 
 
 @dataclass(frozen=True)
@@ -59,24 +48,37 @@ class Parameter:
     """Where the search starts."""
 
 
-class Slopes(Mapping[str, Floats]):
+class KernelGradient(Mapping[str, Floats]):
     """Derivatives of a kernel matrix by the logarithms of parameters, computed when asked for.
 
-    One matrix at a time: a kernel with a length scale for each of many features has as many
-    derivatives.
+    With a length scale for each of many features there are as many matrices: they need not all
+    be in memory at once.
     """
 
-    def __init__(self, known: Mapping[str, Callable[[], Floats]]) -> None:
-        self._known = known
+    def __init__(self, compute: Mapping[str, Callable[[], Floats]]) -> None:
+        self._compute = compute
 
     def __getitem__(self, name: str) -> Floats:
-        return self._known[name]()
+        return self._compute[name]()
 
     def __contains__(self, name: object) -> bool:
-        return name in self._known
+        return name in self._compute
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
+        return iter(self._compute)
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._compute)
+
+
+def deferred(
+    gradient: Mapping[str, Floats],
+    finish: Callable[[Floats], Floats] = lambda derivative: derivative,
+    prefix: str = "",
+) -> dict[str, Callable[[], Floats]]:
+    """Return functions that compute the entries of a gradient and then apply `finish`."""
+
+    def compute(name: str) -> Callable[[], Floats]:
+        return lambda: finish(gradient[name])
+
+    return {prefix + name: compute(name) for name in gradient}

@@ -12,8 +12,9 @@ from scipy import sparse
 
 from bayespoint.base import validation
 from bayespoint.kernels.algebra import Base
+from bayespoint.kernels.base import assign
 from bayespoint.kernels.products import inner, sequence
-from bayespoint.kernels.protocol import Floats, Inputs, Parameter, Slopes
+from bayespoint.kernels.protocol import Floats, Inputs, KernelGradient, Parameter
 
 
 class _Counted(Base):
@@ -94,23 +95,20 @@ class SetIntersection(_Counted):
     base: float = 2.0
 
     def __post_init__(self) -> None:
-        self._set(base=validation.real("base", self.base, low=1.0, low_open=True))
+        assign(self, base=validation.real("base", self.base, low=1.0, low_open=True))
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
-        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
         return self._power(self._products(X, Y))
 
     def diag(self, X: Inputs) -> Floats:
-        """Return the (n,) values ``k(x, x)``."""
         return self._power(self._squares(X))
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
-        """Return the base."""
         return (Parameter("base", 1.01, 4.0, 2.0),)
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
         """Return dK / d ln(base): the sizes of the intersections times K."""
-        return Slopes({"base": lambda: self._products(X, None) * gram})
+        return KernelGradient({"base": lambda: self._products(X, None) * gram})
 
     def _power(self, sizes: Floats) -> Floats:
         with np.errstate(over="ignore"):  # the caller looks for infinities
@@ -158,14 +156,12 @@ class Spectrum(_Counted):
     length: int = 3
 
     def __post_init__(self) -> None:
-        self._set(length=validation.integer("length", self.length, low=1))
+        assign(self, length=validation.integer("length", self.length, low=1))
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
-        """Return the (n, n') matrix of kernel values; ``Y=None`` stands for `X`."""
         return self._products(X, Y)
 
     def diag(self, X: Inputs) -> Floats:
-        """Return the (n,) values ``k(x, x)``."""
         return self._squares(X)
 
     def _counts(self, name: str, x: Any) -> Mapping[Hashable, int]:

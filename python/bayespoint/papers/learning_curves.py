@@ -25,8 +25,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from bayespoint.base import validation
-from bayespoint.base.elementwise import Numbers, plain, reals
-from bayespoint.base.validation import Floats
+from bayespoint.base.validation import Floats, Numbers, plain, reals
 
 __all__ = [
     "adaline_error",

@@ -122,8 +122,8 @@ def escape_fractions(
         first = next(matrices, None)
     except TypeError as error:
         raise TypeError(f"grams must be an iterable of matrices; got {grams!r}") from error
-    for k, gram in enumerate(itertools.chain([] if first is None else [first], matrices)):
-        run = VersionSpace._of(f"grams[{k}]", gram, y, softness=softness, offset=offset).sample(
+    for gram in itertools.chain([] if first is None else [first], matrices):
+        run = VersionSpace(gram, y, softness=softness, offset=offset).sample(
             dynamics="flipper",
             n_trajectories=n_trajectories,
             n_draws=1,

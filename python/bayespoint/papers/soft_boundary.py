@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg, special
 
-from bayespoint.base import memory, validation
+from bayespoint.base import validation
 from bayespoint.base.report import as_grid, as_html, as_text
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.papers.pictures import SHADES
@@ -180,7 +180,6 @@ def parameter_space(
     offset = validation.real("offset", offset, low=0.0)
     validation.positive_diagonal(kernel, offset, diagonal)
     validation.positive_semidefinite(kernel, offset, diagonal, exact=exact)
-    memory.require(3 * 8.0 * m * m, f"the eigenvectors of a {m} x {m} matrix")
     matrix = kernel + offset
     matrix.flat[:: m + 1] += diagonal
     values, vectors = linalg.eigh(matrix)

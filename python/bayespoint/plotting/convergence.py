@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint.base import elementwise, validation
+from bayespoint.base import validation
 from bayespoint.plotting.runs import checked_pair, run_of, space_of
 from bayespoint.plotting.style import COLORS, GRAY, MARKERS, Display, label_decades
 from bayespoint.version_space import VersionSpace
@@ -209,7 +209,7 @@ class ConvergenceDisplay(Display):
         """
         if not isinstance(space, VersionSpace):
             raise TypeError(f"space must be a VersionSpace; got a {type(space).__name__}")
-        paths = elementwise.reals("lengths", lengths, low=0.0, low_open=True)
+        paths = validation.reals("lengths", lengths, low=0.0, low_open=True)
         if paths.ndim != 1 or len(paths) < 2 or (np.diff(paths) <= 0).any():
             raise ValueError(f"lengths must be at least two and rise; got {paths.tolist()}")
         rng = np.random.default_rng(validation.seed(random_state))

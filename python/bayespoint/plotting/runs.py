@@ -52,8 +52,7 @@ def run_of(estimator: Any, label: Any) -> tuple[BilliardResult, int]:
 
 def space_of(estimator: Any, number: int, question: str) -> VersionSpace:
     """Return the version space of one of a fitted classifier's binary problems."""
-    space: VersionSpace = last_step(estimator)._fitted_spaces(question)[number]
-    return space
+    return VersionSpace.over(last_step(estimator).kept_problems(question)[number])
 
 
 def checked_run(result: object) -> BilliardResult:

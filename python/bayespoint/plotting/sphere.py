@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, spatial
 
-from bayespoint.base import memory
 from bayespoint.base.validation import Floats
 from bayespoint.kernels import sources
 
@@ -31,7 +30,6 @@ def feature_vectors(space: VersionSpace, what: str) -> Floats:
     """
     gram, m = space.gram, len(space.y)
     sources.require_matrix(gram, what)
-    memory.require(16.0 * m * m, f"the eigenvalues of {m} examples for {what}")
     matrix = np.asarray(gram, dtype=np.float64) + space.offset + np.diag(space.softness)
     values, vectors = linalg.eigh(matrix, subset_by_index=(max(0, m - 4), m - 1))
     rank = int((values > _NEGLIGIBLE * values[-1]).sum())

@@ -335,12 +335,13 @@ class _Evidence:
     """The approximate evidence of a fitted classifier's examples, at settings near its own."""
 
     def __init__(self, model: Any) -> None:
-        search, labels = model.tuning_, model._labels(model._index).astype(np.float64)
-        chosen = tuning_search._subset(labels, search.n_examples, model._evidence_seed)
+        search, posterior = model.tuning_, model.posterior_
+        labels = np.stack([one.y for one in model.problems_]).astype(np.float64)
+        chosen = tuning_search.subset(labels, search.n_examples, model.seed_)
         self.X, self.labels = model.X_fit_[chosen], labels[:, chosen]
-        self.kernel, self.search, self.offset = model.kernel_, search, model._offset
+        self.kernel, self.search, self.offset = model.kernel_, search, posterior.offset
         self.tied = _tied(search)
-        softness = model._softness[chosen]
+        softness = posterior.example_softness[chosen]
         self.weights = model.softness_ / softness if model.softness_ > 0 else np.ones(len(chosen))
 
     def __call__(self, values: dict[str, float]) -> float:

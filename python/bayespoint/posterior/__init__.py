@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bayespoint.posterior.posterior import Posterior
 from bayespoint.posterior.rejection import rejection_curve
 
-__all__ = ["rejection_curve"]
+__all__ = ["Posterior", "rejection_curve"]

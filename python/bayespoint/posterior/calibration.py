@@ -46,14 +46,8 @@ _CERTAIN = 8.0
 """Largest factor, and largest decision value that counts."""
 
 
-def size(m: int, n_problems: int, n_draws: int) -> float:
-    """Return the bytes that `Watched` takes for m examples, with what its factors need."""
-    watched = min(m, LARGEST)
-    return 8.0 * (2 * n_problems * n_draws * watched + _COLUMNS * m)
-
-
-class Watched:
-    """What calibration needs of the examples that predict each other: all, or a random thousand.
+class LeaveOneOutPredictions:
+    """What the examples that predict each other, all or a random thousand, say of each other.
 
     Parameters
     ----------
@@ -63,9 +57,9 @@ class Watched:
         Added to all entries.
     softness : ndarray of shape (m,)
         Added to the diagonal.
-    results : list of BilliardResult
-        The billiards of the binary problems.
-    labels : ndarray of shape (n_problems, m)
+    result : BilliardResult
+        The billiard of a binary problem.
+    labels : ndarray of shape (m,)
         -1 or +1.
     noise : tuple of two floats
         Label noise of the negative and of the positive class.
@@ -78,43 +72,35 @@ class Watched:
         gram: Floats,
         offset: float,
         softness: Floats,
-        results: list[BilliardResult],
+        result: BilliardResult,
         labels: Labels,
         noise: tuple[float, float],
         seed: int,
     ) -> None:
         m = len(gram)
-        self.examples = np.arange(m)
+        chosen = np.arange(m)
         if m > LARGEST:
-            self.examples = np.sort(np.random.default_rng(seed).permutation(m)[:LARGEST])
-        self.labels, self.noise = labels[:, self.examples], noise
-        self.heights, self.draws = [], []
-        for result in results:
-            draws = result.draws.reshape(-1, m)
-            values = np.empty((len(draws), len(self.examples)))
-            for part in validation.blocks(len(self.examples), _COLUMNS):
-                values[:, part] = draws @ gram[:, self.examples[part]]
-            values += offset * draws.sum(axis=1)[:, None]
-            values += softness[self.examples] * draws[:, self.examples]
-            self.heights.append(values)
-            self.draws.append(draws[:, self.examples])
+            chosen = np.sort(np.random.default_rng(seed).permutation(m)[:LARGEST])
+        draws = result.draws.reshape(-1, m)
+        heights = np.empty((len(draws), len(chosen)))
+        for part in validation.blocks(len(chosen), _COLUMNS):
+            heights[:, part] = draws @ gram[:, chosen[part]]
+        heights += offset * draws.sum(axis=1)[:, None]
+        heights += softness[chosen] * draws[:, chosen]
+        self.examples, self.labels, self.noise = chosen, labels[chosen], noise
+        self.heights, self.draws = heights, draws[:, chosen]
 
-    def factors(self, inverse_diagonal: Floats) -> Floats:
-        """Return the (n_problems,) factors on decision values.
+    def values(self, inverse_diagonal: Floats) -> Floats:
+        """Return the decision values of the examples from all others, times their label.
 
-        Parameters
-        ----------
-        inverse_diagonal : ndarray of shape (m,)
-            Diagonal of the inverse of the matrix with offset and softness.
+        `inverse_diagonal` is that of the inverse of the matrix with offset and softness, (m,).
         """
-        found = np.ones(len(self.labels))
-        precision = inverse_diagonal[self.examples]
-        for k, labels in enumerate(self.labels):
-            z = leave_one_out(
-                self.heights[k], self.draws[k], precision, labels, self.noise, len(inverse_diagonal)
-            )
-            found[k] = best_factor(z, labels, self.noise)
-        return found
+        precision, m = inverse_diagonal[self.examples], len(inverse_diagonal)
+        return leave_one_out(self.heights, self.draws, precision, self.labels, self.noise, m)
+
+    def factor(self, inverse_diagonal: Floats) -> float:
+        """Return the factor on decision values by which they predict each other best."""
+        return best_factor(self.values(inverse_diagonal), self.labels, self.noise)
 
 
 def leave_one_out(

@@ -2,7 +2,7 @@
 
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.evidence import Estimate, Evidence
-from bayespoint.results.points import LightTrap, MaxMargin
+from bayespoint.results.points import MaxMargin
 from bayespoint.results.search import Search
 
-__all__ = ["BilliardResult", "Estimate", "Evidence", "LightTrap", "MaxMargin", "Search"]
+__all__ = ["BilliardResult", "Estimate", "Evidence", "MaxMargin", "Search"]

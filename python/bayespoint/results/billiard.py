@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from bayespoint.base.persistence import Savable
+from bayespoint.base.io import Savable
 from bayespoint.base.report import as_html, as_text
 from bayespoint.results import diagnostics
+from bayespoint.results.datatree import to_datatree
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,12 +36,6 @@ LEAST_DRAWS = 4
 
 R_HAT_DRAWS = 1000
 """Draws of a trajectory that R-hat looks at, at most."""
-
-MAX_MISSED = 0.1
-"""A larger share of the others' bounces at planes that a trajectory never hit is worth a warning,
-if without refresh it had `BOUNCES_PER_PLANE` bounces for each plane that any of them hit."""
-
-BOUNCES_PER_PLANE = 100
 
 
 def allowed_r_hat(n_trajectories: int, ess: float) -> float:
@@ -215,85 +210,52 @@ class BilliardResult(Savable):
         crossed = (coordinates > 0).any(axis=(0, 1)) & (coordinates < 0).any(axis=(0, 1))
         return np.concatenate([coordinates, coordinates[:, :, crossed] ** 2], axis=2)
 
-    def complaints(self, tol: float | None, n_draws: int = LEAST_DRAWS) -> list[str]:
-        """Return what went wrong with a run that was asked for `tol` and so many draws, if any."""
+    def convergence_messages(self, tol: float | None, n_draws: int = LEAST_DRAWS) -> list[str]:
+        """Return what is wrong with a run that was asked for `tol` and so many draws.
+
+        A tolerance that was not met; in a run that no tolerance ended, trajectories that disagree
+        (R-hat) or few effective draws; and what these would not show: double precision that moved
+        the walls, and short cycles.
+        """
         messages = []
-        if math.isinf(self.center_error):
+        if math.isinf(self.center_error) or (tol is not None and not self.center_error <= tol):
+            asked = "" if tol is None else f" (tol={tol:g} was asked for)"
             messages.append(
-                "the trajectories are further apart than their paths are long: of the center's "
-                f"error nothing is known after {self.length:.3g} radians and "
-                f"{int(self.bounces.max())} bounces; version space may be a slit, which a longer "
-                "run gets along and a softness opens"
-            )
-        elif tol is not None and not self.center_error <= tol:
-            messages.append(
-                f"the billiard ended by {self.stop_reason} with an estimated center_error of "
-                f"{self.center_error:.3g} radians; tol={tol:g} was asked for "
-                f"({int(self.bounces.max())} bounces in {self.length:.4g} radians per trajectory)"
+                f"the estimated center_error is {self.center_error:.3g} radians{asked} after "
+                f"{self.length:.4g} radians per trajectory: a longer run or a softness helps"
             )
         if self.stop_reason != "tol" and not math.isinf(self.center_error):
-            messages += self._complaints_of_draws(n_draws)
-        fallen = self.start.count("max_margin")
-        if self.stop_reason != "tol" and fallen > 1 and self.draws.shape[1] >= LEAST_DRAWS:
-            messages.append(
-                f"the light trap found no point of version space for {fallen} of "
-                f"{len(self.start)} trajectories: these start at one point, from the search for "
-                "the largest margin, and where they agree that tells less than of starts apart"
-            )
-        if self.cycles.any():
-            cycling = np.flatnonzero(self.cycles)
-            messages.append(
-                f"{len(cycling)} of {len(self.cycles)} trajectories go round a short cycle "
-                f"({int(self.cycles[cycling[0]])} bounces in trajectory {cycling[0]}): the center "
-                "and the draws are not those of version space; a refresh breaks cycles"
-            )
-        # A refresh or a launch leads elsewhere in the end: then R-hat tells whether it has. And a
-        # run that met its tolerance may be too short to meet every plane.
-        long = self.bounces >= BOUNCES_PER_PLANE * len(self.support)
-        bare = self.refresh == "none" and not self.escapes.any()
-        long &= bare and self.stop_reason != "tol"
-        if (long & (self.missed > MAX_MISSED)).any():
-            worst = int(np.argmax(np.where(long, self.missed, 0.0)))
-            messages.append(
-                f"trajectory {worst} keeps to a part of version space: it never met planes that "
-                f"have {100 * self.missed[worst]:.0f} % of the bounces of the others; a refresh "
-                "leads out"
-            )
+            messages += self._messages_of_draws(n_draws)
         if self.drift > MAX_DRIFT:
             messages.append(
-                f"the plane coordinates drifted by {self.drift:.2g} (above {MAX_DRIFT:g}): the "
-                "Gram matrix is too ill-conditioned for exact walls; a larger softness helps "
-                "(and a larger tau_max, if one was given)"
+                f"the plane coordinates drifted by {self.drift:.2g}: the Gram matrix is too "
+                "ill-conditioned for exact walls, a larger softness helps"
             )
-        if not self.center.any():
-            messages.append("no wall was hit: there is no such center")
-        return messages
+        if self.cycles.any():
+            messages.append(
+                f"{np.count_nonzero(self.cycles)} of {len(self.cycles)} trajectories go round a "
+                "short cycle and do not fill version space: a refresh helps"
+            )
+        return [f"{message} (see the guide on diagnostics)" for message in messages]
 
-    def _complaints_of_draws(self, wanted: int) -> list[str]:
+    def _messages_of_draws(self, wanted: int) -> list[str]:
         """Return what is wrong with the draws, of each trajectory `wanted` ones."""
         n_trajectories, n_draws = self.draws.shape[:2]
+        longer = f"after {self.length:.4g} radians per trajectory: a longer run helps"
         if n_draws < LEAST_DRAWS:
-            if n_draws >= wanted:
-                return []
-            return [
-                f"{self.length:.3g} radians per trajectory gave {n_draws} of {wanted} draws, too "
-                "few to tell whether the trajectories agree; a longer run is needed"
-            ]
+            few = f"{n_draws} of {wanted} draws are too few to tell whether trajectories agree"
+            return [f"{few} {longer}"] if n_draws < wanted else []
         least = min(MIN_ESS, n_trajectories * n_draws / 2)
         # Draws of trajectories that disagree are worth little: that does not excuse them.
         looked_at = n_trajectories * min(n_draws, R_HAT_DRAWS)
         allowed = allowed_r_hat(n_trajectories, min(max(self.ess, least), looked_at))
         if self.r_hat > allowed:
-            return [
-                f"the trajectories disagree: R-hat is {self.r_hat:.3f} (above {allowed:.3f}) with "
-                f"{self.ess:.0f} effective draws after {self.length:.4g} radians per trajectory; "
-                "a longer run is needed"
-            ]
+            high = f"R-hat is {self.r_hat:.3f} (above {allowed:.3f})"
+            return [f"the trajectories disagree: {high} {longer}"]
         if self.stop_reason != "weight_tol" and self.ess < least:
             return [
                 f"the {n_trajectories} x {n_draws} draws are worth {self.ess:.0f} independent ones "
-                f"(below {least:.0f}) after {self.length:.4g} radians per trajectory; a longer run "
-                "is needed"
+                f"(below {least:.0f}) {longer}"
             ]
         return []
 
@@ -312,45 +274,36 @@ class BilliardResult(Savable):
         """Indices of the planes that were hit: the examples that bound version space."""
         return np.flatnonzero(self.hits)
 
-    def _cycle_row(self) -> list[tuple[str, str]]:
-        if not self.cycles.any():
-            return []
-        return [("cycles", f"{np.count_nonzero(self.cycles)} trajectories, not to be trusted")]
-
-    def _scatterer_row(self) -> list[tuple[str, str]]:
-        if self.scatterer is None:
-            return []
-        hits = int(self.scatterings.sum())
-        return [("scatterer", f"radius {self.scatterer:.3g} rad, hit {hits} times")]
-
     def _rows(self) -> list[tuple[str, str]]:
         n_trajectories, n_draws, m = self.draws.shape
         bounces = int(self.bounces.sum())
         path = self.length * n_trajectories
         rate = f", {bounces / path:.1f} per radian" if path > 0 else ""
-        return [
+        rows = [
             ("examples", f"{m}"),
             ("trajectories", f"{n_trajectories}, {n_draws} draws each"),
-            (
-                "path",
-                f"{self.length:.4g} rad per trajectory after {self.settled:.4g} rad of settling",
-            ),
+            ("path", f"{self.length:.4g} rad per trajectory, {self.settled:.4g} rad of burn-in"),
             ("stopped by", self.stop_reason),
             ("center error", f"{self.center_error:.2g} rad (estimated)"),
             ("length of the mean", f"{self.center_norm:.4g}"),
             ("bounces", f"{bounces}{rate}"),
             ("walls passed", f"{int(self.crossings.sum())}"),
             ("escapes", f"{int(self.escapes.sum())} ({self.escape_fraction:.3g} of the flights)"),
-            *self._scatterer_row(),
             ("mean violations", f"{self.mean_violations:.4g}"),
             ("planes hit", f"{len(self.support)} of {m}"),
-            *self._cycle_row(),
             ("effective draws", f"{self.ess:.4g} at least"),
             ("R-hat", f"{self.r_hat:.4g} at most"),
             ("refresh", f"{self.refresh}, {self.refresh_rate:.3g} per radian"),
             ("drift", f"{self.drift:.1e}"),
             ("started from", ", ".join(self.start)),
         ]
+        if self.scatterer is not None:
+            hits = int(self.scatterings.sum())
+            rows.append(("scatterer", f"radius {self.scatterer:.3g} rad, hit {hits} times"))
+        if self.cycles.any():
+            cycling = np.count_nonzero(self.cycles)
+            rows.append(("cycles", f"{cycling} trajectories, not to be trusted"))
+        return rows
 
     def to_datatree(self) -> xr.DataTree:
         """Return the run as a tree of labeled arrays, as ArviZ 1.0 takes it.
@@ -381,9 +334,7 @@ class BilliardResult(Savable):
         >>> dict(tree["posterior"].sizes)
         {'chain': 4, 'draw': 100, 'plane': 3, 'example': 3}
         """
-        from bayespoint.results.datatree import to_datatree
-
-        return to_datatree(self)
+        return to_datatree(vars(self))
 
     def summary(self) -> str:
         """Return the main figures as text, one to a line.

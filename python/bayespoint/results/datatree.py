@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayespoint import __version__
-
 if TYPE_CHECKING:
     import xarray as xr
-
-    from bayespoint.results import BilliardResult
 
 __all__ = ["to_datatree"]
 
@@ -45,8 +42,11 @@ _OF_THE_RUN = (
 )
 
 
-def to_datatree(result: BilliardResult) -> xr.DataTree:
-    """Return the groups posterior, sample_stats, observed_data and constant_data of a run."""
+def to_datatree(run: Mapping[str, Any]) -> xr.DataTree:
+    """Return the groups posterior, sample_stats, observed_data and constant_data of a run.
+
+    `run` has the fields of a `BilliardResult` by name.
+    """
     try:
         import xarray as xr
 
@@ -56,21 +56,21 @@ def to_datatree(result: BilliardResult) -> xr.DataTree:
             "to_datatree needs xarray 2024.10 or newer, which is not installed: run "
             "`pip install 'bayespoint[arviz]'`"
         ) from error
-    n_trajectories, n_draws, m = result.draws.shape
+    n_trajectories, n_draws, m = run["draws"].shape
     unit = {"units": "1"}
     chain = {"chain": np.arange(n_trajectories)}
     example = {"example": np.arange(m)}
-    path = np.arange(n_draws) * result.spacing
+    path = np.arange(n_draws) * run["spacing"]
     posterior = xr.Dataset(
         {
             "plane_coordinate": (
                 ("chain", "draw", "plane"),
-                result.functionals,
+                run["functionals"],
                 unit | {"long_name": "sine of the angle between weight vector and plane"},
             ),
             "dual_coef": (
                 ("chain", "draw", "example"),
-                result.draws,
+                run["draws"],
                 unit | {"long_name": "dual coefficients of the unit weight vector"},
             ),
         },
@@ -78,7 +78,7 @@ def to_datatree(result: BilliardResult) -> xr.DataTree:
         | {
             "draw": np.arange(n_draws),
             "path": ("draw", path, {"units": "rad", "long_name": "path since the first draw"}),
-            "plane": ("plane", result.watched, {"long_name": "example that the plane is of"}),
+            "plane": ("plane", run["watched"], {"long_name": "example that the plane is of"}),
         }
         | example,
     )
@@ -87,7 +87,7 @@ def to_datatree(result: BilliardResult) -> xr.DataTree:
         table: Sequence[tuple[str, str, str]], dims: tuple[str, ...]
     ) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
         return {
-            name: (dims, _plain(getattr(result, name)), {"units": units, "long_name": meaning})
+            name: (dims, _plain(run[name]), {"units": units, "long_name": meaning})
             for name, units, meaning in table
         }
 
@@ -96,16 +96,16 @@ def to_datatree(result: BilliardResult) -> xr.DataTree:
         | described(_OF_EXAMPLES, ("example",))
         | described(_OF_THE_RUN, ())
     )
-    statistics["start"] = (("chain",), list(result.start), {"long_name": "source of the start"})
-    if result.scatterer is not None:
+    statistics["start"] = (("chain",), list(run["start"]), {"long_name": "source of the start"})
+    if run["scatterer"] is not None:
         meaning = {"units": "rad", "long_name": "radius of the sphere around the center"}
-        statistics["scatterer"] = ((), result.scatterer, meaning)
+        statistics["scatterer"] = ((), run["scatterer"], meaning)
     stats = xr.Dataset(statistics, chain | example)
-    stats.attrs = {"stop_reason": result.stop_reason, "refresh": result.refresh}
-    labels = {"label": ("example", result.y, unit | {"long_name": "class, -1 or +1"})}
+    stats.attrs = {"stop_reason": run["stop_reason"], "refresh": run["refresh"]}
+    labels = {"label": ("example", run["y"], unit | {"long_name": "class, -1 or +1"})}
     given = {
-        "softness": ("example", result.softness, {"long_name": "added to the kernel's diagonal"}),
-        "offset": ((), result.offset, {"long_name": "added to all kernel values"}),
+        "softness": ("example", run["softness"], {"long_name": "added to the kernel's diagonal"}),
+        "offset": ((), run["offset"], {"long_name": "added to all kernel values"}),
     }
     tree: xr.DataTree = data_tree.from_dict(
         {
@@ -118,8 +118,8 @@ def to_datatree(result: BilliardResult) -> xr.DataTree:
     # As text: a seed of 64 bits does not fit into the integers of every file format.
     about = {
         "inference_library": "bayespoint",
-        "inference_library_version": __version__,
-        "seed": str(result.seed),
+        "inference_library_version": version("bayespoint"),
+        "seed": str(run["seed"]),
     }
     tree.attrs.update(about)
     for group in tree.children.values():

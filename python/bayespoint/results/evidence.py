@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayespoint.base.persistence import Savable
+from bayespoint.base.io import Savable
 from bayespoint.base.report import as_html, as_text
 
 if TYPE_CHECKING:

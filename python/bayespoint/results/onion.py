@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from bayespoint.base import memory, validation
-from bayespoint.base.persistence import Savable
+from bayespoint.base import validation
+from bayespoint.base.io import Savable
 from bayespoint.base.report import as_grid, as_html, as_text
 from bayespoint.base.validation import Floats, Labels
 from bayespoint.results import Estimate
@@ -363,7 +363,6 @@ class OnionTable(Savable):
             raise ValueError(f"y_test must hold {self.classes.tolist()}; got {strange!r}")
         positive = known[:, 1]
         layers = self.centers[self.has_center]
-        memory.require(9.0 * len(kernel) * len(layers), "decision values of all layers")
         decided = kernel @ layers.T + self.offset * layers.sum(axis=1) > 0
         wrong = decided != positive[:, None]
         errors = np.full((*self.center_norm.shape, 2), math.nan)
@@ -372,7 +371,7 @@ class OnionTable(Savable):
 
     # --- views ---
 
-    def complaints(self, tol: float, volume_tol: float | None) -> list[str]:
+    def convergence_messages(self, tol: float, volume_tol: float | None) -> list[str]:
         """Return what is wrong with a run that was asked for these tolerances, if anything."""
         messages = []
         known = self.has_center

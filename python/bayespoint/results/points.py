@@ -1,4 +1,4 @@
-"""Single weight vectors in version space: of the largest margin, and where a light trap ends."""
+"""Single weight vectors in version space: the one of the largest margin."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayespoint.base.persistence import Savable
+from bayespoint.base.io import Savable
 from bayespoint.base.report import as_html, as_text
 
 
@@ -89,51 +89,3 @@ class MaxMargin(Savable):
 
     def _repr_html_(self) -> str:
         return as_html("Maximal margin", self._rows())
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LightTrap(Savable):
-    """The way of a ball into version space through one-way mirrors."""
-
-    dual_coef: NDArray[np.float64]
-    """(m,) Dual coefficients of a unit vector in version space."""
-
-    errors: NDArray[np.int64]
-    """(k,) Violated examples at the start, and whenever they became fewer. Empty where there was
-    nothing to fly through: all feature vectors parallel."""
-
-    bounces: NDArray[np.uint64]
-    """(k,) Bounces before each of them."""
-
-    caught: bool
-    """Whether the trap caught the ball. If not, `dual_coef` is from the search for the largest
-    margin."""
-
-    def _rows(self) -> list[tuple[str, str]]:
-        rows = [
-            ("examples", f"{len(self.dual_coef)}"),
-            ("caught", "yes" if self.caught else "no: the point is from the search for margins"),
-        ]
-        if len(self.errors):
-            rows += [
-                ("violated at the start", f"{self.errors[0]}"),
-                ("violated at the end", f"{self.errors[-1]} after {self.bounces[-1]} bounces"),
-            ]
-        return rows
-
-    def summary(self) -> str:
-        """Return the main figures as text, one to a line.
-
-        Returns
-        -------
-        str
-            The text, without a newline at its end.
-        """
-        return as_text("Light trap", self._rows())
-
-    def __repr__(self) -> str:
-        way = f"{self.errors[0]} to {self.errors[-1]} errors" if len(self.errors) else "no flight"
-        return f"<LightTrap: {way}, {'caught' if self.caught else 'not caught'}>"
-
-    def _repr_html_(self) -> str:
-        return as_html("Light trap", self._rows())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayespoint.base.persistence import Savable
+from bayespoint.base.io import Savable
 from bayespoint.base.report import as_grid, as_html
 from bayespoint.kernels.functions import short
 

@@ -26,15 +26,16 @@ from scipy import optimize
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
-from bayespoint.base import blas
+from bayespoint.base import linalg
 from bayespoint.base.warnings import warn
 from bayespoint.engine import distributed
-from bayespoint.kernels.algebra import is_semidefinite
+from bayespoint.engine.conflicts import refuse_conflicts
+from bayespoint.engine.problem import Problem
+from bayespoint.kernels.functions import is_semidefinite
 from bayespoint.results import Search
 from bayespoint.tuning import expectation_propagation
-from bayespoint.version_space import VersionSpace
 
-__all__ = ["approximate_log_evidence", "settle", "tune"]
+__all__ = ["approximate_log_evidence", "resolve_hyperparameters", "tune"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Report: TypeAlias = Callable[[Mapping[str, float]], object]
@@ -301,7 +302,7 @@ def _minimize_apart(
     problem.tried = []
     parts = (examples.X, examples.labels, examples.weights, start)
     X, labels, weights, start = map(distributed.laid, parts)
-    with blas.one_thread():
+    with linalg.one_thread():
         point = problem.minimize(_Examples(X, labels, weights), start, noisy=noisy)
     return point, problem.tried
 
@@ -375,17 +376,17 @@ def tune(
     m = labels.shape[1]
     weights = np.ones(m) if weights is None else weights
     everything = _Examples(X, labels.astype(np.float64), weights)
-    examples = everything.part(_subset(everything.labels, LARGEST, seed))
+    examples = everything.part(subset(everything.labels, LARGEST, seed))
     n = examples.labels.shape[1]
     coarse = (
-        examples.part(_subset(examples.labels, COARSE, seed)) if 2 * n > 3 * COARSE else examples
+        examples.part(subset(examples.labels, COARSE, seed)) if 2 * n > 3 * COARSE else examples
     )
     problem = _Problem(
         kernel, examples, offset, softness, label_noise, rates, search_kernel, report, n_jobs
     )
     # Matrices this small lose more by waiting for threads of BLAS than they gain; and with one
     # thread rounding, and so all that follows, does not depend on how many there are.
-    with blas.one_thread():
+    with linalg.one_thread():
         best = _search(problem, examples, coarse)
     if best.value == -math.inf:
         raise ValueError(
@@ -433,7 +434,7 @@ def approximate_log_evidence(
     levels = softness / (np.ones(labels.shape[1]) if weights is None else weights)
     change = _FINE_CHANGE if any(label_noise) else _CHANGE
     try:
-        with blas.one_thread():
+        with linalg.one_thread():
             found = [
                 expectation_propagation.approximate(
                     gram, y, levels, noise=label_noise, change=change
@@ -469,7 +470,7 @@ def _best(points: list[_Point]) -> _Point:
     return max(points, key=lambda point: point.value)
 
 
-def settle(
+def resolve_hyperparameters(
     kernel: Any,
     inputs: NDArray[Any],
     labels: Floats,
@@ -483,7 +484,7 @@ def settle(
     seed: int,
     report: Report | None = None,
     n_jobs: int | None = None,
-) -> tuple[Any, float, tuple[float, float], Search | None]:
+) -> tuple[Any, float, tuple[float, float], Search | None, tuple[Floats, bool] | None]:
     """Return kernel, softness, label noise and search of a classifier's settings.
 
     Parameters
@@ -508,6 +509,9 @@ def settle(
         Likewise: of negative and of positive examples.
     search : Search or None
         What was tried; None if nothing was searched.
+    gram : tuple of ndarray of shape (m, m) and bool, or None
+        The kernel matrix and whether it may be overwritten, as `kernels.training_gram` gives them,
+        if the search was on it; None if it would have to be computed.
     """
     resolved = kernels.resolve(kernel, inputs)
     search_kernel = (
@@ -516,13 +520,15 @@ def settle(
         and bool(kernels.parameters(resolved, inputs))
     )
     if not search_kernel and softness is not None and not rates:
-        return resolved, softness, label_noise, None
-    inputs_of_search, kernel_of_search = inputs, resolved
+        return resolved, softness, label_noise, None, None
+    inputs_of_search, kernel_of_search, known = inputs, resolved, None
     if not search_kernel:
         # One matrix serves all values. Whatever the softness will be, it is positive: a feature
         # vector of length zero is no fault.
         least = np.full(labels.shape[1], np.finfo(float).tiny)
-        gram, _ = kernels.training_gram(resolved, inputs, offset, least)
+        with linalg.threads_for(labels.shape[1]):
+            known = kernels.training_gram(resolved, inputs, offset, least)
+        gram, _ = known
         inputs_of_search = np.arange(len(gram), dtype=np.float64)[:, None]
         kernel_of_search = _Entries(gram)
     try:
@@ -551,10 +557,10 @@ def settle(
             f"The kernel stays as it is: {resolved!r}",
             ConvergenceWarning,
         )
-        return resolved, 0.0, label_noise, None
+        return resolved, 0.0, label_noise, None, known
     if not search_kernel:
         found = dataclasses.replace(found, kernel=resolved)
-    return found.kernel, found.softness, found.label_noise, found
+    return found.kernel, found.softness, found.label_noise, found, known
 
 
 def _explain(
@@ -563,7 +569,7 @@ def _explain(
     """Raise what is known to be wrong with a kernel or with labels that no weight vector gives."""
     gram, _ = kernels.training_gram(kernel, inputs, offset, softness)
     for y in labels.astype(np.int8):
-        VersionSpace._over(gram, y, softness=softness, offset=offset)._refuse_conflicts()
+        refuse_conflicts(Problem(gram, y, softness, offset))
 
 
 class _Entries:
@@ -582,7 +588,7 @@ class _Entries:
         return diagonal
 
 
-def _subset(labels: Floats, size: int, seed: int) -> NDArray[np.intp]:
+def subset(labels: Floats, size: int, seed: int) -> NDArray[np.intp]:
     """Return the examples to look at: all, or a part stratified by their labels."""
     m = labels.shape[1]
     if m <= size:

@@ -4,13 +4,11 @@ import os
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bayespoint import VersionSpace
-from bayespoint.base import blas, memory
 
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 
@@ -56,7 +54,7 @@ PROGRAM = """
             max_errors=(3, 3), tol=0.5, max_length=100.0, random_state=0, n_jobs=2
         ),
         "projected": lambda: space().onion(method="projected", tol=0.5, random_state=0),
-        "correlation": lambda: space().correlation_length(n_pairs=5, random_state=0),
+        "correlation": lambda: correlation_length(space(), n_pairs=5, random_state=0),
         "max_margin": lambda: VersionSpace(K, rng.permutation(y), softness=1e-6).max_margin(),
         "fit": lambda: BayesPointClassifier(random_state=0).fit(X, y),
     }
@@ -131,29 +129,6 @@ def test_no_limit_ends_the_process(name, enough):
         assert ending(name, 2 * enough) == "done \n"
 
 
-def test_limits_of_the_address_space_count(monkeypatch):
-    import resource
-
-    limits = {resource.RLIMIT_AS: 5 * 2**40, resource.RLIMIT_DATA: resource.RLIM_INFINITY}
-    monkeypatch.setattr(resource, "getrlimit", lambda kind: (limits[kind], -1))
-    used = memory.psutil.Process().memory_info()
-    assert memory.limited() == pytest.approx(5 * 2**40 - used.vms, abs=2**30)
-    limits[resource.RLIMIT_DATA] = used.data + 7 * 2**20
-    assert memory.limited() <= 8 * 2**20
-    assert memory.available() <= 8 * 2**20
-    with pytest.raises(MemoryError, match=r"a table needs 1.0 GiB, but only .* is available"):
-        memory.require(2**30, "a table")
-    limits[resource.RLIMIT_DATA] = 1
-    assert memory.limited() == 0
-    monkeypatch.setattr(blas, "_settled", False)
-    with pytest.raises(MemoryError, match=r"BLAS needs .* the limit leaves 0 B: raise it"):
-        blas.settle()
-    limits |= dict.fromkeys(limits, resource.RLIM_INFINITY)
-    assert memory.limited() is None
-    blas.settle()
-    assert not blas._settled, "without a limit nothing is done"
-
-
 @pytest.mark.parametrize(
     ("method", "settings", "text"),
     [
@@ -174,8 +149,6 @@ def test_limits_of_the_address_space_count(monkeypatch):
             {"label_noise": 0.1, "n_trajectories": 2**40},
             r"for n_trajectories=1099511627776\) needs",
         ),
-        ("correlation_length", {"n_trajectories": 2**40}, r"for n_trajectories=1099511627776, "),
-        ("correlation_length", {"n_pairs": 2**40}, r"for n_pairs=1099511627776 of each\) needs"),
         ("onion", {"n_trajectories": 2**40}, r"for n_trajectories=1099511627776 in 6 layers"),
     ],
 )
@@ -183,33 +156,3 @@ def test_what_is_asked_for_too_much_of_is_named(method, settings, text):
     space = VersionSpace(np.eye(3), [1, -1, 1])
     with pytest.raises(MemoryError, match=text + r".*, but only .* of memory is available"):
         getattr(space, method)(**settings, random_state=0)
-
-
-def test_the_room_of_a_trajectory_is_that_of_the_engine():
-    source = Path(__file__).parents[3] / "src" / "gas" / "mod.rs"
-    if not source.exists():
-        pytest.skip("needs the sources of the engine")
-    assert f"const VECTORS: usize = {memory._VECTORS};" in source.read_text(encoding="utf-8")
-
-
-def test_ulimit_v():
-    """As a shell sets it, before the interpreter begins."""
-    code = (
-        "import resource; resource.setrlimit(resource.RLIMIT_AS, (%d, %d))\n"
-        "try:\n"
-        "    import bayespoint\n"
-        "    print(bayespoint.VersionSpace([[1.0, 0.1], [0.1, 1.0]], [1, -1])"
-        ".sample(length=9.0, random_state=0).length)\n"
-        "except MemoryError as error:\n"
-        "    print('MemoryError', error)\n"
-    )
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-
-    def output(limit):
-        command = [sys.executable, "-c", code % (limit, limit)]
-        run = subprocess.run(
-            command, capture_output=True, text=True, timeout=60, check=True, env=environment
-        )
-        return run.stdout
-
-    assert output(4 * 2**30) == "9.0\n"

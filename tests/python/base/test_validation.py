@@ -2,15 +2,12 @@
 
 import os
 import re
-from collections import namedtuple
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from bayespoint import BayesPointClassifier, VersionSpace
-from bayespoint.base import memory as base_memory
 from bayespoint.base import validation
 
 LABELS = [1, -1, 1, -1]
@@ -297,8 +294,6 @@ def test_a_path_too_short_to_integrate_is_refused():
         ("max_bounces", 0, ValueError),
         ("max_bounces", 1e6, TypeError),
         ("dynamics", "straight", ValueError),
-        ("tau_max", 10.0, ValueError),  # a great circle does not escape
-        ("weight_tol", 0.1, ValueError),
         ("transparency", 1.5, ValueError),
         ("transparency", (0.1, -0.1), ValueError),
         ("transparency", (0.1, 0.2, 0.3), ValueError),
@@ -344,7 +339,7 @@ def test_bad_settings_of_a_space(settings, error, text):
 
 
 def test_choices_are_listed():
-    with pytest.raises(ValueError, match=r"one of 'geodesic', 'chord', 'flipper'; got 'pinball'"):
+    with pytest.raises(ValueError, match=r"one of 'geodesic', 'chord', .*; got 'pinball'"):
         VersionSpace(np.eye(4), LABELS).sample(dynamics="pinball")
     with pytest.raises(
         ValueError, match=r"'light_trap', 'one_way', 'perceptron', 'max_margin'; got 'svm'"
@@ -414,70 +409,3 @@ def test_threads(monkeypatch):
 
 
 # --- memory ---
-
-
-def test_available_memory_is_plausible():
-    assert 2**20 < base_memory.available() < 2**50
-
-
-def test_readable_sizes():
-    assert [base_memory.readable(n) for n in (12, 1536, 3 * 2**30, 2**52)] == [
-        "12 B",
-        "1.5 KiB",
-        "3.0 GiB",
-        "4096.0 TiB",
-    ]
-
-
-def test_control_group_limits_count(tmp_path, monkeypatch):
-    """The tightest limit of a group or its parents holds; idle file pages do not count."""
-    parent, group = tmp_path / "slice", tmp_path / "slice" / "job"
-    group.mkdir(parents=True)
-    for folder, limit in ((parent, "10000"), (group, "max")):
-        (folder / "memory.max").write_text(limit)
-        (folder / "memory.current").write_text("4000")
-        (folder / "memory.stat").write_text("anon 1\ninactive_file 500\n")
-    monkeypatch.setattr(base_memory, "_CGROUP", tmp_path)
-    monkeypatch.setattr(base_memory, "_cgroup_paths", lambda: {"": "/slice/job"})
-    assert base_memory.available() == 6500
-    old = tmp_path / "memory"
-    old.mkdir()
-    (old / "memory.limit_in_bytes").write_text("5000")
-    (old / "memory.usage_in_bytes").write_text("4900")
-    monkeypatch.setattr(
-        base_memory, "_cgroup_paths", lambda: {"memory": "/elsewhere", "": "/slice"}
-    )
-    assert base_memory.available() == 100
-    monkeypatch.setattr(base_memory, "_cgroup_paths", dict)
-    assert base_memory.available() > 2**20
-
-
-@pytest.mark.skipif(not Path("/proc/self/cgroup").exists(), reason="no control groups here")
-def test_control_groups_of_this_process():
-    assert all(path.startswith("/") for path in base_memory._cgroup_paths().values())
-
-
-def test_a_kernel_matrix_too_large_is_refused(monkeypatch):
-    """Fitting fails before the kernel matrix is allocated, with both sizes in the text."""
-
-    def kernel(x, y):
-        raise AssertionError("the kernel was evaluated")
-
-    memory = namedtuple("memory", "available")
-    monkeypatch.setattr(base_memory.psutil, "virtual_memory", lambda: memory(12 * 2**20))
-    x = np.random.default_rng(0).standard_normal((1000, 2))
-    with pytest.raises(MemoryError, match=r"needs 28\.4 MiB, but only 12\.0 MiB of memory is av"):
-        BayesPointClassifier(kernel=kernel).fit(x, np.resize([0, 1], 1000))
-
-
-def test_draws_and_copies_too_large_are_refused(monkeypatch):
-    space = VersionSpace(np.eye(4), LABELS)
-    matrix = np.eye(600, dtype=np.float32)
-    memory = namedtuple("memory", "available")
-    monkeypatch.setattr(base_memory.psutil, "virtual_memory", lambda: memory(2**20))
-    with pytest.raises(MemoryError, match=r"x n_draws=100000 draws .*\) needs 24\.4 MiB"):
-        space.sample(n_draws=100_000)
-    with pytest.raises(MemoryError, match=r"a copy of gram \(600 x 600 doubles\) needs 2\.7 MiB"):
-        VersionSpace(matrix.astype(int), np.resize([1, -1], 600))
-    with pytest.raises(MemoryError, match=r"copy of gram \(800 x 800 singles\) needs 2\.4 MiB"):
-        VersionSpace(np.eye(800, dtype=np.float32)[::-1, ::-1], np.resize([1, -1], 800))

@@ -11,10 +11,8 @@ from sklearn.preprocessing import StandardScaler
 from bayespoint import (
     BayesPointClassifier,
     ConvergenceWarning,
-    HingeClassifier,
     KernelPerceptron,
     MaxMarginClassifier,
-    Perceptron,
     VersionSpace,
 )
 
@@ -24,13 +22,12 @@ X = RNG.standard_normal((60, 3))
 Y = np.where(X[:, 0] + 0.5 * RNG.standard_normal(60) > 0, 1, -1)
 SPACE = VersionSpace(X @ X.T, Y, softness=0.1)
 MODEL = BayesPointClassifier("linear", softness=0.1, optimizer=None, random_state=SEED).fit(X, Y)
+PIPELINE = make_pipeline(StandardScaler(), KernelPerceptron("linear", max_epochs=2))
 
 CALLS = {
-    "Perceptron": lambda: Perceptron(max_epochs=2).fit(X, Y),
     "KernelPerceptron": lambda: KernelPerceptron("linear", max_epochs=2).fit(X, Y),
-    "HingeClassifier": lambda: HingeClassifier(max_iter=2).fit(X, Y),
     "MaxMarginClassifier": lambda: MaxMarginClassifier("linear", C=10.0, max_iter=1).fit(X, Y),
-    "in a pipeline": lambda: make_pipeline(StandardScaler(), Perceptron(max_epochs=2)).fit(X, Y),
+    "in a pipeline": lambda: PIPELINE.fit(X, Y),
     "sample": lambda: SPACE.sample(max_bounces=200, tol=1e-4, random_state=SEED),
     "log_volume": lambda: SPACE.log_volume(tol=1e-3, max_length=1.0, random_state=SEED),
     "evidence": lambda: MODEL.evidence(tol=1e-3, max_length=1.0, random_state=SEED),

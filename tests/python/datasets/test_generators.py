@@ -2,53 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from bayespoint import BayesPointClassifier, kernels
-from bayespoint.datasets import make_sets, make_teacher, make_waveform, make_words
+from bayespoint.datasets import make_sets, make_teacher, make_words
 from taught import seed
-
-SHARED = os.environ.get("BAYESPOINT_DATA")
-
-
-def wave(peak):
-    return np.maximum(6 - abs(np.arange(1, 22) - peak), 0)
-
-
-def test_waveforms_have_breimans_moments():
-    """Mean and covariance of each class, in closed form: u uniform has mean 1/2, variance 1/12."""
-    n = 30_000
-    X, y = make_waveform(n, random_state=seed(1))
-    positive, negative = X[y == 1], X[y == -1]
-
-    assert abs(len(positive) / n - 1 / 3) < 5 * np.sqrt(2 / 9 / n)
-    mean = (wave(7) + wave(11)) / 2
-    cov = np.eye(21) + np.outer(wave(7) - wave(11), wave(7) - wave(11)) / 12
-    error = np.sqrt(np.diag(cov) / len(positive))
-    assert (abs(positive.mean(axis=0) - mean) < 5 * error).all()
-    spread = np.sqrt((np.outer(np.diag(cov), np.diag(cov)) + cov**2) / len(positive))
-    assert (abs(np.cov(positive.T) - cov) < 6 * spread).all()
-    # the others: peak 15 with 7 or with 11, half each
-    mean = (wave(15) + (wave(7) + wave(11)) / 2) / 2
-    assert (
-        abs(negative.mean(axis=0) - mean) < 5 * negative.std(axis=0) / np.sqrt(len(negative))
-    ).all()
-
-
-@pytest.mark.skipif(not SHARED, reason="BAYESPOINT_DATA is not set")
-def test_waveforms_are_those_of_the_benchmark():
-    """The class means of Rätsch's file and ours, standardized, agree."""
-    table = np.loadtxt(Path(SHARED, "waveform.csv"), delimiter=",", skiprows=1)
-    X, y = make_waveform(20_000, random_state=seed(2))
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    for label in (-1, 1):
-        theirs, ours = table[table[:, -1] == label, :-1], X[y == label]
-        error = np.sqrt(theirs.var(axis=0) / len(theirs) + ours.var(axis=0) / len(ours))
-        assert (abs(theirs.mean(axis=0) - ours.mean(axis=0)) < 5 * error).all()
 
 
 def test_teacher_labels_its_examples():
@@ -96,7 +55,7 @@ def test_symbolic_data_can_be_learned(draw, kernel):
     assert errors < 25  # of 100, where guessing makes about 50
 
 
-@pytest.mark.parametrize("make", [make_waveform, make_teacher, make_words, make_sets])
+@pytest.mark.parametrize("make", [make_teacher, make_words, make_sets])
 def test_seeds(make):
     first, again, other = (make(20, random_state=s) for s in (1, 1, 2))
     assert np.array_equal(first[1], again[1])
@@ -108,7 +67,7 @@ def test_seeds(make):
 @pytest.mark.parametrize(
     ("call", "kind", "text"),
     [
-        (lambda: make_waveform(0), ValueError, "n_samples must be an integer of at least 1"),
+        (lambda: make_teacher(0), ValueError, "n_samples must be an integer of at least 1"),
         (lambda: make_teacher(5, 0), ValueError, "n_features must be an integer of at least 1"),
         (lambda: make_teacher(noise=0.5), ValueError, "noise must be"),
         (lambda: make_teacher(return_teacher=1), TypeError, "return_teacher must be True or False"),

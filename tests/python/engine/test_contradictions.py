@@ -7,6 +7,7 @@ import pytest
 
 from bayespoint import BayesPointClassifier, InfeasibleError, VersionSpace
 from bayespoint.base import validation
+from bayespoint.papers.light_trap import light_trap
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
@@ -78,7 +79,7 @@ def test_what_rounding_hides_is_not_called_impossible(width, rows):
     for attempt in (
         lambda: space.sample(random_state=SEED),
         lambda: space.feasible_point(random_state=SEED),
-        lambda: space.light_trap(random_state=SEED),
+        lambda: light_trap(space, random_state=SEED),
         space.max_margin,
     ):
         with pytest.raises(InfeasibleError, match="examples 0 and 1") as caught:
@@ -132,7 +133,7 @@ def test_violations_are_counted(pairs, others):
         calls += [
             lambda each=each: each.sample(random_state=SEED),
             lambda each=each: each.feasible_point(random_state=SEED),
-            lambda each=each: each.light_trap(random_state=SEED),
+            lambda each=each: light_trap(each, random_state=SEED),
             each.max_margin,
         ]
     # The difference of the class means is one of those tried.

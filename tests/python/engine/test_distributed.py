@@ -73,8 +73,8 @@ def same(one, other):
 
 
 def assert_same(here, there, inputs):
-    for one, other in zip(here._results, there._results, strict=True):
-        assert differences(one, other) == []
+    for one, other in zip(here.problems_, there.problems_, strict=True):
+        assert differences(one.result, other.result) == []
     if here.tuning_ is not None:
         assert here.tuning_.kernel == there.tuning_.kernel
         assert here.tuning_.tried.tobytes() == there.tuning_.tried.tobytes()

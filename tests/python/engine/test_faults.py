@@ -14,15 +14,15 @@ import pytest
 
 from bayespoint import (
     BayesPointClassifier,
-    HingeClassifier,
     KernelPerceptron,
     MaxMarginClassifier,
-    Perceptron,
     VersionSpace,
-    WeightedClassifier,
     kernels,
 )
+from bayespoint.dynamics import Scattered
 from bayespoint.papers import elongated, openness, planar, soft_boundary
+from bayespoint.papers.correlation import correlation_length
+from bayespoint.papers.light_trap import light_trap
 
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
@@ -87,7 +87,7 @@ CALLS = {
     "sample": lambda: soft().sample(**FOR_EVER),
     "sample, chord": lambda: hard().sample(dynamics="chord", **FOR_EVER),
     "sample, flipper": lambda: hard().sample(dynamics="flipper", **FOR_EVER),
-    "sample, sphere": lambda: soft().sample(scatterer="auto", **FOR_EVER),
+    "sample, sphere": lambda: soft().sample(dynamics=Scattered("specular", "auto"), **FOR_EVER),
     "sample, near walls": lambda: linear().sample(n_jobs=2, **FOR_EVER),
     "sample, rows": lambda: VersionSpace.from_features(X, NOISY, RBF, softness=0.1).sample(
         **FOR_EVER
@@ -96,11 +96,11 @@ CALLS = {
     "integration": lambda: soft().log_volume(method="integration", max_length=1e15, **LONG),
     "annealing": lambda: soft().log_volume(method="annealing", max_length=1e15, **LONG),
     "evidence": lambda: soft().evidence((0.0, 0.1), max_length=1e15, n_jobs=2, **LONG),
-    "correlation_length": lambda: soft().correlation_length(
-        n_pairs=10**5, max_bounces=10**9, random_state=0
+    "correlation_length": lambda: correlation_length(
+        soft(), n_pairs=10**5, max_bounces=10**9, random_state=0
     ),
     "choose_layer": again(lambda: soft().choose_layer(random_state=0)),
-    "light_trap": again(lambda: hard().light_trap(random_state=0)),
+    "light_trap": again(lambda: light_trap(hard(), random_state=0)),
     "feasible_point": again(lambda: hard().feasible_point(method="perceptron", random_state=0)),
     "max_margin": again(lambda: VersionSpace(K, COIN, softness=1e-9).max_margin()),
     "fit": again(lambda: BayesPointClassifier(random_state=0).fit(X, NOISY)),
@@ -125,10 +125,7 @@ CALLS = {
     "suggest_query": again(lambda: FITTED.suggest_query(POINTS, 5)),
     "risk_bounds": again(lambda: TRAINED.risk_bounds(random_state=0)),
     "MaxMarginClassifier": again(lambda: MaxMarginClassifier(RBF, C=100.0).fit(X, COIN)),
-    "HingeClassifier": lambda: HingeClassifier(1e-9, tol=1e-15, max_iter=10**9).fit(X, COIN),
     "KernelPerceptron": lambda: KernelPerceptron("linear", max_epochs=10**8).fit(X, COIN),
-    "Perceptron": lambda: Perceptron(max_epochs=10**8).fit(X, COIN),
-    "WeightedClassifier": lambda: WeightedClassifier(given(tol=1e-9)).fit(X, NOISY),
     "escape_fractions": lambda: openness.escape_fractions(
         [K, K], NOISY, softness=0.1, max_bounces=10**9, random_state=0
     ),
@@ -248,8 +245,8 @@ WITH_CALLBACK = {
     "log_volume": lambda stop: soft().log_volume(max_length=1e15, callback=stop, **LONG),
     "evidence": lambda stop: soft().evidence(0.1, max_length=1e15, callback=stop, **LONG),
     "onion": lambda stop: soft().onion(max_length=1e15, callback=stop, **LONG),
-    "correlation_length": lambda stop: soft().correlation_length(
-        n_pairs=10**5, max_bounces=10**9, random_state=0, callback=stop
+    "correlation_length": lambda stop: correlation_length(
+        soft(), n_pairs=10**5, max_bounces=10**9, random_state=0, callback=stop
     ),
 }
 

@@ -13,7 +13,9 @@ SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 KILLED = """
     import os, signal, sys, time, warnings
     import numpy as np
-    from bayespoint import VersionSpace, _continue, _npz, kernels
+    from bayespoint import VersionSpace, kernels
+    from bayespoint.base import io
+    from bayespoint.engine import continuation
 
     warnings.simplefilter("ignore")
     path, kills, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -37,7 +39,7 @@ KILLED = """
         killed += os.WIFSIGNALED(os.waitpid(child, 0)[1])
         seen_last = stamp()
         if os.path.exists(path):  # whole, whenever that was
-            _, arrays, _ = _npz.read(path, _continue.FORMAT, 1e8)
+            arrays, _ = io.read(path, continuation.FORMAT, continuation.VERSION)
             seen.add(arrays["words"].tobytes())
     found = space.sample(**settings, checkpoint=path, n_jobs=2)
     for name in ("center", "draws", "impulse_center", "hits", "bounces", "functionals"):

@@ -6,18 +6,15 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import cross_val_score
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bayespoint import (
-    HingeClassifier,
     InfeasibleError,
     MaxMarginClassifier,
-    Perceptron,
     VersionSpace,
     kernels,
 )
@@ -33,7 +30,6 @@ IRIS = load_iris(return_X_y=True)
         MaxMarginClassifier(),
         MaxMarginClassifier("linear", C=10.0, fit_intercept="free"),
         MaxMarginClassifier(kernels.RBF(2.0), C=np.inf, softness=0.1, fit_intercept=False),
-        HingeClassifier(),
     ]
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -429,53 +425,3 @@ def test_result_in_words():
     assert "support vectors" in found.summary()
     assert "margin=0.5774, 3 support vectors of 3" in repr(found)
     assert found._repr_html_().startswith("<div ")
-
-
-# --- gradient descent ---
-
-
-@pytest.mark.parametrize("regularization", [0.1, 0.01])
-def test_gradient_descent_reaches_the_exact_solution(regularization):
-    x, y = load_breast_cancer(return_X_y=True)
-    x = StandardScaler().fit_transform(x)[::2] + 3.0  # an origin outside changes nothing
-    y = y[::2]
-    model = HingeClassifier(regularization).fit(x, y)
-    exact = MaxMarginClassifier(
-        "linear", C=1 / (2 * regularization * len(y)), fit_intercept="free"
-    ).fit(x, y)
-
-    def loss(w, b):
-        return np.maximum(0, 1 - (2 * y - 1) * (x @ w + b)).mean() + regularization * w @ w
-
-    least = loss(exact.dual_coef_[0] @ x, exact.intercept_[0])
-    reached = loss(model.coef_[0], model.intercept_[0])
-    assert reached == pytest.approx(model.loss_[0], rel=1e-9)
-    # What the duality gap says holds: and it is below the tolerance.
-    assert least * (1 - 1e-9) <= reached <= least * (1 + 0.01)
-    assert model.loss_[0] * (1 - model.duality_gap_[0]) <= least * (1 + 1e-9)
-    assert 0 <= model.duality_gap_[0] <= 0.01
-
-
-def test_gradient_descent_of_several_classes():
-    model = HingeClassifier().fit(*IRIS)
-    assert model.coef_.shape == (3, 4)
-    assert model.loss_.shape == model.duality_gap_.shape == (3,)
-    assert model.score(*IRIS) > 0.6
-    with pytest.warns(ConvergenceWarning, match=r"gap of .* in 5 steps; tol=0\.01 was asked for"):
-        short = HingeClassifier(max_iter=5).fit(*IRIS)
-    assert short.n_iter_ == 5
-    assert short.duality_gap_.max() > 0.01
-
-
-@pytest.mark.parametrize(
-    "settings", [{"regularization": 0.0}, {"tol": 0.0}, {"max_iter": 0}, {"tol": 1.0}]
-)
-def test_bad_descents(settings):
-    with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
-        HingeClassifier(**settings).fit(*IRIS)
-
-
-@pytest.mark.parametrize("model", [HingeClassifier(), Perceptron()])
-def test_numbers_that_cannot_be_squared_are_refused(model):
-    with pytest.raises(ValueError, match=r"X must hold numbers up to 1e\+140 in size; got 1e\+200"):
-        model.fit([[1e200], [0.0]], [0, 1])

@@ -12,6 +12,8 @@ from bayespoint import BayesPointClassifier, LayerChoice, VersionSpace
 from bayespoint.bounds import RiskBounds
 from bayespoint.datasets import make_teacher
 from bayespoint.papers import elongated, openness, planar, soft_boundary
+from bayespoint.papers.correlation import correlation_length
+from bayespoint.papers.light_trap import light_trap
 from bayespoint.results import Estimate
 from taught import seed
 
@@ -67,14 +69,14 @@ def results():
             ),
             "Estimate": Estimate(1.0, 0.1),
             "MaxMargin": space.max_margin(),
-            "LightTrap": space.light_trap(random_state=seed(0)),
+            "LightTrap": light_trap(space, random_state=seed(0)),
             "Search": model.tuning_,
             "OnionTable": table,
             "LayerChoice": LayerChoice((0, 1), np.array([[0.1, np.nan]]), np.array([[3, 0]])),
-            "CorrelationLength": space.correlation_length(random_state=seed(0)),
+            "CorrelationLength": correlation_length(space, random_state=seed(0)),
             "WeightedResult": space.reweight(run, lambda margins: margins[:, 0]),
-            "WeightedClassifier": model.reweight(lambda margins: margins[:, 0]),
-            "WeightedClassifier of three": three.reweight(lambda margins: margins[:, 0]),
+            "Posterior": model.reweight(lambda margins: margins[:, 0]),
+            "Posterior of three": three.reweight(lambda margins: margins[:, 0]),
             "RiskBounds": three_bounds(X, y),
             "RiskBound": three_bounds(X, y)[0],
             "ParameterSpace": soft_boundary.parameter_space(X @ X.T, softness=0.1),

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bayespoint import BayesPointClassifier, WeightedClassifier
+from bayespoint import BayesPointClassifier
 from taught import seed
 
 TWO = make_blobs(60, centers=[[0, 0], [2, 2]], random_state=seed(0))
@@ -119,9 +119,6 @@ def test_the_progress_bar_of_scikit_learn(n_jobs, capsys):
     assert "GridSearchCV - fit" in out
     assert "BayesPointClassifier - fit" in out
     assert "billiard" in out
-    weighted = WeightedClassifier(inner).set_callbacks(module.ProgressBar())
-    weighted.fit(*TWO)
-    assert "WeightedClassifier - fit" in capsys.readouterr().out
 
 
 def test_the_scoring_monitor_of_scikit_learn():
@@ -135,13 +132,12 @@ def test_nothing_breaks_without_callbacks():
     """Where scikit-learn has none: as if the module were not there."""
     code = (
         "import sys; import sklearn.base; sys.modules['sklearn.callback'] = None\n"
-        "from bayespoint import BayesPointClassifier, WeightedClassifier\n"
+        "from bayespoint import BayesPointClassifier\n"
         "del sys.modules['sklearn.callback']\n"  # scikit-learn itself cannot do without its own
         "X = [[0.0], [1.0], [3.0], [4.0]]; y = [0, 0, 1, 1]\n"
         "model = BayesPointClassifier(random_state=0, verbose=2).fit(X, y)\n"
-        "print(hasattr(model, '_init_callback_context'), model.predict(X),\n"
-        "      WeightedClassifier(random_state=0).fit(X, y).predict(X))\n"
+        "print(hasattr(model, '_init_callback_context'), model.predict(X))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False [0 0 1 1] [0 0 1 1]\n"
+    assert done.stdout == "False [0 0 1 1]\n"
     assert "search by evidence" in done.stderr

@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from bayespoint import BayesPointClassifier, InfeasibleError, kernels
-from bayespoint.version_space import VersionSpace
+from bayespoint import BayesPointClassifier, InfeasibleError, VersionSpace, kernels
+from bayespoint.engine import sampling
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
@@ -46,6 +46,10 @@ def model(**settings):
     return BayesPointClassifier(**given | settings)
 
 
+def results(fitted):
+    return [problem.result for problem in fitted.problems_]
+
+
 def same(a, b, X):
     for name in ("dual_coef_", "intercept_", "support_", "calibration_"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
@@ -72,8 +76,7 @@ def test_in_how_many_steps_does_not_matter(n_classes, settings):
     once = copy.deepcopy(fitted).refine(12.0)
     twice = pickle.loads(pickle.dumps(fitted)).refine(4.0).set_params(n_jobs=2).refine(8.0)
     same(once, twice, X)
-    results = zip(once._results, fitted._results, strict=True)
-    for new, old in results:
+    for new, old in zip(results(once), results(fitted), strict=True):
         assert new.length == pytest.approx(old.length + 12.0, rel=1e-12)
         assert new.draws.shape == old.draws.shape
         assert new.bounces.min() > old.bounces.min()
@@ -226,7 +229,7 @@ def test_more_examples_have_the_law_of_all(n_classes):
     np.testing.assert_array_equal(added.X_fit_, X)
     assert added.dual_coef_.shape == whole.dual_coef_.shape
     gram = kernels.RBF(2.0)(X) + 1.0 + 0.1 * np.eye(len(X))
-    for a, b in zip(added._results, whole._results, strict=True):
+    for a, b in zip(results(added), results(whole), strict=True):
         cosine = float(a.center @ gram @ b.center)
         assert np.arccos(min(cosine, 1.0)) < 5 * np.hypot(a.center_error, b.center_error)
     np.testing.assert_allclose(added.predict_proba(X), whole.predict_proba(X), atol=0.1)
@@ -268,7 +271,10 @@ def test_weights_of_classes_are_those_of_all_examples():
     order = np.argsort(y, kind="stable")
     X, y = X[order], y[order]
     added = model(**settings).fit(X[:60], y[:60]).add_examples(X[60:], y[60:])
-    np.testing.assert_array_equal(added._softness, model(**settings).fit(X, y)._softness)
+    whole = model(**settings).fit(X, y)
+    np.testing.assert_array_equal(
+        added.posterior_.example_softness, whole.posterior_.example_softness
+    )
 
 
 def test_sets_and_matrices():
@@ -293,7 +299,7 @@ def test_what_is_not_finished_leaves_no_trace(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(VersionSpace, "sample", interrupted)
+    monkeypatch.setattr(sampling, "sample", interrupted)
     for work in (lambda: fitted.refine(1.0), lambda: fitted.add_examples(X[60:], y[60:])):
         with pytest.raises(KeyboardInterrupt):
             work()

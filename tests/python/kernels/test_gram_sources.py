@@ -12,8 +12,12 @@ from sklearn.kernel_approximation import Nystroem
 from bayespoint import ConvergenceWarning, InfeasibleError, VersionSpace, bounds, kernels
 from bayespoint.base import memory as base_memory
 from bayespoint.base import validation
+from bayespoint.base.linalg import factorize
+from bayespoint.dynamics import Scattered
+from bayespoint.engine.conflicts import refuse_conflicts
 from bayespoint.kernels import RBF, Bounded, Laplacian, Linear, Polynomial
-from bayespoint.posterior import predictive
+from bayespoint.papers.correlation import correlation_length
+from bayespoint.papers.light_trap import light_trap
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 KERNELS = [
@@ -119,7 +123,7 @@ def test_singles_that_are_not_semidefinite_are_refused():
 
 def test_margins_of_singles_make_no_matrix_of_doubles(monkeypatch):
     """Block by block, however small the blocks are."""
-    monkeypatch.setattr("bayespoint.kernels.sources._BLOCK_BYTES", 8 * 60 * 7)
+    monkeypatch.setattr("bayespoint.kernels.rows_on_demand._BLOCK_BYTES", 8 * 60 * 7)
     X, y = problem(60)
     singles = RBF(1.5)(X).astype(np.float32)
     c = np.random.default_rng(0).standard_normal((2, 3, 60))
@@ -134,8 +138,8 @@ def test_a_factor_of_singles_is_in_doubles():
     X, _ = problem(80)
     singles = RBF(1.5)(X).astype(np.float32)
     softness = np.full(80, 0.1)
-    found = predictive.factorize(singles, 0.5, softness)
-    expected = predictive.factorize(singles.astype(float), 0.5, softness)
+    found = factorize(singles, 0.5, softness)
+    expected = factorize(singles.astype(float), 0.5, softness)
     np.testing.assert_array_equal(found.lower, expected.lower)
 
 
@@ -216,7 +220,7 @@ def test_all_that_needs_no_factor_works():
     space = VersionSpace.from_features(X, y, kernel, softness=0.05, offset=1.0)
     for method in ["light_trap", "one_way", "perceptron", "max_margin"]:
         assert dense.contains(space.feasible_point(method, random_state=0))
-    assert dense.contains(space.light_trap(random_state=0).dual_coef)
+    assert dense.contains(light_trap(space, random_state=0).dual_coef)
     for C in [np.inf, 1.0]:
         for free_bias in [False, True]:
             found, expected = (s.max_margin(C=C, free_bias=free_bias) for s in (space, dense))
@@ -245,13 +249,12 @@ def test_what_needs_a_factor_is_refused():
     text = r"needs a factor of the Gram matrix, .* VersionSpace\(kernel\(X\), y\)"
     for call in [
         lambda: space.sample(refresh="full"),
-        lambda: space.sample(scattering="cosine"),
-        lambda: space.sample(scatterer="auto"),
+        lambda: space.sample(dynamics=Scattered()),
         space.log_volume,
         lambda: space.evidence(0.1, method="integration"),
         space.onion,
         lambda: space.choose_layer((1, 1)),
-        space.correlation_length,
+        lambda: correlation_length(space),
         lambda: bounds.mirrored_space(space, space.feasible_point(random_state=0)),
     ]:
         with pytest.raises(ValueError, match=text):
@@ -336,7 +339,7 @@ def test_no_room_for_the_cache(monkeypatch):
     calls = {
         "sample": lambda: space.sample(random_state=0),
         "feasible_point": lambda: space.feasible_point(random_state=0),
-        "light_trap": lambda: space.light_trap(random_state=0),
+        "light_trap": lambda: light_trap(space, random_state=0),
         "max_margin": space.max_margin,
         "onion": lambda: space.onion((1, 1), method="projected", random_state=0),
     }
@@ -358,7 +361,8 @@ def test_examples_that_contradict_each_other_are_named(kernel, offset):
     space = VersionSpace.from_features(X, y, kernel, offset=offset)
     with pytest.raises(InfeasibleError, match="examples 11 and 37 have feature vectors of the"):
         space.feasible_point(random_state=0)
-    VersionSpace.from_features(X, y, kernel, offset=offset, softness=0.1)._refuse_conflicts()
+    soft = VersionSpace.from_features(X, y, kernel, offset=offset, softness=0.1)
+    refuse_conflicts(soft.problem)
 
 
 @pytest.mark.parametrize("kernel", [*KERNELS, Polynomial(2, 0.0), Polynomial(3, 0.0)])
@@ -395,10 +399,10 @@ def test_opposite_directions_contradict_each_other():
     with pytest.raises(InfeasibleError, match=r"examples 7 and 40 .* opposite direction"):
         VersionSpace.from_features(X, y).sample()
     y[40] = -y[7]
-    VersionSpace.from_features(X, y)._refuse_conflicts()
+    refuse_conflicts(VersionSpace.from_features(X, y).problem)
     # With a constant coordinate they are no longer on one line.
     y[40] = y[7]
-    VersionSpace.from_features(X, y, offset=1.0)._refuse_conflicts()
+    refuse_conflicts(VersionSpace.from_features(X, y, offset=1.0).problem)
 
 
 # --- explicit features ---

@@ -111,7 +111,7 @@ def test_memory_beyond_the_matrix_is_small(kernel):
 def test_a_matrix_filled_in_place(kernel, dtype, monkeypatch):
     X = np.random.default_rng(seed(3)).standard_normal((50, 4))
     exact = kernels.evaluate(kernel, X)
-    monkeypatch.setattr(kernels._matrix, "_BLOCK", 16)
+    monkeypatch.setattr("bayespoint.kernels.gram._BLOCK", 16)
     gram = kernels.gram_matrix(X, kernel, dtype=dtype)
     assert gram.dtype == dtype
     assert gram.flags.c_contiguous
@@ -139,7 +139,7 @@ def test_a_matrix_in_place_is_checked(monkeypatch):
     strings = ["abc", "abd", "xyz"]
     spectrum = kernels.Spectrum(2)
     np.testing.assert_array_equal(kernels.gram_matrix(strings, spectrum), spectrum(strings))
-    monkeypatch.setattr(kernels._matrix._memory, "available", lambda: 2**20)
+    monkeypatch.setattr("bayespoint.base.memory.available", lambda: 2**20)
     big = np.ones((1000, 1))
     with pytest.raises(MemoryError, match="the kernel matrix of 1000 examples"):
         kernels.gram_matrix(big, kernels.Linear())

@@ -5,8 +5,9 @@ import pytest
 from scipy import special
 
 from bayespoint import BayesPointClassifier
+from bayespoint.base.linalg import factorize
 from bayespoint.kernels import RBF
-from bayespoint.posterior import calibration, predictive
+from bayespoint.posterior import calibration
 from taught import seed
 
 
@@ -17,19 +18,15 @@ def problem(m=60, index=0, noise=0.5):
     return X, y
 
 
-def watched(model, y, X):
+def predicted(model, y, X):
     """Return the leave-one-out decision values of a fitted classifier, times the labels."""
     m = len(y)
     gram = model.kernel_(X)
     softness = np.full(m, model.softness_)
-    found = calibration.Watched(
-        gram, 1.0, softness, [model.billiard_], y[None].astype(np.int8), model.label_noise_, 0
+    found = calibration.LeaveOneOutPredictions(
+        gram, 1.0, softness, model.billiard_, y.astype(np.int8), model.label_noise_, 0
     )
-    factor = predictive.factorize(gram, 1.0, softness)
-    precision = factor.explained(np.eye(m))
-    return calibration.leave_one_out(
-        found.heights[0], found.draws[0], precision, y, model.label_noise_, m
-    )
+    return found.values(factorize(gram, 1.0, softness).explained(np.eye(m)))
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.1, (0.05, 0.2)])
@@ -44,7 +41,7 @@ def test_leave_one_out_is_what_a_fit_without_the_example_says(noise):
         "random_state": seed(0),
     }
     model = BayesPointClassifier(RBF(1.0), **settings).fit(X, y)
-    z = watched(model, y, X)
+    z = predicted(model, y, X)
     alone = np.empty(len(y))
     for i in range(len(y)):
         others = np.arange(len(y)) != i

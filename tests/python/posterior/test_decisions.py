@@ -71,7 +71,7 @@ def fitted(request):
 
 def test_vote(fitted):
     problem, model, error = fitted
-    votes = model._posterior().votes(problem.points)[:, 0]
+    votes = model.posterior_.votes(problem.points)[:, 0]
     exact = np.sign(problem.h_star).mean(axis=0)
     assert np.abs(votes - exact).max() < 5 * error
     predicted = model.predict(problem.points, method="vote")
@@ -266,7 +266,7 @@ def test_bayes_point(points, classes):
     assert dual.shape == model.dual_coef_.shape
     k_star = model.kernel_(some, x) + 1
     matrix = model.kernel_(x) + 1 + 0.1 * np.eye(len(x))
-    votes = model._posterior().votes(some)
+    votes = model.posterior_.votes(some)
     results = model.billiard_ if classes == 3 else [model.billiard_]
     for column, result in enumerate(results):
         h = k_star @ result.draws.reshape(-1, len(x)).T
@@ -301,7 +301,7 @@ def test_bayes_point_in_a_small_span():
     points = rng.standard_normal((500, 3))
     dual = model.bayes_point(points)
     basis = np.column_stack([points, np.ones(500)])
-    vote = model._posterior().votes(points)[:, 0]
+    vote = model.posterior_.votes(points)[:, 0]
     best = basis @ np.linalg.lstsq(basis, vote, rcond=None)[0]
     np.testing.assert_allclose((points @ x.T + 1) @ dual[0], best, atol=1e-5)
 
@@ -384,11 +384,11 @@ def test_labelings_that_cannot_be_judged():
 
 def test_suggest_query(fitted):
     problem, model, _ = fitted
-    assert model._posterior().votes(problem.points).shape == (4, 1)
+    assert model.posterior_.votes(problem.points).shape == (4, 1)
     rng = np.random.default_rng(seed(0))
     many = 2 * rng.standard_normal((50, 2))
     many = np.concatenate([many, many])  # every split twice
-    votes = np.abs(model._posterior().votes(many)[:, 0])
+    votes = np.abs(model.posterior_.votes(many)[:, 0])
     for n in (1, 5, 100):
         chosen = model.suggest_query(many, n)
         np.testing.assert_array_equal(chosen, np.argsort(votes, kind="stable")[:n])
@@ -404,7 +404,7 @@ def test_suggest_query(fitted):
 
 def test_queries_for_several_classes():
     model = BayesPointClassifier(random_state=seed(0)).fit(*IRIS)
-    votes = np.sort(model._posterior().votes(IRIS[0]), axis=1)
+    votes = np.sort(model.posterior_.votes(IRIS[0]), axis=1)
     lead = votes[:, 2] - votes[:, 1]
     np.testing.assert_array_equal(
         model.suggest_query(IRIS[0], 20), np.argsort(lead, kind="stable")[:20]

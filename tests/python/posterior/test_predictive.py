@@ -7,7 +7,8 @@ import pytest
 from scipy import special, stats
 
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
-from bayespoint.posterior import predictive
+from bayespoint.base.linalg import factorize
+from bayespoint.posterior import posterior, predictive
 from taught import seed
 
 OFFSET, SOFTNESS = 1.0, 0.2
@@ -28,7 +29,7 @@ class Problem:
         self.gram = self.kernel(self.inputs)
         self.matrix = self.gram + OFFSET + np.diag(self.softness)
         self.k_star = self.kernel(self.points, self.inputs) + OFFSET
-        self.factor = predictive.factorize(self.gram, OFFSET, self.softness)
+        self.factor = factorize(self.gram, OFFSET, self.softness)
         own = self.kernel.diag(self.points) + OFFSET + softness
         self.variance = own - self.factor.explained(self.k_star)
 
@@ -127,19 +128,19 @@ def test_without_softness_the_span_may_be_smaller():
     """A singular matrix has a pivoted factor, and n is its rank."""
     rng = np.random.default_rng(seed(0))
     inputs, points = rng.standard_normal((40, 3)), rng.standard_normal((9, 3))
-    factor = predictive.factorize(inputs @ inputs.T, 0.0, np.zeros(40))
+    factor = factorize(inputs @ inputs.T, 0.0, np.zeros(40))
     assert factor.rank == 3
     np.testing.assert_allclose(
         factor.explained(points @ inputs.T), (points**2).sum(axis=1), rtol=1e-10
     )
-    assert predictive.factorize(inputs @ inputs.T, 1.0, np.zeros(40)).rank == 4
+    assert factorize(inputs @ inputs.T, 1.0, np.zeros(40)).rank == 4
 
 
 def test_a_short_feature_vector_counts_for_the_rank():
     lengths = np.array([1e-20, 1.0, 1e20])
     gram = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.1], [0.2, 0.1, 1.0]])
     scaled = gram * np.outer(lengths, lengths)
-    factor = predictive.factorize(scaled, 0.0, np.zeros(3))
+    factor = factorize(scaled, 0.0, np.zeros(3))
     assert factor.rank == 3
     k_star = np.array([[0.3, -0.4, 0.5]])
     expected = k_star @ np.linalg.solve(gram, k_star.T)
@@ -156,7 +157,7 @@ def test_factor(softness, overwrite):
     gram = kernels.RBF(0.6)(inputs)
     k_star = kernels.RBF(0.6)(inputs[:50] + 0.01, inputs) + OFFSET
     before = gram.copy()
-    factor = predictive.factorize(gram, OFFSET, softness, overwrite=overwrite)
+    factor = factorize(gram, OFFSET, softness, overwrite=overwrite)
     if not overwrite:
         np.testing.assert_array_equal(gram, before)
     matrix = before + OFFSET + np.diag(softness)
@@ -228,7 +229,7 @@ def test_blocks_do_not_change_predictions(monkeypatch):
     inputs, points = rng.standard_normal((30, 2)), rng.standard_normal((50, 2))
     model = BayesPointClassifier(random_state=seed(0)).fit(inputs, inputs[:, 0] > 0)
     whole = model.decision_function(points)
-    monkeypatch.setattr(predictive, "BLOCK_BYTES", 8 * 3 * (3 * 30 + 2 * 400))
+    monkeypatch.setattr(posterior, "BLOCK_BYTES", 8 * 3 * (3 * 30 + 2 * 400))
     np.testing.assert_allclose(model.decision_function(points), whole, rtol=1e-9)
 
 

@@ -11,10 +11,8 @@ import pytest
 from scipy import integrate, special, stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from bayespoint import BayesPointClassifier, VersionSpace, WeightedClassifier, kernels
+from bayespoint import BayesPointClassifier, VersionSpace, kernels
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
@@ -22,11 +20,6 @@ SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 def cautious(margins):
     """A density that keeps away from the walls, a little."""
     return np.log(np.maximum(margins, 1e-300)).sum(axis=1) / 50
-
-
-@parametrize_with_checks([WeightedClassifier()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def angle(space, a, b):
@@ -306,7 +299,7 @@ def test_predictions_by_quadrature(power):
     weighted = model.reweight(lambda margins: margins[:, 0] ** power)
     points = np.array([[1.0, 0.8], [0.75, 1.0], [-0.2, 0.7], [2.0, -1.0]])
     laws = np.array([quarter_law(x, softness, power) for x in points])
-    np.testing.assert_allclose(weighted._posterior.votes(points)[:, 0], laws[:, 0], atol=0.04)
+    np.testing.assert_allclose(weighted.votes(points)[:, 0], laws[:, 0], atol=0.04)
     probability = weighted.predict_proba(points, method="mixture")[:, 1]
     np.testing.assert_allclose(probability, laws[:, 1], atol=0.01)
     z = weighted.decision_function(points)
@@ -314,8 +307,7 @@ def test_predictions_by_quadrature(power):
     np.testing.assert_allclose(weighted.predict_proba(points)[:, 1], special.ndtr(z))
     np.testing.assert_array_equal(weighted.predict(points), z > 0)
     np.testing.assert_array_equal(weighted.predict(points, method="vote"), laws[:, 0] > 0)
-    assert weighted.score(points, z > 0) == 1.0
-    assert weighted.intercept_[0] == 0.0
+    assert weighted.intercept[0] == 0.0
     if power == 4.0:  # and the weights matter
         plain = model.reweight(lambda margins: np.ones(len(margins)))
         assert np.abs(plain.decision_function(points) - laws[:, 2]).max() > 0.3
@@ -345,81 +337,62 @@ def test_equal_weights_predict_as_the_model_does():
         vote = model.predict(new, method="vote")
         np.testing.assert_array_equal(weighted.predict(new, method="vote"), vote)
         assert (weighted.predict(new) == model.predict(new)).mean() > 0.9
-        assert weighted.dual_coef_.shape == model.dual_coef_.shape
-        np.testing.assert_allclose(weighted.intercept_, weighted.dual_coef_.sum(axis=1))
+        assert weighted.dual_coef.shape == model.dual_coef_.shape
+        np.testing.assert_allclose(weighted.intercept, weighted.dual_coef.sum(axis=1))
         for again in (copy.deepcopy(weighted), pickle.loads(pickle.dumps(weighted))):
             np.testing.assert_array_equal(again.predict(new), weighted.predict(new))
-    assert repr(weighted).startswith("<WeightedClassifier: <WeightedResult: m=60")
-    assert weighted.estimator is weighted.estimator_ is model
+    assert repr(weighted) == "<Posterior: 6400 weighted draws, 60 examples, 2 classes>"
+    assert repr(model.posterior_) == "<Posterior: 6400 draws, 60 examples, 2 classes>"
 
 
-def test_as_an_estimator():
-    """What `fit` makes is what `reweight` makes of the fitted classifier."""
-    rng = np.random.default_rng([SEED, 2])
-    X = rng.standard_normal((60, 2))
-    y = X[:, 0] > X[:, 1]
-    inner = BayesPointClassifier(kernels.RBF(1.0), softness=0.1, optimizer=None, random_state=SEED)
-    model = WeightedClassifier(inner, cautious, log=True)
-    with pytest.raises(NotFittedError):
-        model.predict(X)
-    assert not hasattr(model, "n_features_in_")
-    weighted = model.fit(X, y)
-    assert weighted is model
-    assert not hasattr(inner, "classes_")
-    expected = clone(inner).fit(X, y).reweight(cautious, log=True)
-    np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
-    np.testing.assert_allclose(
-        model.predict_log_proba(X), np.log(expected.predict_proba(X)), rtol=1e-9, atol=1e-15
+def test_draws_one_by_one_are_chosen_by_their_weights():
+    """Random functions and single draws have the weighted law too."""
+    model = quarter(0.5)
+    weighted = model.reweight(lambda margins: margins[:, 0] ** 4)
+    point = np.array([[0.75, 1.0]])
+    vote, mixture, _ = quarter_law(point[0], 0.5, 4.0)
+    signs = weighted.sample_functions(point, random_state=SEED) > 0
+    assert signs.mean() == pytest.approx(mixture, abs=0.03)
+    # Without weights the same point is judged otherwise.
+    plain = model.sample_functions(point, random_state=SEED) > 0
+    assert abs(plain.mean() - mixture) > 0.1
+    rng = np.random.default_rng(SEED)
+    draws = [weighted.predict(point, method="gibbs", random_state=rng)[0] for _ in range(1000)]
+    assert np.mean(draws) == pytest.approx((vote + 1) / 2, abs=0.06)
+
+
+def test_a_weighted_posterior_can_be_weighted_again():
+    model = quarter(n_draws=500)
+    twice = model.reweight(lambda margins: margins[:, 0]).reweight(
+        lambda margins: 3 * np.log(margins[:, 0]), log=True
     )
-    assert model.n_features_in_ == 2
-    assert clone(expected).fit(X, y).score(X, y) == model.score(X, y)
-    plain = WeightedClassifier(inner, random_state=SEED).fit(X, y)
-    assert plain.weighted_.ess == pytest.approx(plain.weighted_.weights.size)
-    assert np.abs(plain.decision_function(X) - model.decision_function(X)).max() > 1e-3
-    assert cross_val_score(model, X, y, cv=3).mean() > 0.8
-    for bad, text in [
-        ({"estimator": 3}, "estimator must be a BayesPointClassifier or None; got 3"),
-        ({"weight": 3}, "weight must be None or a callable; got 3"),
-        ({"log": 1}, "log must be True or False"),
-    ]:
-        with pytest.raises(TypeError, match=text):
-            clone(model).set_params(**bad).fit(X, y)
-    with pytest.raises(TypeError, match="weight must be a callable; got None"):
-        model.estimator_.reweight(None)
+    once = model.posterior_.reweight(lambda margins: margins[:, 0] ** 4)
+    np.testing.assert_allclose(twice.dual_coef, once.dual_coef)
+    np.testing.assert_allclose(twice.weighted[0].weights, once.weighted[0].weights)
+    assert model.posterior_.weighted == []
 
 
-def test_a_weight_that_cannot_be_stored():
-    rng = np.random.default_rng([SEED, 4])
-    X = rng.standard_normal((30, 2))
-    y = X[:, 0] > 0
-    weighted = (
-        BayesPointClassifier("linear", random_state=SEED)
-        .fit(X, y)
-        .reweight(lambda margins: np.ones(len(margins)))
-    )
-    again = pickle.loads(pickle.dumps(weighted))
-    np.testing.assert_array_equal(again.predict_proba(X), weighted.predict_proba(X))
-    with pytest.raises(ValueError, match=r"weight was <function .*lambda.* could not be stored"):
-        again.fit(X, y)
-    again.set_params(weight=cautious, log=True).fit(X, y)
-    assert copy.deepcopy(weighted).fit(X, y).score(X, y) > 0.9
-    assert pickle.loads(pickle.dumps(again)).weight is cautious
-
-
-def test_score():
+def test_questions_of_a_weighted_posterior():
     rng = np.random.default_rng([SEED, 3])
     X = rng.standard_normal((40, 2))
     labels = np.where(X[:, 0] + 0.5 * rng.standard_normal(40) > 0, "yes", "no")
     model = BayesPointClassifier(
         kernels.RBF(1.0), softness=0.1, optimizer=None, random_state=SEED
     ).fit(X, labels)
-    weighted = model.reweight(lambda margins: np.ones(len(margins)))
-    right = (weighted.predict(X) == labels).mean()
-    assert 0.6 < right < 1.0
-    assert weighted.score(X, labels) == right
-    assert weighted.score(X, labels[:, None]) == right  # a column is no table of all pairs
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        weighted.score(X, labels[:1])
+    weighted = model.reweight(cautious, log=True)
+    probability = weighted.predict_proba(X)
+    chosen, rejected = weighted.reject(X, 0.3)
+    np.testing.assert_array_equal(chosen, np.array(["no", "yes"])[probability.argmax(axis=1)])
+    np.testing.assert_array_equal(rejected, 1 - probability.max(axis=1) > 0.3)
+    order = np.argsort(np.abs(weighted.votes(X)[:, 0]), kind="stable")
+    np.testing.assert_array_equal(weighted.suggest_query(X, 5), order[:5])
+    assert weighted.bayes_point(X).shape == (1, 40)
+    with pytest.raises(TypeError, match="weight must be a callable; got None"):
+        model.reweight(None)
+    with pytest.raises(TypeError, match="log must be True or False"):
+        model.reweight(cautious, log=1)
+    with pytest.raises(NotFittedError):
+        clone(model).reweight(cautious)
 
 
 def test_precomputed_kernels():
@@ -447,9 +420,9 @@ def test_precomputed_kernels():
 
 def test_refused_predictions():
     weighted = quarter(n_draws=100).reweight(lambda margins: np.ones(len(margins)))
-    with pytest.raises(ValueError, match="method must be one of 'center', 'vote'; got 'gibbs'"):
-        weighted.predict([[0.0, 1.0]], method="gibbs")
+    with pytest.raises(ValueError, match="one of 'center', 'vote', 'gibbs'; got 'mean'"):
+        weighted.predict([[0.0, 1.0]], method="mean")
     with pytest.raises(ValueError, match="method must be one of 'moments', 'mixture'"):
         weighted.predict_proba([[0.0, 1.0]], method="exact")
-    with pytest.raises(ValueError, match="3 features"):
+    with pytest.raises(ValueError, match=r"X must have shape \(n, 2\), 2 features; got \(1, 3\)"):
         weighted.predict([[0.0, 1.0, 2.0]])

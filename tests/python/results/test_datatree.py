@@ -9,6 +9,7 @@ import pytest
 
 from bayespoint import BayesPointClassifier, VersionSpace, __version__
 from bayespoint.datasets import make_teacher
+from bayespoint.dynamics import Scattered
 from bayespoint.results import diagnostics
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
@@ -99,7 +100,7 @@ def test_a_file_keeps_all_of_it(tree, tmp_path):
 def test_the_radius_of_a_scatterer():
     pytest.importorskip("xarray")
     space = VersionSpace(np.eye(3), [1, 1, -1])
-    result = space.sample(length=200.0, scatterer=0.1, random_state=SEED)
+    result = space.sample(length=200.0, dynamics=Scattered("specular", 0.1), random_state=SEED)
     assert float(result.to_datatree()["sample_stats"]["scatterer"]) == 0.1
 
 

@@ -118,7 +118,7 @@ def test_kernel_without_derivatives():
 
 def test_large_problems_are_searched_on_a_stratified_part():
     labels = np.where(np.arange(3000) % 10 == 0, 1.0, -1.0)[None]
-    chosen = tuning_search._subset(labels, tuning_search.LARGEST, 0)
+    chosen = tuning_search.subset(labels, tuning_search.LARGEST, 0)
     assert len(chosen) == tuning_search.LARGEST
     assert len(np.unique(chosen)) == len(chosen)
     assert (labels[0, chosen] > 0).sum() == tuning_search.LARGEST // 10

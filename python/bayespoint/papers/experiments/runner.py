@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from bayespoint import __version__
 from bayespoint.base import validation
-from bayespoint.base.progress_bar import Bar
+from bayespoint.estimators.progress import Bar
 from bayespoint.papers.experiments.framework import Experiment, Report, Row, Settings
 from bayespoint.papers.experiments.store import Store
 from bayespoint.plotting.style import import_matplotlib

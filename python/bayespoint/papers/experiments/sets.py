@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ import numpy as np
 
 from bayespoint import datasets
 from bayespoint.base.validation import Floats
-from bayespoint.datasets import origin
+from bayespoint.papers import data
 
 
 class DataSet(NamedTuple):
@@ -38,9 +37,9 @@ def _pair(name: str) -> tuple[Any, Any]:
 
 def _waveform_file() -> Path | None:
     """Return Rätsch's file, if the folder of data has it."""
-    folder = os.environ.get(origin.VARIABLE)
-    path = Path(folder or "") / "waveform.csv"
-    return path if folder and path.exists() else None
+    folder = data.named_folder()
+    path = folder / "waveform.csv" if folder else None
+    return path if path and path.exists() else None
 
 
 def source(name: str) -> str:
@@ -54,7 +53,7 @@ def _waveform() -> tuple[Any, Any]:
     """Return Rätsch's 5000 if they are there, else as many of the generator's."""
     path = _waveform_file()
     if path is None:
-        X, y = datasets.make_waveform(5000, random_state=0)
+        X, y = data.make_waveform(5000, random_state=0)
         return (X - X.mean(axis=0)) / X.std(axis=0), y
     table = np.loadtxt(path, delimiter=",", skiprows=1)
     return table[:, :-1], table[:, -1].astype(np.int64)
@@ -62,7 +61,7 @@ def _waveform() -> tuple[Any, Any]:
 
 SETS = {
     "heart": DataSet(functools.partial(_pair, "heart"), 10.0, 162, True),
-    "thyroid": DataSet(functools.partial(_pair, "thyroid"), 3.0, 129, True),
+    "thyroid": DataSet(data.load_thyroid, 3.0, 129, True),
     "diabetes": DataSet(functools.partial(_pair, "diabetes"), 5.0, 461, True),
     "waveform": DataSet(_waveform, 20.0, 400, False),
     "banana": DataSet(functools.partial(_pair, "banana"), 0.5, 400, False),

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import VersionSpace, kernels
-from bayespoint.datasets import load_sonar
+from bayespoint.papers.data import load_sonar_split
 from bayespoint.papers.experiments import sets
 from bayespoint.papers.experiments.framework import (
     Claim,
@@ -43,7 +43,7 @@ BOUNCES, QUICK_BOUNCES = 100_000, 2_000
 
 def _problem(sigma: float) -> tuple[VersionSpace, Any, Any]:
     """Return version space, kernel values of the test examples and their labels."""
-    X, X_test, y, y_test = load_sonar(split="aspect", return_X_y=True)
+    X, X_test, y, y_test = load_sonar_split()
     X, X_test = sets.standardize(X, X_test)
     kernel = kernels.RBF(sigma)
     return VersionSpace(kernel(X, X), y), kernel(X_test, X), y_test

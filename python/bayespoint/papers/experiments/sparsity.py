@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
 
 from bayespoint import KernelPerceptron, VersionSpace, bounds
-from bayespoint.datasets import origin
 from bayespoint.kernels import Polynomial
+from bayespoint.papers import data
 from bayespoint.papers.experiments.framework import (
     Claim,
     Experiment,
@@ -49,8 +47,8 @@ QUICK_TRAINING = 300
 @functools.lru_cache(maxsize=1)
 def _digits() -> tuple[Any, Any, str]:
     """Return images, digits and what they are: MNIST where the folder of data has it."""
-    folder = os.environ.get(origin.VARIABLE)
-    if folder and (path := Path(folder) / MNIST).exists():
+    folder = data.named_folder()
+    if folder and (path := folder / MNIST).exists():
         table = np.loadtxt(path, delimiter=",", skiprows=1)
         return table[:, :-1] / 255, table[:, -1].astype(int), "the first 5000 of MNIST, 28 x 28"
     X, y = load_digits(return_X_y=True)

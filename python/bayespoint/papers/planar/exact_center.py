@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from bayespoint.base import memory, validation
+from bayespoint.base import validation
 from bayespoint.base.report import as_html, as_text
 from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
@@ -227,10 +227,7 @@ def bayes_lines(polygon: Polygon, n_directions: int = 180) -> BayesLines:
     >>> bool((abs(lines.envelope - [1, 1]) < 1e-15).all())
     True
     """
-    n_directions = validation.integer("n_directions", n_directions, low=1)
-    memory.require(
-        100.0 * n_directions * len(polygon.vertices), f"a cut in n_directions={n_directions}"
-    )
+    n_directions = validation.integer("n_directions", n_directions, low=1, high=validation.MANY)
     return _halving(polygon, np.linspace(0.0, math.pi, n_directions, endpoint=False))
 
 
@@ -271,7 +268,6 @@ def area_difference(polygon: Polygon, point: ArrayLike, angles: ArrayLike) -> An
     if not np.isfinite(turned).all():
         raise ValueError("angles must be finite; they hold NaN or infinity")
     frame = polygon._frame
-    memory.require(100.0 * turned.size * len(frame.corners), f"a cut in {turned.size} angles")
     across, _ = normals_in(frame, unit(turned.ravel()) @ frame.axes.T)
     above, _, _ = cut(frame.corners, across, across @ place)
     difference = (2 * above / frame.area - 1).reshape(turned.shape)

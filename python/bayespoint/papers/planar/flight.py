@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayespoint.base import memory, validation
+from bayespoint.base import validation
 from bayespoint.base.report import as_html, as_text
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.papers.planar.polygon import Polygon, point
@@ -142,7 +142,7 @@ def billiard(
     >>> path.edges, path.positions[1:].round(12)
     (array([1, 2, 3, 0]), array([[2. , 1.5], [1.5, 2. ], [0. , 0.5], [0.5, 0. ]]))
     """
-    n_bounces = validation.integer("n_bounces", n_bounces, low=1)
+    n_bounces = validation.integer("n_bounces", n_bounces, low=1, high=validation.MANY)
     rng = np.random.default_rng(validation.seed(random_state))
     if start is None:
         place = polygon.sample(1, random_state=rng)[0]
@@ -151,7 +151,6 @@ def billiard(
         if not polygon.clearance(place) > 0:
             raise ValueError(f"start must be inside the polygon; got {place.tolist()}")
     turn = rng.uniform(0, 2 * math.pi) if angle is None else validation.real("angle", angle)
-    memory.require(64.0 * n_bounces, f"a path of n_bounces={n_bounces}")
 
     # Relative to the centroid: no digits are lost far from the origin.
     normals = polygon.normals

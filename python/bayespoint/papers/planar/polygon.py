@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, spatial
 
-from bayespoint.base import memory, validation
+from bayespoint.base import validation
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, RandomState
 
@@ -359,9 +359,8 @@ class Polygon:
         >>> draws.shape, bool(triangle.contains(draws).all())
         ((100, 2), True)
         """
-        n_points = validation.integer("n_points", n_points, low=1)
+        n_points = validation.integer("n_points", n_points, low=1, high=validation.MANY)
         rng = np.random.default_rng(validation.seed(random_state))
-        memory.require(100.0 * n_points, f"a sample of n_points={n_points}")
         # Triangles between the centroid and an edge; the root makes each uniform.
         corners = self._frame.corners
         following = np.roll(corners, -1, axis=0)

@@ -1,0 +1,343 @@
+"""Files of results, checkpoints and fitted models. Nothing in them is pickled.
+
+Results and checkpoints are archives of :func:`numpy.savez` with a header that says what they are;
+models are files of skops. Both are written in one step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import json
+import os
+import re
+import secrets
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+StrPath: TypeAlias = "str | os.PathLike[str]"
+Arrays: TypeAlias = dict[str, NDArray[Any]]
+
+_RESULT, _MODEL = "bayespoint result", "bayespoint model"
+_VERSION = 1
+"""Of both formats: raise it when older files can no longer be read."""
+
+
+class Savable:
+    """What can be written to a file: fitted models and results."""
+
+    def save(self, path: StrPath) -> None:
+        """Write to a file from which :func:`bayespoint.load` makes the same again.
+
+        Models and what holds a kernel become a file of skops, other results an archive of
+        :func:`numpy.savez`.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. An old one is replaced in one step, once all is written.
+
+        Raises
+        ------
+        TypeError
+            If something in it is neither an array, a plain value nor of a class of this package,
+            such as a function given as kernel.
+        ValueError
+            If `path` holds a null character.
+        OSError
+            If the file cannot be written; an old one is left as it was.
+        """
+        check_path("path", path)
+        if is_dataclass(self):
+            arrays: Arrays = {}
+            with contextlib.suppress(_NotPlainError):
+                content = {f.name: _tree(getattr(self, f.name), arrays) for f in fields(self)}
+                meta = {"class": type(self).__name__, "content": content}
+                return write(path, _RESULT, _VERSION, arrays, meta)
+        return _write_model(path, self)
+
+
+def load(path: StrPath) -> Any:
+    """Read what ``save`` of a model or of a result wrote.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    model or result
+        Of the class that was saved. On the machine that it was saved on it predicts the same bits.
+
+    Raises
+    ------
+    OSError
+        If there is no such file, or it cannot be read.
+    ValueError
+        If the file is damaged, is of another program or of another version of the format, or holds
+        classes of others; if `path` holds a null character.
+
+    Notes
+    -----
+    Reading a file runs no code that it brings along. A file from somebody else may still hold a
+    model that predicts anything.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import bayespoint
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = bayespoint.BayesPointClassifier(random_state=0).fit(X[::3], y[::3])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(Path(folder) / "iris.skops")
+    ...     again = bayespoint.load(Path(folder) / "iris.skops")
+    >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
+    True
+    """
+    check_path("path", path)
+    with open(path, "rb") as file:
+        with _refused(path, f"{_MODEL} or result"), zipfile.ZipFile(file) as archive:
+            is_model, comment = "schema.json" in archive.namelist(), archive.comment.decode()
+        if is_model:
+            with _refused(path, _MODEL):
+                return _read_model(file, comment)
+    arrays, meta = read(path, _RESULT, _VERSION)
+    with _refused(path, _RESULT):
+        known = {cls.__name__: cls for cls in _own_classes() if issubclass(cls, Savable)}
+        content = {name: _value(tree, arrays) for name, tree in meta["content"].items()}
+        return known[meta["class"]](**content)
+
+
+# --- archives of arrays ----------------------------------------------------------------------
+
+
+def write(
+    path: StrPath, format_name: str, version: int, arrays: Arrays, meta: Mapping[str, Any]
+) -> None:
+    """Write arrays and plain values to a file, in one step.
+
+    `meta` is what JSON can hold; tuples become lists. Raises OSError if the file cannot be written;
+    an old one is left as it was.
+    """
+    header = {"format": format_name, "version": version, "package": _package(), "meta": meta}
+    with _replacing(path) as file:
+        np.savez(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
+
+
+def read(path: StrPath, format_name: str, version: int) -> tuple[Arrays, dict[str, Any]]:
+    """Return arrays and plain values of a file that :func:`write` wrote.
+
+    Raises OSError if there is no such file, and ValueError if it is damaged, of another format or
+    of another version.
+    """
+    with open(path, "rb") as file, _refused(path, format_name):
+        with np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        header = json.loads(str(arrays.pop("header")))
+        found, package, meta = header["format"], header["package"], dict(header["meta"])
+        if found != format_name:
+            raise ValueError(f"it is a {found}")
+        _check_version(header["version"], version, package)
+    return arrays, meta
+
+
+def check_path(name: str, path: StrPath) -> None:
+    """Raise an error, with the argument's name, for what no system takes for a path."""
+    try:
+        text = os.fsdecode(path)
+    except TypeError:
+        raise TypeError(f"{name} must be a str or path-like; got {path!r}") from None
+    if "\0" in text:
+        raise ValueError(f"{name} must be a path without null characters; got {path!r}")
+
+
+def try_to_write(path: StrPath) -> None:
+    """Raise OSError if no file can be written beside `path`."""
+    target = Path(os.path.realpath(path))
+    with _named(target):
+        temporary = _temporary(target)
+        temporary.open("xb").close()
+        temporary.unlink()
+
+
+def remove_leftovers(path: StrPath) -> None:
+    """Remove what writers of `path` that were killed left beside it.
+
+    Not while another process writes to `path`: its next write would fail.
+    """
+    target = Path(os.path.realpath(path))
+    pattern = re.compile(re.escape(f".{target.name}.") + r"[0-9a-f]{16}\.tmp")
+    for beside in target.parent.iterdir():
+        if pattern.fullmatch(beside.name):
+            beside.unlink(missing_ok=True)
+
+
+def _temporary(target: Path) -> Path:
+    """Return a name beside a file that nobody can have laid a link at."""
+    return target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+
+
+@contextlib.contextmanager
+def _replacing(path: StrPath) -> Iterator[IO[bytes]]:
+    """Open a new file that takes the place of `path`, of a link's target, once all is on disk."""
+    target = Path(os.path.realpath(path))
+    temporary = _temporary(target)
+    with _named(target):
+        try:
+            with open(temporary, "x+b") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+
+
+@contextlib.contextmanager
+def _named(target: Path) -> Iterator[None]:
+    """Name the file in errors of the system, which do not where a disk is full."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OSError(error.errno, f"could not write the file: {reason}", str(target)) from error
+
+
+@contextlib.contextmanager
+def _refused(path: StrPath, format_name: str) -> Iterator[None]:
+    """Turn whatever the libraries raise on a file that is not ours into one ValueError."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        reason = str(error) or type(error).__name__
+        raise ValueError(
+            f"{os.fspath(path)!r} is no {format_name} that bayespoint {_package()} can read: "
+            f"{reason}"
+        ) from error
+
+
+def _check_version(found: object, version: int, package: object) -> None:
+    if found != version:
+        raise ValueError(
+            f"it was written by bayespoint {package} in version {found} of the format, and version "
+            f"{version} is read here"
+        )
+
+
+def _package() -> str:
+    return importlib.metadata.version("bayespoint")
+
+
+# --- results ---------------------------------------------------------------------------------
+
+
+class _NotPlainError(Exception):
+    """A value that is neither an array nor plain."""
+
+
+def _tree(value: Any, arrays: Arrays) -> Any:
+    """Return a tree of what JSON can hold, and put its arrays aside."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufSU":
+        name = f"a{len(arrays)}"
+        arrays[name] = np.asarray(value)
+        return {"array" if isinstance(value, np.ndarray) else "scalar": name}
+    if type(value) in (list, tuple):
+        return {type(value).__name__: [_tree(one, arrays) for one in value]}
+    if isinstance(value, Mapping) and all(type(key) is str for key in value):
+        return {"dict": {key: _tree(one, arrays) for key, one in value.items()}}
+    raise _NotPlainError
+
+
+def _value(tree: Any, arrays: Arrays) -> Any:
+    """Return the value of a tree."""
+    if not isinstance(tree, dict):
+        return tree
+    ((kind, content),) = tree.items()
+    if kind == "dict":
+        return {key: _value(one, arrays) for key, one in content.items()}
+    if kind in ("list", "tuple"):
+        values = [_value(one, arrays) for one in content]
+        return values if kind == "list" else tuple(values)
+    return arrays[content] if kind == "array" else arrays[content][()]
+
+
+# --- models ----------------------------------------------------------------------------------
+
+
+def _own_classes() -> list[type[Any]]:
+    """Return the classes of this package that models and results are made of."""
+    return [
+        cls
+        for name, module in list(sys.modules.items())
+        if name.startswith("bayespoint.")
+        for cls in list(vars(module).values())
+        if isinstance(cls, type)
+        and cls.__module__ == name
+        and (is_dataclass(cls) or issubclass(cls, BaseEstimator))
+    ]
+
+
+def trusted_types() -> list[str]:
+    """Return the full names of the classes of this package that models are made of."""
+    return sorted(map(_full_name, _own_classes()))
+
+
+def _all_trusted() -> list[str]:
+    """As `trusted_types`, with what examples and kernels of others may be of."""
+    from sklearn.gaussian_process import kernels as gp
+
+    kernels = (cls for cls in vars(gp).values() if isinstance(cls, type))
+    others = [cls for cls in kernels if issubclass(cls, gp.Kernel)]
+    return [*trusted_types(), *map(_full_name, [*others, sparse.csr_array, frozenset])]
+
+
+def _full_name(cls: type[Any]) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _write_model(path: StrPath, model: Any) -> None:
+    import skops.io  # not at the top: it imports all of scikit-learn, which takes two seconds
+
+    name = type(model).__name__
+    try:
+        data = skops.io.dumps(model)
+        foreign = set(skops.io.get_untrusted_types(data=data)) - set(_all_trusted())
+    except Exception as error:
+        raise TypeError(f"{name} cannot be saved: {error}") from error
+    if foreign:
+        raise TypeError(
+            f"{name} cannot be saved: it holds {', '.join(sorted(foreign))}. What can be saved are "
+            "arrays, plain values and classes of bayespoint and NumPy, kernels by name, of "
+            "bayespoint.kernels or of scikit-learn's Gaussian processes"
+        )
+    with _replacing(path) as file:
+        file.write(data)
+        with zipfile.ZipFile(file, "a") as archive:
+            archive.comment = f"{_MODEL} {_VERSION} {_package()}".encode()
+
+
+def _read_model(file: IO[bytes], comment: str) -> Any:
+    import skops.io
+
+    # Files of skops.io.dump have no comment.
+    if (known := re.fullmatch(rf"{_MODEL} (\d+) (.*)", comment)) is not None:
+        _check_version(int(known[1]), _VERSION, known[2])
+    return skops.io.load(file, trusted=_all_trusted())

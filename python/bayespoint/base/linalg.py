@@ -1,0 +1,285 @@
+"""Cholesky factors of Gram matrices, diagonals of their inverses, and threads of BLAS."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from threadpoolctl import ThreadpoolController
+
+from bayespoint.base import memory, validation
+from bayespoint.base.validation import Floats
+
+FEW = 1500
+"""Examples up to which a second thread of BLAS does not pay: it spins for some hundredths of a
+second after each call, on a processor that the trajectories want."""
+
+_CERTAIN = 1e3
+"""Smallest pivot that tells a matrix from a singular one, in units of its size times the rounding,
+relative to the diagonal entry."""
+
+_WHOLE = 2048
+"""Rows up to which a triangle is inverted as a whole, in the memory of a second one."""
+
+_PATIENCE = 3e9
+"""Multiplications of one call of BLAS, some hundredths of a second of one processor."""
+
+_AT_ONCE = 3000
+"""Rows of a matrix that is factored in one call."""
+
+_LEAST_COLUMNS = 32
+_COLUMNS = 512
+"""Columns of a matrix that are factored together, at least and at most."""
+
+_BLOCK = 256
+"""Rows and columns of a block of the inverse of a larger one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """A Cholesky factor of the training Gram matrix, pivoted where that is singular."""
+
+    lower: Floats
+    """(rank, rank) lower triangle L in Fortran order: L L^T is the Gram matrix of `pivots`."""
+
+    pivots: NDArray[np.intp] | None
+    """(rank,) examples whose feature vectors span all others, or None for every example in
+    order."""
+
+    invertible: bool = False
+    """Whether there are no pivots and the matrix is far enough from singular for its inverse."""
+
+    @property
+    def rank(self) -> int:
+        """Dimension of the span of the feature vectors."""
+        return len(self.lower)
+
+    def explained(self, k_star: Floats) -> Floats:
+        """Return the (n,) values of ``k*^T A^-1 k*`` for rows ``k*`` of the (n, m) `k_star`."""
+        solved = self.whitened(k_star)
+        values: Floats = np.einsum("ij,ij->j", solved, solved)
+        return values
+
+    def whitened(self, k_star: Any) -> Floats:
+        """Return the (rank, n) ``L^-1 k*``: coordinates of the points in an orthonormal basis."""
+        right = k_star if self.pivots is None else k_star[:, self.pivots]
+        # The transpose of a C-ordered copy is what BLAS overwrites without another copy.
+        solved: Floats = linalg.blas.dtrsm(
+            1.0, self.lower, np.array(right, order="C").T, lower=1, overwrite_b=1
+        )
+        return solved
+
+    def inverse_diagonal(self) -> Floats:
+        """Return the (m,) diagonal of ``A^-1`` of an invertible matrix.
+
+        O(m^3 / 3) operations, and memory for 256 columns of ``L^-1`` at a time, or for all of up
+        to 2048.
+        """
+        m = self.rank
+        if m <= _WHOLE:
+            whole, _ = linalg.lapack.dtrtri(self.lower, lower=1)
+            return np.asarray(np.einsum("ij,ij->j", whole, whole))
+        parts = list(validation.blocks(m, _BLOCK))
+        corners = [
+            linalg.lapack.dtrtri(np.asfortranarray(self.lower[rows, rows]), lower=1)[0]
+            for rows in parts
+        ]
+        diagonal = np.empty(m)
+        for k, columns in enumerate(parts):
+            start = columns.start
+            inverse = np.zeros((m - start, columns.stop - start), order="F")
+            inverse[: columns.stop - start] = corners[k]
+            for rows, corner in zip(parts[k + 1 :], corners[k + 1 :], strict=True):
+                done = slice(0, rows.start - start)
+                right = self.lower[rows, start : rows.start] @ inverse[done]
+                inverse[rows.start - start : rows.stop - start] = -(corner @ right)
+            diagonal[columns] = np.einsum("ij,ij->j", inverse, inverse)
+        return diagonal
+
+    def dual_coef(self, coordinates: Floats, m: int) -> Floats:
+        """Return the (n, m) dual coefficients of vectors given by (rank, n) coordinates."""
+        solved = linalg.blas.dtrsm(1.0, self.lower, coordinates, lower=1, trans_a=1)
+        if self.pivots is None:
+            return np.ascontiguousarray(solved.T)
+        dual = np.zeros((solved.shape[1], m))
+        dual[:, self.pivots] = solved.T
+        return dual
+
+
+def patient_step(work: float) -> int:
+    """Return how many times so many multiplications may be done before Ctrl-C is heard again."""
+    return max(1, int(_PATIENCE / work)) if work > 0 else 1
+
+
+def cholesky(matrix: Floats) -> int:
+    """Put the lower Cholesky factor in the place of a symmetric matrix in Fortran order.
+
+    What is above the diagonal stays. Returns 0, or the number of the first leading minor that is
+    not positive: the lower triangle is spoiled then. Beyond 3000 rows the columns are factored in
+    blocks, one after the other (the left-looking form of LAPACK's own), so that Ctrl-C is heard.
+    """
+    m = len(matrix)
+    if m <= _AT_ONCE:
+        _, info = linalg.lapack.dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
+        return int(info)
+    step = min(max(patient_step(m * m / 4), _LEAST_COLUMNS), _COLUMNS)
+    with _held(beside_numpy=True):
+        for columns in validation.blocks(m, step):
+            begin, end = columns.start, columns.stop
+            done = matrix[begin:, :begin] @ matrix[columns, :begin].T
+            top, below = matrix[columns, columns], matrix[end:, columns]
+            corner, info = linalg.lapack.dpotrf(top - done[: end - begin], lower=1, clean=1)
+            if info:
+                return int(begin + info)
+            np.copyto(top, corner, where=np.tri(end - begin, dtype=bool))
+            below -= done[end - begin :]
+            if end < m:
+                below[:] = linalg.blas.dtrsm(1.0, corner, below, side=1, lower=1, trans_a=1)
+    return 0
+
+
+def factorize(gram: Any, offset: float, softness: Floats, *, overwrite: bool = False) -> Factor:
+    """Return the factor of ``gram + offset + diag(softness)``.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (m, m)
+        Symmetric, in C order; doubles to be overwritten.
+    offset : float
+        Added to every entry.
+    softness : ndarray of shape (m,)
+        Added to the diagonal.
+    overwrite : bool, default=False
+        Let the factor take the place of `gram`, which is then lost.
+    """
+    m = len(gram)
+    if not overwrite:
+        memory.require(8.0 * m * m, f"the factor of the Gram matrix ({m} x {m} doubles)")
+        own = np.empty((m, m))
+        for rows in validation.blocks(m):
+            own[rows] = gram[rows]
+        gram = own
+    if offset:
+        gram += offset
+    gram.flat[:: m + 1] += softness
+    diagonal = gram.diagonal().copy()
+    matrix = gram.T  # Fortran order, as LAPACK wants it; symmetric, so the same matrix
+    info = cholesky(matrix)
+    certain = info == 0 and _is_certain(matrix.diagonal(), diagonal)
+    if certain or (info == 0 and softness.min() > 0):
+        clear_above(matrix)
+        return Factor(matrix, None, certain)
+    # No softness, or too small to be seen. The half not yet overwritten restores the other.
+    for rows in validation.blocks(m):
+        matrix[rows.stop :, rows] = matrix[rows, rows.stop :].T
+        corner = np.triu(matrix[rows, rows], 1)
+        matrix[rows, rows] = corner + corner.T
+    matrix.flat[:: m + 1] = diagonal
+    # With a unit diagonal a short feature vector counts as much for the rank as a long one.
+    length = np.sqrt(diagonal)
+    matrix /= length
+    matrix /= length[:, None]
+    matrix, order, rank, _ = linalg.lapack.dpstrf(matrix, lower=1, overwrite_a=1)
+    clear_above(matrix)
+    if rank < m:
+        matrix = np.asfortranarray(matrix[:rank, :rank])
+    pivots = order[:rank].astype(np.intp) - 1
+    matrix *= length[pivots][:, None]
+    return Factor(matrix, pivots)
+
+
+def _is_certain(pivots: Floats, diagonal: Floats) -> bool:
+    """Return whether roots of pivots tell a matrix of this diagonal from a singular one."""
+    least = _CERTAIN * len(pivots) * np.finfo(float).eps
+    return bool((pivots**2 > least * diagonal).all())
+
+
+def clear_above(matrix: Floats) -> None:
+    """Put zeros above the diagonal."""
+    for rows in validation.blocks(len(matrix)):
+        matrix[rows, rows.stop :] = 0.0
+        matrix[rows, rows] = np.tril(matrix[rows, rows])
+
+
+# --- threads of BLAS -------------------------------------------------------------------------
+
+
+@cache
+def _libraries() -> Any:
+    """Return the handles of NumPy's and SciPy's BLAS, which takes milliseconds to look for."""
+    return ThreadpoolController().select(user_api="blas").lib_controllers
+
+
+_lock = threading.Lock()
+_holders: dict[object, int] = {}
+_before: dict[object, int] = {}
+
+
+def _forked() -> None:
+    """Replace a lock that another thread may have held when a process was forked."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+def _set_threads(library: Any, threads: int) -> None:
+    # From 3.8 on threadpoolctl ignores, silently, calls from any thread but the first that made
+    # one, until that is cleared.
+    clear = getattr(library, "clear_controlling_thread", lambda force: None)
+    clear(force=True)
+    library.set_num_threads(threads)
+    clear(force=True)
+
+
+@contextmanager
+def _held(*, beside_numpy: bool = False) -> Iterator[None]:
+    """Hold BLAS to one thread, or only a second library that SciPy brought along.
+
+    Holders are counted. The number of threads is the whole process's: if each thread of the program
+    restored what it had found, as `threadpool_limits` does, the first to leave would give the
+    others more threads, and other last bits, in the midst of their work.
+    """
+    libraries = _libraries()
+    if beside_numpy:
+        scipys = [library for library in libraries if "scipy.libs" in library.filepath]
+        libraries = scipys if len(scipys) < len(libraries) else []
+    # With OpenMP each thread has a number of its own.
+    keys = [
+        (each.filepath, getattr(each, "threading_layer", "") == "openmp" and threading.get_ident())
+        for each in libraries
+    ]
+    with _lock:
+        for key, library in zip(keys, libraries, strict=True):
+            _holders[key] = _holders.get(key, 0) + 1
+            if _holders[key] == 1:
+                _before[key] = library.num_threads
+                _set_threads(library, 1)
+    try:
+        yield
+    finally:
+        with _lock:
+            for key, library in zip(keys, libraries, strict=True):
+                _holders[key] -= 1
+                if not _holders[key]:
+                    _set_threads(library, _before[key])
+
+
+def one_thread() -> AbstractContextManager[None]:
+    """Hold BLAS to one thread until the last thread of the program that asked for it is done."""
+    return _held()
+
+
+def threads_for(m: int) -> AbstractContextManager[None]:
+    """Hold BLAS to one thread if there are few examples."""
+    return _held() if m <= FEW else nullcontext()

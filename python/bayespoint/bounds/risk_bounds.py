@@ -1,0 +1,156 @@
+"""The bounds that hold of a fitted classifier."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from bayespoint.base import validation
+from bayespoint.base.validation import Floats, RandomState
+from bayespoint.bounds.result import RiskBounds
+from bayespoint.bounds.rows import Learned
+from bayespoint.bounds.tables import bounds_of
+from bayespoint.engine.problem import Problem
+from bayespoint.version_space import InfeasibleError, VersionSpace
+
+__all__ = ["risk_bounds"]
+
+_AGREEMENT = 1e-4
+"""How far decision values may be from those of a second fit, relative to the larger of the margin
+and themselves."""
+
+_NOT_ALONE = (
+    "The {d} examples with coefficients do not determine the classifier: fitted to them alone it "
+    "is another one. The fit did not converge, or leaves a free intercept open."
+)
+_ORDERED = "the order of presentation was chosen without a look at the examples"
+
+_REFUSALS = {
+    "": "",
+    "evidence": (
+        "Kernel or softness were searched for the largest evidence of these examples, among "
+        "infinitely many: choose from a list fixed beforehand and give its length as candidates."
+    ),
+    "length scale": (
+        "The length scale was computed from the inputs of these examples: give a kernel with a "
+        "length scale fixed beforehand, such as kernel=RBF(1.0)."
+    ),
+    "class weights": (
+        "The class weights, and so the softness, were computed from these labels: give them as a "
+        "dictionary fixed beforehand."
+    ),
+}
+"""By `prior_from_examples_` of a classifier: why no bound holds of it."""
+
+
+def risk_bounds(
+    model: Any,
+    delta: float = 0.05,
+    *,
+    gram: ArrayLike | None = None,
+    candidates: int = 1,
+    tol: float = 0.3,
+    max_length: float = 1e5,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> RiskBounds | list[RiskBounds]:
+    """Return bounds on the probability that a fitted classifier errs on a new example.
+
+    Parameters
+    ----------
+    model : BayesPointClassifier, MaxMarginClassifier or KernelPerceptron
+        Fitted.
+    delta, gram, candidates, tol, max_length, n_jobs, random_state
+        As for :meth:`BayesPointClassifier.risk_bounds`.
+
+    Returns
+    -------
+    RiskBounds or list of RiskBounds
+        One table for two classes, otherwise one for each class against the rest.
+
+    Raises
+    ------
+    TypeError
+        If `model` is no classifier of these kinds.
+    ValueError
+        If `gram` is needed and missing or does not fit, or a setting is out of range.
+    """
+    if not hasattr(model, "problems_over"):
+        raise TypeError(
+            "model must be a BayesPointClassifier, MaxMarginClassifier or KernelPerceptron; got "
+            f"{model!r}"
+        )
+    check_is_fitted(model)
+    rng = np.random.default_rng(validation.seed(random_state))
+    refusal = _REFUSALS[model.prior_from_examples_]
+    tables = []
+    for k, problem in enumerate(model.problems_over(gram)):
+        space = VersionSpace.over(problem)
+        posterior = model.problems_[k].posterior
+        tables.append(
+            bounds_of(
+                space,
+                _learned(model, space, k, refused=bool(refusal)),
+                delta=delta,
+                label_noise=model.problems_[k].label_noise,
+                draws=None if posterior is None else posterior.result.draws,
+                candidates=candidates,
+                refusal=refusal,
+                tol=tol,
+                max_length=max_length,
+                n_jobs=n_jobs,
+                random_state=rng,
+            )
+        )
+    return tables[0] if len(tables) == 1 else tables
+
+
+def _learned(model: Any, space: VersionSpace, k: int, *, refused: bool) -> Learned:
+    """Return the weight vector of one binary problem, and how it was found."""
+    dual_coef = model.dual_coef_[k]
+    if hasattr(model, "posterior_"):
+        return Learned(dual_coef, "bayes_point")
+    if hasattr(model, "n_mistakes_"):
+        condition = "" if isinstance(model.order, str) else _ORDERED
+        mistakes = int(model.n_mistakes_[k])
+        return Learned(dual_coef, "perceptron", condition=condition, mistakes=mistakes)
+    free = isinstance(model.fit_intercept, str)
+    if refused:
+        return Learned(dual_coef, "max_margin")
+    bias = float(model.intercept_[k]) if free else None
+    alone = _determined_by_support(model, space, dual_coef, bias)
+    reason = "" if alone else _NOT_ALONE.format(d=np.count_nonzero(dual_coef))
+    return Learned(dual_coef, "max_margin", bias, undetermined=reason)
+
+
+def _determined_by_support(
+    model: Any, space: VersionSpace, dual_coef: Floats, bias: float | None
+) -> bool:
+    """Return whether a maximal margin of the examples with coefficients has the same values."""
+    free = bias is not None
+    kept = np.flatnonzero(dual_coef)
+    y = space.y[kept]
+    if len(kept) == 0 or (free and (y == y[0]).all()):
+        return False
+    gram = np.asarray(space.gram, dtype=np.float64)  # a fit's is a matrix of doubles
+    few = VersionSpace.over(
+        Problem(gram[np.ix_(kept, kept)], y, space.softness[kept], space.offset)
+    )
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the values tell
+            found = few.max_margin(
+                C=model.C, free_bias=free, tol=model.tol, max_iter=model.max_iter
+            )
+    except InfeasibleError:
+        return False
+    again = np.zeros(len(dual_coef))
+    again[kept] = found.multipliers * y
+    values = space.margins(dual_coef) + (bias or 0.0) * space.y
+    difference = space.margins(again - dual_coef) + (found.bias - (bias or 0.0)) * space.y
+    return bool((np.abs(difference) <= _AGREEMENT * np.maximum(np.abs(values), 1)).all())

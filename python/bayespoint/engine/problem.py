@@ -1,0 +1,63 @@
+"""What every function of the engine takes first: a labeled Gram matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayespoint.base.linalg import Factor
+from bayespoint.base.validation import Floats, Labels
+from bayespoint.kernels import sources
+from bayespoint.kernels.sources import Gram
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A labeled Gram matrix of ``m`` examples: arrays that have been checked already."""
+
+    gram: Gram
+    """(m, m) Kernel values, without offset and softness, or rows on demand."""
+
+    y: Labels
+    """(m,) Labels, -1 and +1, int8."""
+
+    softness: Floats
+    """(m,) Added to the diagonal."""
+
+    offset: float
+    """Added to every kernel value."""
+
+    inverse: tuple[Factor, Floats] | None = None
+    """A factor of the Gram matrix, with offset and softness, and the diagonal of its inverse, if
+    at hand: an invertible one is not computed again."""
+
+    source: tuple[Any, Any] = (None, None)
+    """Kernel and inputs that the matrix is of, if known: other machines make it of these."""
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def part(self, index: NDArray[np.intp]) -> Problem:
+        """Return the problem of some of the examples."""
+        part = sources.part(self.gram, index)
+        return Problem(part, self.y[index], self.softness[index], self.offset)
+
+    def coordinates(self, dual_coef: Floats) -> Floats:
+        """Return the plane coordinates ``<w, phi_i>`` of dual coefficients of shape (..., m)."""
+        f = sources.product(dual_coef, self.gram)
+        if self.offset:
+            f += self.offset * dual_coef.sum(axis=-1, keepdims=True)
+        f += dual_coef * self.softness
+        return f
+
+    def margins(self, dual_coef: Floats) -> Floats:
+        """Return the margins ``y_i <w, phi_i>`` of dual coefficients of shape (..., m)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            f = self.coordinates(dual_coef)
+            f *= self.y
+        if not np.isfinite(f).all():
+            raise ValueError("dual_coef must not be so large that margins overflow")
+        return f

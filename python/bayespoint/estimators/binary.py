@@ -1,0 +1,134 @@
+"""One two-class problem of a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayespoint import kernels
+from bayespoint.base.validation import Floats, Labels
+from bayespoint.engine import distributed, sampling
+from bayespoint.engine.problem import Problem
+from bayespoint.engine.settings import SampleSettings
+from bayespoint.estimators import inputs as estimators_inputs
+from bayespoint.estimators import tasks
+from bayespoint.estimators.progress import Advance, Progress
+from bayespoint.estimators.refine import Continuation
+from bayespoint.posterior.predictive import BinaryPosterior
+from bayespoint.results import BilliardResult
+
+_PERCENT = 100
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryProblem:
+    """Two classes, or one class against the rest: what is given, and what the fit has found."""
+
+    name: str
+    """What its billiard is called in reports of progress."""
+
+    y: Labels
+    """(m,) Labels, -1 and +1."""
+
+    softness: Floats
+    """(m,) Softness of each example."""
+
+    offset: float
+    """Added to all kernel values."""
+
+    label_noise: tuple[float, float] = (0.0, 0.0)
+    """Probability of a wrong label for examples that truly are negative, and positive."""
+
+    posterior: BinaryPosterior | None = None
+    """What a billiard has found; None for a classifier that plays none."""
+
+    @property
+    def result(self) -> BilliardResult:
+        """The billiard."""
+        if self.posterior is None:
+            raise AttributeError("this problem has no billiard")
+        return self.posterior.result
+
+    @property
+    def transparency(self) -> tuple[float, float]:
+        """P(label | the other class) over P(label | its own class), seen - and seen +."""
+        first, second = self.label_noise
+        return second / (1 - first), first / (1 - second)
+
+    def over(
+        self, gram: Floats, *, inverse: Any = None, source: tuple[Any, Any] = (None, None)
+    ) -> Problem:
+        """Return the problem with its kernel values, as the engine takes it."""
+        return Problem(gram, self.y, self.softness, self.offset, inverse, source)
+
+    def found(self, result: BilliardResult, rank: int, calibration: float) -> BinaryProblem:
+        """Return the problem with what its billiard has found."""
+        return replace(self, posterior=BinaryPosterior(self.y, result, rank, calibration))
+
+
+def sample_each(
+    problems: Sequence[BinaryProblem],
+    over: Sequence[Problem],
+    settings: SampleSettings,
+    *,
+    seed: int,
+    n_jobs: int | None,
+    continuation: Continuation | None,
+    progress: Progress,
+) -> list[BilliardResult]:
+    """Return the billiard of each problem; `over` are the same with their kernel values."""
+    tol = settings.tol or 0.0
+    seeds = np.random.SeedSequence(seed).generate_state(len(problems), np.uint64).tolist()
+    apart = None
+    # A run that goes on has a state of its own: its trajectories are the tasks.
+    if len(over) > 1 and continuation is None and distributed.active():
+        apart = tasks.samples(over, settings, seeds, n_jobs)
+    results = []
+    for k, problem in enumerate(problems):
+        with progress.task(problem.name, _PERCENT) as advance:
+            if apart is not None:
+                result = next(apart)
+            else:
+                run = {"settings": settings, "seed": seeds[k]}
+                if continuation is not None:
+                    run |= continuation(k, over[k], settings)
+                callback = None if advance is None else _percents(advance, tol)
+                result = sampling.sample(over[k], **run, callback=callback, n_jobs=n_jobs)
+        results.append(result)
+        if progress.verbose:
+            progress.tell(
+                f"{problem.name}: {int(result.bounces.sum())} bounces, {progress.seconds()}: "
+                f"center_error {result.center_error:.2g} rad (tol {tol:.2g}), "
+                f"{len(result.support)} of {len(result.hits)} examples put up a wall"
+            )
+    return results
+
+
+def _percents(advance: Advance, tol: float) -> Callable[[Mapping[str, Any]], None]:
+    """Return a callback of the engine that tells how much of the way to `tol` is done."""
+    done = 0
+
+    def callback(progress: Mapping[str, Any]) -> None:
+        nonlocal done
+        error = progress["center_error"]
+        # The error falls with the square root of the path. The end says when it is done.
+        share = min(0.99, (tol / error) ** 2) if error > 0 else 0.0
+        done = max(done, int(_PERCENT * share))
+        news = f"{progress['bounces']} bounces, center_error {error:.2g} rad (tol {tol:.2g})"
+        advance(done, news)
+
+    return callback
+
+
+def over_training(
+    problems: Sequence[BinaryProblem], kernel: Any, inputs: Any, gram: ArrayLike | None
+) -> list[Problem]:
+    """Return the problems of a fit with their kernel values, computed again or given again."""
+    first = problems[0]
+    inputs = estimators_inputs.again(kernel, inputs, len(first.y), gram)
+    matrix, _ = kernels.training_gram(kernel, inputs, first.offset, first.softness)
+    return [problem.over(matrix) for problem in problems]

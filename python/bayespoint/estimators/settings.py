@@ -1,0 +1,104 @@
+"""The settings of a classifier that the billiard does not check itself."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayespoint.base.validation import RandomState, boolean, choice, integer, pair, real, seed
+from bayespoint.engine import dynamics as engine_dynamics
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """The checked settings of a classifier that the billiard does not check itself."""
+
+    offset: float
+    softness: float | None
+    """None where the evidence decides."""
+    optimizer: str | None
+    label_noise: tuple[float, float]
+    rates: int
+    """Rates of label noise that the evidence decides: none, one for both classes, one for each."""
+    calibrate: bool | None
+    """None: if anything is searched."""
+    seed: int
+    verbose: int
+
+
+def fit_settings(
+    *,
+    fit_intercept: object,
+    softness: object,
+    optimizer: object,
+    label_noise: object,
+    dynamics: object,
+    calibration: object,
+    random_state: RandomState,
+    verbose: object,
+) -> FitSettings:
+    """Check the settings of a classifier."""
+    if optimizer is not None:
+        optimizer = choice("optimizer", optimizer, ("evidence", None))
+    by_evidence = _is_evidence(softness)
+    if by_evidence and optimizer is None:
+        raise ValueError('softness must be a number with optimizer=None; got "evidence"')
+    if isinstance(softness, str) and not by_evidence:
+        raise ValueError(f'softness must be a number of at least 0 or "evidence"; got {softness!r}')
+    rates = 1 if _is_evidence(label_noise) else 0
+    if isinstance(label_noise, (tuple, list)) and any(map(_is_evidence, label_noise)):
+        if len(label_noise) != 2 or not all(map(_is_evidence, label_noise)):
+            raise ValueError(
+                f'label_noise must be two rates, or "evidence" for both; got {label_noise!r}'
+            )
+        rates = 2
+    if rates and optimizer is None:
+        raise ValueError(
+            f"label_noise must be one rate or two with optimizer=None; got {label_noise!r}"
+        )
+    if isinstance(label_noise, str) and not rates:
+        raise ValueError(
+            'label_noise must be a rate in [0, 0.5), a pair of these, "evidence" or a pair of '
+            f'"evidence"; got {label_noise!r}'
+        )
+    if calibration is not None:
+        calibration = choice("calibration", calibration, ("auto", "leave-one-out", None))
+    if calibration == "leave-one-out" and isinstance(softness, (int, float)) and softness == 0:
+        raise ValueError(
+            'softness must be positive with calibration="leave-one-out": without it the others '
+            "decide every example; got 0"
+        )
+    if isinstance(verbose, (bool, np.bool_)):
+        verbose = int(verbose)
+    noise = (0.0, 0.0) if rates else pair("label_noise", label_noise, high=0.5, high_open=True)
+    straight = isinstance(engine_dynamics.resolve(dynamics), engine_dynamics.STRAIGHT)
+    if straight and (rates or any(noise)):
+        raise ValueError(
+            f"label_noise must be 0 with dynamics={dynamics!r}, whose walls are opaque; got "
+            f"{label_noise!r}"
+        )
+    return FitSettings(
+        offset=float(boolean("fit_intercept", fit_intercept)),
+        softness=None if by_evidence else real("softness", softness, low=0.0),
+        optimizer=optimizer,
+        label_noise=noise,
+        rates=rates,
+        calibrate=None if calibration == "auto" else calibration is not None,
+        seed=seed(random_state),
+        verbose=integer("verbose", verbose, low=0),
+    )
+
+
+def tolerance(value: object, m: int) -> float:
+    """Return the angular error at which to stop, in radians; "auto" goes by the examples."""
+    if isinstance(value, str):
+        if value != "auto":
+            raise ValueError(f'tol must be a positive number or "auto"; got {value!r}')
+        return min(max(0.03, 0.03 * math.sqrt(m / 500)), 0.1)
+    return real("tol", value, low=0.0, low_open=True)
+
+
+def _is_evidence(value: object) -> bool:
+    return isinstance(value, str) and value == "evidence"

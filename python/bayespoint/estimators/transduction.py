@@ -1,0 +1,76 @@
+"""How probable a labeling of several points is, all of them together."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bayespoint import kernels
+from bayespoint.base import validation
+from bayespoint.base.validation import RandomState
+from bayespoint.estimators import inputs as estimators_inputs
+from bayespoint.kernels.products import count
+from bayespoint.posterior import Posterior
+from bayespoint.results import Estimate
+from bayespoint.version_space import InfeasibleError, VersionSpace
+
+
+def log_labeling_probability(
+    posterior: Posterior,
+    inputs: Any,
+    y: ArrayLike,
+    *,
+    tol: float,
+    max_length: float,
+    n_jobs: int | None,
+    random_state: RandomState,
+) -> Estimate:
+    """Return the log evidence of examples and points less that of the examples.
+
+    `BayesPointClassifier.log_labeling_probability` says what it is good for.
+    """
+    if len(posterior.binary) > 1:
+        raise ValueError(
+            "log_labeling_probability needs two classes; the classifier was fitted to "
+            f"{len(posterior.classes)}"
+        )
+    if isinstance(posterior.kernel, str) or posterior.inputs is None:
+        raise ValueError(
+            "log_labeling_probability needs a kernel that can be evaluated; got "
+            "kernel='precomputed'"
+        )
+    n = count(inputs)
+    signs = 2 * estimators_inputs.known_labels(posterior.classes, y, n) - 1
+    tol = validation.real("tol", tol, low=0.0, low_open=True)
+    everything = estimators_inputs.joined(posterior.inputs, inputs)
+    gram = kernels.evaluate(posterior.kernel, everything)
+    softness = np.concatenate([posterior.example_softness, np.full(n, posterior.softness)])
+    labels = np.concatenate([posterior.binary[0].y, signs])
+    rng = np.random.default_rng(validation.seed(random_state))
+    m = len(posterior.example_softness)
+    values, variance = [], 0.0
+    for size in (m, m + n):
+        space = VersionSpace(
+            np.ascontiguousarray(gram[:size, :size]),
+            labels[:size],
+            softness=softness[:size],
+            offset=posterior.offset,
+        )
+        try:
+            found = space.evidence(
+                posterior.label_noise,
+                tol=tol / math.sqrt(2),
+                max_length=max_length,
+                n_jobs=n_jobs,
+                random_state=rng,
+            )
+        except InfeasibleError:
+            if size == m:  # the examples alone: nothing to compare with
+                raise
+            return Estimate(-math.inf, math.inf)
+        values.append(found.value)
+        variance += found.error**2
+    return Estimate(values[1] - values[0], math.sqrt(variance))

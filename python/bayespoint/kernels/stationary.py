@@ -1,0 +1,518 @@
+"""Stationary kernels, of distances between vectors, and rules of thumb for their length scale."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.spatial import distance
+
+from bayespoint.base import validation
+from bayespoint.kernels.algebra import Base
+from bayespoint.kernels.base import assign
+from bayespoint.kernels.products import (
+    column,
+    count,
+    divided,
+    in_rows,
+    inner,
+    pair_of_vectors,
+    squared_distances,
+    squares,
+    vectors,
+)
+from bayespoint.kernels.protocol import ROWS, Floats, KernelGradient, Parameter, deferred
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+_CACHED = 2**15
+"""Kernel values of a block that stays in the cache from one operation to the next."""
+
+_PAIRS = 2**21
+"""Distances that are computed in one call."""
+
+_LONG = 1e5
+"""Half the squared lengths of two sparse rows, in units of the length scale, beyond which a
+Gaussian kernel of close rows would have fewer than ten digits."""
+
+_LONGEST = 1e306
+"""Squared length of a row, in units of the length scale, beyond which distances might overflow."""
+
+_VANISHED = -40.0
+"""Exponents below this make a kernel value that is next to nothing, whatever digits they lost."""
+
+_ROUNDING = 1e-12
+"""What an exponent loses at most, as a part of the squared lengths."""
+
+
+def _exponential(values: Floats) -> None:
+    """Take the exponential in place; underflow to 0 is no error, whatever `np.errstate` says."""
+    with np.errstate(under="ignore"):
+        np.exp(values, out=values)
+
+
+def units_of(sigma: float | tuple[float, ...], X: Any) -> Floats:
+    """Return length scales as an array: one, or one for each feature of `X`."""
+    units = np.asarray(sigma)
+    if units.ndim and X.shape[1] != len(units):
+        raise ValueError(
+            f"sigma must be a number or hold one for each of {X.shape[1]} features; got "
+            f"{len(units)}"
+        )
+    return units
+
+
+@dataclass(frozen=True)
+class _Stationary(Base):
+    """A kernel of distances in units of a length scale: one for all features or one for each."""
+
+    sigma: float | tuple[float, ...] = 1.0
+
+    def __post_init__(self) -> None:
+        values = self.sigma
+        if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str):
+            flat = values.tolist() if isinstance(values, np.ndarray) else list(values)
+            if not isinstance(flat, list) or not flat:
+                raise ValueError(
+                    "sigma must be a positive number or one for each feature; got an array of "
+                    f"shape {np.shape(values)}"
+                )
+            sigma: Any = tuple(
+                validation.real(f"sigma[{k}]", value, low=0.0, low_open=True)
+                for k, value in enumerate(flat)
+            )
+        else:
+            sigma = validation.real("sigma", values, low=0.0, low_open=True)
+        assign(self, sigma=sigma)
+
+    def diag(self, X: Floats) -> Floats:
+        """Return the (n,) values ``k(x, x)``: ones."""
+        return np.ones(count(vectors("X", X)))
+
+    def parameters(self, X: Floats) -> tuple[Parameter, ...]:
+        """Return the length scales, to be searched around the scale of the data.
+
+        They are called "sigma", or "sigma[0]", "sigma[1]" and so on if every feature has its own.
+        """
+        if not isinstance(self.sigma, tuple):
+            scales = {"sigma": scale_of(X)}
+        else:
+            units_of(self.sigma, X)
+            d = len(self.sigma)
+            columns: Any = X
+            if sparse.issparse(columns):
+                columns = columns.tocsc()
+            scales = {f"sigma[{k}]": scale_of(columns[:, [k]]) * math.sqrt(d) for k in range(d)}
+        return tuple(
+            Parameter(name, scale * math.exp(-4), scale * math.exp(5), scale)
+            for name, scale in scales.items()
+        )
+
+    def with_values(self, values: Mapping[str, float]) -> Self:
+        if not isinstance(self.sigma, tuple):
+            return super().with_values(values)
+        sigma = tuple(values.get(f"sigma[{k}]", old) for k, old in enumerate(self.sigma))
+        others = {name: value for name, value in values.items() if not name.startswith("sigma[")}
+        return dataclasses.replace(self, sigma=sigma, **others)
+
+    def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
+        """Return the derivatives by the logarithms of the length scales."""
+        if not isinstance(self.sigma, tuple):
+            return KernelGradient({"sigma": lambda: self._by_scale(X, gram)})
+        units = divided(X, units_of(self.sigma, X))
+        units = units.tocsc() if sparse.issparse(units) else units
+
+        def by_feature(k: int) -> Floats:
+            values = column(units, k)
+            return self._by_feature(X, gram, np.subtract.outer(values, values))
+
+        return KernelGradient(
+            {f"sigma[{k}]": partial(by_feature, k) for k in range(len(self.sigma))}
+        )
+
+    def _in_units(self, X: Any, units: Floats, names: str) -> tuple[Any, Floats]:
+        """Return the rows in units of the length scales, and their squared lengths.
+
+        `names` is what the rows are of, for the error.
+        """
+        with np.errstate(over="ignore"):
+            scaled = divided(X, units)
+        lengths = squares(scaled)
+        # Of infinite lengths the differences would be NaN.
+        if not lengths.max(initial=0.0) < _LONGEST:
+            raise ValueError(
+                f"sigma must not be so small beside {names} that distances overflow; got "
+                f"{self.sigma}"
+            )
+        return scaled, lengths
+
+    def _by_scale(self, X: Floats, gram: Floats) -> Floats:
+        """Return dK / d ln(sigma) for one length scale."""
+        raise NotImplementedError
+
+    def _by_feature(self, X: Floats, gram: Floats, steps: Floats) -> Floats:
+        """Return dK / d ln(sigma_k) from the (m, m) differences (x_k - x'_k) / sigma_k."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class RBF(_Stationary):
+    """The Gaussian kernel ``k(x, x') = exp(-|x - x'|^2 / (2 sigma^2))``.
+
+    Parameters
+    ----------
+    sigma : float or array-like of shape (n_features,), default=1.0
+        Length scale, positive; one for each feature makes automatic relevance determination of
+        the search for the best evidence: what is irrelevant gets a large one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint.kernels import RBF
+    >>> RBF(sigma=2.0)(np.array([[0.0], [2.0]])).round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 1.    ]])
+    >>> RBF(sigma=[2.0, 1000.0])(np.array([[0.0, 0.0], [2.0, 1.0]])).round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 1.    ]])
+    """
+
+    accepts_sparse = True
+
+    def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
+        X, Y = pair_of_vectors(X, Y)
+        units = units_of(self.sigma, X)
+        X, other = in_rows(X), in_rows(X if Y is None else Y)
+        thin = sparse.issparse(X) or sparse.issparse(other)
+        if not thin:
+            # Distances do not depend on the origin, rounding errors do: take it inside the data.
+            # That of sparse rows stays where it is, or they would not be sparse any more: there
+            # the distances that rounding could spoil are computed once more.
+            origin = other.mean(axis=0) if len(other) else 0.0
+            other = other - origin
+            X = other if Y is None else X - origin
+        names = "X" if Y is None else "X and Y"  # the origin is in Y
+        right, half_right = self._in_units(other, units, names)
+        left, half_left = (right, half_right) if Y is None else self._in_units(X, units, names)
+        gram = inner(left, None if Y is None else right)
+        half_left, half_right = half_left / 2, half_right / 2
+        long = thin and half_left.max(initial=0.0) + half_right.max(initial=0.0) > _LONG
+        for rows in validation.blocks(len(gram), max(1, _CACHED // max(1, len(half_right)))):
+            block = gram[rows]
+            block -= np.add.outer(half_left[rows], half_right)
+            np.minimum(block, 0.0, out=block)
+            if long:
+                _restore(block, X[rows], other, units, half_left[rows], half_right)
+            _exponential(block)
+        if Y is None:
+            np.fill_diagonal(gram, 1.0)
+        return gram
+
+    def _by_scale(self, X: Floats, gram: Floats) -> Floats:
+        derivative = np.log(np.maximum(gram, 1e-300))  # K ln K is 0 where K is
+        derivative *= gram
+        derivative *= -2.0
+        return derivative
+
+    def _by_feature(self, X: Floats, gram: Floats, steps: Floats) -> Floats:
+        steps *= steps
+        steps *= gram
+        return steps
+
+
+def _restore(
+    block: Floats, X: Any, Y: Any, units: Floats, half_left: Floats, half_right: Floats
+) -> None:
+    """Compute exponents again whose digits are lost beside the lengths of the rows."""
+    lengths = np.add.outer(half_left, half_right)
+    lost = (lengths > _LONG) & (block > _VANISHED - _ROUNDING * lengths)
+    i, j = np.nonzero(lost)
+    block[i, j] = squared_distances(X, i, Y, j, units) / -2
+
+
+@dataclass(frozen=True)
+class _Distances(_Stationary):
+    """A stationary kernel whose values are made of distances, computed pair by pair.
+
+    The square root of a difference of inner products would lose half of all digits where points
+    are close, and with them positive semidefiniteness.
+    """
+
+    _metric: ClassVar[str]
+
+    def _distances(self, X: Floats, Y: Floats | None = None) -> Floats:
+        X, Y = pair_of_vectors(
+            validation.dense("X", X), None if Y is None else validation.dense("Y", Y)
+        )
+        units = units_of(self.sigma, X)
+        left, _ = self._in_units(X, units, "X")
+        right = left if Y is None else self._in_units(Y, units, "Y")[0]
+        values = np.empty((len(left), len(right)))
+        # In one call Ctrl-C would not be heard.
+        for rows in validation.blocks(len(left), max(1, _PAIRS // max(1, len(right)))):
+            distance.cdist(left[rows], right, self._metric, out=values[rows])
+        return values
+
+    def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
+        gram = self._distances(X, Y)
+        for rows in validation.blocks(len(gram), max(1, _CACHED // max(1, gram.shape[1]))):
+            self._fill(gram[rows])
+        return gram
+
+    def _fill(self, distances: Floats) -> None:
+        """Put kernel values in the place of distances."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Laplacian(_Distances):
+    """The kernel ``k(x, x') = exp(-sum_k |x_k - x'_k| / sigma_k)``.
+
+    Parameters
+    ----------
+    sigma : float or array-like of shape (n_features,), default=1.0
+        Length scale, positive, or one for each feature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint.kernels import Laplacian
+    >>> Laplacian(sigma=2.0)(np.array([[0.0, 0.0], [1.0, 1.0]])).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ]])
+    """
+
+    _metric = "cityblock"
+
+    def _fill(self, distances: Floats) -> None:
+        np.negative(distances, out=distances)
+        _exponential(distances)
+
+    def _by_scale(self, X: Floats, gram: Floats) -> Floats:
+        return gram * self._distances(X)
+
+    def _by_feature(self, X: Floats, gram: Floats, steps: Floats) -> Floats:
+        return gram * np.abs(steps)
+
+
+@dataclass(frozen=True)
+class Matern(_Distances):
+    """Matérn's kernel: functions that are smooth to a degree.
+
+    With ``r = |x - x'| / sigma``, differences divided feature by feature, it is ``exp(-r)`` for
+    nu = 1/2, ``(1 + s) exp(-s)`` with ``s = sqrt(3) r`` for nu = 3/2 and ``(1 + s + s^2 / 3)
+    exp(-s)`` with ``s = sqrt(5) r`` for nu = 5/2 (Rasmussen and Williams, 2006, Eq. 4.17).
+
+    Parameters
+    ----------
+    sigma : float or array-like of shape (n_features,), default=1.0
+        Length scale, positive, or one for each feature.
+    nu : {0.5, 1.5, 2.5}, default=1.5
+        Smoothness: how often the functions can be differentiated, rounded down.
+
+    References
+    ----------
+    C. E. Rasmussen and C. K. I. Williams, "Gaussian Processes for Machine Learning", MIT Press,
+    2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint.kernels import Matern
+    >>> Matern(sigma=2.0, nu=0.5)(np.array([[0.0], [2.0]])).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ]])
+    """
+
+    nu: float = 1.5
+
+    _metric = "euclidean"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        nu = self.nu
+        if isinstance(nu, bool) or not isinstance(nu, numbers.Real) or nu not in (0.5, 1.5, 2.5):
+            raise ValueError(f"nu must be 0.5, 1.5 or 2.5; got {nu!r}")
+        assign(self, nu=float(nu))
+
+    def _fill(self, distances: Floats) -> None:
+        distances *= math.sqrt(2 * self.nu)
+        polynomial = 1.0 + distances if self.nu > 1 else None
+        if polynomial is not None and self.nu > 2:
+            polynomial += distances * distances / 3
+        np.negative(distances, out=distances)
+        _exponential(distances)
+        if polynomial is not None:
+            distances *= polynomial
+
+    def _by_scale(self, X: Floats, gram: Floats) -> Floats:
+        distances = self._distances(X)
+        return self._decay(distances) * distances**2
+
+    def _by_feature(self, X: Floats, gram: Floats, steps: Floats) -> Floats:
+        return self._decay(self._distances(X)) * steps**2
+
+    def _decay(self, distances: Floats) -> Floats:
+        """Return ``-dk/dr / r``, or 0 at r = 0, where it stands beside a zero."""
+        decay = -math.sqrt(2 * self.nu) * distances
+        _exponential(decay)
+        if self.nu < 1:
+            return np.divide(decay, distances, out=np.zeros_like(decay), where=distances > 0)
+        if self.nu < 2:
+            return 3.0 * decay
+        return 5.0 / 3.0 * (1.0 + math.sqrt(5.0) * distances) * decay
+
+
+@dataclass(frozen=True)
+class RationalQuadratic(_Distances):
+    """The rational quadratic kernel: RBF kernels of many length scales at once.
+
+    ``k(x, x') = (1 + r^2 / (2 alpha)) ** -alpha`` with ``r = |x - x'| / sigma``, differences
+    divided feature by feature. It is the mean of RBF kernels whose ``1 / length scale^2`` has a
+    gamma law of shape alpha and mean ``1 / sigma^2`` (Rasmussen and Williams, 2006, Eq. 4.19);
+    for large alpha it is the RBF kernel itself.
+
+    Parameters
+    ----------
+    sigma : float or array-like of shape (n_features,), default=1.0
+        Length scale, positive, or one for each feature.
+    alpha : float, default=1.0
+        Mixture exponent, positive: the smaller, the more the length scales differ. Can be tuned
+        between 0.02 and 150.
+
+    References
+    ----------
+    C. E. Rasmussen and C. K. I. Williams, "Gaussian Processes for Machine Learning", MIT Press,
+    2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint.kernels import RationalQuadratic
+    >>> RationalQuadratic(sigma=2.0, alpha=0.5)(np.array([[0.0], [2.0]])).round(4)
+    array([[1.    , 0.7071],
+           [0.7071, 1.    ]])
+    """
+
+    alpha: float = 1.0
+
+    _metric = "sqeuclidean"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        assign(self, alpha=validation.real("alpha", self.alpha, low=0.0, low_open=True))
+
+    def parameters(self, X: Floats) -> tuple[Parameter, ...]:
+        """Return the length scales as for other kernels of distances, and the exponent."""
+        return (*super().parameters(X), Parameter("alpha", 0.02, 150.0, 1.0))
+
+    def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
+        """Return the derivatives by the logarithms of the length scales and of the exponent."""
+        known = deferred(super().derivatives(X, gram))
+        return KernelGradient({**known, "alpha": lambda: self._by_exponent(X, gram)})
+
+    def _fill(self, distances: Floats) -> None:
+        # Through the logarithm, which keeps its digits where alpha is large and values near 1.
+        distances /= 2 * self.alpha
+        np.log1p(distances, out=distances)
+        distances *= -self.alpha
+        _exponential(distances)
+
+    def _by_scale(self, X: Floats, gram: Floats) -> Floats:
+        distances = self._distances(X)
+        return gram * distances / (1 + distances / (2 * self.alpha))
+
+    def _by_feature(self, X: Floats, gram: Floats, steps: Floats) -> Floats:
+        return gram * steps**2 / (1 + self._distances(X) / (2 * self.alpha))
+
+    def _by_exponent(self, X: Floats, gram: Floats) -> Floats:
+        ratio = self._distances(X) / (2 * self.alpha)
+        return self.alpha * gram * (ratio / (1 + ratio) - np.log1p(ratio))
+
+
+def scale_of(X: Any) -> float:
+    """Return ``sqrt(d Var(X) / 2)``: the length scale of scikit-learn's gamma="scale"."""
+    thin = sparse.issparse(X)
+    values = X.data if thin else X
+    # A power of two takes the size out of X first, or its squares could over- or underflow.
+    largest = float(np.abs(values).max()) if values.size else 0.0
+    size = 2.0 ** (math.frexp(largest)[1] - 1)
+    if not size > 0:
+        variance = 0.0
+    elif thin:
+        mean = float((values / size).sum()) / math.prod(X.shape)
+        zeros = 1.0 - values.size / math.prod(X.shape)
+        own = float(((values / size - mean) ** 2).sum()) / math.prod(X.shape)
+        variance = own + zeros * mean**2
+    else:
+        variance = float((X / size).var())
+    return size * math.sqrt(X.shape[1] * variance / 2) if variance > 0 else math.sqrt(0.5)
+
+
+def class_distance(X: ArrayLike, y: ArrayLike) -> float:
+    """Return the distance between the closest two examples of different classes.
+
+    A good length scale is comparable to it (Crowley, 2018): far larger ones make the
+    discriminant surface overly flat, far smaller ones overfit the examples.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Inputs, finite.
+    y : array-like of shape (n_samples,)
+        Labels of at least two classes.
+
+    Returns
+    -------
+    float
+        Positive.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, if there is only one class, or if two examples of different
+        classes are at the same place.
+
+    References
+    ----------
+    J. L. Crowley, "Perceptrons and Support Vector Machines", Intelligent Systems: Reasoning and
+    Recognition, Lesson 6, 2018.
+
+    Examples
+    --------
+    >>> from bayespoint.kernels import RBF, class_distance
+    >>> RBF(sigma=class_distance([[0.0], [1.0], [4.0]], ["a", "a", "b"]))
+    RBF(sigma=3.0)
+    """
+    points = np.asarray(validation.dense("X", X), dtype=np.float64)
+    labels = validation.labels("y", y)
+    if points.ndim != 2 or labels.shape != (len(points),):
+        raise ValueError(
+            "X must have shape (n_samples, n_features) and y shape (n_samples,); got shapes "
+            f"{points.shape} and {labels.shape}"
+        )
+    if not np.isfinite(points).all():
+        raise ValueError("X must be finite; it holds NaN or infinity")
+    classes, index = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y must hold at least two classes; got {len(classes)}")
+    smallest = math.inf
+    for rows in validation.blocks(len(points), ROWS):
+        apart = distance.cdist(points[rows], points)
+        apart[index[rows, None] == index] = math.inf
+        smallest = min(smallest, float(apart.min()))
+    if smallest == 0:
+        raise ValueError(
+            "X must hold examples of different classes at different places; two of them coincide"
+        )
+    return smallest

@@ -1,0 +1,114 @@
+"""The light trap of Ruján and Marchand (2000): a way into version space through one-way mirrors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayespoint.base.io import Savable
+from bayespoint.base.report import as_html, as_text
+from bayespoint.base.validation import RandomState
+from bayespoint.engine import interior
+from bayespoint.version_space import VersionSpace
+
+__all__ = ["LightTrap", "light_trap"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LightTrap(Savable):
+    """The way of a ball into version space through one-way mirrors."""
+
+    dual_coef: NDArray[np.float64]
+    """(m,) Dual coefficients of a unit vector in version space."""
+
+    errors: NDArray[np.int64]
+    """(k,) Violated examples at the start, and whenever they became fewer. Empty where there was
+    nothing to fly through: all feature vectors parallel."""
+
+    bounces: NDArray[np.uint64]
+    """(k,) Bounces before each of them."""
+
+    caught: bool
+    """Whether the trap caught the ball. If not, `dual_coef` is from the search for the largest
+    margin."""
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [
+            ("examples", f"{len(self.dual_coef)}"),
+            ("caught", "yes" if self.caught else "no: the point is from the search for margins"),
+        ]
+        if len(self.errors):
+            rows += [
+                ("violated at the start", f"{self.errors[0]}"),
+                ("violated at the end", f"{self.errors[-1]} after {self.bounces[-1]} bounces"),
+            ]
+        return rows
+
+    def summary(self) -> str:
+        """Return the main figures as text, one to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
+        return as_text("Light trap", self._rows())
+
+    def __repr__(self) -> str:
+        way = f"{self.errors[0]} to {self.errors[-1]} errors" if len(self.errors) else "no flight"
+        return f"<LightTrap: {way}, {'caught' if self.caught else 'not caught'}>"
+
+    def _repr_html_(self) -> str:
+        return as_html("Light trap", self._rows())
+
+
+def light_trap(
+    space: VersionSpace,
+    *,
+    random_state: RandomState = None,
+    callback: Callable[[Mapping[str, Any]], object] | None = None,
+) -> LightTrap:
+    """Let a ball into version space through one-way mirrors, and count the errors on its way.
+
+    Parameters
+    ----------
+    space : VersionSpace
+        The version space.
+    random_state, callback
+        As for `VersionSpace.sample`.
+
+    Returns
+    -------
+    LightTrap
+        The point, and how many bounces each number of errors took.
+
+    Raises
+    ------
+    InfeasibleError
+        If version space is empty, or no point of it was found.
+    FloatingPointError
+        If double precision gives out, as for `sample`.
+
+    Notes
+    -----
+    As Ruján and Marchand (2000, section 18.5.2) have it, the ball starts at the difference of
+    the class means in feature space, the solution in the limit of an RBF kernel of no width,
+    and every wall it meets from the violated side lets it pass. The flight is along great
+    circles, with a refresh by pairs. After 1000 arrivals at walls per example the search for
+    the largest margin takes over.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint import VersionSpace
+    >>> from bayespoint.papers.light_trap import light_trap
+    >>> found = light_trap(VersionSpace(np.eye(3), [1, -1, 1]), random_state=0)
+    >>> found.caught, found.errors.tolist()
+    (True, [0])
+    """
+    found = interior.light_trap(space.problem, seed=random_state, callback=callback)
+    return LightTrap(**found)

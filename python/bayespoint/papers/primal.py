@@ -1,0 +1,555 @@
+"""Linear classifiers with weights for features: Rosenblatt's perceptron, and the hinge loss."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from bayespoint.base import validation
+from bayespoint.base.validation import Floats, RandomState
+from bayespoint.base.warnings import warn
+from bayespoint.estimators.inputs import encode, one_vs_rest, validate_data
+from bayespoint.estimators.linear import finite, histogram, own_values
+from bayespoint.estimators.perceptron import divided, presentation, warn_of_mistakes
+from bayespoint.estimators.rollback import roll_back_on_error
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["HingeClassifier", "Perceptron"]
+
+_LARGEST = 1e140
+"""Numbers in the inputs: sums of their squares are in the range of doubles."""
+
+
+class PrimalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier with weights for features, or with a weight vector for each class."""
+
+    classes_: NDArray[Any]
+    coef_: Floats
+    intercept_: Floats
+    norm_: Floats
+    n_features_in_: int
+
+    by_distance = False
+    """Whether decision values are signed distances from the plane."""
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """Return the decision values, (n_samples,) or (n_samples, n_classes)."""
+        values = self._values(X, by_distance=self.by_distance)
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the predicted classes; a tie goes to the first."""
+        values = self.decision_function(X)
+        index = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
+        predicted: NDArray[Any] = self.classes_[index]
+        return predicted
+
+    def margins(self, X: ArrayLike, y: ArrayLike, *, geometric: bool = False) -> Floats:
+        """Return the margin of every example, as `MaxMarginClassifier.margins` does."""
+        geometric = validation.boolean("geometric", geometric)
+        return own_values(self._values(X, by_distance=geometric), self.classes_, y)
+
+    def margin_histogram(
+        self, X: ArrayLike, y: ArrayLike, *, bins: Any = 10, geometric: bool = True
+    ) -> tuple[NDArray[np.intp], Floats]:
+        """Return how many examples have which margin: the quality of a classifier (Crowley)."""
+        return histogram(self.margins(X, y, geometric=geometric), bins)
+
+    def _checked(self, X: ArrayLike, y: ArrayLike) -> tuple[Floats, NDArray[np.intp]]:
+        """Return the inputs and the index of each label among the classes, which are set."""
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
+        inputs = np.asarray(X)
+        if (largest := float(np.abs(inputs).max())) > _LARGEST:
+            raise ValueError(f"X must hold numbers up to {_LARGEST:g} in size; got {largest:g}")
+        self.classes_, index = encode(np.asarray(y))
+        return inputs, index
+
+    def _new(self, X: ArrayLike) -> Floats:
+        check_is_fitted(self)
+        inputs: Floats = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        return inputs
+
+    def _values(self, X: ArrayLike, *, by_distance: bool) -> Floats:
+        """Return the (n, n_problems) values ``<w, x> + b``, for w of length 1 `by_distance`."""
+        inputs = self._new(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values: Floats = inputs @ self.coef_.T + self.intercept_
+        return finite(values, self.norm_ if by_distance else None)
+
+
+class Perceptron(PrimalClassifier):
+    r"""Rosenblatt's perceptron: a linear classifier that is corrected by its mistakes.
+
+    From w = 0, b = 0 it goes through the examples again and again. Wherever
+    :math:`y (\langle w, x\rangle + b) \le 0` it adds :math:`\eta y x` to w and
+    :math:`\eta y R` or :math:`\eta y R^2` to b, with R the length of the longest example,
+    until a whole pass brings no mistake. Several classes are taken one against the rest.
+
+    Parameters
+    ----------
+    bias_update : {"R", "R2", None}, default="R2"
+        "R": b moves by :math:`\eta y R` (Crowley, 2018). "R2": by :math:`\eta y R^2`
+        (Cristianini and Shawe-Taylor, 2000). None: there is no b.
+    learning_rate : float, default=1.0
+        :math:`\eta`, positive. It is the scale of w and b, and changes nothing else.
+    max_epochs : int, default=1000
+        Passes through the examples at most, at least 1. Examples that no plane separates would
+        go on for ever.
+    order : {"data", "random"} or array-like of shape (n_samples,), default="data"
+        The order of presentation, the same in each pass: that of the data, a random one, or a
+        permutation of 0, ..., n_samples - 1. Different orders find different planes.
+    random_state : None, int, Generator or RandomState, default=None
+        Seed for order="random". None asks NumPy's global generator.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted. Of two, the second is the positive one.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights w of each binary problem.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        b.
+    norm_ : ndarray of shape (1,) or (n_classes,)
+        :math:`|w|`.
+    n_mistakes_ : ndarray of shape (1,) or (n_classes,)
+        Mistakes made in training.
+    n_epochs_ : ndarray of shape (1,) or (n_classes,)
+        Passes made, the last one without a mistake if it converged.
+    radius_ : float
+        R.
+    functional_margin_ : ndarray of shape (1,) or (n_classes,)
+        The smallest :math:`y (\langle w, x\rangle + b)` of the training examples: positive if
+        they are separated.
+    geometric_margin_ : ndarray of shape (1,) or (n_classes,)
+        The same divided by :math:`|w|`: the distance of the closest example from the plane.
+    mistake_bound_ : ndarray of shape (1,) or (n_classes,)
+        The bound of `mistake_bound` by the plane found itself; inf where it does not separate
+        the examples. A plane with a larger margin gives a lower one.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if all are strings.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_epochs` passes were not enough.
+
+    See Also
+    --------
+    KernelPerceptron : With kernels.
+    MaxMarginClassifier : The plane with the largest margin.
+
+    Notes
+    -----
+    The decision function is the signed distance from the plane. A tie counts as a mistake: with
+    a strict inequality nothing would ever happen from w = 0.
+
+    References
+    ----------
+    J. L. Crowley, "Perceptrons and Support Vector Machines", Intelligent Systems: Reasoning and
+    Recognition, Lesson 6, 2018.
+
+    N. Cristianini and J. Shawe-Taylor, "An Introduction to Support Vector Machines", Cambridge
+    University Press, 2000.
+
+    Examples
+    --------
+    >>> from bayespoint.papers.primal import Perceptron
+    >>> model = Perceptron().fit([[-2.0], [-1.0], [1.0], [2.0]], ["a", "a", "b", "b"])
+    >>> model.predict([[-0.5], [0.5]])
+    array(['a', 'b'], dtype='<U1')
+    >>> bool(model.n_mistakes_ <= model.mistake_bound_)
+    True
+    """
+
+    by_distance = True
+
+    n_mistakes_: NDArray[np.int64]
+    n_epochs_: NDArray[np.int64]
+    radius_: float
+    functional_margin_: Floats
+    geometric_margin_: Floats
+    mistake_bound_: Floats
+
+    def __init__(
+        self,
+        *,
+        bias_update: str | None = "R2",
+        learning_rate: float = 1.0,
+        max_epochs: int = 1000,
+        order: str | ArrayLike = "data",
+        random_state: RandomState = None,
+    ) -> None:
+        self.bias_update = bias_update
+        self.learning_rate = learning_rate
+        self.max_epochs = max_epochs
+        self.order = order
+        self.random_state = random_state
+
+    @roll_back_on_error
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from mistakes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Class labels of any type.
+
+        Returns
+        -------
+        Perceptron
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If a setting is out of range or the data are not fit for classification.
+        """
+        update = validation.choice("bias_update", self.bias_update, ("R", "R2", None))
+        rate = validation.real("learning_rate", self.learning_rate, low=0.0, low_open=True)
+        max_epochs = validation.integer("max_epochs", self.max_epochs, low=1)
+        inputs, index = self._checked(X, y)
+        order = presentation(self.order, len(inputs), self.random_state)
+        self.radius_ = _radius(inputs)
+        self._update = update
+        bias_step = {"R": self.radius_, "R2": self.radius_**2, "none": 0.0}[update]
+        problems = one_vs_rest(index, len(self.classes_))
+        presented = inputs[order]
+        found = [
+            _learn(presented, labels[order].astype(np.float64), rate, bias_step, max_epochs)
+            for labels in problems
+        ]
+        self.coef_ = np.stack([one[0] for one in found])
+        self.intercept_ = np.array([one[1] for one in found])
+        self.n_mistakes_ = np.array([one[2] for one in found])
+        self.n_epochs_ = np.array([one[3] for one in found])
+        self.norm_ = np.linalg.norm(self.coef_, axis=1)
+        margins = problems * (inputs @ self.coef_.T + self.intercept_).T
+        self.functional_margin_ = margins.min(axis=1)
+        self.geometric_margin_ = divided(self.functional_margin_, self.norm_)
+        self.mistake_bound_ = np.array(
+            [
+                _bound(update, self.radius_, float(w @ w), float(b), float(margin))
+                for w, b, margin in zip(
+                    self.coef_, self.intercept_, self.functional_margin_, strict=True
+                )
+            ]
+        )
+        warn_of_mistakes(sum(not one[4] for one in found), max_epochs)
+        return self
+
+    def mistake_bound(
+        self, X: ArrayLike, y: ArrayLike, coef: ArrayLike, intercept: float = 0.0
+    ) -> float:
+        r"""Return how many mistakes the perceptron can make on examples that a plane separates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The examples.
+        y : array-like of shape (n_samples,)
+            Their labels, of the two classes of the fit.
+        coef : array-like of shape (n_features,)
+            Weights of any plane, such as that of the largest margin.
+        intercept : float, default=0.0
+            Its b; 0 if the perceptron has none.
+
+        Returns
+        -------
+        float
+            inf if the plane does not separate the examples.
+
+        Raises
+        ------
+        ValueError
+            If there are more than two classes, if the shapes do not fit, or if the plane has an
+            intercept and the perceptron none.
+
+        Notes
+        -----
+        With :math:`\gamma` the smallest functional margin of the plane (w, b) it is
+        :math:`2 R^2 (|w|^2 + b^2 / R^2) / \gamma^2` for ``bias_update="R2"``,
+        :math:`(R^2 + R)(|w|^2 + b^2 / R) / \gamma^2` for ``"R"`` and
+        :math:`R^2 |w|^2 / \gamma^2` for None: Novikoff's theorem for examples with one more
+        coordinate, R or :math:`\sqrt R`, which holds the intercept.
+        """
+        check_is_fitted(self)
+        # In C order: the sums that BLAS takes depend on it in their last digits.
+        w = np.ascontiguousarray(validation.dense("coef", coef), dtype=np.float64)
+        b = validation.real("intercept", intercept)
+        if len(self.classes_) > 2:
+            raise ValueError(
+                "mistake_bound needs two classes; the perceptron was fitted to "
+                f"{len(self.classes_)}"
+            )
+        if w.shape != (self.n_features_in_,):
+            raise ValueError(f"coef must have shape ({self.n_features_in_},); got {w.shape}")
+        if b and self._update == "none":
+            raise ValueError(f"intercept must be 0 with bias_update=None; got {intercept!r}")
+        inputs = self._new(X)
+        margin = float(own_values((inputs @ w + b)[:, None], self.classes_, y).min())
+        return _bound(self._update, _radius(inputs), float(w @ w), b, margin)
+
+
+class HingeClassifier(PrimalClassifier):
+    r"""Linear classification by gradient descent on the hinge loss.
+
+    Minimizes :math:`\frac1m \sum_i \max(0, 1 - y_i(\langle w, x_i\rangle + b)) + \lambda |w|^2`,
+    the soft margin in its primal form (Crowley, 2018). Several classes are taken one against the
+    rest.
+
+    Parameters
+    ----------
+    regularization : float, default=0.01
+        :math:`\lambda`, positive. The same as C = 1 / (2 m regularization) for m examples.
+    tol : float, default=1e-2
+        Relative duality gap at which to stop, in (0, 1): how far the loss is from the least one,
+        at most.
+    max_iter : int, default=100000
+        Steps at most, at least 1. A step goes through all examples.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels, sorted. Of two, the second is the positive one.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights w of each binary problem.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        b. It has no price.
+    norm_ : ndarray of shape (1,) or (n_classes,)
+        :math:`|w|`.
+    loss_ : ndarray of shape (1,) or (n_classes,)
+        The loss reached, regularization included.
+    duality_gap_ : ndarray of shape (1,) or (n_classes,)
+        Relative duality gap reached: the least loss is at least ``loss_ * (1 - duality_gap_)``.
+    n_iter_ : int
+        Steps taken.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if all are strings.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` steps did not reach `tol`. Features of like scale around zero help.
+
+    See Also
+    --------
+    MaxMarginClassifier : The exact solution, with kernels.
+
+    Notes
+    -----
+    For a given w the loss is convex and piecewise linear in b, so the best b is found at once.
+    With it, step t subtracts :math:`\eta_t = 1 / (2 \lambda t)` times the gradient
+    :math:`2 \lambda w - \frac1m \sum_{i: y_i f_i < 1} y_i x_i`. The answer is an average of the
+    steps in which later ones weigh more. Every w is a combination
+    :math:`\sum_i a_i y_i x_i` with :math:`0 \le a_i \le C`; its multipliers, scaled to
+    :math:`\sum_i a_i y_i = 0`, bound the least loss from below, which is the test for the end.
+
+    References
+    ----------
+    J. L. Crowley, "Perceptrons and Support Vector Machines", Intelligent Systems: Reasoning and
+    Recognition, Lesson 6, 2018.
+
+    Examples
+    --------
+    >>> from bayespoint.papers.primal import HingeClassifier
+    >>> model = HingeClassifier().fit([[-2.0], [-1.0], [1.0], [2.0]], ["a", "a", "b", "b"])
+    >>> model.predict([[-0.5], [0.5]])
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    loss_: Floats
+    duality_gap_: Floats
+    n_iter_: int
+
+    def __init__(
+        self,
+        regularization: float = 0.01,
+        *,
+        tol: float = 1e-2,
+        max_iter: int = 100_000,
+    ) -> None:
+        self.regularization = regularization
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @roll_back_on_error
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Descend.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Class labels of any type.
+
+        Returns
+        -------
+        HingeClassifier
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If a setting is out of range or the data are not fit for classification.
+        """
+        regularization = validation.real(
+            "regularization", self.regularization, low=0.0, low_open=True
+        )
+        tol = validation.real("tol", self.tol, low=0.0, low_open=True, high=1.0, high_open=True)
+        max_iter = validation.integer("max_iter", self.max_iter, low=1)
+        inputs, index = self._checked(X, y)
+        center = inputs.mean(axis=0)  # b makes up for it, and the steps are shorter
+        descents = [
+            _Descent(inputs - center, labels.astype(np.float64), regularization)
+            for labels in one_vs_rest(index, len(self.classes_))
+        ]
+        self.n_iter_ = max(descent.run(tol, max_iter) for descent in descents)
+        self.coef_ = np.stack([descent.best[1] for descent in descents])
+        self.intercept_ = np.array([descent.best[2] for descent in descents])
+        self.intercept_ -= self.coef_ @ center
+        self.norm_ = np.linalg.norm(self.coef_, axis=1)
+        self.loss_ = np.array([descent.best[0] for descent in descents])
+        self.duality_gap_ = np.array([descent.gap() for descent in descents])
+        if not (self.duality_gap_ <= tol).all():
+            warn(
+                f"gradient descent reached a relative duality gap of "
+                f"{self.duality_gap_.max():.2g} in {self.n_iter_} steps; tol={tol:g} was asked "
+                "for: raise max_iter, or give the features a like scale around zero",
+                ConvergenceWarning,
+            )
+        return self
+
+
+class _Descent:
+    """Gradient descent for one binary problem, with the bounds it has found."""
+
+    def __init__(self, X: Floats, y: Floats, regularization: float) -> None:
+        self.X, self.y, self.regularization = X, y, regularization
+        self.best = (math.inf, np.zeros(X.shape[1]), 0.0)
+        self.bound = 0.0
+
+    def gap(self) -> float:
+        """Return the relative distance of the best loss from the bound, at most."""
+        return max(0.0, 1 - self.bound / self.best[0]) if self.best[0] > 0 else 0.0
+
+    def run(self, tol: float, max_iter: int) -> int:
+        """Descend until the gap is closed. Return the steps taken."""
+        X, y = self.X, self.y
+        cost = 1 / (2 * self.regularization * len(y))
+        w, mean_w = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        share, mean_share = np.zeros(len(y)), np.zeros(len(y))
+        look = 1
+        for step in range(1, max_iter + 1):
+            scores = X @ w
+            short = y * (scores + _best_bias(scores, y)) < 1
+            w += (cost * ((y * short) @ X) - w) / step
+            # Of the steps so far, in which part each example was short of its margin: the
+            # multipliers of w are these times C.
+            share += (short - share) / step
+            weight = 2 / (step + 1)
+            mean_w += (w - mean_w) * weight
+            mean_share += (share - mean_share) * weight
+            if step >= look or step == max_iter:
+                look = step + max(1, step // 10)
+                self._judge(mean_w)
+                self._raise_bound(cost * mean_share)
+                if self.gap() <= tol:
+                    return step
+        return max_iter
+
+    def _judge(self, w: Floats) -> None:
+        """Keep a weight vector with its best bias if its loss is the least so far."""
+        scores = self.X @ w
+        b = _best_bias(scores, self.y)
+        hinge = np.maximum(0.0, 1 - self.y * (scores + b)).mean()
+        loss = float(hinge + self.regularization * (w @ w))
+        if loss < self.best[0]:
+            self.best = (loss, w.copy(), b)
+
+    def _raise_bound(self, a: Floats) -> None:
+        """Learn from multipliers in [0, C]: in balance, they bound the loss from below."""
+        positive, negative = a[self.y > 0].sum(), a[self.y < 0].sum()
+        least = min(positive, negative)
+        if least == 0:
+            return
+        a = np.where(self.y > 0, a * (least / positive), a * (least / negative))
+        w = (a * self.y) @ self.X
+        dual = float(a.sum() - 0.5 * w @ w)
+        self.bound = max(self.bound, 2 * self.regularization * dual)
+
+
+def _best_bias(scores: Floats, y: Floats) -> float:
+    """Return the bias with the least hinge loss: a corner of a convex, piecewise linear function.
+
+    Positive examples are short of their margin for b below ``1 - score``, negative ones for b
+    above ``-1 - score``: with every corner that b passes the slope grows by one.
+    """
+    # Far to the left only positive examples are short, each with slope -1.
+    rank = int((y > 0).sum())
+    corners = np.partition(y - scores, (rank - 1, rank))
+    return float(0.5 * (corners[rank - 1] + corners[rank]))
+
+
+def _radius(X: Floats) -> float:
+    """Return the length of the longest example."""
+    return float(np.sqrt(np.einsum("ij,ij->i", X, X).max()))
+
+
+def _bound(update: str, radius: float, square: float, b: float, margin: float) -> float:
+    """Return the bound of the mistakes by a plane with ``|w|^2 = square``."""
+    if not margin > 0:
+        return math.inf
+    # Products and quotients go over to infinity; powers would raise.
+    if update == "R2":
+        total = 2 * (radius * radius * square + b * b)
+    elif update == "R":
+        total = (radius * radius + radius) * square + (radius + 1) * (b * b)
+    else:
+        total = radius * radius * square
+    return total / margin / margin
+
+
+def _learn(
+    X: Floats, y: Floats, rate: float, bias_step: float, max_epochs: int
+) -> tuple[Floats, float, int, int, bool]:
+    """Return w, b, mistakes, passes, and whether the last pass was clean.
+
+    Between two mistakes w and b rest: whole blocks of examples are looked at together. Blocks
+    grow while there is no mistake, and shrink after one.
+    """
+    m = len(y)
+    w, b, mistakes = np.zeros(X.shape[1]), 0.0, 0
+    size = 16
+    for epoch in range(1, max_epochs + 1):
+        before, at = mistakes, 0
+        while at < m:
+            block = slice(at, min(at + size, m))
+            wrong = np.flatnonzero(y[block] * (X[block] @ w + b) <= 0)
+            if len(wrong) == 0:
+                at = block.stop
+                size *= 2
+                continue
+            i = at + int(wrong[0])
+            w += rate * y[i] * X[i]
+            b += rate * y[i] * bias_step
+            mistakes += 1
+            at = i + 1
+            size = max(16, size // 2)
+        if mistakes == before:
+            return w, b, mistakes, epoch, True
+    return w, b, mistakes, max_epochs, False

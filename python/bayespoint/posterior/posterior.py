@@ -1,0 +1,452 @@
+"""What a fitted classifier knows about new points: decisions, probabilities, random functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg, sparse, special
+
+from bayespoint import kernels
+from bayespoint.base import validation
+from bayespoint.base.io import Savable
+from bayespoint.base.linalg import Factor, cholesky, clear_above, patient_step
+from bayespoint.base.report import as_html
+from bayespoint.base.validation import Floats, Labels, RandomState
+from bayespoint.kernels.products import count
+from bayespoint.posterior.predictive import (
+    BinaryPosterior,
+    decision_values,
+    observed,
+    product,
+    require_square,
+    share,
+)
+from bayespoint.posterior.reweight import reweight
+from bayespoint.results.weighted import WeightedResult
+
+__all__ = ["Posterior"]
+
+BLOCK_BYTES = 64 * 2**20
+"""About how much memory one block of test points may take."""
+
+_RIDGE = 1e-8  # in units of the mean eigenvalue
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior(Savable):
+    """The posterior of a fit, for all classes: what its draws say about new points.
+
+    It is `posterior_` of a fitted :class:`BayesPointClassifier`, whose methods of the same names
+    have the full documentation. Inputs are those of the classifier: rows of numbers or whatever the
+    kernel takes; with kernel="precomputed" kernel values with the training examples.
+    """
+
+    classes: NDArray[Any]
+    """(n_classes,) labels, sorted. Of two, the second is the positive one."""
+
+    binary: tuple[BinaryPosterior, ...]
+    """One for two classes, otherwise one for each class against the rest."""
+
+    kernel: Callable[..., Any] | str
+    """The kernel, or "precomputed"."""
+
+    inputs: Any
+    """Training inputs; None for "precomputed"."""
+
+    offset: float
+    """Offset of all kernel values."""
+
+    softness: float
+    """Softness of a new point."""
+
+    example_softness: Floats
+    """(m,) softness of the training examples."""
+
+    label_noise: tuple[float, float]
+    """Probability of a wrong label for examples of the first and of the second class."""
+
+    factor: Factor
+    """Of the training Gram matrix, offset and softness included."""
+
+    constant_diagonal: float | None
+    """k(x, x) if it is the same for all training examples."""
+
+    def __repr__(self) -> str:
+        n_draws, m = self.binary[0].draws.shape
+        weighted = "weighted " if self.weighted else ""
+        return f"<Posterior: {n_draws} {weighted}draws, {m} examples, {len(self.classes)} classes>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("classes", ", ".join(map(str, self.classes.tolist()))),
+            ("examples", f"{len(self.example_softness)}"),
+            ("draws", f"{len(self.binary[0].draws)}"),
+        ]
+        return as_html("Posterior", rows)
+
+    @property
+    def dual_coef(self) -> Floats:
+        """Dual coefficients of the center of each binary problem, shape (n_problems, m)."""
+        return np.stack([one.center for one in self.binary])
+
+    @property
+    def intercept(self) -> Floats:
+        """Intercepts of the centers, shape (n_problems,)."""
+        intercept: Floats = self.offset * self.dual_coef.sum(axis=1)
+        return intercept
+
+    @property
+    def weighted(self) -> list[WeightedResult]:
+        """The weighted draws of each binary problem; none unless made by `reweight`."""
+        return [one.weighted for one in self.binary if one.weighted is not None]
+
+    # --- decisions and probabilities -------------------------------------------------------------
+
+    def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
+        """Return the predictive mean over its standard deviation, calibrated."""
+        columns = self._values(self._points(X), diag)
+        return columns[:, 0] if self._two else columns
+
+    def predict_proba(
+        self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
+    ) -> Floats:
+        """Return the probability of observing each class label."""
+        return np.asarray(np.exp(self.predict_log_proba(X, method=method, diag=diag)))
+
+    def predict_log_proba(
+        self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
+    ) -> Floats:
+        """Return the logarithm of `predict_proba`."""
+        mixture = validation.choice("method", method, ("moments", "mixture")) == "mixture"
+        value = self._values(self._points(X), diag, mixture=mixture)
+        if mixture:
+            with np.errstate(divide="ignore"):
+                negative, positive = np.log1p(-value), np.log(value)
+        else:
+            negative, positive = special.log_ndtr(-value), special.log_ndtr(value)
+        negative, positive = observed(negative, positive, self.label_noise)
+        return np.concatenate([negative, positive], axis=1) if self._two else share(positive)
+
+    def predict(
+        self,
+        X: ArrayLike,
+        *,
+        method: str = "center",
+        diag: ArrayLike | None = None,
+        random_state: RandomState = None,
+    ) -> NDArray[Any]:
+        """Return the class that the center predicts, the vote, or one draw ("gibbs")."""
+        method = validation.choice("method", method, ("center", "vote", "gibbs"))
+        points = self._points(X)
+        if method == "vote":
+            values = self.votes(points)
+        elif method == "gibbs":
+            values = self.gibbs(points, diag=diag, random_state=random_state)
+        elif self._two:
+            values = np.empty((count(points), 1))
+            for rows, k_star in self._blocks(points):
+                values[rows, 0] = self.binary[0].is_positive(k_star)
+        else:
+            values = self._values(points, diag, strict=False)
+        index = (values[:, 0] > 0).astype(np.intp) if self._two else values.argmax(axis=1)
+        predicted: NDArray[Any] = self.classes[index]
+        return predicted
+
+    def votes(self, X: ArrayLike) -> Floats:
+        """Return the (n, n_problems) means over draws of the sign of the function."""
+        points = self._points(X)
+        votes = np.empty((count(points), len(self.binary)))
+        for rows, k_star in self._blocks(points):
+            for column, one in enumerate(self.binary):
+                votes[rows, column] = one.votes(k_star)
+        return votes
+
+    def gibbs(
+        self, X: ArrayLike, *, diag: ArrayLike | None = None, random_state: RandomState = None
+    ) -> Floats:
+        """Return the (n, n_problems) decision values of one random draw for each problem.
+
+        For one problem only their signs matter: they are ``<w, phi(x)>``. For several they are
+        z given the draw, so that functions of different spread can be compared.
+        """
+        points = self._points(X)
+        own = None if self._two else self._own_variance(points, diag, strict=False)
+        rng = np.random.default_rng(validation.seed(random_state))
+        draws = [one.one_draw(rng) for one in self.binary]
+        values = np.empty((count(points), len(draws)))
+        for rows, k_star in self._blocks(points):
+            if self._two:
+                values[rows, 0] = product(k_star, draws[0])
+                continue
+            variance = self._variance(own, rows, k_star)
+            for column, draw in enumerate(draws):
+                values[rows, column] = decision_values(
+                    k_star, variance, draw[None, :], draw, 1.0, self.factor.rank
+                )
+        return values
+
+    def reject(
+        self,
+        X: ArrayLike,
+        cost: float,
+        *,
+        method: str = "moments",
+        diag: ArrayLike | None = None,
+    ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Return the most probable labels, and where abstention at that cost is better."""
+        cost = validation.real("cost", cost, low=0.0, high=1.0)
+        probability = self.predict_proba(X, method=method, diag=diag)
+        labels: NDArray[Any] = self.classes[probability.argmax(axis=1)]
+        # Sums of probabilities are 1 up to rounding: an even split is no loss above 1 - 1/n.
+        rejected = 1 - probability.max(axis=1) > cost + 1e-12
+        return labels, rejected
+
+    def suggest_query(self, X: ArrayLike, n: int = 1) -> NDArray[np.intp]:
+        """Return the row numbers of the n points on which the draws are most divided."""
+        points = self._points(X)
+        n = validation.integer("n", n, low=1)
+        if n > (most := count(points)):
+            raise ValueError(f"n must be at most the number of points in X, {most}; got {n}")
+        votes = self.votes(points)
+        if self._two:
+            lead = np.abs(votes[:, 0])
+        else:
+            ordered = np.sort(votes, axis=1)
+            lead = ordered[:, -1] - ordered[:, -2]
+        return np.argsort(lead, kind="stable")[:n]
+
+    # --- functions -------------------------------------------------------------------------------
+
+    def sample_functions(
+        self,
+        X: ArrayLike,
+        *,
+        gram: ArrayLike | None = None,
+        noise: bool = True,
+        random_state: RandomState = None,
+    ) -> Floats:
+        """Return joint draws of the latent functions at points, one for each draw of the run."""
+        noise = validation.boolean("noise", noise)
+        points = self._points(X)
+        covariance = self._between(points, gram) + self.offset
+        rng = np.random.default_rng(validation.seed(random_state))
+        total, rank, n = len(self.binary[0].draws), self.factor.rank, count(points)
+        covariance.flat[:: n + 1] += self.softness if noise else 0.0
+        draws = [one.equal_draws(rng) for one in self.binary]
+        means = np.empty((len(draws), total, n))
+        solved = np.empty((rank, n))
+        for rows, k_star in self._blocks(points):
+            solved[:, rows] = self.factor.whitened(k_star)
+            for problem, its in enumerate(draws):
+                means[problem, :, rows] = product(its, k_star.T)
+        spread = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+        require_square(np.maximum(spread, np.abs(means).max(axis=(0, 1))))
+        for rows in validation.blocks(n, patient_step(n * rank)):
+            covariance[rows] -= product(solved[:, rows].T, solved)
+        means *= np.sqrt(rng.chisquare(rank, size=(len(draws), total, 1)))
+        root, normal = _root(covariance), rng.standard_normal(means.shape)
+        for rows in validation.blocks(n, patient_step(means.size)):
+            means[..., rows] += normal @ root[rows].T
+        return means[0] if self._two else means
+
+    def bayes_point(self, X_unlabelled: ArrayLike) -> Floats:
+        """Return the (n_problems, m) dual coefficients of the function closest to the votes."""
+        try:
+            return self._closest_to_vote(self._points(X_unlabelled))
+        except (TypeError, ValueError) as error:
+            raise validation.named(error, "X_unlabelled") from error
+
+    def _closest_to_vote(self, X: Any) -> Floats:
+        rank, n, m = self.factor.rank, count(X), len(self.example_softness)
+        small = min(rank, n)
+        points = np.empty((rank, n), order="F")
+        for rows, k_star in self._blocks(X):
+            points[:, rows] = self.factor.whitened(k_star)
+        votes = self.votes(X)
+        require_square(np.maximum(points.max(), -points.min()))  # the others vanish beside it
+        products = points @ points.T if rank <= n else points.T @ points
+        ridge = _RIDGE * float(products.trace()) / small
+        if ridge == 0.0:  # no tie between these points and any example
+            return np.zeros((len(self.binary), m))
+        products.flat[:: small + 1] += ridge
+        if rank <= n:
+            solution = linalg.solve(products, points @ votes, assume_a="pos")
+        else:
+            solution = points @ linalg.solve(products, votes, assume_a="pos")
+        return self.factor.dual_coef(np.asfortranarray(solution), m)
+
+    # --- another density -------------------------------------------------------------------------
+
+    def reweight(self, weight: Callable[[Floats], ArrayLike], *, log: bool = False) -> Posterior:
+        """Return the posterior for another density of the weight vectors' directions.
+
+        `weight` is that density relative to this one: it gets the margins of all draws and returns
+        their weights. The lengths of the weight vectors keep their law, and there is no
+        calibration: decision values are those of the model. Draws that are needed one by one, as
+        for `gibbs` and `sample_functions`, are chosen at random by their weights.
+        """
+        if not callable(weight):
+            raise TypeError(f"weight must be a callable; got {weight!r}")
+        log = validation.boolean("log", log)
+        gram, offset, softness = self.training_matrix("reweight")
+        binary = []
+        for one in self.binary:
+
+            def margins(dual_coef: Floats, y: Labels = one.y) -> Floats:
+                f = dual_coef @ gram
+                if offset:
+                    f += offset * dual_coef.sum(axis=-1, keepdims=True)
+                f += dual_coef * softness
+                f *= y
+                return f
+
+            relative, before = weight, one.weights
+            if before is not None:  # the product of both densities, relative to the run
+                relative = _product_of(weight, before, log)
+            found = reweight(one.result, relative, margins, one.y, log=log)
+            binary.append(replace(one, calibration=1.0, weighted=found))
+        return replace(self, binary=tuple(binary))
+
+    def training_matrix(self, question: str) -> tuple[Floats, float, Floats]:
+        """Return kernel values of the training examples, with the offset and softness to add.
+
+        Those of a precomputed matrix are made of its factor, which has both in it already; if that
+        is singular it cannot answer the `question`.
+        """
+        if not isinstance(self.kernel, str):
+            gram = kernels.training_gram(
+                self.kernel, self.inputs, self.offset, self.example_softness
+            )[0]
+            return gram, self.offset, self.example_softness
+        if self.factor.pivots is not None:
+            raise ValueError(
+                f"{question} needs the kernel matrix, and with kernel='precomputed' a singular one "
+                f"is not kept: ask VersionSpace(gram, y).{question}"
+            )
+        lower = self.factor.lower
+        return lower @ lower.T, 0.0, np.zeros(len(lower))
+
+    # --- points ----------------------------------------------------------------------------------
+
+    @property
+    def _two(self) -> bool:
+        return len(self.binary) == 1
+
+    def _points(self, X: Any) -> Any:
+        """Return inputs as the kernel takes them, checked for their shape."""
+        width = len(self.example_softness)
+        if self.inputs is not None:
+            if self.inputs.ndim == 1:  # objects such as sets or strings
+                if isinstance(X, np.ndarray) and X.ndim == 1:
+                    return X
+                return np.fromiter(X, dtype=object, count=len(X))
+            width = self.inputs.shape[1]
+        if not sparse.issparse(X):
+            X = np.asarray(validation.dense("X", X), dtype=np.float64, order="C")
+        if X.ndim != 2 or X.shape[1] != width:
+            raise ValueError(f"X must have shape (n, {width}), {width} features; got {X.shape}")
+        return X
+
+    def _between(self, X: Any, gram: ArrayLike | None) -> Floats:
+        """Return the kernel values between points."""
+        if not isinstance(self.kernel, str):
+            if gram is not None:
+                raise ValueError("gram must be None unless kernel='precomputed'")
+            return kernels.evaluate(self.kernel, X)
+        n = count(X)
+        if gram is None:
+            raise ValueError(
+                "gram must hold the (n_samples, n_samples) kernel values between the points "
+                "with kernel='precomputed'; got None"
+            )
+        between, _ = validation.gram_matrix(gram, name="gram")
+        if between.shape != (n, n):
+            raise ValueError(f"gram must have shape ({n}, {n}); got {between.shape}")
+        return between
+
+    def _blocks(self, X: Any) -> Iterator[tuple[slice, Floats]]:
+        """Yield blocks of kernel values, offset included, between points and examples."""
+        n_draws, m = self.binary[0].draws.shape
+        size = int(BLOCK_BYTES / (8 * (3 * m + 2 * n_draws)))
+        for rows in validation.blocks(count(X), max(1, size)):
+            if isinstance(self.kernel, str):
+                k_star = X[rows]
+            else:
+                k_star = kernels.evaluate(self.kernel, X[rows], self.inputs)
+            yield rows, k_star + self.offset
+
+    def _values(
+        self, X: Any, diag: ArrayLike | None, *, strict: bool = True, mixture: bool = False
+    ) -> Floats:
+        """Return z, or with `mixture` P(f > 0), for each point and binary problem.
+
+        Where k(x, x) cannot be known that is an error if `strict`. Otherwise the point is taken
+        to lie in the span of the training examples: its variance is then the softness.
+        """
+        own = self._own_variance(X, diag, strict=strict)
+        values = np.empty((count(X), len(self.binary)))
+        for rows, k_star in self._blocks(X):
+            variance = self._variance(own, rows, k_star)
+            for column, one in enumerate(self.binary):
+                law = one.probability if mixture else one.decision_values
+                values[rows, column] = law(k_star, variance)
+        return values
+
+    def _variance(self, own: Floats | None, rows: slice, k_star: Floats) -> Floats:
+        """Return the predictive variance of the points in `rows`."""
+        if own is None:
+            return np.full(len(k_star), self.softness)
+        # NaN is what overflows on the way to more than k(x, x): kernel values that cannot be.
+        variance: Floats = np.fmax(own[rows] - self.factor.explained(k_star), 0.0)
+        return variance
+
+    def _own_variance(self, X: Any, diag: ArrayLike | None, *, strict: bool) -> Floats | None:
+        """Return the prior variance of f at each point, or None if it cannot be known."""
+        extra = self.offset + self.softness
+        if diag is not None:
+            if not isinstance(self.kernel, str):
+                raise ValueError("diag must be None unless kernel='precomputed'")
+            values = np.asarray(validation.dense("diag", diag), dtype=np.float64)
+            if values.shape != (count(X),):
+                raise ValueError(f"diag must have shape ({count(X)},); got shape {values.shape}")
+            if not np.isfinite(values).all():
+                raise ValueError("diag must be finite; it holds NaN or infinity")
+            own: Floats = values + extra
+            return own
+        if not isinstance(self.kernel, str):
+            return kernels.diagonal(self.kernel, X) + extra
+        if self.constant_diagonal is not None:
+            return np.full(count(X), self.constant_diagonal + extra)
+        if strict:
+            raise ValueError(
+                "with kernel='precomputed' and a training matrix whose diagonal is not constant, "
+                "diag must hold the (n_samples,) values k(x, x); got None"
+            )
+        return None
+
+
+def _root(covariance: Floats) -> Floats:
+    """Return R with R R^T the covariance, whose eigenvalues may be slightly negative."""
+    lower = np.array(covariance, order="F")
+    if cholesky(lower) == 0:
+        clear_above(lower)
+        return lower
+    values, vectors = linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _product_of(
+    weight: Callable[[Floats], ArrayLike], before: Floats, log: bool
+) -> Callable[[Floats], ArrayLike]:
+    """Return the product of a density and weights that the draws have already."""
+
+    def both(margins: Floats) -> ArrayLike:
+        values = validation.weights("weight", weight(margins), len(before), log=log)
+        with np.errstate(divide="ignore"):
+            return values + np.log(before) if log else values * before
+
+    return both

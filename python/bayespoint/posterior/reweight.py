@@ -1,0 +1,112 @@
+"""Posteriors that are not uniform on version space: weighted draws.
+
+A billiard fills version space uniformly. Where the posterior has another density, draws of the
+billiard count with that density as their weight (Ruján and Marchand, Section 18.2): importance
+sampling, as good as the weights are even.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+from sklearn.exceptions import ConvergenceWarning
+
+from bayespoint.base import validation
+from bayespoint.base.validation import Floats, Labels
+from bayespoint.base.warnings import warn
+from bayespoint.results.billiard import BilliardResult
+from bayespoint.results.weighted import WeightedResult
+
+_BATCHES = 10  # of each trajectory at most, for the error of the center
+_IN_A_BATCH = 10  # draws at least
+
+
+def reweight(
+    result: BilliardResult,
+    weight: Callable[[Floats], ArrayLike],
+    margins: Callable[[Floats], Floats],
+    y: Labels,
+    *,
+    log: bool = False,
+) -> WeightedResult:
+    """Return the center of mass of a density, from the draws of a run.
+
+    `VersionSpace.reweight` has the parameters; `margins` returns the margins of dual coefficients
+    of shape (..., m) for the labels `y`.
+    """
+    if not isinstance(result, BilliardResult):
+        raise TypeError(f"result must be a BilliardResult; got a {type(result).__name__}")
+    n_trajectories, n_draws, m = result.draws.shape
+    if m != len(y):
+        raise ValueError(f"result must be of {len(y)} examples; got one of {m}")
+    if not callable(weight):
+        raise TypeError(f"weight must be a callable; got {weight!r}")
+    log = validation.boolean("log", log)
+    draws = result.draws.reshape(-1, m)
+    values = validation.weights("weight", weight(margins(draws)), len(draws), log=log)
+    if not log:
+        with np.errstate(divide="ignore"):
+            values = np.log(values)
+    total = float(special.logsumexp(values))
+    shares = np.exp(values - total)
+    batches = min(_BATCHES, max(1, n_draws // _IN_A_BATCH))
+    partitions = (n_trajectories, n_trajectories * batches)
+    center, norm, error = _weighted_center(draws, shares, lambda c: margins(c) * y, partitions)
+    found = WeightedResult(
+        center=center,
+        center_norm=norm,
+        center_error=error,
+        weights=shares.reshape(n_trajectories, n_draws),
+        log_mean_weight=total - math.log(len(draws)),
+        ess=float(1 / (shares @ shares)),
+        max_share=float(shares.max()),
+    )
+    for message in found.convergence_messages():
+        warn(message, ConvergenceWarning)
+    return found
+
+
+def _weighted_center(
+    draws: Floats,
+    shares: Floats,
+    coordinates: Callable[[Floats], Floats],
+    partitions: tuple[int, ...],
+) -> tuple[Floats, float, float]:
+    """Return the center, the length of the mean and the error of the direction.
+
+    Of the errors by so many pieces of the draws the largest counts: batches see too little where a
+    trajectory remembers longer than a batch.
+    """
+    mean = shares @ draws
+    squared = float(mean @ coordinates(mean))
+    if not squared > 0:
+        raise ValueError("weight must leave a mean direction; the weighted draws balance to 0")
+    errors = [_error(draws, shares, coordinates, mean, squared, n) for n in partitions]
+    norm = math.sqrt(squared)
+    return mean / norm, norm, float(np.fmax.reduce(errors))
+
+
+def _error(
+    draws: Floats,
+    shares: Floats,
+    coordinates: Callable[[Floats], Floats],
+    mean: Floats,
+    squared: float,
+    n_pieces: int,
+) -> float:
+    """Return the standard error of the direction of a mean of that squared length."""
+    if n_pieces == 1:
+        return math.nan
+    # The mean is a ratio of two sums over draws: this is what a piece adds to both, to first
+    # order, and as far as it turns the direction.
+    pieces = np.array_split(np.arange(len(draws)), n_pieces)
+    parts = np.stack([shares[rows] @ (draws[rows] - mean) for rows in pieces])
+    images = coordinates(parts)
+    along = images @ mean
+    across = np.einsum("ij,ij->i", parts, images) - along**2 / squared
+    variance = max(0.0, float(across.sum())) * n_pieces / (n_pieces - 1)
+    return math.sqrt(variance / squared)

@@ -1,0 +1,87 @@
+"""What weighted draws say of a density on version space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bayespoint.base.io import Savable
+from bayespoint.base.report import as_html, as_text
+from bayespoint.base.validation import Floats
+
+__all__ = ["WeightedResult"]
+
+MIN_ESS = 50.0
+"""Weights worth fewer independent draws bring a warning, or fewer than half of few draws."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WeightedResult(Savable):
+    """The center of mass of a density on version space, from weighted draws.
+
+    ``m`` is the number of examples. A weight vector is given by its signed dual coefficients.
+    """
+
+    center: Floats
+    """(m,) Dual coefficients of the center of mass, scaled to a unit vector."""
+
+    center_norm: float
+    """Length of the weighted mean of the unit weight vectors, in (0, 1]."""
+
+    center_error: float
+    """Estimated angle between `center` and the exact center of mass, in radians, from the spread of
+    trajectories or of batches of them, whichever says more. NaN for a single batch."""
+
+    weights: Floats
+    """(n_trajectories, n_draws) Weights of the draws, of sum 1."""
+
+    log_mean_weight: float
+    """ln of the mean weight as it was given: of the factor by which the density changes the
+    probability of the labels, if the run had that of the prior."""
+
+    ess: float
+    """Effective sample size of the weights, ``1 / sum(weights**2)``, from 1 to the number of
+    draws: that of the draws themselves, which are correlated, is `BilliardResult.ess`."""
+
+    max_share: float
+    """The largest of the `weights`."""
+
+    def convergence_messages(self) -> list[str]:
+        """Return what makes the weighted draws a poor sample, if anything does."""
+        n = self.weights.size
+        if self.ess >= min(MIN_ESS, n / 2):
+            return []
+        return [
+            f"the weights are worth {self.ess:.3g} of {n} draws, the largest has a share of "
+            f"{self.max_share:.2g}: the density is too far from the one sampled"
+        ]
+
+    def _rows(self) -> list[tuple[str, str]]:
+        n_trajectories, n_draws = self.weights.shape
+        return [
+            ("examples", f"{len(self.center)}"),
+            ("draws", f"{n_trajectories} x {n_draws}"),
+            ("effective draws", f"{self.ess:.4g}, by the weights alone"),
+            ("largest share", f"{self.max_share:.3g}"),
+            ("ln of the mean weight", f"{self.log_mean_weight:.6g}"),
+            ("center error", f"{self.center_error:.2g} rad (estimated)"),
+            ("length of the mean", f"{self.center_norm:.4g}"),
+        ]
+
+    def summary(self) -> str:
+        """Return the main figures as text, one to a line.
+
+        Returns
+        -------
+        str
+            The text, without a newline at its end.
+        """
+        return as_text("Weighted draws", self._rows())
+
+    def __repr__(self) -> str:
+        return (
+            f"<WeightedResult: m={len(self.center)}, {self.ess:.4g} of {self.weights.size} draws, "
+            f"center_error={self.center_error:.2g} rad>"
+        )
+
+    def _repr_html_(self) -> str:
+        return as_html("Weighted draws", self._rows())

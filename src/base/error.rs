@@ -1,0 +1,98 @@
+//! What can go wrong, with the value that came and what is wanted.
+
+use thiserror::Error;
+
+/// Below this bound of the margin, relative to the longest feature vector, rounding hides version space.
+pub(crate) const SMALLEST_MARGIN: f64 = 3e-8;
+
+/// Errors of the engine. Each names the argument or the quantity and the offending value.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum Error {
+    /// An argument outside its range or of the wrong shape.
+    #[error("{name} must be {wanted}, got {got}")]
+    Invalid {
+        /// The argument's name.
+        name: &'static str,
+        /// What came.
+        got: String,
+        /// What is wanted.
+        wanted: &'static str,
+    },
+    /// No weight vector satisfies all examples, or none was found.
+    #[error(
+        "no weight vector was found that satisfies all {examples} examples (the best one tried violates {violations}): \
+         {}{}. Use softness > 0, or label noise (transparency > 0)",
+        verdict(*margin_bound),
+        culprits(*margin_bound, certificate)
+    )]
+    Infeasible {
+        /// Number of examples.
+        examples: usize,
+        /// Fewest violated examples of all weight vectors tried.
+        violations: usize,
+        /// Upper bound of the margin by weak duality, relative to the longest feature vector.
+        margin_bound: f64,
+        /// Weights a ≥ 0, Σ a = 1, with |Σ a_i y_i φ_i| equal to the bound (times the longest feature vector).
+        certificate: Vec<f64>,
+    },
+    /// The arithmetic broke down: the Gram matrix is not positive semi-definite, or too ill-conditioned.
+    #[error(
+        "numerical breakdown: {what} = {value:e}. The Gram matrix is not positive semi-definite or too \
+         ill-conditioned for double precision; a softness > 0 helps"
+    )]
+    Breakdown {
+        /// The quantity that went out of range.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// There is no room in memory, or in the address space that a limit leaves.
+    #[error("out of memory: there is no room for {bytes} bytes more")]
+    Memory {
+        /// How much was asked for.
+        bytes: usize,
+    },
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What the bound of the margin says about a search without success.
+fn verdict(margin_bound: f64) -> String {
+    if margin_bound == 0.0 {
+        "the data are not separable with this kernel".into()
+    } else if margin_bound < SMALLEST_MARGIN {
+        "the data are not separable with this kernel, or only by a margin that rounding hides"
+            .into()
+    } else {
+        format!(
+            "the data are not separable with this kernel, or only by a margin that the search did not reach (it \
+             is at most {margin_bound:.1e} of the longest feature vector)"
+        )
+    }
+}
+
+/// Names two examples that are enough for a proof.
+fn culprits(margin_bound: f64, certificate: &[f64]) -> String {
+    let mut weighted = (0..certificate.len()).filter(|&i| certificate[i] > 0.0);
+    match (weighted.next(), weighted.next(), weighted.next()) {
+        (Some(i), Some(j), None) if margin_bound < SMALLEST_MARGIN => {
+            format!(", because of examples {i} and {j} alone")
+        }
+        _ => String::new(),
+    }
+}
+
+impl Error {
+    /// An argument outside its range.
+    pub(crate) fn invalid(
+        name: &'static str,
+        got: impl std::fmt::Display,
+        wanted: &'static str,
+    ) -> Self {
+        Self::Invalid { name, got: got.to_string(), wanted }
+    }
+}
+
+/// Result with the engine's [`enum@Error`].
+pub type Result<T> = std::result::Result<T, Error>;

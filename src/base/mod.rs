@@ -1,0 +1,13 @@
+//! What everything else stands on: errors, control of a call, memory, checkpoints and random streams.
+
+mod checkpoint;
+mod control;
+mod error;
+pub(crate) mod memory;
+pub(crate) mod random;
+
+pub(crate) use checkpoint::incompatible;
+pub use checkpoint::{Loader, Saver, State};
+pub use control::Control;
+pub(crate) use error::SMALLEST_MARGIN;
+pub use error::{Error, Result};

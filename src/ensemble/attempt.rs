@@ -1,0 +1,43 @@
+//! One start of one trajectory.
+
+use rand::rngs::ChaCha8Rng;
+
+use crate::ball::laying;
+use crate::base::{Control, Result};
+use crate::ensemble::conditional_means::Smoother;
+use crate::interior::{Trapped, light_trap};
+use crate::space::{Mirror, VersionSpace};
+use crate::trajectory::Trajectory;
+use crate::trajectory::dynamics::Geodesic;
+
+/// Plane coordinates and dual coefficients of the middle of version space; see [`Smoother::middle`].
+pub(super) type Middle = [Vec<f64>; 2];
+
+/// One trajectory that nobody gave a start: at a point drawn about the middle, or in its own light trap.
+pub(super) fn attempt<'s>(
+    space: &'s VersionSpace<'s>,
+    mirror: Mirror,
+    middle: Option<(&Smoother<'_>, &Middle)>,
+    mut rng: ChaCha8Rng,
+    control: &Control,
+) -> Result<Trapped<'s>> {
+    if let Some((smoother, middle)) = middle {
+        let position = smoother.typical(space, middle, &mut rng, control)?;
+        // Rounding may put it outside of walls that are next to each other.
+        if space.contains(&position)? {
+            return at(space, &position, rng, control).map(Trapped::Caught);
+        }
+    }
+    light_trap::trap(space, mirror, rng, control)
+}
+
+/// A trajectory from a point.
+pub(super) fn at<'s>(
+    space: &'s VersionSpace<'s>,
+    position: &[f64],
+    mut rng: ChaCha8Rng,
+    control: &Control,
+) -> Result<Trajectory<'s, Geodesic>> {
+    let ball = laying::ball_at(space.gram(), position, &mut rng, control)?;
+    Ok(Trajectory::new(space, Geodesic, ball, rng))
+}

@@ -1,0 +1,352 @@
+//! The center of mass and its error, from the arc integrals of batches of several trajectories.
+
+use crate::base::{Control, Loader, Result, Saver, incompatible};
+use crate::ensemble::conditional_means::Smoother;
+use crate::gram::Gram;
+use crate::simd::{Precision, dot};
+
+/// The arc integral of a piece of path.
+#[derive(Clone, Debug)]
+pub(crate) struct Batch {
+    /// Dual coefficients of `∫ b dt`, shape (m,).
+    pub integral: Vec<f64>,
+    /// Radians.
+    pub length: f64,
+    /// Integral of the densities at the walls, shape (m,), until the integral is one of conditional means.
+    pub densities: Option<Vec<f64>>,
+    /// What the integral was before: its dual coefficients, and what its plane coordinates have changed by.
+    pub plain: Option<[Vec<f64>; 2]>,
+    /// Plane coordinates of the integral, shape (m,), once they were needed.
+    pub field: Option<Vec<f64>>,
+}
+
+impl Batch {
+    pub(crate) fn save(&self, saver: &mut Saver) {
+        saver.all(&self.integral);
+        saver.number(self.length);
+        let plain = self.plain.as_ref();
+        let parts = [
+            self.densities.as_ref(),
+            plain.map(|[integral, _]| integral),
+            plain.map(|[_, change]| change),
+            self.field.as_ref(),
+        ];
+        for part in parts {
+            saver.flag(part.is_some());
+            saver.all(part.map_or(&[], Vec::as_slice));
+        }
+    }
+
+    pub(crate) fn load(m: usize, loader: &mut Loader<'_>) -> Result<Self> {
+        let (integral, length) = (loader.finite(m)?, loader.number()?);
+        if !(length > 0.0 && length.is_finite()) {
+            return Err(incompatible(format!("one with a piece of {length} radians")));
+        }
+        let mut part = || loader.flag()?.then(|| loader.finite(m)).transpose();
+        let (densities, plain, change, field) = (part()?, part()?, part()?, part()?);
+        let plain = plain.zip(change).map(|(integral, change)| [integral, change]);
+        Ok(Self { integral, length, densities, plain, field })
+    }
+
+    /// Joins two pieces of one trajectory.
+    fn join(mut self, other: &Self) -> Self {
+        let add = |a: &mut Vec<f64>, b: &[f64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        add(&mut self.integral, &other.integral);
+        self.length += other.length;
+        if let (Some(a), Some(b)) = (&mut self.densities, &other.densities) {
+            add(a, b);
+        }
+        if let (Some(a), Some(b)) = (&mut self.plain, &other.plain) {
+            a.iter_mut().zip(b).for_each(|(a, b)| add(a, b));
+        }
+        self.field = match (self.field, &other.field) {
+            (Some(mut a), Some(b)) => {
+                add(&mut a, b);
+                Some(a)
+            }
+            _ => None,
+        };
+        self
+    }
+
+    /// The same piece before it was made one of conditional means, if it was.
+    fn as_it_was(&self) -> Option<Self> {
+        let [integral, change] = self.plain.as_ref()?;
+        let field = self.field.as_ref()?.iter().zip(change).map(|(f, step)| f - step).collect();
+        let (integral, field) = (integral.clone(), Some(field));
+        Some(Self { integral, length: self.length, densities: None, plain: None, field })
+    }
+}
+
+/// Joins neighboring pieces two by two.
+pub(crate) fn join_pairs(batches: &mut Vec<Batch>) {
+    let old = std::mem::take(batches);
+    let mut pieces = old.into_iter();
+    while let Some(first) = pieces.next() {
+        batches.push(match pieces.next() {
+            Some(second) => first.join(&second),
+            None => first,
+        });
+    }
+}
+
+/// Makes the integrals of all batches with densities those of conditional means.
+pub(crate) fn smooth(
+    smoother: &Smoother<'_>,
+    batches: &mut [Batch],
+    control: &Control,
+) -> Result<()> {
+    let rough: Vec<&mut Batch> = batches.iter_mut().filter(|b| b.densities.is_some()).collect();
+    let (steps, mut moves): (Vec<_>, Vec<_>) = rough
+        .iter()
+        .map(|batch| {
+            let densities = batch.densities.as_deref().unwrap_or_default();
+            let step = smoother.step(&batch.integral, densities);
+            (step.clone(), step)
+        })
+        .unzip();
+    smoother.solve(&mut moves, control)?;
+    for ((batch, step), change) in rough.into_iter().zip(steps).zip(&moves) {
+        batch.densities = None;
+        batch.plain = Some([batch.integral.clone(), step]);
+        batch.integral.iter_mut().zip(change).for_each(|(c, x)| *c += x);
+    }
+    Ok(())
+}
+
+/// How many independent unit vectors the path is worth, by the standard error of its mean across the mean: of the plain
+/// mean, where the center is one of conditional means. Infinite where nothing was smoothed.
+pub(crate) fn worth(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> f64 {
+    let plain: Option<Vec<Vec<Batch>>> =
+        trajectories.iter().map(|list| list.iter().map(Batch::as_it_was).collect()).collect();
+    plain.map_or(f64::INFINITY, |plain| {
+        let Center { norm, error, .. } = center(gram, &plain);
+        ((norm * norm).recip() - 1.0) / (error * error)
+    })
+}
+
+/// Computes the plane coordinates of all batches that lack them, in one sweep through the matrix.
+pub(crate) fn fill_fields(gram: &Gram<'_>, batches: &mut [Batch], control: &Control) -> Result<()> {
+    let m = gram.len();
+    let missing: Vec<&mut Batch> = batches.iter_mut().filter(|b| b.field.is_none()).collect();
+    let mut fields = vec![vec![0.0; m]; missing.len()];
+    {
+        let duals: Vec<&[f64]> = missing.iter().map(|b| b.integral.as_slice()).collect();
+        let mut out: Vec<&mut [f64]> = fields.iter_mut().map(Vec::as_mut_slice).collect();
+        gram.multiply(&duals, &mut out, Precision::Plain, control)?;
+    }
+    for (batch, field) in missing.into_iter().zip(fields) {
+        batch.field = Some(field);
+    }
+    Ok(())
+}
+
+/// Largest variance of the means of halves, in variances of the pieces that they have four of: a quarter where pieces know
+/// nothing of each other, 1.5 where the path is five to six times as long as what is remembered, and 5 or more of a random walk.
+const MOST_APART: f64 = 1.5;
+
+/// The mean of unit weight vectors along the path of all trajectories.
+#[derive(Clone, Debug)]
+pub(crate) struct Center {
+    /// Dual coefficients of the unit vector, shape (m,).
+    pub dual: Vec<f64>,
+    /// Length of the mean, in (0, 1].
+    pub norm: f64,
+    /// Standard error of the direction, radians.
+    pub error: f64,
+    /// False where the halves of the trajectories differ more from each other than the pieces of each do: the path is then
+    /// no longer than a few times what it remembers, and no error made of it is to be trusted. All trajectories may be on
+    /// their way from where they started together.
+    pub mixed: bool,
+    /// Radians from the mean to that of the trajectory furthest away, less the length of its path.
+    pub missing: f64,
+}
+
+impl Center {
+    /// The same, if `settled` radians of each trajectory were left out before its path. The error is infinite where a
+    /// trajectory is further from the mean than all of its path is long: it never was where the others are, and
+    /// nothing is known of what lies between.
+    pub(crate) fn after(self, settled: f64) -> Self {
+        let error = if self.missing > settled { f64::INFINITY } else { self.error };
+        Self { error, ..self }
+    }
+}
+
+/// Sums of pieces.
+struct Sum {
+    integral: Vec<f64>,
+    field: Vec<f64>,
+    length: f64,
+}
+
+impl Sum {
+    fn of<'b>(m: usize, batches: impl Iterator<Item = &'b Batch>) -> Self {
+        let mut sum = Self { integral: vec![0.0; m], field: vec![0.0; m], length: 0.0 };
+        for batch in batches {
+            let field = batch.field.as_ref().expect("fields are filled before sums are formed");
+            sum.length += batch.length;
+            for i in 0..m {
+                sum.integral[i] += batch.integral[i];
+                sum.field[i] += field[i];
+            }
+        }
+        sum
+    }
+}
+
+/// The center of all batches (one list per trajectory, fields filled; empty lists do not count) and the standard error of its direction.
+///
+/// The error is `√(n/(n-1) Σ |r_k|²) / (L |mean|)` with the residuals `r_k = S_k - L_k mean` of the n pieces, less
+/// their parts along the mean, which do not turn it. The pieces are once the trajectories, once these as if all were as long,
+/// and once all batches, and the largest value counts: batches see too little where a trajectory remembers longer than a
+/// batch, lengths say too much where one gets much further than the others, few trajectories in few dimensions are a noisy
+/// sample.
+pub(crate) fn center(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> Center {
+    let m = gram.len();
+    let arch = gram.arch();
+    let sums: Vec<Sum> = trajectories.iter().map(|list| Sum::of(m, list.iter())).collect();
+    let mut total = Sum { integral: vec![0.0; m], field: vec![0.0; m], length: 0.0 };
+    for sum in &sums {
+        total.length += sum.length;
+        for i in 0..m {
+            total.integral[i] += sum.integral[i];
+            total.field[i] += sum.field[i];
+        }
+    }
+    let square = dot::dot(arch, &total.integral, &total.field);
+    let length = total.length;
+    let norm = square.max(0.0).sqrt() / length;
+    // Squared length of a piece's residual across the mean.
+    let across = |integral: &[f64], field: &[f64], part: f64| {
+        let own = dot::dot(arch, integral, field);
+        let along = dot::dot(arch, integral, &total.field) / length;
+        let residual = own - 2.0 * part * along + part * part * norm * norm;
+        let radial = if norm > 0.0 { (along - part * norm * norm) / norm } else { 0.0 };
+        (residual - radial * radial).max(0.0)
+    };
+    let spread = |pieces: &mut dyn Iterator<Item = f64>| {
+        let (mut n, mut sum) = (0.0, 0.0);
+        for piece in pieces {
+            n += 1.0;
+            sum += piece;
+        }
+        if n > 1.0 { (n / (n - 1.0) * sum).sqrt() / (length * norm) } else { f64::NAN }
+    };
+    let apart: Vec<(f64, f64)> = sums
+        .iter()
+        .filter(|sum| sum.length > 0.0)
+        .map(|sum| (across(&sum.integral, &sum.field, sum.length), sum.length))
+        .collect();
+    let between = spread(&mut apart.iter().map(|(square, _)| *square));
+    // Each trajectory for one: a path that the limit of arrivals cut short, in a corner, says no less about where balls are.
+    let share = length / apart.len() as f64;
+    let alike = spread(&mut apart.iter().map(|(square, own)| square * (share / own).powi(2)));
+    let between = between.max(alike);
+    let residuals: Vec<f64> = trajectories
+        .iter()
+        .flatten()
+        .map(|batch| {
+            let field =
+                batch.field.as_ref().expect("fields are filled before the center is formed");
+            across(&batch.integral, field, batch.length)
+        })
+        .collect();
+    let pooled = spread(&mut residuals.iter().copied());
+    let (pieces, pieces_apart) = (residuals.len(), residuals.iter().sum::<f64>());
+    let mixed = {
+        let halves =
+            trajectories.iter().flat_map(|list| <[_; 2]>::from(list.split_at(list.len() / 2)));
+        let halves: Vec<&[Batch]> = halves.filter(|half| !half.is_empty()).collect();
+        // Of the mean of a half around the center, and of its pieces around it, for the length of one piece.
+        let (mut apart, mut within) = (0.0, 0.0);
+        for half in &halves {
+            let sum = Sum::of(m, half.iter());
+            let square = across(&sum.integral, &sum.field, sum.length);
+            let n = half.len() as f64;
+            apart += square / (n * n);
+            within -= square / n;
+        }
+        within += pieces_apart;
+        let (n, all) = (halves.len() as f64, pieces as f64);
+        all < 2.0 * n || apart / (n - 1.0) <= MOST_APART * within / (all - n)
+    };
+    let scale = if square > 0.0 { square.sqrt().recip() } else { 0.0 };
+    let dual = total.integral.iter().map(|x| x * scale).collect();
+    let missing = apart
+        .iter()
+        .map(|(square, own)| square.sqrt() / (own * norm) - own)
+        .fold(f64::NEG_INFINITY, f64::max);
+    // NaN loses against a number.
+    Center { dual, norm, error: between.max(pooled), mixed, missing }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand::rngs::ChaCha8Rng;
+    use rand_distr::{Distribution, StandardNormal};
+
+    /// Pieces of four paths across a fixed direction; on a path each step keeps `memory` of the last one and adds a drift.
+    fn mixed(memory: f64, drift: f64, seed: u64) -> bool {
+        const DIMENSIONS: usize = 6;
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let identity: Vec<f64> = (0..DIMENSIONS * DIMENSIONS)
+            .map(|k| if k / DIMENSIONS == k % DIMENSIONS { 1.0 } else { 0.0 })
+            .collect();
+        let gram = Gram::new(&identity, 0.0, vec![0.0; DIMENSIONS]).expect("valid");
+        let paths: Vec<Vec<Batch>> = (0..4)
+            .map(|_| {
+                let mut place = [0.0; DIMENSIONS];
+                (0..8)
+                    .map(|_| {
+                        for x in &mut place[1..] {
+                            let step: f64 = StandardNormal.sample(&mut rng);
+                            *x = memory * *x + 0.001 * (step + drift);
+                        }
+                        place[0] = 1.0;
+                        let integral = place.to_vec();
+                        Batch {
+                            field: Some(integral.clone()),
+                            integral,
+                            length: 1.0,
+                            densities: None,
+                            plain: None,
+                        }
+                    })
+                    .collect()
+            })
+            .collect();
+        center(&gram, &paths).mixed
+    }
+
+    /// Three balls that a limit of arrivals stopped in a corner, and one that got a thousand times further.
+    #[test]
+    fn short_paths_elsewhere_count() {
+        let identity = [1.0, 0.0, 0.0, 1.0];
+        let gram = Gram::new(&identity, 0.0, vec![0.0; 2]).expect("valid");
+        let batch = |[x, y]: [f64; 2], length: f64| {
+            let integral = vec![x * length, y * length];
+            Batch { field: Some(integral.clone()), integral, length, densities: None, plain: None }
+        };
+        let far = vec![batch([1.0, 0.0], 1.0); 4];
+        let stuck = vec![batch([0.0, 1.0], 1e-3); 4];
+        let found = center(&gram, &[far, stuck.clone(), stuck.clone(), stuck]);
+        assert!(found.error > 0.4, "{}", found.error);
+        // They can only have been there before.
+        assert!(found.clone().after(0.9).error.is_infinite());
+        assert!(found.after(2.0).error.is_finite());
+    }
+
+    /// Independent pieces are, walks away from a common start are not, on their own or all in one direction.
+    #[test]
+    fn walks_are_told_from_samples() {
+        let share = |memory: f64, drift: f64| {
+            (0..200).filter(|&seed| mixed(memory, drift, seed)).count() as f64 / 200.0
+        };
+        assert!(share(0.0, 0.0) > 0.99);
+        assert!(share(0.3, 0.0) > 0.9);
+        assert!(share(1.0, 0.0) < 0.02);
+        assert!(share(1.0, 2.0) < 0.01);
+    }
+}

@@ -1,0 +1,106 @@
+//! Short cycles: trajectories that meet the same planes in the same order for ever.
+
+use crate::ball::Ball;
+use crate::base::{Control, Error, Result};
+use crate::gram::Gram;
+use crate::linalg::pivoted_cholesky;
+
+/// The longest period looked for, in bounces: on orthogonal planes every orbit closes after 2 m.
+const PERIOD: usize = 64;
+const PERIOD_PER_PLANE: usize = 4;
+
+/// A cycle has to be gone round three times, and for so many bounces more: a narrow wedge can take as many to get out of.
+const ROUNDS: usize = 3;
+const PATIENCE: usize = 2_000;
+
+/// Bounces between two looks at the stop flag.
+const CHECK_EVERY: usize = 32;
+
+/// Flies on without refresh between hard walls, and returns the number of bounces after which the order of the planes repeats
+/// itself; 0 where it does not.
+///
+/// # Errors
+///
+/// [`Error::Interrupted`].
+pub(crate) fn period(mut ball: Ball, gram: &Gram<'_>, control: &Control) -> Result<u64> {
+    let longest = PERIOD + PERIOD_PER_PLANE * gram.len();
+    let planes = (0..PATIENCE + ROUNDS * longest)
+        .map(|bounce| {
+            if bounce % CHECK_EVERY == 0 {
+                control.check()?;
+            }
+            Ok(ball.reflect(gram).plane)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let period = smallest_period(&planes);
+    Ok(if period <= longest { period as u64 } else { 0 })
+}
+
+/// The smallest p with `s[i] = s[i + p]` throughout; the length of the sequence, where none is smaller. By its longest border
+/// (Knuth, Morris and Pratt).
+fn smallest_period(sequence: &[usize]) -> usize {
+    let mut borders = vec![0; sequence.len()];
+    for i in 1..sequence.len() {
+        let mut border: usize = borders[i - 1];
+        while border > 0 && sequence[i] != sequence[border] {
+            border = borders[border - 1];
+        }
+        borders[i] = border + usize::from(sequence[i] == sequence[border]);
+    }
+    sequence.len() - borders.last().copied().unwrap_or(0)
+}
+
+/// True when the feature vectors span two dimensions: there is one cycle, to and fro, and it fills version space.
+///
+/// # Errors
+///
+/// [`Error::Interrupted`], [`Error::Memory`].
+pub(crate) fn is_all_there_is(gram: &Gram<'_>, control: &Control) -> Result<bool> {
+    match pivoted_cholesky::has_rank_above(gram, 2, control) {
+        // Rounding of a singular matrix of two dimensions that was computed in low precision.
+        Err(Error::Breakdown { .. }) => Ok(true),
+        found => Ok(!found?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_all_there_is, smallest_period};
+    use crate::base::Control;
+    use crate::gram::Gram;
+
+    #[test]
+    fn two_dimensions_and_three() {
+        let angles: Vec<f64> = (0..40).map(|i| 0.03 * f64::from(i)).collect();
+        for height in [0.0, 0.1] {
+            let lift = |a: f64| height * (5.0 * a).sin();
+            let entry = |a: f64, b: f64| (a - b).cos() + lift(a) * lift(b);
+            let doubles: Vec<f64> =
+                angles.iter().flat_map(|&a| angles.iter().map(move |&b| entry(a, b))).collect();
+            #[allow(clippy::cast_possible_truncation, reason = "a matrix of singles")]
+            let singles: Vec<f32> = doubles.iter().map(|&x| x as f32).collect();
+            let (one, two) = (
+                Gram::new(&doubles, 0.0, vec![0.0; angles.len()]).expect("a matrix"),
+                Gram::new(&singles, 0.0, vec![0.0; angles.len()]).expect("a matrix"),
+            );
+            for gram in [one, two] {
+                let found = is_all_there_is(&gram, &Control::new()).expect("room");
+                assert_eq!(found, height == 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn smallest_periods() {
+        for (sequence, period) in [
+            (vec![1, 2, 3, 1, 2, 3, 1], 3),
+            (vec![1, 2, 1, 3, 1, 2, 1, 3], 4),
+            (vec![1, 1, 1, 1], 1),
+            (vec![1, 2, 3, 4], 4),
+            (vec![1, 2, 1, 2, 3], 5),
+            (vec![], 0),
+        ] {
+            assert_eq!(smallest_period(&sequence), period, "{sequence:?}");
+        }
+    }
+}

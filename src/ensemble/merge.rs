@@ -1,0 +1,193 @@
+//! What the trajectories found, put together.
+
+use crate::base::{Control, Error, Result, State, memory};
+use crate::ensemble::center::Center;
+use crate::ensemble::chain::Chain;
+use crate::ensemble::estimate::{estimate, totals, watched_space};
+use crate::ensemble::outcome::{Outcome, StopReason};
+use crate::ensemble::pool::WorkerPool;
+use crate::ensemble::settings::Settings;
+use crate::simd::Precision;
+use crate::space::VersionSpace;
+use crate::trajectory::dynamics::Dynamics;
+use crate::trajectory::{Recorder, Refresh};
+
+/// Share of the bounces of all other trajectories at planes that a trajectory did not hit.
+fn missed<D: Dynamics>(chains: &[Chain<'_, D>], hits: &[u64]) -> Vec<f64> {
+    let share = |chain: &Chain<'_, D>| {
+        let (mut missed, mut others) = (0, 0);
+        for (&own, all) in chain.trajectory.tally().hits.iter().zip(hits) {
+            others += all - own;
+            missed += if own == 0 { *all } else { 0 };
+        }
+        if others > 0 { missed as f64 / others as f64 } else { 0.0 }
+    };
+    chains.iter().map(share).collect()
+}
+
+#[allow(clippy::too_many_arguments, reason = "the last step of one function, split for reading")]
+pub(super) fn merge<D: Dynamics>(
+    space: &VersionSpace<'_>,
+    settings: &Settings,
+    watched: Vec<usize>,
+    pool: &WorkerPool,
+    chains: &mut [Chain<'_, D>],
+    (refresh, settled): (&Refresh<'_>, f64),
+    (stop_reason, mut state): (StopReason, State),
+    control: &Control,
+) -> Result<Outcome> {
+    let m = space.len();
+    // The last word on drift, also for runs too short for a re-projection.
+    pool.each(chains, |_, chain| chain.trajectory.reproject(control))?;
+    let center = center(settings, pool, chains, settled, control)?;
+    if !(center.norm.is_finite() && center.dual.iter().all(|c| c.is_finite())) {
+        let what = "length of the mean of the positions";
+        return Err(Error::Breakdown { what, value: center.norm });
+    }
+    let mut hits = vec![0; m];
+    let (mut violations, mut drift) = (0.0, 0f64);
+    for chain in chains.iter() {
+        let tally = chain.trajectory.tally();
+        for i in 0..m {
+            hits[i] += tally.hits[i];
+        }
+        violations += tally.violations;
+        drift = drift.max(tally.drift);
+    }
+    let mut impulses = impulses(space, chains, control)?;
+    let running_center = running_center(space, chains, control)?;
+    if running_center.is_some() {
+        impulses.fill(f64::NAN);
+    }
+    let kept = |chain: &Chain<'_, D>| chain.trajectory.recorder().map_or(0, |r| r.kept(m));
+    if chains.iter().any(|chain| kept(chain) == 0) {
+        for chain in chains.iter_mut() {
+            chain.trajectory.record_here();
+        }
+    }
+    let n_draws = chains.iter().map(kept).min().unwrap_or(0).min(settings.n_draws);
+    let spacing = chains[0].trajectory.recorder().map_or(0.0, Recorder::spacing);
+    // What the outcome does not have of the draws that the trajectories go on with.
+    for ((chain, held), &own) in chains.iter().zip(&mut state.held).zip(&state.kept) {
+        *held = own.min(kept(chain).saturating_sub(n_draws) as u64);
+    }
+    let older: u64 = state.held.iter().sum();
+    memory::reserve(&mut state.draws, usize::try_from(older).unwrap_or(0) * m)?;
+    let mut draws = memory::reserved(settings.n_trajectories * n_draws * m)?;
+    let mut functionals = Vec::new();
+    for (chain, &held) in chains.iter_mut().zip(&state.held) {
+        let Some(recorder) = chain.trajectory.recorder_mut() else { continue };
+        let (first, values) = recorder.first(usize::try_from(held).unwrap_or(0), m);
+        state.draws.extend_from_slice(first);
+        state.functionals.extend_from_slice(values);
+        let (last, values) = recorder.take_last(n_draws, m);
+        draws.extend_from_slice(&last);
+        functionals.extend_from_slice(&values);
+    }
+    let tallies = || chains.iter().map(|chain| chain.trajectory.tally());
+    Ok(Outcome {
+        center: center.dual,
+        center_norm: center.norm,
+        running_center,
+        impulse_center: impulses,
+        center_error: center.error,
+        draws,
+        n_draws,
+        spacing,
+        watched,
+        functionals,
+        bounces: tallies().map(|t| t.bounces).collect(),
+        crossings: tallies().map(|t| t.crossings).collect(),
+        refreshes: tallies().map(|t| t.refreshes).collect(),
+        escapes: tallies().map(|t| t.escapes).collect(),
+        scatterings: tallies().map(|t| t.scatterings).collect(),
+        scatterer: chains[0].trajectory.dynamics().scatterer(),
+        lengths: tallies().map(|t| t.path).collect(),
+        settled,
+        missed: missed(chains, &hits),
+        cycles: vec![0; chains.len()],
+        hits,
+        mean_violations: violations / totals(chains).0,
+        stop_reason,
+        refresh: refresh.name(),
+        refresh_rate: refresh.rate(),
+        loses_softness: refresh.loses_softness(),
+        drift,
+        start: chains.iter().map(|chain| chain.start).collect(),
+        state: Some(state),
+    })
+}
+
+/// The centers that the dynamics of all trajectories keep, added in the order of their index.
+fn running_center<D: Dynamics>(
+    space: &VersionSpace<'_>,
+    chains: &[Chain<'_, D>],
+    control: &Control,
+) -> Result<Option<Vec<f64>>> {
+    let mut centers =
+        chains.iter().filter_map(|chain| chain.trajectory.dynamics().running_center());
+    let Some(mut all) = centers.next().cloned() else { return Ok(None) };
+    for center in centers {
+        all.join(space.gram(), center, control)?;
+    }
+    let mut dual = all.dual().to_vec();
+    normalize(space, &mut dual, control)?;
+    Ok(Some(dual))
+}
+
+/// The center of all paths, with the error of the center that was asked for.
+pub(super) fn center<D: Dynamics>(
+    settings: &Settings,
+    pool: &WorkerPool,
+    chains: &mut [Chain<'_, D>],
+    settled: f64,
+    control: &Control,
+) -> Result<Center> {
+    let mut center = estimate(pool, chains, control)?.after(settled);
+    if settings.by_impulses {
+        let space = watched_space(chains);
+        let impulses = impulses(space, chains, control)?;
+        center.error = center.error.hypot(angle(space, &impulses, &center.dual, control)?);
+    }
+    Ok(center)
+}
+
+/// Dual coefficients of the unit vector of all impulses on the walls; zeros where there were none.
+fn impulses<D: Dynamics>(
+    space: &VersionSpace<'_>,
+    chains: &[Chain<'_, D>],
+    control: &Control,
+) -> Result<Vec<f64>> {
+    let mut all = vec![0.0; space.len()];
+    for chain in chains {
+        for (sum, own) in all.iter_mut().zip(&chain.trajectory.tally().impulses) {
+            *sum += own;
+        }
+    }
+    normalize(space, &mut all, control)?;
+    Ok(all)
+}
+
+/// Radians between two unit vectors by their dual coefficients; infinite for zeros, which have no direction.
+fn angle(space: &VersionSpace<'_>, one: &[f64], other: &[f64], control: &Control) -> Result<f64> {
+    if one.iter().all(|c| *c == 0.0) {
+        return Ok(f64::INFINITY);
+    }
+    let apart: Vec<f64> = one.iter().zip(other).map(|(a, b)| a - b).collect();
+    let mut field = vec![0.0; apart.len()];
+    space.gram().multiply(&[&apart], &mut [&mut field], Precision::Plain, control)?;
+    let square: f64 = apart.iter().zip(&field).map(|(c, f)| c * f).sum();
+    Ok(2.0 * (0.5 * square.max(0.0).sqrt()).min(1.0).asin())
+}
+
+/// Scales dual coefficients to unit length; leaves zeros as they are.
+fn normalize(space: &VersionSpace<'_>, dual: &mut [f64], control: &Control) -> Result<()> {
+    let mut field = vec![0.0; dual.len()];
+    space.gram().multiply(&[dual], &mut [&mut field], Precision::Plain, control)?;
+    let square: f64 = dual.iter().zip(&field).map(|(c, f)| c * f).sum();
+    if square > 0.0 {
+        let scale = square.sqrt().recip();
+        dual.iter_mut().for_each(|c| *c *= scale);
+    }
+    Ok(())
+}

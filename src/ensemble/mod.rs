@@ -1,0 +1,30 @@
+//! Many trajectories: how they start, how long they run, and how what they find is merged in the order of their index.
+
+mod attempt;
+mod burn_in;
+pub(crate) mod burned_in;
+pub(crate) mod center;
+pub(crate) mod chain;
+mod conditional_means;
+mod cycle;
+mod estimate;
+mod executor;
+mod merge;
+mod outcome;
+mod pool;
+mod remote;
+mod run;
+mod scatterer;
+mod settings;
+mod stages;
+mod start;
+mod step;
+
+pub(crate) use center::{Batch, Center};
+pub use executor::RemoteExecutor;
+pub use outcome::{Outcome, StopReason};
+pub(crate) use pool::WorkerPool;
+pub use remote::take_step;
+pub use run::{resume, run, run_remotely, run_with};
+pub(crate) use settings::SHORTEST_LENGTH;
+pub use settings::Settings;

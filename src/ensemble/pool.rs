@@ -1,0 +1,112 @@
+//! The workers of one call.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
+
+use crate::base::{Control, Error, Result, memory};
+use crate::ensemble::executor::RemoteExecutor;
+
+/// The workers of one call: a pool of its own, never the global one, which would hang in a forked child; and other processes,
+/// if there are any, for what can be done there.
+pub(crate) struct WorkerPool {
+    pool: Option<rayon::ThreadPool>,
+    executor: Option<Box<dyn RemoteExecutor>>,
+    stop: Arc<AtomicBool>,
+}
+
+/// Asks all workers to stop when one of them panics: the others would fly on to the end of their stage before anybody hears
+/// of it.
+struct Alarm<'a>(&'a AtomicBool);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl WorkerPool {
+    pub(crate) fn new(n_threads: usize, control: &Control) -> Result<Self> {
+        let stop = control.flag();
+        if n_threads == 1 {
+            return Ok(Self { pool: None, executor: None, stop });
+        }
+        memory::check_threads(n_threads)?;
+        let pool =
+            rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().map_err(|error| {
+                Error::invalid("n_threads", error, "a number of threads that the system can start")
+            })?;
+        // Each takes its address space now, so that what is left after it can be told.
+        pool.broadcast(|_| std::hint::black_box(Vec::<u8>::with_capacity(1)));
+        Ok(Self { pool: Some(pool), executor: None, stop })
+    }
+
+    /// Makes sure that there is room for what `n` trajectories on m examples are about to allocate, `vectors` of m doubles each.
+    pub(crate) fn check_memory(&self, n: usize, vectors: usize, m: usize) -> Result<()> {
+        let threads = self.pool.as_ref().map_or(0, rayon::ThreadPool::current_num_threads);
+        memory::check_shared(n.saturating_mul(vectors).saturating_mul(m), threads)
+    }
+
+    /// The same with other processes.
+    pub(crate) fn with(self, executor: Option<Box<dyn RemoteExecutor>>) -> Self {
+        Self { executor, ..self }
+    }
+
+    /// The other processes.
+    pub(crate) fn executor(&self) -> Option<&dyn RemoteExecutor> {
+        self.executor.as_deref()
+    }
+
+    /// Applies `work` to every item; results, and the first error, in the order of the index. A panic ends the work of all and
+    /// goes on in the caller's thread.
+    pub(crate) fn each<T: Send, R: Send>(
+        &self,
+        items: &mut [T],
+        work: impl Fn(usize, &mut T) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
+        let work = |(i, item)| {
+            let _alarm = Alarm(&self.stop);
+            work(i, item)
+        };
+        let results: Vec<Result<R>> = match &self.pool {
+            None => items.iter_mut().enumerate().map(work).collect(),
+            Some(pool) => pool.install(|| items.par_iter_mut().enumerate().map(work).collect()),
+        };
+        results.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    /// Of four workers one panics while the others would work for ever.
+    #[test]
+    fn a_panic_ends_the_work_of_all() {
+        for n_threads in [1, 2, 8] {
+            let control = Control::new();
+            let pool = WorkerPool::new(n_threads, &control).expect("threads");
+            let mut items = [0, 1, 2, 3];
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                pool.each(&mut items, |i, _| -> Result<()> {
+                    assert!(i > 0, "injected");
+                    loop {
+                        control.check()?;
+                        std::thread::yield_now();
+                    }
+                })
+            }));
+            let panic = ended.expect_err("a panic");
+            assert_eq!(panic.downcast_ref::<&str>(), Some(&"injected"));
+            assert_eq!(control.check(), Err(Error::Interrupted));
+            // The pool itself is as good as before.
+            let doubled = pool.each(&mut items, |_, item| Ok(2 * *item)).expect("no panic");
+            assert_eq!(doubled, [0, 2, 4, 6]);
+        }
+    }
+}

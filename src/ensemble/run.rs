@@ -1,0 +1,297 @@
+//! Many trajectories: started, settled, run in parallel and merged in the order of their index.
+
+use std::sync::Arc;
+
+use crate::base::{Control, Error, Result, State, incompatible, random};
+use crate::ensemble::burn_in::{burn_in, burn_in_goal};
+use crate::ensemble::chain::{Chain, check_memory};
+use crate::ensemble::conditional_means::{Densities, Smoother};
+use crate::ensemble::cycle;
+use crate::ensemble::estimate::totals;
+use crate::ensemble::executor::RemoteExecutor;
+use crate::ensemble::merge::merge;
+use crate::ensemble::outcome::Outcome;
+use crate::ensemble::pool::WorkerPool;
+use crate::ensemble::scatterer::with_scatterer;
+use crate::ensemble::settings::Settings;
+use crate::ensemble::stages::{Course, Restored};
+use crate::ensemble::start::start;
+use crate::linalg::{Factor, Inverse};
+use crate::space::{VersionSpace, one_dimensional};
+use crate::trajectory::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Radius, Scattered};
+use crate::trajectory::{Refresh, RefreshChoice};
+
+/// Planes whose coordinates are kept with the draws, for the convergence diagnostics.
+const WATCHED: usize = 16;
+
+/// Samples version space with several trajectories.
+///
+/// The same seed gives the same bits for every number of threads.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] for settings out of range or a start that violates a hard wall, [`Error::Infeasible`] where version
+/// space seems empty, [`Error::Breakdown`] where the arithmetic fails, [`Error::Memory`] where there is no room,
+/// [`Error::Interrupted`].
+pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> Result<Outcome> {
+    run_with(space, settings, None, control)
+}
+
+/// Goes on with a run, to the ends that `settings` say now: `length` and `max_bounces` of the whole path of each trajectory,
+/// behind and ahead.
+///
+/// The problem, the inverse and the settings but for the ends, the threads, the seed and the start must be those of the run
+/// that `state` is of, with all of its draws. Then the outcome has the bits of one run to the new ends, for every number of threads and
+/// wherever the path was cut. (Of a run with `length` alone: of one with the same [`Settings::first_length`].)
+///
+/// # Errors
+///
+/// As [`run_with`]; and [`Error::Invalid`] for a state that does not fit.
+pub fn resume(
+    space: &VersionSpace<'_>,
+    settings: &Settings,
+    inverse: Option<Inverse<'_>>,
+    state: &State,
+    control: &Control,
+) -> Result<Outcome> {
+    play(space, settings, inverse, Some(state), None, control)
+}
+
+/// As [`run`]. Given the inverse of the Gram matrix the center is one of conditional means, which has far less noise, and
+/// fresh directions are drawn by it.
+///
+/// # Errors
+///
+/// As [`run`]; and [`Error::Invalid`] for an inverse of another size, of rows computed on demand, or with a motion that is
+/// not geodesic.
+pub fn run_with(
+    space: &VersionSpace<'_>,
+    settings: &Settings,
+    inverse: Option<Inverse<'_>>,
+    control: &Control,
+) -> Result<Outcome> {
+    play(space, settings, inverse, None, None, control)
+}
+
+/// As [`run_with`], or with a state as [`resume`], with trajectories that fly elsewhere, step by step. The same seed gives the
+/// same bits as here.
+///
+/// # Errors
+///
+/// As these; what [`RemoteExecutor::take`] returns; and [`Error::Invalid`] for a motion that is not geodesic.
+pub fn run_remotely(
+    space: &VersionSpace<'_>,
+    settings: &Settings,
+    inverse: Option<Inverse<'_>>,
+    state: Option<&State>,
+    executor: Box<dyn RemoteExecutor>,
+    control: &Control,
+) -> Result<Outcome> {
+    if !matches!(settings.motion, Motion::Geodesic) {
+        return Err(Error::invalid("motion", "another", "geodesic for trajectories elsewhere"));
+    }
+    play(space, settings, inverse, state, Some(executor), control)
+}
+
+fn play(
+    space: &VersionSpace<'_>,
+    settings: &Settings,
+    inverse: Option<Inverse<'_>>,
+    state: Option<&State>,
+    executor: Option<Box<dyn RemoteExecutor>>,
+    control: &Control,
+) -> Result<Outcome> {
+    settings.check()?;
+    one_dimensional::refuse(space.gram())?;
+    if let Some(inverse) = inverse {
+        space.gram().check_in_memory()?;
+        if inverse.len() != space.len() {
+            let got = format!("{} rows", inverse.len());
+            return Err(Error::invalid("factor", got, "one row for each example"));
+        }
+        if !matches!(settings.motion, Motion::Geodesic) {
+            return Err(Error::invalid("factor", "one", "none but for the geodesic motion"));
+        }
+    }
+    if matches!(settings.refresh, RefreshChoice::Full(_))
+        || matches!(settings.motion, Motion::Scattered { .. })
+    {
+        space.gram().check_in_memory()?;
+    }
+    let m = space.len();
+    if let Some(start) = settings.start.as_ref().filter(|_| state.is_none())
+        && settings.mirror.is_hard()
+        && !space.contains(start)?
+    {
+        let got = "a point that violates an example";
+        return Err(Error::invalid("start", got, "inside version space"));
+    }
+    let watched: Vec<usize> = {
+        let q = WATCHED.min(m);
+        (0..q).map(|k| k * m / q).collect()
+    };
+    let pool =
+        WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?.with(executor);
+    check_memory(space, settings.n_trajectories, inverse.is_some(), &pool)?;
+    let smoother =
+        inverse.map(|inverse| Smoother::new(inverse, control)).transpose()?.map(Arc::new);
+    let table = Table { space, settings, inverse, smoother, watched, pool: &pool, control };
+    match settings.motion {
+        Motion::Geodesic => table.geodesic(state),
+        Motion::Scattered { cosine, scatterer } => table.scattered(state, cosine, scatterer),
+        Motion::Chord { tau_max, weight_tol } => {
+            table.straight(state, &Chord::new(m, tau_max, weight_tol))
+        }
+        Motion::Flipper { tau_max, points } => {
+            table.straight(state, &Flipper::new(m, tau_max, points))
+        }
+    }
+}
+
+/// What a run is played on.
+struct Table<'s, 'c> {
+    space: &'s VersionSpace<'s>,
+    settings: &'c Settings,
+    inverse: Option<Inverse<'s>>,
+    smoother: Option<Arc<Smoother<'s>>>,
+    watched: Vec<usize>,
+    pool: &'c WorkerPool,
+    control: &'c Control,
+}
+
+impl<'s> Table<'s, '_> {
+    /// Trajectories that go on as they were, if there is a state.
+    fn restored<D: Dynamics>(
+        &self,
+        state: Option<&State>,
+        dynamics: &D,
+    ) -> Result<Option<(Course<'s>, Vec<Chain<'s, D>>)>> {
+        let Self { space, settings, pool, control, .. } = *self;
+        state
+            .map(|state| {
+                let parts = (dynamics, self.smoother.as_ref());
+                Restored::begin(space, settings, self.inverse, state, control)?.chains(
+                    space,
+                    settings,
+                    parts,
+                    &self.watched,
+                    pool,
+                    control,
+                )
+            })
+            .transpose()
+    }
+
+    fn geodesic(self, state: Option<&State>) -> Result<Outcome> {
+        let Self { space, settings, inverse, pool, control, .. } = self;
+        let (course, mut chains) = if let Some(found) = self.restored(state, &Geodesic)? {
+            found
+        } else {
+            let mut chains = start(space, settings, self.smoother.as_deref(), pool, control)?;
+            let (refresh, settled) = burn_in(space, settings, inverse, pool, &mut chains, control)?;
+            if let Some(smoother) = &self.smoother {
+                for (i, chain) in chains.iter_mut().enumerate() {
+                    let rng = random::stream(settings.seed, settings.n_trajectories + i);
+                    let smoother = Arc::clone(smoother);
+                    chain.densities = Some(Densities::new(smoother, settings.mirror, rng));
+                }
+            }
+            let watched = &self.watched;
+            (Course::begin(settings, watched, &mut chains, refresh, settled)?, chains)
+        };
+        let bare = matches!(course.refresh, Refresh::None) && settings.mirror.is_hard();
+        let mut outcome = self.finish(course, &mut chains)?;
+        if bare {
+            outcome.cycles = cycles(space, pool, &mut chains, control)?;
+        }
+        Ok(outcome)
+    }
+
+    fn scattered(
+        self,
+        state: Option<&State>,
+        cosine: bool,
+        scatterer: Option<Radius>,
+    ) -> Result<Outcome> {
+        let Self { space, settings, pool, control, .. } = self;
+        let dynamics = || -> Result<Scattered> {
+            Ok(Scattered::new(Arc::new(Factor::new(space.gram(), control)?), cosine))
+        };
+        if state.is_some()
+            && let Some((course, mut chains)) = self.restored(state, &dynamics()?)?
+        {
+            for chain in &chains {
+                if !chain.trajectory.dynamics().fits(space, control)? {
+                    return Err(incompatible(
+                        "one whose sphere is elsewhere with this Gram matrix",
+                    ));
+                }
+            }
+            return self.finish(course, &mut chains);
+        }
+        let mut chains = start(space, settings, None, pool, control)?;
+        let (refresh, settled) = burn_in(space, settings, None, pool, &mut chains, control)?;
+        let (dynamics, path) =
+            with_scatterer(space, dynamics()?, scatterer, pool, &mut chains, control)?;
+        let mut chains: Vec<_> =
+            chains.into_iter().map(|chain| chain.under(dynamics.clone())).collect();
+        let settled = settled + path;
+        let course = Course::begin(settings, &self.watched, &mut chains, refresh, settled)?;
+        self.finish(course, &mut chains)
+    }
+
+    /// Hands the balls over to a dynamics of the papers, settles and measures.
+    fn straight<D: Dynamics>(self, state: Option<&State>, dynamics: &D) -> Result<Outcome> {
+        let Self { space, settings, pool, control, .. } = self;
+        if let Some((course, mut chains)) = self.restored(state, dynamics)? {
+            return self.finish(course, &mut chains);
+        }
+        let mut chains = start(space, settings, None, pool, control)?
+            .into_iter()
+            .map(|chain| {
+                let trajectory = chain.trajectory.launched_by(dynamics.clone(), control)?;
+                Ok(Chain::new(trajectory, chain.start))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let goal = burn_in_goal(settings);
+        pool.each(&mut chains, |_, chain| chain.trajectory.run(goal, control))?;
+        let settled = totals(&chains).0 / chains.len() as f64;
+        let course = Course::begin(settings, &self.watched, &mut chains, Refresh::None, settled)?;
+        self.finish(course, &mut chains)
+    }
+
+    /// Measures and merges.
+    fn finish<D: Dynamics>(
+        self,
+        mut course: Course<'s>,
+        chains: &mut [Chain<'s, D>],
+    ) -> Result<Outcome> {
+        let Self { space, settings, watched, pool, control, .. } = self;
+        let ended = course.run(settings, &watched, pool, chains, control)?;
+        merge(
+            space,
+            settings,
+            watched,
+            pool,
+            chains,
+            (&course.refresh, course.settled),
+            ended,
+            control,
+        )
+    }
+}
+
+/// The period of each trajectory that goes round a cycle, where a cycle is not all there is.
+fn cycles(
+    space: &VersionSpace<'_>,
+    pool: &WorkerPool,
+    chains: &mut [Chain<'_>],
+    control: &Control,
+) -> Result<Vec<u64>> {
+    let gram = space.gram();
+    let cycles = pool
+        .each(chains, |_, chain| cycle::period(chain.trajectory.ball().clone(), gram, control))?;
+    let found = cycles.iter().any(|&period| period > 0);
+    let harmless = found && cycle::is_all_there_is(gram, control)?;
+    Ok(if harmless { vec![0; cycles.len()] } else { cycles })
+}

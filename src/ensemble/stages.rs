@@ -1,0 +1,348 @@
+//! The measured path: pieces, looked at between the stages of a run, and what it takes to go on with it.
+
+use std::sync::Arc;
+
+use crate::base::{Control, Loader, Result, Saver, State, incompatible, memory};
+use crate::ensemble::center::Batch;
+use crate::ensemble::chain::Chain;
+use crate::ensemble::conditional_means::Smoother;
+use crate::ensemble::estimate::{totals, watched_space};
+use crate::ensemble::outcome::StopReason;
+use crate::ensemble::pool::WorkerPool;
+use crate::ensemble::settings::Settings;
+use crate::ensemble::step::{Step, Terms};
+use crate::ensemble::{center, merge, remote};
+use crate::linalg::{Inverse, Isotropic};
+use crate::space::VersionSpace;
+use crate::trajectory::dynamics::{Dynamics, Motion};
+use crate::trajectory::{Goal, Recorder, Refresh, Until, refresh};
+
+/// First piece of path of a run without a given length: radians, and arrivals where version space is small.
+const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
+const PIECE_ARRIVALS: f64 = 1_000.0;
+/// Independent vectors that a path must be worth for each draw to keep, before its center is good enough: an eighth of
+/// one for so many draws as decision values need, and one for each that was asked for beyond.
+const SHARE_OF_DRAWS: f64 = 0.125;
+const FEW_DRAWS: usize = 400;
+/// Looks at the densities at the walls in such a piece.
+const LOOKS: f64 = 2.0;
+
+/// Where a measurement stands.
+#[derive(Clone, Debug)]
+pub(super) struct Course<'s> {
+    /// Length of a piece, radians.
+    unit: f64,
+    /// Pieces of each trajectory before the next look.
+    stage: usize,
+    /// Whether some are still missing.
+    is_open: bool,
+    /// How directions are refreshed.
+    pub refresh: Refresh<'s>,
+    /// Path discarded before, radians, mean over the trajectories.
+    pub settled: f64,
+}
+
+/// Pieces that are full.
+fn pieces(n_trajectories: usize) -> usize {
+    if n_trajectories == 1 { 16 } else { 8 }
+}
+
+/// Pieces after which a run with a tolerance is looked at.
+fn next_stage(settings: &Settings, done: usize) -> usize {
+    let pieces = pieces(settings.n_trajectories);
+    if settings.tol.is_some() && done < pieces * 3 / 4 { pieces * 3 / 4 } else { pieces }
+}
+
+impl<'s> Course<'s> {
+    /// Lays out pieces and draws. Where no length is given, or a tolerance is, the pieces of path are joined and their
+    /// length doubles as the path grows.
+    pub fn begin<D: Dynamics>(
+        settings: &Settings,
+        watched: &[usize],
+        chains: &mut [Chain<'s, D>],
+        refresh: Refresh<'s>,
+        settled: f64,
+    ) -> Result<Self> {
+        let pieces = pieces(chains.len());
+        let length = settings.first_length.or(settings.length).unwrap_or(f64::INFINITY);
+        let grows = settings.tol.is_some() || settings.length.is_none();
+        let piece = {
+            let (path, arrivals) = totals(chains);
+            let per_arrival = if arrivals > 0 { path / arrivals as f64 } else { f64::INFINITY };
+            PIECE_PATH.min(PIECE_ARRIVALS * per_arrival).min(length)
+        };
+        let unit = if grows { piece } else { length / pieces as f64 };
+        // A growing run keeps twice the draws asked for when the pieces are full, and returns the last ones.
+        let kept = if grows { 2 * settings.n_draws } else { settings.n_draws };
+        let spacing = unit * pieces as f64 / kept as f64;
+        let gram = watched_space(chains).gram();
+        for chain in chains.iter_mut() {
+            chain.reset(Some(Recorder::new(spacing, watched, kept, gram)?));
+            if let Some(densities) = &mut chain.densities {
+                densities.spacing = piece / LOOKS;
+            }
+        }
+        // Once more in one piece, for the outcome and for states of the run.
+        memory::check_vectors(kept.saturating_mul(chains.len()), gram.len() + watched.len())?;
+        Ok(Self { unit, stage: next_stage(settings, 0), is_open: true, refresh, settled })
+    }
+
+    /// Runs the path to the end that the settings say. Returns why it ended, and what it takes to go on but for the draws.
+    pub fn run<D: Dynamics>(
+        &mut self,
+        settings: &Settings,
+        watched: &[usize],
+        pool: &WorkerPool,
+        chains: &mut [Chain<'s, D>],
+        control: &Control,
+    ) -> Result<(StopReason, State)> {
+        let length = settings.length.unwrap_or(f64::INFINITY);
+        let until = if settings.weight_tol().is_some() { Until::Light } else { Until::Never };
+        let limit =
+            Goal { until, ..Goal::either(length, settings.max_bounces.unwrap_or(u64::MAX)) };
+        loop {
+            let mut state = None;
+            if self.is_open {
+                self.fly(settings, watched, pool, chains, limit, control)?;
+                // What the look at a path that was cut off makes of its pieces is no part of a longer one.
+                self.is_open = chains.iter().any(Chain::is_cut);
+                state = self.is_open.then(|| self.save(settings, chains));
+            }
+            if let Some(reason) = self.look(settings, pool, chains, limit, control)? {
+                let state = state.unwrap_or_else(|| self.save(settings, chains));
+                return Ok((reason, state));
+            }
+            if chains[0].batches.len() >= pieces(chains.len()) {
+                self.unit *= 2.0;
+                let m = watched_space(chains).len();
+                let is_odd = |chain: &Chain<'s, D>| {
+                    let kept = chain.trajectory.recorder().map_or(0, |record| record.kept(m));
+                    kept >= 2 * settings.n_draws && !kept.is_multiple_of(2)
+                };
+                if chains.iter().any(is_odd) {
+                    return Err(incompatible("one with draws that are not in pairs"));
+                }
+                for chain in chains.iter_mut() {
+                    center::join_pairs(&mut chain.batches);
+                    if let Some(recorder) = chain.trajectory.recorder_mut()
+                        && recorder.kept(m) >= 2 * settings.n_draws
+                    {
+                        recorder.coarsen(m);
+                    }
+                }
+            }
+            self.stage = next_stage(settings, chains[0].batches.len());
+            self.is_open = true;
+            chains.iter_mut().for_each(Chain::begin_stage);
+        }
+    }
+
+    /// Flies the pieces of a stage, and gives away states when they are asked for.
+    fn fly<D: Dynamics>(
+        &self,
+        settings: &Settings,
+        watched: &[usize],
+        pool: &WorkerPool,
+        chains: &mut [Chain<'s, D>],
+        limit: Goal,
+        control: &Control,
+    ) -> Result<()> {
+        let terms = Terms { mirror: settings.mirror, draws: settings.n_draws, watched };
+        loop {
+            let step = Step::Extend {
+                stage: self.stage,
+                unit: self.unit,
+                limit,
+                prepare: settings.tol.is_some(),
+            };
+            remote::take(pool, chains, step, &terms, control)?;
+            let is_done = chains.iter().all(|chain| chain.has(self.stage));
+            // RemoteExecutor nobody pauses: a state that is asked for is that between two steps.
+            if is_done && (pool.executor().is_none() || !control.is_to_pause()) {
+                return Ok(());
+            }
+            control.keep(|| {
+                let mut state = self.save(settings, chains);
+                let m = watched_space(chains).len();
+                for chain in chains.iter() {
+                    let kept = chain.kept_to_go_on();
+                    if let Some(recorder) = chain.trajectory.recorder() {
+                        let (draws, functionals) = recorder.first(kept, m);
+                        state.draws.extend_from_slice(draws);
+                        state.functionals.extend_from_slice(functionals);
+                    }
+                }
+                state.held.clone_from(&state.kept);
+                state
+            });
+            if is_done {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Looks at what has been flown: why the run is over, if it is.
+    fn look<D: Dynamics>(
+        &self,
+        settings: &Settings,
+        pool: &WorkerPool,
+        chains: &mut [Chain<'s, D>],
+        limit: Goal,
+        control: &Control,
+    ) -> Result<Option<StopReason>> {
+        if let Some(tol) = settings.tol {
+            let center = merge::center(settings, pool, chains, self.settled, control)?;
+            let enough = worth(settings, chains);
+            control.report(totals(chains).0 / chains.len() as f64, center.error);
+            // A flipper goes on from a center of its own: what its halves differ by does not pass.
+            let flips = matches!(settings.motion, Motion::Flipper { .. });
+            if center.error <= tol && (center.mixed || flips) && enough {
+                return Ok(Some(StopReason::Tol));
+            }
+        }
+        let light = |chain: &Chain<'_, D>| chain.trajectory.dynamics().is_light();
+        if limit.until == Until::Light && chains.iter().any(light) {
+            return Ok(Some(StopReason::WeightTol));
+        }
+        if chains.iter().all(|chain| chain.trajectory.tally().path >= limit.path) {
+            return Ok(Some(StopReason::Length));
+        }
+        let exhausted =
+            chains.iter().any(|chain| chain.trajectory.tally().arrivals() >= limit.arrivals);
+        Ok(exhausted.then_some(StopReason::MaxBounces))
+    }
+
+    /// What it takes to go on, without the draws.
+    fn save<D: Dynamics>(&self, settings: &Settings, chains: &[Chain<'s, D>]) -> State {
+        let mut saver = Saver::begin();
+        for count in [watched_space(chains).len(), chains.len(), settings.n_draws] {
+            saver.count(count);
+        }
+        saver.word(settings.motion.code());
+        saver.word(self.refresh.code());
+        saver.all(&[self.refresh.rate(), self.settled, self.unit]);
+        saver.count(self.stage);
+        saver.flag(self.is_open);
+        for chain in chains {
+            chain.save(&mut saver);
+        }
+        let kept: Vec<u64> = chains.iter().map(|chain| chain.kept_to_go_on() as u64).collect();
+        let held = vec![0; kept.len()];
+        let Saver { words, numbers } = saver;
+        State { words, numbers, held, kept, ..State::default() }
+    }
+}
+
+/// What was read of a state before its trajectories.
+pub(super) struct Restored<'s, 'a> {
+    course: Course<'s>,
+    state: &'a State,
+    loader: Loader<'a>,
+}
+
+impl<'s, 'a> Restored<'s, 'a> {
+    /// Reads how the run stood; full refreshes are from `inverse`, if there is one.
+    pub fn begin(
+        space: &'s VersionSpace<'s>,
+        settings: &Settings,
+        inverse: Option<Inverse<'s>>,
+        state: &'a State,
+        control: &Control,
+    ) -> Result<Self> {
+        let mut loader = Loader::begin(state)?;
+        for (what, own) in [
+            ("examples", space.len()),
+            ("trajectories", settings.n_trajectories),
+            ("draws of each trajectory", settings.n_draws),
+        ] {
+            let theirs = loader.count(usize::MAX)?;
+            if theirs != own {
+                return Err(incompatible(format!("one of {theirs} {what} where there are {own}")));
+            }
+        }
+        if loader.word()? != settings.motion.code() {
+            return Err(incompatible("one of another motion"));
+        }
+        let (kind, rest) = (loader.word()?, loader.finite(3)?);
+        let (rate, settled, unit) = (rest[0], rest[1], rest[2]);
+        if !(rate >= 0.0 && settled >= 0.0 && unit > 0.0) {
+            return Err(incompatible("one with rates or lengths below 0"));
+        }
+        let refresh = Refresh::of_code(kind, rate, || -> Result<Arc<dyn Isotropic + 's>> {
+            Ok(match inverse {
+                Some(inverse) => Arc::new(inverse),
+                None => Arc::new(refresh::directions(space.gram(), control)?),
+            })
+        })?;
+        let (stage, is_open) = (loader.count(pieces(settings.n_trajectories))?, loader.flag()?);
+        Ok(Self { course: Course { unit, stage, is_open, refresh, settled }, state, loader })
+    }
+
+    /// Reads the trajectories, each with a copy of a new `dynamics`.
+    pub fn chains<D: Dynamics>(
+        mut self,
+        space: &'s VersionSpace<'s>,
+        settings: &Settings,
+        (dynamics, smoother): (&D, Option<&Arc<Smoother<'s>>>),
+        watched: &[usize],
+        pool: &WorkerPool,
+        control: &Control,
+    ) -> Result<(Course<'s>, Vec<Chain<'s, D>>)> {
+        let (m, q, t) = (space.len(), watched.len(), settings.n_trajectories);
+        let State { held, kept, draws, functionals, .. } = self.state;
+        let counts: Option<Vec<usize>> = kept
+            .iter()
+            .map(|&n| usize::try_from(n).ok().filter(|n| *n <= draws.len() / m))
+            .collect();
+        let Some(counts) = counts.filter(|counts| counts.len() == t && held == kept) else {
+            return Err(incompatible("one without all of its draws"));
+        };
+        let all: usize = counts.iter().sum();
+        if draws.len() != all * m || functionals.len() != all * q {
+            let got = format!("one with {} draws in the place of {all}", draws.len() / m);
+            return Err(incompatible(got));
+        }
+        let mut chains = Vec::with_capacity(t);
+        let mut from = 0;
+        for n in counts {
+            let (own, values) =
+                (&draws[from * m..(from + n) * m], &functionals[from * q..(from + n) * q]);
+            from += n;
+            let gram = space.gram();
+            let stage = self.course.unit * pieces(t) as f64;
+            let recorder = |path: f64, loader: &mut Loader<'_>| {
+                let record = Recorder::load(watched, gram, own, values, path, loader)?;
+                record.check_spacing(stage, settings.n_draws)?;
+                Ok(record)
+            };
+            let sources = (&self.course.refresh, smoother);
+            let loader = &mut self.loader;
+            chains.push(Chain::load(space, settings, dynamics.clone(), sources, recorder, loader)?);
+        }
+        self.loader.end()?;
+        let fit = pool.each(&mut chains, |_, chain| {
+            control.count_bounces(chain.trajectory.tally().bounces);
+            chain.trajectory.ball().fits(space.gram(), control)
+        })?;
+        if fit.contains(&false) {
+            return Err(incompatible("one whose balls are elsewhere with this Gram matrix"));
+        }
+        Ok((self.course, chains))
+    }
+}
+
+/// Whether the path is worth a fair share of the draws to keep, where the center needs less.
+fn worth<D: Dynamics>(settings: &Settings, chains: &mut [Chain<'_, D>]) -> bool {
+    if chains.iter().all(|chain| chain.densities.is_none()) {
+        return true;
+    }
+    let lists: Vec<Vec<Batch>> =
+        chains.iter_mut().map(|chain| std::mem::take(&mut chain.batches)).collect();
+    let worth = center::worth(watched_space(chains).gram(), &lists);
+    for (chain, list) in chains.iter_mut().zip(lists) {
+        chain.batches = list;
+    }
+    let draws = settings.n_trajectories * settings.n_draws;
+    let few = draws.min(FEW_DRAWS);
+    worth >= SHARE_OF_DRAWS * few as f64 + (draws - few) as f64
+}

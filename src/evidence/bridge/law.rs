@@ -1,0 +1,323 @@
+//! Gaussian laws of the weight vector, from one fitted to version space to the prior.
+
+use std::sync::Arc;
+
+use pulp::Arch;
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::spacing::Spacing;
+use crate::base::{Control, Result, memory};
+use crate::ensemble::WorkerPool;
+use crate::gram::Gram;
+use crate::linalg::{Cholesky, Draw, Factor, Isotropic};
+use crate::simd::{Precision, dot};
+use crate::trajectory::dynamics::Geodesic;
+use crate::trajectory::{Goal, Trajectory};
+
+/// Path that finds the center: so many times that between two samples, and radians at most.
+const CENTER_SAMPLES: f64 = 80.0;
+const CENTER_PATH: f64 = 20.0;
+/// Samples of the spread on each trajectory.
+const SAMPLES: usize = 60;
+/// Steps of the fit of the precisions τ.
+const STEPS: usize = 4;
+
+/// The laws with inverse covariance `Q_t(w) = |w|² + t (Σ_i τ_i e_i² - γ b²)`; see [`super`] for b and e.
+#[derive(Debug)]
+pub(super) struct Law {
+    arch: Arch,
+    factor: Arc<Factor>,
+    /// Dual coefficients of the center c, of unit length, shape (m,).
+    center: Vec<f64>,
+    /// <c, φ_i>, shape (m,).
+    height: Vec<f64>,
+    /// `K_ij - h_i h_j`, the products of the parts of the feature vectors across c; row-major.
+    across: Vec<f64>,
+    /// τ_i, shape (m,).
+    precision: Vec<f64>,
+    /// γ, in [0, 1).
+    pull: f64,
+}
+
+/// A weight vector by its dual coefficients for the Gram matrix itself, with its plane coordinates.
+#[derive(Clone, Debug)]
+pub(super) struct Point {
+    pub dual: Vec<f64>,
+    pub field: Vec<f64>,
+}
+
+/// `I + t D K' D` over the planes whose precision is not zero: D² = τ, K' the products across c.
+#[derive(Debug)]
+pub(super) struct Inner {
+    t: f64,
+    active: Vec<usize>,
+    /// √(t τ_i) of the active ones.
+    root: Vec<f64>,
+    factor: Cholesky,
+}
+
+impl Law {
+    /// Fits the law at t = 1 to the ball's own: center, spread along it, and spread of every plane coordinate.
+    pub fn fit(
+        gram: &Gram<'_>,
+        factor: &Arc<Factor>,
+        homes: &mut [Trajectory<'_, Geodesic>],
+        spacing: &Spacing,
+        pool: &WorkerPool,
+        control: &Control,
+    ) -> Result<Self> {
+        let m = gram.len();
+        let goal = Goal::path((CENTER_SAMPLES * spacing.path).min(CENTER_PATH));
+        let integrals = pool.each(homes, |_, home| {
+            home.reset(None);
+            home.run(goal, control)?;
+            Ok(home.ball_mut().take_arc_integral())
+        })?;
+        let mut center = vec![0.0; m];
+        for integral in &integrals {
+            center.iter_mut().zip(integral).for_each(|(c, x)| *c += x);
+        }
+        let mut height = vec![0.0; m];
+        gram.multiply(&[&center], &mut [&mut height], Precision::Compensated, control)?;
+        let norm = dot::dot(gram.arch(), &center, &height).sqrt();
+        for x in center.iter_mut().chain(&mut height) {
+            *x /= norm;
+        }
+        let sums = pool.each(homes, |_, home| {
+            let mut squares = vec![0.0; m];
+            let mut along = 0.0;
+            home.reset(None);
+            for k in 1..=SAMPLES {
+                home.run(Goal::path(k as f64 * spacing.path), control)?;
+                let field = home.ball().f();
+                let b = dot::dot(gram.arch(), &center, field);
+                along += b * b;
+                for ((square, f), h) in squares.iter_mut().zip(field).zip(&height) {
+                    *square += (f - b * h).powi(2);
+                }
+            }
+            Ok((squares, along))
+        })?;
+        let count = (SAMPLES * homes.len()) as f64;
+        let scale = factor.rank() as f64 / count;
+        let along = scale * sums.iter().map(|sum| sum.1).sum::<f64>();
+        let spread: Vec<f64> =
+            (0..m).map(|i| scale * sums.iter().map(|sum| sum.0[i]).sum::<f64>()).collect();
+        memory::check_vectors(m, m)?;
+        let mut across = Vec::with_capacity(m * m);
+        for i in 0..m {
+            let row = gram.shifted_row(i);
+            across.extend(row.iter().zip(&height).map(|(k, h)| k - height[i] * h));
+        }
+        let mut law = Self {
+            arch: gram.arch(),
+            factor: Arc::clone(factor),
+            center,
+            height,
+            across,
+            precision: vec![0.0; m],
+            pull: 1.0 - 1.0 / along.max(1.0),
+        };
+        law.fit_precisions(&spread, pool, control)?;
+        Ok(law)
+    }
+
+    /// Precisions for which the law has the given variances of e. They have no single solution and need none.
+    fn fit_precisions(
+        &mut self,
+        spread: &[f64],
+        pool: &WorkerPool,
+        control: &Control,
+    ) -> Result<()> {
+        let m = spread.len();
+        for (i, &v) in spread.iter().enumerate() {
+            let own = self.across[i * m + i];
+            self.precision[i] = if v > 0.0 { (1.0 / v - 1.0 / own).max(0.0) } else { 0.0 };
+        }
+        for _ in 0..STEPS {
+            let inner = self.inner(1.0, control)?;
+            let columns = self.columns(&inner, pool, control)?;
+            for (i, column) in columns.iter().enumerate() {
+                let left = self.across[i * m + i] - column.iter().map(|x| x * x).sum::<f64>();
+                if spread[i] > 0.0 {
+                    self.precision[i] *= (left / spread[i]).clamp(0.01, 100.0);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws the law at t = 1 closer together across the center.
+    pub fn tighten(&mut self, factor: f64) {
+        self.precision.iter_mut().for_each(|x| *x *= factor);
+    }
+
+    /// The dimension r of the span.
+    pub fn dimension(&self) -> f64 {
+        self.factor.rank() as f64
+    }
+
+    pub fn inner(&self, t: f64, control: &Control) -> Result<Inner> {
+        let m = self.height.len();
+        let active: Vec<usize> = (0..m).filter(|&i| t * self.precision[i] > 0.0).collect();
+        let root: Vec<f64> = active.iter().map(|&i| (t * self.precision[i]).sqrt()).collect();
+        memory::check_vectors(active.len().div_ceil(2), active.len())?;
+        let mut factor = Cholesky::new(self.arch);
+        for (k, &i) in active.iter().enumerate() {
+            if k % 16 == 0 {
+                control.check()?;
+            }
+            let row = &self.across[i * m..(i + 1) * m];
+            let mut column: Vec<f64> = (0..k).map(|l| root[k] * row[active[l]] * root[l]).collect();
+            factor.forward(&mut column);
+            let square: f64 = column.iter().map(|x| x * x).sum();
+            // At least 1 but for rounding.
+            factor.push(column, (1.0 + root[k] * root[k] * row[i] - square).max(0.5));
+        }
+        Ok(Inner { t, active, root, factor })
+    }
+
+    /// `L⁻¹ D K' e_i` for every plane i, with L the inner factor.
+    fn columns(
+        &self,
+        inner: &Inner,
+        pool: &WorkerPool,
+        control: &Control,
+    ) -> Result<Vec<Vec<f64>>> {
+        let m = self.height.len();
+        pool.check_memory(1, m, m)?;
+        pool.each(&mut vec![(); m], |i, ()| {
+            control.check()?;
+            let row = &self.across[i * m..(i + 1) * m];
+            let mut column: Vec<f64> =
+                inner.active.iter().zip(&inner.root).map(|(&j, root)| root * row[j]).collect();
+            inner.factor.forward(&mut column);
+            Ok(column)
+        })
+    }
+
+    /// ln of the share of the law at t in the isotropic measure, `-½ ln det Q_t`.
+    pub fn log_scale(&self, inner: &Inner) -> f64 {
+        -0.5 * ((1.0 - inner.t * self.pull).ln() + inner.factor.log_determinant())
+    }
+
+    /// The Gram matrix `Φ Σ_t Φᵀ`, row-major.
+    pub fn covariance(
+        &self,
+        inner: &Inner,
+        pool: &WorkerPool,
+        control: &Control,
+    ) -> Result<Vec<f64>> {
+        let m = self.height.len();
+        let columns = self.columns(inner, pool, control)?;
+        // The rows, and the same in one piece.
+        pool.check_memory(2, m, m)?;
+        let mut rows: Vec<Vec<f64>> = pool.each(&mut vec![(); m], |i, ()| {
+            control.check()?;
+            let along = self.height[i] / (1.0 - inner.t * self.pull);
+            Ok((0..=i)
+                .map(|j| {
+                    let done = dot::dot(self.arch, &columns[i], &columns[j]);
+                    self.across[i * m + j] - done + along * self.height[j]
+                })
+                .collect())
+        })?;
+        for i in 0..m {
+            let (done, rest) = rows.split_at_mut(i + 1);
+            let below = rest.iter().map(|row| row[i]);
+            done[i].extend(below);
+        }
+        Ok(rows.concat())
+    }
+
+    /// The parts of a weight vector: b, and the vector `g = τ e` with its square `Σ τ e²`.
+    fn parts(&self, field: &[f64]) -> (f64, Vec<f64>, f64) {
+        let b = dot::dot(self.arch, &self.center, field);
+        let mut square = 0.0;
+        let g = field
+            .iter()
+            .zip(&self.height)
+            .zip(&self.precision)
+            .map(|((f, h), tau)| {
+                let e = f - b * h;
+                square += tau * e * e;
+                tau * e
+            })
+            .collect();
+        (b, g, square)
+    }
+
+    /// `x = (Q_1 - Q_0) / Q_0` of a weight vector with `Q_t = 1`.
+    pub fn statistic(&self, t: f64, field: &[f64]) -> f64 {
+        let (b, _, square) = self.parts(field);
+        let y = square - self.pull * b * b;
+        y / (1.0 - t * y)
+    }
+
+    /// The same for a point of any length.
+    pub fn statistic_of(&self, point: &Point) -> f64 {
+        let (b, _, square) = self.parts(&point.field);
+        (square - self.pull * b * b) / dot::dot(self.arch, &point.dual, &point.field)
+    }
+
+    /// Dual coefficients for the Gram matrix at t of a vector given by those at `from`: Q_t w has those of w at t.
+    pub fn carry(&self, dual: &mut [f64], field: &[f64], from: f64, to: f64) {
+        let (b, g, _) = self.parts(field);
+        let along = dot::dot(self.arch, &self.height, &g) + self.pull * b;
+        for ((a, g), c) in dual.iter_mut().zip(&g).zip(&self.center) {
+            *a += (to - from) * (g - along * c);
+        }
+    }
+
+    /// A vector of the law at t: an isotropic one, corrected by what noisy observations of its e would say (Matheron's
+    /// rule), with a part along c of its own.
+    pub fn draw(&self, inner: &Inner, rng: &mut (impl Rng + ?Sized)) -> Point {
+        let m = self.height.len();
+        let arch = self.arch;
+        let isotropic = self.factor.draw(rng);
+        let (mut dual, mut field) = (isotropic.dual, isotropic.field);
+        let before = dot::dot(arch, &self.center, &field);
+        for (f, h) in field.iter_mut().zip(&self.height) {
+            *f -= before * h;
+        }
+        let mut seen: Vec<f64> = inner
+            .active
+            .iter()
+            .zip(&inner.root)
+            .map(|(&i, root)| {
+                let noise: f64 = StandardNormal.sample(rng);
+                root * field[i] + noise
+            })
+            .collect();
+        inner.factor.solve(&mut seen);
+        let mut toward = 0.0;
+        for ((&i, root), z) in inner.active.iter().zip(&inner.root).zip(&seen) {
+            let q = root * z;
+            dot::axpy(arch, -q, &self.across[i * m..(i + 1) * m], &mut field);
+            dual[i] -= q;
+            toward += self.height[i] * q;
+        }
+        let normal: f64 = StandardNormal.sample(rng);
+        let along = normal / (1.0 - inner.t * self.pull).sqrt();
+        dot::axpy(arch, along, &self.height, &mut field);
+        dot::axpy(arch, toward - before + along, &self.center, &mut dual);
+        Point { dual, field }
+    }
+}
+
+/// Directions for the billiard of the Gram matrix at t.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub law: Arc<Law>,
+    pub inner: Inner,
+}
+
+impl Isotropic for Source {
+    fn draw(&self, rng: &mut dyn Rng) -> Draw {
+        let Point { mut dual, field } = self.law.draw(&self.inner, rng);
+        self.law.carry(&mut dual, &field, 0.0, self.inner.t);
+        let square = dot::dot(self.law.arch, &dual, &field);
+        Draw { dual, field, square }
+    }
+}

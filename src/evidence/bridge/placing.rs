@@ -1,0 +1,104 @@
+//! Where the rungs stand.
+
+use std::sync::Arc;
+
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+
+use super::draws::{self, Draw};
+use super::law::{Law, Point, Source};
+use super::spacing::Spacing;
+use crate::ball::Ball;
+use crate::base::{Control, Result};
+use crate::ensemble::WorkerPool;
+use crate::gram::Gram;
+use crate::linalg::Isotropic;
+use crate::space::VersionSpace;
+use crate::trajectory::dynamics::Geodesic;
+use crate::trajectory::{Goal, Trajectory};
+
+/// Distance of neighboring rungs in standard deviations of ln of the ratio of their laws.
+const STEP: f64 = 0.8;
+/// Samples with which a rung is placed.
+const SAMPLES: usize = 64;
+/// Halvings of the interval in which the next rung is sought.
+const HALVINGS: usize = 40;
+
+/// A rung before its space is made.
+pub(super) struct Place {
+    pub t: f64,
+    /// The Gram matrix at t, row-major.
+    pub matrix: Vec<f64>,
+    pub spacing: Spacing,
+    pub source: Arc<dyn Isotropic>,
+}
+
+/// The t of the rung after one at t, from the statistics that were seen there.
+fn next(seen: &[f64], t: f64, dimension: f64) -> f64 {
+    let n = seen.len() as f64;
+    let distance = |to: f64| {
+        let ratio = |x: f64| 0.5 * dimension * ((t * x).ln_1p() - (to * x).ln_1p());
+        let mean = seen.iter().map(|&x| ratio(x)).sum::<f64>() / n;
+        let square = seen.iter().map(|&x| (ratio(x) - mean).powi(2)).sum::<f64>() / n;
+        square.sqrt()
+    };
+    if distance(0.0) <= STEP {
+        return 0.0;
+    }
+    let (mut near, mut far) = (t, 0.0);
+    for _ in 0..HALVINGS {
+        let middle = 0.5 * (near + far);
+        if distance(middle) <= STEP {
+            near = middle;
+        } else {
+            far = middle;
+        }
+    }
+    // On in any case.
+    near.min((1.0 - 1e-6) * t)
+}
+
+/// Places the rungs between t = 1, given by draws, and t = 0 with one trajectory on its way down: each `STEP` from the one
+/// before. It begins at `point`.
+#[allow(clippy::too_many_arguments, reason = "one step of one function, split for reading")]
+pub(super) fn place(
+    space: &VersionSpace<'_>,
+    law: &Arc<Law>,
+    draws: &[Draw],
+    mut point: Point,
+    rng: &mut ChaCha8Rng,
+    pool: &WorkerPool,
+    control: &Control,
+) -> Result<Vec<Place>> {
+    let mut seen = draws::inside(draws);
+    let mut places: Vec<Place> = Vec::new();
+    let mut t = 1.0;
+    loop {
+        t = next(&seen, t, law.dimension());
+        if t == 0.0 {
+            return Ok(places);
+        }
+        let inner = law.inner(t, control)?;
+        let matrix = law.covariance(&inner, pool, control)?;
+        let source: Arc<dyn Isotropic> = Arc::new(Source { law: Arc::clone(law), inner });
+        let mapped = space.mapped(Gram::new(&matrix, 0.0, vec![0.0; space.len()])?);
+        law.carry(&mut point.dual, &point.field, 0.0, t);
+        let direction = source.draw(rng).dual;
+        let ball = Ball::new(mapped.gram(), &point.dual, &direction, control)?;
+        let stream = ChaCha8Rng::seed_from_u64(rng.random());
+        let mut trajectory = Trajectory::new(&mapped, Geodesic, ball, stream);
+        let spacing = Spacing::gauge(&mut trajectory, &source, control)?;
+        trajectory.reset(None);
+        seen.clear();
+        for k in 1..=SAMPLES {
+            trajectory.run(Goal::path(k as f64 * spacing.path), control)?;
+            seen.push(law.statistic(t, trajectory.ball().f()));
+        }
+        point.dual = trajectory.ball().position(0.0);
+        point.field = trajectory.ball().f().to_vec();
+        drop(trajectory);
+        drop(mapped);
+        law.carry(&mut point.dual, &point.field, t, 0.0);
+        places.push(Place { t, matrix, spacing, source });
+    }
+}

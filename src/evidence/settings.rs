@@ -1,0 +1,78 @@
+//! Settings of an evidence run.
+
+use crate::base::{Error, Result};
+use crate::evidence::ladder::Descent;
+use crate::space::Mirror;
+
+/// How ln Z is estimated along the ladder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// By what trajectories in equilibrium see on every rung of a ladder of transparencies.
+    Integration,
+    /// By a bridge from a Gaussian law that was fitted to version space, for its volume alone. Its rungs are not
+    /// transparencies: it tells nothing but the value.
+    Bridge,
+}
+
+/// Settings of an evidence run.
+#[derive(Clone, Debug)]
+pub struct EvidenceSettings {
+    /// Number of trajectories, each down and up the ladder.
+    pub n_trajectories: usize,
+    /// Standard error of every ln Z to be reached, nats.
+    pub tol: f64,
+    /// Path per trajectory at which to stop all the same, radians.
+    pub max_length: f64,
+    /// The mirrors for which ln Z is wanted; hard ones for the volume of version space. A ladder leads to one mirror, or to
+    /// several that are alike for both classes.
+    pub targets: Vec<Mirror>,
+    /// How.
+    pub method: Method,
+    /// Worker threads.
+    pub n_threads: usize,
+    /// Seed.
+    pub seed: u64,
+}
+
+impl Default for EvidenceSettings {
+    fn default() -> Self {
+        Self {
+            n_trajectories: 4,
+            tol: 0.1,
+            max_length: 1e5,
+            targets: vec![Mirror::HARD],
+            method: Method::Bridge,
+            n_threads: 1,
+            seed: 0,
+        }
+    }
+}
+
+impl EvidenceSettings {
+    /// Checks them, and says which way leads to the targets.
+    pub(super) fn check(&self) -> Result<Descent> {
+        for (name, count) in
+            [("n_trajectories", self.n_trajectories), ("n_threads", self.n_threads)]
+        {
+            if count == 0 {
+                return Err(Error::invalid(name, count, "at least 1"));
+            }
+        }
+        for (name, x) in [("tol", self.tol), ("max_length", self.max_length)] {
+            if !(x > 0.0 && x.is_finite()) {
+                return Err(Error::invalid(name, x, "positive and finite"));
+            }
+        }
+        for target in &self.targets {
+            Mirror::new(target.negative, target.positive)?;
+        }
+        if self.method == Method::Bridge && self.targets != [Mirror::HARD] {
+            let got = format!("{:?}", self.targets);
+            return Err(Error::invalid("targets", got, "hard walls alone for a bridge"));
+        }
+        Descent::to(&self.targets).ok_or_else(|| {
+            let got = format!("{:?}", self.targets);
+            Error::invalid("targets", got, "one, or several that are alike for both classes")
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! Hard planes that coincide and ask for different sides: then there is nothing between them.
+
+use crate::base::{Control, Error, Result};
+use crate::interior::perceptron;
+use crate::space::{Mirror, Role, VersionSpace, is_parallel};
+
+/// Looks for hard planes that coincide and ask for different sides.
+///
+/// # Errors
+///
+/// [`Error::Infeasible`], with its proof, where planes that coincide ask for different sides of hard walls: what is
+/// between them, if anything, is narrower than rounding.
+pub(crate) fn check(space: &VersionSpace<'_>, mirror: Mirror, control: &Control) -> Result<()> {
+    let is_closed = |side: [u32; 2]| mirror.log_weight(side) == f64::NEG_INFINITY;
+    let conflict = space.roles().iter().enumerate().find_map(|(i, role)| match *role {
+        Role::Decides { above, below } if is_closed(above) && is_closed(below) => Some(i),
+        _ => None,
+    });
+    let Some(i) = conflict else { return Ok(()) };
+    let gram = space.gram();
+    let is_hard = |i: usize| mirror.of(space.labels()[i]) == 0.0;
+    let asks_above = |j: usize| (gram.entry(i, j) > 0.0) == (space.labels()[j] > 0);
+    let among: Vec<usize> = (i..space.len())
+        .filter(|&j| is_hard(j) && (j == i || is_parallel(gram, i, j, gram.entry(i, j))))
+        .collect();
+    let of_side = |above| among.iter().copied().find(|&j| asks_above(j) == above);
+    let (Some(one), Some(other)) = (of_side(true), of_side(false)) else { return Ok(()) };
+    // The unit normals nearly cancel.
+    let [a, b] = [one, other].map(|j| gram.diagonal(j).sqrt().recip());
+    let mut certificate = vec![0.0; space.len()];
+    (certificate[one], certificate[other]) = (a / (a + b), b / (a + b));
+    let cosine = space.sign(one) * space.sign(other) * gram.entry(one, other) * a * b;
+    let longest = (0..space.len()).map(|j| gram.diagonal(j)).fold(0.0, f64::max).sqrt();
+    let margin_bound = (2.0 * (1.0 + cosine)).max(0.0).sqrt() / (a + b) / longest;
+    let violations = fewest_violations(space, one, mirror, control)?;
+    Err(Error::Infeasible { examples: space.len(), violations, margin_bound, certificate })
+}
+
+/// Fewest violated examples of some weight vectors: those of a perceptron, and the feature vector of `one`, both ways. Of
+/// planes that coincide the smaller side is violated by any, whatever rounding says.
+fn fewest_violations(
+    space: &VersionSpace<'_>,
+    one: usize,
+    mirror: Mirror,
+    control: &Control,
+) -> Result<usize> {
+    let found = perceptron::fewest_violations(space, control)?;
+    let count = |[negative, positive]: [u32; 2]| (negative + positive) as usize;
+    let along = space.gram().shifted_row(one);
+    let against: Vec<f64> = along.iter().map(|f| -f).collect();
+    let fewest = [&along[..], &against].map(|f| count(space.violations(f)));
+    let hard = [mirror.negative, mirror.positive].map(|kappa| u32::from(kappa == 0.0));
+    let least = space.roles().iter().map(|role| match *role {
+        Role::Decides { above, below } => {
+            let of = |side: [u32; 2]| count([hard[0] * side[0], hard[1] * side[1]]);
+            of(above).min(of(below))
+        }
+        _ => 0,
+    });
+    Ok(fewest.into_iter().fold(found, usize::min).max(least.sum()))
+}

@@ -1,0 +1,171 @@
+//! Dual coordinate ascent, the best coordinate first: it soon knows which examples matter.
+#![allow(
+    clippy::inline_always,
+    reason = "vector code must end up in the function compiled for its instruction set"
+)]
+
+use pulp::{Simd, WithSimd};
+
+use crate::base::{Control, Result};
+use crate::gram::Values;
+use crate::interior::active_set::Bounds;
+use crate::interior::free_set;
+use crate::simd::Entry;
+use crate::space::VersionSpace;
+
+/// Running maxima, one a lane.
+const LANES: usize = 16;
+
+/// Multipliers on the way up `Σ a_i - ½ |Σ a_i y_i φ_i|²`, `0 ≤ a_i ≤ C`; a free bias takes part in the norm.
+pub(crate) struct Ascent<'s> {
+    space: &'s VersionSpace<'s>,
+    cost: f64,
+    /// Added to all kernel values: a bias with a price.
+    shift: f64,
+    a: Vec<f64>,
+    /// y_i <w, φ_i>
+    margins: Vec<f64>,
+    signs: Vec<f64>,
+    /// |φ_i|², the shift included, and its inverse.
+    squares: Vec<f64>,
+    inverse_squares: Vec<f64>,
+    fewest_violations: usize,
+}
+
+impl<'s> Ascent<'s> {
+    /// Starts at a = 0.
+    pub(crate) fn new(space: &'s VersionSpace<'s>, bounds: Bounds) -> Self {
+        let m = space.len();
+        let shift = if bounds.free_bias { free_set::mean_diagonal(space) } else { 0.0 };
+        let squares: Vec<f64> = (0..m).map(|i| space.gram().diagonal(i) + shift).collect();
+        Self {
+            space,
+            cost: bounds.cost,
+            shift,
+            a: vec![0.0; m],
+            margins: vec![0.0; m],
+            signs: (0..m).map(|i| space.sign(i)).collect(),
+            inverse_squares: squares.iter().map(|square| square.recip()).collect(),
+            squares,
+            fewest_violations: m,
+        }
+    }
+
+    /// Multipliers, shape (m,).
+    pub(crate) fn multipliers(&self) -> &[f64] {
+        &self.a
+    }
+
+    /// Fewest violated examples at the points looked at.
+    pub(crate) fn fewest_violations(&self) -> usize {
+        self.fewest_violations
+    }
+
+    /// Takes `steps` steps, or as many as there are. Returns their number.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Interrupted`].
+    pub(crate) fn run(&mut self, steps: usize, control: &Control) -> Result<usize> {
+        let mut best = self.follow(0, 0.0);
+        for taken in 0..steps {
+            if taken % 16 == 0 {
+                control.check()?;
+                self.count();
+            }
+            let Some(i) = best else {
+                self.count();
+                return Ok(taken);
+            };
+            let slack = 1.0 - self.margins[i];
+            let step = Self::best_step(slack, self.inverse_squares[i], self.a[i], self.cost);
+            self.a[i] += step;
+            best = self.follow(i, step);
+        }
+        self.count();
+        Ok(steps)
+    }
+
+    fn count(&mut self) {
+        let violations = self.margins.iter().filter(|&&margin| margin <= 0.0).count();
+        self.fewest_violations = self.fewest_violations.min(violations);
+    }
+
+    /// The exact step of a coordinate between its bounds.
+    #[inline(always)]
+    fn best_step(slack: f64, inverse_square: f64, a: f64, cost: f64) -> f64 {
+        (slack * inverse_square).max(-a).min(cost - a)
+    }
+
+    /// What the exact step of a coordinate gains, by its squared length and the inverse of that.
+    #[inline(always)]
+    fn gain(margin: f64, a: f64, (square, inverse): (f64, f64), cost: f64) -> f64 {
+        let slack = 1.0 - margin;
+        let step = Self::best_step(slack, inverse, a, cost);
+        step * (slack - 0.5 * square * step)
+    }
+
+    /// Moves the margins along with multiplier i. Returns the coordinate whose step would now raise the objective most, if
+    /// any would.
+    fn follow(&mut self, i: usize, step: f64) -> Option<usize> {
+        let gram = self.space.gram();
+        self.margins[i] += step * gram.softness()[i];
+        let signed = step * self.signs[i];
+        let lift = signed * (gram.offset() + self.shift);
+        match gram.row(i).values() {
+            Values::Doubles(row) => {
+                gram.arch().dispatch(Follow { ascent: self, row, signed, lift })
+            }
+            Values::Singles(row) => {
+                gram.arch().dispatch(Follow { ascent: self, row, signed, lift })
+            }
+        }
+    }
+}
+
+/// [`Ascent::follow`], vectorized.
+struct Follow<'f, 's, E> {
+    ascent: &'f mut Ascent<'s>,
+    row: &'f [E],
+    /// The change of the signed multiplier, and what it adds to all kernel values' share.
+    signed: f64,
+    lift: f64,
+}
+
+impl<E: Entry> WithSimd for Follow<'_, '_, E> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Option<usize> {
+        let Self { ascent, row, signed, lift } = self;
+        let cost = ascent.cost;
+        let (signs, sign_rest) = ascent.signs.as_chunks::<LANES>();
+        let (row, row_rest) = row.as_chunks::<LANES>();
+        let (a, a_rest) = ascent.a.as_chunks::<LANES>();
+        let (squares, square_rest) = ascent.squares.as_chunks::<LANES>();
+        let (inverses, inverse_rest) = ascent.inverse_squares.as_chunks::<LANES>();
+        let (margins, margin_rest) = ascent.margins.as_chunks_mut::<LANES>();
+        let (mut most, mut which) = ([0.0; LANES], [0; LANES]);
+        let mut first = 0;
+        let blocks = margins.iter_mut().zip(signs).zip(row).zip(a).zip(squares).zip(inverses);
+        for (((((margins, signs), row), a), squares), inverses) in blocks {
+            for l in 0..LANES {
+                margins[l] += signs[l] * (signed * row[l].into() + lift);
+                let gain = Ascent::gain(margins[l], a[l], (squares[l], inverses[l]), cost);
+                let better = gain > most[l];
+                most[l] = if better { gain } else { most[l] };
+                which[l] = if better { first } else { which[l] };
+            }
+            first += LANES;
+        }
+        for (l, margin) in margin_rest.iter_mut().enumerate() {
+            *margin += sign_rest[l] * (signed * row_rest[l].into() + lift);
+            let gain = Ascent::gain(*margin, a_rest[l], (square_rest[l], inverse_rest[l]), cost);
+            if gain > most[l] {
+                (most[l], which[l]) = (gain, first);
+            }
+        }
+        let best = (0..LANES).fold(0, |best, l| if most[l] > most[best] { l } else { best });
+        (most[best] > 0.0).then(|| which[best] + best)
+    }
+}

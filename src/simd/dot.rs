@@ -1,0 +1,245 @@
+//! Inner products and multiples of vectors, vectorized at run time like the pass.
+#![allow(
+    clippy::inline_always,
+    reason = "vector code must end up in the function compiled for its instruction set"
+)]
+
+use pulp::{Arch, Simd, WithSimd};
+
+use crate::simd::entry::Entry;
+
+/// Independent running sums, to hide the latency of an addition.
+const SUMS: usize = 4;
+
+/// An inner product, plain or as if in twice the working precision.
+struct Dot<'a, E, const COMPENSATED: bool>(&'a [E], &'a [f64]);
+
+/// Running sums of products, one a lane, with their rounding errors.
+#[derive(Clone, Copy)]
+struct Sum<S: Simd> {
+    high: S::f64s,
+    low: S::f64s,
+}
+
+impl<S: Simd> Sum<S> {
+    #[inline(always)]
+    fn add_product<const COMPENSATED: bool>(&mut self, simd: S, a: S::f64s, b: S::f64s) {
+        if COMPENSATED {
+            let product = simd.mul_f64s(a, b);
+            let error = simd.mul_add_f64s(a, b, simd.neg_f64s(product));
+            self.low = simd.add_f64s(self.low, error);
+            self.add(simd, product);
+        } else {
+            self.high = simd.mul_add_e_f64s(a, b, self.high);
+        }
+    }
+
+    /// Knuth's sum with its error.
+    #[inline(always)]
+    fn add(&mut self, simd: S, x: S::f64s) {
+        let sum = simd.add_f64s(self.high, x);
+        let part = simd.sub_f64s(sum, self.high);
+        let lost = simd
+            .add_f64s(simd.sub_f64s(self.high, simd.sub_f64s(sum, part)), simd.sub_f64s(x, part));
+        self.high = sum;
+        self.low = simd.add_f64s(self.low, lost);
+    }
+}
+
+impl<E: Entry, const COMPENSATED: bool> WithSimd for Dot<'_, E, COMPENSATED> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let a = self.0;
+        let (b_vectors, b_rest) = S::as_simd_f64s(self.1);
+        let (a_vectors, a_rest) = a.split_at(b_vectors.len() * S::F64_LANES);
+        let zero = simd.splat_f64s(0.0);
+        let mut sums = [Sum::<S> { high: zero, low: zero }; SUMS];
+        let (b_blocks, b_single) = b_vectors.as_chunks::<SUMS>();
+        let width = SUMS * S::F64_LANES;
+        let (a_blocks, a_single) = a_vectors.split_at(b_blocks.len() * width);
+        for (a, b) in a_blocks.chunks_exact(width).zip(b_blocks) {
+            for k in 0..SUMS {
+                let a = E::load(simd, &a[k * S::F64_LANES..]);
+                sums[k].add_product::<COMPENSATED>(simd, a, b[k]);
+            }
+        }
+        for (k, (a, b)) in a_single.chunks_exact(S::F64_LANES).zip(b_single).enumerate() {
+            sums[k].add_product::<COMPENSATED>(simd, E::load(simd, a), *b);
+        }
+        if !a_rest.is_empty() {
+            let (a, b) = (E::load_partial(simd, a_rest), simd.partial_load_f64s(b_rest));
+            sums[0].add_product::<COMPENSATED>(simd, a, b);
+        }
+        let [mut total, others @ ..] = sums;
+        for other in others {
+            if COMPENSATED {
+                total.add(simd, other.high);
+                total.low = simd.add_f64s(total.low, other.low);
+            } else {
+                total.high = simd.add_f64s(total.high, other.high);
+            }
+        }
+        if !COMPENSATED {
+            return simd.reduce_sum_f64s(total.high);
+        }
+        let (mut high, mut low) = (0.0, simd.reduce_sum_f64s(total.low));
+        for x in pulp::bytemuck::cast_slice::<_, f64>(std::slice::from_ref(&total.high)) {
+            let sum = high + x;
+            let part = sum - high;
+            low += (high - (sum - part)) + (x - part);
+            high = sum;
+        }
+        high + low
+    }
+}
+
+/// The inner product of two vectors.
+///
+/// # Panics
+///
+/// When the lengths differ.
+pub(crate) fn dot<E: Entry>(arch: Arch, a: &[E], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    arch.dispatch(Dot::<E, false>(a, b))
+}
+
+/// The inner product as if summed in twice the working precision and then rounded (Ogita, Rump and Oishi, 2005).
+///
+/// For plane coordinates `K c` of ill-conditioned matrices: there c is large, `K c` small, and the rounding of a
+/// plain sum, times c again, would show in `|w|² = cᵀ K c`.
+///
+/// # Panics
+///
+/// When the lengths differ.
+pub(crate) fn dot_compensated<E: Entry>(arch: Arch, a: &[E], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    arch.dispatch(Dot::<E, true>(a, b))
+}
+
+/// How carefully an inner product is summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// As floating point numbers are: for statistics.
+    Plain,
+    /// As if in twice the precision, several times the work: for the ball itself. On ill-conditioned matrices c is large
+    /// and `K c` small, and the rounding of a plain sum, times c again, would show in `|w|² = cᵀ K c`.
+    Compensated,
+}
+
+/// An inner product of a row of entries and a vector.
+pub(crate) type Product<E> = fn(Arch, &[E], &[f64]) -> f64;
+
+impl Precision {
+    pub(crate) fn product<E: Entry>(self) -> Product<E> {
+        match self {
+            Self::Plain => dot,
+            Self::Compensated => dot_compensated,
+        }
+    }
+}
+
+/// `y ← y + a x`.
+///
+/// # Panics
+///
+/// When the lengths differ.
+pub(crate) fn axpy<E: Entry>(arch: Arch, a: f64, x: &[E], y: &mut [f64]) {
+    assert_eq!(x.len(), y.len());
+    arch.dispatch(
+        #[inline(always)]
+        || {
+            for (y, &x) in y.iter_mut().zip(x) {
+                *y += a * x.into();
+            }
+        },
+    );
+}
+
+/// `y ← y + a p + b q + c r + d s`.
+struct AddFour<'a, E>(&'a [(f64, &'a [E]); 4], &'a mut [f64]);
+
+impl<E: Entry> WithSimd for AddFour<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let [(a, p), (b, q), (c, r), (d, s)] = *self.0;
+        for ((((y, &p), &q), &r), &s) in self.1.iter_mut().zip(p).zip(q).zip(r).zip(s) {
+            *y += (a * p.into() + b * q.into()) + (c * r.into() + d * s.into());
+        }
+    }
+}
+
+/// `y ← y + Σ_k a_k x_k`: vectors four at a time, for y to be read and written a fourth as often.
+///
+/// # Panics
+///
+/// When the lengths differ.
+pub(crate) fn axpy_all<E: Entry>(arch: Arch, terms: &[(f64, &[E])], y: &mut [f64]) {
+    assert!(terms.iter().all(|(_, x)| x.len() == y.len()));
+    let (fours, rest) = terms.as_chunks::<4>();
+    for four in fours {
+        arch.dispatch(AddFour(four, y));
+    }
+    for (a, x) in rest {
+        axpy(arch, *a, x, y);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn axpy_all_agrees_with_the_plain_sum(
+            rows in prop::collection::vec(prop::collection::vec(-1.0..1.0f64, 37), 0..14),
+        ) {
+            let terms: Vec<(f64, &[f64])> =
+                rows.iter().map(|row| (row[0] - 0.3, row.as_slice())).collect();
+            let mut sum = vec![0.5; 37];
+            axpy_all(Arch::new(), &terms, &mut sum);
+            for (j, sum) in sum.iter().enumerate() {
+                let plain: f64 = terms.iter().map(|(a, row)| a * row[j]).sum();
+                prop_assert!((sum - 0.5 - plain).abs() < 1e-13);
+            }
+        }
+
+        #[test]
+        fn dot_agrees_with_the_plain_sum(pairs in prop::collection::vec((-1.0..1.0f64, -1.0..1.0f64), 0..300)) {
+            let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+            let plain: f64 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
+            prop_assert!((dot(Arch::new(), &a, &b) - plain).abs() < 1e-12);
+            prop_assert!((dot_compensated(Arch::new(), &a, &b) - plain).abs() < 1e-12);
+        }
+
+        /// Singles are widened without loss.
+        #[test]
+        fn singles_give_the_bits_of_doubles(pairs in prop::collection::vec((-1.0..1.0f32, -1.0..1.0f64), 0..300)) {
+            let (a, b): (Vec<f32>, Vec<f64>) = pairs.into_iter().unzip();
+            let wide: Vec<f64> = a.iter().map(|&x| f64::from(x)).collect();
+            let arch = Arch::new();
+            prop_assert_eq!(dot(arch, &a, &b).to_bits(), dot(arch, &wide, &b).to_bits());
+            prop_assert_eq!(
+                dot_compensated(arch, &a, &b).to_bits(),
+                dot_compensated(arch, &wide, &b).to_bits()
+            );
+        }
+
+        /// Products that cancel to their last bits: the sum is known, a plain sum misses it.
+        #[test]
+        fn compensated_dot_survives_cancellation(
+            pairs in prop::collection::vec((1e3..1e8f64, 1e3..1e8f64), 1..100), last in -1.0..1.0f64
+        ) {
+            let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+            let minus: Vec<f64> = b.iter().rev().map(|x| -x).collect();
+            let a: Vec<f64> = a.iter().chain(a.iter().rev()).copied().chain([last]).collect();
+            let b: Vec<f64> = b.iter().chain(&minus).copied().chain([1.0]).collect();
+            let sum = dot_compensated(Arch::new(), &a, &b);
+            prop_assert!((sum - last).abs() <= 1e-12, "{sum} {last}");
+        }
+    }
+}

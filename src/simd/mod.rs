@@ -1,0 +1,11 @@
+//! Vector kernels, each beside a plain twin that gives the same numbers. The instruction set is chosen at run time.
+
+pub(crate) mod dot;
+mod entry;
+pub mod pass;
+pub(crate) mod special;
+
+pub use dot::Precision;
+pub(crate) use dot::Product;
+pub(crate) use entry::Entry;
+pub(crate) use pass::{Kick, NextWall};

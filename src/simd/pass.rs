@@ -1,0 +1,515 @@
+//! The one O(m) loop of the engine: rotate the plane coordinates, add Gram rows, find the next wall.
+//!
+//! Every event of a trajectory (bounce, crossing, refresh, plain flight) is one call of [`advance`].
+//! The loop compares flight times without a division: with `cot t = n/d` and `d ≥ 0`, the earlier of
+//! two zeros is the one with the larger cotangent, and `n₁/d₁ > n₂/d₂` is `n₁ d₂ > n₂ d₁`. It runs over
+//! vectors of planes without branch or allocation; [`pulp`] chooses the instruction set at run time.
+//! [`advance_plain`] is its twin for tests.
+//!
+//! # Sides live in the sign bit
+//!
+//! On which side of plane `i` the ball is, is the sign bit of `f_i`, signed zeros included. Only an
+//! event at plane `i` may change it. A rotation that would carry `f_i` past zero does so by rounding
+//! alone (the earliest zero is where the flight ends), so the pass holds it at zero on its own side: a
+//! hard wall is never crossed by accident, and the plane, if still approached, is the next wall at `t = 0`.
+
+#![allow(
+    clippy::inline_always,
+    reason = "vector code must end up in the function compiled for its instruction set"
+)]
+
+use pulp::{Arch, Simd, WithSimd};
+
+use crate::simd::entry::WIDEST;
+
+pub use crate::simd::entry::Entry;
+
+/// Independent searches of the vector loop.
+const SEARCHES: usize = 2;
+
+const SIGN: u64 = 1 << 63;
+
+/// The numbers of the lanes of a vector.
+const LANE: [u64; WIDEST] = {
+    let mut lane = [0; WIDEST];
+    let mut i = 0;
+    while i < WIDEST {
+        lane[i] = i as u64;
+        i += 1;
+    }
+    lane
+};
+
+/// Cotangents beyond which the arctangent is a short series.
+const STEEP: f64 = 16.0;
+
+/// The arctangent of x in [0, 1 / [`STEEP`]].
+///
+/// Terms in pairs, so that fewer of them wait for each other; the next would be less than 1e-18 of the first.
+#[inline]
+fn arctangent(x: f64) -> f64 {
+    let x2 = x * x;
+    let x4 = x2 * x2;
+    let tail = (1.0 / 9.0 - x2 * (1.0 / 11.0)) + x4 * (1.0 / 13.0);
+    x * ((1.0 - x2 * (1.0 / 3.0)) + x4 * ((1.0 / 5.0 - x2 * (1.0 / 7.0)) + x4 * tail))
+}
+
+/// The wall that the ball meets next: the earliest zero of `f_i cos t + g_i sin t`, as a cotangent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NextWall {
+    /// Index of the plane.
+    pub plane: usize,
+    /// Numerator of `cot t`: `-g_i · side`.
+    pub n: f64,
+    /// Denominator of `cot t`: `|f_i| ≥ 0`.
+    pub d: f64,
+}
+
+impl NextWall {
+    /// The start of a search: loses against every plane that has a zero before `t = π`.
+    /// `d` is a hair above zero, so that a plane at `d = 0` that is being approached wins against it; also where feature vectors
+    /// are so short that its product with their numerator must not vanish.
+    pub const NONE: Self = Self { plane: usize::MAX, n: -1.0, d: 1e-200 };
+
+    /// The candidate of one plane from its coordinates.
+    #[inline]
+    pub fn of(plane: usize, f: f64, g: f64) -> Self {
+        let sign = f.to_bits() & SIGN;
+        Self { plane, n: f64::from_bits(g.to_bits() ^ sign ^ SIGN), d: f.abs() }
+    }
+
+    /// True when `self` comes strictly before `other`. False when a coordinate is NaN.
+    #[inline]
+    pub fn before(&self, other: &Self) -> bool {
+        self.n * other.d > other.n * self.d
+    }
+
+    /// The earlier of the two, `self` on ties.
+    #[inline]
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        if other.before(&self) { other } else { self }
+    }
+
+    /// Flight time to the wall, radians in [0, π].
+    #[inline]
+    pub fn angle(&self) -> f64 {
+        // Most flights are short; the arctangent of a small number is a short series.
+        if self.n > STEEP * self.d { arctangent(self.d / self.n) } else { self.d.atan2(self.n) }
+    }
+
+    /// `(cos t, sin t)` of the flight and the speed `|(f, g)|` of the coordinate, without trigonometry.
+    #[inline]
+    pub fn rotation(&self) -> (f64, f64, f64) {
+        let square = self.n * self.n + self.d * self.d;
+        // Both far from where a square loses digits; else with care.
+        let h =
+            if (1e-200..1e200).contains(&square) { square.sqrt() } else { self.n.hypot(self.d) };
+        if h > 0.0 { (self.n / h, self.d / h, h) } else { (1.0, 0.0, 0.0) }
+    }
+}
+
+/// A multiple of a Gram row that a jump of the direction adds to `g`.
+#[derive(Clone, Copy, Debug)]
+pub struct Kick<'a, E = f64> {
+    /// The multiple.
+    pub scale: f64,
+    /// The Gram row, length m, without shifts.
+    pub row: &'a [E],
+}
+
+/// Rotates all plane coordinates by the angle with cosine `c` and sine `s`, adds the kicks to `g` and
+/// returns the next wall.
+///
+/// `f ← f c + g s`, `g ← g c - f s + Σ scale · row + lift`, where `lift` is the constant that a shift of
+/// the whole Gram matrix contributes. Planes whose `g` comes in as NaN are left out of the search, and
+/// their coordinates are undefined afterwards: the caller sets those itself.
+#[inline(always)]
+pub fn advance<E: Entry>(
+    arch: Arch,
+    f: &mut [f64],
+    g: &mut [f64],
+    (cos, sin): (f64, f64),
+    kicks: &[Kick<'_, E>],
+    lift: f64,
+) -> NextWall {
+    match *kicks {
+        [] => arch.dispatch(Fused::<E, 0> { cos, f, sin, kicks: [], lift, g }),
+        [a] => arch.dispatch(Fused { cos, f, sin, kicks: [a], lift, g }),
+        [a, b] => arch.dispatch(Fused { cos, f, sin, kicks: [a, b], lift, g }),
+        _ => unreachable!("an event changes the direction along two planes at most"),
+    }
+}
+
+/// One fused pass, generic over the instruction set.
+///
+/// No two numbers are neighbors: they are written one by one and would be read back as one vector, which has to wait until
+/// the writes have left the store buffer.
+#[repr(C)]
+struct Fused<'a, E, const KICKS: usize> {
+    cos: f64,
+    f: &'a mut [f64],
+    sin: f64,
+    kicks: [Kick<'a, E>; KICKS],
+    lift: f64,
+    g: &'a mut [f64],
+}
+
+/// The numbers of a pass, one copy a lane.
+struct Constants<S: Simd, const KICKS: usize> {
+    c: S::f64s,
+    s: S::f64s,
+    minus_s: S::f64s,
+    lift: S::f64s,
+    scales: [S::f64s; KICKS],
+    sign: S::f64s,
+    zero: S::f64s,
+}
+
+/// The earliest zero of each lane so far.
+#[derive(Clone, Copy)]
+struct Lanes<S: Simd> {
+    n: S::f64s,
+    d: S::f64s,
+    plane: S::u64s,
+}
+
+impl<S: Simd> Lanes<S> {
+    #[inline(always)]
+    fn new(simd: S) -> Self {
+        Self {
+            n: simd.splat_f64s(NextWall::NONE.n),
+            d: simd.splat_f64s(NextWall::NONE.d),
+            plane: simd.splat_u64s(u64::MAX),
+        }
+    }
+
+    /// One vector of planes: rotates and kicks them in place and keeps those that come earlier.
+    #[inline(always)]
+    fn step<const KICKS: usize>(
+        &mut self,
+        simd: S,
+        k: &Constants<S, KICKS>,
+        f: &mut S::f64s,
+        g: &mut S::f64s,
+        rows: [S::f64s; KICKS],
+        plane: S::u64s,
+    ) {
+        let sign = simd.and_f64s(*f, k.sign);
+        let turned = simd.mul_add_e_f64s(*f, k.c, simd.mul_f64s(*g, k.s));
+        let d = simd.max_f64s(simd.xor_f64s(turned, sign), k.zero);
+        let mut speed = simd.mul_add_e_f64s(*f, k.minus_s, k.lift);
+        for r in 0..KICKS {
+            speed = simd.mul_add_e_f64s(k.scales[r], rows[r], speed);
+        }
+        speed = simd.mul_add_e_f64s(*g, k.c, speed);
+        *f = simd.or_f64s(d, sign);
+        *g = speed;
+        let n = simd.xor_f64s(speed, simd.xor_f64s(sign, k.sign));
+        *self = self.or(simd, Self { n, d, plane });
+    }
+
+    /// The earlier of two searches, lane by lane.
+    #[inline(always)]
+    fn or(self, simd: S, other: Self) -> Self {
+        let earlier =
+            simd.greater_than_f64s(simd.mul_f64s(other.n, self.d), simd.mul_f64s(self.n, other.d));
+        Self {
+            n: simd.select_f64s(earlier, other.n, self.n),
+            d: simd.select_f64s(earlier, other.d, self.d),
+            plane: simd.select_u64s(earlier, other.plane, self.plane),
+        }
+    }
+
+    /// The earliest over all lanes.
+    #[inline(always)]
+    fn earliest(mut self, simd: S) -> NextWall {
+        let mut half = S::F64_LANES / 2;
+        while half > 0 {
+            let other = Self {
+                n: simd.rotate_left_f64s(self.n, half),
+                d: simd.rotate_left_f64s(self.d, half),
+                plane: simd.rotate_left_u64s(self.plane, half),
+            };
+            self = self.or(simd, other);
+            half /= 2;
+        }
+        let n: &[f64] = pulp::bytemuck::cast_slice(std::slice::from_ref(&self.n));
+        let d: &[f64] = pulp::bytemuck::cast_slice(std::slice::from_ref(&self.d));
+        let plane: &[u64] = pulp::bytemuck::cast_slice(std::slice::from_ref(&self.plane));
+        #[allow(clippy::cast_possible_truncation, reason = "below the length of a slice, or none")]
+        NextWall { plane: plane[0] as usize, n: n[0], d: d[0] }
+    }
+}
+
+/// A vector at any place of a slice, to be changed.
+#[inline(always)]
+fn vector_mut<S: Simd>(entries: &mut [f64]) -> &mut S::f64s {
+    &mut S::as_mut_simd_f64s(&mut entries[..S::F64_LANES]).0[0]
+}
+
+impl<E: Entry, const KICKS: usize> Fused<'_, E, KICKS> {
+    /// Fewer planes than a vector holds, one after the other.
+    #[inline(always)]
+    fn few(self) -> NextWall {
+        let Self { cos: c, f, sin: s, kicks, lift, g } = self;
+        let mut wall = NextWall::NONE;
+        for (plane, (f, g)) in f.iter_mut().zip(g).enumerate() {
+            let mut kick = lift;
+            for Kick { scale, row } in kicks {
+                kick += scale * row[plane].into();
+            }
+            let side = *f;
+            let turned =
+                f64::from_bits((*f * c + *g * s).to_bits() ^ (side.to_bits() & SIGN)).max(0.0);
+            let speed = *g * c - *f * s + kick;
+            *f = turned.copysign(side);
+            *g = speed;
+            wall = wall.or(NextWall::of(plane, *f, speed));
+        }
+        wall
+    }
+}
+
+impl<E: Entry, const KICKS: usize> WithSimd for Fused<'_, E, KICKS> {
+    type Output = NextWall;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> NextWall {
+        let (lanes, m) = (S::F64_LANES, self.f.len());
+        if m < lanes {
+            return self.few();
+        }
+        let Self { cos, f, sin, kicks, lift, g } = self;
+        let g = &mut g[..m];
+        let rows = kicks.map(|kick| &kick.row[..m]);
+        let constants = Constants {
+            c: simd.splat_f64s(cos),
+            s: simd.splat_f64s(sin),
+            minus_s: simd.splat_f64s(-sin),
+            lift: simd.splat_f64s(lift),
+            scales: kicks.map(|kick| simd.splat_f64s(kick.scale)),
+            sign: simd.splat_f64s(-0.0),
+            zero: simd.splat_f64s(0.0),
+        };
+        // Independent searches hide the latency of compare and select.
+        let mut searches = [Lanes::new(simd); SEARCHES];
+        let first = S::as_simd_u64s(&LANE[..lanes]).0[0];
+        // The last planes, as one vector at the end. Those of them that the loop reaches too come out of both with the
+        // same bits, because they went in with the same.
+        let last = m - lanes;
+        let (mut f_last, mut g_last) =
+            (*vector_mut::<S>(&mut f[last..]), *vector_mut::<S>(&mut g[last..]));
+        searches[SEARCHES - 1].step(
+            simd,
+            &constants,
+            &mut f_last,
+            &mut g_last,
+            rows.map(|row| E::load(simd, &row[last..])),
+            simd.add_u64s(first, simd.splat_u64s(last as u64)),
+        );
+        let mut planes: [S::u64s; SEARCHES] = std::array::from_fn(|search| {
+            simd.add_u64s(first, simd.splat_u64s((search * lanes) as u64))
+        });
+        let width = SEARCHES * lanes;
+        let stride = simd.splat_u64s(width as u64);
+        let (f_blocks, f_single) = S::as_mut_simd_f64s(f).0.as_chunks_mut::<SEARCHES>();
+        let (g_blocks, g_single) = S::as_mut_simd_f64s(g).0.as_chunks_mut::<SEARCHES>();
+        let single = f_blocks.len() * width;
+        for (block, (fs, gs)) in f_blocks.iter_mut().zip(g_blocks).enumerate() {
+            let ks = rows.map(|row| &row[block * width..][..width]);
+            for search in 0..SEARCHES {
+                searches[search].step(
+                    simd,
+                    &constants,
+                    &mut fs[search],
+                    &mut gs[search],
+                    ks.map(|k| E::load(simd, &k[search * lanes..])),
+                    planes[search],
+                );
+                planes[search] = simd.add_u64s(planes[search], stride);
+            }
+        }
+        for (search, (f, g)) in f_single.iter_mut().zip(g_single).enumerate() {
+            let ks = rows.map(|row| E::load(simd, &row[single + search * lanes..]));
+            searches[search].step(simd, &constants, f, g, ks, planes[search]);
+        }
+        *vector_mut::<S>(&mut f[last..]) = f_last;
+        *vector_mut::<S>(&mut g[last..]) = g_last;
+        let [a, b] = searches;
+        a.or(simd, b).earliest(simd)
+    }
+}
+
+/// The plain twin of [`advance`]: one plane after the other, flight times by the arctangent.
+///
+/// For tests and for reading; it must agree with [`advance`] up to rounding and ties.
+pub fn advance_plain<E: Entry>(
+    f: &mut [f64],
+    g: &mut [f64],
+    (c, s): (f64, f64),
+    kicks: &[Kick<'_, E>],
+    lift: f64,
+) -> NextWall {
+    let mut best = NextWall::NONE;
+    let mut earliest = std::f64::consts::PI;
+    for i in 0..f.len() {
+        let side = 1f64.copysign(f[i]);
+        let turned = (side * (f[i] * c + g[i] * s)).max(0.0);
+        let kick = lift + kicks.iter().map(|kick| kick.scale * kick.row[i].into()).sum::<f64>();
+        let speed = g[i] * c - f[i] * s + kick;
+        let left_out = g[i].is_nan();
+        f[i] = turned.copysign(side);
+        g[i] = speed;
+        let angle = turned.atan2(-side * speed);
+        if !left_out && angle < earliest {
+            earliest = angle;
+            best = NextWall { plane: i, n: -side * speed, d: turned };
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Coordinates with the hostile values among them: zeros of either sign, ties, subnormals.
+    fn coordinate() -> impl Strategy<Value = f64> {
+        prop_oneof![
+            8 => -1.0..1.0f64,
+            1 => Just(0.0),
+            1 => Just(-0.0),
+            1 => Just(0.5),
+            1 => Just(5e-310),
+            1 => -1e-200..1e-200f64,
+        ]
+    }
+
+    /// Every instruction set that this machine has.
+    fn archs() -> Vec<Arch> {
+        let mut archs = vec![Arch::Scalar, Arch::new()];
+        #[cfg(target_arch = "x86_64")]
+        archs.extend(pulp::x86::V3::try_new().map(Arch::V3));
+        archs
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+        #[test]
+        fn advance_agrees_with_its_plain_twin(
+            planes in prop::collection::vec((coordinate(), coordinate(), coordinate(), coordinate()), 1..150),
+            angle in 0.0..3.0f64,
+            kicks in 0usize..3,
+            lift in -0.5..0.5f64,
+            left_out in prop::option::of(0usize..150),
+        ) {
+            let f: Vec<f64> = planes.iter().map(|p| p.0).collect();
+            let mut g: Vec<f64> = planes.iter().map(|p| p.1).collect();
+            let rows: [Vec<f64>; 2] =
+                [planes.iter().map(|p| p.2).collect(), planes.iter().map(|p| p.3).collect()];
+            if let Some(i) = left_out.filter(|&i| i < g.len()) {
+                g[i] = f64::NAN;
+            }
+            let kicks: Vec<Kick<'_>> =
+                rows.iter().take(kicks).zip([0.7, -1.3]).map(|(row, scale)| Kick { scale, row }).collect();
+            let (mut f2, mut g2) = (f.clone(), g.clone());
+            let rotation = (angle.cos(), angle.sin());
+            let plain = advance_plain(&mut f2, &mut g2, rotation, &kicks, lift);
+            for arch in archs() {
+                let (mut f, mut g) = (f.clone(), g.clone());
+                let fast = advance(arch, &mut f, &mut g, rotation, &kicks, lift);
+                for i in 0..f.len() {
+                    if left_out == Some(i) { continue; }
+                    prop_assert!((f[i] - f2[i]).abs() <= 1e-15 && f[i].is_sign_negative() == f2[i].is_sign_negative());
+                    prop_assert!((g[i] - g2[i]).abs() <= 1e-14);
+                }
+                prop_assert!(left_out.is_none() || Some(fast.plane) != left_out);
+                // The cotangents decide between walls that the arctangent of the twin cannot tell apart.
+                prop_assert!((fast.angle() - plain.angle()).abs() <= 1e-7, "{fast:?} {plain:?}");
+                if fast.plane != usize::MAX {
+                    let own = NextWall::of(fast.plane, f[fast.plane], g[fast.plane]);
+                    prop_assert_eq!(own, fast);
+                }
+            }
+        }
+    }
+
+    proptest! {
+        /// Singles are widened without loss: the same bits as from a row of doubles with the same values, at every length.
+        #[test]
+        fn rows_of_singles_give_the_bits_of_doubles(
+            planes in prop::collection::vec((coordinate(), coordinate(), -2.0..2.0f32, -2.0..2.0f32), 1..150),
+            angle in 0.0..3.0f64,
+            kicks in 1usize..3,
+        ) {
+            let coordinates = |of: fn(&(f64, f64, f32, f32)) -> f64| planes.iter().map(of).collect::<Vec<_>>();
+            let singles: [Vec<f32>; 2] =
+                [planes.iter().map(|p| p.2).collect(), planes.iter().map(|p| p.3).collect()];
+            let doubles = singles.clone().map(|row| row.into_iter().map(f64::from).collect::<Vec<_>>());
+            let narrow: Vec<Kick<'_, f32>> =
+                singles.iter().take(kicks).zip([0.7, -1.3]).map(|(row, scale)| Kick { scale, row }).collect();
+            let wide: Vec<Kick<'_>> =
+                doubles.iter().take(kicks).zip([0.7, -1.3]).map(|(row, scale)| Kick { scale, row }).collect();
+            let rotation = (angle.cos(), angle.sin());
+            for arch in archs() {
+                let (mut f, mut g) = (coordinates(|p| p.0), coordinates(|p| p.1));
+                let (mut f2, mut g2, mut f3, mut g3) = (f.clone(), g.clone(), f.clone(), g.clone());
+                let of_singles = advance(arch, &mut f, &mut g, rotation, &narrow, 0.1);
+                let of_doubles = advance(arch, &mut f2, &mut g2, rotation, &wide, 0.1);
+                prop_assert_eq!(of_singles, of_doubles);
+                prop_assert_eq!(&f, &f2);
+                prop_assert_eq!(&g, &g2);
+                let plain = advance_plain(&mut f3, &mut g3, rotation, &narrow, 0.1);
+                prop_assert!((of_singles.angle() - plain.angle()).abs() <= 1e-7);
+                prop_assert!(g.iter().zip(&g3).all(|(a, b)| (a - b).abs() <= 1e-14));
+            }
+        }
+    }
+
+    #[test]
+    fn rounding_does_not_change_sides() {
+        let (mut f, mut g) = (vec![1e-17, -1e-17, 0.3], vec![-1.0, 1.0, 0.1]);
+        let wall = advance::<f64>(Arch::new(), &mut f, &mut g, (1.0, 1e-16), &[], 0.0);
+        assert!(f[0] == 0.0 && f[0].is_sign_positive() && f[1] == 0.0 && f[1].is_sign_negative());
+        assert!(wall.plane < 2 && wall.angle() == 0.0);
+    }
+
+    #[test]
+    fn the_short_arctangent_is_the_long_one() {
+        for k in 0..=10_000 {
+            let x = f64::from(k) / 10_000.0 / STEEP;
+            let exact = x.atan();
+            assert!((arctangent(x) - exact).abs() <= 4e-16 * exact, "{x}");
+        }
+        // Both sides of the border, and numbers whose squares under- and overflow.
+        for (n, d) in [(16.1, 1.0), (15.9, 1.0), (-1.0, 1e-3), (3e-170, 4e-170), (3e170, 4e170)] {
+            let wall = NextWall { plane: 0, n, d };
+            let exact = f64::atan2(d, n);
+            assert!((wall.angle() - exact).abs() <= 4e-16 * exact);
+            let (cos, sin, speed) = wall.rotation();
+            assert!(
+                (sin.atan2(cos) - exact).abs() <= 1e-15
+                    && (speed / n.hypot(d) - 1.0).abs() <= 1e-15
+            );
+        }
+    }
+
+    #[test]
+    fn a_plane_just_left_is_half_a_turn_away() {
+        let (mut f, mut g) = (vec![0.0], vec![1.0]);
+        let wall = advance::<f64>(Arch::new(), &mut f, &mut g, (1.0, 0.0), &[], 0.0);
+        assert_eq!(wall, NextWall::NONE);
+    }
+
+    /// However short feature vectors are, a plane at the position itself is met if it is approached, else it is not.
+    #[test]
+    fn planes_at_the_position() {
+        for speed in [1.0, 1e-20, 1e-75, 1e-100] {
+            assert!(NextWall::of(0, 0.0, -speed).before(&NextWall::NONE), "{speed:e}");
+            assert!(!NextWall::of(0, 0.0, speed).before(&NextWall::NONE), "{speed:e}");
+            assert!(NextWall::of(0, -0.0, speed).before(&NextWall::NONE), "{speed:e}");
+        }
+    }
+}

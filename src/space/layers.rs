@@ -1,0 +1,256 @@
+//! The layers of the onion: weight vectors by how many examples of either label they violate.
+
+use std::cmp::Ordering;
+
+use crate::simd::NextWall;
+
+/// The layers with at most so many violated examples of labels -1 and +1, in row-major order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LayerRange {
+    /// Most violated examples of labels -1 and +1.
+    pub most: [u32; 2],
+}
+
+impl LayerRange {
+    /// Number of layers.
+    pub fn len(&self) -> usize {
+        (self.most[0] as usize + 1) * (self.most[1] as usize + 1)
+    }
+
+    /// False: version space itself is always among the layers.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Number of a layer; `None` beyond the range.
+    #[inline]
+    pub fn index(&self, [negative, positive]: [u32; 2]) -> Option<usize> {
+        (negative <= self.most[0] && positive <= self.most[1])
+            .then(|| negative as usize * (self.most[1] as usize + 1) + positive as usize)
+    }
+
+    /// The layers, in the order of their numbers.
+    pub fn iter(self) -> impl Iterator<Item = [u32; 2]> {
+        let [negative, positive] = self.most;
+        (0..=negative).flat_map(move |a| (0..=positive).map(move |b| [a, b]))
+    }
+
+    /// Numbers of the layers next to a layer, with one example more or less violated.
+    fn neighbors(self, layer: usize) -> impl Iterator<Item = usize> {
+        let columns = self.most[1] as usize + 1;
+        let (column, len) = (layer % columns, self.len());
+        [
+            layer.checked_sub(columns),
+            Some(layer + columns).filter(|&next| next < len),
+            (column > 0).then(|| layer - 1),
+            (column + 1 < columns).then_some(layer + 1),
+        ]
+        .into_iter()
+        .flatten()
+    }
+
+    /// Gives the layers without a value the largest of a neighbor, step by step outwards. At least one must have a value.
+    ///
+    /// For the weight of a layer that was never seen that is enough to be let in whenever a ball gets to it, and too little
+    /// to be kept in for long, should it turn out to be tiny.
+    pub(crate) fn spread(self, mut values: Vec<Option<f64>>) -> Vec<f64> {
+        debug_assert!(values.iter().any(Option::is_some));
+        while values.iter().any(Option::is_none) {
+            let old = values.clone();
+            for (layer, value) in values.iter_mut().enumerate().filter(|(_, v)| v.is_none()) {
+                let known = self.neighbors(layer).filter_map(|next| old[next]);
+                *value = known.reduce(f64::max);
+            }
+        }
+        values.into_iter().flatten().collect()
+    }
+
+    /// Lowers values until none is more than `step` above a neighbor's.
+    pub(crate) fn flatten(self, values: &mut [f64], step: f64) {
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for layer in 0..values.len() {
+                let lowest = self.neighbors(layer).map(|next| values[next]);
+                let limit = lowest.fold(f64::INFINITY, f64::min) + step;
+                if values[layer] > limit {
+                    values[layer] = limit;
+                    changed = true;
+                }
+            }
+        }
+    }
+}
+
+/// Walls that know the layers on both their sides, and make the density of the ball's law the weight of the layer that
+/// it is in: a ball passes with probability `min(1, weight there / weight here)`.
+///
+/// Within a layer the law stays uniform. Beyond the range the walls are mirrors of one transparency, so that the ball
+/// gets from any layer to any other, also where the layers of the range fall apart.
+#[derive(Clone, Debug)]
+pub(crate) struct LayerWalls {
+    pub range: LayerRange,
+    /// ln of the weight of each layer of the range.
+    pub log_weights: Vec<f64>,
+    /// ln of the weight that version space would have if the mirrors reached so far.
+    pub beyond: f64,
+    /// -ln of the mirrors' transparency.
+    pub slope: f64,
+}
+
+impl LayerWalls {
+    #[inline]
+    fn log_weight(&self, layer: [u32; 2]) -> f64 {
+        match self.range.index(layer) {
+            Some(index) => self.log_weights[index],
+            None => self.log_weight_beyond(f64::from(layer[0] + layer[1])),
+        }
+    }
+
+    /// ln of the weight beyond the range of a number of violated planes.
+    #[inline]
+    pub fn log_weight_beyond(&self, violations: f64) -> f64 {
+        self.beyond - self.slope * violations
+    }
+
+    /// Probability that a ball passes from one layer to another.
+    #[inline]
+    pub fn transparency(&self, here: [u32; 2], there: [u32; 2]) -> f64 {
+        (self.log_weight(there) - self.log_weight(here)).exp().min(1.0)
+    }
+}
+
+/// The ray of a ball beyond the wall that it hits, through one layer after another.
+///
+/// On a great circle every plane is met once within half a turn. From version space the numbers of violated planes only
+/// rise, so the planes met first are enough to see the ray out of the range (Ruján and Marchand, sec. 18.5.3).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RayBeyond {
+    /// Cotangent of the flight time and number of each plane.
+    planes: Vec<(f64, usize)>,
+    arcs: Vec<BeyondArc>,
+}
+
+/// What a ray has in a layer beyond the wall.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BeyondArc {
+    /// Number of the layer.
+    pub layer: usize,
+    /// Angles, counted from the ball, at which the ray enters and leaves it.
+    pub from: f64,
+    pub to: f64,
+}
+
+impl RayBeyond {
+    /// The arcs, in the layers of the range, of the flight from plane coordinates `f` in direction `g`, from the first wall
+    /// to the end of the range or of half a turn. The ball must be inside version space.
+    pub fn trace(
+        &mut self,
+        (f, g): (&[f64], &[f64]),
+        labels: &[i8],
+        range: LayerRange,
+    ) -> &[BeyondArc] {
+        self.planes.clear();
+        self.planes.extend(f.iter().zip(g).enumerate().map(|(i, (&f, &g))| {
+            let wall = NextWall::of(i, f, g);
+            let cotangent = wall.n / wall.d;
+            // A plane that the ball touches and slides along is never met.
+            (if cotangent.is_nan() { f64::NEG_INFINITY } else { cotangent }, i)
+        }));
+        let earlier = |a: &(f64, usize), b: &(f64, usize)| -> Ordering { b.0.total_cmp(&a.0) };
+        // One plane more than the range has room for: the one that leads out of it.
+        let needed = (range.most[0] + range.most[1]) as usize + 2;
+        if needed < self.planes.len() {
+            self.planes.select_nth_unstable_by(needed - 1, earlier);
+            self.planes.truncate(needed);
+        }
+        self.planes.sort_unstable_by(earlier);
+        // The arccotangent; it also gives 0 and π for the two infinities.
+        let angle = |&(cotangent, _): &(f64, usize)| 1f64.atan2(cotangent);
+        self.arcs.clear();
+        let mut counts = [0; 2];
+        let mut to = self.planes.first().map_or(std::f64::consts::PI, angle);
+        for (k, &(_, plane)) in self.planes.iter().enumerate() {
+            let from = to;
+            counts[usize::from(labels[plane] > 0)] += 1;
+            let Some(layer) = range.index(counts) else { break };
+            to = self.planes.get(k + 1).map_or(std::f64::consts::PI, angle);
+            self.arcs.push(BeyondArc { layer, from, to });
+        }
+        &self.arcs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_ray_has_its_arcs_in_the_layers_where_it_is(
+            planes in prop::collection::vec((0.0..1.0f64, -1.0..1.0f64, any::<bool>()), 1..30),
+            most in (0u32..4, 0u32..4),
+        ) {
+            let labels: Vec<i8> = planes.iter().map(|p| if p.2 { 1 } else { -1 }).collect();
+            let f: Vec<f64> = planes.iter().zip(&labels).map(|(p, y)| p.0 * f64::from(*y)).collect();
+            let g: Vec<f64> = planes.iter().map(|p| p.1).collect();
+            let range = LayerRange { most: [most.0, most.1] };
+            let mut ray = RayBeyond::default();
+            let arcs = ray.trace((&f, &g), &labels, range);
+            // Where the ray is at some angle, plane by plane.
+            let layer_at = |t: f64| {
+                let mut layer = [0; 2];
+                for i in 0..f.len() {
+                    let at = f[i] * t.cos() + g[i] * t.sin();
+                    layer[usize::from(labels[i] > 0)] += u32::from(at * f64::from(labels[i]) < 0.0);
+                }
+                layer
+            };
+            let mut end = arcs.first().map_or(0.0, |arc| arc.from);
+            prop_assert!(arcs.is_empty() || layer_at(end * (1.0 - 1e-9)) == [0, 0]);
+            for arc in arcs {
+                prop_assert!((arc.from - end).abs() <= 0.0);
+                prop_assert!(arc.to >= arc.from && arc.to <= std::f64::consts::PI);
+                if arc.to > arc.from + 1e-9 {
+                    let middle = layer_at(0.5 * (arc.from + arc.to));
+                    prop_assert_eq!(range.index(middle), Some(arc.layer));
+                }
+                end = arc.to;
+            }
+            // It ends where the range does, or half a turn away.
+            if !arcs.is_empty() && end < std::f64::consts::PI - 1e-6 {
+                prop_assert_eq!(range.index(layer_at(end + 1e-9)), None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_ray_that_starts_on_a_wall_meets_it_again_half_a_turn_later() {
+        let mut ray = RayBeyond::default();
+        let range = LayerRange { most: [0, 2] };
+        // Just left plane 0, slides along plane 1, approaches plane 2 at a right angle.
+        let (f, g) = ([0.0, 0.0, 1.0], [1.0, 0.0, 0.0]);
+        let arcs = ray.trace((&f, &g), &[1, 1, 1], range);
+        let (half, pi) = (std::f64::consts::FRAC_PI_2, std::f64::consts::PI);
+        assert_eq!(arcs[0], BeyondArc { layer: 1, from: half, to: pi });
+        assert_eq!((arcs[1].from, arcs[1].to), (pi, pi));
+    }
+
+    #[test]
+    fn values_spread_and_flatten() {
+        let range = LayerRange { most: [1, 2] };
+        assert_eq!(
+            range.iter().collect::<Vec<_>>(),
+            [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
+        );
+        for (index, layer) in range.iter().enumerate() {
+            assert_eq!(range.index(layer), Some(index));
+        }
+        assert_eq!(range.index([2, 0]), None);
+        let mut values = range.spread(vec![Some(20.0), None, None, Some(1.0), None, Some(-30.0)]);
+        assert_eq!(values, [20.0, 20.0, -30.0, 1.0, 1.0, -30.0]);
+        range.flatten(&mut values, 9.0);
+        assert_eq!(values, [-12.0, -21.0, -30.0, -12.0, -21.0, -30.0]);
+    }
+}

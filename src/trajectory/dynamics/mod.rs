@@ -1,0 +1,166 @@
+//! Dynamics: how the ball gets from one wall to the next.
+
+mod chord;
+mod flipper;
+mod geodesic;
+mod running_center;
+mod scattered;
+mod straight;
+
+use rand::Rng;
+
+use crate::ball::Ball;
+use crate::base::{Control, Loader, Result, Saver};
+use crate::space::VersionSpace;
+
+pub use chord::Chord;
+pub use flipper::{Flipper, Points};
+pub use geodesic::Geodesic;
+pub use running_center::{Addition, RunningCenter};
+pub use scattered::Scattered;
+
+/// Which dynamics to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Motion {
+    /// Great circles: the exact billiard.
+    #[default]
+    Geodesic,
+    /// [`Scattered`]: great circles that mix faster, and stay exact.
+    Scattered {
+        /// Directions by the cosine law after a bounce, in place of the mirror image.
+        cosine: bool,
+        /// The reflecting sphere around the center.
+        scatterer: Option<Radius>,
+    },
+    /// [`Chord`].
+    Chord {
+        /// Flight time, with position and direction of unit length, from which a new direction is drawn; above 0.
+        tau_max: f64,
+        /// Largest share of the next flight in the center at which a run ends, in (0, 1): the algorithm's TOL.
+        weight_tol: Option<f64>,
+    },
+    /// [`Flipper`].
+    Flipper {
+        /// Flight time, with position and direction of unit length at the launch, that counts as an escape; above 0.
+        tau_max: f64,
+        /// What the center is made of.
+        points: Points,
+    },
+}
+
+impl Motion {
+    /// A number for its kind, with what it cannot be changed in on the way.
+    pub(crate) fn code(&self) -> u64 {
+        match self {
+            Self::Geodesic => 0,
+            Self::Scattered { cosine, scatterer } => {
+                1 + u64::from(*cosine) + 2 * u64::from(scatterer.is_some())
+            }
+            Self::Chord { .. } => 5,
+            Self::Flipper { points: Points::Midpoints, .. } => 6,
+            Self::Flipper { points: Points::Bounces, .. } => 7,
+        }
+    }
+
+    /// True for the straight flights of the papers, which keep a center of their own.
+    pub fn is_straight(&self) -> bool {
+        matches!(self, Self::Chord { .. } | Self::Flipper { .. })
+    }
+}
+
+/// How large the reflecting sphere is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Radius {
+    /// Half of the distance between the center and the nearest wall.
+    Fitted,
+    /// Radians, above 0.
+    Given(f64),
+}
+
+/// What happened where a flight ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrival {
+    /// The ball was reflected: the plane and the signed multiple of its feature vector added to the direction.
+    Bounce {
+        /// The plane that was hit.
+        plane: usize,
+        /// Impulse, positive for label +1.
+        impulse: f64,
+    },
+    /// The ball passed to the other side of the plane.
+    Crossing {
+        /// The plane that was crossed.
+        plane: usize,
+    },
+    /// The ball was scattered in mid-air.
+    Turn,
+}
+
+/// The motion between refreshes: a flight and what happens at its end.
+///
+/// A dynamics owns no ball. It may read all of it and may change it through the moves of [`Ball`] alone, which keep
+/// plane coordinates, dual coefficients and the arc integral consistent.
+pub trait Dynamics: Clone + Send + Sync {
+    /// Radians to the end of the present flight, in [0, π]; `None` where it has none: the ball has escaped, and must be
+    /// launched anew.
+    fn flight(&mut self, ball: &Ball) -> Option<f64>;
+
+    /// Takes note of a flight of `angle` radians that did not get to its end.
+    fn flew(&mut self, _angle: f64) {}
+
+    /// Flies to the end of the present flight and does what has to be done there. `transparency` is the probability that
+    /// the wall which comes next lets the ball through.
+    fn arrive(
+        &mut self,
+        ball: &mut Ball,
+        space: &VersionSpace<'_>,
+        transparency: f64,
+        rng: &mut impl Rng,
+    ) -> Arrival;
+
+    /// Launches the ball: at the start, and after an escape. Nothing to be done where a ball never escapes. Returns the
+    /// drift found in the position.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ball::launch`].
+    fn launch(
+        &mut self,
+        _ball: &mut Ball,
+        _space: &VersionSpace<'_>,
+        _rng: &mut impl Rng,
+        _control: &Control,
+    ) -> Result<f64> {
+        Ok(0.0)
+    }
+
+    /// The center of mass that the dynamics keeps in its own way, if it does.
+    fn running_center(&self) -> Option<&RunningCenter> {
+        None
+    }
+
+    /// Radius of the sphere that scatters in mid-air, radians, if there is one.
+    fn scatterer(&self) -> Option<f64> {
+        None
+    }
+
+    /// True when nothing that comes can change the running center by much.
+    fn is_light(&self) -> bool {
+        false
+    }
+
+    /// Forgets the running center.
+    fn reset(&mut self) {}
+
+    /// Writes down what it knows of the flight and of its center.
+    fn save(&self, _saver: &mut Saver) {}
+
+    /// Reads that, in the place of what a new one knows.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Invalid`] for what [`Dynamics::save`] would not write.
+    fn load(&mut self, _loader: &mut Loader<'_>) -> Result<()> {
+        Ok(())
+    }
+}

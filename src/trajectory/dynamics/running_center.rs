@@ -1,0 +1,131 @@
+//! The running centers of the papers, which add unit vectors on the sphere.
+
+use crate::ball::Ball;
+use crate::base::{Control, Loader, Result, Saver};
+use crate::gram::Gram;
+use crate::simd::{Precision, dot};
+
+/// How the papers add a unit vector t to a unit vector s: the sum is `ρ₁ s + ρ₂ t`, on the arc between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addition {
+    /// `s ⊕_μ t` (Herbrich et al., Eqs. 21-24): `|t - s ⊕_μ t| = μ |t - s|`, with μ the old share of the weight.
+    Chord,
+    /// Ruján and Marchand, Eq. 18.27: the angle between s and t is divided in proportion to the weights.
+    Arc,
+}
+
+impl Addition {
+    /// `(ρ₁, ρ₂)` for `cosine` = <s, t> > -1, the weight `old` > 0 of s and the weight `new` ≥ 0 of t.
+    pub fn shares(self, cosine: f64, old: f64, new: f64) -> (f64, f64) {
+        match self {
+            Self::Chord => {
+                let mu = old / (old + new);
+                let missing = mu * mu * (1.0 - cosine);
+                let first = mu * ((2.0 - missing) / (1.0 + cosine)).sqrt();
+                // The sign of the printed root that makes it positive.
+                (first, (1.0 - missing - first * cosine).max(0.0))
+            }
+            Self::Arc => {
+                let share = new / (old + new);
+                let angle = cosine.clamp(-1.0, 1.0).acos();
+                let sin = angle.sin();
+                if sin > 0.0 {
+                    (((1.0 - share) * angle).sin() / sin, (share * angle).sin() / sin)
+                } else {
+                    (1.0 - share, share)
+                }
+            }
+        }
+    }
+}
+
+/// A running center of mass on the sphere: unit vectors added one by one.
+#[derive(Clone, Debug)]
+pub struct RunningCenter {
+    addition: Addition,
+    /// Dual coefficients, unit length; meaningless while the weight is zero.
+    dual: Vec<f64>,
+    weight: f64,
+    /// The smallest cosine between the center and a vector added to it.
+    least_cosine: f64,
+    largest_weight: f64,
+}
+
+impl RunningCenter {
+    pub(crate) fn new(m: usize, addition: Addition) -> Self {
+        Self { addition, dual: vec![0.0; m], weight: 0.0, least_cosine: 1.0, largest_weight: 0.0 }
+    }
+
+    pub(crate) fn save(&self, saver: &mut Saver) {
+        saver.all(&self.dual);
+        saver.all(&[self.weight, self.least_cosine, self.largest_weight]);
+    }
+
+    pub(crate) fn load(&mut self, loader: &mut Loader<'_>) -> Result<()> {
+        self.dual = loader.finite(self.dual.len())?;
+        let rest = loader.finite(3)?;
+        (self.weight, self.least_cosine, self.largest_weight) = (rest[0], rest[1], rest[2]);
+        Ok(())
+    }
+
+    /// Dual coefficients of the unit vector, shape (m,); zeros while nothing was added.
+    pub fn dual(&self) -> &[f64] {
+        &self.dual
+    }
+
+    /// Weight of all that was added.
+    pub fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// Adds the point `ahead` radians from the ball on its great circle. O(m).
+    pub(crate) fn add(&mut self, gram: &Gram<'_>, ball: &Ball, ahead: f64, weight: f64) {
+        if self.weight > 0.0 {
+            let (sin, cos) = ahead.sin_cos();
+            // <w, b> = Σ c_j f_j for the coefficients c of w.
+            let cosine = cos * dot::dot(gram.arch(), &self.dual, ball.f())
+                + sin * dot::dot(gram.arch(), &self.dual, ball.g());
+            let shares = self.addition.shares(cosine, self.weight, weight);
+            ball.blend(ahead, shares, &mut self.dual);
+            self.least_cosine = self.least_cosine.min(cosine);
+        } else {
+            ball.blend(ahead, (0.0, 1.0), &mut self.dual);
+        }
+        self.weight += weight;
+        self.largest_weight = self.largest_weight.max(weight);
+    }
+
+    /// Adds the center of another trajectory.
+    pub(crate) fn join(&mut self, gram: &Gram<'_>, other: &Self, control: &Control) -> Result<()> {
+        if other.weight == 0.0 {
+            return Ok(());
+        }
+        if self.weight == 0.0 {
+            self.dual.clone_from(&other.dual);
+        } else {
+            let mut field = vec![0.0; self.dual.len()];
+            gram.multiply(&[&other.dual], &mut [&mut field], Precision::Compensated, control)?;
+            let cosine = dot::dot(gram.arch(), &self.dual, &field);
+            let (first, second) = self.addition.shares(cosine, self.weight, other.weight);
+            for (c, new) in self.dual.iter_mut().zip(&other.dual) {
+                *c = first * *c + second * new;
+            }
+        }
+        self.weight += other.weight;
+        Ok(())
+    }
+
+    /// An upper bound of the share ρ₂ of the next vector, if it is no further from the center and no heavier than all before;
+    /// 1 before the first. (ρ₂ falls with the cosine: the smallest counts, not the largest as printed in Algorithm 1.)
+    pub fn next_share(&self) -> f64 {
+        if self.weight > 0.0 {
+            self.addition.shares(self.least_cosine, self.weight, self.largest_weight).1
+        } else {
+            1.0
+        }
+    }
+
+    pub(crate) fn reset(&mut self) {
+        *self = Self::new(self.dual.len(), self.addition);
+    }
+}

@@ -1,0 +1,263 @@
+//! Great circles with the two changes by which Ruján and Marchand (section 18.4.2) expect a billiard to mix faster.
+
+use std::sync::Arc;
+
+use pulp::Arch;
+use rand::{Rng, RngExt};
+
+use super::{Arrival, Dynamics, Geodesic, Radius};
+use crate::ball::Ball;
+use crate::base::{Control, Error, Loader, Result, Saver};
+use crate::linalg::Factor;
+use crate::simd::{Precision, dot};
+use crate::space::{Encounter, Mirror, VersionSpace};
+
+/// Share of the distance to the nearest wall that a fitted sphere takes.
+const FITTED: f64 = 0.5;
+
+/// Smallest radius: where the ball is in a cap is told by a cosine, which has lost a smaller one to rounding.
+const SMALLEST: f64 = 1e-6;
+
+/// Great circles with a reflecting sphere inside version space, with scattering by the cosine law at the walls, or both.
+/// Exactly measure preserving.
+///
+/// **Cosine law.** A ball that bounces takes a random direction with the density of the flux, proportional to the sine of its
+/// angle with the wall, whatever direction it came from. O(m²) a bounce: to change the angle alone and to keep the direction
+/// along the wall would be O(m), but scales the dual coefficients of the direction, and with them what the
+/// Gram matrix does not see of them, up and down without end.
+///
+/// **Scatterer.** A ball that comes upon the sphere flies on through it to where it leaves it, is put back where it came in,
+/// and is reflected there: the path outside is that of a reflecting sphere, and the path inside adds the sphere's cap to the
+/// averages. O(m) an event for the distance to it, O(m²) a scattering.
+#[derive(Clone, Debug)]
+pub struct Scattered {
+    factor: Arc<Factor>,
+    cosine: bool,
+    cap: Option<Cap>,
+}
+
+/// The reflecting sphere, a cap `<w, c> ≥ cos ρ` around a fixed center c: version space without the cap is what the ball
+/// bounces about in, and the cap is added back.
+///
+/// A ball that comes upon the cap flies on through it first, to where it leaves it; only then is it put back where it came
+/// in, and reflected there. So the path outside is that of the billiard with a reflecting sphere, and the path inside, which
+/// has the uniform law too (the flux into the cap is that of the uniform law, and the flight through it preserves the
+/// measure), adds the cap back to the arc integral and to the draws: the whole has the uniform law on version space, and
+/// nothing need be known of the volumes. To be put back is a rotation about c by an angle that the direction
+/// at the exit determines. It preserves the flux out of the cap, also after a refresh inside.
+///
+/// The sphere disperses: two neighboring balls come apart exponentially, and so would the dual coefficients of one ball and
+/// what the Gram matrix sees of them. Position and direction are therefore laid anew at every scattering, from orthonormal
+/// coordinates.
+#[derive(Clone, Debug)]
+struct Cap {
+    /// Dual coefficients of c.
+    dual: Vec<f64>,
+    /// Orthonormal coordinates of c.
+    coordinates: Vec<f64>,
+    radius: f64,
+    arch: Arch,
+    /// True from a scattering to the next event: the ball is on the sphere, and on its way out.
+    just_left: bool,
+    /// Radians to where the ball leaves the cap, where that comes before the next wall.
+    exit: Option<f64>,
+}
+
+impl Cap {
+    /// Finds where the present flight leaves the cap.
+    fn find_exit(&mut self, ball: &Ball) -> Option<f64> {
+        let (height, speed) =
+            (dot::dot(self.arch, &self.dual, ball.f()), dot::dot(self.arch, &self.dual, ball.g()));
+        let (rim, highest) = (self.radius.cos(), height.hypot(speed));
+        // From the sphere outwards no great circle comes back before it meets a wall, whatever rounding says.
+        let through = height > rim || (speed > 0.0 && highest > rim);
+        let exit = if through && !self.just_left {
+            // The highest point of the great circle, and half of its arc through the cap.
+            speed.atan2(height) + (rim / highest).min(1.0).acos()
+        } else {
+            f64::INFINITY
+        };
+        self.exit = (exit < ball.to_wall()).then_some(exit.max(0.0));
+        self.exit
+    }
+
+    /// Flies to the exit, puts the ball back at the entry of its arc and reflects it there.
+    fn scatter(&mut self, ball: &mut Ball, space: &VersionSpace<'_>, factor: &Factor, exit: f64) {
+        let gram = space.gram();
+        ball.fly(gram, exit);
+        let (mut b, mut v) = (factor.coordinates(ball.f()), factor.coordinates(ball.g()));
+        let c = &self.coordinates;
+        let dot = |a: &[f64], b: &[f64]| dot::dot(self.arch, a, b);
+        let norm = dot(&b, &b).sqrt();
+        scale(&mut b, norm.recip());
+        let along = dot(&b, &v);
+        dot::axpy(self.arch, -along, &b, &mut v);
+        let norm = dot(&v, &v).sqrt();
+        scale(&mut v, norm.recip());
+        let (height, speed) = (dot(c, &b), dot(c, &v));
+        let (sin, cos) = (2.0 * f64::atan2(-speed, height)).sin_cos();
+        for (b, v) in b.iter_mut().zip(&mut v) {
+            (*b, *v) = (*b * cos - *v * sin, *b * sin + *v * cos);
+        }
+        // v ← v - 2 <v, N> N / |N|² with the normal N = c - <c, b> b. Its length and products from its coordinates: those
+        // of a small sphere are lost in 1 - <c, b>².
+        let mut normal = c.clone();
+        dot::axpy(self.arch, -dot::dot(self.arch, c, &b), &b, &mut normal);
+        let kick = -2.0 * dot::dot(self.arch, &v, &normal) / dot::dot(self.arch, &normal, &normal);
+        dot::axpy(self.arch, kick, &normal, &mut v);
+        ball.place(gram, factor.vector(b), factor.vector(v));
+        self.just_left = true;
+    }
+}
+
+fn scale(x: &mut [f64], by: f64) {
+    x.iter_mut().for_each(|x| *x *= by);
+}
+
+impl Scattered {
+    /// Scattering by the cosine law at the walls, or as in a mirror.
+    pub fn new(factor: Arc<Factor>, cosine: bool) -> Self {
+        Self { factor, cosine, cap: None }
+    }
+
+    /// Adds a sphere around a point of version space, given by its dual coefficients.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for a sphere that is not inside version space; [`Error::Interrupted`].
+    pub fn with_sphere(
+        mut self,
+        space: &VersionSpace<'_>,
+        center: &[f64],
+        radius: Radius,
+        control: &Control,
+    ) -> Result<Self> {
+        control.check()?;
+        let gram = space.gram();
+        let margins = space.margins(center)?;
+        let mut field: Vec<f64> =
+            margins.iter().enumerate().map(|(i, margin)| space.sign(i) * margin).collect();
+        let length = dot::dot(gram.arch(), center, &field).sqrt();
+        let mut dual = center.to_vec();
+        scale(&mut dual, length.recip());
+        scale(&mut field, length.recip());
+        let nearest = (0..space.len())
+            .map(|i| space.sign(i) * field[i] / gram.diagonal(i).sqrt())
+            .fold(1.0, f64::min)
+            .asin();
+        let radius = match radius {
+            Radius::Fitted => FITTED * nearest,
+            Radius::Given(radius) => radius,
+        };
+        if !(radius >= SMALLEST && radius < nearest) {
+            let wanted =
+                "at least 1e-6 and smaller than the distance of the center from every wall";
+            let got = format!("{radius} where the nearest wall is {nearest:.4} radians away");
+            return Err(Error::invalid("scatterer", got, wanted));
+        }
+        let mut coordinates = self.factor.coordinates(&field);
+        let norm = dot::dot(gram.arch(), &coordinates, &coordinates).sqrt();
+        scale(&mut coordinates, norm.recip());
+        let arch = gram.arch();
+        self.cap = Some(Cap { dual, coordinates, radius, arch, just_left: false, exit: None });
+        Ok(self)
+    }
+
+    /// Whether a ball is inside the sphere.
+    pub(crate) fn covers(&self, ball: &Ball) -> bool {
+        self.cap
+            .as_ref()
+            .is_some_and(|cap| dot::dot(cap.arch, &cap.dual, ball.f()) > cap.radius.cos())
+    }
+
+    /// Whether the sphere, if there is one, is about a unit vector and inside hard walls.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Interrupted`].
+    pub(crate) fn fits(&self, space: &VersionSpace<'_>, control: &Control) -> Result<bool> {
+        const CLOSE: f64 = 1e-6;
+        let Some(Cap { dual, coordinates, radius, arch, .. }) = &self.cap else { return Ok(true) };
+        let gram = space.gram();
+        let mut field = vec![0.0; gram.len()];
+        gram.multiply(&[dual], &mut [&mut field], Precision::Compensated, control)?;
+        let own = self.factor.coordinates(&field);
+        let is_near = own.iter().zip(coordinates).all(|(a, b)| (a - b).abs() < CLOSE);
+        let is_unit = (dot::dot(*arch, coordinates, coordinates) - 1.0).abs() < CLOSE;
+        let is_inside = (0..gram.len())
+            .all(|i| space.sign(i) * field[i] > (radius.sin() - CLOSE) * gram.diagonal(i).sqrt());
+        let has_radius = (SMALLEST..std::f64::consts::FRAC_PI_2).contains(radius);
+        Ok(is_near && is_unit && is_inside && has_radius)
+    }
+}
+
+impl Dynamics for Scattered {
+    #[inline]
+    fn flight(&mut self, ball: &Ball) -> Option<f64> {
+        let exit = self.cap.as_mut().and_then(|cap| cap.find_exit(ball));
+        Some(exit.unwrap_or_else(|| ball.to_wall()))
+    }
+
+    fn flew(&mut self, _angle: f64) {
+        if let Some(cap) = &mut self.cap {
+            cap.just_left = false;
+        }
+    }
+
+    fn arrive(
+        &mut self,
+        ball: &mut Ball,
+        space: &VersionSpace<'_>,
+        transparency: f64,
+        rng: &mut impl Rng,
+    ) -> Arrival {
+        if let Some(cap) = &mut self.cap {
+            if let Some(exit) = cap.exit.take() {
+                cap.scatter(ball, space, &self.factor, exit);
+                return Arrival::Turn;
+            }
+            cap.just_left = false;
+        }
+        // The span across position and normal needs a dimension for the directions along the wall.
+        if !self.cosine || self.factor.rank() < 3 {
+            return Geodesic.arrive(ball, space, transparency, rng);
+        }
+        match Mirror::meet(transparency, rng) {
+            Encounter::Reflects => {
+                // The flux through a wall of n = rank - 2 dimensions: the sine's density is proportional to s (1 - s²)^(n/2 - 1).
+                let cosine = rng.random::<f64>().powf(((self.factor.rank() - 2) as f64).recip());
+                let sine = (1.0 - cosine * cosine).sqrt();
+                let hit = ball.scatter(space.gram(), sine, || self.factor.draw(rng));
+                Arrival::Bounce { plane: hit.plane, impulse: hit.impulse }
+            }
+            Encounter::Passes => Arrival::Crossing { plane: ball.cross(space.gram()) },
+        }
+    }
+
+    fn save(&self, saver: &mut Saver) {
+        saver.flag(self.cap.is_some());
+        if let Some(cap) = &self.cap {
+            saver.all(&cap.dual);
+            saver.all(&cap.coordinates);
+            saver.number(cap.radius);
+            saver.flag(cap.just_left);
+        }
+    }
+
+    fn load(&mut self, loader: &mut Loader<'_>) -> Result<()> {
+        self.cap = if loader.flag()? {
+            let (dual, coordinates) =
+                (loader.finite(self.factor.examples())?, loader.finite(self.factor.rank())?);
+            let (radius, just_left) = (loader.number()?, loader.flag()?);
+            // The exit is looked for at every event.
+            Some(Cap { dual, coordinates, radius, arch: Arch::new(), just_left, exit: None })
+        } else {
+            None
+        };
+        Ok(())
+    }
+
+    fn scatterer(&self) -> Option<f64> {
+        self.cap.as_ref().map(|cap| cap.radius)
+    }
+}

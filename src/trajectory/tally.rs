@@ -1,0 +1,137 @@
+//! What ends a run of the event loop, and what it counts.
+
+use std::collections::BTreeMap;
+
+use crate::base::{Loader, Result, Saver, incompatible};
+
+/// Where a run of the event loop ends; whichever comes first.
+#[derive(Clone, Copy, Debug)]
+pub struct Goal {
+    /// Path of the tally, radians.
+    pub path: f64,
+    /// Arrivals at walls of the tally, bounces and crossings.
+    pub arrivals: u64,
+    /// End as soon as enough planes are satisfied.
+    pub until: Until,
+}
+
+/// Sides that end a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// None do.
+    Never,
+    /// No plane is violated.
+    Satisfied,
+    /// No plane of a hard mirror is violated: the ball can no longer get out.
+    Caught,
+    /// The dynamics finds the next flight light enough.
+    Light,
+}
+
+impl Goal {
+    /// A path length alone.
+    pub fn path(path: f64) -> Self {
+        Self { path, arrivals: u64::MAX, until: Until::Never }
+    }
+
+    /// The first of a path length and a number of arrivals at walls.
+    pub fn either(path: f64, arrivals: u64) -> Self {
+        Self { path, arrivals, until: Until::Never }
+    }
+}
+
+/// What a trajectory has gone through since the tally was reset.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// Path, radians.
+    pub path: f64,
+    /// Reflections.
+    pub bounces: u64,
+    /// Walls passed through.
+    pub crossings: u64,
+    /// Refreshes.
+    pub refreshes: u64,
+    /// Flights that had no end.
+    pub escapes: u64,
+    /// Reflections in mid-air, off the scatterer.
+    pub scatterings: u64,
+    /// ∫ (number of violated planes) dt.
+    pub violations: f64,
+    /// Bounces per plane, shape (m,).
+    pub hits: Vec<u64>,
+    /// Accumulated impulses, shape (m,): by the momentum identity the dual coefficients of `∫ b dt` up to the jumps
+    /// of refreshes and a term at most 2 long. Signed like the labels, zero for planes never hit.
+    pub impulses: Vec<f64>,
+    /// Largest drift found at a re-projection.
+    pub drift: f64,
+    /// Path by the numbers of violated planes, radians; kept where [`crate::Trajectory::reset_counting`] asked for it.
+    pub layers: Option<Layers>,
+}
+
+/// Path length by the numbers of violated planes of labels -1 and +1: the layers of the onion.
+///
+/// Ordered, so that sums over it have the same bits in every run.
+pub type Layers = BTreeMap<[u32; 2], f64>;
+
+impl Tally {
+    pub(crate) fn new(m: usize) -> Self {
+        Self {
+            path: 0.0,
+            bounces: 0,
+            crossings: 0,
+            refreshes: 0,
+            escapes: 0,
+            scatterings: 0,
+            violations: 0.0,
+            hits: vec![0; m],
+            impulses: vec![0.0; m],
+            drift: 0.0,
+            layers: None,
+        }
+    }
+
+    pub(crate) fn save(&self, saver: &mut Saver) {
+        saver.all(&[self.path, self.violations, self.drift]);
+        for word in [self.bounces, self.crossings, self.refreshes, self.escapes, self.scatterings] {
+            saver.word(word);
+        }
+        for &hits in &self.hits {
+            saver.word(hits);
+        }
+        saver.all(&self.impulses);
+    }
+
+    pub(crate) fn load(m: usize, loader: &mut Loader<'_>) -> Result<Self> {
+        let sums = loader.finite(3)?;
+        if sums.iter().any(|sum| *sum < 0.0) {
+            return Err(incompatible("one with a path below 0"));
+        }
+        let mut word = || loader.word();
+        let [bounces, crossings, refreshes, escapes, scatterings] =
+            [word()?, word()?, word()?, word()?, word()?];
+        let hits = (0..m).map(|_| loader.word()).collect::<Result<Vec<u64>>>()?;
+        // So that their sums do not overflow.
+        let counts = [bounces, crossings, refreshes, escapes, scatterings];
+        if counts.iter().chain(&hits).any(|count| *count >> 48 > 0) {
+            return Err(incompatible("one with counts that are out of range"));
+        }
+        Ok(Self {
+            path: sums[0],
+            violations: sums[1],
+            drift: sums[2],
+            bounces,
+            crossings,
+            refreshes,
+            escapes,
+            scatterings,
+            hits,
+            impulses: loader.finite(m)?,
+            layers: None,
+        })
+    }
+
+    /// Bounces and crossings.
+    pub fn arrivals(&self) -> u64 {
+        self.bounces + self.crossings
+    }
+}

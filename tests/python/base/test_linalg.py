@@ -1,0 +1,126 @@
+"""BLAS is held to one thread by small fits, and has its own number again afterwards."""
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+from threadpoolctl import ThreadpoolController, threadpool_limits
+
+from bayespoint import BayesPointClassifier
+from bayespoint.base import linalg
+from taught import seed
+
+
+def blas_threads():
+    """Return the threads of every BLAS library."""
+    return [lib["num_threads"] for lib in ThreadpoolController().select(user_api="blas").info()]
+
+
+pytestmark = pytest.mark.skipif(
+    not blas_threads(), reason="no BLAS here whose threads can be set: macOS's own"
+)
+
+
+def test_few_examples_are_fitted_by_one_thread_of_blas(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        BayesPointClassifier,
+        "_learn_at_rest",
+        lambda *args: seen.append(blas_threads()),
+        raising=True,
+    )
+    X, y = make_moons(60, noise=0.2, random_state=seed(0))
+    with threadpool_limits(limits=2, user_api="blas"):
+        BayesPointClassifier("rbf", softness=0.1, optimizer=None).fit(X, y)
+        assert set(seen[0]) == {1}
+        assert set(blas_threads()) == {2}
+        monkeypatch.setattr(linalg, "FEW", 59)
+        BayesPointClassifier("rbf", softness=0.1, optimizer=None).fit(X, y)
+        assert set(seen[1]) == {2}
+
+
+def test_threads_of_blas_do_not_change_the_bits_of_a_small_fit():
+    X, y = make_moons(300, noise=0.2, random_state=seed(0))
+
+    def center(threads):
+        with threadpool_limits(limits=threads, user_api="blas"):
+            model = BayesPointClassifier("rbf", softness=0.1, optimizer=None, random_state=seed(0))
+            return model.fit(X, y).dual_coef_
+
+    np.testing.assert_array_equal(center(1), center(2))
+
+
+@contextmanager
+def held_elsewhere():
+    """Let another thread hold BLAS; what is yielded ends that, which the end does too."""
+    entered, leave = threading.Event(), threading.Event()
+
+    def other():
+        with linalg.one_thread():
+            entered.set()
+            assert leave.wait(60)
+
+    def end():
+        leave.set()
+        thread.join()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    assert entered.wait(60)
+    try:
+        yield end
+    finally:
+        end()
+
+
+def test_blas_is_held_until_the_last_thread_lets_go():
+    """The first to leave gives the other no threads in the midst of its work; none stays held."""
+    with threadpool_limits(limits=2, user_api="blas"):
+        with ExitStack() as elsewhere:
+            with linalg.one_thread():
+                end = elsewhere.enter_context(held_elsewhere())
+            assert set(blas_threads()) == {1}
+            with linalg.one_thread():
+                end()
+                assert set(blas_threads()) == {1}
+        assert set(blas_threads()) == {2}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of forks beside threads
+def test_a_child_forked_while_a_thread_holds_blas_works():
+    with held_elsewhere(), linalg._lock:
+        child = os.fork()
+        if child == 0:
+            with linalg.one_thread():
+                os._exit(0 if set(blas_threads()) == {1} else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_fits_in_two_threads_have_the_bits_they_have_alone():
+    X, y = make_moons(200, noise=0.2, random_state=seed(0))
+
+    def fit(index):
+        model = BayesPointClassifier("rbf", softness=0.1, optimizer=None, random_state=seed(index))
+        return model.fit(X, y).dual_coef_
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        alone = [fit(index) for index in range(6)]
+        with ThreadPoolExecutor(2) as pool:
+            together = list(pool.map(fit, range(6)))
+        assert set(blas_threads()) == {2}
+    np.testing.assert_array_equal(together, alone)
+
+
+def test_blas_has_its_threads_again_after_an_error():
+    def fail():
+        raise KeyError("stop")
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        with pytest.raises(KeyError, match="stop"), linalg.one_thread():
+            fail()
+        assert set(blas_threads()) == {2}

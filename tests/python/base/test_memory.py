@@ -1,0 +1,51 @@
+"""Matrices that do not fit are refused before they are asked for."""
+
+import numpy as np
+import pytest
+
+from bayespoint import BayesPointClassifier, VersionSpace, kernels
+from bayespoint.base import memory
+
+
+def test_a_matrix_of_60_000_examples_is_refused(monkeypatch):
+    """Whatever the machine has."""
+    monkeypatch.setattr(memory, "available", lambda: 8 * 2**30)
+    X = np.zeros((60_000, 1))
+    X[0] = 1.0
+    calls = {
+        "the kernel matrix of 60000 examples": lambda: kernels.gram_matrix(X, kernels.RBF()),
+        "fitting 60000 examples": lambda: BayesPointClassifier().fit(X, X[:, 0] > 0),
+        "a copy of gram": lambda: VersionSpace(np.broadcast_to(np.eye(1), (60_000, 60_000)), X),
+    }
+    for text, call in calls.items():
+        with pytest.raises(MemoryError, match=f"{text}.* needs .* GiB, but only 8.0 GiB"):
+            call()
+
+
+def test_control_groups_count(monkeypatch, tmp_path):
+    """The tightest limit of a group or its parents holds; idle file pages do not count."""
+    parent, group = tmp_path / "slice", tmp_path / "slice" / "job"
+    group.mkdir(parents=True)
+    for folder, limit in ((parent, "10000"), (group, "max")):
+        (folder / "memory.max").write_text(limit)
+        (folder / "memory.current").write_text("4000")
+        (folder / "memory.stat").write_text("anon 1\ninactive_file 500\n")
+    (tmp_path / "own").write_text("4:memory:/elsewhere\n0::/slice/job\n")
+    monkeypatch.setattr(memory, "_CGROUPS", tmp_path)
+    monkeypatch.setattr(memory, "_OWN_CGROUP", tmp_path / "own")
+    assert memory.available() == 6500
+    (group / "memory.max").write_text("3000")
+    assert memory.available() == 0
+    for text in ("0::/\n", "4:memory:/elsewhere\n", ""):
+        (tmp_path / "own").write_text(text)
+        assert memory.available() > 2**20
+    monkeypatch.setattr(memory, "_OWN_CGROUP", tmp_path / "none")
+    assert memory.available() > 2**20
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"),
+    [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (2**40, "1.0 TiB"), (2**60, "1048576.0 TiB")],
+)
+def test_readable(n_bytes, text):
+    assert memory.readable(n_bytes) == text

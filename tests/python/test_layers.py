@@ -1,0 +1,134 @@
+"""Every folder imports only folders of the layers below it: docs/architecture.md has the lists."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "python" / "bayespoint"
+SOURCES = ROOT / "src"
+
+# A folder may import those of earlier rows.
+PYTHON = [
+    ["_core"],
+    ["base"],
+    ["kernels", "datasets"],
+    ["results"],
+    ["posterior"],
+    ["engine"],
+    ["version_space", "tuning"],
+    ["bounds"],
+    ["estimators"],
+    ["plotting"],
+    ["export"],
+    ["papers"],
+]
+RUST = [
+    ["base", "simd"],
+    ["gram"],
+    ["space", "linalg"],
+    ["ball"],
+    ["trajectory"],
+    ["interior"],
+    ["ensemble"],
+    ["evidence", "correlation"],
+    ["onion"],
+    ["python"],
+]
+
+
+def level(layers: list[list[str]], folder: str) -> int:
+    """Return the row of a folder."""
+    [row] = [i for i, names in enumerate(layers) if folder in names]
+    return row
+
+
+def imported_folders(text: str) -> set[str]:
+    """Return the folders of the package that Python source imports, "" for the package itself."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        own = [name.split(".") for name in names if name.split(".")[0] == "bayespoint"]
+        found |= {[*parts, ""][1] for parts in own}
+    return found
+
+
+def used_folders(text: str) -> set[str]:
+    """Return the folders that Rust source uses by ``crate::``, tests and comments apart."""
+    text = re.sub(r"//[^\n]*", "", re.split(r"#\[cfg\(test\)\]", text)[0])
+    found = set(re.findall(r"crate::(\w+)", text))
+    for group in re.findall(r"crate::\{([^;]*)\};", text):
+        found |= set(re.findall(r"(?:^|,)\s*(\w+)(?=::|,|\s*$)", re.sub(r"\{[^{}]*\}", "", group)))
+    return found
+
+
+def wrong_arrows(layers: list[list[str]], folder: str, used: set[str]) -> set[str]:
+    """Return which of the folders used do not stand in an earlier row."""
+    if folder == "papers":  # they use the package as anybody does
+        return set()
+    above = {name for names in layers[level(layers, folder) :] for name in names}
+    known = {name for names in layers for name in names}
+    return {name for name in used - {folder} if name in above or name not in known}
+
+
+def files() -> list[tuple[Path, list[list[str]], str]]:
+    """Return every source file with its layers and its folder."""
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        folder = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        if folder != "__init__":
+            found.append((path, PYTHON, folder))
+    for path in sorted(SOURCES.rglob("*.rs")):
+        folder = path.relative_to(SOURCES).parts[0].removesuffix(".rs")
+        if folder != "lib":
+            found.append((path, RUST, folder))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("path", "layers", "folder"), files(), ids=lambda x: x.name if isinstance(x, Path) else ""
+)
+def test_imports_point_down(path: Path, layers: list[list[str]], folder: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    used = imported_folders(text) if layers is PYTHON else used_folders(text)
+    assert wrong_arrows(layers, folder, used) == set()
+
+
+def test_only_the_engine_calls_the_compiled_part() -> None:
+    for path, layers, folder in files():
+        if layers is PYTHON and folder != "engine":
+            used = imported_folders(path.read_text(encoding="utf-8"))
+            assert "_core" not in used, f"{path.name} imports _core"
+
+
+def test_only_the_door_mentions_python() -> None:
+    for path, layers, folder in files():
+        if layers is RUST and folder != "python":
+            assert not re.search(r"\b(pyo3|numpy::)", path.read_text(encoding="utf-8")), path.name
+
+
+@pytest.mark.parametrize(
+    ("layers", "folder", "line", "wrong"),
+    [
+        (PYTHON, "results", "from bayespoint.engine import sampling", {"engine"}),
+        (PYTHON, "bounds", "import bayespoint.papers.planar", {"papers"}),
+        (PYTHON, "bounds", "from bayespoint import VersionSpace", {"VersionSpace"}),
+        (PYTHON, "export", "from bayespoint.kernels import RBF", set()),
+        (RUST, "gram", "use crate::ball::Ball;", {"ball"}),
+        (RUST, "gram", "use crate::{base::Error, space};", {"space"}),
+        (RUST, "onion", "use crate::base::{Error, Result};", set()),
+    ],
+)
+def test_wrong_imports_are_found(
+    layers: list[list[str]], folder: str, line: str, wrong: set[str]
+) -> None:
+    used = imported_folders(line) if layers is PYTHON else used_folders(line)
+    assert wrong_arrows(layers, folder, used) == wrong
