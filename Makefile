@@ -39,7 +39,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv build install demo gallery displays risk-bounds test test-all test-rust test-python test-python-all test-slow test-oldest test-newest test-ray fuzz ci-slow experiment experiments-slow bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
+.PHONY: help venv build install demo gallery displays risk-bounds test test-all test-rust test-rust-all test-python test-python-all test-slow test-oldest test-newest test-ray fuzz ci-slow experiment experiments-slow bench bench-large bench-peers bench-margin bench-fit bench-samplers bench-distributed \
         lint lint-rust lint-python \
         format docs docs-check examples audit test-door clean distclean check-cargo check-python
 
@@ -117,6 +117,9 @@ test-all: test-rust-all test-python-all ## every test, the long ones too
 test-rust: | check-cargo ## engine: unit, integration and doc tests, no Python needed
 	$(CARGO) test --no-fail-fast $(CARGO_ARGS)
 
+test-rust-all: | check-cargo ## the engine's tests with those that take long (CARGO_ARGS="--test engine evidence::")
+	$(CARGO) test --no-fail-fast $(CARGO_ARGS) -- --include-ignored
+
 # A process for each processor, at most eight. Tests of one group share what takes long to make.
 PARALLEL ?= -n logical --maxprocesses 8 --dist loadgroup
 TESTS    := tests/python README.md docs/guide --pyargs bayespoint
@@ -128,7 +131,7 @@ test-python-all: install ## the same with those marked `long`
 	$(VENV_PYTHON) -m pytest $(TESTS) $(PARALLEL) $(PYTEST_ARGS)
 
 test-slow: install | check-cargo ## the statistical tests and those of properties at full length (half an hour)
-	BAYESPOINT_SLOW=1 $(CARGO) test --no-fail-fast $(CARGO_ARGS)
+	BAYESPOINT_SLOW=1 $(CARGO) test --no-fail-fast $(CARGO_ARGS) -- --include-ignored
 	BAYESPOINT_SLOW=1 $(VENV_PYTHON) -m pytest tests/python -m slow $(PARALLEL) $(PYTEST_ARGS) \
 	  || [ $$? -eq 5 ] # 5: no test bears the mark
 
@@ -163,10 +166,10 @@ $(NEWEST_STAMP): $(WHEEL_STAMP)
 test-newest: $(NEWEST_STAMP) ## the package's tests with the newest versions of what it needs (NEWEST_PYTHON=python3.13)
 	$(NEWEST)/bin/python -m pytest tests/python $(PARALLEL) $(PYTEST_ARGS)
 
-# Executions of each target; the default of the tests is 5000 and 1000.
+# Executions of each target; without it the tests make some thousands.
 FUZZ ?= 1000000
 fuzz: install | check-cargo ## hostile bytes on the engine, its states and the compiled functions (FUZZ=1000000)
-	BAYESPOINT_FUZZ=$(FUZZ) $(CARGO) test --test fuzz -- --nocapture
+	BAYESPOINT_FUZZ=$(FUZZ) $(CARGO) test --test engine fuzz:: -- --nocapture
 	BAYESPOINT_FUZZ=$(FUZZ) $(VENV_PYTHON) -m pytest tests/python/test_fuzz.py $(PYTEST_ARGS)
 
 test-ray: install ## fits on a local Ray, which is installed for it

@@ -1,4 +1,4 @@
-//! The target `engine` of tests/fuzz.rs under libFuzzer.
+//! The target `engine` of tests/engine/fuzz.rs under libFuzzer.
 #![no_main]
 
 #[path = "../../tests/common/mod.rs"]

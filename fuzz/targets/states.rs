@@ -1,4 +1,4 @@
-//! The target `states` of tests/fuzz.rs under libFuzzer.
+//! The target `states` of tests/engine/fuzz.rs under libFuzzer.
 #![no_main]
 
 #[path = "../../tests/common/mod.rs"]

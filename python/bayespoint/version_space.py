@@ -17,7 +17,7 @@ from bayespoint.engine import InfeasibleError, evidence, interior, onion, sampli
 from bayespoint.engine.continuation import EVERY
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings, with_settings
-from bayespoint.kernels import sources
+from bayespoint.kernels import rows_on_demand
 from bayespoint.posterior.reweight import reweight
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.evidence import Evidence
@@ -123,7 +123,7 @@ class VersionSpace:
         validation.positive_semidefinite(matrix, self.offset, self.softness, exact=exact)
 
     def _set(
-        self, gram: sources.Gram, y: ArrayLike, softness: ArrayLike, offset: float, name: str
+        self, gram: rows_on_demand.Gram, y: ArrayLike, softness: ArrayLike, offset: float, name: str
     ) -> None:
         """Check all but the kernel values; errors call the matrix by that name."""
         labels, self.classes = validation.binary_labels(y, len(gram), rows=name)
@@ -219,12 +219,12 @@ class VersionSpace:
         True
         """
         space = cls.__new__(cls)
-        rows = sources.kernel_rows(X, kernel, cache_size)
+        rows = rows_on_demand.kernel_rows(X, kernel, cache_size)
         space._set(rows, y, softness, offset, "kernel(X, X)")
         return space
 
     @property
-    def gram(self) -> sources.Gram:
+    def gram(self) -> rows_on_demand.Gram:
         """(m, m) Kernel values, without offset and softness, or the ``KernelRows`` of inputs."""
         return self.problem.gram
 

@@ -30,7 +30,7 @@ pub enum Error {
         examples: usize,
         /// Fewest violated examples of all weight vectors tried.
         violations: usize,
-        /// Upper bound of the margin by weak duality, relative to the longest feature vector.
+        /// Upper bound of the margin by weak duality, to rounding (1e-7), relative to the longest feature vector.
         margin_bound: f64,
         /// Weights a ≥ 0, Σ a = 1, with |Σ a_i y_i φ_i| equal to the bound (times the longest feature vector).
         certificate: Vec<f64>,
@@ -59,9 +59,7 @@ pub enum Error {
 
 /// What the bound of the margin says about a search without success.
 fn verdict(margin_bound: f64) -> String {
-    if margin_bound == 0.0 {
-        "the data are not separable with this kernel".into()
-    } else if margin_bound < SMALLEST_MARGIN {
+    if margin_bound < SMALLEST_MARGIN {
         "the data are not separable with this kernel, or only by a margin that rounding hides"
             .into()
     } else {

@@ -13,7 +13,7 @@ pyo3::create_exception!(
     "No weight vector satisfies all examples, or none was found.\n\n\
      Attributes\n----------\n\
      violations : int\n    Fewest violated examples of all weight vectors tried.\n\
-     margin_bound : float\n    Upper bound of the margin by weak duality, relative to the longest feature vector.\n\
+     margin_bound : float\n    Upper bound of the margin by weak duality, to rounding (1e-7), relative to the longest feature vector.\n\
      certificate : ndarray of shape (m,)\n    Weights a >= 0 of sum 1 whose combination sum a_i y_i phi_i is as short as the bound."
 );
 

@@ -1,14 +1,14 @@
-//! Problems with known answers and the statistics that the tests judge by.
+//! Problems with known answers, and the statistics that the tests need.
 //!
-//! All seeds come from [`seed`], which the environment variable `BAYESPOINT_SEED` shifts: the suite has to pass for
-//! any value. `BAYESPOINT_SLOW=1` selects the long form of the statistical tests.
-#![allow(dead_code, reason = "every test file uses its own part")]
+//! All seeds come from [`seed`], which the environment variable `BAYESPOINT_SEED` shifts: the tests have to pass for
+//! any value. `BAYESPOINT_SLOW=1` selects the longest form of the statistical tests.
+#![allow(dead_code, reason = "every test binary uses its own part")]
 
-mod owned;
+pub mod states;
 
-use bayespoint::{Control, Gram, Outcome, Settings, State, VersionSpace};
-#[allow(unused_imports, reason = "every test file uses its own part")]
-pub use owned::Owned;
+use std::f64::consts::PI;
+
+use bayespoint::{Control, Gram, Outcome, Settings, VersionSpace};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
@@ -80,6 +80,37 @@ impl Problem {
         space(&self.gram, &self.labels, 0.0)
     }
 
+    /// Feature vectors times labels, of unit length: the inward normals of the walls.
+    pub fn inward(&self) -> Vec<Vec<f64>> {
+        let signed = |(x, y): (&Vec<f64>, &i8)| unit(x.iter().map(|x| x * f64::from(*y)).collect());
+        self.x.iter().zip(&self.labels).map(signed).collect()
+    }
+
+    /// The number of labels of either class, -1 and 1, that a weight vector violates.
+    pub fn violations(&self, weight: &[f64]) -> [u32; 2] {
+        let mut violations = [0; 2];
+        for (x, y) in self.x.iter().zip(&self.labels) {
+            violations[usize::from(*y > 0)] += u32::from(dot(x, weight) * f64::from(*y) < 0.0);
+        }
+        violations
+    }
+
+    /// Checks the weights of a proof that no weight vector satisfies all labels: a convex combination of the labeled feature
+    /// vectors. Returns its length relative to the longest of them, which bounds every margin.
+    pub fn check_certificate(&self, certificate: &[f64]) -> f64 {
+        assert_eq!(certificate.len(), self.x.len());
+        assert!(certificate.iter().all(|a| *a >= 0.0), "{certificate:?}");
+        assert!((certificate.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        let combination = self.weight(&self.signed(certificate));
+        let longest = self.x.iter().map(|x| dot(x, x)).fold(0.0, f64::max);
+        (dot(&combination, &combination) / longest).sqrt()
+    }
+
+    /// One value for each example times its label.
+    pub fn signed(&self, values: &[f64]) -> Vec<f64> {
+        values.iter().zip(&self.labels).map(|(a, y)| a * f64::from(*y)).collect()
+    }
+
     /// The weight vector of dual coefficients.
     pub fn weight(&self, dual: &[f64]) -> Vec<f64> {
         let mut w = vec![0.0; self.x[0].len()];
@@ -91,37 +122,56 @@ impl Problem {
         w
     }
 
-    /// The exact centroid of a spherical polygon (r = 3): ½ Σ (edge length) · (unit inward normal), as a unit vector.
-    pub fn polygon_centroid(&self) -> Vec<f64> {
-        let normals: Vec<Vec<f64>> = self
-            .x
-            .iter()
-            .zip(&self.labels)
-            .map(|(x, y)| unit(x.iter().map(|x| x * f64::from(*y)).collect()))
-            .collect();
-        let mut centroid = vec![0.0; 3];
+    /// Pairs of planes with a corner of the spherical polygon (r = 3) on both, and the corner.
+    pub fn corners(&self) -> Vec<(usize, usize, Vec<f64>)> {
+        let normals = self.inward();
+        let mut corners = Vec::new();
         for (i, n) in normals.iter().enumerate() {
-            // The two corners on this side of the polygon, if it has one.
-            let mut corners: Vec<Vec<f64>> = Vec::new();
-            for (j, other) in normals.iter().enumerate() {
+            for (j, other) in normals.iter().enumerate().skip(i + 1) {
                 for sign in [1.0, -1.0] {
                     let corner = unit(cross(n, other).iter().map(|x| x * sign).collect());
                     let inside =
                         |(k, n): (usize, &Vec<f64>)| k == i || k == j || dot(n, &corner) > 0.0;
-                    if i != j && normals.iter().enumerate().all(inside) {
-                        corners.push(corner);
+                    if normals.iter().enumerate().all(inside) {
+                        corners.push((i, j, corner));
                     }
                 }
             }
-            if let [a, b] = corners.as_slice() {
+        }
+        corners
+    }
+
+    /// The exact centroid of a spherical polygon (r = 3): ½ Σ (edge length) · (unit inward normal), as a unit vector.
+    pub fn polygon_centroid(&self) -> Vec<f64> {
+        let corners = self.corners();
+        let mut centroid = vec![0.0; 3];
+        for (i, n) in self.inward().iter().enumerate() {
+            let on_this: Vec<_> = corners.iter().filter(|c| c.0 == i || c.1 == i).collect();
+            // The two corners on this side of the polygon, if it has one.
+            if let [(_, _, a), (_, _, b)] = on_this[..] {
                 let length = angle(a, b);
-                for k in 0..3 {
-                    centroid[k] += 0.5 * length * n[k];
-                }
+                centroid.iter_mut().zip(n).for_each(|(c, n)| *c += 0.5 * length * n);
             }
         }
         unit(centroid)
     }
+}
+
+/// Normal examples in `r` dimensions, labeled by a random teacher.
+pub fn taught(m: usize, r: usize, index: u64) -> Problem {
+    noisily_taught(m, r, 0.0, index)
+}
+
+/// The same with each label flipped with probability `noise`.
+pub fn noisily_taught(m: usize, r: usize, noise: f64, index: u64) -> Problem {
+    let mut rng = rng(index);
+    let teacher = normals(r, &mut rng);
+    Problem::taught(m, &teacher, noise, &mut rng)
+}
+
+/// A matrix with `diagonal` on and `rest` off the diagonal.
+pub fn uniform(m: usize, diagonal: f64, rest: f64) -> Vec<f64> {
+    (0..m * m).map(|k| if k / m == k % m { diagonal } else { rest }).collect()
 }
 
 pub fn cross(a: &[f64], b: &[f64]) -> Vec<f64> {
@@ -197,42 +247,9 @@ pub fn dual_angle(space: &VersionSpace<'_>, a: &[f64], b: &[f64]) -> f64 {
     2.0 * (square.max(0.0).sqrt() / 2.0).min(1.0).asin()
 }
 
-/// All that a run found, to the last bit.
-pub fn bits(outcome: &Outcome) -> Vec<u64> {
-    [
-        &outcome.center,
-        &outcome.impulse_center,
-        &outcome.draws,
-        &outcome.functionals,
-        &outcome.lengths,
-    ]
-    .into_iter()
-    .flatten()
-    .chain([&outcome.center_error, &outcome.center_norm, &outcome.refresh_rate, &outcome.settled])
-    .map(|x| x.to_bits())
-    .chain(outcome.hits.iter().copied())
-    .chain(outcome.bounces.iter().copied())
-    .collect()
-}
-
-/// The state of a run that is over, with its draws.
-pub fn complete(outcome: &Outcome) -> State {
-    let mut state = outcome.state.clone().expect("a state");
-    let (m, q, n) = (outcome.center.len(), outcome.watched.len(), outcome.n_draws);
-    let (older, values) =
-        (std::mem::take(&mut state.draws), std::mem::take(&mut state.functionals));
-    let mut from = 0;
-    for (t, (held, kept)) in state.held.iter_mut().zip(&state.kept).enumerate() {
-        let (own, all) =
-            (usize::try_from(*held).expect("small"), usize::try_from(*kept).expect("small"));
-        let rest = all - own;
-        state.draws.extend(&older[from * m..(from + own) * m]);
-        state.draws.extend(&outcome.draws[t * n * m..][..rest * m]);
-        state.functionals.extend(&values[from * q..(from + own) * q]);
-        state.functionals.extend(&outcome.functionals[t * n * q..][..rest * q]);
-        (from, *held) = (from + own, *kept);
-    }
-    state
+/// All that a run found is the same, to the last bit: numbers are printed with as many digits as identify them.
+pub fn assert_same(a: &Outcome, b: &Outcome, what: &str) {
+    assert!(format!("{a:?}") == format!("{b:?}"), "{what}: not the same bits");
 }
 
 /// Columns of the Cholesky factor, row-major, and the diagonal of the inverse, the plain way.
@@ -277,21 +294,28 @@ pub fn rms(x: &[f64]) -> f64 {
     (x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64).sqrt()
 }
 
-/// Upper tail of the chi-square distribution by the Wilson-Hilferty cube root, good to a few percent.
-pub fn chi_square_tail(value: f64, degrees: f64) -> f64 {
-    let scale = 2.0 / (9.0 * degrees);
-    normal_tail(((value / degrees).cbrt() - (1.0 - scale)) / scale.sqrt())
+/// Density of the standard normal distribution.
+pub fn density(x: f64) -> f64 {
+    (-0.5 * x * x).exp() / (2.0 * PI).sqrt()
 }
 
-/// Upper tail of the standard normal distribution (Abramowitz and Stegun 26.2.17, and its mirror image).
-pub fn normal_tail(x: f64) -> f64 {
-    if x < 0.0 {
-        return 1.0 - normal_tail(-x);
+/// Distribution function of the standard normal distribution, with small relative error in both tails.
+pub fn normal(x: f64) -> f64 {
+    if x > 0.0 {
+        return 1.0 - normal(-x);
     }
-    let t = 1.0 / (1.0 + 0.231_641_9 * x);
-    let poly = t
-        * (0.319_381_530
-            + t * (-0.356_563_782
-                + t * (1.781_477_937 + t * (-1.821_255_978 + t * 1.330_274_429))));
-    poly * (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt()
+    if x > -3.0 {
+        // Φ(x) = ½ + φ(x) Σ x^(2k+1) / (2k+1)!!
+        let (mut term, mut sum) = (x, x);
+        for k in 1..200 {
+            term *= x * x / (2.0 * f64::from(k) + 1.0);
+            sum += term;
+            if term.abs() < 1e-17 {
+                break;
+            }
+        }
+        return 0.5 + density(x) * sum;
+    }
+    let fraction = (1..80).rev().fold(-x, |rest, k| -x + f64::from(k) / rest);
+    density(x) / fraction
 }

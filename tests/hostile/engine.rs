@@ -9,7 +9,7 @@ use bayespoint::{
     evidence, feasible_point, max_margin, one_way, onion, perceptron, perceptron_point, run,
 };
 
-use super::{Bytes, Problem, impatient, kernel_rows, tell, watched};
+use super::{Bytes, Problem, kernel_rows, long_deadline, short_deadline, trace};
 
 /// How far beyond a wall rounding may put what was computed, relative to the length of the feature vector.
 const ROUNDING: f64 = 1e-6;
@@ -31,14 +31,14 @@ pub fn engine(data: &[u8]) {
             VersionSpace::new(gram, labels)
         });
         match problem {
-            Ok(space) => play(&space, choice, true, &mut bytes),
+            Ok(space) => check(&space, choice, true, &mut bytes),
             Err(error) => documented(&error, None),
         }
         return;
     }
     let problem = Problem::from_bytes(&mut bytes);
-    tell(&problem);
-    let done = problem.with(|space| play(space, choice, problem.is_kernel, &mut bytes));
+    trace(&problem);
+    let done = problem.with(|space| check(space, choice, problem.is_kernel, &mut bytes));
     if let Err(error) = done {
         documented(&error, None);
     }
@@ -112,21 +112,21 @@ fn finite(x: &[f64]) -> bool {
 }
 
 #[allow(clippy::too_many_lines, reason = "one arm for each function")]
-fn play(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes<'_>) {
-    let (control, hurried) = (watched(), impatient());
+fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes<'_>) {
+    let (control, short) = (long_deadline(), short_deadline());
     let seed = u64::from(bytes.byte());
-    // What is no kernel matrix has no right answer: it must end, and not in a panic.
+    // A matrix that is no kernel matrix has no right answer, but no panic either.
     let of = |error: &Error| documented(error, is_kernel.then_some(space));
     match choice {
         0..=159 => {
             let settings = settings(space, bytes);
-            tell(&settings);
-            // A path to be settled that is given is flown, at any price.
-            let settles = settings.settle.is_some_and(|path| path > 0.0);
-            match run(space, &settings, if settles { &hurried } else { &control }) {
+            trace(&settings);
+            // A given burn-in is run, however long it takes.
+            let has_burn_in = settings.settle.is_some_and(|path| path > 0.0);
+            match run(space, &settings, if has_burn_in { &short } else { &control }) {
                 Ok(outcome) if is_kernel => check_run(space, &settings, &outcome),
                 Ok(_) => {}
-                Err(Error::Interrupted) if settles => {}
+                Err(Error::Interrupted) if has_burn_in => {}
                 Err(error) => of(&error),
             }
         }
@@ -137,7 +137,7 @@ fn play(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes
                 tol: bytes.mostly(1e-8),
                 max_iter: if bytes.rarely(8) { bytes.below(20) } else { 10_000 },
             };
-            tell(&settings);
+            trace(&settings);
             match max_margin(space, &settings, &control) {
                 Ok(found) if is_kernel => {
                     assert!(finite(&found.dual) && found.norm.is_finite(), "{found:?}");
@@ -154,7 +154,7 @@ fn play(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes
         }
         180..=199 => {
             let n = 1 + bytes.below(2 * space.len());
-            // Now and then one names an example that is not there.
+            // Sometimes an index is out of range.
             let most = space.len() + usize::from(bytes.rarely(16));
             let order: Vec<usize> = (0..n).map(|_| bytes.below(most)).collect();
             match perceptron(space, &order, bytes.mostly(1.0), bytes.below(30), &control) {
@@ -192,7 +192,7 @@ fn play(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes
                 n_threads: 1,
                 seed,
             };
-            tell(&settings);
+            trace(&settings);
             match correlation(space, &settings, &control) {
                 Ok(found) if is_kernel => {
                     let most = settings.max_bounces;
@@ -210,19 +210,19 @@ fn play(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes
                 tol: bytes.mostly(0.5),
                 max_length: 5.0,
                 targets: vec![target; 1 + usize::from(bytes.rarely(8))],
-                method: [Method::Bridge, Method::Integration, Method::Annealing][bytes.below(3)],
+                method: [Method::Bridge, Method::Integration][bytes.below(2)],
                 n_threads: 1,
                 seed,
             };
-            tell(&settings);
+            trace(&settings);
             // Between planes that nearly coincide a radian takes millions of bounces.
-            match evidence(space, &settings, &impatient()) {
+            match evidence(space, &settings, &short_deadline()) {
                 Ok(found) if is_kernel => {
                     for (value, error) in found.values.iter().zip(&found.errors) {
-                        // No share is above 1; an error without end says that nothing is known.
-                        let known = error.is_finite() && value.is_finite();
+                        // No share is above 1, unless the error is infinite.
+                        let is_finite = error.is_finite() && value.is_finite();
                         let most = 5.0 * error.min(1.0) + 1e-9;
-                        assert!(!known || *value <= most, "e^({value} ± {error})");
+                        assert!(!is_finite || *value <= most, "e^({value} ± {error})");
                         assert!(*value < f64::INFINITY, "a share of e^{value}");
                     }
                 }
@@ -241,8 +241,8 @@ fn play(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes
                 n_threads: 1,
                 seed,
             };
-            tell(&settings);
-            match onion(space, &settings, &impatient()) {
+            trace(&settings);
+            match onion(space, &settings, &short_deadline()) {
                 Ok(found) if is_kernel => {
                     for (center, norm) in found.centers.chunks(space.len()).zip(&found.norms) {
                         let most = 1.0 + ROUNDING + square(space, center).1;
@@ -278,9 +278,10 @@ fn settings(space: &VersionSpace<'_>, bytes: &mut Bytes<'_>) -> Settings {
         },
         _ => Motion::Geodesic,
     };
-    // A rate that is allowed is kept to, at any price.
-    let dear = |x: &f64| !(100.0..1e10).contains(x);
-    let rate = |bytes: &mut Bytes<'_>| bytes.rarely(4).then(|| bytes.mostly(1.0)).filter(dear);
+    // An allowed refresh rate is used, however long it takes.
+    let is_bearable = |x: &f64| !(100.0..1e10).contains(x);
+    let rate =
+        |bytes: &mut Bytes<'_>| bytes.rarely(4).then(|| bytes.mostly(1.0)).filter(is_bearable);
     let refresh = match bytes.below(6) {
         3 => RefreshChoice::None,
         4 => RefreshChoice::Pair(rate(bytes)),
@@ -321,7 +322,7 @@ pub fn check_run(space: &VersionSpace<'_>, settings: &Settings, outcome: &Outcom
     assert!((0.0..=1.0 + slack).contains(&outcome.center_norm), "{}", outcome.center_norm);
     assert!(outcome.center_error >= 0.0 || outcome.center_error.is_nan());
     let length = square(space, &outcome.center);
-    // Where the mean is nothing but rounding it has no direction.
+    // A mean of zero, to rounding, has no direction.
     let has_center = outcome.center_norm > ROUNDING;
     assert!(
         !has_center || is_unit(space, &outcome.center),

@@ -1,9 +1,10 @@
-//! Hostile problems out of bytes, and what has to hold whatever is made of them: a typed error or a right answer, soon.
+//! Hostile problems made of bytes, and what must hold for all of them: a typed error or a right answer, soon.
 //!
-//! The same functions are driven by random bytes (`tests/fuzz.rs`), by the coverage-guided fuzzer (`fuzz/`) and by what
+//! The same functions are driven by random bytes (`tests/engine/fuzz.rs`), by the coverage-guided fuzzer (`fuzz/`) and by what
 //! either of them once found (`tests/hostile/corpus`).
 #![allow(dead_code, reason = "every driver uses its own part")]
 
+pub mod elsewhere;
 pub mod engine;
 pub mod states;
 
@@ -11,40 +12,35 @@ use std::time::{Duration, Instant};
 
 use bayespoint::{Control, Error, Gram, KernelRows, VersionSpace};
 
-/// What an execution may take that is told how far to go, far more than any needs: whoever is stopped by it hangs.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// What one may take whose work nothing bounds: it has to stop when it is asked to.
-const SHORT_PATIENCE: Duration = Duration::from_millis(50);
-
-/// A control that stops what takes too long.
-pub fn watched() -> Control {
-    stopping_after(PATIENCE)
+/// For an execution whose work is bounded: only one that hangs is stopped.
+pub fn long_deadline() -> Control {
+    stopping_after(Duration::from_secs(10))
 }
 
-/// A control that stops what may take long.
-pub fn impatient() -> Control {
-    stopping_after(SHORT_PATIENCE)
+/// For an execution whose work is not bounded: it has to stop when asked to.
+pub fn short_deadline() -> Control {
+    stopping_after(Duration::from_millis(50))
 }
 
-fn stopping_after(patience: Duration) -> Control {
+fn stopping_after(limit: Duration) -> Control {
     let began = Instant::now();
-    Control::listening(patience / 10, move || began.elapsed() > patience)
+    Control::listening(limit / 10, move || began.elapsed() > limit)
 }
 
-/// Says what is being tried, where `BAYESPOINT_FUZZ_TELL` asks for it.
-pub fn tell(what: &dyn std::fmt::Debug) {
-    if std::env::var_os("BAYESPOINT_FUZZ_TELL").is_some() {
+/// Prints what is being tried, where `BAYESPOINT_FUZZ_TRACE` asks for it.
+pub fn trace(what: &dyn std::fmt::Debug) {
+    if std::env::var_os("BAYESPOINT_FUZZ_TRACE").is_some() {
         eprintln!("{what:?}");
     }
 }
 
-/// Bytes that choices are made of; zeros when they are used up.
+/// Bytes to make choices from; zeros when they are used up.
 #[derive(Clone, Debug)]
 pub struct Bytes<'a> {
     rest: &'a [u8],
 }
 
-/// Numbers at the edges of what doubles hold, and at those of what the engine takes.
+/// Numbers at the edges of the range of doubles, and of the ranges that the engine accepts.
 const EDGES: [f64; 24] = [
     0.0,
     -0.0,
@@ -110,7 +106,7 @@ impl<'a> Bytes<'a> {
         f64::from(self.short().cast_signed()) / 8192.0
     }
 
-    /// Any number whatever.
+    /// Any number.
     pub fn wild(&mut self) -> f64 {
         match self.below(4) {
             0 => f64::from_bits(self.word()),
@@ -175,7 +171,7 @@ impl Problem {
     }
 }
 
-/// Symmetric numbers of any kind; sometimes not even that.
+/// A matrix of any numbers, mostly symmetric.
 fn wild_matrix(m: usize, bytes: &mut Bytes<'_>) -> Vec<f64> {
     let mut gram = vec![0.0; m * m];
     for i in 0..m {
@@ -202,7 +198,7 @@ fn of_features(m: usize, kind: usize, bytes: &mut Bytes<'_>) -> Vec<f64> {
                 let size = bytes.tame();
                 x[bytes.below(i)].iter().map(|x| size * x).collect()
             }
-            // As good as another.
+            // Nearly the same as another.
             15 if i > 0 => {
                 let other = &x[bytes.below(i)];
                 let nearly = 10f64.powi(-i32::from(bytes.byte() % 18));

@@ -1,15 +1,12 @@
-//! Runs that go on from hostile states, and steps that are taken for hostile orders.
+//! Runs that go on from hostile states.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use bayespoint::dynamics::{Motion, Points, Radius};
-use bayespoint::{
-    Control, Error, Mirror, RefreshChoice, RemoteExecutor, Settings, State, resume, run_remotely,
-    run_with, take_step,
-};
+use bayespoint::{Control, Error, Mirror, RefreshChoice, Settings, State, resume, run_with};
 
-use super::{Bytes, impatient, tell, watched};
-use crate::common::{Owned, complete};
+use super::{Bytes, long_deadline, short_deadline, trace};
+use crate::common::states::{Owned, complete};
 
 /// A run that is over, with what it takes to go on.
 struct Base {
@@ -21,7 +18,7 @@ struct Base {
 const M: usize = 5;
 const D: usize = 3;
 
-fn case(softness: f64) -> Owned {
+pub fn case(softness: f64) -> Owned {
     // Five points of a plane that turns round; no two point the same way.
     let inputs = (0..M)
         .flat_map(|i| {
@@ -87,54 +84,8 @@ fn bases() -> &'static [Base] {
     })
 }
 
-/// Steps that a run asked others to take.
-fn steps() -> &'static [(Owned, State, State)] {
-    static STEPS: OnceLock<Vec<(Owned, State, State)>> = OnceLock::new();
-
-    struct Witness(Owned, Arc<Mutex<Vec<(Owned, State, State)>>>);
-
-    impl RemoteExecutor for Witness {
-        fn take(
-            &self,
-            order: State,
-            trajectories: Vec<State>,
-            control: &Control,
-        ) -> Result<Vec<State>, Error> {
-            let mut seen = self.1.lock().expect("no panic");
-            seen.push((self.0.clone(), order.clone(), trajectories[0].clone()));
-            self.0.with(|space, inverse| {
-                let step = |state| take_step(space, inverse, &order, state, control);
-                trajectories.iter().map(step).collect()
-            })
-        }
-    }
-
-    STEPS.get_or_init(|| {
-        let seen = Arc::default();
-        for case in [case(0.0), case(0.3), case(0.0).on_demand(2)] {
-            for refresh in [RefreshChoice::Auto, RefreshChoice::Pair(None)] {
-                let settings = Settings {
-                    n_draws: 3,
-                    tol: Some(0.5),
-                    max_bounces: Some(60),
-                    settle: Some(0.5),
-                    refresh,
-                    seed: 1,
-                    ..Settings::default()
-                };
-                let witness = Box::new(Witness(case.clone(), Arc::clone(&seen)));
-                case.with(|space, inverse| {
-                    run_remotely(space, &settings, inverse, None, witness, &Control::new())
-                })
-                .expect("a good run");
-            }
-        }
-        Arc::into_inner(seen).expect("the runs are over").into_inner().expect("no panic")
-    })
-}
-
-/// Changes numbers of a state as the bytes say.
-fn spoil(state: &mut State, bytes: &mut Bytes<'_>) {
+/// Changes numbers of a state as given by the bytes.
+pub fn spoil(state: &mut State, bytes: &mut Bytes<'_>) {
     for _ in 0..=bytes.below(3) {
         let kind = bytes.below(8);
         if kind == 7 {
@@ -154,7 +105,7 @@ fn spoil(state: &mut State, bytes: &mut Bytes<'_>) {
 }
 
 fn spoil_words(words: &mut Vec<u64>, bytes: &mut Bytes<'_>) {
-    tell(&(&words, &bytes));
+    trace(&(&words, &bytes));
     if words.is_empty() || bytes.rarely(32) {
         words.push(bytes.word());
         return;
@@ -177,7 +128,7 @@ fn spoil_words(words: &mut Vec<u64>, bytes: &mut Bytes<'_>) {
 }
 
 fn spoil_numbers(numbers: &mut Vec<f64>, bytes: &mut Bytes<'_>) {
-    tell(&(&numbers, &bytes));
+    trace(&(&numbers, &bytes));
     if numbers.is_empty() || bytes.rarely(32) {
         numbers.push(bytes.wild());
         return;
@@ -205,32 +156,23 @@ fn spoil_numbers(numbers: &mut Vec<f64>, bytes: &mut Bytes<'_>) {
 pub fn states(data: &[u8]) {
     let mut bytes = Bytes::new(data);
     let result = if bytes.rarely(3) {
-        let all = steps();
-        let (case, order, state) = &all[bytes.below(all.len())];
-        let (mut order, mut state) = (order.clone(), state.clone());
-        spoil(if bytes.rarely(2) { &mut order } else { &mut state }, &mut bytes);
-        tell(&(&order, &state));
-        // An order says how far to fly: it may be too far.
-        match case.with(|space, inverse| take_step(space, inverse, &order, &state, &impatient())) {
-            Err(Error::Interrupted) => Ok(()),
-            result => result.map(drop),
-        }
+        super::elsewhere::step(&mut bytes)
     } else {
         let all = bases();
         let Base { case, settings, state } = &all[bytes.below(all.len())];
         let mut state = state.clone();
         spoil(&mut state, &mut bytes);
-        tell(&(settings, &state));
-        // As many refreshes a radian as the state says take place, at any price.
-        let is_dear = state.numbers.first().is_some_and(|rate| *rate > 1e4);
-        let control = if is_dear { impatient() } else { watched() };
+        trace(&(settings, &state));
+        // The refresh rate in the state is used, however long it takes.
+        let is_slow = state.numbers.first().is_some_and(|rate| *rate > 1e4);
+        let control = if is_slow { short_deadline() } else { long_deadline() };
         match case.with(|space, inverse| resume(space, settings, inverse, &state, &control)) {
             Ok(outcome) => {
                 let all = [&outcome.center, &outcome.draws, &outcome.lengths];
                 assert!(all.into_iter().flatten().all(|x| x.is_finite()), "{outcome:?}");
                 Ok(())
             }
-            Err(Error::Interrupted) if is_dear => Ok(()),
+            Err(Error::Interrupted) if is_slow => Ok(()),
             Err(error) => Err(error),
         }
     };

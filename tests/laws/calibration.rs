@@ -1,13 +1,9 @@
 //! Simulation-based calibration: a teacher drawn from the prior has a uniform rank among the draws of the posterior.
 
-use bayespoint::dynamics::{Dynamics, Geodesic};
-use bayespoint::{
-    Ball, Control, Factor, Goal, Mirror, Recorder, Refresh, RefreshChoice, Settings, Trajectory,
-};
-use std::sync::Arc;
+use bayespoint::{Mirror, RefreshChoice, Settings};
 
-use crate::common::{self, Problem, chi_square_tail, dot, normals, rng, seed, size};
-use crate::samplers::Timid;
+use crate::common::{self, Problem, dot, normals, rng, seed, size};
+use crate::special::chi_square_tail;
 
 const DRAWS: usize = 63;
 const BINS: usize = 8;
@@ -53,7 +49,7 @@ fn calibrate(
         .collect()
 }
 
-/// The product's sampler, thinned until draws are independent.
+/// The engine's sampler, thinned until draws are independent.
 fn engine(refresh: RefreshChoice, noise: f64) -> impl Fn(&Problem, u64) -> Vec<Vec<f64>> {
     move |problem, seed| {
         let kappa = noise / (1.0 - noise);
@@ -77,7 +73,7 @@ fn data_sets() -> u64 {
     size(200, 1000)
 }
 
-fn judge(name: &str, tails: &[f64]) {
+fn check_ranks(name: &str, tails: &[f64]) {
     for ((quantity, _), p) in QUANTITIES.iter().zip(tails) {
         // Fifteen comparisons in this file: one false alarm in 1300 seeds.
         assert!(*p > 5e-5, "{name}, {quantity}: ranks as uneven have probability {p:e}");
@@ -87,56 +83,27 @@ fn judge(name: &str, tails: &[f64]) {
 #[test]
 fn hard_walls_with_pairs() {
     let pairs = RefreshChoice::Pair(Some(20.0));
-    judge("r = 5", &calibrate(data_sets(), (5, 15), 0.0, engine(pairs, 0.0)));
-    judge("r = 20", &calibrate(data_sets(), (20, 50), 0.0, engine(pairs, 0.0)));
+    check_ranks("r = 5", &calibrate(data_sets(), (5, 15), 0.0, engine(pairs, 0.0)));
+    check_ranks("r = 20", &calibrate(data_sets(), (20, 50), 0.0, engine(pairs, 0.0)));
 }
 
 #[test]
 fn hard_walls_with_full_refresh() {
     let full = RefreshChoice::Full(Some(0.5));
-    judge("r = 20", &calibrate(data_sets(), (20, 50), 0.0, engine(full, 0.0)));
+    check_ranks("r = 20", &calibrate(data_sets(), (20, 50), 0.0, engine(full, 0.0)));
 }
 
 #[test]
 fn label_noise() {
     let full = RefreshChoice::Full(Some(0.5));
-    judge("r = 5", &calibrate(data_sets(), (5, 15), 0.1, engine(full, 0.1)));
-    judge("r = 20", &calibrate(data_sets(), (20, 50), 0.1, engine(full, 0.1)));
+    check_ranks("r = 5", &calibrate(data_sets(), (5, 15), 0.1, engine(full, 0.1)));
+    check_ranks("r = 20", &calibrate(data_sets(), (20, 50), 0.1, engine(full, 0.1)));
 }
 
-/// The wrong noise level must be noticed.
+/// The wrong noise level is rejected.
 #[test]
 fn a_wrong_transparency_fails() {
     let full = RefreshChoice::Full(Some(0.5));
     let tails = calibrate(200, (5, 15), 0.1, engine(full, 0.0001));
-    assert!(tails.iter().any(|p| *p < 1e-8), "{tails:?}");
-}
-
-/// One trajectory of any dynamics, driven by hand: the wrong one differs in nothing else from the right one.
-fn by_hand<D: Dynamics>(dynamics: D) -> impl Fn(&Problem, u64) -> Vec<Vec<f64>> {
-    move |problem, seed| {
-        use rand::SeedableRng;
-        let (space, control) = (problem.space(), Control::new());
-        let (start, _) =
-            bayespoint::feasible_point(&space, seed, &control).expect("separable by the teacher");
-        let mut rng = rand::rngs::ChaCha8Rng::seed_from_u64(seed);
-        let direction = normals(start.len(), &mut rng);
-        let ball = Ball::new(space.gram(), &start, &direction, &control).expect("a direction");
-        let factor = Arc::new(Factor::new(space.gram(), &control).expect("positive semi-definite"));
-        let mut trajectory = Trajectory::new(&space, dynamics.clone(), ball, rng);
-        trajectory.set_refresh(Refresh::Full { rate: 2.0, source: factor });
-        trajectory.run(Goal::path(20.0), &control).expect("runs");
-        trajectory.reset(Some(Recorder::new(3.0, &[0], DRAWS, space.gram()).expect("room")));
-        trajectory.run(Goal::path(3.0 * DRAWS as f64), &control).expect("runs");
-        let recorder = trajectory.recorder().expect("was set");
-        let (draws, _) = recorder.last(DRAWS, start.len());
-        draws.chunks(start.len()).map(<[f64]>::to_vec).collect()
-    }
-}
-
-#[test]
-fn a_wrong_dynamics_fails_where_the_right_one_passes() {
-    judge("right dynamics by hand", &calibrate(200, (5, 15), 0.0, by_hand(Geodesic)));
-    let tails = calibrate(200, (5, 15), 0.0, by_hand(Timid));
     assert!(tails.iter().any(|p| *p < 1e-8), "{tails:?}");
 }

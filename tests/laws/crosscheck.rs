@@ -1,15 +1,15 @@
-//! The engine against samplers that know nothing of billiards: rejection in few dimensions, coordinate Gibbs on truncated normal
+//! The engine against samplers that are no billiards: rejection in few dimensions, coordinate Gibbs on truncated normal
 //! vectors in more.
 
 use bayespoint::{Mirror, RefreshChoice, Settings};
 
 use crate::common::{Problem, dot, mean, normals, rbf, rng, seed, size, space, unit};
-use crate::jury::{Jury, worth};
+use crate::comparisons::{Comparisons, effective_size};
 use crate::samplers::gibbs;
 
 /// Center's cosine, and votes at test points, of two sets of chains of weight vectors with their inner products.
 fn compare(
-    jury: &mut Jury,
+    comparisons: &mut Comparisons,
     case: &str,
     billiard: &[Vec<Vec<f64>>],
     other: &[Vec<Vec<f64>>],
@@ -39,16 +39,11 @@ fn compare(
         let p = 0.5 * (a + b);
         // Where all agree there is nothing to compare.
         if p > 0.02 && p < 0.98 {
-            let (n_a, n_b) = (worth(&votes_a), worth(&votes_b));
-            let z = (a - b) / (p * (1.0 - p) * (n_a.recip() + n_b.recip())).sqrt();
+            let sizes = effective_size(&votes_a).recip() + effective_size(&votes_b).recip();
+            let z = (a - b) / (p * (1.0 - p) * sizes).sqrt();
             squares.push(z * z);
-            jury.hear_score(
-                case,
-                &format!("vote at test point {}", k + 1),
-                (a, b),
-                z,
-                n_a.min(n_b),
-            );
+            let what = format!("vote at test point {}", k + 1);
+            comparisons.check_score(case, &what, (a, b), z);
         }
     }
     let largest = squares.iter().copied().fold(0.0, f64::max).sqrt();
@@ -83,7 +78,7 @@ fn chains(draws: &[f64], m: usize, trajectories: usize) -> Vec<Vec<Vec<f64>>> {
 
 #[test]
 fn rejection_agrees() {
-    let mut jury = Jury::default();
+    let mut comparisons = Comparisons::default();
     for (r, m, kappa) in [(2, 4, 0.0), (3, 8, 0.0), (4, 10, 0.0), (3, 8, 0.15), (4, 10, 0.1)] {
         use rand::RngExt;
         let mut rng = rng(80_000 + (10 * r + m) as u64);
@@ -98,11 +93,8 @@ fn rejection_agrees() {
         let mut accepted = Vec::new();
         while accepted.len() < size(20_000, 200_000) {
             let w = unit(normals(r, &mut rng));
-            let wrong = |(x, y): (&Vec<f64>, &i8)| dot(x, &w) * f64::from(*y) <= 0.0;
-            let violated =
-                problem.x.iter().zip(&problem.labels).filter(|pair| wrong(*pair)).count();
-            let share = (0..violated).fold(1.0, |share, _| share * kappa);
-            if violated == 0 || rng.random::<f64>() < share {
+            let violated: u32 = problem.violations(&w).iter().sum();
+            if rng.random::<f64>() < f64::powf(kappa, violated.into()) {
                 accepted.push(w);
             }
         }
@@ -110,9 +102,9 @@ fn rejection_agrees() {
         // Around the teacher: where votes are open.
         let tests: Vec<Vec<f64>> = (0..40).map(|_| across(&teacher, 0.5, &mut rng)).collect();
         let case = format!("rejection, r = {r}, m = {m}, κ = {kappa}");
-        compare(&mut jury, &case, &billiard, &other, dot, &tests);
+        compare(&mut comparisons, &case, &billiard, &other, dot, &tests);
     }
-    jury.acquit();
+    comparisons.assert_right();
 }
 
 /// A test point near the plane across the teacher.
@@ -127,7 +119,7 @@ fn across(teacher: &[f64], off: f64, rng: &mut rand::rngs::ChaCha8Rng) -> Vec<f6
 
 #[test]
 fn gibbs_agrees() {
-    let mut jury = Jury::default();
+    let mut comparisons = Comparisons::default();
     for (m, sigma, softness) in [(10, 2.0, 0.5), (25, 3.0, 0.2), (50, 3.0, 0.3), (50, 1.5, 0.05)] {
         let (mut gram, labels) = rbf(m, sigma, 900 + m as u64);
         let outcome = {
@@ -160,7 +152,7 @@ fn gibbs_agrees() {
             })
             .collect();
         let case = format!("Gibbs, m = {m}, σ = {sigma}, λ = {softness}");
-        compare(&mut jury, &case, &chains(&outcome.draws, m, 16), &other, product, &tests);
+        compare(&mut comparisons, &case, &chains(&outcome.draws, m, 16), &other, product, &tests);
     }
-    jury.acquit();
+    comparisons.assert_right();
 }

@@ -11,8 +11,8 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 use crate::common::{Problem, mean_and_error, normals, rng, size, space};
-use crate::jury::{Jury, worth};
-use crate::samplers::Timid;
+use crate::comparisons::{Comparisons, effective_size};
+use crate::samplers::ShortOfWall;
 
 /// Functions of weights and labels: of either alone, and of both.
 type Both = fn(&[f64], &[i8]) -> f64;
@@ -109,7 +109,7 @@ fn problem() -> Problem {
     Problem::new(x, vec![1; 6])
 }
 
-fn compare<D: Dynamics>(jury: &mut Jury, dynamics: &D, full: bool, steps: usize) {
+fn compare<D: Dynamics>(comparisons: &mut Comparisons, dynamics: &D, full: bool, steps: usize) {
     let problem = problem();
     for (softness, noise) in [(0.3, 0.2), (0.3, 0.05), (2.0, 0.3)] {
         let turns = in_turn(&problem, (softness, noise), dynamics, full, steps);
@@ -119,28 +119,28 @@ fn compare<D: Dynamics>(jury: &mut Jury, dynamics: &D, full: bool, steps: usize)
                 turns.iter().map(|chain| chain.iter().map(|values| values[k]).collect()).collect();
             let (exact, error) = alone[k];
             // Differences, with the error of the independent ones too: it hardly counts.
-            let n = worth(&chains);
             let (found, own) = mean_and_error(&chains.concat());
-            let correlated = own * ((chains.concat().len() as f64) / n).sqrt();
+            let inflation = chains.concat().len() as f64 / effective_size(&chains);
+            let correlated = own * inflation.sqrt();
             let z = (found - exact) / correlated.hypot(error);
             let case = format!("Geweke, λ = {softness}, ε = {noise}, full {full}");
-            jury.hear_score(&case, name, (found, exact), z, n);
+            comparisons.check_score(&case, name, (found, exact), z);
         }
     }
 }
 
 #[test]
 fn weights_and_labels_in_turn_have_the_joint_law() {
-    let mut jury = Jury::default();
+    let mut comparisons = Comparisons::default();
     for full in [true, false] {
-        compare(&mut jury, &Geodesic, full, size(600, 4000));
+        compare(&mut comparisons, &Geodesic, full, size(600, 4000));
     }
-    jury.acquit();
+    comparisons.assert_right();
 }
 
 #[test]
 fn weights_by_a_wrong_dynamics_have_not() {
-    let mut jury = Jury::default();
-    compare(&mut jury, &Timid, true, 1200);
-    jury.convict("Geweke, short of the wall");
+    let mut comparisons = Comparisons::default();
+    compare(&mut comparisons, &ShortOfWall, true, 1200);
+    comparisons.assert_wrong("Geweke, short of the wall");
 }

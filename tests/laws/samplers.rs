@@ -1,26 +1,26 @@
-//! The product's samplers on a target, from every source of Gram rows; a trajectory driven by hand, and three wrong ones.
+//! The engine's samplers on a target, from every source of Gram rows; a trajectory moved step by step, and three wrong ones.
 
 use std::sync::Arc;
 
 use bayespoint::dynamics::{Arrival, Dynamics, Geodesic};
 use bayespoint::{
-    Ball, Control, Draw, Factor, Goal, Gram, Isotropic, Kernel, KernelRows, Recorder, Refresh,
-    Result, Settings, Trajectory, VersionSpace, run,
+    Ball, Control, Draw, Factor, Goal, Gram, Isotropic, Kernel, KernelRows, Outcome, Recorder,
+    Refresh, Result, Settings, Trajectory, VersionSpace,
 };
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{ChiSquared, Distribution};
 
 use crate::common::{dot, normals, rng, seed, unit};
-use crate::targets::{Seen, Target};
+use crate::targets::{Sample, Target};
 
 /// Where the rows of the Gram matrix come from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Source {
     Doubles,
     Singles,
-    /// Computed from the feature vectors when asked for, with room for so many rows. A neighbor list is used where there
-    /// are many more planes than features.
+    /// Computed from the feature vectors when asked for, with a cache of so many rows. Where there are many more planes than
+    /// features, balls keep lists of near walls.
     OnDemand(usize),
 }
 
@@ -55,39 +55,35 @@ impl Target {
         with(&VersionSpace::new(gram.expect("a good matrix"), labels).expect("good labels"))
     }
 
-    /// What the harness looks at, of dual coefficients.
-    fn seen(&self, dual: &[f64], rng: &mut ChaCha8Rng) -> Seen {
+    /// What the harness compares, of dual coefficients.
+    fn sample(&self, dual: &[f64], rng: &mut ChaCha8Rng) -> Sample {
         let weight = unit(self.problem.weight(dual));
-        let violated = |(x, y): (&Vec<f64>, &i8)| dot(x, &weight) * f64::from(*y) < 0.0;
-        let violations = if self.mirror.is_hard() {
-            0
-        } else {
-            self.problem.x.iter().zip(&self.problem.labels).filter(|pair| violated(*pair)).count()
-        };
+        let violations: u32 =
+            if self.mirror.is_hard() { 0 } else { self.problem.violations(&weight).iter().sum() };
         let square: f64 = ChiSquared::new(self.rank as f64).expect("positive").sample(rng);
-        Seen { weight, length: square.sqrt(), violations: violations as f64 }
+        Sample { weight, length: square.sqrt(), violations: violations.into() }
     }
 }
 
-/// The draws of a run, trajectory by trajectory.
-pub fn engine(target: &Target, source: Source, settings: &Settings) -> Vec<Vec<Seen>> {
-    engine_or_error(target, source, settings).expect("a good run")
+/// The run of a target.
+pub fn run(target: &Target, source: Source, settings: &Settings) -> Result<Outcome> {
+    let settings = Settings { mirror: target.mirror, tol: None, ..settings.clone() };
+    target.space(source, |space| bayespoint::run(space, &settings, &Control::new()))
 }
 
-/// The same where the engine may refuse.
-pub fn engine_or_error(
-    target: &Target,
-    source: Source,
-    settings: &Settings,
-) -> Result<Vec<Vec<Seen>>> {
-    let settings = Settings { mirror: target.mirror, tol: None, ..settings.clone() };
-    let outcome = target.space(source, |space| run(space, &settings, &Control::new()))?;
+/// The draws of a run, trajectory by trajectory.
+pub fn chains(target: &Target, outcome: &Outcome, index: u64) -> Vec<Vec<Sample>> {
     let m = target.problem.x.len();
-    let mut rng = rng(settings.seed ^ 0x5eed);
+    let mut rng = rng(index ^ 0x5eed);
     let chains = outcome.draws.chunks(outcome.n_draws * m);
-    Ok(chains
-        .map(|chain| chain.chunks(m).map(|dual| target.seen(dual, &mut rng)).collect())
-        .collect())
+    chains
+        .map(|chain| chain.chunks(m).map(|dual| target.sample(dual, &mut rng)).collect())
+        .collect()
+}
+
+/// The draws of a good run.
+pub fn engine(target: &Target, source: Source, settings: &Settings) -> Vec<Vec<Sample>> {
+    chains(target, &run(target, source, settings).expect("a good run"), settings.seed)
 }
 
 /// A path of one trajectory.
@@ -105,7 +101,7 @@ pub fn by_hand<D: Dynamics>(
     dynamics: &D,
     refresh: &Refresh<'static>,
     path: Path,
-) -> Vec<Vec<Seen>> {
+) -> Vec<Vec<Sample>> {
     let control = Control::new();
     let m = target.problem.x.len();
     target.space(Source::Doubles, |space| {
@@ -128,7 +124,7 @@ pub fn by_hand<D: Dynamics>(
                 trajectory.run(Goal::path(length), &control).expect("runs");
                 let recorder = trajectory.recorder().expect("was set");
                 let draws = recorder.last(path.draws, m).0;
-                draws.chunks(m).map(|dual| target.seen(dual, &mut rng)).collect()
+                draws.chunks(m).map(|dual| target.sample(dual, &mut rng)).collect()
             })
             .collect()
     })
@@ -144,9 +140,9 @@ pub fn fresh(target: &Target, rate: f64) -> Refresh<'static> {
 
 /// Wrong: turns round short of the wall.
 #[derive(Clone)]
-pub struct Timid;
+pub struct ShortOfWall;
 
-impl Dynamics for Timid {
+impl Dynamics for ShortOfWall {
     fn flight(&mut self, ball: &Ball) -> Option<f64> {
         Geodesic.flight(ball).map(|angle| 0.6 * angle)
     }
@@ -202,13 +198,13 @@ impl Dynamics for SinglePlane {
 
 /// Wrong: fresh directions that lean towards the first wall.
 #[derive(Debug)]
-pub struct Leaning {
+pub struct LeaningRefresh {
     factor: Factor,
     /// Dual coefficients and plane coordinates of what is added.
     push: (Vec<f64>, Vec<f64>),
 }
 
-impl Leaning {
+impl LeaningRefresh {
     pub fn refresh(target: &Target, rate: f64) -> Refresh<'static> {
         target.space(Source::Doubles, |space| {
             let gram = space.gram();
@@ -222,7 +218,7 @@ impl Leaning {
     }
 }
 
-impl Isotropic for Leaning {
+impl Isotropic for LeaningRefresh {
     fn draw(&self, rng: &mut dyn Rng) -> Draw {
         let mut draw = self.factor.draw(rng);
         for (x, push) in draw.dual.iter_mut().zip(&self.push.0) {
@@ -236,8 +232,8 @@ impl Isotropic for Leaning {
     }
 }
 
-/// A normal vector cut by the planes, coordinate by coordinate: Gibbs' sampler on the plane coordinates `f ~ N(0, K)`, which
-/// knows nothing of billiards. Returns dual coefficients of unit vectors, one after every `sweeps` sweeps.
+/// A normal vector cut by the planes, coordinate by coordinate: Gibbs' sampler on the plane coordinates `f ~ N(0, K)`.
+/// Returns dual coefficients of unit vectors, one after every `sweeps` sweeps.
 pub fn gibbs(
     gram: &[f64],
     labels: &[i8],

@@ -1,6 +1,8 @@
-//! Distribution functions that the closed forms and the judgments need, to about twelve digits.
+//! Distribution functions that the closed forms and the comparisons need, to about twelve digits.
 
 use std::f64::consts::PI;
+
+use crate::common::normal;
 
 /// ln Γ(x), x > 0 (Lanczos, g = 7).
 pub fn ln_gamma(x: f64) -> f64 {
@@ -51,35 +53,15 @@ pub fn beta(a: f64, b: f64, x: f64) -> f64 {
     front.exp() * product / a
 }
 
-/// Density of the standard normal distribution.
-pub fn density(x: f64) -> f64 {
-    (-0.5 * x * x).exp() / (2.0 * PI).sqrt()
-}
-
-/// Distribution function of the standard normal distribution, with small relative error in both tails.
-pub fn normal(x: f64) -> f64 {
-    if x > 0.0 {
-        return 1.0 - normal(-x);
-    }
-    if x > -3.0 {
-        // Φ(x) = ½ + φ(x) Σ x^(2k+1) / (2k+1)!!
-        let (mut term, mut sum) = (x, x);
-        for k in 1..200 {
-            term *= x * x / (2.0 * f64::from(k) + 1.0);
-            sum += term;
-            if term.abs() < 1e-17 {
-                break;
-            }
-        }
-        return 0.5 + density(x) * sum;
-    }
-    let fraction = (1..80).rev().fold(-x, |rest, k| -x + f64::from(k) / rest);
-    density(x) / fraction
-}
-
 /// Probability of a value of Student's t distribution as far from 0.
 pub fn student_tails(t: f64, degrees: f64) -> f64 {
     beta(0.5 * degrees, 0.5, degrees / (degrees + t * t))
+}
+
+/// Upper tail of the chi-square distribution by the Wilson-Hilferty cube root, good to a few percent.
+pub fn chi_square_tail(value: f64, degrees: f64) -> f64 {
+    let scale = 2.0 / (9.0 * degrees);
+    normal((1.0 - scale - (value / degrees).cbrt()) / scale.sqrt())
 }
 
 /// Probability of a distance of Kolmogorov and Smirnov as large, of n independent values.

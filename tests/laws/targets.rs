@@ -1,7 +1,7 @@
 //! Version spaces whose uniform law has closed forms.
 //!
 //! A direction times an independent length, chi distributed, is a normal vector cut by the same planes: so every law of truncated
-//! normal vectors is one of directions ([`Seen::length`]).
+//! normal vectors is one of directions ([`Sample::length`]).
 
 use std::f64::consts::PI;
 
@@ -9,11 +9,11 @@ use bayespoint::Mirror;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
-use crate::common::{Problem, cross, dot, normals, unit};
-use crate::special::{beta, density, normal, tabulated};
+use crate::common::{Problem, cross, density, dot, normal, normals, unit};
+use crate::special::{beta, tabulated};
 
 /// A sampled weight vector.
-pub struct Seen {
+pub struct Sample {
     /// Of unit length.
     pub weight: Vec<f64>,
     /// Independent of it: the length of a normal vector of as many dimensions as the span has.
@@ -30,21 +30,21 @@ pub enum Law {
 /// A number of a weight vector and its exact law.
 pub struct Quantity {
     pub name: String,
-    pub of: Box<dyn Fn(&Seen) -> f64>,
+    pub of: Box<dyn Fn(&Sample) -> f64>,
     pub law: Law,
 }
 
 impl Quantity {
     fn distribution(
         name: &str,
-        of: impl Fn(&Seen) -> f64 + 'static,
+        of: impl Fn(&Sample) -> f64 + 'static,
         function: impl Fn(f64) -> f64 + 'static,
     ) -> Self {
         let law = Law::Distribution(Box::new(function));
         Self { name: name.into(), of: Box::new(of), law }
     }
 
-    fn mean(name: &str, of: impl Fn(&Seen) -> f64 + 'static, exact: f64) -> Self {
+    fn mean(name: &str, of: impl Fn(&Sample) -> f64 + 'static, exact: f64) -> Self {
         Self { name: name.into(), of: Box::new(of), law: Law::Mean(exact) }
     }
 }
@@ -176,7 +176,7 @@ pub fn orthant(n: usize, kappa: f64) -> Target {
 }
 
 /// An orthant among planes that cut nothing off: positive combinations of its own.
-pub fn crowded_orthant(n: usize, planes: usize, rng: &mut ChaCha8Rng) -> Target {
+pub fn orthant_among(n: usize, planes: usize, rng: &mut ChaCha8Rng) -> Target {
     let plain = orthant(n, 0.0);
     let sign: Vec<f64> = plain.problem.labels.iter().map(|y| f64::from(*y)).collect();
     let mut x = plain.problem.x;
@@ -191,9 +191,9 @@ pub fn crowded_orthant(n: usize, planes: usize, rng: &mut ChaCha8Rng) -> Target 
 }
 
 /// An orthant of half-silvered mirrors, all of label 1, among planes of label -1 that let everything through.
-pub fn veiled_orthant(n: usize, kappa: f64, planes: usize, rng: &mut ChaCha8Rng) -> Target {
+pub fn orthant_behind(n: usize, kappa: f64, planes: usize, rng: &mut ChaCha8Rng) -> Target {
     let plain = orthant(n, kappa);
-    let mut x = crowded_orthant(n, planes, rng).problem.x;
+    let mut x = orthant_among(n, planes, rng).problem.x;
     for (x, &y) in x.iter_mut().zip(&plain.problem.labels) {
         x.iter_mut().for_each(|x| *x *= f64::from(y));
     }
@@ -216,7 +216,7 @@ pub fn wedge(n: usize, omega: f64) -> Target {
     let mut labels = vec![1; n];
     labels[1] = -1;
     let mut target = Target::plain(format!("wedge of {omega} rad, n = {n}"), x, labels);
-    let angle = |s: &Seen| s.weight[1].atan2(s.weight[0]);
+    let angle = |s: &Sample| s.weight[1].atan2(s.weight[0]);
     target.quantities =
         vec![Quantity::distribution("angle", angle, move |x| (x / omega).clamp(0.0, 1.0))];
     let across = 0.5 * (n as f64 - 2.0);
@@ -269,7 +269,7 @@ pub fn triangle(corners: [[f64; 3]; 3]) -> Target {
     let mut target = Target::plain(format!("triangle of area {whole:.3}"), x.clone(), labels);
     let up = unit(cross(&a, &b));
     let east = cross(&up, &a);
-    let azimuth = move |s: &Seen| dot(&s.weight, &up).atan2(dot(&s.weight, &east));
+    let azimuth = move |s: &Sample| dot(&s.weight, &up).atan2(dot(&s.weight, &east));
     target.quantities = (0..3)
         .map(|k| Quantity::mean(&format!("w_{}", k + 1), move |s| s.weight[k], mean[k]))
         .collect();
@@ -417,7 +417,7 @@ impl Cone {
             // Between hard walls on both sides there is only the own part.
             let both = negative > 0 && negative < m && kappa == (0.0, 0.0);
             let wide = if both { 6.0 * own.sqrt() } else { 6.0 * (own + shared).sqrt() };
-            let distribution = tabulated((-wide, wide), 1200, |x| {
+            let distribution = tabulated((-wide, wide), 400, |x| {
                 let of = |&(s, p): &(f64, f64)| {
                     let left = normal((x.min(0.0) - mean(s)) / deviation);
                     let right = if x > 0.0 {
@@ -429,7 +429,7 @@ impl Cone {
                 };
                 nodes.iter().map(of).sum()
             });
-            let of = move |s: &Seen| s.length * dot(&s.weight, &feature);
+            let of = move |s: &Sample| s.length * dot(&s.weight, &feature);
             target.quantities.push(Quantity::distribution(name, of, distribution));
         }
         let field: Vec<f64> = labels.iter().map(|&y| expect(&|s| average(y, s))).collect();

@@ -15,7 +15,7 @@ from bayespoint import (
 from bayespoint.dynamics import Chord, Flipper, Scattered
 from bayespoint.papers import learning_curves, openness
 from bayespoint.posterior import rejection
-from hostile_parts import (
+from fitted_models import (
     GRAM,
     GROWING,
     NEW,

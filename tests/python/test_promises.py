@@ -14,9 +14,11 @@ ROWS = [
 ]
 
 # Between `#[test]` and its function there may be other attributes, but none that keeps it from
-# running.
+# running, except that of the long tests, which `make test-all` runs.
 RUST = re.compile(
-    r"^[ \t]*#\[test\]\s*\n(?:[ \t]*(?:#\[(?!ignore|cfg_attr)[^\n]*|//[^\n]*)\n)*[ \t]*fn (\w+)\(",
+    r"^[ \t]*#\[test\]\s*\n"
+    r"(?:[ \t]*(?:#\[(?!ignore(?! = .long: make test-all)|cfg_attr)[^\n]*|//[^\n]*)\n)*"
+    r"[ \t]*fn (\w+)\(",
     re.MULTILINE,
 )
 PYTHON = re.compile(r"^def (test_\w+)\(", re.MULTILINE)
@@ -52,6 +54,7 @@ def test_every_promise_names_its_tests(held_by):
         ("tests/a.rs", '#[test]\n#[should_panic(expected = "no")]\nfn holds() {\n', {"holds"}),
         ("tests/a.rs", "fn helper() {\n", set()),
         ("tests/a.rs", "#[test]\nfn holds() {}\n\nfn helper() {\n", {"holds"}),
+        ("tests/a.rs", '#[test]\n#[ignore = "long: make test-all"]\nfn holds() {\n', {"holds"}),
         ("tests/a.rs", '#[test]\n#[ignore = "slow"]\nfn left_out() {\n', set()),
         ("tests/a.rs", "// #[test]\nfn left_out() {\n", set()),
         ("tests/test_a.py", "@seed(1)\ndef test_holds(x):\n", {"test_holds"}),

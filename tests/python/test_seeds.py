@@ -8,9 +8,10 @@ import pytest
 
 FILES = sorted(Path(__file__).parent.rglob("test_*.py"))
 
-# A file that reads the variable, itself or from one that does: `taught` and the like.
+# A file that reads the variable, itself or from one that does: `helpers` and the like.
 READS = re.compile(
-    r"\bBAYESPOINT_SEED\b|^(from|import) (taught|planar_cases|hostile|going_on)\b", re.M
+    r"\bBAYESPOINT_SEED\b|^(from|import) (helpers|planar_cases|hostile|continuation_helpers)\b",
+    re.M,
 )
 
 # Files whose seeds are their own, and why.
@@ -51,7 +52,7 @@ def test_literal_seeds_shift(path):
     if fixed and path.name not in FIXED:
         pytest.fail(
             f"{path.name} has seeds in lines {literal_seeds(source)} and reads no BAYESPOINT_SEED: "
-            "take them from taught.seed, or name the file in FIXED with a reason"
+            "take them from helpers.seed, or name the file in FIXED with a reason"
         )
     assert fixed or path.name not in FIXED, f"{path.name} needs no place in FIXED any more"
 
@@ -73,5 +74,5 @@ def test_what_counts_as_a_literal_seed():
         "# seed=5",
     ):
         assert literal_seeds(source) == []
-    assert READS.search("import os\nfrom taught import seed\n")
-    assert not READS.search("what = 'it is taught'\n")
+    assert READS.search("import os\nfrom helpers import seed\n")
+    assert not READS.search("what = 'it helpers'\n")

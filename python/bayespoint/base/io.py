@@ -51,8 +51,6 @@ class Savable:
         TypeError
             If something in it is neither an array, a plain value nor of a class of this package,
             such as a function given as kernel.
-        ValueError
-            If `path` holds a null character.
         OSError
             If the file cannot be written; an old one is left as it was.
         """
@@ -85,7 +83,7 @@ def load(path: StrPath) -> Any:
         If there is no such file, or it cannot be read.
     ValueError
         If the file is damaged, is of another program or of another version of the format, or holds
-        classes of others; if `path` holds a null character.
+        classes of others.
 
     Notes
     -----
@@ -126,22 +124,14 @@ def load(path: StrPath) -> Any:
 def write(
     path: StrPath, format_name: str, version: int, arrays: Arrays, meta: Mapping[str, Any]
 ) -> None:
-    """Write arrays and plain values to a file, in one step.
-
-    `meta` is what JSON can hold; tuples become lists. Raises OSError if the file cannot be written;
-    an old one is left as it was.
-    """
+    """Write arrays and what JSON can hold to a file; tuples become lists."""
     header = {"format": format_name, "version": version, "package": _package(), "meta": meta}
     with _replacing(path) as file:
         np.savez(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
 
 
 def read(path: StrPath, format_name: str, version: int) -> tuple[Arrays, dict[str, Any]]:
-    """Return arrays and plain values of a file that :func:`write` wrote.
-
-    Raises OSError if there is no such file, and ValueError if it is damaged, of another format or
-    of another version.
-    """
+    """Return arrays and plain values of a file of :func:`write`; ValueError for any other."""
     with open(path, "rb") as file, _refused(path, format_name):
         with np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
@@ -165,11 +155,8 @@ def check_path(name: str, path: StrPath) -> None:
 
 def try_to_write(path: StrPath) -> None:
     """Raise OSError if no file can be written beside `path`."""
-    target = Path(os.path.realpath(path))
-    with _named(target):
-        temporary = _temporary(target)
-        temporary.open("xb").close()
-        temporary.unlink()
+    with contextlib.suppress(_NotWrittenError), _replacing(path):
+        raise _NotWrittenError
 
 
 def remove_leftovers(path: StrPath) -> None:
@@ -184,37 +171,29 @@ def remove_leftovers(path: StrPath) -> None:
             beside.unlink(missing_ok=True)
 
 
-def _temporary(target: Path) -> Path:
-    """Return a name beside a file that nobody can have laid a link at."""
-    return target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+class _NotWrittenError(Exception):
+    """Ends a write before it replaces anything."""
 
 
 @contextlib.contextmanager
 def _replacing(path: StrPath) -> Iterator[IO[bytes]]:
     """Open a new file that takes the place of `path`, of a link's target, once all is on disk."""
     target = Path(os.path.realpath(path))
-    temporary = _temporary(target)
-    with _named(target):
-        try:
-            with open(temporary, "x+b") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise
-
-
-@contextlib.contextmanager
-def _named(target: Path) -> Iterator[None]:
-    """Name the file in errors of the system, which do not where a disk is full."""
+    # An unpredictable name, at which nobody can have laid a link.
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise OSError(error.errno, f"could not write the file: {reason}", str(target)) from error
+        with open(temporary, "x+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        if isinstance(error, OSError):  # the system's own do not name the file of a full disk
+            text = f"could not write the file: {error.strerror or error}"
+            raise OSError(error.errno, text, str(target)) from error
+        raise
 
 
 @contextlib.contextmanager

@@ -54,8 +54,3 @@ def readable(n_bytes: float) -> str:
         size /= 1024
         del units[0]
     return f"{size:.0f} B" if units[0] == "B" else f"{size:.1f} {units[0]}"
-
-
-def balls(n_trajectories: int, m: int) -> float:
-    """Return the bytes that so many trajectories take in a version space of m examples."""
-    return 800.0 * n_trajectories * m

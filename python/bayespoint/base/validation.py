@@ -33,10 +33,6 @@ _DIRECT = 2000  # up to this size a factorization decides, beyond it a few Lancz
 _LANCZOS_STEPS = 40
 _BLOCK = 512
 _LENGTHS = (1e-150, 1e150)  # diagonal entries whose products are in the range of doubles
-# Of 1 - cos^2: what rounding of the best kernel values leaves, an angle of 6e-8 (where the search
-# for the largest margin gives up too), and of those that sum many features.
-_SAME_DIRECTION = 16 * np.finfo(np.float64).eps
-NEARLY_SAME = 64 * np.finfo(np.float64).eps
 
 
 # --- numbers and choices ---------------------------------------------------------------------
@@ -535,51 +531,3 @@ def _lanczos_bound(gram: NDArray[Any], offset: float, softness: Floats, scale: F
         beta.append(norm)
         v = w / norm
     return float(linalg.eigvalsh_tridiagonal(np.array(alpha), np.array(beta[: len(alpha) - 1]))[0])
-
-
-def nearly_collinear(inner: Floats, squares: Floats) -> NDArray[np.bool_]:
-    """Return which vectors may be on one line: inner products and products of squared lengths."""
-    found: NDArray[np.bool_] = inner * inner >= (1 - NEARLY_SAME) * squares
-    return found
-
-
-def collinear(gram: Any, offset: float, squares: Floats, i: int, j: int) -> bool:
-    """Return whether two nearly collinear vectors are on one line, as far as rounding tells.
-
-    Their own product tells a small angle by its square, which rounding soon hides. Their products
-    with the others tell it to first order: those of vectors on one line agree to rounding, however
-    many features that summed.
-    """
-    lengths = np.sqrt(squares)
-    first, second = (
-        np.add(gram[k : k + 1, :][0], offset, dtype=np.float64) / lengths[k] / lengths
-        for k in (i, j)
-    )
-    if 1 - first[j] ** 2 <= _SAME_DIRECTION:
-        return True
-    apart = np.delete(first - np.sign(first[j]) * second, [i, j])
-    return len(apart) > 0 and bool(np.abs(apart).max() <= NEARLY_SAME)
-
-
-def conflict(gram: Any, labels: Labels, offset: float, softness: Floats) -> tuple[int, int] | None:
-    """Return two examples on the same line through the origin, to rounding, that contradict.
-
-    The same direction with different labels, or opposite directions with the same label: no
-    weight vector satisfies both, without softness or transparent walls. `gram` is a matrix, or
-    gives the values of two slices and a diagonal as one does.
-    """
-    diagonal = np.add(gram.diagonal(), offset, dtype=np.float64) + softness
-    signs = labels.astype(np.float64)
-    for rows, columns in _block_pairs(len(gram)):
-        inner = np.add(gram[rows, columns], offset, dtype=np.float64)
-        opposed = inner * np.outer(signs[rows], signs[columns]) < 0
-        clash = nearly_collinear(inner, np.outer(diagonal[rows], diagonal[columns])) & opposed
-        if rows == columns:
-            np.fill_diagonal(clash, False)
-        if not clash.any():
-            continue
-        for row, column in np.argwhere(clash):
-            i, j = rows.start + int(row), columns.start + int(column)
-            if collinear(gram, offset, diagonal, i, j):
-                return i, j
-    return None

@@ -35,7 +35,7 @@ def make_teacher(
     return_teacher : bool, default=False
         Return the teacher too.
     random_state : None, int, Generator or RandomState, default=None
-        Seed. None asks NumPy's global generator.
+        Seed.
 
     Returns
     -------
@@ -45,11 +45,6 @@ def make_teacher(
         Labels -1 and +1. With few examples there may be only one of them.
     teacher : ndarray of shape (n_features,)
         With ``return_teacher=True`` the unit weight vector, uniform on the sphere.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or of the wrong type.
 
     See Also
     --------
@@ -81,13 +76,6 @@ def make_elongated(
 ) -> Any:
     """Make a linear problem of few examples, whose version space may be long and thin.
 
-    =================   ==================================
-    Classes                                              2
-    Examples            10 for training, 10 000 for a test
-    Features                                             3
-    Values              real, from -1 to 1
-    =================   ==================================
-
     The toy problem of Herbrich, Graepel and Campbell (their Figure 4): points uniform in the cube,
     labeled by a random plane through the origin.
 
@@ -100,7 +88,7 @@ def make_elongated(
     n_features : int, default=3
         Dimensions, at least 1.
     random_state : None, int, Generator or RandomState, default=None
-        Seed. None asks NumPy's global generator.
+        Seed.
 
     Returns
     -------
@@ -119,11 +107,6 @@ def make_elongated(
             Unit normal of the plane: +1 is where the product with it is positive.
         DESCR : str
             What the data are.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a number is too small or no integer, or `random_state` is no seed.
 
     See Also
     --------
@@ -187,7 +170,7 @@ def make_words(
     noise : float, default=0.0
         Probability in [0, 0.5) that a label is flipped.
     random_state : None, int, Generator or RandomState, default=None
-        Seed. None asks NumPy's global generator.
+        Seed.
 
     Returns
     -------
@@ -196,11 +179,6 @@ def make_words(
         others too.
     y : ndarray of shape (n_samples,)
         +1 where the word holds the motif, -1 where it does not, but for the noise.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or of the wrong type.
 
     See Also
     --------
@@ -260,7 +238,7 @@ def make_sets(
     noise : float, default=0.0
         Probability in [0, 0.5) that a label is flipped.
     random_state : None, int, Generator or RandomState, default=None
-        Seed. None asks NumPy's global generator.
+        Seed.
 
     Returns
     -------
@@ -268,11 +246,6 @@ def make_sets(
         Items drawn without replacement.
     y : ndarray of shape (n_samples,)
         +1 where most elements are the teacher's, -1 elsewhere, but for the noise.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or of the wrong type.
 
     See Also
     --------

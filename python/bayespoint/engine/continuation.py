@@ -22,7 +22,7 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import ENDS, SampleSettings
-from bayespoint.kernels.sources import Gram, KernelRows
+from bayespoint.kernels.rows_on_demand import Gram, KernelRows
 from bayespoint.results.billiard import BilliardResult
 
 State = Mapping[str, Any]

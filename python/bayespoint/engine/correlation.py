@@ -9,9 +9,8 @@ from bayespoint import _core
 from bayespoint.base import validation
 from bayespoint.base.validation import RandomState
 from bayespoint.engine import dynamics as engine_dynamics
-from bayespoint.engine.conflicts import refuse_conflicts
 from bayespoint.engine.problem import Problem
-from bayespoint.kernels import sources
+from bayespoint.kernels import rows_on_demand
 
 
 def correlation(
@@ -39,8 +38,7 @@ def correlation(
         raise TypeError(f"dynamics must be Geodesic() or Scattered(...); got {motion}")
     how = engine_dynamics.arguments(motion)
     threads, number = validation.threads(n_jobs), validation.seed(seed)
-    sources.require_matrix(problem.gram, "the correlation length")
-    refuse_conflicts(problem)
+    rows_on_demand.require_matrix(problem.gram, "the correlation length")
     return _core.correlation(
         problem.gram,
         problem.y,

@@ -39,7 +39,7 @@ from bayespoint.engine.dynamics import Geodesic
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.kernels.functions import is_semidefinite
-from bayespoint.kernels.sources import Gram, KernelRows
+from bayespoint.kernels.rows_on_demand import Gram, KernelRows
 
 if TYPE_CHECKING:
     from typing_extensions import Self

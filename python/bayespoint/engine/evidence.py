@@ -16,10 +16,10 @@ from bayespoint._core import InfeasibleError
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.base.warnings import warn
-from bayespoint.engine.conflicts import refuse_conflicts
+from bayespoint.engine import interior
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import EvidenceSettings
-from bayespoint.kernels import sources
+from bayespoint.kernels import rows_on_demand
 from bayespoint.results.evidence import Evidence
 
 Callback: TypeAlias = Callable[[Mapping[str, Any]], object] | None
@@ -71,8 +71,11 @@ def evidence(
     if isinstance(rates, np.ndarray) and 0 < np.count_nonzero(rates) < len(rates):
         found = _with_rates_of_zero(run, rates)
     else:
-        if not np.any(rates):
-            refuse_conflicts(problem)
+        by_bridge = method in ("auto", "bridge") and not isinstance(rates, np.ndarray)
+        if not by_bridge and not np.any(rates):  # the bridge looks itself
+            error = _conflict(problem)
+            if error is not None:
+                raise error
         found = _log_evidence(run, rates)
     if not found.converged:
         warn(_not_converged(found, settings.tol), ConvergenceWarning)
@@ -116,9 +119,7 @@ def _noise_rates(value: object) -> Rates:
 
 def _with_rates_of_zero(run: _Run, rates: Floats) -> Evidence:
     """Return the evidence for rates of which some are zero, where it may be provably minus inf."""
-    try:
-        refuse_conflicts(run.problem)
-    except InfeasibleError:
+    if _conflict(run.problem) is not None:
         noisy = rates > 0
         found = _log_evidence(run, rates[noisy])
         value, error = np.full(len(rates), -math.inf), np.zeros(len(rates))
@@ -126,6 +127,17 @@ def _with_rates_of_zero(run: _Run, rates: Floats) -> Evidence:
         value[noisy], error[noisy], lag[noisy] = found.value, found.error, found.lag
         return replace(found, value=value, error=error, lag=lag)
     return _log_evidence(run, rates)
+
+
+def _conflict(problem: Problem) -> InfeasibleError | None:
+    """Return the proof that no weight vector satisfies all examples, if two are enough for it."""
+    try:
+        interior.feasible_point(problem, "max_margin", seed=0)
+    except InfeasibleError as error:
+        return error if np.count_nonzero(error.certificate) == 2 else None
+    except FloatingPointError:
+        pass
+    return None
 
 
 def _log_evidence(run: _Run, rates: Rates) -> Evidence:
@@ -165,7 +177,7 @@ def _log_evidence(run: _Run, rates: Rates) -> Evidence:
 def _log_z(run: _Run, transparencies: list[tuple[float, float]], method: str) -> Evidence:
     """Return ln Z for walls of the given transparencies, (label -1, label +1)."""
     problem, settings, callback = run.problem, run.settings, run.callback
-    sources.require_matrix(problem.gram, "the evidence")
+    rows_on_demand.require_matrix(problem.gram, "the evidence")
 
     def report(progress: Mapping[str, Any]) -> object:
         assert callback is not None

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _core
-from bayespoint._core import InfeasibleError
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
-from bayespoint.engine.conflicts import refuse_conflicts
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import MarginSettings
 from bayespoint.results.points import MaxMargin
@@ -34,7 +32,6 @@ def feasible_point(
     methods = ("light_trap", "one_way", "perceptron", "max_margin")
     method = validation.choice("method", method, methods)
     number = validation.seed(seed)
-    refuse_conflicts(problem)
     found = _core.feasible_point(
         problem.gram,
         problem.y,
@@ -58,7 +55,6 @@ def light_trap(
 ) -> Mapping[str, Any]:
     """Return the way of a ball through one-way mirrors: ``dual_coef``, ``errors``, ``bounces``."""
     number = validation.seed(seed)
-    refuse_conflicts(problem)
     return _core.light_trap(
         problem.gram,
         problem.y,
@@ -83,23 +79,17 @@ def max_margin(
     y = problem.y
     if settings.free_bias and (y == y[0]).all():
         raise ValueError(f"y must hold both labels with a free bias; got only {int(y[0])}")
-    try:
-        found = _core.max_margin(
-            problem.gram,
-            y,
-            offset=problem.offset,
-            softness=problem.softness,
-            cost=settings.C,
-            free_bias=settings.free_bias,
-            tol=settings.tol,
-            max_iter=settings.max_iter,
-            callback=callback,
-        )
-    except InfeasibleError as error:
-        if not settings.free_bias:
-            # Which names two examples, if two are enough.
-            refuse_conflicts(problem, error.violations)
-        raise
+    found = _core.max_margin(
+        problem.gram,
+        y,
+        offset=problem.offset,
+        softness=problem.softness,
+        cost=settings.C,
+        free_bias=settings.free_bias,
+        tol=settings.tol,
+        max_iter=settings.max_iter,
+        callback=callback,
+    )
     result = MaxMargin(**found)
     if not result.converged:
         warn(

@@ -13,10 +13,9 @@ from bayespoint import _core
 from bayespoint.base import validation
 from bayespoint.base.validation import RandomState, counts
 from bayespoint.base.warnings import warn
-from bayespoint.engine.conflicts import refuse_conflicts
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import OnionSettings
-from bayespoint.kernels import sources
+from bayespoint.kernels import rows_on_demand
 from bayespoint.results.onion import LayerChoice, OnionTable
 
 Callback = Callable[[Mapping[str, Any]], object] | None
@@ -85,7 +84,7 @@ def choose_layer(
         rest = np.setdiff1d(np.arange(m), left_out)
         part = problem.part(rest)
         table = _peel(part, settings, np.array([-1, 1]), threads, validation.seed(rng), callback)
-        between = sources.between(problem.gram, left_out, rest)
+        between = rows_on_demand.between(problem.gram, left_out, rest)
         errors = table.test_errors(between, problem.y[left_out])
         wrong += np.nan_to_num(errors)
         tests += np.where(np.isnan(errors), 0, k)
@@ -121,9 +120,7 @@ def _peel(
 ) -> OnionTable:
     """Return the onion, without warnings."""
     if settings.method == "exact":
-        sources.require_matrix(problem.gram, "the onion with method='exact'")
-    else:
-        refuse_conflicts(problem)
+        rows_on_demand.require_matrix(problem.gram, "the onion with method='exact'")
     positive = int((problem.y > 0).sum())
     negative = len(problem) - positive
     # More violated examples than there are of a class need no engine.

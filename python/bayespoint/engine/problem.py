@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from bayespoint.base.linalg import Factor
 from bayespoint.base.validation import Floats, Labels
-from bayespoint.kernels import sources
-from bayespoint.kernels.sources import Gram
+from bayespoint.kernels import rows_on_demand
+from bayespoint.kernels.rows_on_demand import Gram
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +42,12 @@ class Problem:
 
     def part(self, index: NDArray[np.intp]) -> Problem:
         """Return the problem of some of the examples."""
-        part = sources.part(self.gram, index)
+        part = rows_on_demand.part(self.gram, index)
         return Problem(part, self.y[index], self.softness[index], self.offset)
 
     def coordinates(self, dual_coef: Floats) -> Floats:
         """Return the plane coordinates ``<w, phi_i>`` of dual coefficients of shape (..., m)."""
-        f = sources.product(dual_coef, self.gram)
+        f = rows_on_demand.product(dual_coef, self.gram)
         if self.offset:
             f += self.offset * dual_coef.sum(axis=-1, keepdims=True)
         f += dual_coef * self.softness

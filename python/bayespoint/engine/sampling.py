@@ -17,11 +17,10 @@ from bayespoint.base.linalg import Factor, factorize
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import continuation, distributed
-from bayespoint.engine.conflicts import refuse_conflicts
 from bayespoint.engine.dynamics import Scattered
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
-from bayespoint.kernels import sources
+from bayespoint.kernels import rows_on_demand
 from bayespoint.results.billiard import BilliardResult
 
 Callback = Callable[[Mapping[str, Any]], object] | None
@@ -49,8 +48,6 @@ def sample(
             raise ValueError("start must be None with continue_from: the balls are under way")
         settings = continuation.resumed_settings(continue_from, settings)
     problem, settings = prepared(problem, settings)
-    if settings.opaque and problem.inverse is None:  # else all feature vectors are independent
-        refuse_conflicts(problem)
     first = None if start is None else _checked_start(problem, start, opaque=settings.opaque)
     course = continuation.begin(
         problem,
@@ -87,7 +84,7 @@ def fly(
     """
     if settings.refresh == "full" or isinstance(settings.motion, Scattered):
         what = "refresh='full'" if settings.refresh == "full" else "to scatter a ball"
-        sources.require_matrix(problem.gram, what)
+        rows_on_demand.require_matrix(problem.gram, what)
     inverse = problem.inverse
     return _core.run(
         problem.gram,
@@ -144,7 +141,7 @@ def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats
         return None
     if problem.inverse is not None:
         return problem.inverse
-    sources.require_matrix(problem.gram, "average='conditional'")
+    rows_on_demand.require_matrix(problem.gram, "average='conditional'")
     with linalg.threads_for(len(problem)):
         factor = factorize(problem.gram, problem.offset, problem.softness)
         if factor.invertible:

@@ -8,7 +8,6 @@ from typing import Any
 
 from bayespoint.base.validation import Labels
 from bayespoint.engine import continuation, distributed, sampling
-from bayespoint.engine.conflicts import refuse_conflicts
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.results import BilliardResult
@@ -26,9 +25,6 @@ def samples(
     """
     first, settings = sampling.prepared(problems[0], settings)
     problems = [replace(problem, inverse=first.inverse) for problem in problems]
-    if first.inverse is None and settings.opaque:
-        for problem in problems:
-            refuse_conflicts(problem)
     courses = [
         continuation.begin(
             problem,

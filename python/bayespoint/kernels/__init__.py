@@ -9,6 +9,14 @@ scikit-learn's Gaussian processes are tuned as those here.
 >>> from bayespoint.kernels import RBF, Linear, normalize
 >>> RBF(sigma=2.0) + 0.5 * normalize(Linear())
 RBF(sigma=2.0) + 0.5 * normalize(Linear())
+
+References
+----------
+- J. L. Crowley, "Perceptrons and Support Vector Machines", Intelligent Systems: Reasoning and
+  Recognition, Lesson 6, 2018.
+- C. Leslie, E. Eskin and W. S. Noble, "The spectrum kernel: a string kernel for SVM protein
+  classification", Pacific Symposium on Biocomputing 7, 2002.
+- C. E. Rasmussen and C. K. I. Williams, "Gaussian Processes for Machine Learning", MIT Press, 2006.
 """
 
 from __future__ import annotations

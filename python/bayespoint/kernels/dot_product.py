@@ -48,14 +48,6 @@ class Polynomial(Base):
     coef0 : float, default=1.0
         At least 0. At 0 only products of exactly `degree` factors are features. A positive one
         can be tuned.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint.kernels import Polynomial
-    >>> Polynomial(degree=2)(np.array([[1.0], [2.0]]))
-    array([[ 4.,  9.],
-           [ 9., 25.]])
     """
 
     degree: int = 3

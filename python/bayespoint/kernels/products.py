@@ -1,4 +1,4 @@
-"""Inner products of the rows of arrays, dense or sparse, and what else kernels ask of rows."""
+"""What kernels need of rows, dense or sparse: their number, inner products and lengths."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from bayespoint.kernels.protocol import ROWS, Floats
 
 _ENTRIES = 2**23
 _WORK = 10**9
-"""Entries and multiplications of a product that is made in one call: hundredths of a second."""
+"""Entries and multiplications of a product that one call computes, in hundredths of a second."""
 
 _PART = 2**20
-"""Entries of a part of a larger one."""
+"""Entries of a block of a larger product."""
 
 _PAIRS = 4096
 """Pairs of rows that are subtracted at a time."""
@@ -35,7 +35,7 @@ def counts(X: Any, Y: Any | None) -> tuple[int, int]:
 
 
 def sequence(name: str, X: Any) -> Any:
-    """Return what holds inputs one by one: no text, which is an input itself, and no mapping."""
+    """Return `X`, a sequence of inputs: not a text, which is one input, nor a mapping."""
     holds = hasattr(X, "__len__") and hasattr(X, "__getitem__") and getattr(X, "ndim", 1) > 0
     if not holds or isinstance(X, (str, bytes, Mapping)) or sparse.issparse(X):
         raise TypeError(f"{name} must be a sequence of inputs; got {X!r}")
@@ -50,7 +50,7 @@ def vectors(name: str, X: Any) -> Any:
     array = validation.dense(name, X)
     if array.ndim != 2:
         raise ValueError(f"{name} must have shape (n, n_features); got shape {array.shape}")
-    # BLAS takes no unaligned ones, and what NumPy does in its place rounds otherwise.
+    # For unaligned arrays NumPy does without BLAS, and rounds differently.
     array = np.require(array, dtype=np.float64, requirements=["C", "A"])
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite; it holds NaN or infinity")
@@ -76,16 +76,15 @@ def in_rows(X: Any) -> Any:
 def inner(X: Any, Y: Any | None) -> Floats:
     """Return ``X @ Y.T`` as a dense array, exactly symmetric for ``Y=None``.
 
-    BLAS computes only half of ``X @ X.T``. Of sparse rows the product is computed block by
-    block: there is never more of it in sparse form than one block, and the rows stay sparse. Both
-    (i, j) and (j, i) add the same products in the order of the features.
+    Sparse rows are multiplied block by block, so that only one block of the product is ever in
+    sparse form. It is symmetric too: entries (i, j) and (j, i) add the same products in the same
+    order.
     """
     other = X if Y is None else Y
     if not (sparse.issparse(X) and sparse.issparse(other)):
         with np.errstate(over="ignore", invalid="ignore"):
             if sparse.issparse(X) or sparse.issparse(other):
-                # Of one sparse side SciPy makes a dense product.
-                return np.asarray(X @ other.T)
+                return np.asarray(X @ other.T)  # dense, for one sparse side
             return _dense(X, None if Y is None else other)
     X, turned = X.tocsr(), other.T.tocsr()
     gram = np.empty((X.shape[0], other.shape[0]))
@@ -95,7 +94,7 @@ def inner(X: Any, Y: Any | None) -> Floats:
 
 
 def _dense(X: Floats, Y: Floats | None) -> Floats:
-    """Return ``X @ Y.T``; a large product block by block, between which Ctrl-C is heard."""
+    """Return ``X @ Y.T``, a large product block by block, so that Ctrl-C can interrupt it."""
     other = X if Y is None else Y
     n = len(X)
     if n * len(other) <= _ENTRIES and n * other.size <= _WORK:
@@ -115,10 +114,9 @@ def _dense(X: Floats, Y: Floats | None) -> Floats:
 
 def squares(X: Any) -> Floats:
     """Return the squared lengths of the rows."""
-    if sparse.issparse(X):
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).reshape(-1)
     with np.errstate(over="ignore", invalid="ignore"):
+        if sparse.issparse(X):
+            return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).reshape(-1)
         values: Floats = np.einsum("ij,ij->i", X, X)
     return values
 

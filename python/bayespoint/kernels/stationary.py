@@ -96,22 +96,16 @@ class _Stationary(Base):
         assign(self, sigma=sigma)
 
     def diag(self, X: Floats) -> Floats:
-        """Return the (n,) values ``k(x, x)``: ones."""
         return np.ones(count(vectors("X", X)))
 
-    def parameters(self, X: Floats) -> tuple[Parameter, ...]:
-        """Return the length scales, to be searched around the scale of the data.
-
-        They are called "sigma", or "sigma[0]", "sigma[1]" and so on if every feature has its own.
-        """
+    def parameters(self, X: Any) -> tuple[Parameter, ...]:
+        """Return the length scales: "sigma", or "sigma[0]", "sigma[1]" and so on for several."""
         if not isinstance(self.sigma, tuple):
             scales = {"sigma": scale_of(X)}
         else:
             units_of(self.sigma, X)
             d = len(self.sigma)
-            columns: Any = X
-            if sparse.issparse(columns):
-                columns = columns.tocsc()
+            columns = X.tocsc() if sparse.issparse(X) else X
             scales = {f"sigma[{k}]": scale_of(columns[:, [k]]) * math.sqrt(d) for k in range(d)}
         return tuple(
             Parameter(name, scale * math.exp(-4), scale * math.exp(5), scale)
@@ -148,7 +142,7 @@ class _Stationary(Base):
         with np.errstate(over="ignore"):
             scaled = divided(X, units)
         lengths = squares(scaled)
-        # Of infinite lengths the differences would be NaN.
+        # Differences of infinite lengths would be NaN.
         if not lengths.max(initial=0.0) < _LONGEST:
             raise ValueError(
                 f"sigma must not be so small beside {names} that distances overflow; got "
@@ -172,8 +166,8 @@ class RBF(_Stationary):
     Parameters
     ----------
     sigma : float or array-like of shape (n_features,), default=1.0
-        Length scale, positive; one for each feature makes automatic relevance determination of
-        the search for the best evidence: what is irrelevant gets a large one.
+        Length scale, positive. With one for each feature the search by evidence is automatic
+        relevance determination: irrelevant features get a large one.
 
     Examples
     --------
@@ -195,13 +189,13 @@ class RBF(_Stationary):
         X, other = in_rows(X), in_rows(X if Y is None else Y)
         thin = sparse.issparse(X) or sparse.issparse(other)
         if not thin:
-            # Distances do not depend on the origin, rounding errors do: take it inside the data.
-            # That of sparse rows stays where it is, or they would not be sparse any more: there
-            # the distances that rounding could spoil are computed once more.
+            # Distances do not depend on the origin, but rounding errors do: take it inside the
+            # data. Sparse rows cannot be shifted; there `_restore` computes again what rounding
+            # spoiled.
             origin = other.mean(axis=0) if len(other) else 0.0
             other = other - origin
             X = other if Y is None else X - origin
-        names = "X" if Y is None else "X and Y"  # the origin is in Y
+        names = "X" if Y is None else "X and Y"  # the origin depends on Y
         right, half_right = self._in_units(other, units, names)
         left, half_left = (right, half_right) if Y is None else self._in_units(X, units, names)
         gram = inner(left, None if Y is None else right)
@@ -233,7 +227,7 @@ class RBF(_Stationary):
 def _restore(
     block: Floats, X: Any, Y: Any, units: Floats, half_left: Floats, half_right: Floats
 ) -> None:
-    """Compute exponents again whose digits are lost beside the lengths of the rows."""
+    """Compute exponents again that lost their digits, being small beside the lengths of rows."""
     lengths = np.add.outer(half_left, half_right)
     lost = (lengths > _LONG) & (block > _VANISHED - _ROUNDING * lengths)
     i, j = np.nonzero(lost)
@@ -242,10 +236,10 @@ def _restore(
 
 @dataclass(frozen=True)
 class _Distances(_Stationary):
-    """A stationary kernel whose values are made of distances, computed pair by pair.
+    """A stationary kernel computed from distances pair by pair.
 
-    The square root of a difference of inner products would lose half of all digits where points
-    are close, and with them positive semidefiniteness.
+    Distances from inner products would lose half of their digits where points are close, and the
+    matrix might not be positive semidefinite.
     """
 
     _metric: ClassVar[str]
@@ -258,7 +252,7 @@ class _Distances(_Stationary):
         left, _ = self._in_units(X, units, "X")
         right = left if Y is None else self._in_units(Y, units, "Y")[0]
         values = np.empty((len(left), len(right)))
-        # In one call Ctrl-C would not be heard.
+        # Block by block, so that Ctrl-C can interrupt it.
         for rows in validation.blocks(len(left), max(1, _PAIRS // max(1, len(right)))):
             distance.cdist(left[rows], right, self._metric, out=values[rows])
         return values
@@ -282,14 +276,6 @@ class Laplacian(_Distances):
     ----------
     sigma : float or array-like of shape (n_features,), default=1.0
         Length scale, positive, or one for each feature.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint.kernels import Laplacian
-    >>> Laplacian(sigma=2.0)(np.array([[0.0, 0.0], [1.0, 1.0]])).round(4)
-    array([[1.    , 0.3679],
-           [0.3679, 1.    ]])
     """
 
     _metric = "cityblock"
@@ -319,19 +305,6 @@ class Matern(_Distances):
         Length scale, positive, or one for each feature.
     nu : {0.5, 1.5, 2.5}, default=1.5
         Smoothness: how often the functions can be differentiated, rounded down.
-
-    References
-    ----------
-    C. E. Rasmussen and C. K. I. Williams, "Gaussian Processes for Machine Learning", MIT Press,
-    2006.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint.kernels import Matern
-    >>> Matern(sigma=2.0, nu=0.5)(np.array([[0.0], [2.0]])).round(4)
-    array([[1.    , 0.3679],
-           [0.3679, 1.    ]])
     """
 
     nu: float = 1.5
@@ -363,7 +336,7 @@ class Matern(_Distances):
         return self._decay(self._distances(X)) * steps**2
 
     def _decay(self, distances: Floats) -> Floats:
-        """Return ``-dk/dr / r``, or 0 at r = 0, where it stands beside a zero."""
+        """Return ``-dk/dr / r``; 0 at r = 0, where a factor of 0 comes with it."""
         decay = -math.sqrt(2 * self.nu) * distances
         _exponential(decay)
         if self.nu < 1:
@@ -389,19 +362,6 @@ class RationalQuadratic(_Distances):
     alpha : float, default=1.0
         Mixture exponent, positive: the smaller, the more the length scales differ. Can be tuned
         between 0.02 and 150.
-
-    References
-    ----------
-    C. E. Rasmussen and C. K. I. Williams, "Gaussian Processes for Machine Learning", MIT Press,
-    2006.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint.kernels import RationalQuadratic
-    >>> RationalQuadratic(sigma=2.0, alpha=0.5)(np.array([[0.0], [2.0]])).round(4)
-    array([[1.    , 0.7071],
-           [0.7071, 1.    ]])
     """
 
     alpha: float = 1.0
@@ -422,7 +382,7 @@ class RationalQuadratic(_Distances):
         return KernelGradient({**known, "alpha": lambda: self._by_exponent(X, gram)})
 
     def _fill(self, distances: Floats) -> None:
-        # Through the logarithm, which keeps its digits where alpha is large and values near 1.
+        # The logarithm keeps its digits where alpha is large and values are near 1.
         distances /= 2 * self.alpha
         np.log1p(distances, out=distances)
         distances *= -self.alpha
@@ -444,7 +404,7 @@ def scale_of(X: Any) -> float:
     """Return ``sqrt(d Var(X) / 2)``: the length scale of scikit-learn's gamma="scale"."""
     thin = sparse.issparse(X)
     values = X.data if thin else X
-    # A power of two takes the size out of X first, or its squares could over- or underflow.
+    # Divide X by a power of two, which does not round, or its squares could over- or underflow.
     largest = float(np.abs(values).max()) if values.size else 0.0
     size = 2.0 ** (math.frexp(largest)[1] - 1)
     if not size > 0:
@@ -482,11 +442,6 @@ def class_distance(X: ArrayLike, y: ArrayLike) -> float:
     ValueError
         If the shapes do not fit, if there is only one class, or if two examples of different
         classes are at the same place.
-
-    References
-    ----------
-    J. L. Crowley, "Perceptrons and Support Vector Machines", Intelligent Systems: Reasoning and
-    Recognition, Lesson 6, 2018.
 
     Examples
     --------

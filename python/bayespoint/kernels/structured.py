@@ -79,11 +79,6 @@ class SetIntersection(_Counted):
     repetitions do not count. Values grow fast with the size of the sets; `normalize` keeps them
     in [0, 1].
 
-    References
-    ----------
-    J. L. Crowley, "Perceptrons and Support Vector Machines", Intelligent Systems: Reasoning and
-    Recognition, Lesson 6, 2018.
-
     Examples
     --------
     >>> from bayespoint.kernels import SetIntersection
@@ -124,7 +119,7 @@ class SetIntersection(_Counted):
 
 @dataclass(frozen=True)
 class Spectrum(_Counted):
-    """The spectrum kernel: over all strings of a given length, products of how often they occur.
+    """The spectrum kernel of strings (Leslie, Eskin and Noble, 2002): common substrings.
 
     ``k(s, t) = sum_u n_u(s) n_u(t)`` with u the strings of `length` characters and ``n_u(s)`` the
     number of places where u occurs in s, overlapping ones included.
@@ -137,13 +132,8 @@ class Spectrum(_Counted):
     Notes
     -----
     Inputs are strings, or other sequences of hashable elements such as lists of words. A string
-    shorter than `length` has a feature vector of length zero, which without an intercept or
-    softness puts no wall up and is refused in training.
-
-    References
-    ----------
-    C. Leslie, E. Eskin and W. S. Noble, "The spectrum kernel: a string kernel for SVM protein
-    classification", Pacific Symposium on Biocomputing 7, 2002.
+    shorter than `length` has a feature vector of length zero: for training it needs an intercept
+    or softness.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import linalg, spatial
 
 from bayespoint.base.validation import Floats
-from bayespoint.kernels import sources
+from bayespoint.kernels import rows_on_demand
 
 if TYPE_CHECKING:
     from bayespoint.version_space import VersionSpace
@@ -29,7 +29,7 @@ def feature_vectors(space: VersionSpace, what: str) -> Floats:
         If the Gram matrix is not of rank 3.
     """
     gram, m = space.gram, len(space.y)
-    sources.require_matrix(gram, what)
+    rows_on_demand.require_matrix(gram, what)
     matrix = np.asarray(gram, dtype=np.float64) + space.offset + np.diag(space.softness)
     values, vectors = linalg.eigh(matrix, subset_by_index=(max(0, m - 4), m - 1))
     rank = int((values > _NEGLIGIBLE * values[-1]).sum())

@@ -3,8 +3,8 @@ r"""Expectation propagation: a fast, smooth approximation of the evidence, to se
 The evidence of labels :math:`y` under :math:`f \sim N(0, K)` and
 :math:`P(y_i | f_i) = \epsilon_i + s\,\Phi(y_i f_i / \sqrt{\lambda_i})` has no closed form. Here
 :math:`\epsilon_i` is the probability that an example of the other class has this label, and
-:math:`s = 1 - \epsilon_- - \epsilon_+`. The billiard computes it exactly, with a statistical error
-and at a price; expectation propagation (Minka, 2001; Rasmussen and Williams, *Gaussian Processes
+:math:`s = 1 - \epsilon_- - \epsilon_+`. Sampling computes it exactly but for a statistical
+error; expectation propagation (Minka, 2001; Rasmussen and Williams, *Gaussian Processes
 for Machine Learning*, 2006, Sections 3.6 and 5.5.2) gives an approximation that is deterministic
 and has derivatives.
 
@@ -28,21 +28,25 @@ __all__ = ["Approximation", "Sites", "approximate"]
 Floats: TypeAlias = NDArray[np.float64]
 
 _SWEEPS = 60
+"""Sweeps at most; with label noise twice as many."""
+
 _DAMPING = 0.8
 _DAMPING_NOISY = 0.5
+"""Share of the way to its new value that a site moves, where undamped sweeps oscillate; with label
+noise from the start."""
+
 _CHANGE = 1e-4
-"""Sweeps at most (with label noise twice as many), share of a new site taken over where all of it
-does not settle, and change of ln Z at which to stop, nats."""
+"""Change of ln Z at which to stop, nats."""
 
 _FLAT = 1e-10
 """Smallest precision of a site or cavity that must be positive."""
 
 _KNOWN = 1e-7
-"""Share of its variance that a site of this precision takes: of less, rounding leaves too little to
-tell what remains."""
+"""Precision of a site times posterior variance below which rounding spoils their difference from 1,
+and the variance is computed in another way."""
 
 _SMALLEST = 1e-14
-"""Smallest variance that rounding leaves of one."""
+"""Smallest posterior variance, as a share of the prior's: less is rounding."""
 
 _LOG_NORMAL = -0.5 * np.log(2 * np.pi)
 
@@ -59,7 +63,7 @@ class Sites:
 
     @classmethod
     def flat(cls, m: int) -> Sites:
-        """Return the sites of m examples that say nothing."""
+        """Return flat sites of m examples."""
         return cls(np.full(m, _FLAT), np.zeros(m))
 
 
@@ -87,7 +91,7 @@ class Approximation:
 
 
 class _Posterior:
-    """The Gaussian posterior of f that some sites make of a prior."""
+    """The Gaussian posterior of f under a prior and sites."""
 
     def __init__(self, gram: Floats, sites: Sites) -> None:
         self.gram, self.sites = gram, sites
@@ -213,10 +217,10 @@ def approximate(
     moved = np.inf
     for sweep in range(2 * _SWEEPS if noisy else _SWEEPS):
         if sweep == _SWEEPS:
-            damping *= 0.5  # what swings to and fro may settle yet
+            damping *= 0.5  # oscillating sites may converge with smaller steps
         posterior = _Posterior(gram, sites)
         if not posterior.proper:
-            # Too long a step: halfway back to sites that say nothing. Flat sites are proper.
+            # Too long a step: go halfway back to flat sites, which are proper.
             sites.precision *= 0.5
             sites.shift *= 0.5
             continue
@@ -259,7 +263,7 @@ def approximate(
         sites.precision += damping * (precision - sites.precision)
         sites.shift += damping * (shift - sites.shift)
     if not np.isfinite([value, sites.precision.sum(), sites.shift.sum()]).all():
-        # No model: a matrix that is none of a kernel, or labels that it makes impossible.
+        # The matrix is not positive semidefinite, or it makes the labels impossible.
         by_gram = np.zeros((m, m)) if derivatives else None
         return Approximation(-np.inf, np.zeros(m), np.zeros(2), by_gram, sites, False)
     by_softness = -0.5 * slope * cavity_mean / scale**2

@@ -1,14 +1,13 @@
 """Hyper-parameters by maximal evidence.
 
-The evidence is the probability of the labels under the model: of all settings of a kernel's
-parameters, of the softness and of the label noise, the one that makes the labels most probable is
-taken. Nothing is held out and nothing is validated across folds.
+The evidence is the probability of the labels under the model. The kernel's parameters, the softness
+and the label noise that make it largest are taken: no examples are held out, and there is no
+cross-validation.
 
-The search runs on the approximation by expectation propagation, which is smooth and has
-derivatives: a few dozen evaluations by a quasi-Newton method in the logarithms of the parameters,
-from several starts on a part of the examples and from the best of these on all. The approximation
-is within a nat or so of the exact evidence (which `VersionSpace.evidence` computes by billiards),
-and it is the same function at every point: nothing is won or lost by chance between two settings.
+The search maximizes the approximation by expectation propagation, which is deterministic, smooth
+and has derivatives: a few dozen evaluations by a quasi-Newton method in the logarithms of the
+parameters, from several starts on a part of the examples and from the best of these on all. It is
+within a nat or so of the exact evidence, which `VersionSpace.evidence` computes.
 """
 
 from __future__ import annotations
@@ -29,8 +28,6 @@ from bayespoint import kernels
 from bayespoint.base import linalg
 from bayespoint.base.warnings import warn
 from bayespoint.engine import distributed
-from bayespoint.engine.conflicts import refuse_conflicts
-from bayespoint.engine.problem import Problem
 from bayespoint.kernels.functions import is_semidefinite
 from bayespoint.results import Search
 from bayespoint.tuning import expectation_propagation
@@ -53,24 +50,25 @@ _STARTS = ((1.0, 0.3), (3.0, 0.05))
 """Starts: factor on the kernel's own starting values, and softness relative to the diagonal."""
 
 _RATES = (1e-4, 0.45)
+"""Bounds of a rate of label noise."""
+
 _NOISY_STARTS = ((1.0, 0.02), (0.1, 0.05))
-"""Bounds of a rate of label noise; starts: factor on the softness found without, and rate."""
+"""Starts with label noise: factor on the softness found without, and rate."""
 
 _FLIPPED = ((0.1, 0.1), (0.2, 0.01), (0.01, 0.2))
-"""Rates to start with where the kernel starts from its own values, as far as rates are searched:
-what is found without noise may follow every flipped label, and the way from there is uphill."""
+"""Rates to start with where the kernel starts from its own values: a solution without noise may fit
+every flipped label, and the way from there is uphill."""
 
 _STEP = 0.02
-"""Step in a logarithm where a kernel gives no derivatives: its error is far above the noise of the
-evidence and far below what matters."""
+"""Step in a logarithm for a finite difference, where a kernel gives no derivatives."""
 
 _CHANGE = 3e-4
 _FINE_CHANGE = 1e-4
-"""Change of the approximate evidence at which its sweeps end, nats; and with label noise or without
-softness."""
+"""Change of the approximate evidence, in nats, at which its sweeps end; the finer one with label
+noise or without softness."""
 
 _GAIN = 0.01
-"""Nats that label noise must gain to be taken for more than none."""
+"""Nats that label noise must gain over none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +94,7 @@ class _Point:
     value: float
 
 
-class _Problem:
+class _Objective:
     """What is searched, with the approximate evidence and its gradient."""
 
     def __init__(
@@ -160,7 +158,7 @@ class _Problem:
         noise = (values[-self.rates], values[-1]) if noisy else self.noise
         return kernel, float(softness), noise
 
-    def noisy(self, best: _Point) -> list[Floats]:
+    def noisy_starts(self, best: _Point) -> list[Floats]:
         """Return logarithms to start from with label noise; `best` is the best without."""
         starts = []
         for factor, rate in _NOISY_STARTS:
@@ -208,17 +206,17 @@ class _Problem:
         ours = is_semidefinite(self.kernel)
         if len(starts) < 2 or not (ours and distributed.active()):
             return [self.minimize(examples, start, noisy=noisy) for start in starts]
-        copied = copy(self)
-        copied.report = None
-        tasks = [(copied, examples, start, noisy) for start in starts]
-        found = distributed.each_alone(_minimize_apart, tasks, self.n_jobs)
+        worker = copy(self)
+        worker.report = None
+        tasks = [(worker, examples, start, noisy) for start in starts]
+        found = distributed.each_alone(_minimize_in_process, tasks, self.n_jobs)
         for _, tried in found:
             for row in tried:
-                self._note(row)
+                self._record(row)
         return [point for point, _ in found]
 
-    def _note(self, row: list[float]) -> None:
-        """Keep a setting that was tried, and report it."""
+    def _record(self, row: list[float]) -> None:
+        """Record and report a setting that was tried."""
         self.tried.append(row)
         if self.report is not None:
             self.report(dict(zip(self.names, row, strict=True)))
@@ -233,12 +231,12 @@ class _Problem:
         """Return the evidence and its gradient; minus infinity where there is none."""
         kernel, softness, noise = self.unpack(theta, noisy)
         gram = kernels.evaluate(kernel, examples.X)
-        slopes = kernels.derivatives(kernel, examples.X, gram)
+        derivatives = kernels.derivatives(kernel, examples.X, gram)
         own = [parameter.name for parameter in self.parameters]
-        shared = [name for name in own if name in slopes]
+        shared = [name for name in own if name in derivatives]
 
         def approximate(
-            gram: Floats, derivatives: bool
+            gram: Floats, with_derivatives: bool
         ) -> list[expectation_propagation.Approximation]:
             found = []
             for k, y in enumerate(examples.labels):
@@ -248,11 +246,11 @@ class _Problem:
                     softness / examples.weights,
                     noise=noise,
                     sites=sites[k],
-                    derivatives=derivatives,
-                    # What may swing without end must show that it does not.
+                    derivatives=with_derivatives,
+                    # Here sweeps may oscillate: a finer tolerance must show that they converged.
                     change=_FINE_CHANGE if any(noise) or softness == 0 else _CHANGE,
                 )
-                # Sites that did not settle are a bad place to start from.
+                # Sites that did not converge are a bad start.
                 sites[k] = one.sites if one.converged else None
                 found.append(one)
             return found
@@ -261,12 +259,12 @@ class _Problem:
             found = approximate(gram + self.offset, bool(shared))
             value = sum(one.log_evidence for one in found)
             if (any(noise) or softness == 0) and not all(one.converged for one in found):
-                value = -math.inf  # what swings without end may have any value
+                value = -math.inf  # oscillating sweeps may have any value
             by_gram = sum(one.by_gram for one in found if one.by_gram is not None)
             gradient = []
             for k, name in enumerate(own):
-                if name in slopes:
-                    gradient.append(float(np.vdot(by_gram, slopes[name])))
+                if name in derivatives:
+                    gradient.append(float(np.vdot(by_gram, derivatives[name])))
                     continue
                 moved = theta.copy()
                 moved[k] += _STEP
@@ -290,21 +288,21 @@ class _Problem:
             examples.labels.shape[1],
             value,
         ]
-        self._note([float(x) for x in row])
+        self._record([float(x) for x in row])
         return value, np.array(gradient)
 
 
-def _minimize_apart(
-    problem: _Problem, examples: _Examples, start: Floats, noisy: bool
+def _minimize_in_process(
+    objective: _Objective, examples: _Examples, start: Floats, noisy: bool
 ) -> tuple[_Point, list[list[float]]]:
-    """Minimize in a process of its own, and return what was tried on the way too."""
-    problem = copy(problem)
-    problem.tried = []
+    """Minimize in another process; return the settings that were tried, too."""
+    objective = copy(objective)
+    objective.tried = []
     parts = (examples.X, examples.labels, examples.weights, start)
     X, labels, weights, start = map(distributed.laid, parts)
     with linalg.one_thread():
-        point = problem.minimize(_Examples(X, labels, weights), start, noisy=noisy)
-    return point, problem.tried
+        point = objective.minimize(_Examples(X, labels, weights), start, noisy=noisy)
+    return point, objective.tried
 
 
 def tune(
@@ -381,24 +379,24 @@ def tune(
     coarse = (
         examples.part(subset(examples.labels, COARSE, seed)) if 2 * n > 3 * COARSE else examples
     )
-    problem = _Problem(
+    objective = _Objective(
         kernel, examples, offset, softness, label_noise, rates, search_kernel, report, n_jobs
     )
-    # Matrices this small lose more by waiting for threads of BLAS than they gain; and with one
-    # thread rounding, and so all that follows, does not depend on how many there are.
+    # Matrices this small gain nothing by several threads of BLAS, and with one thread the rounding
+    # does not depend on how many there are.
     with linalg.one_thread():
-        best = _search(problem, examples, coarse)
+        best = _search(objective, examples, coarse)
     if best.value == -math.inf:
         raise ValueError(
             "kernel must be positive semidefinite and make the labels possible; "
-            f"{kernel!r} did so at none of {len(problem.tried)} settings tried"
+            f"{kernel!r} did so at none of {len(objective.tried)} settings tried"
         )
-    tuned, found_softness, noise = problem.unpack(best.theta, best.noisy)
+    tuned, found_softness, noise = objective.unpack(best.theta, best.noisy)
     if best.noisy:
-        # What the search leaves at the lower bound is no noise.
+        # A rate at the lower bound means none.
         noise = tuple(rate if rate > _RATES[0] * 1.01 else 0.0 for rate in noise)  # type: ignore[assignment]
-    tried = np.array(problem.tried)
-    return Search(tuned, found_softness, noise, best.value, n, problem.names, tried)
+    tried = np.array(objective.tried)
+    return Search(tuned, found_softness, noise, best.value, n, objective.names, tried)
 
 
 def approximate_log_evidence(
@@ -428,7 +426,7 @@ def approximate_log_evidence(
     -------
     float
         Nats, the sum over the binary problems; minus infinity where the kernel is not positive
-        semidefinite or the approximation does not settle.
+        semidefinite or the approximation does not converge.
     """
     gram = kernels.evaluate(kernel, X) + offset
     levels = softness / (np.ones(labels.shape[1]) if weights is None else weights)
@@ -448,25 +446,27 @@ def approximate_log_evidence(
     return float(sum(one.log_evidence for one in found))
 
 
-def _search(problem: _Problem, examples: _Examples, coarse: _Examples) -> _Point:
+def _search(objective: _Objective, examples: _Examples, coarse: _Examples) -> _Point:
     """Return the best point found, from several starts on the coarse examples first."""
-    starts = [problem.start(*start) for start in _STARTS]
+    starts = [objective.start(*start) for start in _STARTS]
     if not len(starts[0]):
         starts, coarse = starts[:1], examples
-    best = _best(problem.minimize_all(coarse, starts))
+    best = _best(objective.minimize_all(coarse, starts))
     candidates = [best]
-    if problem.rates:
-        candidates.append(_best(problem.minimize_all(coarse, problem.noisy(best), noisy=True)))
+    if objective.rates:
+        candidates.append(
+            _best(objective.minimize_all(coarse, objective.noisy_starts(best), noisy=True))
+        )
     if coarse is not examples:
         candidates = [
-            problem.minimize(examples, one.theta, noisy=one.noisy, steps=15) for one in candidates
+            objective.minimize(examples, one.theta, noisy=one.noisy, steps=15) for one in candidates
         ]
     clean, noisiest = candidates[0], candidates[-1]
     return noisiest if noisiest.value > clean.value + _GAIN else clean
 
 
 def _best(points: list[_Point]) -> _Point:
-    """Return the point of the largest evidence, the first of equals."""
+    """Return the point of the largest evidence; of ties, the first."""
     return max(points, key=lambda point: point.value)
 
 
@@ -523,9 +523,8 @@ def resolve_hyperparameters(
         return resolved, softness, label_noise, None, None
     inputs_of_search, kernel_of_search, known = inputs, resolved, None
     if not search_kernel:
-        # One matrix serves all values. Whatever the softness will be, it is positive: a feature
-        # vector of length zero is no fault.
-        least = np.full(labels.shape[1], np.finfo(float).tiny)
+        # One matrix serves all values. Any softness but 0 allows feature vectors of length zero.
+        least = np.full(labels.shape[1], 0.0 if softness == 0 else np.finfo(float).tiny)
         with linalg.threads_for(labels.shape[1]):
             known = kernels.training_gram(resolved, inputs, offset, least)
         gram, _ = known
@@ -549,7 +548,8 @@ def resolve_hyperparameters(
     except ValueError as error:
         hard = softness == 0 and not rates
         if not (hard and any(label_noise)):
-            _explain(resolved, inputs, labels, offset, (softness or 0.0) / weights)
+            # Say so if the kernel matrix itself is invalid.
+            kernels.training_gram(resolved, inputs, offset, (softness or 0.0) / weights)
         if not hard:
             raise
         warn(
@@ -563,17 +563,8 @@ def resolve_hyperparameters(
     return found.kernel, found.softness, found.label_noise, found, known
 
 
-def _explain(
-    kernel: Any, inputs: NDArray[Any], labels: Floats, offset: float, softness: Floats
-) -> None:
-    """Raise what is known to be wrong with a kernel or with labels that no weight vector gives."""
-    gram, _ = kernels.training_gram(kernel, inputs, offset, softness)
-    for y in labels.astype(np.int8):
-        refuse_conflicts(Problem(gram, y, softness, offset))
-
-
 class _Entries:
-    """A kernel of the numbers of examples: the entries of their matrix."""
+    """A kernel whose inputs are row numbers of a given matrix."""
 
     def __init__(self, gram: Floats) -> None:
         self.gram = gram
@@ -597,8 +588,8 @@ def subset(labels: Floats, size: int, seed: int) -> NDArray[np.intp]:
     kind = np.asarray(kind).reshape(-1)
     rng = np.random.default_rng(seed)
     order = rng.permutation(m)
-    # Within each kind in random order, every kind spread evenly over the whole: the first ones
-    # hold all in proportion.
+    # Spread each kind evenly over the whole, in random order: then the first `size` examples hold
+    # all kinds in proportion.
     place = np.empty(m)
     for value in np.unique(kind):
         members = order[kind[order] == value]

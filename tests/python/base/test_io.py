@@ -30,7 +30,7 @@ from bayespoint import (
 from bayespoint.base import io
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
-from taught import seed
+from helpers import seed
 
 RNG = np.random.default_rng(seed(0))
 X = RNG.normal(size=(30, 3))

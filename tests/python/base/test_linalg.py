@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from bayespoint import BayesPointClassifier
 from bayespoint.base import linalg
-from taught import seed
+from helpers import seed
 
 
 def blas_threads():

@@ -8,7 +8,7 @@ import pytest
 from scipy import integrate, stats
 
 from bayespoint import VersionSpace, bounds
-from taught import seed, taught
+from helpers import seed, teacher_space
 
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 
@@ -112,7 +112,7 @@ def perceptron(gram, y, order=None):
 @pytest.mark.slow
 def test_mistakes_bound_the_perceptron():
     for k in range(60 if SLOW else 25):
-        _, space = taught(40, 4, 100 + k)
+        _, space = teacher_space(40, 4, 100 + k)
         found = space.max_margin(tol=0.01)
         radius = np.sqrt(space.gram.diagonal().max())
         limit = bounds.mistakes(found.margin, radius)

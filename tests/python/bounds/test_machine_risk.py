@@ -16,7 +16,7 @@ from bayespoint import (
     bounds,
 )
 from bayespoint.kernels import RBF, normalize
-from taught import seed
+from helpers import seed
 
 ZERO_ERROR = (
     "bayes_point",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bayespoint import VersionSpace, bounds, kernels
-from taught import seed, taught
+from helpers import seed, teacher_space
 
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 
@@ -16,7 +16,7 @@ SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 def test_mirrored_planes(softness, offset):
     """Against explicit feature vectors: a vector is inside if it and its image are in V."""
     m, r = 12, 4
-    x, space = taught(m, r, 5, softness=softness, offset=offset)
+    x, space = teacher_space(m, r, 5, softness=softness, offset=offset)
     phi = np.hstack([x, np.full((m, 1), math.sqrt(offset)), math.sqrt(softness) * np.eye(m)])
     c = 3.7 * space.feasible_point(random_state=seed(1))
     w = phi.T @ c
@@ -42,7 +42,7 @@ def test_mirrored_planes(softness, offset):
 
 def test_volume_of_the_mirrored_space_is_the_share_of_draws_whose_image_is_inside():
     for index, (m, r, softness) in enumerate(((30, 4, 0.0), (60, 6, 0.0), (15, 3, 0.5))):
-        _, space = taught(m, r, 20 + index, softness=softness)
+        _, space = teacher_space(m, r, 20 + index, softness=softness)
         result = space.sample(length=600.0, n_draws=500, random_state=seed(index))
         c = result.center
         gram = space.gram + np.diag(space.softness)
@@ -82,7 +82,7 @@ def test_a_symmetric_version_space_is_its_own_mirror_image():
 
 
 def test_bad_points_are_refused():
-    _, space = taught(20, 3, 30)
+    _, space = teacher_space(20, 3, 30)
     inside = space.feasible_point(random_state=0)
     for call in (bounds.mirrored_space, bounds.bayes_point):
         with pytest.raises(ValueError, match="in version space; got one that violates 20 of 20"):
@@ -102,7 +102,7 @@ def test_bad_points_are_refused():
 
 
 def test_normalized_margins():
-    x, space = taught(25, 3, 31, offset=1.0)
+    x, space = teacher_space(25, 3, 31, offset=1.0)
     c = np.random.default_rng(seed(7)).standard_normal(25)
     phi = np.hstack([x, np.ones((25, 1))])
     w = phi.T @ c
@@ -120,7 +120,7 @@ def test_a_ball_is_a_part_of_what_is_symmetric_and_that_of_version_space():
     """And the claim that the Bayes point has more room around it than the maximal margin."""
     gains = []
     for k in range(100 if SLOW else 20):
-        _, space = taught(40, 5, 200 + k)
+        _, space = teacher_space(40, 5, 200 + k)
         center = space.sample(tol=0.05, random_state=seed(k)).center
         widest = space.max_margin(tol=1e-3).dual_coef
         whole = space.log_volume(random_state=seed(k))
@@ -140,7 +140,7 @@ def test_a_ball_is_a_part_of_what_is_symmetric_and_that_of_version_space():
 
 
 def test_rank_decides_the_dimension_of_a_ball():
-    x, space = taught(60, 4, 40)
+    x, space = teacher_space(60, 4, 40)
     c = space.max_margin(tol=1e-2).dual_coef
     found = bounds.table(space.gram, space.y, c, rule="max_margin", tol=1.0, random_state=0)
     row = found.find("linear_svm")

@@ -7,7 +7,7 @@ import pytest
 
 from bayespoint import BayesPointClassifier, kernels
 from bayespoint.datasets import make_sets, make_teacher, make_words
-from taught import seed
+from helpers import seed
 
 
 def test_teacher_labels_its_examples():

@@ -13,7 +13,7 @@ import pytest
 from bayespoint import VersionSpace, kernels
 from bayespoint.base import io
 from bayespoint.engine import continuation
-from going_on import SEED, every_kind, same, space
+from continuation_helpers import SEED, every_kind, same, space
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -10,7 +10,7 @@ import pytest
 from bayespoint import BayesPointClassifier, ConvergenceWarning, VersionSpace, kernels
 from bayespoint.base import linalg
 from bayespoint.dynamics import Scattered
-from taught import seed
+from helpers import seed
 
 SEED = 13 + int(os.environ.get("BAYESPOINT_SEED", "0"))
 

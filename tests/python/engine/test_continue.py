@@ -10,7 +10,7 @@ import pytest
 from sklearn.utils import check_random_state
 
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
-from going_on import RUNS, SEED, every_kind, same, space
+from continuation_helpers import RUNS, SEED, every_kind, same, space
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

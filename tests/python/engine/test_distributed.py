@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV
 from bayespoint import BayesPointClassifier, InfeasibleError, VersionSpace, _core
 from bayespoint.engine import distributed as engine_distributed
 from bayespoint.kernels import RBF, Matern
-from taught import seed
+from helpers import seed
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

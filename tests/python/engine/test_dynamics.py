@@ -10,46 +10,11 @@ import pytest
 from bayespoint import BayesPointClassifier, VersionSpace
 from bayespoint.dynamics import Chord, Flipper, Geodesic
 from bayespoint.kernels import RBF
+from helpers import angle, cone, polygon_centroid, space_of
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 STRAIGHT = ["chord", "flipper"]
 OBJECTS = {"chord": Chord, "flipper": Flipper}
-
-
-def cone(m=30, r=5, seed=0):
-    """Examples labeled by a teacher in r dimensions."""
-    rng = np.random.default_rng((SHIFT, seed))
-    x = rng.standard_normal((m, r))
-    return x, np.where(x @ rng.standard_normal(r) > 0, 1, -1)
-
-
-def space_of(x, y):
-    return VersionSpace(x @ x.T, y)
-
-
-def unit(vector):
-    return vector / np.linalg.norm(vector)
-
-
-def angle(a, b):
-    return 2 * math.asin(min(1.0, np.linalg.norm(unit(a) - unit(b)) / 2))
-
-
-def polygon_centroid(x, y):
-    """Half the sum over edges of length times unit inward normal, scaled to the sphere."""
-    normals = y[:, None] * x / np.linalg.norm(x, axis=1)[:, None]
-    total = np.zeros(3)
-    for i, n in enumerate(normals):
-        corners = []
-        for j, other in enumerate(normals):
-            if i == j:
-                continue
-            corner = unit(np.cross(n, other))
-            rest = [k for k in range(len(normals)) if k not in (i, j)]
-            corners += [s * corner for s in (1, -1) if (normals[rest] @ (s * corner) > 0).all()]
-        if len(corners) == 2:
-            total += 0.5 * angle(*corners) * n
-    return unit(total)
 
 
 @pytest.mark.parametrize("dynamics", STRAIGHT)

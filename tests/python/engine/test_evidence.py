@@ -16,7 +16,7 @@ from bayespoint import (
     _core,
     kernels,
 )
-from taught import seed
+from helpers import seed
 
 RATES = np.array([0.0, 0.02, 0.1, 0.3])
 

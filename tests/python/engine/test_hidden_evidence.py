@@ -7,7 +7,7 @@ import pytest
 
 from bayespoint import ConvergenceWarning, VersionSpace, kernels
 from bayespoint.tuning import expectation_propagation
-from taught import seed
+from helpers import seed
 
 
 def one_on_the_wrong_side():

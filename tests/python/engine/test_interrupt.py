@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from bayespoint import VersionSpace, kernels
-from taught import seed
+from helpers import seed
 
 SLACK = 1.0  # seconds; the engine promises 0.2 on an idle machine
 

@@ -14,7 +14,7 @@ from scipy import stats
 from bayespoint import BayesPointClassifier, VersionSpace
 from bayespoint.kernels import RBF
 from bayespoint.results import diagnostics
-from taught import seed
+from helpers import seed
 
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 ALPHA = 1e-3  # of a whole test, by Bonferroni

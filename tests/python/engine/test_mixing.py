@@ -5,10 +5,10 @@ import os
 
 import numpy as np
 import pytest
-from test_dynamics import angle, cone, polygon_centroid, space_of
 
 from bayespoint import ConvergenceWarning, VersionSpace
 from bayespoint.dynamics import Scattered
+from helpers import angle, cone, polygon_centroid, space_of
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 

@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bayespoint
 from bayespoint import BayesPointClassifier, BilliardResult, InfeasibleError, kernels
-from taught import seed
+from helpers import seed
 
 IRIS = load_iris(return_X_y=True)
 
@@ -410,6 +410,23 @@ def test_a_kernel_keeps_the_matrix_it_returned():
     two = BayesPointClassifier(kernel=caching, random_state=seed(0)).fit(x, y)
     np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
     np.testing.assert_array_equal(cache[x.tobytes() + x.tobytes()], rbf_kernel(x, x))
+
+
+@pytest.mark.parametrize("softness", [0.1, "evidence"])
+def test_the_kernel_matrix_is_computed_once(softness):
+    """The search for the softness hands on the matrix that it looked at."""
+    shapes = []
+
+    def kernel(a, b):
+        shapes.append((len(a), len(b)))
+        return rbf_kernel(a, b)
+
+    x, y, _ = blobs()
+    optimizer = "evidence" if softness == "evidence" else None
+    BayesPointClassifier(kernel, softness=softness, optimizer=optimizer, random_state=seed(0)).fit(
+        x, y
+    )
+    assert shapes == [(120, 120)]
 
 
 def test_verbose(capsys):

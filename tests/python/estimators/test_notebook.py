@@ -15,7 +15,7 @@ from bayespoint.papers import elongated, openness, planar, soft_boundary
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
 from bayespoint.results import Estimate
-from taught import seed
+from helpers import seed
 
 
 class Reader(HTMLParser):

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier
-from taught import seed
+from helpers import seed
 
 TWO = make_blobs(60, centers=[[0, 0], [2, 2]], random_state=seed(0))
 THREE = make_blobs(60, centers=[[0, 0], [2, 2], [0, 3]], random_state=seed(0))

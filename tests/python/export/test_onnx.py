@@ -18,7 +18,7 @@ from bayespoint import (
     kernels,
 )
 from bayespoint.export.onnx import to_onnx
-from taught import seed
+from helpers import seed
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 

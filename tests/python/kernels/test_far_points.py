@@ -6,7 +6,7 @@ from scipy import sparse
 
 from bayespoint import BayesPointClassifier, KernelPerceptron, MaxMarginClassifier, kernels
 from bayespoint.posterior import predictive
-from taught import seed
+from helpers import seed
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 

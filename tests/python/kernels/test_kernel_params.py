@@ -17,7 +17,7 @@ from bayespoint import (
     kernels,
 )
 from bayespoint.tuning import search as tuning_search
-from taught import seed
+from helpers import seed
 
 RNG = np.random.default_rng(seed(0))
 X = RNG.standard_normal((60, 3))

@@ -7,12 +7,11 @@ import pytest
 from scipy.spatial import distance
 from sklearn.gaussian_process import kernels as gp
 from sklearn.metrics import pairwise
-from test_structured_kernels import SETS
 
 import bayespoint
 from bayespoint import kernels
 from bayespoint.tuning import search
-from taught import seed
+from helpers import SETS, seed
 
 RNG = np.random.default_rng(seed(0))
 X, Y = RNG.standard_normal((300, 7)), RNG.standard_normal((41, 7))

@@ -18,7 +18,7 @@ from bayespoint import (
     kernels,
 )
 from bayespoint.kernels.stationary import scale_of
-from taught import seed
+from helpers import seed
 
 RNG = np.random.default_rng(seed(0))
 
@@ -106,9 +106,7 @@ def test_the_scale_of_sparse_inputs():
     assert scale_of(sparse.csr_array(full)) == scale_of(full)
 
 
-@pytest.mark.parametrize(
-    "kernel", ["linear", "rbf", "poly", kernels.RBF(), kernels.Linear() + kernels.RBF()], ids=str
-)
+@pytest.mark.parametrize("kernel", ["linear", "poly", kernels.Linear() + kernels.RBF()], ids=str)
 def test_the_classifier(kernel):
     """With the search by evidence, and all that a fitted model can be asked."""
     dense = BayesPointClassifier(kernel, random_state=seed(0)).fit(X, Y)

@@ -5,11 +5,11 @@ import os
 
 import numpy as np
 import pytest
-from test_dynamics import cone, polygon_centroid, space_of
 
 from bayespoint import ConvergenceWarning, InfeasibleError, VersionSpace
 from bayespoint.dynamics import Scattered
 from bayespoint.papers.correlation import correlation_length
+from helpers import cone, polygon_centroid, space_of
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 

@@ -12,7 +12,7 @@ import pytest
 
 from bayespoint.datasets import load_sonar
 from bayespoint.papers import data
-from taught import seed
+from helpers import seed
 
 SHARED = os.environ.get("BAYESPOINT_DATA")
 TEXT = "1,100,2.50,3,4,-5\n2,90,1,1,1,0.1\n3,80,7,8,9,10.0\n"

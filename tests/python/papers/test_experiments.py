@@ -20,7 +20,7 @@ from bayespoint.papers.experiments.registry import EXPERIMENTS
 from bayespoint.papers.experiments.sparsity import PRINTED as SPARSITIES
 from bayespoint.papers.experiments.table_1 import PRINTED as ERRORS
 from bayespoint.papers.experiments.table_1 import _p_value
-from taught import seed
+from helpers import seed
 
 # The experiments are run once, and in one process.
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("experiments")]

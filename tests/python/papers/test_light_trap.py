@@ -4,10 +4,10 @@ import os
 
 import numpy as np
 import pytest
-from test_dynamics import cone, space_of
 
 from bayespoint import InfeasibleError, VersionSpace
 from bayespoint.papers.light_trap import light_trap
+from helpers import cone, space_of
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 

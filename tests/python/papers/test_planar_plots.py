@@ -18,7 +18,7 @@ from bayespoint.papers.planar import (
     plot_inscribed,
     plot_trajectory,
 )
-from taught import seed
+from helpers import seed
 
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 

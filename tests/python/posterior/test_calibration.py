@@ -8,7 +8,7 @@ from bayespoint import BayesPointClassifier
 from bayespoint.base.linalg import factorize
 from bayespoint.kernels import RBF
 from bayespoint.posterior import calibration
-from taught import seed
+from helpers import seed
 
 
 def problem(m=60, index=0, noise=0.5):

@@ -14,7 +14,7 @@ from bayespoint import (
     InfeasibleError,
     kernels,
 )
-from taught import seed
+from helpers import seed
 
 IRIS = load_iris(return_X_y=True)
 SOFTNESS = 0.2

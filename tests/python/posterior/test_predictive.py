@@ -9,7 +9,7 @@ from scipy import special, stats
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
 from bayespoint.base.linalg import factorize
 from bayespoint.posterior import posterior, predictive
-from taught import seed
+from helpers import seed
 
 OFFSET, SOFTNESS = 1.0, 0.2
 

@@ -7,7 +7,7 @@ import pytest
 
 import bayespoint
 from bayespoint.posterior.rejection import rejection_curve
-from taught import seed
+from helpers import seed
 
 
 def test_by_hand():

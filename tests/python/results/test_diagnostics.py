@@ -5,7 +5,7 @@ import pytest
 from scipy import special, stats
 
 from bayespoint.results import diagnostics
-from taught import seed
+from helpers import seed
 
 
 def walk(coefficient, shape=(4, 60), index=5):

@@ -8,7 +8,7 @@ from bayespoint.datasets import load_sonar
 from bayespoint.kernels.functions import short
 from bayespoint.tuning import expectation_propagation
 from bayespoint.tuning import search as tuning_search
-from taught import seed
+from helpers import seed
 
 COLUMNS = (
     "sigma",
@@ -298,6 +298,38 @@ def test_only_the_softness_of_a_fixed_kernel_is_searched():
     called = BayesPointClassifier(lambda a, b: named.kernel_(a, b), random_state=seed(0)).fit(X, y)
     assert given.softness_ == pytest.approx(named.softness_, rel=1e-3)
     assert called.softness_ == pytest.approx(named.softness_, rel=1e-3)
+
+
+def test_the_matrix_of_a_fixed_kernel_is_computed_once():
+    X, y = problem(60)
+    calls = []
+
+    def kernel(a, b):
+        calls.append((len(a), len(b)))
+        return kernels.RBF(1.5)(a, b)
+
+    settings = {"offset": 1.0, "label_noise": (0.0, 0.0), "rates": 0, "weights": np.ones(60)}
+    settings |= {"optimizer": "evidence", "seed": 0}
+    *_, search, gram = tuning_search.resolve_hyperparameters(
+        kernel, X, y[None], softness=None, **settings
+    )
+    assert calls == [(60, 60)]
+    assert search.kernel is kernel
+    np.testing.assert_array_equal(gram[0], kernel(X, X))
+    # None if the kernel is searched, or nothing is.
+    for other, softness in [(kernels.RBF(), None), (kernel, 0.5)]:
+        found = tuning_search.resolve_hyperparameters(
+            other, X, y[None], softness=softness, **settings
+        )
+        assert found[-1] is None
+
+
+def test_without_softness_a_plane_needs_a_direction():
+    X, y = problem(20)
+    X[3] = 0.0
+    model = BayesPointClassifier("linear", softness=0.0, label_noise="evidence", random_state=0)
+    with pytest.raises(ValueError, match="at example 3, whose plane has no direction"):
+        model.set_params(fit_intercept=False).fit(X, y)
 
 
 @pytest.mark.parametrize("noise", ["evidence", ("evidence", "evidence")])

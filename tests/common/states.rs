@@ -1,8 +1,8 @@
-//! A linear problem that owns its arrays, so that it outlives its runs and can be told to others.
+//! What the tests of states need: a linear problem that owns its arrays, and the state of a run that is over.
 
 use std::sync::Arc;
 
-use bayespoint::{Gram, Inverse, Kernel, KernelRows, VersionSpace};
+use bayespoint::{Gram, Inverse, Kernel, KernelRows, Outcome, State, VersionSpace};
 
 use super::{dot, inverse};
 
@@ -56,4 +56,24 @@ impl Owned {
             .map(|(columns, diagonal)| Inverse::new(columns, diagonal).expect("an inverse"));
         work(&space.expect("a space"), inverse)
     }
+}
+
+/// The state of a run that is over, with its draws.
+pub fn complete(outcome: &Outcome) -> State {
+    let mut state = outcome.state.clone().expect("a state");
+    let (m, q, n) = (outcome.center.len(), outcome.watched.len(), outcome.n_draws);
+    let (older, values) =
+        (std::mem::take(&mut state.draws), std::mem::take(&mut state.functionals));
+    let mut from = 0;
+    for (t, (held, kept)) in state.held.iter_mut().zip(&state.kept).enumerate() {
+        let (own, all) =
+            (usize::try_from(*held).expect("small"), usize::try_from(*kept).expect("small"));
+        let rest = all - own;
+        state.draws.extend(&older[from * m..(from + own) * m]);
+        state.draws.extend(&outcome.draws[t * n * m..][..rest * m]);
+        state.functionals.extend(&values[from * q..(from + own) * q]);
+        state.functionals.extend(&outcome.functionals[t * n * q..][..rest * q]);
+        (from, *held) = (from + own, *kept);
+    }
+    state
 }

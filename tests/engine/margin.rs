@@ -1,13 +1,12 @@
-//! The largest margin meets the conditions for an optimum, or proves that there is none; the perceptron keeps its bound.
-
-mod common;
+//! The largest margin meets its optimality conditions, or a certificate proves that there is none; the perceptron its bound.
 
 use bayespoint::{
     Control, Error, Gram, MarginSettings, MaxMargin, VersionSpace, max_margin, perceptron,
     perceptron_point,
 };
-use common::{Problem, dot, normals, rng};
 use rand::RngExt;
+
+use crate::common::{Problem, dot, normals, rng, unit};
 
 /// A problem of random size, with as much label noise as asked for; examples on a lattice tie and repeat.
 fn problem(index: u64, noise: f64) -> Problem {
@@ -26,10 +25,9 @@ fn problem(index: u64, noise: f64) -> Problem {
     drawn
 }
 
-/// Checks every condition in the space of features, where nothing is shared with the search.
+/// Checks every condition with explicit feature vectors, independently of the search.
 fn check(problem: &Problem, found: &MaxMargin, settings: &MarginSettings, tol: f64) {
-    let signed: Vec<f64> =
-        found.multipliers.iter().zip(&problem.labels).map(|(a, y)| a * f64::from(*y)).collect();
+    let signed = problem.signed(&found.multipliers);
     let w = problem.weight(&signed);
     let total: f64 = found.multipliers.iter().sum();
     let square = dot(&w, &w);
@@ -83,17 +81,9 @@ fn hard_margins_meet_their_conditions_or_are_refused_with_a_certificate() {
                 }
                 Err(Error::Infeasible { certificate, margin_bound, .. }) => {
                     refused += 1;
-                    let signed: Vec<f64> = certificate
-                        .iter()
-                        .zip(&problem.labels)
-                        .map(|(a, y)| a * f64::from(*y))
-                        .collect();
-                    assert!(certificate.iter().all(|a| *a >= 0.0));
-                    assert!((certificate.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-                    assert!(!free_bias || signed.iter().sum::<f64>().abs() < 1e-9);
-                    let w = problem.weight(&signed);
-                    let longest = problem.x.iter().map(|x| dot(x, x)).fold(0.0, f64::max).sqrt();
-                    assert!(dot(&w, &w).sqrt() < 1e-7 * longest && margin_bound < 1e-7);
+                    assert!(problem.check_certificate(&certificate) < 1e-7 && margin_bound < 1e-7);
+                    let sum: f64 = problem.signed(&certificate).iter().sum();
+                    assert!(!free_bias || sum.abs() < 1e-9);
                 }
                 Err(error) => panic!("{error}"),
             }
@@ -104,7 +94,7 @@ fn hard_margins_meet_their_conditions_or_are_refused_with_a_certificate() {
 
 #[test]
 fn an_ill_conditioned_margin_is_exact() {
-    // Two classes on a circle of angles, told apart by a feature of size δ only: the margin is δ.
+    // Two classes on a circle of angles, separated by a feature of size δ only: the margin is δ.
     for delta in [1e-2, 1e-4, 1e-6] {
         let mut x = Vec::new();
         let mut labels = Vec::new();
@@ -169,8 +159,8 @@ fn perceptron_mistakes_stay_below_novikoffs_bound() {
     }
 }
 
-/// As many updates as the normalized margin allows lead to a point, and more lead to the same: the search for the margin,
-/// which takes over where they do not, finds another.
+/// The perceptron finds a point within as many updates as the normalized margin allows. (Where it does not, the search for the
+/// largest margin takes over, which finds another point.)
 #[test]
 fn updates_of_unit_length_stay_below_the_normalized_bound() {
     let mut tightest = 0f64;
@@ -182,7 +172,7 @@ fn updates_of_unit_length_stay_below_the_normalized_bound() {
             x.iter_mut().for_each(|x| *x *= length);
         }
         let problem = Problem::new(problem.x, problem.labels);
-        let normalized: Vec<Vec<f64>> = problem.x.iter().map(|x| common::unit(x.clone())).collect();
+        let normalized: Vec<Vec<f64>> = problem.x.iter().map(|x| unit(x.clone())).collect();
         let normalized = Problem::new(normalized, problem.labels.clone());
         let (space, control) = (problem.space(), Control::new());
         let best = max_margin(&normalized.space(), &MarginSettings::default(), &control);

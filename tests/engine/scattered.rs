@@ -1,7 +1,6 @@
 //! The changes that make a billiard mix: scattering by the cosine law, the reflecting sphere; their exact laws.
 
-mod common;
-
+use std::f64::consts::PI;
 use std::sync::Arc;
 
 use bayespoint::dynamics::{Arrival, Dynamics, Motion, Radius, Scattered};
@@ -9,20 +8,16 @@ use bayespoint::{
     Ball, Control, Error, Factor, Goal, Mirror, Outcome, Recorder, Refresh, RefreshChoice,
     Settings, Trajectory, VersionSpace,
 };
-use common::{
-    Problem, angle, cross, dot, mean_and_error, normals, rng, run, seed, size, space, unit,
-};
 use rand::{Rng, RngExt};
 
-const COSINE: Motion = Motion::Scattered { cosine: true, scatterer: None };
-const SPHERE: Motion = Motion::Scattered { cosine: false, scatterer: Some(Radius::Fitted) };
-const BOTH: Motion = Motion::Scattered { cosine: true, scatterer: Some(Radius::Fitted) };
+use crate::common::{
+    Problem, angle, dot, mean_and_error, normals, rng, run, seed, space, taught, uniform, unit,
+};
+use crate::polygons::{ALLOWED, bias};
 
-fn taught(m: usize, r: usize, index: u64) -> Problem {
-    let mut rng = rng(index);
-    let teacher = normals(r, &mut rng);
-    Problem::taught(m, &teacher, 0.0, &mut rng)
-}
+pub const COSINE: Motion = Motion::Scattered { cosine: true, scatterer: None };
+pub const SPHERE: Motion = Motion::Scattered { cosine: false, scatterer: Some(Radius::Fitted) };
+pub const BOTH: Motion = Motion::Scattered { cosine: true, scatterer: Some(Radius::Fitted) };
 
 fn settings(motion: Motion, refresh: RefreshChoice, max_bounces: u64, seed: u64) -> Settings {
     Settings {
@@ -36,80 +31,6 @@ fn settings(motion: Motion, refresh: RefreshChoice, max_bounces: u64, seed: u64)
         ..Settings::default()
     }
 }
-
-/// The two coordinates of a direction across the exact centroid.
-fn deviation(exact: &[f64], direction: &[f64]) -> [f64; 2] {
-    let axis = if exact[0].abs() < 0.6 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
-    let first = unit(cross(exact, &axis));
-    let second = cross(exact, &first);
-    let direction = unit(direction.to_vec());
-    [dot(&direction, &first), dot(&direction, &second)]
-}
-
-/// The largest bias of independent centers across the exact one, in standard errors.
-fn bias(exact: &[f64], centers: &[Vec<f64>]) -> f64 {
-    let deviations: Vec<_> = centers.iter().map(|center| deviation(exact, center)).collect();
-    (0..2)
-        .map(|axis| {
-            let values: Vec<f64> = deviations.iter().map(|d| d[axis]).collect();
-            let (bias, error) = mean_and_error(&values);
-            bias.abs() / error
-        })
-        .fold(0.0, f64::max)
-}
-
-/// Student's t with 11 degrees of freedom: less than one chance in 10 000 a comparison.
-const ALLOWED: f64 = 6.0;
-
-#[test]
-fn arc_and_impulse_centers_are_unbiased_on_polygons() {
-    for index in 0..2 {
-        let problem = taught(10, 3, 100 + index);
-        let (space, exact) = (problem.space(), problem.polygon_centroid());
-        for motion in [COSINE, SPHERE, BOTH] {
-            for refresh in [RefreshChoice::None, RefreshChoice::Pair(Some(3.0))] {
-                if motion == SPHERE && refresh == RefreshChoice::None {
-                    // Alone it mixes as slowly as it is small: such runs remember where they began.
-                    continue;
-                }
-                let outcomes: Vec<Outcome> = (0..size(12, 48))
-                    .map(|k| run(&space, &settings(motion, refresh, 8_000, seed(100 * index + k))))
-                    .collect();
-                let centers = |of: fn(&Outcome) -> &[f64]| -> Vec<Vec<f64>> {
-                    outcomes.iter().map(|outcome| problem.weight(of(outcome))).collect()
-                };
-                let arc = bias(&exact, &centers(|outcome| &outcome.center));
-                let impulse = bias(&exact, &centers(|outcome| &outcome.impulse_center));
-                println!("polygon {index}, {motion:?}, {refresh:?}: {arc:.2}, {impulse:.2}");
-                assert!(arc < ALLOWED && impulse < ALLOWED, "{motion:?}, {refresh:?}");
-                for outcome in &outcomes {
-                    assert!(outcome.drift < 1e-9, "{}", outcome.drift);
-                    let scatters = outcome.scatterings.iter().sum::<u64>() > 0;
-                    assert_eq!(scatters, motion != COSINE);
-                    assert_eq!(outcome.scatterer.is_some(), motion != COSINE);
-                }
-            }
-        }
-    }
-}
-
-/// The billiard alone is 0.02 rad off at that length. (The sphere alone mixes as slowly as it is small.)
-#[test]
-fn the_cosine_law_is_exact_without_refresh() {
-    for index in 0..3 {
-        let problem = taught(10, 3, 110 + index);
-        let (space, exact) = (problem.space(), problem.polygon_centroid());
-        for motion in [COSINE, BOTH] {
-            let settings = settings(motion, RefreshChoice::None, 100_000, seed(7 + index));
-            let outcome = run(&space, &settings);
-            let off = angle(&exact, &problem.weight(&outcome.center));
-            println!("polygon {index}, {motion:?}: {off:.5} of {:.5}", outcome.center_error);
-            assert!(off < 4e-3 && off <= 4.0 * outcome.center_error, "{motion:?}: {off}");
-        }
-    }
-}
-
-// --- the judge, and wrong samplers ---
 
 /// A trajectory inside version space of a problem, with the given dynamics and without refresh.
 fn trajectory<'s, D: Dynamics>(
@@ -170,34 +91,14 @@ impl Dynamics for Law {
     }
 }
 
-#[test]
-fn another_law_of_the_angle_is_found_out() {
-    let control = Control::new();
-    let (mut right, mut wrong) = (0f64, 0f64);
-    for index in 0..3 {
-        let problem = taught(10, 3, 120 + index);
-        let factor = Arc::new(Factor::new(problem.space().gram(), &control).expect("a factor"));
-        let exact = problem.polygon_centroid();
-        // On the sphere in three dimensions a wall has one: s ds / √(1 - s²).
-        let cosine = Law { factor: Arc::clone(&factor), sine: |u| (1.0 - u * u).sqrt() };
-        // More of them grazing, whatever the flux.
-        let grazing = Law { factor, sine: |u| u.max(1e-6) };
-        right = right.max(bias(&exact, &centers(&problem, &cosine, &Refresh::None, 40_000)));
-        wrong = wrong.max(bias(&exact, &centers(&problem, &grazing, &Refresh::None, 160_000)));
-    }
-    println!("cosine law {right:.1} errors, grazing {wrong:.1}");
-    assert!(right < ALLOWED && wrong > 2.0 * ALLOWED, "{right} {wrong}");
-}
-
 /// The octant's like in six dimensions: `E f_i = Γ(3) / (√π Γ(3.5))`, and the integrals of K = I are broken.
 #[test]
 fn the_orthant_in_six_dimensions() {
     let n = 6;
-    let mut identity = vec![0.0; n * n];
-    (0..n).for_each(|i| identity[i * n + i] = 1.0);
+    let identity = uniform(n, 1.0, 0.0);
     let space = space(&identity, &vec![1; n], 0.0);
-    let mean = 2.0 / (std::f64::consts::PI.sqrt() * 3.323_350_970_447_843);
-    let judge = |norms: &[f64]| {
+    let mean = 2.0 / (PI.sqrt() * 3.323_350_970_447_843);
+    let deviation = |norms: &[f64]| {
         let (norm, error) = mean_and_error(norms);
         (norm - mean * (n as f64).sqrt()) / error
     };
@@ -205,7 +106,8 @@ fn the_orthant_in_six_dimensions() {
         let outcomes: Vec<Outcome> = (0..12)
             .map(|k| run(&space, &settings(motion, RefreshChoice::None, 10_000, seed(k))))
             .collect();
-        let off = judge(&outcomes.iter().map(|outcome| outcome.center_norm).collect::<Vec<_>>());
+        let off =
+            deviation(&outcomes.iter().map(|outcome| outcome.center_norm).collect::<Vec<_>>());
         println!("{motion:?}: {off:.2} errors");
         assert!(off.abs() < ALLOWED, "{motion:?}: {off}");
     }
@@ -220,7 +122,7 @@ fn the_orthant_in_six_dimensions() {
                 dot(&integral, &integral).sqrt() / ball.tally().path
             })
             .collect();
-        judge(&norms)
+        deviation(&norms)
     };
     let (right, wrong) = (law(|u| (1.0 - u.sqrt()).sqrt()), law(|u| (1.0 - u * u).sqrt()));
     println!("law of six dimensions {right:.2} errors, of three {wrong:.2}");
@@ -381,26 +283,9 @@ fn the_cap_is_added_back() {
 
 /// Area of a spherical polygon, by its angles.
 fn area(problem: &Problem) -> f64 {
-    let normals: Vec<Vec<f64>> = problem
-        .x
-        .iter()
-        .zip(&problem.labels)
-        .map(|(x, y)| unit(x.iter().map(|x| x * f64::from(*y)).collect()))
-        .collect();
-    let (mut angles, mut corners) = (0.0, 0.0);
-    for (i, n) in normals.iter().enumerate() {
-        for (j, other) in normals.iter().enumerate().skip(i + 1) {
-            for sign in [1.0, -1.0] {
-                let corner = unit(cross(n, other).iter().map(|x| x * sign).collect());
-                let inside = |(k, n): (usize, &Vec<f64>)| k == i || k == j || dot(n, &corner) > 0.0;
-                if normals.iter().enumerate().all(inside) {
-                    angles += std::f64::consts::PI - angle(n, other);
-                    corners += 1.0;
-                }
-            }
-        }
-    }
-    angles - (corners - 2.0) * std::f64::consts::PI
+    let (normals, corners) = (problem.inward(), problem.corners());
+    let angles = corners.iter().map(|(i, j, _)| PI - angle(&normals[*i], &normals[*j]));
+    angles.sum::<f64>() - (corners.len() as f64 - 2.0) * PI
 }
 
 /// Refreshes inside the sphere too.
@@ -412,7 +297,7 @@ fn draws_fill_the_cap_like_the_rest() {
             let space = problem.space();
             let (center, scattered) = sphere(&problem);
             let rim = scattered.scatterer().expect("given").cos();
-            let share = std::f64::consts::TAU * (1.0 - rim) / area(&problem);
+            let share = 2.0 * PI * (1.0 - rim) / area(&problem);
             let seen: Vec<f64> = (0..12)
                 .map(|k| {
                     let mut ball = trajectory(&space, scattered.clone(), 80 + k);
@@ -458,42 +343,10 @@ fn what_cannot_be_is_refused() {
     }
 }
 
-/// Scattering and half-silvered walls go together: passing or not is left to chance before the direction is.
+/// An arc: nothing to scatter along a wall.
 #[test]
-fn cosine_law_behind_transparent_walls() {
-    let problem = taught(10, 3, 161);
-    let violations = |motion| {
-        let runs: Vec<f64> = (0..12)
-            .map(|k| {
-                let settings = Settings {
-                    mirror: Mirror::new(0.3, 0.1).expect("ok"),
-                    ..settings(motion, RefreshChoice::Pair(Some(3.0)), 20_000, seed(k))
-                };
-                run(&problem.space(), &settings).mean_violations
-            })
-            .collect();
-        mean_and_error(&runs)
-    };
-    let ((plain, e), (cosine, f)) = (violations(Motion::Geodesic), violations(COSINE));
-    println!("mean violations {plain:.4} ± {e:.4} and {cosine:.4} ± {f:.4}");
-    assert!((plain - cosine).abs() < 5.0 * e.hypot(f), "{plain} {cosine}");
-}
-
-#[test]
-fn few_dimensions_and_threads() {
-    // One dimension and two: nothing to scatter along a wall.
-    let one = vec![1.0; 9];
-    let outcome =
-        run(&space(&one, &[1, 1, 1], 0.0), &Settings { motion: BOTH, ..Settings::default() });
-    assert!(outcome.scatterings.iter().all(|&n| n == 0));
+fn two_dimensions() {
     let problem = taught(8, 2, 162);
     let outcome = run(&problem.space(), &settings(COSINE, RefreshChoice::None, 1_000, seed(1)));
     assert!(outcome.center_error < 1e-2 && problem.space().contains(&outcome.center).expect("ok"));
-    let problem = taught(30, 5, 163);
-    let [one, two] = [1, 2].map(|n_threads| {
-        let settings = settings(BOTH, RefreshChoice::Auto, 2_000, seed(2));
-        run(&problem.space(), &Settings { n_threads, ..settings })
-    });
-    assert_eq!(one.draws, two.draws);
-    assert_eq!(one.scatterings, two.scatterings);
 }

@@ -1,34 +1,31 @@
-//! The judgment: every comparison of a run of the harness with its probability, and Holm's correction over all of them.
+//! Comparisons of what was found with what is exact, each with its probability, and Holm's correction over all of them.
 
-use crate::common::{mean, mean_and_error};
-use crate::special::{kolmogorov_tail, normal, student_tails};
-use crate::targets::{Law, Seen, Target};
+use crate::common::{mean, mean_and_error, normal};
+use crate::special::{kolmogorov_tail, student_tails};
+use crate::targets::{Law, Sample, Target};
 
-/// Probability of a false alarm of one whole run of the harness.
+/// Probability of a false alarm in all comparisons of a test together.
 pub const ALPHA: f64 = 1e-3;
 
-/// One comparison.
 pub struct Row {
-    pub case: String,
-    pub what: String,
-    /// What was found and what is exact: a mean, or a distance of Kolmogorov and Smirnov and 0.
-    pub found: f64,
-    pub exact: f64,
-    /// The number of independent values that the sample is worth.
-    pub worth: f64,
+    case: String,
+    what: String,
+    /// A mean and its exact value, or a distance of Kolmogorov and Smirnov and 0.
+    found: f64,
+    exact: f64,
     /// Probability of a difference as large.
-    pub p: f64,
+    p: f64,
 }
 
 #[derive(Default)]
-pub struct Jury {
+pub struct Comparisons {
     rows: Vec<Row>,
 }
 
-/// Independent values that the sample of several chains is worth for its mean, at most its number: from the sum of
-/// autocorrelations (Geyer's initial positive sequence, of all chains together), and from the spread of the
-/// chains' means, which sees what no chain alone knows of. The smaller of the two.
-pub fn worth(chains: &[Vec<f64>]) -> f64 {
+/// The number of independent values whose mean has the error of the mean of several chains, at most that of all values: from
+/// the sum of autocorrelations (Geyer's initial positive sequence, of all chains together), and from the spread of the
+/// chains' means, which shows what no chain alone can. The smaller of the two.
+pub fn effective_size(chains: &[Vec<f64>]) -> f64 {
     let n = chains.iter().map(Vec::len).min().expect("there are chains");
     let all: Vec<f64> = chains.iter().flatten().copied().collect();
     let center = mean(&all);
@@ -54,39 +51,33 @@ pub fn worth(chains: &[Vec<f64>]) -> f64 {
     (count / time.max(1.0)).min(between).min(count)
 }
 
-impl Jury {
-    /// Compares the means of independent runs with the exact mean. Student's t, whatever the correlations within a run.
-    pub fn hear_means(&mut self, case: &str, what: &str, means: &[f64], exact: f64, worth: f64) {
-        let (found, error) = mean_and_error(means);
-        let degrees = means.len() as f64 - 1.0;
-        let p = student_tails((found - exact) / error, degrees);
+impl Comparisons {
+    fn add(&mut self, case: &str, what: &str, (found, exact): (f64, f64), p: f64) {
         let (case, what) = (case.to_string(), what.to_string());
-        self.rows.push(Row { case, what, found, exact, worth, p });
+        self.rows.push(Row { case, what, found, exact, p });
     }
 
-    /// A difference of two means in standard errors that come from what the samples are worth.
-    pub fn hear_score(
-        &mut self,
-        case: &str,
-        what: &str,
-        (found, exact): (f64, f64),
-        z: f64,
-        worth: f64,
-    ) {
-        let p = 2.0 * normal(-z.abs());
-        let (case, what) = (case.to_string(), what.to_string());
-        self.rows.push(Row { case, what, found, exact, worth, p });
+    /// Compares the means of independent runs with the exact mean. Student's t, whatever the correlations within a run.
+    pub fn check_means(&mut self, case: &str, what: &str, means: &[f64], exact: f64) {
+        let (found, error) = mean_and_error(means);
+        let p = student_tails((found - exact) / error, means.len() as f64 - 1.0);
+        self.add(case, what, (found, exact), p);
+    }
+
+    /// Compares two means whose difference is so many standard errors.
+    pub fn check_score(&mut self, case: &str, what: &str, means: (f64, f64), z: f64) {
+        self.add(case, what, means, 2.0 * normal(-z.abs()));
     }
 
     /// Compares chains of a sampler with all closed forms of a target.
-    pub fn hear(&mut self, case: &str, target: &Target, chains: &[Vec<Seen>]) {
+    pub fn check(&mut self, case: &str, target: &Target, chains: &[Vec<Sample>]) {
         for quantity in &target.quantities {
             let values: Vec<Vec<f64>> =
                 chains.iter().map(|chain| chain.iter().map(&quantity.of).collect()).collect();
             let mut compare = |what: &str, values: &[Vec<f64>], exact: f64| {
                 let means: Vec<f64> = values.iter().map(|chain| mean(chain)).collect();
                 let what = format!("{}: {what}", quantity.name);
-                self.hear_means(case, &what, &means, exact, worth(values));
+                self.check_means(case, &what, &means, exact);
             };
             match &quantity.law {
                 Law::Mean(exact) => compare("mean", &values, *exact),
@@ -97,16 +88,16 @@ impl Jury {
                     let ranks = map(&|x| function(x));
                     compare("first moment of ranks", &ranks, 0.5);
                     compare("second moment of ranks", &map(&|x| function(x).powi(2)), 1.0 / 3.0);
-                    // An antithetic chain is worth more for its mean than for its distribution: the even part decides too.
+                    // An antithetic chain has a better mean than distribution: the even part counts too.
                     let even = map(&|x| (function(x) - 0.5).abs());
-                    let n = worth(&ranks).min(worth(&even));
-                    self.hear_distance(case, &quantity.name, ranks.concat(), n);
+                    let size = effective_size(&ranks).min(effective_size(&even));
+                    self.check_distance(case, &quantity.name, ranks.concat(), size);
                 }
             }
         }
     }
 
-    fn hear_distance(&mut self, case: &str, name: &str, mut ranks: Vec<f64>, worth: f64) {
+    fn check_distance(&mut self, case: &str, name: &str, mut ranks: Vec<f64>, size: f64) {
         ranks.sort_by(f64::total_cmp);
         let count = ranks.len() as f64;
         let distance = ranks
@@ -115,12 +106,11 @@ impl Jury {
             .map(|(k, u)| (u - k as f64 / count).max((k + 1) as f64 / count - u))
             .fold(0.0, f64::max);
         let what = format!("{name}: Kolmogorov-Smirnov");
-        let p = kolmogorov_tail(distance, worth);
-        self.rows.push(Row { case: case.into(), what, found: distance, exact: 0.0, worth, p });
+        self.add(case, &what, (distance, 0.0), kolmogorov_tail(distance, size));
     }
 
     /// The comparisons that Holm's step-down procedure rejects at [`ALPHA`], the worst first.
-    pub fn rejected(&self) -> Vec<&Row> {
+    fn rejected(&self) -> Vec<&Row> {
         let mut sorted: Vec<&Row> = self.rows.iter().collect();
         // A comparison that is not a number is the worst of all.
         let p = |row: &Row| if row.p.is_nan() { -1.0 } else { row.p };
@@ -136,7 +126,7 @@ impl Jury {
     }
 
     /// The worst comparison of every case.
-    pub fn report(&self) {
+    fn report(&self) {
         let mut cases: Vec<&str> = self.rows.iter().map(|row| &row.case[..]).collect();
         cases.dedup();
         for case in cases {
@@ -148,7 +138,7 @@ impl Jury {
     }
 
     /// All the laws hold.
-    pub fn acquit(&self) {
+    pub fn assert_right(&self) {
         self.report();
         let rejected: Vec<String> =
             self.rejected().iter().map(|row| format!("{}: {}", row.case, describe(row))).collect();
@@ -157,22 +147,19 @@ impl Jury {
     }
 
     /// How many comparisons are rejected, and the worst.
-    pub fn tell(&self, name: &str) {
+    pub fn print_worst(&self, name: &str) {
         let worst = self.rows.iter().min_by(|a, b| a.p.total_cmp(&b.p)).expect("not empty");
         let rejected = self.rejected().len();
         println!("{name}: {rejected} of {} rejected, worst {}", self.rows.len(), describe(worst));
     }
 
-    /// Some law does not hold; and how badly.
-    pub fn convict(&self, name: &str) {
-        self.tell(name);
+    /// Some law does not hold.
+    pub fn assert_wrong(&self, name: &str) {
+        self.print_worst(name);
         assert!(!self.rejected().is_empty(), "{name} passes all {} comparisons", self.rows.len());
     }
 }
 
 fn describe(row: &Row) -> String {
-    format!(
-        "p = {:.1e} ({}, {:.4} for {:.4}, worth {:.0})",
-        row.p, row.what, row.found, row.exact, row.worth
-    )
+    format!("p = {:.1e} ({}, {:.4} for {:.4})", row.p, row.what, row.found, row.exact)
 }

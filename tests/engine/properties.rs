@@ -1,25 +1,22 @@
-//! Properties of the engine's functions on problems of every size: those that bytes are made into in `tests/hostile` have a
-//! dozen examples at most.
+//! Properties of the engine's functions on problems of every size. (Those that `tests/hostile` makes of bytes have a dozen
+//! examples at most.)
 //!
 //! `PROPTEST_CASES` or `BAYESPOINT_SLOW=1` raises the number of cases.
-
-mod common;
-mod hostile;
 
 use std::sync::Arc;
 
 use bayespoint::dynamics::{Motion, Points};
 use bayespoint::{
-    Control, Error, Gram, Kernel, KernelRows, MarginSettings, Method, RefreshChoice, Settings,
-    VersionSpace, evidence, feasible_point, max_margin, perceptron_point, run,
+    Error, Gram, Kernel, KernelRows, MarginSettings, RefreshChoice, Settings, VersionSpace,
+    feasible_point, max_margin, perceptron_point, run,
 };
-use common::{dot, normals, seed, size};
-use hostile::engine::check_run;
-use hostile::watched;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use rand::rngs::ChaCha8Rng;
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
+
+use crate::common::{assert_same, dot, normals, rbf, rng, seed, size, space};
+use crate::hostile::engine::check_run;
+use crate::hostile::long_deadline;
 
 /// How a problem is out of the ordinary.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +28,7 @@ enum Oddity {
     Lengths,
 }
 
-/// Teacher's margins, relative to the lengths, that are well above rounding.
+/// Margins of the teacher, relative to the lengths, above this are well above rounding.
 const WELL_ABOVE_ROUNDING: f64 = 1e-6;
 
 /// Features and labels by a teacher, so that there is a version space unless the oddity takes it away.
@@ -45,7 +42,7 @@ struct Taught {
 
 impl Taught {
     fn new(m: usize, rank: usize, oddity: Oddity, equal: bool, index: u64) -> Self {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed(index));
+        let mut rng = rng(index);
         let mut x: Vec<Vec<f64>> = (0..m).map(|_| normals(rank, &mut rng)).collect();
         for i in (1..m).step_by(3) {
             let other = x[rng.random_range(0..i)].clone();
@@ -75,7 +72,7 @@ impl Taught {
         Self { x, labels, margin }
     }
 
-    /// Whether nobody may refuse it.
+    /// Whether an error would be wrong.
     fn must_be_solved(&self) -> bool {
         self.margin.is_some_and(|margin| margin > WELL_ABOVE_ROUNDING)
     }
@@ -122,7 +119,7 @@ fn short(motion: Motion) -> Settings {
     }
 }
 
-/// A typed error that is none of a caller who asks to stop; false where there is an answer.
+/// Whether the result is a typed error; one of a deadline fails.
 fn is_refused<T>(result: &bayespoint::Result<T>) -> bool {
     match result {
         Ok(_) => false,
@@ -146,9 +143,9 @@ proptest! {
     #[test]
     fn runs_are_right(problem in taught(), motion in motion()) {
         let gram = problem.gram(1.0);
-        let space = common::space(&gram, &problem.labels, 0.0);
+        let space = space(&gram, &problem.labels, 0.0);
         let settings = short(motion);
-        let found = run(&space, &settings, &watched());
+        let found = run(&space, &settings, &long_deadline());
         // Straight flights may never meet a wall of few, or only too far away.
         let is_straight = matches!(motion, Motion::Chord { .. } | Motion::Flipper { .. });
         let must = problem.must_be_solved() && !is_straight;
@@ -156,12 +153,12 @@ proptest! {
         if !is_refused(&found) {
             let found = found.expect("an answer");
             check_run(&space, &settings, &found);
-            let both = run(&space, &Settings { n_threads: 2, ..settings }, &watched());
-            prop_assert_eq!(common::bits(&found), common::bits(&both.expect("the same")));
+            let both = run(&space, &Settings { n_threads: 2, ..settings }, &long_deadline());
+            assert_same(&found, &both.expect("the same"), "two threads");
         }
     }
 
-    /// A matrix that is larger by a power of four has the run of the matrix, bit by bit, but for the power.
+    /// A matrix times a power of four gives the same run, bit by bit, up to the power.
     #[test]
     fn scales_do_not_matter(problem in taught(), power in -230..230_i32) {
         let scale = 4f64.powi(power);
@@ -171,11 +168,11 @@ proptest! {
             gram.iter().step_by(m + 1).all(|d| (1e-150..1e150).contains(d))
         };
         prop_assume!(in_range(&plain) && in_range(&scaled));
-        // Rounding must have nothing to do with it.
+        // No entry may become subnormal.
         prop_assume!(plain.iter().all(|x| *x == 0.0 || x.abs() > 1e-120));
         let settings = Settings { refresh: RefreshChoice::Pair(None), ..short(Motion::Geodesic) };
         let of = |gram: &[f64]| {
-            run(&common::space(gram, &problem.labels, 0.0), &settings, &watched())
+            run(&space(gram, &problem.labels, 0.0), &settings, &long_deadline())
         };
         let (one, other) = (of(&plain), of(&scaled));
         prop_assert_eq!(is_refused(&one), is_refused(&other));
@@ -189,23 +186,31 @@ proptest! {
         }
     }
 
-    /// Points that are found are inside, by whatever way.
+    /// Points that are found are inside, by every method.
     #[test]
     fn points_are_inside(problem in taught(), softness in prop_oneof![Just(0.0), Just(0.1)]) {
         let gram = problem.gram(1.0);
-        let space = common::space(&gram, &problem.labels, softness);
-        for found in [
-            feasible_point(&space, 1, &watched()).map(|(dual, _)| dual),
-            perceptron_point(&space, 2_000, &watched()),
-        ] {
-            prop_assert!(found.is_ok() || !problem.must_be_solved(), "{:?}", found.err());
-            prop_assert!(is_refused(&found) || space.contains(&found.expect("a point"))?);
-        }
-        let margin = max_margin(&space, &MarginSettings::default(), &watched());
+        let space = space(&gram, &problem.labels, softness);
+        let margin = max_margin(&space, &MarginSettings::default(), &long_deadline());
         prop_assert!(margin.is_ok() || !problem.must_be_solved(), "{:?}", margin.err());
+        let mut bound = f64::INFINITY;
         if !is_refused(&margin) {
             let margin = margin.expect("an answer");
             prop_assert!(margin.margin > 0.0 && margin.margin <= margin.bound * (1.0 + 1e-6));
+            bound = margin.bound * (1.0 + 1e-6) + 1e-9;
+        }
+        for found in [
+            feasible_point(&space, 1, &long_deadline()).map(|(dual, _)| dual),
+            perceptron_point(&space, 2_000, &long_deadline()),
+        ] {
+            prop_assert!(found.is_ok() || !problem.must_be_solved(), "{:?}", found.err());
+            if !is_refused(&found) {
+                let found = found.expect("a point");
+                prop_assert!(space.contains(&found)?);
+                // No unit vector has a larger margin than the largest.
+                let margin = space.margins(&found)?.into_iter().fold(f64::INFINITY, f64::min);
+                prop_assert!(margin <= bound, "{margin} {bound}");
+            }
         }
     }
 
@@ -221,13 +226,13 @@ proptest! {
         gram.chunks_mut(m).enumerate().for_each(|(i, row)| rows.compute(i, row));
         let of = |gram: bayespoint::Result<Gram<'_>>| -> bayespoint::Result<Vec<f64>> {
             let space = VersionSpace::new(gram?, problem.labels.clone())?;
-            // How long a ball settles is a length: in a slit of many walls that is minutes of bounces.
+            // Burn-in is a path length: in a slit of many walls that would be minutes of bounces.
             let settings = Settings { settle: Some(0.0), ..short(Motion::Geodesic) };
-            Ok(run(&space, &settings, &watched())?.center)
+            Ok(run(&space, &settings, &long_deadline())?.center)
         };
         let one = of(Gram::new(&gram, offset, vec![0.1; m]));
         let other = of(Gram::computed(rows, offset, vec![0.1; m]));
-        // In a slit as thin as rounding it is chance whether a point is found, and whether the arithmetic holds.
+        // In a slit as thin as rounding either source may fail.
         let is_slit = |found: &bayespoint::Result<_>| {
             matches!(found, Err(Error::Breakdown { .. }))
                 || matches!(found, Err(Error::Infeasible { margin_bound, .. }) if *margin_bound < 1e-8)
@@ -236,43 +241,9 @@ proptest! {
             prop_assert_eq!(is_refused(&one), is_refused(&other), "{:?} {:?}", one, other);
         }
     }
-
-    /// The share of the sphere is a share.
-    #[test]
-    fn evidence_is_a_share(problem in taught().prop_filter("small", |p| p.labels.len() < 30)) {
-        let gram = problem.gram(1.0);
-        let space = common::space(&gram, &problem.labels, 0.2);
-        for method in [Method::Bridge, Method::Annealing] {
-            let settings = bayespoint::EvidenceSettings {
-                n_trajectories: 2,
-                tol: 0.5,
-                max_length: 10.0,
-                method,
-                ..Default::default()
-            };
-            if let Ok(found) = evidence(&space, &settings, &hostile::impatient()) {
-                // An error that would explain a share above 1 explains everything.
-                prop_assert!(!found.errors[0].is_nan(), "{:?}", found);
-                let most = 5.0 * found.errors[0].min(1.0) + 1e-9;
-                prop_assert!(found.values[0] <= most, "{:?}", found);
-            }
-        }
-    }
 }
 
-#[test]
-fn a_control_that_is_raised_stops_everything() {
-    let (gram, labels) = common::rbf(30, 2.0, 1);
-    let space = common::space(&gram, &labels, 0.1);
-    let control = Control::new();
-    control.interrupt();
-    let settings = Settings::default();
-    assert!(matches!(run(&space, &settings, &control), Err(Error::Interrupted)));
-    let feasible = feasible_point(&space, 1, &control);
-    assert!(matches!(feasible, Err(Error::Interrupted)));
-}
-
-/// Two planes that are one to rounding and ask for different sides, among others.
+/// Two planes that are one to rounding, with different labels, and a third.
 fn in_conflict() -> ([f64; 9], Vec<i8>) {
     let nearly = 1.0 - f64::EPSILON;
     ([1.0, 0.3, nearly, 0.3, 1.0, 0.3, nearly, 0.3, 1.0], vec![1, 1, -1])
@@ -281,19 +252,19 @@ fn in_conflict() -> ([f64; 9], Vec<i8>) {
 #[test]
 fn hard_walls_in_conflict_are_refused_with_their_proof() {
     let (gram, labels) = in_conflict();
-    let space = common::space(&gram, &labels, 0.0);
+    let space = space(&gram, &labels, 0.0);
     let start = Settings { start: Some(vec![1.0, 0.0, 0.0]), ..short(Motion::Geodesic) };
     for found in [
-        run(&space, &short(Motion::Geodesic), &watched()).map(drop),
-        run(&space, &start, &watched()).map(drop),
-        feasible_point(&space, 1, &watched()).map(drop),
+        run(&space, &short(Motion::Geodesic), &long_deadline()).map(drop),
+        run(&space, &start, &long_deadline()).map(drop),
+        feasible_point(&space, 1, &long_deadline()).map(drop),
     ] {
         match found {
             Err(Error::Infeasible { margin_bound, certificate, .. }) => {
                 assert!(margin_bound < 1e-7, "{margin_bound}");
                 assert_eq!(certificate, [0.5, 0.0, 0.5]);
             }
-            // The start is on one side of them.
+            // The given start satisfies one of the two labels.
             Err(Error::Invalid { name: "start", .. }) => {}
             other => panic!("{other:?}"),
         }
@@ -301,22 +272,23 @@ fn hard_walls_in_conflict_are_refused_with_their_proof() {
     // Where one of the two walls lets the ball through, there is no conflict.
     let soft = bayespoint::Mirror::new(0.5, 0.0).expect("good transparencies");
     let settings = Settings { mirror: soft, ..short(Motion::Geodesic) };
-    check_run(&space, &settings, &run(&space, &settings, &watched()).expect("an answer"));
+    check_run(&space, &settings, &run(&space, &settings, &long_deadline()).expect("an answer"));
 }
 
 #[test]
 fn certificates_have_an_entry_for_every_example_behind_some_hard_walls() {
     // The positive examples contradict each other; the walls of the negative one are open.
-    let gram = [1.0, -0.5, -0.5, -0.5, 1.0, -0.5, -0.5, -0.5, 1.0, 0.0].map(|x| x + 0.0);
-    let mut four = vec![0.0; 16];
-    for i in 0..3 {
-        four[4 * i..4 * i + 3].copy_from_slice(&gram[3 * i..3 * i + 3]);
-    }
-    four[15] = 1.0;
-    let space = common::space(&four, &[1, 1, 1, -1], 0.0);
+    #[rustfmt::skip]
+    let gram = [
+        1.0, -0.5, -0.5, 0.0,
+        -0.5, 1.0, -0.5, 0.0,
+        -0.5, -0.5, 1.0, 0.0,
+        0.0, 0.0, 0.0, 1.0,
+    ];
+    let space = space(&gram, &[1, 1, 1, -1], 0.0);
     let mirror = bayespoint::Mirror::new(1.0, 0.0).expect("good transparencies");
     let settings = Settings { mirror, ..short(Motion::Geodesic) };
-    match run(&space, &settings, &watched()) {
+    match run(&space, &settings, &long_deadline()) {
         Err(Error::Infeasible { certificate, .. }) => {
             assert_eq!(certificate.len(), 4);
             assert!((certificate.iter().sum::<f64>() - 1.0).abs() < 1e-9);
@@ -328,24 +300,24 @@ fn certificates_have_an_entry_for_every_example_behind_some_hard_walls() {
 
 #[test]
 fn what_overflows_is_refused_by_name() {
-    let (gram, labels) = common::rbf(10, 2.0, 1);
-    let space = common::space(&gram, &labels, 0.1);
+    let (gram, labels) = rbf(10, 2.0, 1);
+    let space = space(&gram, &labels, 0.1);
     let name = |error: Option<Error>| match error {
         Some(Error::Invalid { name, .. }) => name,
         other => panic!("{other:?}"),
     };
     let pairs = RefreshChoice::Pair(Some(1e10));
     let settings = Settings { refresh: pairs, ..short(Motion::Geodesic) };
-    assert_eq!(name(run(&space, &settings, &watched()).err()), "refresh_rate");
+    assert_eq!(name(run(&space, &settings, &long_deadline()).err()), "refresh_rate");
     let order: Vec<usize> = (0..10).collect();
-    let found = bayespoint::perceptron(&space, &order, f64::MAX, 50, &watched());
+    let found = bayespoint::perceptron(&space, &order, f64::MAX, 50, &long_deadline());
     assert!(found.map_or_else(
         |error| name(Some(error)) == "learning_rate",
         |found| { found.dual.iter().all(|c| c.is_finite()) }
     ));
-    // Two examples that cannot be told apart cost whatever an error may cost.
-    let space = common::space(&[1.0, 1.0, 1.0, 1.0], &[1, -1], 0.0);
+    // Two equal examples with different labels: one multiplier is as large as the cost.
+    let space = crate::common::space(&[1.0, 1.0, 1.0, 1.0], &[1, -1], 0.0);
     let margin = MarginSettings { cost: 1e280, ..MarginSettings::default() };
-    let found = max_margin(&space, &margin, &watched());
+    let found = max_margin(&space, &margin, &long_deadline());
     assert!(found.map_or_else(|error| name(Some(error)) == "cost", |found| found.norm.is_finite()));
 }

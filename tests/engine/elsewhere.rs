@@ -1,6 +1,4 @@
-//! Trajectories that fly in other processes, step by step: the bits of a run that stays here.
-
-mod common;
+//! Runs whose trajectories are moved on by a remote executor, step by step: the bits of a local run.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,11 +8,13 @@ use bayespoint::{
     Control, Error, Mirror, Outcome, RefreshChoice, RemoteExecutor, Settings, State, resume,
     run_remotely, run_with, take_step,
 };
-use common::{Owned, normals, rng, seed};
+
+use crate::common::states::{Owned, complete};
+use crate::common::{assert_same, normals, rng, seed};
 
 const DIMENSION: usize = 3;
 
-/// A problem that others can be told of.
+/// A problem that can be sent to an executor.
 fn problem(m: usize, softness: f64, index: u64) -> Owned {
     let inputs = normals(DIMENSION * m, &mut rng(index));
     let label = |x: &[f64]| if x[0] + 0.3 * x[1] > 0.0 { 1 } else { -1 };
@@ -34,7 +34,7 @@ fn there(problem: &Owned, settings: &Settings, others: Others) -> bayespoint::Re
     })
 }
 
-/// Others who take every step `times` times, as where the first to take it are lost.
+/// An executor that takes every step `times` times, as if the first workers were lost.
 struct Others {
     problem: Owned,
     times: usize,
@@ -66,11 +66,6 @@ impl RemoteExecutor for Others {
             Ok(taken)
         })
     }
-}
-
-fn assert_same(a: &Outcome, b: &Outcome, what: &str) {
-    // All numbers are written with as many digits as tell them apart.
-    assert!(format!("{a:?}") == format!("{b:?}"), "{what}");
 }
 
 fn settings() -> Settings {
@@ -118,7 +113,7 @@ fn the_same_bits_come_from_elsewhere() {
     }
 }
 
-/// A run that was elsewhere goes on here, and the other way round.
+/// A run begun by the executor is continued locally, and the other way round.
 #[test]
 fn runs_go_on_here_and_there() {
     let problem = problem(40, 0.2, 4).inverted();
@@ -131,19 +126,7 @@ fn runs_go_on_here_and_there() {
         } else {
             there(&problem, &first, Others::of(&problem)).expect("a good run")
         };
-        let (m, q) = (begun.center.len(), begun.watched.len());
-        let mut state = begun.state.clone().expect("a state");
-        // The draws that it goes on with: of those that came out as many as it keeps.
-        state.draws.clear();
-        state.functionals.clear();
-        for (t, &kept) in state.kept.iter().enumerate() {
-            let kept = usize::try_from(kept).expect("small");
-            let at = t * begun.n_draws;
-            state.draws.extend(&begun.draws[at * m..(at + kept) * m]);
-            state.functionals.extend(&begun.functionals[at * q..(at + kept) * q]);
-        }
-        state.held.clone_from(&state.kept);
-        let control = Control::new();
+        let (state, control) = (complete(&begun), Control::new());
         let ended = problem.with(|space, inverse| {
             if starts_here {
                 let others = Box::new(Others::of(&problem));
@@ -160,7 +143,7 @@ fn runs_go_on_here_and_there() {
     }
 }
 
-/// A state that is asked for is given between two steps.
+/// A state can be asked for between two steps.
 #[test]
 fn states_are_given_between_steps() {
     struct Asking(Others, Mutex<usize>);

@@ -1,23 +1,23 @@
-//! Random bytes and changed ones of a corpus on the engine: a typed error or a right answer, and soon.
+//! Random bytes, and changed inputs of a corpus, as input to the engine: a typed error or a right answer, and soon.
 //!
 //! `BAYESPOINT_FUZZ=1000000` sets the number of executions of each target; `make fuzz` runs them, and `fuzz/` has the same
-//! targets for the coverage-guided fuzzer. What either finds goes into `tests/hostile/corpus`, which is played here first.
-
-mod common;
-mod hostile;
+//! targets for the coverage-guided fuzzer. What either finds goes into `tests/hostile/corpus`, which runs here first.
+//! `BAYESPOINT_FUZZ_HEX=engine:03a1...` runs one input alone, and with `BAYESPOINT_FUZZ_TRACE=1` it is printed as it is read.
 
 use std::path::Path;
 use std::time::Instant;
 
-use common::{rng, size};
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt};
+
+use crate::common::{rng, size};
+use crate::hostile::{engine, states};
 
 /// Longest input.
 const LONGEST: usize = 256;
 
 fn executions(short: u64) -> u64 {
-    let long = size(short, 40 * short);
+    let long = size(short, 100 * short);
     std::env::var("BAYESPOINT_FUZZ")
         .map_or(long, |text| text.parse().expect("BAYESPOINT_FUZZ must be a whole number"))
 }
@@ -65,17 +65,25 @@ fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
-/// Failures after which it is enough.
+fn from_hex(text: &str) -> Vec<u8> {
+    let digits = |k: usize| u8::from_str_radix(&text[2 * k..2 * k + 2], 16);
+    (0..text.len() / 2).map(|k| digits(k).expect("hexadecimal digits")).collect()
+}
+
+/// Failures after which the driver stops.
 const ENOUGH: usize = 20;
 
-/// Plays the corpus, then so many inputs, and fails with all inputs that failed.
+/// Runs the corpus, then so many inputs, and fails with all inputs that failed.
 fn drive(name: &str, index: u64, short: u64, target: fn(&[u8])) {
+    if let Ok(one) = std::env::var("BAYESPOINT_FUZZ_HEX") {
+        return one.strip_prefix(&format!("{name}:")).map_or((), |hex| target(&from_hex(hex)));
+    }
     let seeds = corpus(name);
-    // Where the input is left of an execution that never ends, or ends the process.
+    // This file keeps the input of an execution that hangs or ends the process.
     let last = std::env::var_os("BAYESPOINT_FUZZ_LAST");
     let mut failed = Vec::new();
     let mut slowest = 0.0_f64;
-    let mut play = |what: String, bytes: &[u8]| {
+    let mut run = |what: String, bytes: &[u8]| {
         let start = Instant::now();
         let hex = || hexadecimal(bytes);
         if let Some(file) = &last {
@@ -89,12 +97,12 @@ fn drive(name: &str, index: u64, short: u64, target: fn(&[u8])) {
         failed.len() < ENOUGH
     };
     for (file, bytes) in &seeds {
-        play(file.clone(), bytes);
+        run(file.clone(), bytes);
     }
     let mut rng = rng(index);
     let (n, began) = (executions(short), Instant::now());
     for k in 0..n {
-        if !play(format!("execution {k}"), &input(&seeds, &mut rng)) {
+        if !run(format!("execution {k}"), &input(&seeds, &mut rng)) {
             break;
         }
     }
@@ -109,26 +117,10 @@ fn drive(name: &str, index: u64, short: u64, target: fn(&[u8])) {
 
 #[test]
 fn engine_on_any_bytes() {
-    drive("engine", 901, 5_000, hostile::engine::engine);
+    drive("engine", 901, 3_000, engine::engine);
 }
 
 #[test]
 fn states_that_were_tampered_with() {
-    drive("states", 902, 5_000, hostile::states::states);
-}
-
-/// Tells of one input, for whoever looks into it: `BAYESPOINT_FUZZ_HEX=engine:03a1... BAYESPOINT_FUZZ_TELL=1`.
-#[test]
-#[ignore = "to look into one input"]
-fn one_input() {
-    let text = std::env::var("BAYESPOINT_FUZZ_HEX").expect("a target, a colon and bytes");
-    let (name, hex) = text.split_once(':').expect("a colon");
-    let bytes: Vec<u8> = (0..hex.len() / 2)
-        .map(|k| u8::from_str_radix(&hex[2 * k..2 * k + 2], 16).expect("hexadecimal digits"))
-        .collect();
-    match name {
-        "engine" => hostile::engine::engine(&bytes),
-        "states" => hostile::states::states(&bytes),
-        _ => panic!("no target {name}"),
-    }
+    drive("states", 902, 2_000, states::states);
 }

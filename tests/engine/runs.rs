@@ -1,44 +1,85 @@
 //! Whole runs: determinism, ends, degenerate problems, errors and interruption.
 
-mod common;
-
-use bayespoint::{
-    Control, Error, Gram, MarginSettings, Mirror, RefreshChoice, Settings, Start, StopReason,
-    VersionSpace,
-};
-use common::{Problem, bits, dot, normals, rng, run, seed, space};
 use std::time::{Duration, Instant};
 
-fn taught(index: u64, m: usize, r: usize, noise: f64) -> Problem {
-    let mut rng = rng(index);
-    let teacher = normals(r, &mut rng);
-    Problem::taught(m, &teacher, noise, &mut rng)
-}
+use bayespoint::dynamics::{Motion, Points};
+use bayespoint::{
+    Control, Error, Gram, Inverse, MarginSettings, Mirror, RefreshChoice, Settings, Start,
+    StopReason, VersionSpace, run_with,
+};
+
+use crate::common::{
+    Problem, assert_same, dot, inverse, mean_and_error, noisily_taught, normals, rbf, rng, run,
+    seed, size, space, taught, uniform,
+};
+use crate::scattered::BOTH;
 
 #[test]
 fn same_seed_same_bits_for_any_number_of_threads() {
-    let problem = taught(1, 80, 15, 0.1);
-    let space = space(&problem.gram, &problem.labels, 0.5);
-    for kappa in [0.0, 0.1] {
-        let settings = |n_threads, seed| Settings {
-            n_trajectories: 5,
-            mirror: Mirror::new(kappa, kappa).expect("a transparency"),
-            n_threads,
-            seed,
-            tol: Some(0.05),
-            ..Settings::default()
+    let softness = 0.5;
+    let problem = noisily_taught(80, 15, 0.1, 1);
+    let space = space(&problem.gram, &problem.labels, softness);
+    let (columns, diagonal) = inverse(&problem.gram, softness);
+    let inverse = Inverse::new(&columns, &diagonal).expect("an inverse");
+    let base = Settings { n_trajectories: 5, tol: Some(0.05), ..Settings::default() };
+    let bounces = Settings { tol: None, max_bounces: Some(2_000), ..base.clone() };
+    let flipper = Motion::Flipper { tau_max: f64::INFINITY, points: Points::Midpoints };
+    let cases = [
+        ("default", base.clone(), None),
+        (
+            "transparent",
+            Settings { mirror: Mirror::new(0.1, 0.1).expect("ok"), ..base.clone() },
+            None,
+        ),
+        ("conditional means", base, Some(inverse)),
+        ("scattered", Settings { motion: BOTH, ..bounces.clone() }, None),
+        ("flipper", Settings { motion: flipper, ..bounces }, None),
+    ];
+    for (name, settings, inverse) in cases {
+        let of = |n_threads, seed| {
+            let settings = Settings { n_threads, seed, ..settings.clone() };
+            run_with(&space, &settings, inverse, &Control::new()).expect("a good run")
         };
-        let one = run(&space, &settings(1, 3));
-        for threads in [2, 8] {
-            assert_eq!(bits(&one), bits(&run(&space, &settings(threads, 3))), "{threads} threads");
-        }
-        assert_ne!(bits(&one), bits(&run(&space, &settings(1, 4))));
+        let one = of(1, 3);
+        assert_same(&one, &of(2, 3), name);
+        assert_same(&one, &of(8, 3), name);
+        assert_ne!(one.draws, of(1, 4).draws, "{name}");
+    }
+}
+
+/// The coordinates of an orthant are independent: each label is violated with odds κ : 1.
+#[test]
+fn mean_violations_behind_transparent_walls() {
+    let m = 9;
+    let gram = uniform(m, 1.0, 0.0);
+    let labels: Vec<i8> = (0..m).map(|i| if i % 3 == 0 { -1 } else { 1 }).collect();
+    let space = space(&gram, &labels, 0.0);
+    for (negative, positive) in [(0.05, 0.05), (0.5, 0.1), (1.0, 1.0)] {
+        let violations: Vec<f64> = (0..size(30, 200))
+            .map(|k| {
+                let settings = Settings {
+                    n_trajectories: 1,
+                    length: Some(150.0),
+                    tol: None,
+                    mirror: Mirror::new(negative, positive).expect("transparencies"),
+                    // Near κ = 1 hardly anything reflects: the refresh alone must mix.
+                    refresh: RefreshChoice::Full(Some(0.5)),
+                    seed: seed(k),
+                    ..Settings::default()
+                };
+                run(&space, &settings).mean_violations
+            })
+            .collect();
+        let (mean, error) = mean_and_error(&violations);
+        let exact = 3.0 * negative / (1.0 + negative) + 6.0 * positive / (1.0 + positive);
+        let close = (mean - exact).abs() <= 5.5 * error && error < 0.1;
+        assert!(close, "κ = {negative}, {positive}: {mean} ± {error}, exact {exact}");
     }
 }
 
 #[test]
 fn ends() {
-    let problem = taught(2, 60, 10, 0.0);
+    let problem = taught(60, 10, 2);
     let space = problem.space();
     let by_length = run(&space, &Settings { length: Some(30.0), tol: None, ..Settings::default() });
     assert_eq!((by_length.stop_reason, by_length.n_draws), (StopReason::Length, 100));
@@ -62,7 +103,7 @@ fn ends() {
 
 #[test]
 fn draws_are_unit_vectors_inside_at_equal_spacing() {
-    let problem = taught(3, 50, 8, 0.0);
+    let problem = taught(50, 8, 3);
     let space = problem.space();
     for settings in [
         Settings { length: Some(40.0), tol: None, ..Settings::default() },
@@ -76,10 +117,10 @@ fn draws_are_unit_vectors_inside_at_equal_spacing() {
         assert!((least - 1e-9..1.0 + 1e-9).contains(&covered), "{covered}");
         for (k, dual) in outcome.draws.chunks(50).enumerate() {
             let w = problem.weight(dual);
-            assert!((common::dot(&w, &w) - 1.0).abs() < 1e-9);
+            assert!((dot(&w, &w) - 1.0).abs() < 1e-9);
             assert!(space.contains(dual).expect("shapes fit"));
             for (q, &plane) in outcome.watched.iter().enumerate() {
-                let f = common::dot(&w, &problem.x[plane]) / space.gram().diagonal(plane).sqrt();
+                let f = dot(&w, &problem.x[plane]) / space.gram().diagonal(plane).sqrt();
                 let kept = outcome.functionals[k * outcome.watched.len() + q];
                 assert!((kept - f).abs() < 1e-9, "{kept} {f}");
             }
@@ -116,46 +157,8 @@ fn contradictions_are_counted() {
 }
 
 #[test]
-fn one_dimensional_spaces_are_points() {
-    let one = [4.0];
-    let outcome = run(&space(&one, &[-1], 0.0), &Settings::default());
-    assert_eq!((outcome.center[0], outcome.center_norm), (-0.5, 1.0));
-    // Three parallel vectors 1, 2, -1 with labels +, +, +: two against one.
-    let gram = [1.0, 2.0, -1.0, 2.0, 4.0, -2.0, -1.0, -2.0, 1.0];
-    let three = space(&gram, &[1, 1, 1], 0.0);
-    let control = Control::new();
-    let hard = bayespoint::run(&three, &Settings::default(), &control);
-    assert!(matches!(hard, Err(Error::Infeasible { violations: 1, .. })), "{hard:?}");
-    let kappa = 0.25;
-    let soft = Settings {
-        mirror: Mirror::new(kappa, kappa).expect("a transparency"),
-        n_draws: 5000,
-        ..Settings::default()
-    };
-    let outcome = run(&three, &soft);
-    // κ against κ²: the right side has weight 1 / (1 + κ).
-    assert!((outcome.center_norm - (1.0 - kappa) / (1.0 + kappa)).abs() < 1e-12);
-    assert!((outcome.mean_violations - (1.0 + 2.0 * kappa) / (1.0 + kappa)).abs() < 1e-12);
-    let right =
-        outcome.functionals.iter().step_by(3).filter(|f| **f > 0.0).count() as f64 / 20_000.0;
-    assert!((right - 0.8).abs() < 0.02, "{right}");
-}
-
-#[test]
-fn two_dimensional_spaces_are_arcs() {
-    // Normals at 0 and 60 degrees: the arc from 150 - 180 to 90 degrees has its middle at 30.
-    let (x, y) = (vec![1.0, 0.0], vec![0.5, 3f64.sqrt() / 2.0]);
-    let problem = Problem::new(vec![x, y], vec![1, 1]);
-    let settings = Settings { tol: Some(0.005), seed: seed(5), ..Settings::default() };
-    let outcome = run(&problem.space(), &settings);
-    let middle = [3f64.sqrt() / 2.0, 0.5];
-    let off = common::angle(&problem.weight(&outcome.center), &middle);
-    assert!(off < 0.02, "{off}");
-}
-
-#[test]
 fn infeasible_data_are_an_error_with_counts_and_a_certificate() {
-    let problem = taught(6, 100, 5, 0.3);
+    let problem = noisily_taught(100, 5, 0.3, 6);
     let space = problem.space();
     let control = Control::new();
     let error = bayespoint::run(&space, &Settings::default(), &control).expect_err("not separable");
@@ -171,19 +174,13 @@ fn infeasible_data_are_an_error_with_counts_and_a_certificate() {
             && text.contains(&violations.to_string())
     );
     // The certificate is what it says: weights whose combination is as short as the bound, but for the root of rounding.
-    assert!(certificate.iter().all(|a| *a >= 0.0));
-    assert!((certificate.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-    let signed: Vec<f64> =
-        certificate.iter().zip(&problem.labels).map(|(a, y)| a * f64::from(*y)).collect();
-    let w = problem.weight(&signed);
-    let longest = (0..100).map(|i| space.gram().diagonal(i).sqrt()).fold(0.0, f64::max);
-    let length = common::dot(&w, &w).sqrt() / longest;
+    let length = problem.check_certificate(&certificate);
     assert!(
         (length - margin_bound).abs() < 1e-7 + 1e-3 * margin_bound && margin_bound < 0.01,
         "{length} {margin_bound}"
     );
     // Softness makes any labeling separable, and so does label noise.
-    run(&common::space(&problem.gram, &problem.labels, 0.1), &Settings::default());
+    run(&crate::common::space(&problem.gram, &problem.labels, 0.1), &Settings::default());
     let noisy = Settings { mirror: Mirror::new(0.4, 0.4).expect("ok"), ..Settings::default() };
     assert!(run(&space, &noisy).mean_violations > 1.0);
 }
@@ -239,14 +236,6 @@ fn bad_input_is_an_error_that_names_the_argument() {
     }
 }
 
-#[test]
-fn a_matrix_that_is_not_positive_is_a_breakdown_for_the_factor() {
-    let gram = [1.0, 2.0, 2.0, 1.0];
-    let gram = Gram::new(&gram, 0.0, vec![0.0; 2]).expect("symmetric with a positive diagonal");
-    let error = bayespoint::Factor::new(&gram, &Control::new()).expect_err("indefinite");
-    assert!(matches!(error, Error::Breakdown { .. }), "{error}");
-}
-
 /// What is left of a pivot is judged by its own size: long vectors do not hide short ones.
 #[test]
 fn a_short_feature_vector_counts_as_much_as_a_long_one() {
@@ -292,7 +281,7 @@ fn auto_does_without_a_factor_where_there_is_none() {
 
 #[test]
 fn a_given_start_is_used() {
-    let problem = taught(8, 40, 6, 0.0);
+    let problem = taught(40, 6, 8);
     let space = problem.space();
     let point = bayespoint::max_margin(&space, &MarginSettings::default(), &Control::new())
         .expect("separable");
@@ -301,42 +290,8 @@ fn a_given_start_is_used() {
 }
 
 #[test]
-fn feasible_points_are_feasible() {
-    for (index, r) in (10..30).enumerate() {
-        let index = index as u64;
-        let problem = taught(20 + index, 100, r, 0.0);
-        let space = problem.space();
-        let control = Control::new();
-        let (trapped, _) =
-            bayespoint::feasible_point(&space, seed(index), &control).expect("separable");
-        let perceptron =
-            bayespoint::perceptron_point(&space, 100_000, &control).expect("separable");
-        let margin = bayespoint::max_margin(&space, &MarginSettings::default(), &control)
-            .expect("separable");
-        assert!(margin.converged && margin.gap <= 1e-7);
-        for dual in [&trapped, &perceptron, &margin.dual] {
-            assert!(space.contains(dual).expect("shapes fit"));
-        }
-        // No other point has a larger margin (beyond the gap).
-        let smallest = |dual: &[f64]| {
-            let w = problem.weight(dual);
-            let length = common::dot(&w, &w).sqrt();
-            space.margins(dual).expect("shapes fit").iter().fold(f64::INFINITY, |a, b| a.min(*b))
-                / length
-        };
-        assert!(
-            (smallest(&margin.dual) - margin.margin).abs() < 1e-9 * margin.margin.abs().max(1e-3)
-        );
-        assert!(
-            smallest(&trapped) <= margin.margin * 1.001
-                && smallest(&perceptron) <= margin.margin * 1.001
-        );
-    }
-}
-
-#[test]
 fn an_interrupt_stops_all_workers_soon() {
-    let (gram, labels) = common::rbf(600, 2.0, 9);
+    let (gram, labels) = rbf(600, 2.0, 9);
     let space = space(&gram, &labels, 0.1);
     let control = Control::new();
     std::thread::scope(|scope| {
@@ -354,4 +309,7 @@ fn an_interrupt_stops_all_workers_soon() {
         assert_eq!(result.expect_err("was interrupted"), Error::Interrupted);
         assert!(control.bounces() > 0);
     });
+    // What is asked for afterwards does not begin.
+    let again = bayespoint::feasible_point(&space, 1, &control);
+    assert!(matches!(again, Err(Error::Interrupted)));
 }

@@ -1,19 +1,18 @@
 //! Every source of Gram rows against the matrix in memory.
 
-mod common;
-
 use std::sync::Arc;
 
 use bayespoint::dynamics::Motion;
 use bayespoint::pass;
 use bayespoint::{
     Ball, Control, CorrelationSettings, Error, EvidenceSettings, Gram, Kernel, KernelRows,
-    MarginSettings, Mirror, OnionMethod, OnionOutcome, OnionSettings, Outcome, RefreshChoice,
-    Settings, Stored, VersionSpace, correlation, evidence, feasible_point, max_margin, one_way,
-    onion, perceptron_point,
+    MarginSettings, Mirror, OnionMethod, OnionOutcome, OnionSettings, RefreshChoice, Settings,
+    Stored, VersionSpace, correlation, evidence, feasible_point, max_margin, one_way, onion,
+    perceptron_point,
 };
-use common::{dot, normals, rng, seed, size};
 use pulp::Arch;
+
+use crate::common::{assert_same, dot, dual_angle, normals, rng, run, seed, size};
 
 /// Inputs in a few dimensions, row-major, and labels with a curved boundary.
 fn inputs(m: usize, d: usize, index: u64) -> (Vec<f64>, Vec<i8>) {
@@ -21,6 +20,11 @@ fn inputs(m: usize, d: usize, index: u64) -> (Vec<f64>, Vec<i8>) {
     let labels =
         x.chunks(d).map(|x| if x[0] + (2.0 * x[1]).sin() / 2.0 > 0.0 { 1 } else { -1 }).collect();
     (x, labels)
+}
+
+fn linear_labels(x: &[f64], teacher: &[f64], threshold: f64) -> Vec<i8> {
+    let rows = x.chunks(teacher.len());
+    rows.map(|x| if dot(x, teacher) > threshold { 1 } else { -1 }).collect()
 }
 
 fn rows(x: &[f64], m: usize, kernel: Kernel, cached: usize) -> Arc<KernelRows> {
@@ -49,16 +53,6 @@ fn computed(rows: &Arc<KernelRows>, labels: &[i8], softness: f64) -> VersionSpac
 
 fn bits(x: &[f64]) -> Vec<u64> {
     x.iter().map(|x| x.to_bits()).collect()
-}
-
-fn assert_same(a: &Outcome, b: &Outcome) {
-    assert!(bits(&a.center) == bits(&b.center));
-    assert!(bits(&a.impulse_center) == bits(&b.impulse_center));
-    assert!(bits(&a.draws) == bits(&b.draws));
-    assert!(bits(&a.functionals) == bits(&b.functionals));
-    assert_eq!((&a.bounces, &a.crossings, &a.hits), (&b.bounces, &b.crossings, &b.hits));
-    assert_eq!(a.center_error.to_bits(), b.center_error.to_bits());
-    assert_eq!((a.refresh, &a.start), (b.refresh, &b.start));
 }
 
 const KERNELS: [Kernel; 2] =
@@ -95,11 +89,11 @@ fn computed_rows_give_the_run_of_the_matrix() {
             },
         ];
         for variant in variants {
-            let of_matrix = common::run(&space, &variant);
+            let of_matrix = run(&space, &variant);
             for (cached, n_threads) in [(1, 1), (m / 4, 2), (m, 3)] {
                 let space = computed(&rows(&x, m, kernel, cached), &labels, 0.1);
                 let settings = Settings { n_threads, ..variant.clone() };
-                assert_same(&of_matrix, &common::run(&space, &settings));
+                assert_same(&of_matrix, &run(&space, &settings), &format!("{kernel:?}, {cached}"));
             }
         }
     }
@@ -137,7 +131,7 @@ fn computed_rows_give_the_onion_of_the_matrix() {
     let source = rows(&x, m, KERNELS[0], 9);
     let matrix = matrix(&source);
     let (whole, thin) = (dense(&matrix, &labels, 0.1), computed(&source, &labels, 0.1));
-    let peel = |space: &VersionSpace<'_>, index: u64| {
+    let onion_of = |space: &VersionSpace<'_>, index: u64| {
         let settings = OnionSettings {
             max_errors: [1, 1],
             method: OnionMethod::Projected,
@@ -147,10 +141,10 @@ fn computed_rows_give_the_onion_of_the_matrix() {
         };
         onion(space, &settings, &Control::new()).expect("feasible")
     };
-    let (a, b) = (peel(&whole, 11), peel(&thin, 12));
+    let (a, b) = (onion_of(&whole, 11), onion_of(&thin, 12));
     for layer in 0..a.errors.len() {
         let center = |of: &OnionOutcome| of.centers[layer * m..(layer + 1) * m].to_vec();
-        let apart = common::dual_angle(&whole, &center(&a), &center(&b));
+        let apart = dual_angle(&whole, &center(&a), &center(&b));
         let error = a.errors[layer].hypot(b.errors[layer]);
         assert!(apart < 4.0 * error, "layer {layer}: {apart} {error}");
     }
@@ -178,7 +172,7 @@ fn singles_give_what_their_doubles_give() {
                 seed: seed(3),
                 ..Settings::default()
             };
-            assert_same(&common::run(&narrow, &settings), &common::run(&wide, &settings));
+            assert_same(&run(&narrow, &settings), &run(&wide, &settings), "singles");
         }
     }
     let settings = EvidenceSettings { tol: 0.5, seed: seed(4), ..EvidenceSettings::default() };
@@ -197,9 +191,7 @@ fn features_of_low_rank_give_the_billiard_of_their_matrix() {
     let (m, r) = (300, 8);
     let mut rng = rng(5);
     let x = normals(m * r, &mut rng);
-    let teacher = normals(r, &mut rng);
-    let labels: Vec<i8> =
-        x.chunks(r).map(|x| if dot(x, &teacher) > 0.0 { 1 } else { -1 }).collect();
+    let labels = linear_labels(&x, &normals(r, &mut rng), 0.0);
     let source = rows(&x, m, Kernel::Linear, 20);
     let matrix = matrix(&source);
     let (whole, thin) = (dense(&matrix, &labels, 0.0), computed(&source, &labels, 0.0));
@@ -223,15 +215,15 @@ fn features_of_low_rank_give_the_billiard_of_their_matrix() {
         n_threads: 2,
         ..Settings::default()
     };
-    let a = common::run(&whole, &Settings { seed: seed(6), ..settings.clone() });
-    let b = common::run(&thin, &Settings { seed: seed(7), ..settings });
+    let a = run(&whole, &Settings { seed: seed(6), ..settings.clone() });
+    let b = run(&thin, &Settings { seed: seed(7), ..settings });
     assert!(thin.contains(&b.center).expect("one per example"));
-    let apart = common::dual_angle(&whole, &a.center, &b.center);
+    let apart = dual_angle(&whole, &a.center, &b.center);
     assert!(apart < 4.0 * a.center_error.hypot(b.center_error), "{apart} {}", a.center_error);
     assert!(b.drift < 1e-9, "{}", b.drift);
 }
 
-/// The first events of `event` at a ball that looks at its neighbor list alone, and at its twin that looks at all.
+/// The same event at a ball that keeps a list of near walls, and at its twin that looks at all walls.
 fn assert_twins(near: &mut Ball, all: &mut Ball, gram: &Gram<'_>, event: usize, crosses: bool) {
     let flight = all.to_wall();
     let pair = (event % gram.len(), (event + 1 + event % 11) % gram.len());
@@ -253,13 +245,13 @@ fn assert_twins(near: &mut Ball, all: &mut Ball, gram: &Gram<'_>, event: usize, 
     }
 }
 
-/// A ball that looks at its neighbor list alone meets the walls that one meets which looks at all: bounces, crossings, refreshes and
+/// A ball with a list of near walls meets the walls of one that looks at all walls: bounces, crossings, refreshes and
 /// flights, with intercept and softness or without, inside version space and all over the sphere.
 #[test]
 fn near_walls_are_the_walls_that_are_met() {
     let (m, r) = (3000, 6);
     let control = Control::new();
-    // With crossings inside too, as under label noise. Softness of more than a little is a space that no list is good for.
+    // With crossings inside too, as under label noise. With more than a little softness there is no list.
     for (index, softness, inside, crosses) in [
         (20, 0.0, true, false),
         (21, 0.0, false, true),
@@ -268,12 +260,10 @@ fn near_walls_are_the_walls_that_are_met() {
         (24, 0.0, true, true),
         (25, 0.5, false, true),
     ] {
-        let mut minded = 0;
+        let mut n_near = 0;
         let mut rng = rng(index);
         let x = normals(m * r, &mut rng);
-        let teacher = normals(r, &mut rng);
-        let labels: Vec<i8> =
-            x.chunks(r).map(|x| if dot(x, &teacher) > 0.2 { 1 } else { -1 }).collect();
+        let labels = linear_labels(&x, &normals(r, &mut rng), 0.2);
         let space = computed(&rows(&x, m, Kernel::Linear, 64), &labels, softness);
         let gram = space.gram();
         let start = if inside {
@@ -298,11 +288,11 @@ fn near_walls_are_the_walls_that_are_met() {
             let (all_f, all_g) = (all.f()[watched], all.g()[watched]);
             assert!((f - all_f).abs() < 1e-8 && (g - all_g).abs() < 1e-8, "{at}");
             assert_eq!(f.is_sign_negative(), all_f.is_sign_negative(), "{at}");
-            minded += i32::from(near.uses_neighbors());
+            n_near += i32::from(near.uses_neighbors());
             assert_twins(&mut near, &mut all, gram, event, crosses);
         }
-        let often = 2 * minded > size(2000, 20_000);
-        assert!(softness > 0.1 || often, "softness {softness}, inside {inside}: {minded}");
+        let often = 2 * n_near > size(2000, 20_000);
+        assert!(softness > 0.1 || often, "softness {softness}, inside {inside}: {n_near}");
     }
 }
 
@@ -319,9 +309,7 @@ fn assert_no_wall_is_overlooked(softness: f64) {
     let (m, r) = (2000, 5);
     let mut rng = rng(24);
     let x = normals(m * r, &mut rng);
-    let teacher = normals(r, &mut rng);
-    let labels: Vec<i8> =
-        x.chunks(r).map(|x| if dot(x, &teacher) > 0.0 { 1 } else { -1 }).collect();
+    let labels = linear_labels(&x, &normals(r, &mut rng), 0.0);
     let space = computed(&rows(&x, m, Kernel::Linear, 64), &labels, softness);
     let gram = space.gram();
     let control = Control::new();
@@ -331,7 +319,7 @@ fn assert_no_wall_is_overlooked(softness: f64) {
     for event in 0..size(20_000, 200_000) {
         let next = ball.next_wall();
         assert!(ball.uses_neighbors(), "event {event}");
-        // Some thousand events in a row, and the list is made around the mean of the positions.
+        // After some thousand events in a row the list is made around the mean of the positions.
         if event % 4000 < 3000 {
             ball.reflect(gram);
             continue;
@@ -353,7 +341,7 @@ fn assert_no_wall_is_overlooked(softness: f64) {
     }
 }
 
-/// Inputs that coincide, of both labels, between walls that have to know it.
+/// Inputs that coincide, of both labels, behind transparent walls.
 #[test]
 fn coinciding_inputs_are_one_plane() {
     let point = normals(30, &mut rng(8));
@@ -372,12 +360,12 @@ fn coinciding_inputs_are_one_plane() {
             ..Settings::default()
         };
         let [a, b] = [dense(&matrix, &labels, 0.0), computed(&source, &labels, 0.0)]
-            .map(|space| common::run(&space, &settings));
-        assert_same(&a, &b);
+            .map(|space| run(&space, &settings));
+        assert_same(&a, &b, "coinciding inputs");
     }
 }
 
-/// What needs a factor of the matrix is refused, and says so.
+/// What needs a factor of the matrix is refused with an error that says so.
 #[test]
 fn a_factor_of_computed_rows_is_refused() {
     let (x, labels) = inputs(40, 4, 9);
@@ -411,7 +399,7 @@ fn a_factor_of_computed_rows_is_refused() {
         seed: 0,
     };
     refused(correlation(&space, &pairs, &control).map(|_| ()));
-    // A run that leaves the choice of the refresh to us takes rows enough for one where that is cheap.
-    let outcome = common::run(&space, &Settings { seed: seed(9), ..Settings::default() });
+    // A run by `Auto` computes as many rows as a factor takes where that is cheap.
+    let outcome = run(&space, &Settings { seed: seed(9), ..Settings::default() });
     assert_eq!(outcome.refresh, "full");
 }

@@ -1,9 +1,10 @@
 //! The learning curve of the Bayes perceptron against the theory of Opper and Haussler.
 
-mod common;
-
 use bayespoint::Settings;
-use common::{Problem, angle, mean_and_error, normal_tail, normals, rng, run, seed, size, unit};
+
+use crate::common::{
+    Problem, angle, density, mean_and_error, normal, normals, rng, run, seed, size, unit,
+};
 
 /// R of `R/√(1-R) = (α/π) ∫ Dx e^(-R x²/2) / H(√R x)`, by bisection; error of the Bayes point arccos(√R)/π.
 fn bayes_error(alpha: f64) -> f64 {
@@ -14,9 +15,8 @@ fn bayes_error(alpha: f64) -> f64 {
         let integral: f64 = (0..steps)
             .map(|k| {
                 let x = low + (f64::from(k) + 0.5) * dx;
-                let density = (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
-                let tail = normal_tail(r.sqrt() * x);
-                if tail > 0.0 { density * (-r * x * x / 2.0).exp() / tail * dx } else { 0.0 }
+                let tail = normal(-r.sqrt() * x);
+                if tail > 0.0 { density(x) * (-r * x * x / 2.0).exp() / tail * dx } else { 0.0 }
             })
             .sum();
         r / (1.0 - r).sqrt() - alpha / std::f64::consts::PI * integral

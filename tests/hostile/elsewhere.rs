@@ -1,0 +1,71 @@
+//! Steps that a remote executor takes for hostile orders.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use bayespoint::{
+    Control, Error, RefreshChoice, RemoteExecutor, Settings, State, run_remotely, take_step,
+};
+
+use super::states::{case, spoil};
+use super::{Bytes, short_deadline, trace};
+use crate::common::states::Owned;
+
+/// Steps that runs asked an executor for.
+fn steps() -> &'static [(Owned, State, State)] {
+    static STEPS: OnceLock<Vec<(Owned, State, State)>> = OnceLock::new();
+
+    struct Recorder(Owned, Arc<Mutex<Vec<(Owned, State, State)>>>);
+
+    impl RemoteExecutor for Recorder {
+        fn take(
+            &self,
+            order: State,
+            trajectories: Vec<State>,
+            control: &Control,
+        ) -> Result<Vec<State>, Error> {
+            let mut seen = self.1.lock().expect("no panic");
+            seen.push((self.0.clone(), order.clone(), trajectories[0].clone()));
+            self.0.with(|space, inverse| {
+                let step = |state| take_step(space, inverse, &order, state, control);
+                trajectories.iter().map(step).collect()
+            })
+        }
+    }
+
+    STEPS.get_or_init(|| {
+        let seen = Arc::default();
+        for case in [case(0.0), case(0.3), case(0.0).on_demand(2)] {
+            for refresh in [RefreshChoice::Auto, RefreshChoice::Pair(None)] {
+                let settings = Settings {
+                    n_draws: 3,
+                    tol: Some(0.5),
+                    max_bounces: Some(60),
+                    settle: Some(0.5),
+                    refresh,
+                    seed: 1,
+                    ..Settings::default()
+                };
+                let recorder = Box::new(Recorder(case.clone(), Arc::clone(&seen)));
+                case.with(|space, inverse| {
+                    run_remotely(space, &settings, inverse, None, recorder, &Control::new())
+                })
+                .expect("a good run");
+            }
+        }
+        Arc::into_inner(seen).expect("the runs are over").into_inner().expect("no panic")
+    })
+}
+
+/// Takes a step for an order, or of a trajectory, that was tampered with.
+pub fn step(bytes: &mut Bytes<'_>) -> Result<(), Error> {
+    let all = steps();
+    let (case, order, state) = &all[bytes.below(all.len())];
+    let (mut order, mut state) = (order.clone(), state.clone());
+    spoil(if bytes.rarely(2) { &mut order } else { &mut state }, bytes);
+    trace(&(&order, &state));
+    // The order says how far to go: it may be too far.
+    match case.with(|space, inverse| take_step(space, inverse, &order, &state, &short_deadline())) {
+        Err(Error::Interrupted) => Ok(()),
+        result => result.map(drop),
+    }
+}
