@@ -396,7 +396,7 @@ def test_ctrl_c_is_the_main_threads_business():
 
 
 def dask(test):
-    """Mark a test of the cluster, which is started once: it stays in one process with the others."""
+    """Mark a test of the cluster, which is started once: all of them stay in one process."""
     return pytest.mark.long(pytest.mark.dask(pytest.mark.xdist_group("dask")(test)))
 
 
