@@ -107,6 +107,7 @@ CALLS = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "room"), [("draws", 105), ("bridge", 45), ("near", 170)])
 def test_what_does_not_fit_is_a_memory_error(name, room):
     assert ending(name, room).startswith("refused:")
