@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
+from bayespoint.posterior import Posterior
 
 
 @dataclass
@@ -108,7 +109,9 @@ def of_the_center(model):
 
     def check(values, arguments):
         finite(values, arguments)
-        second = model().predict(**arguments) == model().classes_[1]
+        known = model()
+        classes = known.classes if isinstance(known, Posterior) else known.classes_
+        second = known.predict(**arguments) == classes[1]
         np.testing.assert_array_equal(values > 0, second)
 
     return check

@@ -47,8 +47,8 @@ from fitted_models import (
     weighted,
 )
 
-ELSEWHERE = {"load", "elongated.CenterErrors.closest"}
-"""Tested with files (test_npz.py), with the network (test_datasets.py), takes nothing."""
+ELSEWHERE = {"load", "papers.elongated.CenterErrors.closest"}
+"""Tested with files (test_io.py), with the network (test_datasets.py), takes nothing."""
 
 
 def calls():
@@ -62,20 +62,19 @@ def _calls():
         return Call(covers, function, arguments, tuple(names), check)
 
     def of_space(name, check=None, **arguments):
-        own = f"version_space.VersionSpace.{name}"
+        own = f"VersionSpace.{name}"
         return one(own, method(space, name), check, **arguments)
 
     def of_model(name, check=None, kind=BayesPointClassifier, kernel=RBF, **arguments):
-        home = {
-            BayesPointClassifier: "classifier",
-            MaxMarginClassifier: "max_margin",
-            KernelPerceptron: "perceptron",
-        }[kind]
-        own = f"{home}.{kind.__name__}.{name}"
-        return one(own, method(lambda: fitted(kind, kernel), name), check, **arguments)
+        return one(
+            f"{kind.__name__}.{name}",
+            method(lambda: fitted(kind, kernel), name),
+            check,
+            **arguments,
+        )
 
     yield one(
-        "version_space.VersionSpace",
+        "VersionSpace",
         VersionSpace,
         gram=GRAM,
         y=Y,
@@ -83,7 +82,7 @@ def _calls():
         offset=1.0,
     )
     yield one(
-        "version_space.VersionSpace.from_features",
+        "VersionSpace.from_features",
         VersionSpace.from_features,
         names=("kernel(X, X)",),
         X=X,
@@ -116,7 +115,7 @@ def _calls():
     yield of_space("onion", **SHORT, max_errors=(1, 1), method="exact", volume_tol=0.5)
     yield of_space("choose_layer", **SHORT, max_errors=(1, 0), k=3, n_repeats=1, method="exact")
     yield one(
-        "version_space.VersionSpace.reweight",
+        "VersionSpace.reweight",
         lambda weight, log: space().reweight(result(), weight, log=log),
         weight=flat,
         log=False,
@@ -127,8 +126,7 @@ def _calls():
         (MaxMarginClassifier, {"C": 1.0, "softness": 0.1, "tol": 1e-6, "max_iter": 1000}),
         (KernelPerceptron, {"softness": 0.1, "learning_rate": 0.5, "max_epochs": 5}),
     ):
-        home = kind.__module__.removeprefix("bayespoint.")
-        own = f"{home}.{kind.__name__}"
+        own = kind.__name__
         yield one((f"{own}.fit", own), fit_of(kind), classifies, X=X, y=Y, **extra)
         yield of_model("decision_function", finite, kind, X=NEW)
         yield of_model("predict", None, kind, X=NEW)
@@ -136,6 +134,11 @@ def _calls():
             yield of_model("margins", finite, kind, X=X, y=Y)
             yield of_model("margin_histogram", None, kind, X=X, y=Y, bins=4)
     yield of_model("risk_bounds", None, MaxMarginClassifier, delta=0.1)
+    yield one(
+        "bounds.risk_bounds",
+        lambda **more: bounds.risk_bounds(fitted(MaxMarginClassifier), **more),
+        delta=0.1,
+    )
     yield of_model("risk_bounds", None, KernelPerceptron, delta=0.1)
     yield of_model("predict_proba", chances, X=NEW, method="mixture")
     yield of_model("predict_log_proba", None, X=NEW, method="moments")
@@ -151,19 +154,19 @@ def _calls():
     yield of_model("reweight", None, weight=flat, log=False)
     yield of_model("risk_bounds", None, delta=0.1, random_state=0)
     yield one(
-        "classifier.BayesPointClassifier.refine",
+        "BayesPointClassifier.refine",
         lambda **more: BayesPointClassifier(kernels.RBF(1.5), **QUICK).fit(X, Y).refine(**more),
         more_length=2.0,
     )
     yield one(
-        "classifier.BayesPointClassifier.add_examples",
+        "BayesPointClassifier.add_examples",
         lambda **more: (
             BayesPointClassifier(kernels.RBF(1.5), **QUICK).fit(X, Y).add_examples(**more)
         ),
         X=NEW,
         y=np.array([1, -1, 1, 1]),
     )
-    own = "posterior.posterior.Posterior"
+    own = "posterior.Posterior"
     for name, check in (
         ("decision_function", finite),
         ("predict", None),
@@ -171,6 +174,18 @@ def _calls():
         ("predict_log_proba", None),
     ):
         yield one(f"{own}.{name}", method(weighted, name), check, X=NEW)
+
+    for name, check, arguments in (
+        ("bayes_point", None, {"X_unlabelled": NEW}),
+        ("gibbs", None, {"X": NEW, "random_state": 0}),
+        ("reject", None, {"X": NEW, "cost": 0.2}),
+        ("reweight", None, {"weight": flat, "log": False}),
+        ("sample_functions", finite, {"X": NEW, "random_state": 0}),
+        ("suggest_query", None, {"X": NEW, "n": 2}),
+        ("votes", finite, {"X": NEW}),
+    ):
+        posterior_of = functools.partial(getattr, fitted(), "posterior_")
+        yield one(f"{own}.{name}", method(posterior_of, name), check, **arguments)
 
     for kernel in GROWING:
         of_growing = functools.partial(of_model, kernel=kernel)
@@ -252,13 +267,13 @@ def _calls():
     for name in learning_curves.__all__:
         check = None if name == "asymptote" else shares
         yield one(
-            f"learning_curves.{name}",
+            f"papers.learning_curves.{name}",
             getattr(learning_curves, name),
             check,
             alpha=np.array([0.5, 5.0]),
         )
     yield one(
-        "openness.escape_fractions",
+        "papers.openness.escape_fractions",
         openness.escape_fractions,
         None,
         grams=[GRAM],
@@ -270,7 +285,7 @@ def _calls():
         random_state=0,
     )
     yield one(
-        "rejection.rejection_curve",
+        "posterior.rejection_curve",
         rejection.rejection_curve,
         None,
         y_true=np.array([0, 1, 1, 0]),
@@ -355,8 +370,8 @@ def _others(one):
     from bayespoint.results import diagnostics
 
     draws = RNG.standard_normal((2, 20, 3))
-    yield one("diagnostics.r_hat", diagnostics.r_hat, draws=draws)
-    yield one("diagnostics.ess_bulk", diagnostics.ess_bulk, draws=draws)
+    yield one("results.diagnostics.r_hat", diagnostics.r_hat, draws=draws)
+    yield one("results.diagnostics.ess_bulk", diagnostics.ess_bulk, draws=draws)
     for name in datasets.__all__:
         if name.startswith("load_"):
             yield one(f"datasets.{name}", getattr(datasets, name), return_X_y=True, as_frame=False)
@@ -397,7 +412,7 @@ def _others(one):
         **seeded,
     )
     yield one(
-        "elongated.center_errors",
+        "papers.elongated.center_errors",
         elongated.center_errors,
         n_problems=1,
         first_seed=0,
@@ -406,7 +421,7 @@ def _others(one):
         tol=0.5,
     )
     yield one(
-        "soft_boundary.center_angles",
+        "papers.soft_boundary.center_angles",
         soft_boundary.center_angles,
         gram=GRAM,
         y=Y,
@@ -416,34 +431,34 @@ def _others(one):
         random_state=0,
     )
     yield one(
-        "soft_boundary.parameter_space",
+        "papers.soft_boundary.parameter_space",
         soft_boundary.parameter_space,
         gram=GRAM,
         softness=0.1,
         offset=0.0,
     )
     yield one(
-        "soft_boundary.ParameterSpace.surface",
+        "papers.soft_boundary.ParameterSpace.surface",
         lambda points: soft_boundary.parameter_space(np.eye(2)).surface(points),
         points=RNG.standard_normal((4, 2)),
     )
     square = planar.Polygon([[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]])
     corners = np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]])
-    yield one("planar.Polygon", planar.Polygon, vertices=corners)
+    yield one("papers.planar.Polygon", planar.Polygon, vertices=corners)
     yield one(
-        "planar.Polygon.from_halfplanes",
+        "papers.planar.Polygon.from_halfplanes",
         planar.Polygon.from_halfplanes,
         normals=np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]),
         offsets=np.array([0.0, 2.0, 0.0, 1.0]),
         names=("half-plane", "half-planes"),
     )
-    yield one("planar.Polygon.clearance", square.clearance, point=np.array([0.5, 0.5]))
-    yield one("planar.Polygon.contains", square.contains, point=np.array([0.5, 0.5]))
-    yield one("planar.Polygon.sample", square.sample, n_points=3, random_state=0)
+    yield one("papers.planar.Polygon.clearance", square.clearance, point=np.array([0.5, 0.5]))
+    yield one("papers.planar.Polygon.contains", square.contains, point=np.array([0.5, 0.5]))
+    yield one("papers.planar.Polygon.sample", square.sample, n_points=3, random_state=0)
 
     def on_square(name, **arguments):
         function = getattr(planar, name)
-        return one(f"planar.{name}", lambda **rest: function(square, **rest), **arguments)
+        return one(f"papers.planar.{name}", lambda **rest: function(square, **rest), **arguments)
 
     yield on_square("area_difference", point=np.array([0.5, 0.5]), angles=np.array([0.1, 2.0]))
     yield on_square("bayes_line", angle=0.3)
@@ -452,11 +467,11 @@ def _others(one):
     yield on_square("billiard", n_bounces=20, start=np.array([0.5, 0.5]), angle=0.3, random_state=0)
     for name in ("bayes_point", "largest_circle", "largest_ellipse"):
         yield one(
-            f"planar.{name}",
+            f"papers.planar.{name}",
             lambda vertices, name=name: getattr(planar, name)(planar.Polygon(vertices)),
             vertices=corners,
         )
-    own = "onion.OnionTable"
+    own = "OnionTable"
     yield one(f"{own}.center", method(table, "center"), None, n_neg=1, n_pos=0)
     yield one(f"{own}.combine", method(table, "combine"), weights=np.ones((2, 2)), per=None)
     yield one(f"{own}.evidence", method(table, "evidence"), label_noise=0.1)

@@ -6,6 +6,7 @@ from hypothesis import given, seed
 from hypothesis import strategies as st
 
 from bayespoint import BayesPointClassifier, InfeasibleError, VersionSpace, kernels
+from bayespoint.dynamics import Chord, Flipper, Geodesic
 from hostile import FORMS, SEED, blames, budget, outcome, same, spoiled
 from hostile_calls import ELSEWHERE, calls
 from hostile_public import documented, public
@@ -155,6 +156,8 @@ def problems(draw, most=300):
     return x, y
 
 
+FEW = ("gram", "tau_max")
+"""What errors name where examples span one dimension, or a straight flight meets no plane."""
 SETTINGS = {"max_bounces": 60, "n_trajectories": 2, "n_draws": 5, "random_state": 0}
 BOTH = {**SETTINGS, "max_bounces": 500, "n_trajectories": 4, "n_draws": 50}
 
@@ -192,15 +195,14 @@ def check_run(made, run, x):
 
 @seed(SEED)
 @budget(60)
-@given(problems(), st.sampled_from(["geodesic", "chord", "flipper"]))
+@given(problems(), st.sampled_from([Geodesic(), Chord(), Flipper()]))
 def test_runs_stay_in_version_space(problem, dynamics):
     x, y = problem
     gram = x @ x.T
     made, error = outcome(lambda gram, y: VersionSpace(gram, y), {"gram": gram, "y": y})
     if error is not None:
         return
-    # In a version space of one or two planes a straight flight may never meet one.
-    run, error = outcome(made.sample, {**SETTINGS, "dynamics": dynamics}, names=("tau_max",))
+    run, error = outcome(made.sample, {**SETTINGS, "dynamics": dynamics}, names=FEW)
     if error is not None:
         return
     check_run(made, run, x)
@@ -209,13 +211,14 @@ def test_runs_stay_in_version_space(problem, dynamics):
 @pytest.mark.long
 @seed(SEED)
 @budget(30)
-@given(taught(), st.sampled_from(["geodesic", "chord", "flipper"]))
+@given(taught(), st.sampled_from([Geodesic(), Chord(), Flipper()]))
 def test_what_a_teacher_labels_is_never_refused(problem, dynamics):
     x, y = problem
     made = VersionSpace(x @ x.T, y)
-    run, error = outcome(made.sample, {**SETTINGS, "dynamics": dynamics}, names=("tau_max",))
-    # In a version space of few planes a straight flight may never meet one.
-    assert error is None or (dynamics != "geodesic" and "tau_max" in str(error)), error
+    run, error = outcome(made.sample, {**SETTINGS, "dynamics": dynamics}, names=FEW)
+    one_dimension = np.linalg.matrix_rank(x) < 2
+    straight = dynamics != Geodesic() and "tau_max" in str(error)
+    assert error is None or one_dimension or straight, error
     if error is None:
         check_run(made, run, x)
 
@@ -230,8 +233,10 @@ def test_the_scale_of_the_matrix_does_not_matter(problem, power):
     if not ((gram.diagonal() * scale > 1e-150) & (gram.diagonal() * scale < 1e150)).all():
         return
     gram_scale = gram * scale
-    one, error = outcome(lambda: VersionSpace(gram, y).sample(**SETTINGS), {})
-    other, error_too = outcome(lambda: VersionSpace(gram_scale, y).sample(**SETTINGS), {})
+    one, error = outcome(lambda: VersionSpace(gram, y).sample(**SETTINGS), {}, names=FEW)
+    other, error_too = outcome(
+        lambda: VersionSpace(gram_scale, y).sample(**SETTINGS), {}, names=FEW
+    )
     assert (error is None) == (error_too is None)
     if error is None:
         root = np.sqrt(scale)
@@ -255,6 +260,7 @@ def test_order_and_copies_of_examples_do_not_matter(problem, random):
                 **BOTH
             ),
             {},
+            names=FEW,
         )
         if error is not None:
             return
@@ -304,9 +310,10 @@ def test_probabilities_of_far_points(problem, kernel, power, several):
     points = 10.0**power * np.concatenate([x, -x])
     values, error = outcome(fitted.decision_function, {"X": points})
     if error is not None:
-        assert power > 70
-        with np.errstate(over="ignore"):
-            assert kernel.diag(points).max() == np.inf or "distances overflow" in str(error)
+        with np.errstate(all="ignore"):
+            squares = kernel.diag(points)
+        too_large = squares.max() > 1e280 or "distances overflow" in str(error)
+        assert too_large or squares.min() < 1e-280
         return
     assert np.isfinite(values).all()
     index = values.argmax(axis=1) if several else (values > 0).astype(int)

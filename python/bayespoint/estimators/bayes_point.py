@@ -848,7 +848,10 @@ class BayesPointClassifier(
         R. Herbrich, T. Graepel and C. Campbell, "Bayes Point Machines", Journal of Machine
         Learning Research 1, 2001.
         """
-        points = self._checked(X_unlabelled)
+        try:
+            points = self._checked(X_unlabelled)
+        except (TypeError, ValueError) as error:
+            raise validation.named(error, "X_unlabelled") from error
         return self.posterior_.bayes_point(points)
 
     def reweight(self, weight: Callable[[Floats], ArrayLike], *, log: bool = False) -> Posterior:
