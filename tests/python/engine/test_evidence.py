@@ -124,6 +124,7 @@ def test_one_direction_is_refused():
             run()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("m", [4, 6, 8])
 def test_a_gaussian_process_against_its_prior(m):
     space = gaussian_process(m, index=m)
@@ -151,6 +152,7 @@ def test_one_ladder_serves_every_rate():
     assert volume.value == zero.value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pair", [(0.05, 0.3), (0.3, 0.05), (0.0, 0.3), (0.2, 0.0), (0.45, 0.4)])
 @pytest.mark.parametrize("m", [3, 6])
 def test_a_rate_for_either_class(m, pair):

@@ -188,6 +188,7 @@ def listening():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", CALLS)
@@ -207,6 +208,7 @@ def test_ctrl_c_ends_every_long_call(name, listening, capsys):
     )
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["sample", "evidence", "fit, given"])
 def test_interrupted_calls_leave_no_memory(name, listening):
@@ -320,6 +322,7 @@ def test_what_a_callback_raises_leaves_a_classifier_to_refine_as_it_was(monkeypa
     np.testing.assert_array_equal(model.predict_proba(POINTS[:50]), before)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_ends_an_experiment(tmp_path, n_jobs, capsys):
     """The command line: what is measured stays, nobody is left behind."""

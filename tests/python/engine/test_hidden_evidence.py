@@ -18,6 +18,7 @@ def one_on_the_wrong_side():
     return kernels.RBF(2.0)(x), y
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("softness", [0.001, 0.01, 0.1])
 def test_what_lags_behind_the_ladder_shows_in_the_error(softness):
     """One example on the wrong side: all but a sliver of the sphere near version space violates it.
@@ -48,6 +49,7 @@ def test_what_lags_behind_the_ladder_shows_in_the_error(softness):
     assert abs(bridge.value - known) < 3.5 * bridge.error + 0.5
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("rate", "known"), [(1e-4, -21.99), (1e-3, -20.193)])
 def test_what_a_low_rate_hides_is_found_from_inside(rate, known):
