@@ -645,12 +645,11 @@ class VersionSpace:
 
         Parameters
         ----------
-        method : {"auto", "bridge", "integration", "annealing"}, default="auto"
+        method : {"auto", "bridge", "integration"}, default="auto"
             "bridge", which "auto" is: billiards inside version space under a ladder of Gaussian
             laws, from one fitted to version space to the isotropic one, combined by MBAR.
             "integration": the same on a ladder of transparencies from 1 to 0, often a much longer
-            path to the same error, but with the violations on each rung. "annealing": annealed
-            importance sampling down that ladder, an independent check with a larger error.
+            path to the same error, but with the violations on each rung.
         tol : float, default=0.1
             Standard error at which to stop, in nats. Positive.
         max_length : float, default=1e5
@@ -701,8 +700,6 @@ class VersionSpace:
         M. R. Shirts and J. D. Chodera, "Statistically optimal analysis of samples from multiple
         equilibrium states", Journal of Chemical Physics 129, 2008.
 
-        R. M. Neal, "Annealed importance sampling", Statistics and Computing 11, 2001.
-
         Examples
         --------
         Ten orthogonal planes cut the sphere into 1024 equal pieces.
@@ -744,7 +741,7 @@ class VersionSpace:
             Probability in [0, 0.5) that a label was flipped. A tuple of two gives it for
             examples that truly are negative and for those that truly are positive. A list or
             array holds rates for both classes alike: one ladder serves them all.
-        method : {"auto", "bridge", "integration", "annealing"}, default="auto"
+        method : {"auto", "bridge", "integration"}, default="auto"
             As for `log_volume` where no label is noisy. Behind transparent walls the posterior may
             have modes that a bridge does not find: for a rate above 0, or an array of rates,
             "auto" is "integration".
@@ -761,8 +758,8 @@ class VersionSpace:
         ------
         InfeasibleError
             If every value is minus infinity, which takes a rate of 0 in one class at least. In an
-            array with other rates such a value stays. Its error is infinite, or 0 where two
-            examples prove that no weight vector satisfies both.
+            array with other rates such a value stays: with an infinite error, or with none where
+            two examples prove it.
         ValueError
             If a rate or a setting is out of range, or the rates do not go with the method.
         FloatingPointError, MemoryError

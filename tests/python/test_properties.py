@@ -206,6 +206,7 @@ def test_runs_stay_in_version_space(problem, dynamics):
     check_run(made, run, x)
 
 
+@pytest.mark.long
 @seed(SEED)
 @budget(30)
 @given(taught(), st.sampled_from(["geodesic", "chord", "flipper"]))

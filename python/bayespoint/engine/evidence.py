@@ -151,8 +151,8 @@ def _log_evidence(run: _Run, rates: Rates) -> Evidence:
     if method == "bridge" and (several or noisy):
         wanted = "label_noise" if noisy else "an array of rates"
         raise ValueError(
-            f"method must be 'integration' or 'annealing' for {wanted}: behind walls that let "
-            "through, a bridge misses modes of the posterior; got 'bridge'"
+            f"method must be 'integration' for {wanted}: behind walls that let through, a bridge "
+            "misses modes of the posterior; got 'bridge'"
         )
     pair = rates if isinstance(rates, tuple) else (rates, rates)
     first, second = np.array(pair, dtype=np.float64).reshape(2, -1)
@@ -206,15 +206,10 @@ def _log_z(run: _Run, transparencies: list[tuple[float, float]], method: str) ->
 def _not_converged(found: Evidence, tol: float) -> str:
     """Return what to warn of after a run that was asked for the tolerance `tol`."""
     worst = float(np.max(found.error))
-    spread = (
-        ", and the weights of the annealed particles vary too much to be trusted"
-        if worst <= tol
-        else ""
-    )
     text = (
         f"the evidence has an estimated standard error of {worst:.3g} nats after "
         f"{found.length:.4g} radians per trajectory on {found.n_rungs} rungs; "
-        f"tol={tol:g} was asked for{spread}: raise max_length"
+        f"tol={tol:g} was asked for: raise max_length"
     )
     if np.isfinite(found.lag).any():
         lag = np.abs(np.nan_to_num(found.lag)).max()
@@ -241,16 +236,11 @@ def _infeasible(problem: Problem, found: Evidence, hard: NDArray[np.bool_]) -> I
             f"{run}: there is one, but the part of the sphere that they leave is {small}. {help_} "
             "in both classes"
         )
-    elif len(seen):
+    else:
         fewest = int(seen[0])
         text = (
             f"no weight vector that explains all examples was met {run}; the fewest violated were "
             f"{fewest} of {len(found.log_share) - 1}: version space is empty, or {small}. {help_}"
-        )
-    else:
-        text = (
-            "no annealed particle satisfied all examples: version space is empty, or "
-            f"{small}. {help_}"
         )
     error = InfeasibleError(text)
     error.violations = fewest

@@ -229,7 +229,7 @@ class EvidenceSettings:
     n_trajectories: int
 
     def __post_init__(self) -> None:
-        methods = ("auto", "bridge", "integration", "annealing")
+        methods = ("auto", "bridge", "integration")
         set_fields(
             self,
             method=choice("method", self.method, methods),

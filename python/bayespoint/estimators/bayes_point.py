@@ -912,10 +912,9 @@ class BayesPointClassifier(
 
         Parameters
         ----------
-        method : {"auto", "bridge", "integration", "annealing"}, default="auto"
+        method : {"auto", "bridge", "integration"}, default="auto"
             As of :meth:`VersionSpace.evidence`: a bridge takes models without label noise.
-            "integration" and "annealing" have the ladder that
-            :class:`bayespoint.plotting.EvidenceDisplay` draws.
+            "integration" has the ladder that :class:`bayespoint.plotting.EvidenceDisplay` draws.
         tol : float, default=0.3
             Standard error to reach, in nats. Positive.
         max_length : float, default=1e5

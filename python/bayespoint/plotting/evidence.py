@@ -120,7 +120,7 @@ class EvidenceDisplay(Display):
         Parameters
         ----------
         result : Evidence
-            By method "integration" or "annealing".
+            By method "integration".
         ax : matplotlib.axes.Axes, default=None
             Where to draw; by default a new figure is made.
 
@@ -138,8 +138,8 @@ class EvidenceDisplay(Display):
             raise TypeError(f"result must be an Evidence; got a {type(result).__name__}")
         if len(result.log_transparency) < 2:
             raise ValueError(
-                "result must have a ladder of transparencies, by method='integration' or "
-                f"'annealing'; got one by method={result.method!r}"
+                "result must have a ladder of transparencies, by method='integration'; got one by "
+                f"method={result.method!r}"
             )
         return cls(
             log_transparency=result.log_transparency,

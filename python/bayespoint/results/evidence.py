@@ -33,7 +33,7 @@ class Estimate(NamedTuple):
 class Evidence(Savable):
     """The logarithm of the share of the sphere that gives the examples their labels.
 
-    ``m`` is the number of examples. The methods ``"integration"`` and ``"annealing"`` go along a
+    ``m`` is the number of examples. The method ``"integration"`` goes along a
     ladder of ``k`` transparencies kappa, from 1, where every weight vector counts, down to the
     smallest asked for. ``"bridge"`` goes from a Gaussian law to the prior, and has no figures by
     transparency: its arrays are empty.
@@ -48,7 +48,7 @@ class Evidence(Savable):
     lag: Any
     """Estimated bias, in nats and of the same shape: half of the difference between the ways to
     and fro along the rungs. More than half of it cancels in `value`; what exceeds two standard
-    errors counts in `error`. NaN if unknown: for ``"annealing"``, or if only one of the two ways
+    errors counts in `error`. NaN if unknown: if only one of the two ways
     entered version space."""
 
     n_rungs: int
@@ -79,7 +79,7 @@ class Evidence(Savable):
     """Path in radians per trajectory."""
 
     method: str
-    """``"bridge"``, ``"integration"`` or ``"annealing"``."""
+    """``"bridge"`` or ``"integration"``."""
 
     converged: bool
     """Whether every error reached the tolerance."""

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import make_moons
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from bayespoint import BayesPointClassifier
+from bayespoint import BayesPointClassifier, kernels
 from bayespoint.base import linalg
 from helpers import seed
 
@@ -27,20 +27,21 @@ pytestmark = pytest.mark.skipif(
 
 def test_few_examples_are_fitted_by_one_thread_of_blas(monkeypatch):
     seen = []
-    monkeypatch.setattr(
-        BayesPointClassifier,
-        "_learn_at_rest",
-        lambda *args: seen.append(blas_threads()),
-        raising=True,
-    )
+
+    def kernel(x, y):
+        seen.append(blas_threads())
+        return kernels.RBF(1.0)(x, y)
+
     X, y = make_moons(60, noise=0.2, random_state=seed(0))
+    model = BayesPointClassifier(kernel, softness=0.1, optimizer=None, random_state=seed(0))
     with threadpool_limits(limits=2, user_api="blas"):
-        BayesPointClassifier("rbf", softness=0.1, optimizer=None).fit(X, y)
-        assert set(seen[0]) == {1}
+        model.fit(X, y)
+        assert all(set(threads) == {1} for threads in seen)
         assert set(blas_threads()) == {2}
         monkeypatch.setattr(linalg, "FEW", 59)
-        BayesPointClassifier("rbf", softness=0.1, optimizer=None).fit(X, y)
-        assert set(seen[1]) == {2}
+        seen.clear()
+        model.fit(X, y)
+        assert set(seen[0]) == {2}
 
 
 def test_threads_of_blas_do_not_change_the_bits_of_a_small_fit():

@@ -49,7 +49,6 @@ PROGRAM = """
         ),
         "bridge": lambda: space().log_volume(**roughly),
         "integration": lambda: space().log_volume(method="integration", **roughly),
-        "annealing": lambda: space().log_volume(method="annealing", **roughly),
         "onion": lambda: space().onion(
             max_errors=(3, 3), tol=0.5, max_length=100.0, random_state=0, n_jobs=2
         ),
@@ -100,7 +99,6 @@ CALLS = (
     ("rows", 400),
     ("bridge", 400),
     ("integration", 400),
-    ("annealing", 400),
     ("onion", 400),
     ("projected", 250),
     ("correlation", 400),
@@ -109,6 +107,7 @@ CALLS = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "room"), [("draws", 105), ("bridge", 45), ("near", 170)])
 def test_what_does_not_fit_is_a_memory_error(name, room):
     assert ending(name, room).startswith("refused:")
@@ -130,29 +129,17 @@ def test_no_limit_ends_the_process(name, enough):
 
 
 @pytest.mark.parametrize(
-    ("method", "settings", "text"),
+    ("method", "settings"),
     [
-        ("sample", {"n_draws": 2**40}, r"x n_draws=1099511627776 draws of 3 coefficients\) needs"),
-        ("log_volume", {"n_trajectories": 2**31}, r"for n_trajectories=2147483648\) needs"),
-        (
-            "log_volume",
-            {"n_trajectories": 2**40, "method": "integration"},
-            r"for n_trajectories=1099511627776\) needs",
-        ),
-        (
-            "log_volume",
-            {"n_trajectories": 2**40, "method": "annealing"},
-            r"for n_trajectories=1099511627776\) needs",
-        ),
-        (
-            "evidence",
-            {"label_noise": 0.1, "n_trajectories": 2**40},
-            r"for n_trajectories=1099511627776\) needs",
-        ),
-        ("onion", {"n_trajectories": 2**40}, r"for n_trajectories=1099511627776 in 6 layers"),
+        ("sample", {"n_draws": 2**40}),
+        ("sample", {"n_trajectories": 2**40}),
+        ("log_volume", {"n_trajectories": 2**31}),
+        ("log_volume", {"n_trajectories": 2**40, "method": "integration"}),
+        ("evidence", {"label_noise": 0.1, "n_trajectories": 2**40}),
+        ("onion", {"n_trajectories": 2**40}),
     ],
 )
-def test_what_is_asked_for_too_much_of_is_named(method, settings, text):
+def test_what_no_memory_holds_is_refused(method, settings):
     space = VersionSpace(np.eye(3), [1, -1, 1])
-    with pytest.raises(MemoryError, match=text + r".*, but only .* of memory is available"):
+    with pytest.raises(MemoryError, match=r"there is no room for \d+ bytes more"):
         getattr(space, method)(**settings, random_state=0)

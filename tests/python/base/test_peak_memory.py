@@ -29,6 +29,7 @@ print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB on Linux")
 def test_a_fit_holds_the_matrix_and_its_factor():
     m = 2500
@@ -53,6 +54,7 @@ def test_kernel_matrices_take_little_beside_themselves(kernel):
     assert size <= peak < 1.25 * size
 
 
+@pytest.mark.long
 def test_predictions_take_blocks(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))

@@ -275,6 +275,7 @@ def test_local_backends_keep_the_threads_of_the_engine():
             assert not engine_distributed.active()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("backend", LOCAL)
 def test_local_backends_give_the_same_bits(backend):
     """Fits beside the backend, and fits that are its tasks, in threads and processes."""
@@ -393,7 +394,10 @@ def test_ctrl_c_is_the_main_threads_business():
 
 # --- Dask ------------------------------------------------------------------------------------
 
-dask = pytest.mark.dask
+
+def dask(test):
+    """Mark a test of the cluster, which is started once: all of them stay in one process."""
+    return pytest.mark.long(pytest.mark.dask(pytest.mark.xdist_group("dask")(test)))
 
 
 @pytest.fixture(scope="module")
@@ -401,7 +405,7 @@ def cluster():
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as workers,
         distributed.Client(workers) as client,
     ):
@@ -417,6 +421,7 @@ def ours(caplog):
     return [record for record in caplog.records if record.name == "bayespoint.distributed"]
 
 
+@pytest.mark.long
 @dask
 @pytest.mark.parametrize(
     "which", ["a soft boundary", "label noise", "a given matrix", "three classes", "a function"]
@@ -442,6 +447,7 @@ def test_dask_gives_the_same_bits_and_its_workers_do_the_work(which, cluster, ca
     assert_same(clone(estimator).fit(inputs, y), there, inputs)
 
 
+@pytest.mark.long
 @dask
 def test_the_search_starts_in_several_places(cluster, caplog):
     estimator, inputs, y = FITS["everything searched"]
@@ -489,6 +495,7 @@ def test_errors_come_back_whole(cluster):
     assert found.value.certificate.shape == (6,)
 
 
+@pytest.mark.long
 @dask
 @posix
 def test_a_worker_is_lost_during_a_fit(cluster):

@@ -65,6 +65,7 @@ def test_averages(dynamics):
         assert 1e-6 < angle(bounces.center @ x, midpoints.center @ x) < 0.5
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings(
     "ignore:the trajectories disagree"
 )  # each restarts at a center of its own

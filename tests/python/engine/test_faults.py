@@ -94,7 +94,6 @@ CALLS = {
     ),
     "bridge": lambda: soft().log_volume(max_length=1e15, **LONG),
     "integration": lambda: soft().log_volume(method="integration", max_length=1e15, **LONG),
-    "annealing": lambda: soft().log_volume(method="annealing", max_length=1e15, **LONG),
     "evidence": lambda: soft().evidence((0.0, 0.1), max_length=1e15, n_jobs=2, **LONG),
     "correlation_length": lambda: correlation_length(
         soft(), n_pairs=10**5, max_bounces=10**9, random_state=0
@@ -189,6 +188,7 @@ def listening():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", CALLS)
@@ -208,6 +208,7 @@ def test_ctrl_c_ends_every_long_call(name, listening, capsys):
     )
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["sample", "evidence", "fit, given"])
 def test_interrupted_calls_leave_no_memory(name, listening):
@@ -321,6 +322,7 @@ def test_what_a_callback_raises_leaves_a_classifier_to_refine_as_it_was(monkeypa
     np.testing.assert_array_equal(model.predict_proba(POINTS[:50]), before)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_ends_an_experiment(tmp_path, n_jobs, capsys):
     """The command line: what is measured stays, nobody is left behind."""

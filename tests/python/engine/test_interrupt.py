@@ -123,6 +123,7 @@ def test_sigint_ends_an_onion(method, capsys):
     assert settled_threads(before) <= before
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
 def test_sigint_ends_a_search():
     x = np.random.default_rng(seed(0)).standard_normal((2000, 4))
@@ -136,6 +137,7 @@ def test_sigint_ends_a_search():
     assert time.monotonic() - begin < 0.5 + SLACK
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
 def test_ctrl_c_ends_a_program(tmp_path):
     """From outside, with default handlers: the exit status tells that it was SIGINT."""

@@ -50,6 +50,7 @@ KILLED = """
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_killed_again_and_again(tmp_path):

@@ -146,6 +146,7 @@ def test_an_orthant_through_the_door(dtype, refresh):
     assert min(p) * len(p) > ALPHA, p
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("transparency", [0.0, 0.1])
 def test_rejection_agrees(transparency):
     rng = np.random.default_rng(seed(6))

@@ -16,6 +16,7 @@ SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 # --- scattering at the walls and off a sphere ---
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("average", ["arc", "impulse"])
 def test_scattered_centers_are_those_of_polygons(average):
     for index in range(3):

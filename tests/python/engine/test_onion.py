@@ -75,6 +75,7 @@ def angle(space, a, b):
 # --- centers and volumes ---
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_exact_and_projected_against_brute_force(capsys):
     """The exact centers are those of brute force; of the projected ones version space's alone."""
@@ -259,6 +260,7 @@ def test_combine_refuses():
         everything.combine([[1.0, 1.0]])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pair", [(0.1, 0.1), (0.05, 0.3), (0.3, 0.0), 0.2])
 def test_evidence_for_any_label_noise(pair):
     x, y = taught(8, 4, 14, flips=1)

@@ -92,6 +92,7 @@ def test_a_fork_in_the_middle_of_a_run():
     assert states == [0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_threads_fit_at_once(n_jobs):
     """Each has the bits that it has alone."""
@@ -139,6 +140,7 @@ def test_a_run_in_another_thread_does_not_hear_ctrl_c():
     np.testing.assert_array_equal(found[0], expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_processes_of_multiprocessing(method, tmp_path, monkeypatch):
     """Started in every way there is, they have the bits of this one."""

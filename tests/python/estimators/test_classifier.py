@@ -126,6 +126,7 @@ def test_probabilities_are_calibrated_better_than_the_base_rate():
     np.testing.assert_allclose(np.log(moments), logs, rtol=1e-9, atol=1e-15)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "names",
     [["no", "yes"], [False, True], [-1.0, 1.0], [10, 20], ["b", "a", "c"], [3, 1, 2]],
@@ -175,6 +176,7 @@ def test_precomputed_equals_rbf(classes):
     assert other.kernel_ == "precomputed"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("classes", [2, 3])
 def test_precomputed_needs_the_values_on_the_diagonal(classes):
     x, y = IRIS[0], np.minimum(IRIS[1], classes - 1)
@@ -327,6 +329,7 @@ def test_class_weights_divide_the_softness():
 # --- reproducibility, storage, company ---
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("data", [blobs()[:2], IRIS], ids=["binary", "multiclass"])
 def test_same_seed_same_bits_for_any_number_of_threads(data):
     reference = BayesPointClassifier(random_state=seed(5)).fit(*data)
@@ -340,6 +343,7 @@ def test_same_seed_same_bits_for_any_number_of_threads(data):
     assert not np.array_equal(other.dual_coef_, reference.dual_coef_)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "kernel", ["rbf", "linear", gp.RBF(2.0), kernels.Polynomial(2), "precomputed"]
 )
@@ -375,6 +379,7 @@ def test_in_pipelines_and_searches():
     assert cross_val_score(model, gram, y, cv=3, scoring="neg_log_loss").mean() > -0.6
 
 
+@pytest.mark.long
 def test_in_parallel_workers():
     x, y, _ = blobs()
     model = BayesPointClassifier(random_state=seed(0))

@@ -53,6 +53,7 @@ def pipeline(**settings):
 # --- tools of scikit-learn ---
 
 
+@pytest.mark.long
 def test_a_grid_search_in_two_processes():
     """Of a pipeline, over settings and over parameters of kernels inside kernels."""
     x, y = classes()
@@ -73,6 +74,7 @@ def test_a_grid_search_in_two_processes():
     )
 
 
+@pytest.mark.long
 def test_cross_validated_probabilities():
     x, y = classes(k=3)
     p = cross_val_predict(pipeline(), x, y, cv=3, method="predict_proba", n_jobs=2)
@@ -82,6 +84,7 @@ def test_cross_validated_probabilities():
     assert z.shape == (90, 3)
 
 
+@pytest.mark.long
 def test_calibration_of_scikit_learn():
     x, y = classes(200)
     rest, truth = classes(200, seed=1)
@@ -159,6 +162,7 @@ def test_the_output_of_a_pipeline_keeps_its_names(library):
     np.testing.assert_allclose(model.predict_proba(table), plain.predict_proba(x), atol=1e-4)
 
 
+@pytest.mark.long
 def test_a_stranger_is_productive_in_a_minute(tmp_path):
     """What one who knows scikit-learn would write, on a frame of polars and names of classes."""
     pl = pytest.importorskip("polars")
@@ -273,6 +277,7 @@ def upper(texts):
     return [text.upper() for text in texts]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("classifier", [BayesPointClassifier, MaxMarginClassifier])
 def test_strings_in_pipelines_and_searches(classifier):
     texts, y = strings()

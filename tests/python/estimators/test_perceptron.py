@@ -18,6 +18,7 @@ SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 IRIS = load_iris(return_X_y=True)
 
 
+@pytest.mark.long
 @parametrize_with_checks(
     [
         KernelPerceptron(),
@@ -46,6 +47,7 @@ def separable(index, intercept=True):
 # --- mistakes ---
 
 
+@pytest.mark.long
 def test_kernel_perceptron_keeps_its_bound_and_is_sparse_on_1000_problems():
     """By the largest margin, which a normalized kernel makes no worse: with it no bound rises."""
     tightest = {False: 0.0, True: 0.0}

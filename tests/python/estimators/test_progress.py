@@ -100,6 +100,7 @@ def test_an_error_ends_the_tasks():
     assert not hasattr(BayesPointClassifier(), "_callback_fit_ctx")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_the_progress_bar_of_scikit_learn(n_jobs, capsys):
     """By itself, and handed on by a grid search and a pipeline, to other processes too."""
@@ -128,6 +129,7 @@ def test_the_scoring_monitor_of_scikit_learn():
     assert [row["accuracy"] for row in monitor.get_logs().data] == [model.score(*TWO)]
 
 
+@pytest.mark.long
 def test_nothing_breaks_without_callbacks():
     """Where scikit-learn has none: as if the module were not there."""
     code = (

@@ -62,6 +62,7 @@ def same(a, b, X):
 # --- refine ----------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(
     "settings",

@@ -27,6 +27,7 @@ def fitted(kernel):
     return BayesPointClassifier(kernel, random_state=SEED).fit(X, Y)
 
 
+@pytest.mark.long
 def test_the_search_stays_within():
     free = fitted(RBF()).kernel_.sigma
     for low, high in ((2.0 * free, 8.0 * free), (free / 8.0, free / 2.0), (free / 3.0, 3.0 * free)):
@@ -38,6 +39,7 @@ def test_the_search_stays_within():
         assert model.kernel_.kernel.sigma == pytest.approx(nearest, rel=0.05)
 
 
+@pytest.mark.long
 def test_what_is_fixed_stays_and_the_rest_is_searched():
     kernel = 3.0 * Bounded(RationalQuadratic(1.3, 0.7), {"alpha": "fixed"})
     model = fitted(kernel)

@@ -49,6 +49,7 @@ ANSWERS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", [fitted, weighted])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(

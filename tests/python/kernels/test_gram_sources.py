@@ -104,6 +104,7 @@ def test_singles_in_another_order():
     np.testing.assert_array_equal(space.gram, singles)
 
 
+@pytest.mark.long
 def test_singles_that_are_not_semidefinite_are_refused():
     m = 2100
     points = np.random.default_rng(0).standard_normal((m, 60)).astype(np.float32)
@@ -163,6 +164,7 @@ def test_rows_on_demand_have_the_law_of_the_matrix(m, width, softness):
     assert (np.abs(one - two) < 5 * error).all()
 
 
+@pytest.mark.long
 @ONE_START
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("offset", [0.0, 1.0])
@@ -387,6 +389,7 @@ def test_nystroem_features_never_form_their_matrix():
     assert np.mean(np.sign(features @ (result.center @ features)) == y) > 0.9
 
 
+@pytest.mark.long
 def test_near_walls_alone_give_the_center_of_all():
     """From 1000 examples on a ball with few features minds only walls that it may reach soon."""
     rng = np.random.default_rng([13, SEED])

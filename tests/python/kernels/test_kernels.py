@@ -247,6 +247,7 @@ def test_kernels_combine():
         np.ones(2) * a
 
 
+@pytest.mark.long
 def test_callables_are_parts_but_not_trusted():
     """A matrix that a callable has a part in is tested for negative eigenvalues."""
     labels = np.resize([-1, 1], len(X))

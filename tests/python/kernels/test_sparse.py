@@ -106,6 +106,7 @@ def test_the_scale_of_sparse_inputs():
     assert scale_of(sparse.csr_array(full)) == scale_of(full)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kernel", ["linear", "poly", kernels.Linear() + kernels.RBF()], ids=str)
 def test_the_classifier(kernel):
     """With the search by evidence, and all that a fitted model can be asked."""

@@ -108,6 +108,7 @@ def test_classifier_of_strings(kernel, container):
     np.testing.assert_array_equal(again.predict_proba(new), model.predict_proba(new))
 
 
+@pytest.mark.long
 def test_classifier_of_sets():
     rng = np.random.default_rng(seed(0))
     words = np.arange(12)

@@ -69,6 +69,7 @@ def uniform_inside(normals, n, rng):
     return b, v / np.linalg.norm(v, axis=1, keepdims=True)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.*pairs met the same planes")  # as some do for ever
 def test_correlation_length_is_that_of_explicit_pairs():
     rng = np.random.default_rng((SHIFT, 90))
@@ -97,6 +98,7 @@ def test_correlation_length_is_that_of_explicit_pairs():
         assert abs(measured - wide) > 8 * error
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.*pairs met the same planes")  # that pass the sphere by
 @pytest.mark.parametrize(
     ("settings", "angle"),

@@ -17,6 +17,9 @@ from bayespoint.datasets import load_sonar
 
 pytest.importorskip("matplotlib")
 
+# The demonstration is run once, and in one process.
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("demo")]
+
 DEMO = Path(__file__).parents[3] / "examples" / "demo.py"
 sys.modules["demo"] = demo = module_from_spec(spec_from_file_location("demo", DEMO))
 demo.__spec__.loader.exec_module(demo)

@@ -17,6 +17,7 @@ SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 IRIS = load_iris(return_X_y=True)
 
 
+@pytest.mark.long
 @parametrize_with_checks(
     [
         Perceptron(),
@@ -43,6 +44,7 @@ def separable(index, intercept=True):
     return (x, y) if len(np.unique(y)) == 2 else separable(index + 10_000, intercept)
 
 
+@pytest.mark.long
 def test_both_updates_keep_their_bound_on_1000_problems():
     """By the plane of the largest margin, and by the one the perceptron found itself."""
     tightest = {"R": 0.0, "R2": 0.0}
@@ -69,6 +71,7 @@ def test_both_updates_keep_their_bound_on_1000_problems():
     assert min(tightest.values()) > 0.1
 
 
+@pytest.mark.long
 def test_without_bias_on_1000_problems():
     for index in range(1000):
         x, y = separable(index, intercept=False)

@@ -29,6 +29,7 @@ def predicted(model, y, X):
     return found.values(factorize(gram, 1.0, softness).explained(np.eye(m)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", [0.0, 0.1, (0.05, 0.2)])
 def test_leave_one_out_is_what_a_fit_without_the_example_says(noise):
     X, y = problem(14, index=2)

@@ -99,6 +99,7 @@ def test_gibbs(fitted):
     model.set_params(random_state=seed(0))
 
 
+@pytest.mark.long
 def test_one_draw_makes_all_rules_one():
     """With a single draw the vote and the Gibbs rule have no choice."""
     for classes in (2, 3):
@@ -120,6 +121,7 @@ def test_one_draw_makes_all_rules_one():
             np.testing.assert_array_equal(model.predict(x[single], method="gibbs"), vote[single])
 
 
+@pytest.mark.long
 def test_rules_for_several_classes():
     x, y = IRIS
     model = BayesPointClassifier(random_state=seed(0)).fit(x[::2], y[::2])
@@ -288,6 +290,7 @@ def test_bayes_point(points, classes):
         assert distance < np.linalg.norm(scale * center - vote)
 
 
+@pytest.mark.long
 def test_bayes_point_of_points_without_a_tie():
     x, y = IRIS[0], np.minimum(IRIS[1], 1)
     model = BayesPointClassifier(fit_intercept=False, random_state=seed(0)).fit(x, y)
@@ -359,6 +362,7 @@ def test_impossible_labelings():
         BayesPointClassifier("linear", fit_intercept=False, softness=0.0).fit(-x[[0, 0]], [0, 1])
 
 
+@pytest.mark.long
 def test_labelings_that_cannot_be_judged():
     x, y = IRIS
     two = np.minimum(y, 1)
@@ -402,6 +406,7 @@ def test_suggest_query(fitted):
         model.suggest_query(many, 1.5)
 
 
+@pytest.mark.long
 def test_queries_for_several_classes():
     model = BayesPointClassifier(random_state=seed(0)).fit(*IRIS)
     votes = np.sort(model.posterior_.votes(IRIS[0]), axis=1)

@@ -85,6 +85,7 @@ def test_moments(problem):
     assert (np.abs(wrong - expected) > 5 * error).any()
 
 
+@pytest.mark.long
 def test_mixture(problem):
     """The mixture form is exact: only Monte Carlo error is left."""
     f = problem.accepted(index=12)
@@ -96,6 +97,7 @@ def test_mixture(problem):
     assert (np.abs(probability - expected) < 5 * error * math.sqrt(1 + len(f) / 1e5)).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", [0.0, 0.1, (0.05, 0.2)])
 def test_the_classifier_against_rejection(noise):
     """The whole road: billiard, draws, predictive law, label noise of either class."""
@@ -147,6 +149,7 @@ def test_a_short_feature_vector_counts_for_the_rank():
     np.testing.assert_allclose(factor.explained(k_star * lengths), expected.ravel(), rtol=1e-10)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("softness", [0.0, 0.3, 1e-14])
 @pytest.mark.parametrize("overwrite", [True, False])
 def test_factor(softness, overwrite):

@@ -314,6 +314,7 @@ def test_predictions_by_quadrature(power):
         assert (plain.predict(points) != weighted.predict(points)).any()
 
 
+@pytest.mark.long
 def test_equal_weights_predict_as_the_model_does():
     rng = np.random.default_rng([SEED, 1])
     X = rng.standard_normal((60, 2))

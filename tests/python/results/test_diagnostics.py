@@ -55,6 +55,7 @@ def test_against_arviz(shape):
             assert diagnostics.ess_bulk(x) == pytest.approx(expected, rel=1e-6, nan_ok=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("coefficient", [0.0, 0.5, 0.9, -0.3])
 def test_effective_size_of_an_autoregressive_process(coefficient):
     """The integrated autocorrelation time of the process is (1 + a) / (1 - a)."""

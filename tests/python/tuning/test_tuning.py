@@ -73,6 +73,7 @@ def test_class_weights_reach_the_sites():
     assert abs(even - uneven) > 0.1
 
 
+@pytest.mark.long
 def test_search_finds_the_best_of_a_grid():
     X, y = problem()
     found = tuning_search.tune(kernels.RBF(), X, y[None], offset=1.0)
@@ -135,6 +136,7 @@ def test_the_approximation_is_near_the_exact_evidence():
     assert abs(approximate - exact.value) < 4 * exact.error + 0.3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", [(0.05, 0.05), (0.02, 0.2)])
 @pytest.mark.parametrize("softness", [0.02, 0.5])
 def test_the_approximation_holds_with_label_noise(noise, softness):
@@ -207,6 +209,7 @@ def test_label_noise_is_found_by_evidence():
     assert "label_noise=" not in repr(none)
 
 
+@pytest.mark.long
 def test_label_noise_of_each_class_is_found():
     X, y = flipped(first=0.25, second=0.0)
     two = tuning_search.tune(kernels.RBF(), X, y[None], offset=1.0, rates=2)
@@ -219,12 +222,14 @@ def test_label_noise_of_each_class_is_found():
     np.testing.assert_allclose(other.label_noise, two.label_noise[::-1], atol=0.01)
 
 
+@pytest.mark.long
 def test_clean_labels_have_no_noise():
     X, y = flipped(first=0.0, second=0.0)
     found = tuning_search.tune(kernels.RBF(), X, y[None], offset=1.0, rates=2)
     assert found.label_noise == (0.0, 0.0)
 
 
+@pytest.mark.long
 def test_a_part_of_the_examples_leads_to_the_same_maximum():
     X, y = problem(500, index=5)
     found = tuning_search.tune(kernels.RBF(), X, y[None], offset=1.0)
@@ -259,6 +264,7 @@ def test_a_length_scale_for_each_feature():
     assert found.log_evidence > shared.log_evidence + 1.0
 
 
+@pytest.mark.long
 def test_sonar_is_tuned_better_than_by_the_default():
     X, y = load_sonar(return_X_y=True)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -332,6 +338,7 @@ def test_without_softness_a_plane_needs_a_direction():
         model.set_params(fit_intercept=False).fit(X, y)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", ["evidence", ("evidence", "evidence")])
 def test_a_classifier_finds_its_label_noise(noise):
     X, y = flipped(first=0.15, second=0.15)
@@ -379,6 +386,7 @@ def test_kernels_are_printed_with_four_digits():
     assert short("precomputed") == "'precomputed'"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("rates", "flipped_rates"), [(1, (0.15, 0.15)), (2, (0.25, 0.0)), (2, (0.0, 0.25))]
 )
