@@ -73,7 +73,7 @@ def evidence(
     else:
         by_bridge = method in ("auto", "bridge") and not isinstance(rates, np.ndarray)
         if not by_bridge and not np.any(rates):  # the bridge looks itself
-            error = _conflict(problem)
+            error = interior.conflict(problem)
             if error is not None:
                 raise error
         found = _log_evidence(run, rates)
@@ -119,7 +119,7 @@ def _noise_rates(value: object) -> Rates:
 
 def _with_rates_of_zero(run: _Run, rates: Floats) -> Evidence:
     """Return the evidence for rates of which some are zero, where it may be provably minus inf."""
-    if _conflict(run.problem) is not None:
+    if interior.conflict(run.problem) is not None:
         noisy = rates > 0
         found = _log_evidence(run, rates[noisy])
         value, error = np.full(len(rates), -math.inf), np.zeros(len(rates))
@@ -127,17 +127,6 @@ def _with_rates_of_zero(run: _Run, rates: Floats) -> Evidence:
         value[noisy], error[noisy], lag[noisy] = found.value, found.error, found.lag
         return replace(found, value=value, error=error, lag=lag)
     return _log_evidence(run, rates)
-
-
-def _conflict(problem: Problem) -> InfeasibleError | None:
-    """Return the proof that no weight vector satisfies all examples, if two are enough for it."""
-    try:
-        interior.feasible_point(problem, "max_margin", seed=0)
-    except InfeasibleError as error:
-        return error if np.count_nonzero(error.certificate) == 2 else None
-    except FloatingPointError:
-        pass
-    return None
 
 
 def _log_evidence(run: _Run, rates: Rates) -> Evidence:

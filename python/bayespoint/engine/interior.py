@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _core
+from bayespoint._core import InfeasibleError
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
@@ -117,3 +118,14 @@ def perceptron(
         max_epochs=max_epochs,
         callback=None,
     )
+
+
+def conflict(problem: Problem) -> InfeasibleError | None:
+    """Return the proof that no weight vector satisfies all examples, if two are enough for it."""
+    try:
+        feasible_point(problem, "max_margin", seed=0)
+    except InfeasibleError as error:
+        return error if np.count_nonzero(error.certificate) == 2 else None
+    except FloatingPointError:
+        pass
+    return None

@@ -27,7 +27,8 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint import kernels
 from bayespoint.base import linalg
 from bayespoint.base.warnings import warn
-from bayespoint.engine import distributed
+from bayespoint.engine import distributed, interior
+from bayespoint.engine.problem import Problem
 from bayespoint.kernels.functions import is_semidefinite
 from bayespoint.results import Search
 from bayespoint.tuning import expectation_propagation
@@ -548,8 +549,13 @@ def resolve_hyperparameters(
     except ValueError as error:
         hard = softness == 0 and not rates
         if not (hard and any(label_noise)):
-            # Say so if the kernel matrix itself is invalid.
-            kernels.training_gram(resolved, inputs, offset, (softness or 0.0) / weights)
+            # Say so if the kernel matrix itself is invalid, or two examples contradict each other.
+            noise = (softness or 0.0) / weights
+            gram, _ = kernels.training_gram(resolved, inputs, offset, noise)
+            for y in labels.astype(np.int8) if hard else ():
+                impossible = interior.conflict(Problem(gram, y, noise, offset))
+                if impossible is not None:
+                    raise impossible from None
         if not hard:
             raise
         warn(
