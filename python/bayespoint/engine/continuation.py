@@ -137,7 +137,7 @@ def _state(result: object) -> State:
     if result.state is None:
         raise ValueError(
             "continue_from must be a result of VersionSpace.sample that still has its state; got "
-            "one without (in one dimension nothing flies)"
+            "one without"
         )
     return result.state
 

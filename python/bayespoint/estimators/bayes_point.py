@@ -1184,8 +1184,7 @@ class BayesPointClassifier(
         ------
         ValueError
             If not one of `more_length` and `tol` is given, it is out of range, `gram` is missing or
-            another matrix, `fit_intercept` or `class_weight` have changed, or the space has one
-            dimension.
+            another matrix, or `fit_intercept` or `class_weight` have changed.
         FloatingPointError
             As for `fit`.
 
@@ -1241,11 +1240,6 @@ class BayesPointClassifier(
 
         `weights` are those of the examples.
         """
-        if any(one.result.state is None for one in self.problems_):
-            raise ValueError(
-                "refine needs a billiard_ with its state, from which it goes on; got one without "
-                "(in one dimension nothing flies)"
-            )
         fitted = self.problems_[0]
         if offset != fitted.offset:
             raise ValueError(

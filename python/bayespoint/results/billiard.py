@@ -87,8 +87,7 @@ class BilliardResult(Savable):
     """(16 or m,) Indices of as many planes, evenly spread over the examples."""
 
     spacing: float
-    """Path between one draw and the next, in radians; 0 where the span has one dimension and draws
-    are independent."""
+    """Path between one draw and the next, in radians."""
 
     bounces: NDArray[np.uint64]
     """(n_trajectories,) Reflections at walls."""
@@ -166,8 +165,7 @@ class BilliardResult(Savable):
     state: Mapping[str, Any] | None = None
     """What it takes to go on with the run (``continue_from`` of :meth:`VersionSpace.sample`):
     arrays, of some dozens of numbers for each example and trajectory, and such of the older draws
-    as the run goes on with; with its settings and digests of the problem. None in one dimension,
-    where nothing flies."""
+    as the run goes on with; with its settings and digests of the problem."""
 
     @classmethod
     def from_run(cls, run: Mapping[str, Any], average: str) -> Self:

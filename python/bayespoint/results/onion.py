@@ -185,8 +185,6 @@ class OnionTable(Savable):
             return f"there are {negative} examples labeled -1 and {positive} labeled +1"
         if (2 * a, 2 * b) == (negative, positive):
             return "with every vector it holds the opposite one, so its mean is zero"
-        if self.length == 0:
-            return "no vector violates that many, or as many as its opposite"
         return (
             f"it was not visited in {self.length:.4g} radians per trajectory; it is empty, or too "
             "small for a run of this length"
@@ -409,8 +407,6 @@ class OnionTable(Savable):
 
     def _unvisited(self) -> list[tuple[int, int]]:
         """Return the layers that may exist, but were not seen."""
-        if self.length == 0:  # nothing flew: what there is is known
-            return []
         negative, positive = self._counts()
         layers = [tuple(layer) for layer in np.argwhere(~self.has_center).tolist()]
         return [

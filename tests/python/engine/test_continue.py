@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 import pickle
 
 import numpy as np
@@ -156,15 +155,6 @@ def test_states_that_do_not_fit():
     without = dataclasses.replace(start, state=None)
     with pytest.raises(ValueError, match="one without"):
         space().sample(length=30.0, continue_from=without)
-
-
-def test_in_one_dimension_nothing_flies(tmp_path):
-    one = VersionSpace([[1.0]], [1])
-    result = one.sample(length=1.0, checkpoint=tmp_path / "file")
-    assert result.state is None
-    assert os.listdir(tmp_path) == []
-    with pytest.raises(ValueError, match="one without"):
-        one.sample(length=2.0, continue_from=result)
 
 
 def global_state():

@@ -175,13 +175,6 @@ def test_a_name_stands_for_the_object_with_its_defaults():
 
 
 @pytest.mark.parametrize("dynamics", STRAIGHT)
-def test_one_dimension(dynamics):
-    result = VersionSpace(np.ones((3, 3)), [1, 1, 1]).sample(dynamics=dynamics, random_state=0)
-    np.testing.assert_allclose(result.center, [1.0, 0.0, 0.0])
-    assert math.isnan(result.escape_fraction)
-
-
-@pytest.mark.parametrize("dynamics", STRAIGHT)
 def test_start_inside(dynamics):
     x, y = cone()
     space = space_of(x, y)

@@ -17,6 +17,7 @@ from bayespoint import (
     KernelPerceptron,
     MaxMarginClassifier,
     VersionSpace,
+    _core,
     kernels,
 )
 from bayespoint.dynamics import Scattered
@@ -314,7 +315,7 @@ def test_what_a_callback_raises_leaves_a_classifier_to_refine_as_it_was(monkeypa
     def broken(*args, **kwargs):
         raise Enough("on the way")
 
-    monkeypatch.setattr(VersionSpace, "_run", broken)
+    monkeypatch.setattr(_core, "run", broken)
     with pytest.raises(Enough, match="on the way"):
         model.refine(tol=0.01)
     with pytest.raises(Enough, match="on the way"):
@@ -329,7 +330,7 @@ def test_ctrl_c_ends_an_experiment(tmp_path, n_jobs, capsys):
     command = [
         sys.executable,
         "-m",
-        "bayespoint.papers.experiments",
+        "bayespoint.papers",
         "table-1",
         "--out",
         str(tmp_path),

@@ -6,13 +6,13 @@ import os
 import pickle
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import special
 
 from bayespoint import ConvergenceWarning, InfeasibleError, OnionTable, VersionSpace
-from bayespoint.base import memory
 
 SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
@@ -159,8 +159,6 @@ def test_labels_nobody_explains():
     assert (off < ERRORS * np.hypot(table.center_error, spread))[seen].all()
     with pytest.raises(InfeasibleError):
         space.onion(method="projected")
-    with pytest.raises(InfeasibleError, match="examples 0 and 1"):
-        VersionSpace(np.ones((2, 2)), [1, -1]).onion(method="projected")
 
 
 # --- combinations ---
@@ -255,9 +253,12 @@ def test_combine_refuses():
     with pytest.raises(ValueError, match="per must be one of"):
         exact.combine(ones, per="mass")
     # All of the sphere: opposite vectors cancel.
-    everything = quiet(VersionSpace(np.eye(1), [1]), (0, 1))
+    half = quiet(VersionSpace(np.eye(2), [1, 1]), (0, 2))
+    centers, coordinates = half.centers.copy(), half.plane_coordinates.copy()
+    centers[0, 2], coordinates[0, 2] = -centers[0, 0], -coordinates[0, 0]
+    everything = replace(half, centers=centers, plane_coordinates=coordinates)
     with pytest.raises(ValueError, match="cancel"):
-        everything.combine([[1.0, 1.0]])
+        everything.combine([[1.0, 0.0, 1.0]], per="center")
 
 
 @pytest.mark.long
@@ -294,9 +295,6 @@ def test_evidence_refuses():
             table.evidence(bad)
     with pytest.raises(TypeError, match="label_noise"):
         table.evidence("much")
-    conflict = quiet(VersionSpace(np.ones((2, 2)), [1, -1]), (1, 1))
-    assert conflict.evidence(0.0) == (-math.inf, math.inf)
-    assert conflict.evidence(0.2).value == pytest.approx(math.log(0.2 * 0.8))
 
 
 # --- the table ---
@@ -397,28 +395,6 @@ def test_centers_that_are_not_there():
         twice.center(0, 1)
 
 
-def test_one_direction():
-    """Nothing flies between two points, and everything is known."""
-    space = VersionSpace(np.outer([2.0, 1.0, -1.0], [2.0, 1.0, -1.0]), [1, 1, 1])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        table = space.onion((0, 3), random_state=0)
-    np.testing.assert_allclose(table.center(0, 1), [0.5, 0, 0])
-    np.testing.assert_allclose(table.center(0, 2), [-0.5, 0, 0])
-    np.testing.assert_allclose(table.log_volume[0, 1:3], -math.log(2))
-    assert (table.path_length == 0).all()
-    assert table.length == 0
-    with pytest.raises(ValueError, match="no vector violates that many"):
-        table.center(0, 0)
-    single = VersionSpace([[4.0]], [-1]).onion(3, method="projected", random_state=0)
-    np.testing.assert_allclose(single.center(0, 0), [-0.5])
-    with pytest.raises(ValueError, match="at least one layer with a center and a path"):
-        single.combine(np.ones((4, 4)))
-    np.testing.assert_allclose(
-        single.combine(np.eye(4)[0][:, None] * np.eye(4)[0], per="center"), [-0.5]
-    )
-
-
 def test_duplicates():
     """Every example twice: layers of odd numbers are empty, the others those of each once."""
     x, y = taught(6, 3, 24)
@@ -514,14 +490,12 @@ def test_settings_out_of_range():
     assert quiet(space, 1).centers.shape == (2, 2, 4)
 
 
-def test_too_many_layers_for_the_memory(monkeypatch):
+def test_too_many_layers_for_the_memory():
     space = VersionSpace(np.eye(4), [1, -1, 1, -1])
-    with pytest.raises(MemoryError, match=r"the onion with max_errors=\(1000000, 1000000\)"):
+    with pytest.raises(MemoryError, match="Unable to allocate"):
         space.onion(1_000_000)
-    monkeypatch.setattr(memory, "available", lambda: 1000)
-    space = VersionSpace(np.eye(400), np.resize([1, -1], 400))
-    with pytest.raises(MemoryError, match=r"9 layers of 400 coefficients.*only 1000 B"):
-        space.onion(2)
+    with pytest.raises(ValueError, match="max_errors must be at most 1000000"):
+        space.onion(1_000_001)
 
 
 def test_progress_and_an_exception_of_the_callback():

@@ -103,16 +103,12 @@ def test_the_sign_of_z_is_that_of_the_bayes_point():
     np.testing.assert_allclose(homogeneous.predict_proba(far), [[0.5, 0.5]])
 
 
-def test_no_center_is_a_tie():
-    """Two points of the same posterior weight: z is 0 everywhere, and the run says so."""
-    model = BayesPointClassifier(
-        kernel="linear", fit_intercept=False, softness=0.0, label_noise=0.2
-    )
-    with pytest.warns(ConvergenceWarning, match="center_error is nan"):
-        model.fit([[1.0], [1.0]], [0, 1])
-    assert not model.decision_function([[1.0], [-1.0]]).any()
-    assert model.predict([[1.0], [-1.0]]).tolist() == [0, 0]
-    np.testing.assert_allclose(model.predict_proba([[1.0], [-1.0]]), 0.5)
+def test_one_dimension_is_refused():
+    """A billiard needs two; an intercept or a softness adds them."""
+    model = BayesPointClassifier("linear", fit_intercept=False, softness=0.0, optimizer=None)
+    with pytest.raises(ValueError, match="must be of two dimensions or more"):
+        model.fit([[1.0], [-2.0]], [0, 1])
+    assert model.set_params(softness=0.1).fit([[1.0], [-2.0]], [0, 1]).predict([[3.0]]) == [0]
 
 
 def test_probabilities_are_calibrated_better_than_the_base_rate():

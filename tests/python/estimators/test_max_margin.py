@@ -292,13 +292,13 @@ def test_lengths_that_hide_the_margin(decades):
 
 def test_contradicting_examples_are_named():
     x, y = np.array([[1.0, 2.0], [0.0, 1.0], [1.0, 2.0]]), [0, 1, 1]
-    with pytest.raises(InfeasibleError, match=r"examples 0 and 2 have .* different labels"):
+    with pytest.raises(InfeasibleError, match="because of examples 0 and 2 alone"):
         MaxMarginClassifier(C=np.inf).fit(x, y)
     with pytest.raises(InfeasibleError, match="not separable"):
         MaxMarginClassifier(C=np.inf, fit_intercept="free").fit(x, y)
     # Opposite examples of one label are no contradiction where the bias is free.
     ends = [[1.0], [-1.0], [5.0]]
-    with pytest.raises(InfeasibleError, match=r"examples 0 and 1 .*opposite"):
+    with pytest.raises(InfeasibleError, match="because of examples 0 and 1 alone"):
         MaxMarginClassifier("linear", C=np.inf, fit_intercept=False).fit(ends, [0, 0, 1])
     free = MaxMarginClassifier("linear", C=np.inf, fit_intercept="free").fit(ends, [0, 0, 1])
     assert free.intercept_[0] == pytest.approx(-1.5)
@@ -405,9 +405,6 @@ def test_bad_questions():
 
 def test_what_does_not_fit_is_refused(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: 3 * 2**20)
-    space = VersionSpace(np.eye(1000), np.resize([1, -1], 1000))
-    with pytest.raises(MemoryError, match=r"factor of at most 1000 examples .* needs 3\.8 MiB"):
-        space.max_margin()
     x = np.random.default_rng(0).standard_normal((700, 2))
     with pytest.raises(MemoryError, match=r"kernel matrix of 700 examples needs 3\.7 MiB"):
         MaxMarginClassifier().fit(x, x[:, 0] > 0)

@@ -166,12 +166,6 @@ def test_what_the_version_space_depends_on_has_to_be_as_in_the_fit():
     hard.set_params(class_weight=None).refine(1.0)
 
 
-def test_a_billiard_in_one_dimension_cannot_be_refined():
-    fitted = model(kernel="linear", softness=0.0, fit_intercept=False).fit([[1.0], [-2.0]], [1, 0])
-    with pytest.raises(ValueError, match=r"refine needs a billiard_ with its state.*nothing flies"):
-        fitted.refine(1.0)
-
-
 def test_a_matrix_has_to_be_given_again():
     X, y = data()
     gram = kernels.RBF(2.0)(X)

@@ -226,5 +226,6 @@ def test_no_correlation_length_in_two_dimensions():
     x, y = cone(m=6, r=2)
     with pytest.raises(ValueError, match="gram must be of three dimensions or more"):
         correlation_length(space_of(x, y))
+    x, y = cone(m=6, r=3)
     with pytest.raises(InfeasibleError):
         correlation_length(space_of(np.vstack([x, x[:1]]), np.append(y, -y[0])))

@@ -104,13 +104,6 @@ def test_the_radius_of_a_scatterer():
     assert float(result.to_datatree()["sample_stats"]["scatterer"]) == 0.1
 
 
-def test_a_span_of_one_dimension():
-    pytest.importorskip("xarray")
-    result = VersionSpace(np.ones((3, 3)), [1, 1, 1]).sample(length=5.0, random_state=SEED)
-    assert result.spacing == 0.0
-    assert result.to_datatree()["posterior"]["path"].max() == 0.0
-
-
 def test_spacing_where_draws_are_the_last_of_more():
     space = VersionSpace(np.eye(3), [1, 1, -1])
     result = space.sample(tol=0.02, n_draws=64, random_state=SEED)
