@@ -137,7 +137,7 @@ def test_bad_flights():
     with pytest.raises(ValueError, match="length must be a finite number in"):
         gallery.fly(*problem(1), length=0.0)
     with pytest.raises(InfeasibleError):
-        gallery.fly([[1.0, 0.0], [-1.0, 0.0]], [1, 1])
+        gallery.fly([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], [1, 1, 1])
 
 
 # --- Ruján and Marchand ---

@@ -175,7 +175,7 @@ def test_derivatives():
     step = 1e-5
     for _ in range(10):
         polygon = random_polygon(draw, aspect=0.3)
-        place = 0.6 * polygon._frame.place(polygon.sample(1, random_state=draw)[0])
+        place = 0.6 * polygon.frame.place(polygon.sample(1, random_state=draw)[0])
         value, gradient, hessian, error = exact_center._derivatives(polygon, place)
         assert error < 1e-10
         assert value == pytest.approx(exact_center._objective(polygon, place)[0], abs=1e-11)
@@ -215,7 +215,7 @@ def test_bayes_point_is_the_lowest_of_all():
     for _ in range(3):
         polygon = random_polygon(draw, n=int(draw.integers(3, 7)))
         found = bayes_point(polygon)
-        frame = polygon._frame
+        frame = polygon.frame
         for z in frame.corners:
             for share in (0.2, 0.5, 0.8):
                 assert exact_center._objective(polygon, share * z)[0] > found.objective

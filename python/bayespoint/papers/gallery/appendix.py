@@ -57,7 +57,8 @@ def line(ax: Any, through: ArrayLike, along: ArrayLike, label: str, **how: Any) 
     )
 
 
-def _leg_of(path: Path, leg: int) -> Leg:
+def leg_of(path: Path, leg: int) -> Leg:
+    """Return a flight of a path by its number."""
     number = validation.integer("leg", leg, low=0)
     if number >= len(path.legs):
         raise ValueError(f"leg must be below the number of flights, {len(path.legs)}; got {leg!r}")
@@ -89,7 +90,7 @@ def plot_flight(path: Path, leg: int = 0, *, ax: Any = None) -> Any:
     ValueError, TypeError
         If there is no such flight, or the straight line misses the plane.
     """
-    flight = _leg_of(path, leg)
+    flight = leg_of(path, leg)
     normal = path.X[flight.wall] * path.y[flight.wall]  # toward the satisfied side
     nu = float(normal @ flight.direction)
     time = -float(normal @ flight.start) / nu
@@ -154,7 +155,7 @@ def plot_chord_and_arc(path: Path, leg: int = 0, *, ax: Any = None) -> Any:
     ImportError, ValueError, TypeError
         As `plot_flight`.
     """
-    flight = _leg_of(path, leg)
+    flight = leg_of(path, leg)
     chord = float(np.linalg.norm(flight.end - flight.start))
     ax = begin(ax)
     circle(ax, -0.3, max(math.pi / 2, flight.arc + 0.3))
@@ -169,9 +170,9 @@ def plot_chord_and_arc(path: Path, leg: int = 0, *, ax: Any = None) -> Any:
     return finish(ax)
 
 
-def _at_wall(path: Path, leg: int) -> tuple[Leg, Floats]:
+def at_wall(path: Path, leg: int) -> tuple[Leg, Floats]:
     """Return a flight and a frame at its end: along the wall, and the normal to satisfied side."""
-    flight = _leg_of(path, leg)
+    flight = leg_of(path, leg)
     normal = path.X[flight.wall] / np.linalg.norm(path.X[flight.wall]) * path.y[flight.wall]
     along = flight.arrival - (flight.arrival @ normal) * normal
     size = float(np.linalg.norm(along))
@@ -203,8 +204,8 @@ def plot_reflection(path: Path, leg: int = 0, *, axes: Any = None) -> Any:
         If there is no such flight with another after it, it passes through the wall, or it meets
         it at a right angle.
     """
-    _leg_of(path, leg + 1)
-    flight, frame = _at_wall(path, leg)
+    leg_of(path, leg + 1)
+    flight, frame = at_wall(path, leg)
     if flight.passed:
         raise ValueError("leg must end with a reflection; got one that passes through the wall")
     if axes is None:

@@ -14,12 +14,12 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.estimators.max_margin import MaxMarginClassifier
 from bayespoint.papers.gallery.appendix import (
-    _at_wall,
-    _leg_of,
     arrow,
+    at_wall,
     begin,
     circle,
     finish,
+    leg_of,
     line,
     mark,
 )
@@ -366,7 +366,7 @@ def plot_half_mirror(path: Path, *, ax: Any = None) -> Any:
         (reflected, -0.9, _BLUE, "from above: reflected"),
         (passed, 0.9, _VERMILION, "from below: passes"),
     ):
-        flight, frame = _at_wall(path, leg)
+        flight, frame = at_wall(path, leg)
         away = frame @ path.legs[leg + 1].direction
         spot = np.array([place, 0.0])
         arrow(ax, spot - frame @ flight.arrival, spot, "V", color)
@@ -426,7 +426,7 @@ def plot_projected_flight(path: Path, leg: int = 0, *, max_errors: int = 3, ax: 
         If there is no such flight, or the path is not as it must be.
     """
     signed = _in_space(path)
-    flight = _leg_of(path, leg)
+    flight = leg_of(path, leg)
     limit = validation.integer("max_errors", max_errors, low=1)
     margin = path.space.max_margin().dual_coef @ path.X
     polygon, frame = _flat_polygon(signed, margin)

@@ -69,7 +69,7 @@ def average(
     The directions of the lines are measured from the polygon's long axis: if it is thin, all
     happens near that, where angles about 0 have digits to spare.
     """
-    frame = polygon._frame
+    frame = polygon.frame
     nodes, weights = _GAUSS
     block = max(1, _BLOCK // len(frame.corners))
 

@@ -263,11 +263,11 @@ def area_difference(polygon: Polygon, point: ArrayLike, angles: ArrayLike) -> An
     >>> area_difference(square, [0.5, 1.0], [0.0, 1.5707963267948966]).round(12)
     array([0.5, 0. ])
     """
-    place = polygon._frame.place(_point("point", point))
+    place = polygon.frame.place(_point("point", point))
     turned = validation.dense("angles", angles).astype(np.float64)
     if not np.isfinite(turned).all():
         raise ValueError("angles must be finite; they hold NaN or infinity")
-    frame = polygon._frame
+    frame = polygon.frame
     across, _ = normals_in(frame, unit(turned.ravel()) @ frame.axes.T)
     above, _, _ = cut(frame.corners, across, across @ place)
     difference = (2 * above / frame.area - 1).reshape(turned.shape)
@@ -316,7 +316,7 @@ def bayes_objective(polygon: Polygon, point: ArrayLike) -> float:
     >>> print(f"{bayes_objective(square, [1, 1]):.6f} {bayes_objective(square, [1.2, 1]):.6f}")
     0.000000 0.025299
     """
-    return _objective(polygon, polygon._frame.place(_point("point", point)))[0]
+    return _objective(polygon, polygon.frame.place(_point("point", point)))[0]
 
 
 def bayes_point(polygon: Polygon) -> BayesPoint:
@@ -360,7 +360,7 @@ def bayes_point(polygon: Polygon) -> BayesPoint:
     >>> found
     <BayesPoint: [1.22858, 0.345128], objective 0.004175, at the centroid 0.008694>
     """
-    frame = polygon._frame
+    frame = polygon.frame
     place = np.zeros(2)
     value, gradient, hessian, error = _derivatives(polygon, place)
     steps = 0
@@ -402,7 +402,7 @@ def bayes_point(polygon: Polygon) -> BayesPoint:
 
 def _halving(polygon: Polygon, angles: Floats) -> BayesLines:
     """Return the halving lines with normals at the given angles."""
-    frame = polygon._frame
+    frame = polygon.frame
     corners = frame.corners
     normals = unit(angles)
     across, factor = normals_in(frame, normals @ frame.axes.T)

@@ -157,7 +157,7 @@ def billiard(
     vertices = polygon.vertices - polygon.centroid
     ends = np.roll(vertices, -1, axis=0)
     distances = (normals * vertices).sum(axis=1)
-    close = _AT_CORNER * polygon._size
+    close = _AT_CORNER * polygon.size
     place = place - polygon.centroid
     direction = np.array([math.cos(turn), math.sin(turn)])
 

@@ -176,7 +176,7 @@ def largest_ellipse(polygon: Polygon) -> Ellipse:
     >>> ellipse.center.round(6), ellipse.semi_axes.round(6)
     (array([3., 1.]), array([3., 1.]))
     """
-    frame = polygon._frame
+    frame = polygon.frame
     along = np.roll(frame.corners, -1, axis=0) - frame.corners
     normals = np.stack([along[:, 1], -along[:, 0]], axis=1)
     normals /= np.hypot(along[:, 0], along[:, 1])[:, None]

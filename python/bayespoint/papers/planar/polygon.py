@@ -85,6 +85,10 @@ class Polygon:
         The area.
     centroid : ndarray of shape (2,)
         The center of mass of the uniform density.
+    frame : Frame
+        Coordinates in which the polygon is about as wide as long.
+    size : float
+        Largest distance of a vertex from the centroid.
 
     Raises
     ------
@@ -122,6 +126,8 @@ class Polygon:
     perimeter: float
     area: float
     centroid: Floats
+    frame: Frame
+    size: float
 
     def __init__(self, vertices: ArrayLike) -> None:
         given = points("vertices", vertices)
@@ -148,7 +154,7 @@ class Polygon:
         area = float(twice.sum()) / 2
         shift = twice @ (corners + ends) / (6 * area)
         origin = middle + (shift * widths) @ axes
-        self._frame = Frame(origin, axes, widths, corners - shift, area)
+        self.frame = Frame(origin, axes, widths, corners - shift, area)
 
         self.vertices = given[order]
         self.edges = np.stack([self.vertices, np.roll(self.vertices, -1, axis=0)], axis=1)
@@ -158,12 +164,12 @@ class Polygon:
         self.offsets = (self.normals * self.vertices).sum(axis=1)
         self.perimeter = float(self.lengths.sum())
         self.area = area * float(widths[0]) * float(widths[1])
-        self.centroid = self._frame.origin
-        self._size = float(np.hypot(*(self.vertices - self.centroid).T).max())
-        self._rounding = _TOUCH * self._size + 4 * float(np.spacing(np.abs(given).max()))
+        self.centroid = self.frame.origin
+        self.size = float(np.hypot(*(self.vertices - self.centroid).T).max())
+        self._rounding = _TOUCH * self.size + 4 * float(np.spacing(np.abs(given).max()))
         for array in (self.vertices, self.edges, self.lengths, self.normals, self.offsets):
             array.setflags(write=False)
-        for array in (origin, axes, widths, self._frame.corners):
+        for array in (origin, axes, widths, self.frame.corners):
             array.setflags(write=False)
 
     @classmethod
@@ -362,7 +368,7 @@ class Polygon:
         n_points = validation.integer("n_points", n_points, low=1, high=validation.MANY)
         rng = np.random.default_rng(validation.seed(random_state))
         # Triangles between the centroid and an edge; the root makes each uniform.
-        corners = self._frame.corners
+        corners = self.frame.corners
         following = np.roll(corners, -1, axis=0)
         shares = _cross(corners, following)
         shares /= shares.sum()
@@ -373,7 +379,7 @@ class Polygon:
             outward = np.sqrt(rng.uniform(size=(n, 1)))
             along = rng.uniform(size=(n, 1))
             inside = outward * (corners[edge] + along * (following[edge] - corners[edge]))
-            found[rows] = self._frame.out(inside)
+            found[rows] = self.frame.out(inside)
         return found
 
 
