@@ -190,9 +190,9 @@ impl BruteForce {
     }
 }
 
-/// Z(κ) by integration, by annealing and by brute force, from version space to half-transparent walls.
+/// Z(κ) by integration and by brute force, from version space to half-transparent walls.
 #[test]
-fn integration_annealing_and_brute_force_agree() {
+fn integration_and_brute_force_agree() {
     let problem = noisily_taught(12, 4, 0.1, 7);
     let brute = BruteForce::new(&problem, size(400_000, 4_000_000), &mut rng(70));
     let targets = [4.0, 1.5, 0.7].map(alike);

@@ -18,7 +18,7 @@ PYTHON = [
     ["results"],
     ["posterior"],
     ["engine"],
-    ["version_space", "tuning"],
+    ["version_space", "dynamics", "tuning"],
     ["bounds"],
     ["estimators"],
     ["plotting"],

@@ -41,26 +41,50 @@ class PrimalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Whether decision values are signed distances from the plane."""
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the decision values, (n_samples,) or (n_samples, n_classes)."""
+        """Return the decision values, (n_samples,) or (n_samples, n_classes).
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Above 0 for the second of two classes.
+        """
         values = self._values(X, by_distance=self.by_distance)
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the predicted classes; a tie goes to the first."""
+        """Return the predicted classes; a tie goes to the first.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels, of `classes_`.
+        """
         values = self.decision_function(X)
         index = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
         predicted: NDArray[Any] = self.classes_[index]
         return predicted
 
     def margins(self, X: ArrayLike, y: ArrayLike, *, geometric: bool = False) -> Floats:
-        """Return the margin of every example, as `MaxMarginClassifier.margins` does."""
+        """Return the margin of every example, as `MaxMarginClassifier.margins` does.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Positive where the example is classified correctly.
+        """
         geometric = validation.boolean("geometric", geometric)
         return own_values(self._values(X, by_distance=geometric), self.classes_, y)
 
     def margin_histogram(
         self, X: ArrayLike, y: ArrayLike, *, bins: Any = 10, geometric: bool = True
     ) -> tuple[NDArray[np.intp], Floats]:
-        """Return how many examples have which margin: the quality of a classifier (Crowley)."""
+        """Return how many examples have which margin: the quality of a classifier (Crowley).
+
+        Returns
+        -------
+        counts, edges : ndarrays of shape (n_bins,) and (n_bins + 1,)
+            As :func:`numpy.histogram` returns them.
+        """
         return histogram(self.margins(X, y, geometric=geometric), bins)
 
     def _checked(self, X: ArrayLike, y: ArrayLike) -> tuple[Floats, NDArray[np.intp]]:

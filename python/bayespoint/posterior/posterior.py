@@ -107,20 +107,38 @@ class Posterior(Savable):
     # --- decisions and probabilities -------------------------------------------------------------
 
     def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
-        """Return the predictive mean over its standard deviation, calibrated."""
+        """Return the predictive mean over its standard deviation, calibrated.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, n_classes)
+            Above 0 for the second of two classes.
+        """
         columns = self._values(self._points(X), diag)
         return columns[:, 0] if self._two else columns
 
     def predict_proba(
         self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
     ) -> Floats:
-        """Return the probability of observing each class label."""
+        """Return the probability of observing each class label.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            In [0, 1], in the order of `classes`; rows sum to 1.
+        """
         return np.asarray(np.exp(self.predict_log_proba(X, method=method, diag=diag)))
 
     def predict_log_proba(
         self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
     ) -> Floats:
-        """Return the logarithm of `predict_proba`."""
+        """Return the logarithm of `predict_proba`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Nats; -inf for probabilities of 0.
+        """
         mixture = validation.choice("method", method, ("moments", "mixture")) == "mixture"
         value = self._values(self._points(X), diag, mixture=mixture)
         if mixture:
@@ -139,7 +157,13 @@ class Posterior(Savable):
         diag: ArrayLike | None = None,
         random_state: RandomState = None,
     ) -> NDArray[Any]:
-        """Return the class that the center predicts, the vote, or one draw ("gibbs")."""
+        """Return the class that the center predicts, the vote, or one draw ("gibbs").
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels, of `classes`.
+        """
         method = validation.choice("method", method, ("center", "vote", "gibbs"))
         points = self._points(X)
         if method == "vote":
@@ -157,7 +181,13 @@ class Posterior(Savable):
         return predicted
 
     def votes(self, X: ArrayLike) -> Floats:
-        """Return the (n, n_problems) means over draws of the sign of the function."""
+        """Return the (n, n_problems) means over draws of the sign of the function.
+
+        Returns
+        -------
+        ndarray of shape (n, n_problems)
+            In [-1, 1].
+        """
         points = self._points(X)
         votes = np.empty((count(points), len(self.binary)))
         for rows, k_star in self._blocks(points):
@@ -172,6 +202,11 @@ class Posterior(Savable):
 
         For one problem only their signs matter: they are ``<w, phi(x)>``. For several they are
         z given the draw, so that functions of different spread can be compared.
+
+        Returns
+        -------
+        ndarray of shape (n, n_problems)
+            Of the draw.
         """
         points = self._points(X)
         own = None if self._two else self._own_variance(points, diag, strict=False)
@@ -197,7 +232,13 @@ class Posterior(Savable):
         method: str = "moments",
         diag: ArrayLike | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Return the most probable labels, and where abstention at that cost is better."""
+        """Return the most probable labels, and where abstention at that cost is better.
+
+        Returns
+        -------
+        labels, rejected : ndarrays of shape (n,)
+            Labels of `classes`, and True where to abstain.
+        """
         cost = validation.real("cost", cost, low=0.0, high=1.0)
         probability = self.predict_proba(X, method=method, diag=diag)
         labels: NDArray[Any] = self.classes[probability.argmax(axis=1)]
@@ -206,7 +247,13 @@ class Posterior(Savable):
         return labels, rejected
 
     def suggest_query(self, X: ArrayLike, n: int = 1) -> NDArray[np.intp]:
-        """Return the row numbers of the n points on which the draws are most divided."""
+        """Return the row numbers of the n points on which the draws are most divided.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            The most divided first.
+        """
         points = self._points(X)
         n = validation.integer("n", n, low=1)
         if n > (most := count(points)):
@@ -229,7 +276,13 @@ class Posterior(Savable):
         noise: bool = True,
         random_state: RandomState = None,
     ) -> Floats:
-        """Return joint draws of the latent functions at points, one for each draw of the run."""
+        """Return joint draws of the latent functions at points, one for each draw of the run.
+
+        Returns
+        -------
+        ndarray of shape (n_draws, n) or (n_classes, n_draws, n)
+            Values of the functions at the points.
+        """
         noise = validation.boolean("noise", noise)
         points = self._points(X)
         covariance = self._between(points, gram) + self.offset
@@ -254,7 +307,13 @@ class Posterior(Savable):
         return means[0] if self._two else means
 
     def bayes_point(self, X_unlabelled: ArrayLike) -> Floats:
-        """Return the (n_problems, m) dual coefficients of the function closest to the votes."""
+        """Return the (n_problems, m) dual coefficients of the function closest to the votes.
+
+        Returns
+        -------
+        ndarray of shape (n_problems, m)
+            Dual coefficients.
+        """
         try:
             return self._closest_to_vote(self._points(X_unlabelled))
         except (TypeError, ValueError) as error:
@@ -288,6 +347,11 @@ class Posterior(Savable):
         their weights. The lengths of the weight vectors keep their law, and there is no
         calibration: decision values are those of the model. Draws that are needed one by one, as
         for `gibbs` and `sample_functions`, are chosen at random by their weights.
+
+        Returns
+        -------
+        Posterior
+            Of the same classes and kernel, with weighted draws.
         """
         if not callable(weight):
             raise TypeError(f"weight must be a callable; got {weight!r}")
@@ -316,6 +380,11 @@ class Posterior(Savable):
 
         Those of a precomputed matrix are made of its factor, which has both in it already; if that
         is singular it cannot answer the `question`.
+
+        Returns
+        -------
+        gram, offset, softness : ndarray of shape (m, m), float, ndarray of shape (m,)
+            Those of a precomputed matrix have both in them already: the others are 0.
         """
         if not isinstance(self.kernel, str):
             gram = kernels.training_gram(
