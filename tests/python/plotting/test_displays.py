@@ -102,9 +102,14 @@ def test_walls_of_an_estimator(three_classes, moons, ax):
 def test_walls_refuse(ax):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        short = VersionSpace(np.eye(3), [1, 1, 1]).sample(
+            length=1e-6, n_trajectories=1, n_draws=2, random_state=0
+        )
         chord = VersionSpace(np.eye(3), [1, 1, 1]).sample(
             max_bounces=50, dynamics="chord", random_state=0
         )
+    with pytest.raises(ValueError, match="got a run that met no wall"):
+        plotting.WallsDisplay.from_result(short, ax=ax)
     with pytest.raises(ValueError, match="dynamics 'chord' or 'flipper'"):
         plotting.WallsDisplay.from_result(chord, ax=ax)
     with pytest.raises(TypeError, match=r"a pipeline that ends in one.*got a LogisticRegression"):
@@ -359,6 +364,9 @@ def test_convergence_refuses(teacher, ax):
         draw.from_result(run, space, reference=np.zeros(40), ax=ax)
     with pytest.raises(TypeError, match="space must be a VersionSpace; got a BilliardResult"):
         draw.from_space(run, [1, 2], ax=ax)
+    single = space.sample(tol=0.05, n_draws=1, random_state=0)
+    with pytest.raises(ValueError, match="result must have at least two draws of a path"):
+        draw.from_result(single, space, ax=ax)
 
 
 def test_convergence_of_an_estimator(three_classes, ax):

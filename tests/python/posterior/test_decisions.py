@@ -359,7 +359,9 @@ def test_impossible_labelings():
     found = model.log_labeling_probability(x[1:2] * 2, [1], random_state=seed(0))
     assert abs(found.value) < 4 * found.error
     with pytest.raises(InfeasibleError):
-        BayesPointClassifier("linear", fit_intercept=False, softness=0.0).fit(-x[[0, 0, 1]], [0, 1, 1])
+        BayesPointClassifier("linear", fit_intercept=False, softness=0.0).fit(
+            -x[[0, 0, 1]], [0, 1, 1]
+        )
 
 
 @pytest.mark.long
