@@ -44,13 +44,30 @@ impl Rung {
 }
 
 /// First guesses of θ for a ladder of transparencies e^-s with the given mean violations, by thermodynamic integration.
-pub(crate) fn integrate(ladder: &[f64], means: &[f64]) -> Vec<f64> {
+fn integrate(ladder: &[f64], means: &[f64]) -> Vec<f64> {
     let mut theta = vec![0.0];
     for k in 1..ladder.len() {
         let area = 0.5 * (means[k] + means[k - 1]) * (ladder[k] - ladder[k - 1]);
         theta.push(theta[k - 1] + area);
     }
     theta
+}
+
+/// Combines rungs of which the first belong to a ladder, whose ln weights have the slope `-slope(s, state)` along it. Their θ is
+/// guessed by integration, that of others is 0.
+pub(crate) fn combine(
+    ladder: &[f64],
+    rungs: impl Iterator<Item = (Vec<f64>, Vec<(usize, Histogram)>)>,
+    slope: impl Fn(f64, usize) -> f64,
+) -> Shares {
+    let rung = |(log_weights, pieces)| Rung { log_weights, theta: 0.0, pieces };
+    let mut rungs: Vec<Rung> = rungs.map(rung).collect();
+    let means: Vec<f64> =
+        rungs.iter().zip(ladder).map(|(rung, &s)| rung.mean(|v| slope(s, v))).collect();
+    for (rung, theta) in rungs.iter_mut().zip(integrate(ladder, &means)) {
+        rung.theta = theta;
+    }
+    Shares::new(rungs)
 }
 
 /// Largest change of θ in one step of the search.
