@@ -2,7 +2,7 @@
 //!
 //! `Z(κ) = E_sphere[κ^violations]` goes from 1 at κ = 1 to the volume of version space at κ = 0. Trajectories start
 //! isotropically at κ = 1 and go down a ladder of transparencies, others start in version space and go up, so that what lags
-//! behind on the way down lags the other way on the way up.
+//! behind on the way down lags the other way on the trip up.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
