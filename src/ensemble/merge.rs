@@ -101,7 +101,7 @@ pub(super) fn merge<D: Dynamics>(
         refreshes: tallies().map(|t| t.refreshes).collect(),
         escapes: tallies().map(|t| t.escapes).collect(),
         scatterings: tallies().map(|t| t.scatterings).collect(),
-        scatterer: chains[0].trajectory.dynamics().scatterer(),
+        scatterer: None,
         lengths: tallies().map(|t| t.path).collect(),
         settled,
         missed: missed(chains, &hits),

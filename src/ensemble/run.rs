@@ -227,7 +227,7 @@ impl<'s> Table<'s, '_> {
                     ));
                 }
             }
-            return self.finish(course, &mut chains);
+            return self.finish_scattered(course, &mut chains);
         }
         let mut chains = start(space, settings, None, pool, control)?;
         let (refresh, settled) = burn_in(space, settings, None, pool, &mut chains, control)?;
@@ -237,7 +237,16 @@ impl<'s> Table<'s, '_> {
             chains.into_iter().map(|chain| chain.under(dynamics.clone())).collect();
         let settled = settled + path;
         let course = Course::begin(settings, &self.watched, &mut chains, refresh, settled)?;
-        self.finish(course, &mut chains)
+        self.finish_scattered(course, &mut chains)
+    }
+
+    fn finish_scattered(
+        self,
+        course: Course<'s>,
+        chains: &mut [Chain<'s, Scattered>],
+    ) -> Result<Outcome> {
+        let outcome = self.finish(course, chains)?;
+        Ok(Outcome { scatterer: chains[0].trajectory.dynamics().scatterer(), ..outcome })
     }
 
     /// Hands the balls over to a dynamics of the papers, settles and measures.

@@ -14,7 +14,7 @@ use crate::ensemble::step::{Step, Terms};
 use crate::ensemble::{center, merge, remote};
 use crate::linalg::{Inverse, Isotropic};
 use crate::space::VersionSpace;
-use crate::trajectory::dynamics::{Dynamics, Motion};
+use crate::trajectory::dynamics::{Dynamics, Motion, RunningCenter};
 use crate::trajectory::{Goal, Recorder, Refresh, Until, refresh};
 
 /// First piece of path of a run without a given length: radians, and arrivals where version space is small.
@@ -97,7 +97,8 @@ impl<'s> Course<'s> {
         control: &Control,
     ) -> Result<(StopReason, State)> {
         let length = settings.length.unwrap_or(f64::INFINITY);
-        let until = if settings.weight_tol().is_some() { Until::Light } else { Until::Never };
+        let until =
+            if settings.weight_tol().is_some() { Until::CenterConverged } else { Until::Never };
         let limit =
             Goal { until, ..Goal::either(length, settings.max_bounces.unwrap_or(u64::MAX)) };
         loop {
@@ -200,8 +201,10 @@ impl<'s> Course<'s> {
                 return Ok(Some(StopReason::Tol));
             }
         }
-        let light = |chain: &Chain<'_, D>| chain.trajectory.dynamics().is_light();
-        if limit.until == Until::Light && chains.iter().any(light) {
+        let converged = |chain: &Chain<'_, D>| {
+            chain.trajectory.dynamics().running_center().is_some_and(RunningCenter::has_converged)
+        };
+        if limit.until == Until::CenterConverged && chains.iter().any(converged) {
             return Ok(Some(StopReason::WeightTol));
         }
         if chains.iter().all(|chain| chain.trajectory.tally().path >= limit.path) {

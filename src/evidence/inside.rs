@@ -1,11 +1,11 @@
-//! Points of version space from which ways up the ladder begin.
+//! Points of version space from which trips up the ladder begin.
 
 use crate::base::{Control, Error, Result};
 use crate::evidence::settings::{EvidenceSettings, Method};
 use crate::interior::{self, conflicts, max_margin};
 use crate::space::{Mirror, VersionSpace};
 
-/// What is in version space behind walls that let through, if it is found: where double precision or memory give out the ways
+/// What is in version space behind walls that let through, if it is found: where double precision or memory give out the trips
 /// down see what there is. With hard walls they may not, and that is an error.
 pub(super) fn found<T>(inside: Result<T>, targets: &[Mirror]) -> Result<Option<T>> {
     match inside {
@@ -20,7 +20,7 @@ pub(super) fn found<T>(inside: Result<T>, targets: &[Mirror]) -> Result<Option<T
     }
 }
 
-/// A point from which ways up begin: inside version space if that is found, and where the walls of one class alone are hard,
+/// A point from which trips up begin: inside version space if that is found, and where the walls of one class alone are hard,
 /// on its side of them.
 ///
 /// # Errors

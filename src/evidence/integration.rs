@@ -2,7 +2,7 @@
 //!
 //! `Z(κ) = E_sphere[κ^violations]` goes from 1 at κ = 1 to the volume of version space at κ = 0. Trajectories start
 //! isotropically at κ = 1 and go down a ladder of transparencies, others start in version space and go up, so that what lags
-//! behind on the way down lags the other way on the way up.
+//! behind on the way down lags the other way on the trip up.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -18,9 +18,10 @@ use crate::evidence::ladder::{BURN_IN_PATH, Descent, Seen, Stage, Stages};
 use crate::evidence::lag::beyond_chance;
 use crate::evidence::launch::{isotropic, refreshed};
 use crate::evidence::mbar;
-use crate::evidence::mbar::{Rung, Shares};
 use crate::evidence::outcome::EvidenceOutcome;
 use crate::evidence::settings::EvidenceSettings;
+use crate::evidence::walker;
+use crate::evidence::walker::LadderWalker;
 use crate::linalg::Factor;
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::Geodesic;
@@ -37,7 +38,7 @@ const PIECE_PATH: f64 = 2.0;
 const GROWTH: f64 = 1.5;
 
 /// What all trajectories on the ladder share.
-struct Climb<'a> {
+struct Integration<'a> {
     descent: Descent,
     ladder: Vec<f64>,
     factor: &'a Arc<Factor>,
@@ -45,69 +46,62 @@ struct Climb<'a> {
     seed: u64,
 }
 
-impl Climb<'_> {
-    /// The random stream of a climber's next way: the first ones are the climbers' and the scout's own.
-    fn stream(&self, climber: &Climber<'_>) -> ChaCha8Rng {
-        let n = self.n_trajectories;
-        random::stream(self.seed, n * (2 + climber.ways) + 1 + climber.index)
-    }
-}
-
-/// A trajectory on its way up and down.
-struct Climber<'s> {
+/// A trajectory on its trips down and up.
+struct Walker<'s> {
     index: usize,
-    trajectory: Trajectory<'s, Geodesic>,
-    /// A billiard at the last target from a point of version space, where the ways up begin; none where no point is known.
+    on_ladder: LadderWalker<'s, Layers>,
+    /// A billiard at the last target from a point of version space, where the trips up begin; none where no point is known.
     home: Option<Trajectory<'s, Geodesic>>,
-    /// What it saw on each rung, piece by piece, with the number of the way.
-    seen: Vec<Vec<(usize, Layers)>>,
-    ways: usize,
 }
 
-/// Rungs in the order of a way down or up.
-fn order(ladder: &[f64], up: bool) -> Vec<usize> {
-    let down = 0..ladder.len();
-    if up { down.rev().collect() } else { down.collect() }
-}
-
-impl Climber<'_> {
-    /// Once down and once up the ladder, with `PIECES` pieces of `unit` radians on each rung and way.
-    fn climb(&mut self, climb: &Climb<'_>, unit: f64, control: &Control) -> Result<()> {
+impl Walker<'_> {
+    /// Once down and once up the ladder, with `PIECES` pieces of `unit` radians on each rung and trip.
+    fn round_trip(&mut self, shared: &Integration<'_>, unit: f64, control: &Control) -> Result<()> {
         let Some(home) = &mut self.home else {
-            self.follow(climb, false, unit, control)?;
-            return self.follow(climb, true, unit, control);
+            self.trip(shared, false, unit, control)?;
+            return self.trip(shared, true, unit, control);
         };
-        // What the ball met on its way down is no start for a way up: where it did not find version space, neither would
-        // know of it. So every way begins in equilibrium at its own end.
+        // What the ball met on its way down is no start for a trip up: where it did not find version space, neither would
+        // know of it. So every trip begins in equilibrium at its own end.
         home.reset(None);
         let arrivals = HOME_ARRIVALS * home.space().len() as u64;
         home.run(Goal::either(BURN_IN_PATH + PIECES as f64 * unit, arrivals), control)?;
         let inside = home.ball().clone();
         let space = home.space();
-        self.trajectory = isotropic(space, climb.factor, climb.stream(self), control)?;
-        self.follow(climb, false, unit, control)?;
-        self.trajectory = refreshed(space, inside, climb.stream(self), climb.factor);
-        self.follow(climb, true, unit, control)
+        self.on_ladder.trajectory = isotropic(space, shared.factor, self.stream(shared), control)?;
+        self.trip(shared, false, unit, control)?;
+        self.on_ladder.trajectory = refreshed(space, inside, self.stream(shared), shared.factor);
+        self.trip(shared, true, unit, control)
     }
 
-    fn follow(&mut self, climb: &Climb<'_>, up: bool, unit: f64, control: &Control) -> Result<()> {
-        for k in order(&climb.ladder, up) {
-            self.trajectory.set_mirror(climb.descent.mirror(climb.ladder[k]));
-            self.trajectory.reset(None);
-            self.trajectory.run(Goal::path(BURN_IN_PATH), control)?;
+    /// The random stream of the next trip: the first ones are the walkers' and the pilot's own.
+    fn stream(&self, shared: &Integration<'_>) -> ChaCha8Rng {
+        let n = shared.n_trajectories;
+        random::stream(shared.seed, n * (2 + self.on_ladder.seen.trips) + 1 + self.index)
+    }
+
+    fn trip(
+        &mut self,
+        shared: &Integration<'_>,
+        up: bool,
+        unit: f64,
+        control: &Control,
+    ) -> Result<()> {
+        let last = shared.ladder.len() - 1;
+        for k in 0..=last {
+            let k = if up { last - k } else { k };
+            self.on_ladder.enter(shared.descent.mirror(shared.ladder[k]), BURN_IN_PATH, control)?;
             for _ in 0..PIECES {
-                self.trajectory.reset_counting();
-                self.trajectory.run(Goal::path(unit), control)?;
-                let seen = self.trajectory.take_layers().unwrap_or_default();
-                self.seen[k].push((self.ways, seen));
+                let layers = self.on_ladder.count(unit, control)?;
+                self.on_ladder.seen.keep(k, layers);
             }
         }
-        self.ways += 1;
+        self.on_ladder.seen.trips += 1;
         Ok(())
     }
 }
 
-/// ln Z at the targets by what climbers see on the rungs. Ways up begin at a point `inside`, if there is one.
+/// ln Z at the targets by what walkers see on the rungs. Trips up begin at a point `inside`, if there is one.
 pub(super) fn evidence(
     space: &VersionSpace<'_>,
     settings: &EvidenceSettings,
@@ -127,28 +121,28 @@ pub(super) fn evidence(
         home.run(Goal::either(HOME_PATH, HOME_ARRIVALS * space.len() as u64), control)?;
         Ok(home)
     };
-    let mut climbers = pool.each(&mut vec![(); n], |i, ()| {
+    let mut walkers = pool.each(&mut vec![(); n], |i, ()| {
         let rng = random::stream(settings.seed, i);
         let trajectory = isotropic(space, factor, rng, control)?;
         let home = match inside {
             Some(point) => found(home(point, i), &settings.targets)?,
             None => None,
         };
-        Ok(Climber { index: i, trajectory, home, seen: vec![Vec::new(); ladder.len()], ways: 0 })
+        Ok(Walker { index: i, on_ladder: LadderWalker::new(trajectory), home })
     })?;
-    let climb = Climb { descent, ladder, factor, n_trajectories: n, seed: settings.seed };
+    let shared = Integration { descent, ladder, factor, n_trajectories: n, seed: settings.seed };
     let m = space.len();
-    let rungs = climb.ladder.len() as f64;
+    let rungs = shared.ladder.len() as f64;
     let (mut unit, mut length) = (PIECE_PATH, 0.0);
     loop {
         let round = 2.0 * rungs * (BURN_IN_PATH + PIECES as f64 * unit);
-        pool.each(&mut climbers, |_, climber| climber.climb(&climb, unit, control))?;
+        pool.each(&mut walkers, |_, walker| walker.round_trip(&shared, unit, control))?;
         length += round;
-        check_memory(&climbers)?;
-        let seen = climb.combine(&climbers, |_| true);
-        let lags = climb.lags(&climbers);
+        check_memory(&walkers)?;
+        let seen = shared.combine(&walkers, |_| true);
+        let lags = shared.lags(&walkers);
         let found: Vec<(f64, f64)> = seen
-            .log_z(&climb.descent.targets)
+            .log_z(&shared.descent.targets)
             .into_iter()
             .zip(&lags)
             .map(|((value, error), &lag)| (value, error.hypot(beyond_chance(lag, error))))
@@ -160,14 +154,14 @@ pub(super) fn evidence(
         let rest = (settings.max_length - length) / (2.0 * rungs);
         let next = (unit * GROWTH).min((rest - BURN_IN_PATH) / PIECES as f64);
         if converged || next < 0.5 * unit {
-            let (ladder, mean_violations) = climb.profile(&climbers);
+            let (ladder, mean_violations) = shared.profile(&walkers);
             return Ok(EvidenceOutcome {
                 values: found.iter().map(|x| x.0).collect(),
                 errors: found.iter().map(|x| x.1).collect(),
                 lags,
                 mean_violations,
                 log_share: seen.log_share(m),
-                layers: climb.layers(&climbers),
+                layers: shared.layers(&walkers),
                 ladder,
                 length,
                 converged,
@@ -178,45 +172,42 @@ pub(super) fn evidence(
 }
 
 /// Makes sure that there is room for three copies of all that was seen, and for as much again to see.
-fn check_memory(climbers: &[Climber<'_>]) -> Result<()> {
+fn check_memory(walkers: &[Walker<'_>]) -> Result<()> {
     // Of a number and its key in a tree, with the tree's own.
     const ENTRY: usize = 64;
-    let seen = climbers.iter().flat_map(|climber| climber.seen.iter().flatten());
-    memory::check(5 * ENTRY * seen.map(|(_, layers)| layers.len() + 1).sum::<usize>())
+    let seen = walkers.iter().flat_map(|walker| walker.on_ladder.seen.all());
+    memory::check(5 * ENTRY * seen.map(|layers| layers.len() + 1).sum::<usize>())
 }
 
-impl Climb<'_> {
-    /// Half of what the ways up say of ln Z at the targets more than the ways down.
-    fn lags(&self, climbers: &[Climber<'_>]) -> Vec<f64> {
+impl Integration<'_> {
+    /// Half of what the trips up say of ln Z at the targets more than the trips down.
+    fn lags(&self, walkers: &[Walker<'_>]) -> Vec<f64> {
         let [down, up] = [0, 1].map(|parity| {
-            self.combine(climbers, |way| way % 2 == parity).log_z(&self.descent.targets)
+            self.combine(walkers, |trip| trip % 2 == parity).log_z(&self.descent.targets)
         });
         let lag =
             |up: f64, down: f64| if (up - down).is_finite() { 0.5 * (up - down) } else { f64::NAN };
         up.iter().zip(down).map(|(up, down)| lag(up.0, down.0)).collect()
     }
 
-    /// What was seen on the ways that are to be kept.
-    fn combine(&self, climbers: &[Climber<'_>], keep: impl Fn(usize) -> bool) -> Stages {
-        let seen = |stage| self.combine_stage(stage, climbers, &keep);
+    /// What was seen on the trips that are to be kept.
+    fn combine(&self, walkers: &[Walker<'_>], keep: impl Fn(usize) -> bool) -> Stages {
+        let seen = |stage| self.combine_stage(stage, walkers, &keep);
         Stages(self.descent.stages().into_iter().map(seen).collect())
     }
 
     fn combine_stage(
         &self,
         stage: Stage,
-        climbers: &[Climber<'_>],
+        walkers: &[Walker<'_>],
         keep: &impl Fn(usize) -> bool,
     ) -> Seen {
         let kept: Vec<Vec<(usize, BTreeMap<u32, f64>)>> = stage
             .rungs(&self.ladder)
             .map(|k| {
-                let of_rung = climbers.iter().enumerate().flat_map(|(i, climber)| {
-                    let number = move |way: usize| way * climbers.len() + i;
-                    let pieces = climber.seen[k].iter().filter(|(way, _)| keep(*way));
-                    pieces.map(move |(way, seen)| (number(*way), stage.by_count(seen)))
-                });
-                of_rung.collect()
+                let seen = walkers.iter().map(|walker| &walker.on_ladder.seen);
+                let pieces = walker::pieces(seen, k, |_, trip| keep(trip));
+                pieces.into_iter().map(|(trip, seen)| (trip, stage.by_count(seen))).collect()
             })
             .collect();
         let counts: BTreeSet<u32> =
@@ -224,32 +215,21 @@ impl Climb<'_> {
         let counts: Vec<u32> = counts.into_iter().collect();
         let index = |count: &u32| counts.binary_search(count).expect("all counts are there");
         let ladder = &self.ladder[stage.rungs(&self.ladder)];
-        let mut rungs: Vec<Rung> = ladder
-            .iter()
-            .zip(kept)
-            .map(|(&s, pieces)| Rung {
-                log_weights: counts.iter().map(|&count| -stage.loss(count, s)).collect(),
-                theta: 0.0,
-                pieces: pieces
-                    .into_iter()
-                    .map(|(way, paths)| {
-                        (way, paths.iter().map(|(count, &path)| (index(count), path)).collect())
-                    })
-                    .collect(),
-            })
-            .collect();
-        let means: Vec<f64> =
-            rungs.iter().map(|rung| rung.mean(|state| f64::from(counts[state]))).collect();
-        for (rung, theta) in rungs.iter_mut().zip(mbar::integrate(ladder, &means)) {
-            rung.theta = theta;
-        }
-        Seen { stage, counts, shares: Shares::new(rungs) }
+        let histogram = |(trip, paths): (usize, BTreeMap<u32, f64>)| {
+            (trip, paths.iter().map(|(count, &path)| (index(count), path)).collect())
+        };
+        let rungs = ladder.iter().zip(kept).map(|(&s, pieces)| {
+            let log_weights = counts.iter().map(|&count| -stage.loss(count, s)).collect();
+            (log_weights, pieces.into_iter().map(histogram).collect())
+        });
+        let shares = mbar::combine(ladder, rungs, |_, state| f64::from(counts[state]));
+        Seen { stage, counts, shares }
     }
 
     /// The rungs with the mean violations on them.
-    fn profile(&self, climbers: &[Climber<'_>]) -> (Vec<f64>, Vec<f64>) {
+    fn profile(&self, walkers: &[Walker<'_>]) -> (Vec<f64>, Vec<f64>) {
         self.descent.profile(&self.ladder, |k, stage| {
-            let paths = stage.by_count(&paths_by_layer(climbers, k..k + 1));
+            let paths = stage.by_count(&paths_by_layer(walkers, k..k + 1));
             let violated = paths.iter().map(|(count, path)| f64::from(*count) * path);
             violated.sum::<f64>() / paths.values().sum::<f64>()
         })
@@ -257,8 +237,8 @@ impl Climb<'_> {
 
     /// Given v violations the layers have the same law on every rung where both classes are alike: their shares are path over
     /// path.
-    fn layers(&self, climbers: &[Climber<'_>]) -> Vec<(u32, u32, f64)> {
-        let paths = paths_by_layer(climbers, self.descent.stages()[0].rungs(&self.ladder));
+    fn layers(&self, walkers: &[Walker<'_>]) -> Vec<(u32, u32, f64)> {
+        let paths = paths_by_layer(walkers, self.descent.stages()[0].rungs(&self.ladder));
         let mut totals = BTreeMap::new();
         for (layer, path) in &paths {
             *totals.entry(layer[0] + layer[1]).or_insert(0.0) += path;
@@ -271,10 +251,12 @@ impl Climb<'_> {
 }
 
 /// Path by layer on some rungs.
-fn paths_by_layer(climbers: &[Climber<'_>], rungs: Range<usize>) -> Layers {
+fn paths_by_layer(walkers: &[Walker<'_>], rungs: Range<usize>) -> Layers {
     let mut paths = Layers::new();
-    let seen = climbers.iter().flat_map(|climber| climber.seen[rungs.clone()].iter().flatten());
-    for (layer, path) in seen.flat_map(|(_, seen)| seen) {
+    let seen = walkers
+        .iter()
+        .flat_map(|walker| rungs.clone().flat_map(|k| walker.on_ladder.seen.pieces(k)));
+    for (layer, path) in seen.flatten() {
         *paths.entry(*layer).or_insert(0.0) += path;
     }
     paths

@@ -10,9 +10,10 @@ use std::ops::Range;
 use crate::base::{Control, Result};
 use crate::evidence::mbar;
 use crate::evidence::mbar::{Offsets, Shares};
+use crate::evidence::walker::LadderWalker;
 use crate::space::Mirror;
 use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::{Goal, Layers, Trajectory};
+use crate::trajectory::{Layers, Trajectory};
 
 /// Distance of neighboring rungs in standard deviations of the violations: their laws overlap well.
 const RUNG_STEP: f64 = 1.0;
@@ -22,7 +23,7 @@ const LARGEST_STEP: f64 = 1.5;
 const LAST_VIOLATIONS: f64 = 0.25;
 /// s at which it ends where that never happens.
 const LAST_S: f64 = 25.0;
-/// Path on a rung while the rungs are placed, and to settle on one, radians.
+/// Path on a rung while the rungs are placed, and to burn in on one, radians.
 const PLACING_PATH: f64 = 12.0;
 pub(crate) const BURN_IN_PATH: f64 = 2.0;
 
@@ -105,24 +106,21 @@ impl Descent {
         *self.stages().iter().rfind(|stage| stage.from <= s).expect("the first is from 0")
     }
 
-    /// Places the rungs with one trajectory on its way down: each a fixed number of standard deviations of the violations
+    /// Places the rungs with a pilot trajectory on its way down: each a fixed number of standard deviations of the violations
     /// from the one before, down to the last target or to where hardly any plane is violated; one at the beginning of each stage.
     pub fn place_rungs(
         &self,
-        trajectory: &mut Trajectory<'_, Geodesic>,
+        pilot: Trajectory<'_, Geodesic>,
         control: &Control,
     ) -> Result<Vec<f64>> {
+        let mut pilot = LadderWalker::<Layers>::new(pilot);
         let last = self.targets.iter().copied().fold(0.0, f64::max).min(LAST_S);
         let junction = self.junction().unwrap_or(0.0);
         let mut ladder = vec![0.0];
         let mut s = 0.0;
         loop {
-            trajectory.set_mirror(self.mirror(s));
-            trajectory.reset(None);
-            trajectory.run(Goal::path(BURN_IN_PATH), control)?;
-            trajectory.reset_counting();
-            trajectory.run(Goal::path(PLACING_PATH), control)?;
-            let seen = self.stage(s).by_count(&trajectory.take_layers().unwrap_or_default());
+            pilot.enter(self.mirror(s), BURN_IN_PATH, control)?;
+            let seen = self.stage(s).by_count(&pilot.count(PLACING_PATH, control)?);
             let total: f64 = seen.values().sum();
             let moment = |power: i32, center: f64| {
                 let terms =

@@ -24,7 +24,7 @@ pub(crate) struct Rung {
     pub log_weights: Vec<f64>,
     /// A first guess of θ = -ln Z.
     pub theta: f64,
-    /// One histogram for each piece of path, of nearly equal lengths, with the way down or up the ladder it belongs to.
+    /// One histogram for each piece of path, of nearly equal lengths, with the trip down or up the ladder it belongs to.
     pub pieces: Vec<(usize, Histogram)>,
 }
 
@@ -44,13 +44,30 @@ impl Rung {
 }
 
 /// First guesses of θ for a ladder of transparencies e^-s with the given mean violations, by thermodynamic integration.
-pub(crate) fn integrate(ladder: &[f64], means: &[f64]) -> Vec<f64> {
+fn integrate(ladder: &[f64], means: &[f64]) -> Vec<f64> {
     let mut theta = vec![0.0];
     for k in 1..ladder.len() {
         let area = 0.5 * (means[k] + means[k - 1]) * (ladder[k] - ladder[k - 1]);
         theta.push(theta[k - 1] + area);
     }
     theta
+}
+
+/// Combines rungs of which the first belong to a ladder, whose ln weights have the slope `-slope(s, state)` along it. Their θ is
+/// guessed by integration, that of others is 0.
+pub(crate) fn combine(
+    ladder: &[f64],
+    rungs: impl Iterator<Item = (Vec<f64>, Vec<(usize, Histogram)>)>,
+    slope: impl Fn(f64, usize) -> f64,
+) -> Shares {
+    let rung = |(log_weights, pieces)| Rung { log_weights, theta: 0.0, pieces };
+    let mut rungs: Vec<Rung> = rungs.map(rung).collect();
+    let means: Vec<f64> =
+        rungs.iter().zip(ladder).map(|(rung, &s)| rung.mean(|v| slope(s, v))).collect();
+    for (rung, theta) in rungs.iter_mut().zip(integrate(ladder, &means)) {
+        rung.theta = theta;
+    }
+    Shares::new(rungs)
 }
 
 /// Largest change of θ in one step of the search.
@@ -201,7 +218,7 @@ impl Shares {
     }
 
     /// ln Z for weights given by their logarithm at each state, and how far each piece of each rung pulls it from the others of
-    /// its rung, with the number of its way; no pieces where Z is 0.
+    /// its rung, with the number of its trip; no pieces where Z is 0.
     pub fn offsets(&self, log_weight: impl Fn(usize) -> f64) -> (f64, Vec<Offsets>) {
         let n = self.rungs.len() - 1;
         let states = self.all.len();
@@ -233,42 +250,42 @@ impl Shares {
             let parts: Vec<(usize, f64, f64)> = rung
                 .pieces
                 .iter()
-                .map(|(way, piece)| {
+                .map(|(trip, piece)| {
                     let sum = piece.iter().map(|&(v, path)| path * influence[v]).sum();
-                    (*way, sum, piece.iter().map(|seen| seen.1).sum())
+                    (*trip, sum, piece.iter().map(|seen| seen.1).sum())
                 })
                 .collect();
             let mean = parts.iter().map(|part| part.1).sum::<f64>() / rung.total();
-            parts.into_iter().map(|(way, sum, path)| (way, sum - mean * path)).collect()
+            parts.into_iter().map(|(trip, sum, path)| (trip, sum - mean * path)).collect()
         };
         (value, self.rungs.iter().map(of_rung).collect())
     }
 }
 
-/// For each piece of a rung its way, and how far it pulls an estimate from the others.
+/// For each piece of a rung its trip, and how far it pulls an estimate from the others.
 pub(crate) type Offsets = Vec<(usize, f64)>;
 
 /// The standard error of an estimate, from the offsets of its pieces on each rung.
 ///
-/// It is the larger of two: from the spread of the pieces on each rung, and from the spread of whole ways along the ladder.
-/// Where trajectories lag behind the ladder, all rungs of a way are off to the same side, and the ways down and up to opposite
+/// It is the larger of two: from the spread of the pieces on each rung, and from the spread of whole trips along the ladder.
+/// Where trajectories lag behind the ladder, all rungs of a trip are off to the same side, and the trips down and up to opposite
 /// ones: that is seen by the second alone.
 pub(crate) fn error(rungs: &[Offsets]) -> f64 {
     let mut by_rung = 0.0;
-    let mut by_way = std::collections::BTreeMap::new();
+    let mut by_trip = std::collections::BTreeMap::new();
     for pieces in rungs {
         let count = pieces.len() as f64;
         let mut squares = 0.0;
-        for &(way, off) in pieces {
+        for &(trip, off) in pieces {
             squares += off * off;
-            *by_way.entry(way).or_insert(0.0) += off;
+            *by_trip.entry(trip).or_insert(0.0) += off;
         }
         by_rung += if count > 1.0 { count / (count - 1.0) * squares } else { f64::INFINITY };
     }
-    let ways = by_way.len() as f64;
-    let squares: f64 = by_way.into_values().map(|off: f64| off * off).sum();
-    let by_way = if ways > 1.0 { ways / (ways - 1.0) * squares } else { f64::INFINITY };
-    by_rung.max(by_way).sqrt()
+    let trips = by_trip.len() as f64;
+    let squares: f64 = by_trip.into_values().map(|off: f64| off * off).sum();
+    let by_trip = if trips > 1.0 { trips / (trips - 1.0) * squares } else { f64::INFINITY };
+    by_rung.max(by_trip).sqrt()
 }
 
 #[cfg(test)]

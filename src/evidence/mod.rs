@@ -12,6 +12,7 @@ mod launch;
 pub(crate) mod mbar;
 mod outcome;
 mod settings;
+pub(crate) mod walker;
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use inside::inside;
 
 pub(crate) use ladder::Descent;
 pub(crate) use launch::isotropic;
-pub(crate) use mbar::{Histogram, Rung, Shares};
+pub(crate) use mbar::{Histogram, Shares};
 pub use outcome::EvidenceOutcome;
 pub use settings::{EvidenceSettings, Method};
 
@@ -48,8 +49,8 @@ pub fn evidence(
     }
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let ladder = {
-        let scout = random::stream(settings.seed, settings.n_trajectories);
-        descent.place_rungs(&mut isotropic(space, &factor, scout, control)?, control)?
+        let pilot = random::stream(settings.seed, settings.n_trajectories);
+        descent.place_rungs(isotropic(space, &factor, pilot, control)?, control)?
     };
     let way = (descent, ladder);
     integration::evidence(space, settings, inside.as_ref(), &factor, way, &pool, control)

@@ -7,8 +7,8 @@ pub struct EvidenceOutcome {
     pub values: Vec<f64>,
     /// Standard errors, nats.
     pub errors: Vec<f64>,
-    /// Half of what the ways up the ladder say more than the ways down, nats: trajectories that lag behind the ladder put the
-    /// first too high and the second too low. NaN where there are no ways up, or one entered version space and the
+    /// Half of what the trips up the ladder say more than the trips down, nats: trajectories that lag behind the ladder put the
+    /// first too high and the second too low. NaN where there are no trips up, or one entered version space and the
     /// other did not.
     pub lags: Vec<f64>,
     /// s of the rungs, rising from 0: -ln κ, of the harder walls where the classes differ; of a bridge, how far its rungs are from

@@ -14,16 +14,16 @@ use std::sync::Arc;
 
 use crate::base::{Control, Result, random};
 use crate::ensemble::WorkerPool;
-use crate::evidence::{Descent, Histogram, Rung, Shares, isotropic, mbar};
+use crate::evidence::walker::{LadderWalker, Seen};
+use crate::evidence::{Descent, Histogram, Shares, isotropic, mbar, walker};
 use crate::linalg::Factor;
 use crate::onion::outcome::OnionOutcome;
 use crate::onion::pieces::{GROWTH, Pieces, Watch, estimate, outcome, worst};
 use crate::onion::settings::OnionSettings;
 use crate::space::{LayerRange, LayerWalls, Mirror, VersionSpace};
-use crate::trajectory::dynamics::Geodesic;
-use crate::trajectory::{Goal, Layers, Trajectory};
+use crate::trajectory::Layers;
 
-/// Path to settle on a rung of the ladder, radians: the memory of eight refreshes less.
+/// Path to burn in on a rung of the ladder, radians: the memory of eight refreshes less.
 const BURN_IN_PATH: f64 = 4.0;
 /// Path on a rung of the ladder, once down and once up, in the first round, radians.
 const RUNG_PATH: f64 = 4.0;
@@ -48,21 +48,16 @@ const LARGEST_RATE: f64 = 10.0;
 /// Where one layer is smaller than the next by a larger factor it gets less path, rather than rare and endless visits.
 const LARGEST_STEP: f64 = 9.0;
 
-/// A trajectory on its ways up and down the ladder, with the layers at the foot of it.
-struct Climber<'s> {
-    trajectory: Trajectory<'s, Geodesic>,
+/// A trajectory on its trips down and up the ladder, with the layers at the foot of it. The sets of walls count as further rungs.
+struct Walker<'s> {
+    on_ladder: LadderWalker<'s, Histogram>,
     pieces: Pieces,
-    /// What it saw on each rung, and between each set of walls, with the number of the way.
-    seen: Vec<Vec<(usize, Histogram)>>,
     /// Path by layer, everywhere.
     layers: Layers,
-    ways: usize,
-    /// Path flown, radians.
-    flown: f64,
 }
 
-/// What the climbers have in common.
-struct Mountain {
+/// What the walkers have in common.
+struct LadderProblem {
     range: LayerRange,
     m: usize,
     /// s = -ln κ of the rungs.
@@ -75,7 +70,7 @@ struct Mountain {
     walls: Vec<Arc<LayerWalls>>,
 }
 
-impl Mountain {
+impl LadderProblem {
     /// What the reweighting tells apart: the layers of the range, and beyond it the number of violated planes.
     fn state(&self, layer: [u32; 2]) -> usize {
         self.range.index(layer).unwrap_or(self.range.len() + (layer[0] + layer[1]) as usize)
@@ -98,11 +93,11 @@ impl Mountain {
     }
 
     /// Number of rungs down to the first that has most of its path in the layers, or all.
-    fn rungs_outside(&self, climbers: &[Climber<'_>]) -> usize {
+    fn rungs_outside(&self, walkers: &[Walker<'_>]) -> usize {
         let n = self.range.len();
         let inside = |k: usize| {
-            let seen = climbers.iter().flat_map(|climber| &climber.seen[k]);
-            let states = seen.flat_map(|(_, histogram)| histogram);
+            let seen = walkers.iter().flat_map(|walker| walker.on_ladder.seen.pieces(k));
+            let states = seen.flatten();
             let (part, all) = states.fold((0.0, 0.0), |(part, all), &(state, path)| {
                 (if state < n { part + path } else { part }, all + path)
             });
@@ -111,8 +106,8 @@ impl Mountain {
         (0..self.ladder.len()).find(|&k| inside(k)).map_or(self.ladder.len(), |k| k + 1)
     }
 
-    /// Combines what the climbers saw, but for one of them.
-    fn combine(&self, climbers: &[Climber<'_>], skipped: Option<usize>) -> Shares {
+    /// Combines what the walkers saw, but for one of them.
+    fn combine(&self, walkers: &[Walker<'_>], skipped: Option<usize>) -> Shares {
         let violations = self.violations();
         let ladder = &self.ladder[..self.measured];
         let mirrors =
@@ -121,32 +116,20 @@ impl Mountain {
             let beyond = (0..=self.m).map(|v| walls.log_weight_beyond(v as f64));
             walls.log_weights.iter().copied().chain(beyond).collect()
         });
-        let mut rungs: Vec<Rung> = Vec::new();
-        for (k, log_weights) in mirrors.chain(walls).enumerate() {
-            let mut pieces = Vec::new();
-            for (i, climber) in climbers.iter().enumerate() {
-                if skipped != Some(i) {
-                    let number = |way: usize| way * climbers.len() + i;
-                    let seen = climber.seen[k].iter();
-                    pieces.extend(seen.map(|(way, seen)| (number(*way), seen.clone())));
-                }
-            }
-            rungs.push(Rung { log_weights, theta: 0.0, pieces });
-        }
-        let means: Vec<f64> =
-            rungs[..ladder.len()].iter().map(|rung| rung.mean(|v| violations[v])).collect();
-        for (rung, theta) in rungs.iter_mut().zip(mbar::integrate(ladder, &means)) {
-            rung.theta = theta;
-        }
-        Shares::new(rungs)
+        let rungs = mirrors.chain(walls).enumerate().map(|(k, log_weights)| {
+            let seen = walkers.iter().map(|walker| &walker.on_ladder.seen);
+            let pieces = walker::pieces(seen, k, |i, _| skipped != Some(i));
+            (log_weights, pieces.into_iter().map(|(trip, seen)| (trip, seen.clone())).collect())
+        });
+        mbar::combine(ladder, rungs, |_, v| violations[v])
     }
 
     /// Walls between which a ball would spend the same path in every layer, by what is known so far.
-    fn level(&self, shares: &Shares, climbers: &[Climber<'_>]) -> LayerWalls {
+    fn level(&self, shares: &Shares, walkers: &[Walker<'_>]) -> LayerWalls {
         let n = self.range.len();
         let rates: Vec<f64> = (0..n)
             .map(|layer| {
-                let pieces = climbers.iter().map(|climber| &climber.pieces);
+                let pieces = walkers.iter().map(|walker| &walker.pieces);
                 let (events, path) = pieces.fold((0, 0.0), |(events, path), pieces| {
                     (events + pieces.events[layer], path + pieces.paths[layer])
                 });
@@ -190,93 +173,73 @@ impl Mountain {
     }
 }
 
-impl Climber<'_> {
+impl Walker<'_> {
     /// Once down the whole ladder.
-    fn descend(&mut self, mountain: &Mountain, control: &Control) -> Result<()> {
-        self.seen.resize(mountain.ladder.len(), Vec::new());
-        for k in 0..mountain.ladder.len() {
-            self.rung(mountain, k, control)?;
-        }
-        Ok(())
+    fn descend(&mut self, problem: &LadderProblem, control: &Control) -> Result<()> {
+        (0..problem.ladder.len()).try_for_each(|k| self.rung(problem, k, control))
     }
 
     /// Forgets what it saw.
     fn forget(&mut self) {
-        self.seen.clear();
+        self.on_ladder.seen = Seen::new();
         self.layers.clear();
     }
 
-    /// Once down and once up the measured rungs, with a stretch of path between the newest walls at the end of either way:
+    /// Once down and once up the measured rungs, with a stretch of path between the newest walls at the end of either trip:
     /// the one is entered from above, the other from the foot of the ladder.
-    fn climb(&mut self, mountain: &Mountain, unit: f64, control: &Control) -> Result<()> {
-        let measured = mountain.measured;
-        self.seen.resize(measured + mountain.walls.len(), Vec::new());
+    fn round_trip(&mut self, problem: &LadderProblem, unit: f64, control: &Control) -> Result<()> {
+        let measured = problem.measured;
         for k in 0..measured {
-            self.rung(mountain, k, control)?;
+            self.rung(problem, k, control)?;
         }
-        self.stretch(mountain, unit, control)?;
-        self.ways += 1;
-        for &s in &mountain.ladder[measured..] {
-            self.settle(s, BURN_IN_PATH, control)?;
+        self.stretch(problem, unit, control)?;
+        self.on_ladder.seen.trips += 1;
+        for &s in &problem.ladder[measured..] {
+            self.on_ladder.enter(Mirror::alike(s), BURN_IN_PATH, control)?;
         }
-        self.stretch(mountain, unit, control)?;
-        self.settle(mountain.ladder[measured - 1], RETURN_PATH, control)?;
+        self.stretch(problem, unit, control)?;
+        let foot = Mirror::alike(problem.ladder[measured - 1]);
+        self.on_ladder.enter(foot, RETURN_PATH, control)?;
         for k in (0..measured).rev() {
-            self.rung(mountain, k, control)?;
+            self.rung(problem, k, control)?;
         }
-        self.ways += 1;
+        self.on_ladder.seen.trips += 1;
         Ok(())
     }
 
-    fn fly(&mut self, goal: Goal, control: &Control) -> Result<()> {
-        self.trajectory.run(goal, control)?;
-        self.flown += self.trajectory.tally().path;
-        Ok(())
-    }
-
-    /// Flies on a rung without counting.
-    fn settle(&mut self, s: f64, path: f64, control: &Control) -> Result<()> {
-        self.trajectory.set_mirror(Mirror::alike(s));
-        self.trajectory.reset(None);
-        self.fly(Goal::path(path), control)
-    }
-
-    /// Counts a piece of path for a rung.
+    /// Counts a piece of path for rung k.
     fn count(
         &mut self,
-        mountain: &Mountain,
-        rung: usize,
+        problem: &LadderProblem,
+        k: usize,
         path: f64,
         control: &Control,
     ) -> Result<()> {
-        self.trajectory.reset_counting();
-        self.fly(Goal::path(path), control)?;
-        let layers = self.trajectory.take_layers().unwrap_or_default();
-        self.seen[rung].push((self.ways, mountain.histogram(&layers)));
+        let layers = self.on_ladder.count(path, control)?;
+        self.on_ladder.seen.keep(k, problem.histogram(&layers));
         for (layer, path) in layers {
             *self.layers.entry(layer).or_insert(0.0) += path;
         }
         Ok(())
     }
 
-    fn rung(&mut self, mountain: &Mountain, k: usize, control: &Control) -> Result<()> {
-        self.settle(mountain.ladder[k], BURN_IN_PATH, control)?;
-        self.count(mountain, k, mountain.rung_path, control)
+    fn rung(&mut self, problem: &LadderProblem, k: usize, control: &Control) -> Result<()> {
+        self.on_ladder.enter(Mirror::alike(problem.ladder[k]), BURN_IN_PATH, control)?;
+        self.count(problem, k, problem.rung_path, control)
     }
 
     /// A path between the newest walls.
-    fn stretch(&mut self, mountain: &Mountain, unit: f64, control: &Control) -> Result<()> {
-        self.trajectory.set_walls(mountain.walls.last().cloned());
-        self.trajectory.reset(None);
-        self.fly(Goal::path(unit), control)?;
-        self.trajectory.keep_layers(Some(mountain.range), false);
+    fn stretch(&mut self, problem: &LadderProblem, unit: f64, control: &Control) -> Result<()> {
+        self.on_ladder.trajectory.set_walls(problem.walls.last().cloned());
+        self.on_ladder.burn_in(unit, control)?;
+        self.on_ladder.trajectory.keep_layers(Some(problem.range), false);
         for _ in 0..PIECES {
-            let newest = mountain.measured + mountain.walls.len() - 1;
-            self.count(mountain, newest, unit, control)?;
-            self.pieces.take(&mut self.trajectory);
+            let newest = problem.measured + problem.walls.len() - 1;
+            self.count(problem, newest, unit, control)?;
+            self.pieces.take(&mut self.on_ladder.trajectory);
         }
-        self.trajectory.keep_layers(None, false);
-        self.trajectory.set_walls(None);
+        self.on_ladder.trajectory.keep_layers(None, false);
+        self.on_ladder.trajectory.set_walls(None);
         Ok(())
     }
 }
@@ -291,53 +254,49 @@ pub(super) fn onion(
     let (n, m) = (range.len(), space.len());
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let ladder = {
-        let scout = random::stream(settings.seed, settings.n_trajectories);
-        Descent::to_hard_walls()
-            .place_rungs(&mut isotropic(space, &factor, scout, control)?, control)?
+        let pilot = random::stream(settings.seed, settings.n_trajectories);
+        Descent::to_hard_walls().place_rungs(isotropic(space, &factor, pilot, control)?, control)?
     };
     let (measured, rung_path) = (ladder.len(), RUNG_PATH);
-    let mut mountain = Mountain { range, m, ladder, measured, rung_path, walls: Vec::new() };
-    let mut climbers = pool.each(&mut vec![(); settings.n_trajectories], |i, ()| {
+    let mut problem = LadderProblem { range, m, ladder, measured, rung_path, walls: Vec::new() };
+    let mut walkers = pool.each(&mut vec![(); settings.n_trajectories], |i, ()| {
         let rng = random::stream(settings.seed, i);
-        Ok(Climber {
-            trajectory: isotropic(space, &factor, rng, control)?,
+        Ok(Walker {
+            on_ladder: LadderWalker::new(isotropic(space, &factor, rng, control)?),
             pieces: Pieces::new(n),
-            seen: Vec::new(),
             layers: Layers::new(),
-            ways: 0,
-            flown: 0.0,
         })
     })?;
-    pool.each(&mut climbers, |_, climber| climber.descend(&mountain, control))?;
-    let mut shares = mountain.combine(&climbers, None);
-    mountain.measured = mountain.rungs_outside(&climbers);
-    climbers.iter_mut().for_each(Climber::forget);
+    pool.each(&mut walkers, |_, walker| walker.descend(&problem, control))?;
+    let mut shares = problem.combine(&walkers, None);
+    problem.measured = problem.rungs_outside(&walkers);
+    walkers.iter_mut().for_each(Walker::forget);
     let stretches = 2.0 * (1 + PIECES) as f64;
-    let shortest = mountain.ladder_path().max(LAYER_PATH * n as f64) / stretches;
+    let shortest = problem.ladder_path().max(LAYER_PATH * n as f64) / stretches;
     let mut unit = shortest;
     let mut watch = Watch::new(space, range);
     loop {
-        mountain.walls.push(Arc::new(mountain.level(&shares, &climbers)));
-        pool.each(&mut climbers, |_, climber| climber.climb(&mountain, unit, control))?;
-        shares = mountain.combine(&climbers, None);
+        problem.walls.push(Arc::new(problem.level(&shares, &walkers)));
+        pool.each(&mut walkers, |_, walker| walker.round_trip(&problem, unit, control))?;
+        shares = problem.combine(&walkers, None);
         let volumes: Vec<(f64, f64)> = (0..n).map(|layer| volume(&shares, layer)).collect();
-        let centers = estimate(space, range, pool, &mut climbers, |c| &mut c.pieces, control)?;
-        let length = climbers.iter().map(|c| c.flown).sum::<f64>() / climbers.len() as f64;
+        let centers = estimate(space, range, pool, &mut walkers, |c| &mut c.pieces, control)?;
+        let length = walkers.iter().map(|c| c.on_ladder.flown).sum::<f64>() / walkers.len() as f64;
         control.report(length, worst(&centers).0);
         let known = settings.volume_tol.is_none_or(|tol| {
             volumes.iter().all(|&(value, error)| value == f64::NEG_INFINITY || error <= tol)
         });
         let converged = watch.is_over(&centers, settings.tol) && known;
         if !known {
-            mountain.rung_path *= GROWTH;
+            problem.rung_path *= GROWTH;
         }
-        let room = (settings.max_length - length - mountain.ladder_path()) / stretches;
+        let room = (settings.max_length - length - problem.ladder_path()) / stretches;
         unit = (GROWTH * unit).min(room);
         if converged || unit < shortest {
-            let pieces = climbers.iter().map(|climber| &climber.pieces);
+            let pieces = walkers.iter().map(|walker| &walker.pieces);
             let mut found = outcome(range, m, centers, pieces, length, converged);
             (found.log_volumes, found.log_volume_errors) = volumes.into_iter().unzip();
-            return Ok(with_shares(found, &mountain, &shares, &climbers));
+            return Ok(with_shares(found, &problem, &shares, &walkers));
         }
     }
 }
@@ -350,19 +309,19 @@ fn volume(shares: &Shares, layer: usize) -> (f64, f64) {
 /// Adds the shares of the sphere of all layers that were seen.
 fn with_shares(
     mut found: OnionOutcome,
-    mountain: &Mountain,
+    problem: &LadderProblem,
     shares: &Shares,
-    climbers: &[Climber<'_>],
+    walkers: &[Walker<'_>],
 ) -> OnionOutcome {
-    let all = climbers.iter().flat_map(|climber| &climber.layers);
+    let all = walkers.iter().flat_map(|walker| &walker.layers);
     let seen: BTreeSet<[u32; 2]> =
         all.filter(|(_, path)| **path > 0.0).map(|(layer, _)| *layer).collect();
     found.layers = seen.into_iter().collect();
-    found.log_shares = log_shares(mountain, shares, climbers, None, &found.layers);
-    if climbers.len() > 1 {
-        for i in 0..climbers.len() {
-            let shares = mountain.combine(climbers, Some(i));
-            let replicate = log_shares(mountain, &shares, climbers, Some(i), &found.layers);
+    found.log_shares = log_shares(problem, shares, walkers, None, &found.layers);
+    if walkers.len() > 1 {
+        for i in 0..walkers.len() {
+            let shares = problem.combine(walkers, Some(i));
+            let replicate = log_shares(problem, &shares, walkers, Some(i), &found.layers);
             found.log_shares.extend(replicate);
         }
     }
@@ -372,24 +331,24 @@ fn with_shares(
 /// ln of the share of the sphere of each layer. Layers of the same state have the same law on every rung: their shares
 /// therein are path over path.
 fn log_shares(
-    mountain: &Mountain,
+    problem: &LadderProblem,
     shares: &Shares,
-    climbers: &[Climber<'_>],
+    walkers: &[Walker<'_>],
     skipped: Option<usize>,
     layers: &[[u32; 2]],
 ) -> Vec<f64> {
     let path = |layer: &[u32; 2]| -> f64 {
-        let others = climbers.iter().enumerate().filter(|(i, _)| skipped != Some(*i));
-        others.filter_map(|(_, climber)| climber.layers.get(layer)).sum()
+        let others = walkers.iter().enumerate().filter(|(i, _)| skipped != Some(*i));
+        others.filter_map(|(_, walker)| walker.layers.get(layer)).sum()
     };
-    let mut totals = vec![0.0; mountain.n_states()];
+    let mut totals = vec![0.0; problem.n_states()];
     for layer in layers {
-        totals[mountain.state(*layer)] += path(layer);
+        totals[problem.state(*layer)] += path(layer);
     }
     layers
         .iter()
         .map(|layer| {
-            let (state, path) = (mountain.state(*layer), path(layer));
+            let (state, path) = (problem.state(*layer), path(layer));
             if path > 0.0 {
                 shares.log_share[state] + (path / totals[state]).ln()
             } else {

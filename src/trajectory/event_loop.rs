@@ -7,7 +7,7 @@ use rand::rngs::ChaCha8Rng;
 use crate::ball::{Ball, LayerIntegral};
 use crate::base::{Control, Error, Loader, Result, Saver, incompatible};
 use crate::space::{LayerRange, LayerWalls, Mirror, RayBeyond, VersionSpace};
-use crate::trajectory::dynamics::{Arrival, Dynamics};
+use crate::trajectory::dynamics::{Arrival, Dynamics, RunningCenter};
 use crate::trajectory::recorder::Recorder;
 use crate::trajectory::refresh::Refresh;
 use crate::trajectory::tally::{Goal, Layers, Tally, Until};
@@ -248,7 +248,9 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             Until::Never => false,
             Until::Satisfied => self.violated() == 0,
             Until::Caught => self.caught(),
-            Until::Light => self.dynamics.is_light(),
+            Until::CenterConverged => {
+                self.dynamics.running_center().is_some_and(RunningCenter::has_converged)
+            }
         }
     }
 
@@ -296,7 +298,9 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.tally = Tally::new(self.space.len());
         self.ball.lay_here(self.space.gram());
         self.ball.take_arc_integral();
-        self.dynamics.reset();
+        if let Some(center) = self.dynamics.running_center_mut() {
+            center.reset();
+        }
         self.recorder = recorder;
     }
 

@@ -24,8 +24,8 @@ pub enum Until {
     Satisfied,
     /// No plane of a hard mirror is violated: the ball can no longer get out.
     Caught,
-    /// The dynamics finds the next flight light enough.
-    Light,
+    /// The running center of the dynamics has converged.
+    CenterConverged,
 }
 
 impl Goal {

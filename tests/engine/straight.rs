@@ -495,7 +495,7 @@ fn escapes_are_rarer_in_smaller_version_spaces() {
     assert!(fractions[0] > 2.0 * fractions[1] && fractions[1] > 2.0 * fractions[2]);
 }
 
-/// A flight that ends by `Until::Light` is no lighter than asked for.
+/// A flight that ends by `Until::CenterConverged` has no larger share than asked for.
 #[test]
 fn the_stopping_rule_bounds_the_share_of_the_next_flight() {
     let problem = taught(40, 8, 27);
@@ -505,7 +505,7 @@ fn the_stopping_rule_bounds_the_share_of_the_next_flight() {
     let mut trajectory = Trajectory::new(&space, Geodesic, ball, rng(30))
         .launched_by(Chord::new(40, 1e6, Some(0.01)), &control)
         .expect("launched");
-    let goal = Goal { until: Until::Light, ..Goal::path(f64::INFINITY) };
+    let goal = Goal { until: Until::CenterConverged, ..Goal::path(f64::INFINITY) };
     trajectory.run(goal, &control).expect("runs");
     let center = trajectory.dynamics().running_center().expect("kept");
     assert!(center.next_share() <= 0.01 && center.next_share() > 0.008, "{}", center.next_share());

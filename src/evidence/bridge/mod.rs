@@ -32,6 +32,8 @@ use crate::ensemble::{Settings, WorkerPool, burned_in, chain};
 use crate::evidence::lag::beyond_chance;
 use crate::evidence::outcome::EvidenceOutcome;
 use crate::evidence::settings::EvidenceSettings;
+use crate::evidence::walker;
+use crate::evidence::walker::Seen;
 use crate::gram::Gram;
 use crate::linalg::{Factor, Isotropic};
 use crate::space::VersionSpace;
@@ -49,14 +51,14 @@ const TRIAL: usize = 128;
 const LEAST_SHARE: f64 = 0.05;
 const CLOSER: f64 = 2.5;
 const MOST_TRIALS: usize = 40;
-/// Samples of a way on a rung before the first that counts.
+/// Samples of a trip on a rung before the first that counts.
 const BURN_IN_SAMPLES: usize = 10;
-/// Pieces of path of a way on a rung, and samples in a piece of the first round; they grow by half from round to round.
+/// Pieces of path of a trip on a rung, and samples in a piece of the first round; they grow by half from round to round.
 const PIECES: usize = 4;
 const PIECE_SAMPLES: usize = 8;
 /// Draws of the law at t = 1, in a piece, for every sample of a piece.
 const DRAWS: usize = 4;
-/// Of what was seen, with numbers beside numbers: as it is kept, and by ways as the ratio is made of it.
+/// Of what was seen, with numbers beside numbers: as it is kept, and by trips as the ratio is made of it.
 const COPIES: usize = 8;
 
 /// How far a ball may be from where it was put, in its plane coordinates: to leave it there, and at all.
@@ -79,32 +81,29 @@ impl Rung<'_> {
     }
 }
 
-/// A climber between the fitted law and the prior.
-struct Climber<'s> {
+/// A walker between the fitted law and the prior.
+struct Walker<'s> {
     index: usize,
     home: Trajectory<'s, Geodesic>,
     start: Point,
-    /// Statistics of the samples on each rung, piece by piece, with the number of the way.
-    seen: Vec<Vec<(usize, Vec<f64>)>>,
+    /// Statistics of the samples on each rung.
+    seen: Seen<Vec<f64>>,
     /// Statistics of the draws at t = 1 that were in version space, piece by piece.
     draws: Vec<Vec<f64>>,
     /// The number of all draws.
     drawn: usize,
-    ways: usize,
     streams: usize,
 }
 
-impl Climber<'_> {
+impl Walker<'_> {
     /// How many numbers it keeps.
     fn numbers(&self) -> usize {
-        let seen = self.seen.iter().flatten().map(|(_, piece)| piece.len());
-        seen.chain(self.draws.iter().map(Vec::len)).sum()
+        self.seen.all().chain(&self.draws).map(Vec::len).sum()
     }
 
-    /// Keeps what was seen on rung k on the present way.
+    /// Keeps what was seen on rung k on the present trip.
     fn keep(&mut self, k: usize, pieces: Vec<Vec<f64>>) {
-        let way = self.ways;
-        self.seen[k].extend(pieces.into_iter().map(|piece| (way, piece)));
+        pieces.into_iter().for_each(|piece| self.seen.keep(k, piece));
     }
 }
 
@@ -117,7 +116,7 @@ fn off(field: &[f64], other: &[f64]) -> f64 {
     parts.fold(0.0, f64::max) / largest
 }
 
-/// What all climbers share.
+/// What all walkers share.
 struct Bridge<'a> {
     space: &'a VersionSpace<'a>,
     law: &'a Law,
@@ -129,10 +128,10 @@ struct Bridge<'a> {
 }
 
 impl Bridge<'_> {
-    fn stream(&self, climber: &mut Climber<'_>) -> ChaCha8Rng {
-        climber.streams += 1;
+    fn stream(&self, walker: &mut Walker<'_>) -> ChaCha8Rng {
+        walker.streams += 1;
         let n = self.n_trajectories;
-        random::stream(self.seed, n * (climber.streams + 1) + 1 + climber.index)
+        random::stream(self.seed, n * (walker.streams + 1) + 1 + walker.index)
     }
 
     /// Puts a ball at a point of rung k.
@@ -204,58 +203,53 @@ impl Bridge<'_> {
             .collect()
     }
 
-    /// Draws, one way down from one of them and one way up from home.
-    fn climb(&self, climber: &mut Climber<'_>, samples: usize, control: &Control) -> Result<()> {
-        let mut rng = self.stream(climber);
+    /// Draws, one trip down from one of them and one trip up from home.
+    fn round_trip(&self, walker: &mut Walker<'_>, samples: usize, control: &Control) -> Result<()> {
+        let mut rng = self.stream(walker);
         for _ in 0..PIECES {
             control.check()?;
             let draws: Vec<Draw> = (0..samples * DRAWS)
                 .map(|_| Draw::new(self.space, self.law, self.inner, &mut rng))
                 .collect();
             if let Some(point) = draws::choose(&draws, &mut rng) {
-                climber.start = point;
+                walker.start = point;
             }
-            climber.draws.push(draws::inside(&draws));
-            climber.drawn += draws.len();
+            walker.draws.push(draws::inside(&draws));
+            walker.drawn += draws.len();
         }
         let top = self.rungs.len();
-        let mut point = climber.start.clone();
+        let mut point = walker.start.clone();
         for k in (0..top).rev() {
-            let rng = self.stream(climber);
+            let rng = self.stream(walker);
             let mut trajectory = self.launch(k, &point, rng, control)?;
-            climber.keep(k, self.sample(k, &mut trajectory, samples, control)?);
+            walker.keep(k, self.sample(k, &mut trajectory, samples, control)?);
             point = self.point(self.rungs[k].t, &trajectory);
         }
-        climber.ways += 1;
-        let seen = self.sample(0, &mut climber.home, samples, control)?;
-        climber.keep(0, seen);
-        point = self.point(0.0, &climber.home);
+        walker.seen.trips += 1;
+        let seen = self.sample(0, &mut walker.home, samples, control)?;
+        walker.keep(0, seen);
+        point = self.point(0.0, &walker.home);
         for k in 1..top {
-            let rng = self.stream(climber);
+            let rng = self.stream(walker);
             let mut trajectory = self.launch(k, &point, rng, control)?;
-            climber.keep(k, self.sample(k, &mut trajectory, samples, control)?);
+            walker.keep(k, self.sample(k, &mut trajectory, samples, control)?);
             point = self.point(self.rungs[k].t, &trajectory);
         }
-        climber.ways += 1;
+        walker.seen.trips += 1;
         Ok(())
     }
 
-    /// What the ways that are to be kept saw on each rung, and all draws.
-    fn pieces(&self, climbers: &[Climber<'_>], keep: impl Fn(usize) -> bool) -> Vec<Vec<Piece>> {
-        let n = climbers.len();
-        let mut pieces: Vec<Vec<Piece>> = vec![Vec::new(); self.rungs.len()];
-        for climber in climbers {
-            for (k, seen) in climber.seen.iter().enumerate() {
-                pieces[k].extend(
-                    seen.iter()
-                        .filter(|(way, _)| keep(*way))
-                        .map(|(way, piece)| (way * n + climber.index, piece.clone())),
-                );
-            }
-        }
-        let ways = n * climbers.iter().map(|climber| climber.ways).max().unwrap_or(0);
-        let draws = climbers.iter().flat_map(|climber| &climber.draws).cloned().enumerate();
-        pieces.push(draws.map(|(number, piece)| (ways + number, piece)).collect());
+    /// What the trips that are to be kept saw on each rung, and all draws.
+    fn pieces(&self, walkers: &[Walker<'_>], keep: impl Fn(usize) -> bool) -> Vec<Vec<Piece>> {
+        let on_rung = |k| {
+            let seen = walkers.iter().map(|walker| &walker.seen);
+            let pieces = walker::pieces(seen, k, |_, trip| keep(trip));
+            pieces.into_iter().map(|(trip, piece)| (trip, piece.clone())).collect()
+        };
+        let mut pieces: Vec<Vec<Piece>> = (0..self.rungs.len()).map(on_rung).collect();
+        let trips = walkers.len() * walkers.iter().map(|c| c.seen.trips).max().unwrap_or(0);
+        let draws = walkers.iter().flat_map(|walker| &walker.draws).cloned().enumerate();
+        pieces.push(draws.map(|(number, piece)| (trips + number, piece)).collect());
         pieces
     }
 }
@@ -348,18 +342,17 @@ pub(crate) fn evidence(
         n_trajectories: n,
         seed: settings.seed,
     };
-    let mut climbers: Vec<Climber<'_>> = homes
+    let mut walkers: Vec<Walker<'_>> = homes
         .into_iter()
         .zip(starts)
         .enumerate()
-        .map(|(index, (home, start))| Climber {
+        .map(|(index, (home, start))| Walker {
             index,
             home,
             start,
-            seen: vec![Vec::new(); rungs.len()],
+            seen: Seen::new(),
             draws: Vec::new(),
             drawn: 0,
-            ways: 0,
             streams: 0,
         })
         .collect();
@@ -370,19 +363,19 @@ pub(crate) fn evidence(
     let (mut samples, mut length) = (PIECE_SAMPLES, 0.0);
     loop {
         let more = 2 * PIECES * samples * (rungs.len() + DRAWS);
-        let seen: usize = climbers.iter().map(Climber::numbers).sum();
+        let seen: usize = walkers.iter().map(Walker::numbers).sum();
         pool.check_memory(COPIES, n * more + seen, 1)?;
         chain::check_memory(space, n, false, pool)?;
-        pool.each(&mut climbers, |_, climber| bridge.climb(climber, samples, control))
+        pool.each(&mut walkers, |_, walker| bridge.round_trip(walker, samples, control))
             .map_err(too_narrow)?;
         length += cost(samples);
-        let inside = climbers.iter().flat_map(|climber| &climber.draws).map(Vec::len).sum();
-        let drawn = climbers.iter().map(|climber| climber.drawn).sum();
+        let inside = walkers.iter().flat_map(|walker| &walker.draws).map(Vec::len).sum();
+        let drawn = walkers.iter().map(|walker| walker.drawn).sum();
         let (inside, inside_error) = draws::log_part(inside, drawn);
         let ratio = |keep: &dyn Fn(usize) -> bool| {
-            log_ratio(&ladder, &bridge.pieces(&climbers, keep), law.dimension())
+            log_ratio(&ladder, &bridge.pieces(&walkers, keep), law.dimension())
         };
-        let [down, up] = [0, 1].map(|parity| ratio(&|way| way % 2 == parity).0);
+        let [down, up] = [0, 1].map(|parity| ratio(&|trip| trip % 2 == parity).0);
         let (ratio, ratio_error) = ratio(&|_| true);
         let lag = 0.5 * (down - up);
         let error = inside_error.hypot(ratio_error);

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::evidence::mbar;
-use crate::evidence::mbar::{Rung, Shares};
 
 /// Width of the bins of -ln p_1, nats. Each stands for the mean in it, so that what is lost is of second order, half its
 /// variance at most.
 const BIN: f64 = 0.05;
 
-/// Statistics x of a stretch of path, and the way it belongs to.
+/// Statistics x of a stretch of path, and the trip it belongs to.
 pub(super) type Piece = (usize, Vec<f64>);
 
 /// ln of the normalization of `(1 + x)^(-r/2)` over that of 1 in the walled-in isotropic law, and its standard error, from
@@ -33,34 +32,20 @@ pub(super) fn log_ratio(ladder: &[f64], pieces: &[Vec<Piece>], dimension: f64) -
         states.values().map(|&(_, count, sum)| (sum / count / half).exp_m1()).collect();
     let log_weights =
         |t: f64| -> Vec<f64> { centers.iter().map(|&x| -half * (t * x).ln_1p()).collect() };
-    let mut rungs: Vec<Rung> = ladder
+    let histogram = |(trip, piece): &Piece| {
+        let mut histogram = BTreeMap::new();
+        for &x in piece {
+            *histogram.entry(states[&bin(x)].0).or_insert(0.0) += 1.0;
+        }
+        (*trip, histogram.into_iter().collect())
+    };
+    let rungs = ladder
         .iter()
         .zip(pieces)
-        .map(|(&t, pieces)| Rung {
-            log_weights: log_weights(t),
-            theta: 0.0,
-            pieces: pieces
-                .iter()
-                .map(|(way, piece)| {
-                    let mut histogram = BTreeMap::new();
-                    for &x in piece {
-                        *histogram.entry(states[&bin(x)].0).or_insert(0.0) += 1.0;
-                    }
-                    (*way, histogram.into_iter().collect())
-                })
-                .collect(),
-        })
-        .collect();
-    let slopes: Vec<f64> = rungs
-        .iter()
-        .zip(ladder)
-        .map(|(rung, &t)| rung.mean(|v| half * centers[v] / (1.0 + t * centers[v])))
-        .collect();
-    for (rung, theta) in rungs.iter_mut().zip(mbar::integrate(ladder, &slopes)) {
-        rung.theta = theta;
-    }
+        .map(|(&t, pieces)| (log_weights(t), pieces.iter().map(histogram).collect()));
+    let shares = mbar::combine(ladder, rungs, |t, v| half * centers[v] / (1.0 + t * centers[v]));
     let last = log_weights(1.0);
-    Shares::new(rungs).log_z(|v| last[v])
+    shares.log_z(|v| last[v])
 }
 
 #[cfg(test)]

@@ -18,14 +18,13 @@ use crate::trajectory::dynamics::running_center::{Addition, RunningCenter};
 #[derive(Clone, Debug)]
 pub struct Chord {
     straight: Straight,
-    weight_tol: Option<f64>,
 }
 
 impl Chord {
-    /// A billiard in version space of m examples. It is light once the share of the next flight in the center cannot
+    /// A billiard in version space of m examples. Its center has converged once the share of the next flight in it cannot
     /// exceed `weight_tol`, the algorithm's TOL.
     pub fn new(m: usize, tau_max: f64, weight_tol: Option<f64>) -> Self {
-        Self { straight: Straight::new(m, tau_max, Addition::Chord), weight_tol }
+        Self { straight: Straight::new(m, tau_max, Addition::Chord, weight_tol) }
     }
 }
 
@@ -67,12 +66,8 @@ impl Dynamics for Chord {
         Some(&self.straight.center)
     }
 
-    fn is_light(&self) -> bool {
-        self.weight_tol.is_some_and(|tol| self.straight.center.next_share() <= tol)
-    }
-
-    fn reset(&mut self) {
-        self.straight.center.reset();
+    fn running_center_mut(&mut self) -> Option<&mut RunningCenter> {
+        Some(&mut self.straight.center)
     }
 
     fn save(&self, saver: &mut Saver) {

@@ -32,7 +32,7 @@ pub struct Flipper {
 impl Flipper {
     /// A flipper in version space of m examples.
     pub fn new(m: usize, tau_max: f64, points: Points) -> Self {
-        Self { straight: Straight::new(m, tau_max, Addition::Arc), points }
+        Self { straight: Straight::new(m, tau_max, Addition::Arc, None), points }
     }
 }
 
@@ -81,8 +81,8 @@ impl Dynamics for Flipper {
         Some(&self.straight.center)
     }
 
-    fn reset(&mut self) {
-        self.straight.center.reset();
+    fn running_center_mut(&mut self) -> Option<&mut RunningCenter> {
+        Some(&mut self.straight.center)
     }
 
     fn save(&self, saver: &mut Saver) {

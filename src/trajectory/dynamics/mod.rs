@@ -105,9 +105,6 @@ pub trait Dynamics: Clone + Send + Sync {
     /// launched anew.
     fn flight(&mut self, ball: &Ball) -> Option<f64>;
 
-    /// Takes note of a flight of `angle` radians that did not get to its end.
-    fn flew(&mut self, _angle: f64) {}
-
     /// Flies to the end of the present flight and does what has to be done there. `transparency` is the probability that
     /// the wall which comes next lets the ball through.
     fn arrive(
@@ -134,23 +131,19 @@ pub trait Dynamics: Clone + Send + Sync {
         Ok(0.0)
     }
 
-    /// The center of mass that the dynamics keeps in its own way, if it does.
+    /// Takes note of `angle` radians of a flight that ended before its arrival. Only for dynamics that remember where the
+    /// flight began.
+    fn flew(&mut self, _angle: f64) {}
+
+    /// The center of mass that the papers' dynamics keep themselves.
     fn running_center(&self) -> Option<&RunningCenter> {
         None
     }
 
-    /// Radius of the sphere that scatters in mid-air, radians, if there is one.
-    fn scatterer(&self) -> Option<f64> {
+    /// The same, to start it anew.
+    fn running_center_mut(&mut self) -> Option<&mut RunningCenter> {
         None
     }
-
-    /// True when nothing that comes can change the running center by much.
-    fn is_light(&self) -> bool {
-        false
-    }
-
-    /// Forgets the running center.
-    fn reset(&mut self) {}
 
     /// Writes down what it knows of the flight and of its center.
     fn save(&self, _saver: &mut Saver) {}

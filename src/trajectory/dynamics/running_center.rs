@@ -43,6 +43,8 @@ impl Addition {
 #[derive(Clone, Debug)]
 pub struct RunningCenter {
     addition: Addition,
+    /// Share of the next vector below which the center has converged.
+    weight_tol: Option<f64>,
     /// Dual coefficients, unit length; meaningless while the weight is zero.
     dual: Vec<f64>,
     weight: f64,
@@ -52,8 +54,15 @@ pub struct RunningCenter {
 }
 
 impl RunningCenter {
-    pub(crate) fn new(m: usize, addition: Addition) -> Self {
-        Self { addition, dual: vec![0.0; m], weight: 0.0, least_cosine: 1.0, largest_weight: 0.0 }
+    pub(crate) fn new(m: usize, addition: Addition, weight_tol: Option<f64>) -> Self {
+        Self {
+            addition,
+            weight_tol,
+            dual: vec![0.0; m],
+            weight: 0.0,
+            least_cosine: 1.0,
+            largest_weight: 0.0,
+        }
     }
 
     pub(crate) fn save(&self, saver: &mut Saver) {
@@ -125,7 +134,12 @@ impl RunningCenter {
         }
     }
 
+    /// True when no vector to come can change it by much.
+    pub(crate) fn has_converged(&self) -> bool {
+        self.weight_tol.is_some_and(|tol| self.next_share() <= tol)
+    }
+
     pub(crate) fn reset(&mut self) {
-        *self = Self::new(self.dual.len(), self.addition);
+        *self = Self::new(self.dual.len(), self.addition, self.weight_tol);
     }
 }

@@ -163,6 +163,11 @@ impl Scattered {
         Ok(self)
     }
 
+    /// Radius of the sphere, radians, if there is one.
+    pub fn scatterer(&self) -> Option<f64> {
+        self.cap.as_ref().map(|cap| cap.radius)
+    }
+
     /// Whether a ball is inside the sphere.
     pub(crate) fn covers(&self, ball: &Ball) -> bool {
         self.cap
@@ -255,9 +260,5 @@ impl Dynamics for Scattered {
             None
         };
         Ok(())
-    }
-
-    fn scatterer(&self) -> Option<f64> {
-        self.cap.as_ref().map(|cap| cap.radius)
     }
 }

@@ -49,8 +49,8 @@ pub(super) struct Straight {
 }
 
 impl Straight {
-    pub fn new(m: usize, tau_max: f64, addition: Addition) -> Self {
-        let center = RunningCenter::new(m, addition);
+    pub fn new(m: usize, tau_max: f64, addition: Addition, weight_tol: Option<f64>) -> Self {
+        let center = RunningCenter::new(m, addition, weight_tol);
         let factor = Arc::default();
         Self { reach: 0.0, length: 1.0, flown: 0.0, tau_max, left: None, center, factor }
     }
