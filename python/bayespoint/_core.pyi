@@ -1,15 +1,18 @@
-"""Types of the compiled engine: flat calls on NumPy arrays.
+"""Types of the compiled engine: calls on a problem, settings and NumPy arrays.
 
 Everything here is checked a second time by the engine, but the package never calls it directly
 except from :mod:`bayespoint.version_space`.
 """
 
 from collections.abc import Callable
-from typing import Literal, Protocol, TypeAlias, TypedDict
+from typing import Literal, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import NotRequired
+
+from bayespoint.engine.problem import Problem as _Problem
+from bayespoint.engine.settings import SampleSettings as _Settings
 
 __all__ = [
     "InfeasibleError",
@@ -26,19 +29,6 @@ __all__ = [
 ]
 
 __version__: str
-
-class _Rows(Protocol):
-    """Rows on demand: inputs, the kernel's form and parameters, and rows that may be kept."""
-
-    inputs: NDArray[np.float64]
-    form: str
-    sigma: float
-    degree: int
-    coef0: float
-    factor: float
-    cached_rows: int
-
-_Gram: TypeAlias = NDArray[np.float64] | NDArray[np.float32] | _Rows
 
 _Streams: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.float64]]
 
@@ -160,91 +150,47 @@ class InfeasibleError(ValueError):
     certificate: NDArray[np.float64]
 
 def run(
-    gram: _Gram,
-    labels: NDArray[np.int8],
+    problem: _Problem,
+    settings: _Settings,
     *,
-    offset: float,
-    softness: NDArray[np.float64],
-    transparency: tuple[float, float],
-    n_trajectories: int,
-    n_draws: int,
-    length: float | None,
-    tol: float | None,
-    max_bounces: int | None,
-    dynamics: str,
-    scattering: str,
-    scatterer: float | None,
-    fits_scatterer: bool,
-    tau_max: float,
-    weight_tol: float | None,
-    bounce_points: bool,
-    by_impulses: bool,
-    refresh: str,
-    refresh_rate: float | None,
     start: NDArray[np.float64] | None,
-    factor: NDArray[np.float64] | None,
-    inverse_diagonal: NDArray[np.float64] | None,
+    seed: int,
+    n_threads: int,
     state: _State | None,
     checkpoint: Callable[[_State], object] | None,
     every: float,
-    n_threads: int,
-    seed: int,
     callback: Callable[[_Progress], object] | None,
-    elsewhere: Callable[[_Streams, list[_Streams], _Progress], list[_Streams]] | None = None,
+    executor: Callable[[_Streams, list[_Streams], _Progress], list[_Streams]] | None,
 ) -> _Run: ...
-def take_step(
-    gram: _Gram,
-    labels: NDArray[np.int8],
-    *,
-    offset: float,
-    softness: NDArray[np.float64],
-    factor: NDArray[np.float64] | None,
-    inverse_diagonal: NDArray[np.float64] | None,
-    order: _Streams,
-    state: _Streams,
-) -> _Streams: ...
+def take_step(problem: _Problem, *, order: _Streams, state: _Streams) -> _Streams: ...
 def correlation(
-    gram: _Gram,
-    labels: NDArray[np.int8],
+    problem: _Problem,
     *,
-    offset: float,
-    softness: NDArray[np.float64],
     angle: float,
     n_trajectories: int,
     n_pairs: int,
     max_bounces: int,
-    scattering: str,
-    scatterer: float | None,
-    fits_scatterer: bool,
+    dynamics: object,
     n_threads: int,
     seed: int,
     callback: Callable[[_Progress], object] | None,
 ) -> _Correlation: ...
 def feasible_point(
-    gram: _Gram,
-    labels: NDArray[np.int8],
+    problem: _Problem,
     *,
-    offset: float,
-    softness: NDArray[np.float64],
     method: str,
     seed: int,
     callback: Callable[[_Progress], object] | None,
 ) -> _FeasiblePoint: ...
 def light_trap(
-    gram: _Gram,
-    labels: NDArray[np.int8],
+    problem: _Problem,
     *,
-    offset: float,
-    softness: NDArray[np.float64],
     seed: int,
     callback: Callable[[_Progress], object] | None,
 ) -> _LightTrap: ...
 def max_margin(
-    gram: _Gram,
-    labels: NDArray[np.int8],
+    problem: _Problem,
     *,
-    offset: float,
-    softness: NDArray[np.float64],
     cost: float,
     free_bias: bool,
     tol: float,
@@ -252,22 +198,16 @@ def max_margin(
     callback: Callable[[_Progress], object] | None,
 ) -> _MaxMargin: ...
 def perceptron(
-    gram: _Gram,
-    labels: NDArray[np.int8],
+    problem: _Problem,
     *,
-    offset: float,
-    softness: NDArray[np.float64],
     order: NDArray[np.int64],
     rate: float,
     max_epochs: int,
     callback: Callable[[_Progress], object] | None,
 ) -> _Perceptron: ...
 def evidence(
-    gram: _Gram,
-    labels: NDArray[np.int8],
+    problem: _Problem,
     *,
-    offset: float,
-    softness: NDArray[np.float64],
     method: str,
     transparencies: list[tuple[float, float]],
     tol: float,
@@ -278,11 +218,8 @@ def evidence(
     callback: Callable[[_Progress], object] | None,
 ) -> _Evidence: ...
 def onion(
-    gram: _Gram,
-    labels: NDArray[np.int8],
+    problem: _Problem,
     *,
-    offset: float,
-    softness: NDArray[np.float64],
     max_errors: tuple[int, int],
     method: str,
     tol: float,

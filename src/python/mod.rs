@@ -1,4 +1,4 @@
-//! The Python door: few flat functions over arrays, numbers and a seed.
+//! The Python door: few functions of a problem, settings, numbers and a seed.
 
 mod arrays;
 mod call;
@@ -6,12 +6,13 @@ mod errors;
 mod points;
 mod remote;
 mod rows;
+mod settings;
 mod space;
 mod states;
 
 use std::time::Duration;
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -19,13 +20,11 @@ use crate::base::{Error, State};
 use crate::correlation::{self, CorrelationSettings};
 use crate::ensemble::{self, Outcome, Settings};
 use crate::evidence::{EvidenceSettings, Method};
-use crate::linalg::Inverse;
 use crate::onion::{OnionMethod, OnionSettings};
 use crate::space::Mirror;
-use crate::trajectory::RefreshChoice;
-use crate::trajectory::dynamics::{Motion, Points, Radius};
-use arrays::{matrix, vector};
-use rows::Rows;
+use crate::trajectory::dynamics::Motion;
+use arrays::vector;
+use settings::SampleSettings;
 use space::Space;
 
 #[pymodule(gil_used = false)]
@@ -44,94 +43,35 @@ mod _core {
 
 /// Samples version space; see `VersionSpace.sample`.
 #[pyfunction]
-#[pyo3(signature = (gram, labels, *, offset, softness, transparency, n_trajectories, n_draws, length, tol,
-    max_bounces, dynamics, scattering, scatterer, fits_scatterer, tau_max, weight_tol, bounce_points, by_impulses, refresh, refresh_rate, start, factor, inverse_diagonal, state, checkpoint, every, n_threads, seed, callback, elsewhere=None))]
-#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
+#[pyo3(signature = (problem, settings, *, start, seed, n_threads, state, checkpoint, every, callback, executor))]
+#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one call")]
 fn run<'py>(
     py: Python<'py>,
-    gram: Rows<'py>,
-    labels: PyReadonlyArray1<'py, i8>,
-    offset: f64,
-    softness: PyReadonlyArray1<'py, f64>,
-    transparency: (f64, f64),
-    n_trajectories: usize,
-    n_draws: usize,
-    length: Option<f64>,
-    tol: Option<f64>,
-    max_bounces: Option<u64>,
-    dynamics: &str,
-    scattering: &str,
-    scatterer: Option<f64>,
-    fits_scatterer: bool,
-    tau_max: f64,
-    weight_tol: Option<f64>,
-    bounce_points: bool,
-    by_impulses: bool,
-    refresh: &str,
-    refresh_rate: Option<f64>,
+    problem: Space<'py>,
+    settings: SampleSettings<'py>,
     start: Option<PyReadonlyArray1<'py, f64>>,
-    factor: Option<PyReadonlyArray2<'py, f64>>,
-    inverse_diagonal: Option<PyReadonlyArray1<'py, f64>>,
+    seed: u64,
+    n_threads: usize,
     state: Option<states::Saved<'py>>,
     checkpoint: Option<Py<PyAny>>,
     every: f64,
-    n_threads: usize,
-    seed: u64,
     callback: Option<&Bound<'py, PyAny>>,
-    elsewhere: Option<&Bound<'py, PyAny>>,
+    executor: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let refresh = match refresh {
-        "auto" => RefreshChoice::Auto,
-        "none" => RefreshChoice::None,
-        "pair" => RefreshChoice::Pair(refresh_rate),
-        "full" => RefreshChoice::Full(refresh_rate),
-        other => {
-            return Err(Error::invalid("refresh", other, "'auto', 'pair', 'full' or 'none'").into());
-        }
-    };
-    let (cosine, scatterer) = scatters(scattering, scatterer, fits_scatterer)?;
-    let motion = match dynamics {
-        "geodesic" if cosine || scatterer.is_some() => Motion::Scattered { cosine, scatterer },
-        "geodesic" => Motion::Geodesic,
-        "chord" => Motion::Chord { tau_max, weight_tol },
-        "flipper" => {
-            let points = if bounce_points { Points::Bounces } else { Points::Midpoints };
-            Motion::Flipper { tau_max, points }
-        }
-        other => {
-            let wanted = "'geodesic', 'chord' or 'flipper'";
-            return Err(Error::invalid("dynamics", other, wanted).into());
-        }
-    };
     let start = match &start {
         Some(start) => Some(vector("start", start)?.to_vec()),
         None => None,
     };
-    let settings = Settings {
-        n_trajectories,
-        n_draws,
-        length,
-        max_bounces,
-        tol,
-        by_impulses,
-        first_length: None,
-        settle: None,
-        motion,
-        mirror: Mirror::new(transparency.0, transparency.1)?,
-        refresh,
-        start,
-        n_threads,
-        seed,
-    };
+    let settings = Settings { start, n_threads, seed, ..settings.taken()? };
+    let n_trajectories = settings.n_trajectories;
     let state = state.map(|state| state.taken()).transpose()?;
-    let m = labels.len();
-    let space = Space { gram, labels, offset, softness };
-    let inverse = inverse_of(factor.as_ref(), inverse_diagonal.as_ref())?;
+    let m = problem.labels.len();
+    let inverse = problem.inverse()?;
     let every = Duration::try_from_secs_f64(every)
         .map_err(|_| Error::invalid("every", every, "seconds, at least 0"))?;
-    if let Some(send) = elsewhere {
+    if let Some(send) = executor {
         let keep = checkpoint.map(|checkpoint| (checkpoint, every, m));
-        let outcome = space.call_sending(py, send, keep, |space, elsewhere, control| {
+        let outcome = problem.call_sending(py, send, keep, |space, elsewhere, control| {
             ensemble::run_remotely(space, &settings, inverse, state.as_ref(), elsewhere, control)
         })?;
         return to_dict(py, outcome, n_trajectories);
@@ -142,7 +82,7 @@ fn run<'py>(
         }
     });
     let keeping = keep.as_ref().map(|keep| call::Keeping { every, keep });
-    let work = space.on_space(|space, control| match &state {
+    let work = problem.on_space(|space, control| match &state {
         Some(state) => ensemble::resume(space, &settings, inverse, state, control),
         None => ensemble::run_with(space, &settings, inverse, control),
     })?;
@@ -150,59 +90,22 @@ fn run<'py>(
     to_dict(py, outcome, n_trajectories)
 }
 
-fn inverse_of<'a>(
-    factor: Option<&'a PyReadonlyArray2<'_, f64>>,
-    diagonal: Option<&'a PyReadonlyArray1<'_, f64>>,
-) -> PyResult<Option<Inverse<'a>>> {
-    match (factor, diagonal) {
-        (Some(columns), Some(diagonal)) => {
-            let columns = matrix("factor", columns)?;
-            Ok(Some(Inverse::new(columns, vector("inverse_diagonal", diagonal)?)?))
-        }
-        (None, None) => Ok(None),
-        _ => {
-            let wanted = "given with the diagonal of the inverse, and only then";
-            Err(Error::invalid("factor", "one of the two", wanted).into())
-        }
-    }
-}
-
-/// Takes a step of a trajectory for another process; see `run` with `elsewhere`.
+/// Takes a step of a trajectory for another process; see `run` with an `executor`.
 #[pyfunction]
-#[pyo3(signature = (gram, labels, *, offset, softness, factor, inverse_diagonal, order, state))]
+#[pyo3(signature = (problem, *, order, state))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
 fn take_step<'py>(
     py: Python<'py>,
-    gram: Rows<'py>,
-    labels: PyReadonlyArray1<'py, i8>,
-    offset: f64,
-    softness: PyReadonlyArray1<'py, f64>,
-    factor: Option<PyReadonlyArray2<'py, f64>>,
-    inverse_diagonal: Option<PyReadonlyArray1<'py, f64>>,
+    problem: Space<'py>,
     order: (PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, f64>),
     state: (PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, f64>),
 ) -> PyResult<remote::Pair<'py>> {
     let (order, state) = (remote::from_pair(&order)?, remote::from_pair(&state)?);
-    let inverse = inverse_of(factor.as_ref(), inverse_diagonal.as_ref())?;
-    let space = Space { gram, labels, offset, softness };
-    let state = space.call_single(py, None, |space, control| {
+    let inverse = problem.inverse()?;
+    let state = problem.call_single(py, None, |space, control| {
         ensemble::take_step(space, inverse, &order, &state, control)
     })?;
     remote::to_pair(py, state)
-}
-
-/// Whether walls scatter by the cosine law, and how large the sphere is, if there is one.
-fn scatters(
-    scattering: &str,
-    scatterer: Option<f64>,
-    fits_scatterer: bool,
-) -> crate::base::Result<(bool, Option<Radius>)> {
-    let cosine = match scattering {
-        "specular" => false,
-        "cosine" => true,
-        other => return Err(Error::invalid("scattering", other, "'specular' or 'cosine'")),
-    };
-    Ok((cosine, scatterer.map(Radius::Given).or(fits_scatterer.then_some(Radius::Fitted))))
 }
 
 fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyDict>> {
@@ -248,27 +151,29 @@ fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyD
 
 /// Pairs of neighboring balls until they part; see `VersionSpace.correlation_length`.
 #[pyfunction]
-#[pyo3(name = "correlation", signature = (gram, labels, *, offset, softness, angle, n_trajectories, n_pairs, max_bounces, scattering,
-    scatterer, fits_scatterer, n_threads, seed, callback))]
+#[pyo3(name = "correlation", signature = (problem, *, angle, n_trajectories, n_pairs, max_bounces, dynamics,
+    n_threads, seed, callback))]
 #[allow(clippy::too_many_arguments, reason = "one flat call")]
 fn correlation_pairs<'py>(
     py: Python<'py>,
-    gram: Rows<'py>,
-    labels: PyReadonlyArray1<'py, i8>,
-    offset: f64,
-    softness: PyReadonlyArray1<'py, f64>,
+    problem: Space<'py>,
     angle: f64,
     n_trajectories: usize,
     n_pairs: usize,
     max_bounces: u64,
-    scattering: &str,
-    scatterer: Option<f64>,
-    fits_scatterer: bool,
+    dynamics: &Bound<'py, PyAny>,
     n_threads: usize,
     seed: u64,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (cosine, scatterer) = scatters(scattering, scatterer, fits_scatterer)?;
+    let (cosine, scatterer) = match settings::motion(dynamics, "auto")? {
+        Motion::Geodesic => (false, None),
+        Motion::Scattered { cosine, scatterer } => (cosine, scatterer),
+        _ => {
+            let wanted = "Geodesic() or Scattered(...)";
+            return Err(Error::invalid("dynamics", "a straight flight", wanted).into());
+        }
+    };
     let settings = CorrelationSettings {
         angle,
         n_trajectories,
@@ -279,9 +184,8 @@ fn correlation_pairs<'py>(
         n_threads,
         seed,
     };
-    let space = Space { gram, labels, offset, softness };
     let correlation::Correlation { pairs, scatterer } =
-        space.call(py, callback, |space, control| {
+        problem.call(py, callback, |space, control| {
             correlation::correlation(space, &settings, control)
         })?;
     let shape = [n_trajectories, n_pairs];
@@ -298,15 +202,12 @@ fn correlation_pairs<'py>(
 
 /// ln Z by a bridge or a ladder; see `VersionSpace.log_volume`.
 #[pyfunction]
-#[pyo3(signature = (gram, labels, *, offset, softness, method, transparencies, tol, max_length, n_trajectories,
+#[pyo3(signature = (problem, *, method, transparencies, tol, max_length, n_trajectories,
     n_threads, seed, callback))]
 #[allow(clippy::too_many_arguments, reason = "one flat call")]
 fn evidence<'py>(
     py: Python<'py>,
-    gram: Rows<'py>,
-    labels: PyReadonlyArray1<'py, i8>,
-    offset: f64,
-    softness: PyReadonlyArray1<'py, f64>,
+    problem: Space<'py>,
     method: &str,
     transparencies: Vec<(f64, f64)>,
     tol: f64,
@@ -329,8 +230,7 @@ fn evidence<'py>(
         .collect();
     let settings =
         EvidenceSettings { n_trajectories, tol, max_length, targets, method, n_threads, seed };
-    let space = Space { gram, labels, offset, softness };
-    let found = space.call(py, callback, |space, control| {
+    let found = problem.call(py, callback, |space, control| {
         crate::evidence::evidence(space, &settings, control)
     })?;
     let (n, k, v) = (found.values.len(), found.ladder.len(), found.log_share.len());
@@ -357,15 +257,12 @@ fn evidence<'py>(
 
 /// The centers of the layers; see `VersionSpace.onion`.
 #[pyfunction]
-#[pyo3(signature = (gram, labels, *, offset, softness, max_errors, method, tol, volume_tol, max_length,
+#[pyo3(signature = (problem, *, max_errors, method, tol, volume_tol, max_length,
     n_trajectories, n_threads, seed, callback))]
 #[allow(clippy::too_many_arguments, reason = "one flat call")]
 fn onion<'py>(
     py: Python<'py>,
-    gram: Rows<'py>,
-    labels: PyReadonlyArray1<'py, i8>,
-    offset: f64,
-    softness: PyReadonlyArray1<'py, f64>,
+    problem: Space<'py>,
     max_errors: (u32, u32),
     method: &str,
     tol: f64,
@@ -392,8 +289,7 @@ fn onion<'py>(
         n_threads,
         seed,
     };
-    let space = Space { gram, labels, offset, softness };
-    let found = space
+    let found = problem
         .call(py, callback, |space, control| crate::onion::onion(space, &settings, control))?;
     let [a, b] = found.range.most.map(|most| most as usize + 1);
     let (m, l) = (found.centers.len() / (a * b), found.layers.len());

@@ -5,7 +5,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::arrays::{self, vector};
-use super::rows::Rows;
 use super::space::Space;
 use crate::base::Error;
 use crate::interior::{self, MarginSettings, light_trap, max_margin, perceptron};
@@ -15,20 +14,16 @@ const PERCEPTRON_UPDATES: usize = 100_000;
 
 /// A point inside version space; see `VersionSpace.feasible_point`.
 #[pyfunction]
-#[pyo3(signature = (gram, labels, *, offset, softness, method, seed, callback))]
+#[pyo3(signature = (problem, *, method, seed, callback))]
 #[allow(clippy::too_many_arguments, reason = "one flat call")]
 pub fn feasible_point<'py>(
     py: Python<'py>,
-    gram: Rows<'py>,
-    labels: PyReadonlyArray1<'py, i8>,
-    offset: f64,
-    softness: PyReadonlyArray1<'py, f64>,
+    problem: Space<'py>,
     method: &str,
     seed: u64,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let space = Space { gram, labels, offset, softness };
-    let (dual, used) = space.call_single(py, callback, |space, control| match method {
+    let (dual, used) = problem.call_single(py, callback, |space, control| match method {
         "light_trap" => {
             interior::feasible_point(space, seed, control).map(|(dual, start)| (dual, start.name()))
         }
@@ -51,18 +46,14 @@ pub fn feasible_point<'py>(
 
 /// The light trap of the paper; see `VersionSpace.light_trap`.
 #[pyfunction]
-#[pyo3(name = "light_trap", signature = (gram, labels, *, offset, softness, seed, callback))]
+#[pyo3(name = "light_trap", signature = (problem, *, seed, callback))]
 pub fn light_trap_one_way<'py>(
     py: Python<'py>,
-    gram: Rows<'py>,
-    labels: PyReadonlyArray1<'py, i8>,
-    offset: f64,
-    softness: PyReadonlyArray1<'py, f64>,
+    problem: Space<'py>,
     seed: u64,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let space = Space { gram, labels, offset, softness };
-    let found = space
+    let found = problem
         .call_single(py, callback, |space, control| light_trap::one_way(space, seed, control))?;
     let dict = PyDict::new(py);
     let (m, n) = (found.dual.len(), found.errors.len());
@@ -76,24 +67,20 @@ pub fn light_trap_one_way<'py>(
 
 /// The maximal margin; see `VersionSpace.max_margin`.
 #[pyfunction]
-#[pyo3(name = "max_margin", signature = (gram, labels, *, offset, softness, cost, free_bias, tol, max_iter,
+#[pyo3(name = "max_margin", signature = (problem, *, cost, free_bias, tol, max_iter,
     callback))]
 #[allow(clippy::too_many_arguments, reason = "one flat call")]
 pub fn max_margin_point<'py>(
     py: Python<'py>,
-    gram: Rows<'py>,
-    labels: PyReadonlyArray1<'py, i8>,
-    offset: f64,
-    softness: PyReadonlyArray1<'py, f64>,
+    problem: Space<'py>,
     cost: f64,
     free_bias: bool,
     tol: f64,
     max_iter: usize,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let space = Space { gram, labels, offset, softness };
     let settings = MarginSettings { cost, free_bias, tol, max_iter };
-    let found = space.call_single(py, callback, |space, control| {
+    let found = problem.call_single(py, callback, |space, control| {
         max_margin::max_margin(space, &settings, control)
     })?;
     let dict = PyDict::new(py);
@@ -113,14 +100,11 @@ pub fn max_margin_point<'py>(
 
 /// The kernel perceptron in a given order; see `KernelPerceptron`.
 #[pyfunction]
-#[pyo3(name = "perceptron", signature = (gram, labels, *, offset, softness, order, rate, max_epochs, callback))]
+#[pyo3(name = "perceptron", signature = (problem, *, order, rate, max_epochs, callback))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
 pub fn perceptron_path<'py>(
     py: Python<'py>,
-    gram: Rows<'py>,
-    labels: PyReadonlyArray1<'py, i8>,
-    offset: f64,
-    softness: PyReadonlyArray1<'py, f64>,
+    problem: Space<'py>,
     order: PyReadonlyArray1<'py, i64>,
     rate: f64,
     max_epochs: usize,
@@ -130,8 +114,7 @@ pub fn perceptron_path<'py>(
         .iter()
         .map(|&i| usize::try_from(i))
         .collect::<std::result::Result<_, _>>()?;
-    let space = Space { gram, labels, offset, softness };
-    let found = space.call_single(py, callback, |space, control| {
+    let found = problem.call_single(py, callback, |space, control| {
         perceptron::perceptron(space, &order, rate, max_epochs, control)
     })?;
     let dict = PyDict::new(py);

@@ -3,29 +3,51 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use numpy::PyReadonlyArray1;
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use super::arrays::vector;
+use super::arrays::{matrix, vector};
 use super::rows::Rows;
 use super::{call, remote};
 use crate::base::{Control, Result, memory};
 use crate::ensemble::RemoteExecutor;
+use crate::linalg::Inverse;
 use crate::space::VersionSpace;
 
 /// Vectors of a number for each example that a call takes before it asks for more: the problem, and a ball on its way into
 /// version space.
 const VECTORS: usize = 64;
 
-/// The arrays that every function of the door takes.
+type Factored<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>);
+
+/// What every function of the door takes first: the attributes of `bayespoint.engine.problem.Problem`.
+#[derive(FromPyObject)]
 pub struct Space<'py> {
-    pub gram: Rows<'py>,
+    gram: Rows<'py>,
+    #[pyo3(attribute("y"))]
     pub labels: PyReadonlyArray1<'py, i8>,
-    pub offset: f64,
-    pub softness: PyReadonlyArray1<'py, f64>,
+    offset: f64,
+    softness: PyReadonlyArray1<'py, f64>,
+    #[pyo3(from_py_with = factored)]
+    inverse: Option<Factored<'py>>,
+}
+
+/// The columns of a lower triangle, which its transpose has in rows, and the diagonal of the inverse.
+fn factored<'py>(inverse: &Bound<'py, PyAny>) -> PyResult<Option<Factored<'py>>> {
+    let Some((factor, diagonal)) = inverse.extract::<Option<(Bound<'py, PyAny>, _)>>()? else {
+        return Ok(None);
+    };
+    Ok(Some((factor.getattr("lower")?.getattr("T")?.extract()?, diagonal)))
 }
 
 impl Space<'_> {
+    /// What the problem knows of the inverse of its Gram matrix.
+    pub fn inverse(&self) -> PyResult<Option<Inverse<'_>>> {
+        let Some((columns, diagonal)) = &self.inverse else { return Ok(None) };
+        let columns = matrix("factor", columns)?;
+        Ok(Some(Inverse::new(columns, vector("inverse_diagonal", diagonal)?)?))
+    }
+
     /// Runs `work` on the version space, detached from the interpreter and open to interrupts.
     pub fn call<R: Send>(
         &self,

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -95,7 +96,8 @@ def _good_state():
     arguments = _run_arguments() | {"length": 2.0}
     labels = np.where(x[:, 0] > 0, 1, -1).astype(np.int8)
     zeros = np.zeros(4)
-    run = _core.run(gram, labels, offset=0.0, softness=zeros, **arguments)
+    call = {"gram": gram, "labels": labels, "offset": 0.0, "softness": zeros, **arguments}
+    run = _called("run", call)
     state = dict(run["state"])
     draws, functionals = run["draws"], run["functionals"]
     kept = state["kept"].astype(int)
@@ -136,6 +138,48 @@ def _run_arguments():
         "seed": 1,
         "callback": None,
     }
+
+
+def _called(name, call):
+    """Call a compiled function: the problem, settings and dynamics are objects with attributes."""
+    call = dict(call)
+    lower, diagonal = call.pop("factor", None), call.pop("inverse_diagonal", None)
+    factor = SimpleNamespace(lower=SimpleNamespace(T=lower))
+    problem = SimpleNamespace(
+        gram=call.pop("gram"),
+        y=call.pop("labels"),
+        offset=call.pop("offset"),
+        softness=call.pop("softness"),
+        inverse=None if lower is None and diagonal is None else (factor, diagonal),
+    )
+    if name == "correlation":
+        return _core.correlation(problem, dynamics=_dynamics(call), **call)
+    if name != "run":
+        return getattr(_core, name)(problem, **call)
+    motion = _dynamics(call)
+    bounces, impulses = call.pop("bounce_points"), call.pop("by_impulses")
+    keys = "n_trajectories", "n_draws", "length", "tol", "max_bounces", "transparency"
+    settings = SimpleNamespace(motion=motion, **{key: call.pop(key) for key in keys})
+    refresh, rate = call.pop("refresh"), call.pop("refresh_rate")
+    settings.refresh = None if isinstance(refresh, str) and refresh == "none" else refresh
+    settings.refresh_rate = "auto" if rate is None else rate
+    settings.average = "impulse" if impulses else "bounces" if bounces else "arc"
+    return _core.run(problem, settings, executor=None, **call)
+
+
+def _dynamics(call):
+    name = call.pop("dynamics", "geodesic")
+    scattering, scatterer = call.pop("scattering"), call.pop("scatterer")
+    fitted = call.pop("fits_scatterer")
+    values = {
+        "scattering": scattering,
+        "scatterer": "auto" if scatterer is None and fitted else scatterer,
+        "tau_max": call.pop("tau_max", None),
+        "weight_tol": call.pop("weight_tol", None),
+    }
+    if isinstance(name, str) and name == "geodesic":
+        name = "Scattered"
+    return type(str(name).capitalize() or "x", (), values)()
 
 
 def _arguments(b, name, m):
@@ -273,7 +317,7 @@ def door(data):
         if key == "callback" and call[key] is not None:
             call[key] = None
     with contextlib.suppress(*REFUSALS):
-        found = getattr(_core, name)(call.pop("gram"), call.pop("labels"), **call)
+        found = _called(name, call)
         _check(name, found)
 
 

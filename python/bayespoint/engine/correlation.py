@@ -36,21 +36,15 @@ def correlation(
     motion = engine_dynamics.resolve(dynamics)
     if isinstance(motion, engine_dynamics.STRAIGHT):
         raise TypeError(f"dynamics must be Geodesic() or Scattered(...); got {motion}")
-    how = engine_dynamics.arguments(motion)
     threads, number = validation.threads(n_jobs), validation.seed(seed)
     rows_on_demand.require_matrix(problem.gram, "the correlation length")
     return _core.correlation(
-        problem.gram,
-        problem.y,
-        offset=problem.offset,
-        softness=problem.softness,
+        problem,
         angle=angle,
         n_trajectories=n_trajectories,
         n_pairs=n_pairs,
         max_bounces=max_bounces,
-        scattering=how["scattering"],
-        scatterer=how["scatterer"],
-        fits_scatterer=how["fits_scatterer"],
+        dynamics=motion,
         n_threads=min(threads, n_trajectories),
         seed=number,
         callback=callback,

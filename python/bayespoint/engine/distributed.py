@@ -249,14 +249,8 @@ def _send(
 
 def _step(ground: Ground, y: Labels, order: State, state: State) -> State:
     """Take a step of one trajectory, on a worker."""
-    inverse = ground.inverse
     return _core.take_step(
-        ground.gram,
-        laid(y),
-        offset=ground.offset,
-        softness=ground.softness,
-        factor=None if inverse is None else inverse[0].lower.T,
-        inverse_diagonal=None if inverse is None else inverse[1],
+        Problem(ground.gram, laid(y), ground.softness, ground.offset, ground.inverse),
         order=(laid(order[0]), laid(order[1])),
         state=(laid(state[0]), laid(state[1])),
     )

@@ -137,20 +137,6 @@ def from_plain(values: dict[str, Any]) -> Dynamics:
     return BY_NAME[values["name"]](**{key: values[key] for key in values if key != "name"})
 
 
-def arguments(dynamics: Dynamics) -> dict[str, Any]:
-    """Return dynamics as the compiled engine takes them."""
-    scatterer = getattr(dynamics, "scatterer", None)
-    name = "geodesic" if isinstance(dynamics, Scattered) else type(dynamics).__name__.lower()
-    return {
-        "dynamics": name,
-        "scattering": getattr(dynamics, "scattering", "specular"),
-        "scatterer": None if scatterer == "auto" else scatterer,
-        "fits_scatterer": scatterer == "auto",
-        "tau_max": getattr(dynamics, "tau_max", math.inf),
-        "weight_tol": getattr(dynamics, "weight_tol", None),
-    }
-
-
 def _tau_max(value: object) -> float:
     if isinstance(value, (float, np.floating)) and value == math.inf:
         return math.inf

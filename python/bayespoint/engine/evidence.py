@@ -175,11 +175,12 @@ def _log_z(run: _Run, transparencies: list[tuple[float, float]], method: str) ->
     # Next to the ends of the range, products of rungs leave it; a power of two changes no digit.
     size = float(np.max(problem.gram.diagonal())) + problem.offset + float(problem.softness.max())
     scale = 1.0 if 1e-100 < size < 1e100 else 2.0 ** -round(math.log2(size))
+    if scale != 1.0:
+        gram = np.multiply(problem.gram, scale, dtype=np.float64)
+        softness, offset = problem.softness * scale, problem.offset * scale
+        problem = Problem(gram, problem.y, softness, offset)
     found = _core.evidence(
-        problem.gram if scale == 1.0 else np.multiply(problem.gram, scale, dtype=np.float64),
-        problem.y,
-        offset=problem.offset * scale,
-        softness=problem.softness * scale,
+        problem,
         method=method,
         transparencies=transparencies,
         tol=settings.tol,

@@ -34,10 +34,7 @@ def feasible_point(
     method = validation.choice("method", method, methods)
     number = validation.seed(seed)
     found = _core.feasible_point(
-        problem.gram,
-        problem.y,
-        offset=problem.offset,
-        softness=problem.softness,
+        problem,
         method=method,
         seed=number,
         callback=callback,
@@ -57,10 +54,7 @@ def light_trap(
     """Return the way of a ball through one-way mirrors: ``dual_coef``, ``errors``, ``bounces``."""
     number = validation.seed(seed)
     return _core.light_trap(
-        problem.gram,
-        problem.y,
-        offset=problem.offset,
-        softness=problem.softness,
+        problem,
         seed=number,
         callback=callback,
     )
@@ -81,10 +75,7 @@ def max_margin(
     if settings.free_bias and (y == y[0]).all():
         raise ValueError(f"y must hold both labels with a free bias; got only {int(y[0])}")
     found = _core.max_margin(
-        problem.gram,
-        y,
-        offset=problem.offset,
-        softness=problem.softness,
+        problem,
         cost=settings.C,
         free_bias=settings.free_bias,
         tol=settings.tol,
@@ -109,10 +100,7 @@ def perceptron(
     A mapping of ``dual_coef``, ``mistakes``, ``epochs`` and ``converged``.
     """
     return _core.perceptron(
-        problem.gram,
-        problem.y,
-        offset=problem.offset,
-        softness=problem.softness,
+        problem,
         order=order,
         rate=rate,
         max_epochs=max_epochs,

@@ -126,10 +126,7 @@ def _peel(
     # More violated examples than there are of a class need no engine.
     most = min(settings.max_errors[0], negative), min(settings.max_errors[1], positive)
     run = _core.onion(
-        problem.gram,
-        problem.y,
-        offset=problem.offset,
-        softness=problem.softness,
+        problem,
         max_errors=most,
         method=settings.method,
         tol=settings.tol,

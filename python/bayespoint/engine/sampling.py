@@ -85,21 +85,15 @@ def fly(
     if settings.refresh == "full" or isinstance(settings.motion, Scattered):
         what = "refresh='full'" if settings.refresh == "full" else "to scatter a ball"
         rows_on_demand.require_matrix(problem.gram, what)
-    inverse = problem.inverse
     return _core.run(
-        problem.gram,
-        problem.y,
-        offset=problem.offset,
-        softness=problem.softness,
-        **settings.arguments(),
+        problem,
+        replace(settings, **settings.ends()),
         start=start,
-        factor=None if inverse is None else inverse[0].lower.T,
-        inverse_diagonal=None if inverse is None else inverse[1],
         **course.arguments,
         n_threads=min(n_threads, settings.n_trajectories),  # the others would have no ball
         seed=course.seed,
         callback=callback,
-        elsewhere=elsewhere,
+        executor=elsewhere,
     )
 
 

@@ -156,22 +156,6 @@ class SampleSettings:
         motion = engine_dynamics.from_plain(values["dynamics"])
         return cls(**{**values, "dynamics": motion})
 
-    def arguments(self) -> dict[str, Any]:
-        """Return the settings as the compiled engine takes them."""
-        return (
-            self.ends()
-            | engine_dynamics.arguments(self.motion)
-            | {
-                "n_trajectories": self.n_trajectories,
-                "n_draws": self.n_draws,
-                "transparency": self.transparency,
-                "refresh": self.refresh or "none",
-                "refresh_rate": None if self.refresh_rate == "auto" else self.refresh_rate,
-                "bounce_points": self.average == "bounces",
-                "by_impulses": self.average == "impulse",
-            }
-        )
-
 
 def with_settings(method: F) -> F:
     """Show the fields of `SampleSettings` as parameters of a method that takes them by name."""
