@@ -71,7 +71,7 @@ fn run<'py>(
         .map_err(|_| Error::invalid("every", every, "seconds, at least 0"))?;
     if let Some(send) = executor {
         let keep = checkpoint.map(|checkpoint| (checkpoint, every, m));
-        let outcome = problem.call_sending(py, send, keep, |space, elsewhere, control| {
+        let outcome = problem.call_sending(py, send, keep, |space, executor, control| {
             ensemble::run_remotely(space, &settings, inverse, state.as_ref(), elsewhere, control)
         })?;
         return to_dict(py, outcome, n_trajectories);

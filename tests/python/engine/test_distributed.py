@@ -17,6 +17,7 @@ from sklearn.model_selection import GridSearchCV
 
 from bayespoint import BayesPointClassifier, InfeasibleError, VersionSpace, _core
 from bayespoint.engine import distributed as engine_distributed
+from bayespoint.engine.problem import Problem
 from bayespoint.kernels import RBF, Matern
 from helpers import seed
 
@@ -260,9 +261,9 @@ def test_states_of_something_else_are_refused(divided, monkeypatch):
                 step(*args, **{**settings, name: (words[:cut], numbers)})
         with pytest.raises(ValueError, match="state must be"):
             step(*args, **{**settings, name: (words, numbers[:-1])})
-    own = {"softness": np.ones(4), "factor": None, "inverse_diagonal": None}
+    other = Problem(np.eye(4), np.ones(4, np.int8), np.ones(4), 0.0)
     with pytest.raises(ValueError, match="state must be"):
-        step(np.eye(4), np.ones(4, np.int8), **{**settings, **own})
+        step(other, **settings)
 
 
 LOCAL = ("threading", "loky", "multiprocessing", "sequential")
