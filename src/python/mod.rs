@@ -72,7 +72,7 @@ fn run<'py>(
     if let Some(send) = executor {
         let keep = checkpoint.map(|checkpoint| (checkpoint, every, m));
         let outcome = problem.call_sending(py, send, keep, |space, executor, control| {
-            ensemble::run_remotely(space, &settings, inverse, state.as_ref(), elsewhere, control)
+            ensemble::run_remotely(space, &settings, inverse, state.as_ref(), executor, control)
         })?;
         return to_dict(py, outcome, n_trajectories);
     }
