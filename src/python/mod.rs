@@ -1,5 +1,7 @@
 //! The Python door: few functions of a problem, settings, numbers and a seed.
 
+#![allow(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
+
 mod arrays;
 mod call;
 mod errors;
@@ -44,7 +46,7 @@ mod _core {
 /// Samples version space; see `VersionSpace.sample`.
 #[pyfunction]
 #[pyo3(signature = (problem, settings, *, start, seed, n_threads, state, checkpoint, every, callback, executor))]
-#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one call")]
+#[allow(clippy::too_many_arguments, reason = "one call")]
 fn run<'py>(
     py: Python<'py>,
     problem: Space<'py>,
@@ -93,7 +95,7 @@ fn run<'py>(
 /// Takes a step of a trajectory for another process; see `run` with an `executor`.
 #[pyfunction]
 #[pyo3(signature = (problem, *, order, state))]
-#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
+#[allow(clippy::too_many_arguments, reason = "one flat call")]
 fn take_step<'py>(
     py: Python<'py>,
     problem: Space<'py>,

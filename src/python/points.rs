@@ -101,7 +101,7 @@ pub fn max_margin_point<'py>(
 /// The kernel perceptron in a given order; see `KernelPerceptron`.
 #[pyfunction]
 #[pyo3(name = "perceptron", signature = (problem, *, order, rate, max_epochs, callback))]
-#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "one flat call")]
+#[allow(clippy::too_many_arguments, reason = "one flat call")]
 pub fn perceptron_path<'py>(
     py: Python<'py>,
     problem: Space<'py>,
