@@ -456,7 +456,7 @@ def test_the_search_starts_in_several_places(cluster, caplog):
     with caplog.at_level(logging.DEBUG, "bayespoint.distributed"), joblib.parallel_config("dask"):
         there = clone(estimator).fit(inputs, y)
     assert_same(here, there, inputs)
-    starts = [r for r in ours(caplog) if r.getMessage().startswith("_minimize_apart: done")]
+    starts = [r for r in ours(caplog) if r.getMessage().startswith("_minimize_in_process: done")]
     assert len(starts) > 1
     assert os.getpid() not in processes(starts)
 
