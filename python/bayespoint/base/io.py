@@ -57,11 +57,15 @@ class Savable:
         check_path("path", path)
         if is_dataclass(self):
             arrays: Arrays = {}
-            with contextlib.suppress(_NotPlainError):
+            try:
                 content = {f.name: _tree(getattr(self, f.name), arrays) for f in fields(self)}
+            except _NotPlainError:  # it holds a kernel
+                pass
+            else:
                 meta = {"class": type(self).__name__, "content": content}
-                return write(path, _RESULT, _VERSION, arrays, meta)
-        return _write_model(path, self)
+                write(path, _RESULT, _VERSION, arrays, meta)
+                return
+        _write_model(path, self)
 
 
 def load(path: StrPath) -> Any:

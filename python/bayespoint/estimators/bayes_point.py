@@ -85,7 +85,7 @@ class BayesPointClassifier(
     optimizer : {"evidence"} or None, default="evidence"
         "evidence": search the length scale for kernel=None, the parameters that a kernel object
         declares, and softness and label noise if they say so, for the largest probability of the
-        labels: see :func:`bayespoint.tuning.search.tune`. The search looks at 500 examples at most.
+        labels: see :func:`bayespoint.tuning.tune`. The search looks at 500 examples at most.
         None: use kernel, softness and label noise as given, which must be numbers then.
     label_noise : float, "evidence" or a pair of either, default=0.0
         Probability in [0, 0.5) that a label was flipped; for two classes also a pair: for
@@ -715,7 +715,7 @@ class BayesPointClassifier(
 
         See Also
         --------
-        bayespoint.posterior.rejection.rejection_curve : Error and coverage at every cost.
+        bayespoint.posterior.rejection_curve : Error and coverage at every cost.
 
         References
         ----------

@@ -144,6 +144,7 @@ class CompositeKernel(Base):
 
     @property
     def semidefinite(self) -> bool:  # type: ignore[override]
+        """Whether every part is positive semidefinite."""
         return all(is_semidefinite(part) for part in self.parts)
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
@@ -238,6 +239,7 @@ class WrappedKernel(Base):
 
     @property
     def semidefinite(self) -> bool:  # type: ignore[override]
+        """Whether the wrapped kernel is positive semidefinite."""
         return is_semidefinite(self.kernel)
 
 

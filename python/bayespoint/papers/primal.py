@@ -43,6 +43,11 @@ class PrimalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the decision values, (n_samples,) or (n_samples, n_classes).
 
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
@@ -53,6 +58,11 @@ class PrimalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the predicted classes; a tie goes to the first.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
 
         Returns
         -------
@@ -67,6 +77,15 @@ class PrimalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def margins(self, X: ArrayLike, y: ArrayLike, *, geometric: bool = False) -> Floats:
         """Return the margin of every example, as `MaxMarginClassifier.margins` does.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Labels, of the classes seen in fit.
+        geometric : bool, default=False
+            Divide by the length of the weight vector: distances from the plane.
+
         Returns
         -------
         ndarray of shape (n_samples,)
@@ -79,6 +98,17 @@ class PrimalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: ArrayLike, y: ArrayLike, *, bins: Any = 10, geometric: bool = True
     ) -> tuple[NDArray[np.intp], Floats]:
         """Return how many examples have which margin: the quality of a classifier (Crowley).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Labels, of the classes seen in fit.
+        bins : int or array-like, default=10
+            As :func:`numpy.histogram` takes them.
+        geometric : bool, default=True
+            Divide by the length of the weight vector: distances from the plane.
 
         Returns
         -------

@@ -38,7 +38,7 @@ class RejectionDisplay(Display):
 
     See Also
     --------
-    bayespoint.posterior.rejection.rejection_curve : What is drawn.
+    bayespoint.posterior.rejection_curve : What is drawn.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class RejectionDisplay(Display):
         Parameters
         ----------
         y_true, proba, labels
-            As for :func:`bayespoint.posterior.rejection.rejection_curve`.
+            As for :func:`bayespoint.posterior.rejection_curve`.
         name, ax
             As for `from_estimator`.
 
