@@ -322,7 +322,6 @@ fn what_does_not_fit_is_refused() {
     let few: Vec<f64> = gram.chunks(30).take(29).flat_map(|row| &row[..29]).copied().collect();
     let case = Case::dense("", &few, &labels[..29], softness);
     refused(&case, &settings, &state, "30 examples where there are 29");
-    refused(&Case::dense("", &[1.0], &[1], 0.0), &settings, &state, "one dimension");
     // Streams that were cut, or are too long; those of an outcome without its draws.
     refused(&own, &settings, outcome.state.as_ref().expect("a state"), "without all of its draws");
     refused(&own, &settings, &State::default(), "too short");
