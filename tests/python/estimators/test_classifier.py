@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import bayespoint
 from bayespoint import BayesPointClassifier, BilliardResult, InfeasibleError, kernels
+from bayespoint.estimators import progress
 from helpers import seed
 
 IRIS = load_iris(return_X_y=True)
@@ -457,8 +458,16 @@ def test_verbose(capsys):
     assert capsys.readouterr().err.startswith("billiard: ")
 
 
-def test_progress_bars(capsys):
+def test_progress_bars(capsys, monkeypatch):
     x, y, _ = blobs()
+
+    class EveryStep(progress.Bar):
+        """A bar that is drawn at every step, however quick the fit is."""
+
+        def __init__(self, *args, **settings):
+            super().__init__(*args, **{**settings, "mininterval": 0, "miniters": 1})
+
+    monkeypatch.setattr(progress, "Bar", EveryStep)
     BayesPointClassifier(random_state=seed(0), verbose=2, tol=0.0015).fit(x, y)
     err = capsys.readouterr().err
     assert re.search(r"search by evidence: \d+ settings, [\d:]+, log_evidence -[\d.]+", err)
