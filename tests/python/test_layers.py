@@ -1,6 +1,7 @@
 """Every folder imports only folders of the layers below it: docs/architecture.md has the lists."""
 
 import ast
+import graphlib
 import re
 from pathlib import Path
 
@@ -45,20 +46,36 @@ def level(layers: list[list[str]], folder: str) -> int:
     return row
 
 
-def imported_folders(text: str) -> set[str]:
-    """Return the folders of the package that Python source imports, "" for the package itself."""
+def imported_names(text: str) -> set[str]:
+    """Return the dotted names of the package that Python source imports."""
     found = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        own = [name.split(".") for name in names if name.split(".")[0] == "bayespoint"]
-        found |= {[*parts, ""][1] for parts in own}
-    return found
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in found if name.split(".")[0] == "bayespoint"}
+
+
+def imported_folders(text: str) -> set[str]:
+    """Return the folders of the package that Python source imports, "" for the package itself."""
+    return {[*name.split("."), ""][1] for name in imported_names(text)}
+
+
+def find_circle(texts: dict[str, str]) -> list[str]:
+    """Return modules that import one another in a circle, given the source of each module."""
+
+    def module(name: str) -> str:
+        """Return the module that a dotted name is, or is an attribute of."""
+        return name if name in texts else name.rpartition(".")[0]
+
+    graph = {own: {module(name) for name in imported_names(text)} for own, text in texts.items()}
+    try:
+        graphlib.TopologicalSorter({own: used - {own} for own, used in graph.items()}).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return []
 
 
 def used_folders(text: str) -> set[str]:
@@ -100,6 +117,23 @@ def test_imports_point_down(path: Path, layers: list[list[str]], folder: str) ->
     text = path.read_text(encoding="utf-8")
     used = imported_folders(text) if layers is PYTHON else used_folders(text)
     assert wrong_arrows(layers, folder, used) == set()
+
+
+def test_no_modules_import_one_another() -> None:
+    texts = {}
+    for path in set(PACKAGE.rglob("*.py")) - {PACKAGE / "__init__.py"}:  # no folder imports it
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        texts[".".join(parts).removesuffix(".__init__")] = path.read_text(encoding="utf-8")
+    assert find_circle(texts) == []
+
+
+def test_a_circle_is_found() -> None:
+    one = "from bayespoint.base.two import f"
+    two = "from bayespoint.base import one"
+    assert find_circle({"bayespoint.base.one": one, "bayespoint.base.two": ""}) == []
+    assert "bayespoint.base.one" in find_circle(
+        {"bayespoint.base.one": one, "bayespoint.base.two": two}
+    )
 
 
 def test_only_the_engine_calls_the_compiled_part() -> None:
