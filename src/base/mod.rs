@@ -5,9 +5,11 @@ mod control;
 mod error;
 pub(crate) mod memory;
 pub(crate) mod random;
+mod range;
 
 pub(crate) use checkpoint::incompatible;
 pub use checkpoint::{Loader, Saver, State};
 pub use control::Control;
 pub(crate) use error::SMALLEST_MARGIN;
 pub use error::{Error, Result};
+pub(crate) use range::{check_count, check_positive, count, some_count};

@@ -13,7 +13,7 @@ use crate::ensemble::merge::merge;
 use crate::ensemble::outcome::Outcome;
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::scatterer::with_scatterer;
-use crate::ensemble::settings::Settings;
+use crate::ensemble::settings::{Average, Settings};
 use crate::ensemble::stages::{Course, Restored};
 use crate::ensemble::start::start;
 use crate::linalg::{Factor, Inverse};
@@ -113,6 +113,9 @@ fn play(
             return Err(Error::invalid("factor", "one", "none but for the geodesic motion"));
         }
     }
+    if settings.average == Average::Conditional && inverse.is_none() {
+        return Err(Error::invalid("average", "'conditional'", "another without an inverse"));
+    }
     if matches!(settings.refresh, RefreshChoice::Full(_))
         || matches!(settings.motion, Motion::Scattered { .. })
     {
@@ -142,8 +145,8 @@ fn play(
         Motion::Chord { tau_max, weight_tol } => {
             table.straight(state, &Chord::new(m, tau_max, weight_tol))
         }
-        Motion::Flipper { tau_max, points } => {
-            table.straight(state, &Flipper::new(m, tau_max, points))
+        Motion::Flipper { tau_max } => {
+            table.straight(state, &Flipper::new(m, tau_max, settings.average.points()))
         }
     }
 }
@@ -202,7 +205,10 @@ impl<'s> Table<'s, '_> {
         let bare = matches!(course.refresh, Refresh::None) && settings.mirror.is_hard();
         let mut outcome = self.finish(course, &mut chains)?;
         if bare {
-            outcome.cycles = cycles(space, pool, &mut chains, control)?;
+            let cycles = cycles(space, pool, &mut chains, control)?;
+            for (one, cycle) in outcome.trajectories.iter_mut().zip(cycles) {
+                one.cycle = cycle;
+            }
         }
         Ok(outcome)
     }

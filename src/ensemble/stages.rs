@@ -221,7 +221,7 @@ impl<'s> Course<'s> {
         for count in [watched_space(chains).len(), chains.len(), settings.n_draws] {
             saver.count(count);
         }
-        saver.word(settings.motion.code());
+        saver.word(settings.code());
         saver.word(self.refresh.code());
         saver.all(&[self.refresh.rate(), self.settled, self.unit]);
         saver.count(self.stage);
@@ -263,7 +263,7 @@ impl<'s, 'a> Restored<'s, 'a> {
                 return Err(incompatible(format!("one of {theirs} {what} where there are {own}")));
             }
         }
-        if loader.word()? != settings.motion.code() {
+        if loader.word()? != settings.code() {
             return Err(incompatible("one of another motion"));
         }
         let (kind, rest) = (loader.word()?, loader.finite(3)?);

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use rand::{Rng, RngExt};
+use serde::Deserialize;
 
 use crate::ball::Ball;
 use crate::base::{Control, Error, Result, incompatible};
@@ -34,7 +35,8 @@ const THIN_OF_SINGLES: f64 = 1e-4;
 const HIGHEST_OF_STATES: f64 = 1e12;
 
 /// Which refresh to use.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum RefreshChoice {
     /// Kind and rate by how the planes lie.
     Auto,
