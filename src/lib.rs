@@ -53,7 +53,7 @@ mod onion;
 mod python;
 
 pub use ball::{Ball, Reflection};
-pub use base::{Control, Error, Loader, Result, Saver, State};
+pub use base::{Control, Error, Result, State};
 pub use correlation::{Correlation, CorrelationSettings, Pair, correlation};
 pub use ensemble::{
     Outcome, RemoteExecutor, Settings, StopReason, resume, run, run_remotely, run_with, take_step,

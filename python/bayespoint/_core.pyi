@@ -4,8 +4,8 @@ Everything here is checked a second time by the engine, but the package never ca
 except from :mod:`bayespoint.version_space`.
 """
 
-from collections.abc import Callable
-from typing import Literal, TypeAlias, TypedDict
+from collections.abc import Callable, Iterable
+from typing import Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,16 +30,13 @@ __all__ = [
 
 __version__: str
 
-_Streams: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.float64]]
-
 class _Progress(TypedDict):
     length: float
     bounces: int
     center_error: float
 
 class _State(TypedDict):
-    words: NDArray[np.uint64]
-    numbers: NDArray[np.float64]
+    bytes: NDArray[np.uint8]
     draws: NDArray[np.float64]
     functionals: NDArray[np.float64]
     held: NDArray[np.uint64]
@@ -160,9 +157,9 @@ def run(
     checkpoint: Callable[[_State], object] | None,
     every: float,
     callback: Callable[[_Progress], object] | None,
-    executor: Callable[[_Streams, list[_Streams], _Progress], list[_Streams]] | None,
+    executor: Callable[[bytes, list[bytes], _Progress], Iterable[bytes]] | None,
 ) -> _Run: ...
-def take_step(problem: _Problem, *, order: _Streams, state: _Streams) -> _Streams: ...
+def take_step(problem: _Problem, order: bytes, trajectory: bytes) -> bytes: ...
 def correlation(
     problem: _Problem,
     *,

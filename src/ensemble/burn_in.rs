@@ -47,7 +47,7 @@ pub(super) fn burn_in<'s>(
 ) -> Result<(Refresh<'s>, f64)> {
     let mut settled = 0.0;
     let mut spend = |chains: &mut [Chain<'s>], goal: Goal| -> Result<f64> {
-        let terms = Terms { mirror: settings.mirror, draws: 0, watched: &[] };
+        let terms = Terms { mirror: settings.mirror, draws: 0, watched: Vec::new() };
         remote::take(pool, chains, Step::Run(goal), &terms, control)?;
         let (path, arrivals) = totals(chains);
         settled += path / chains.len() as f64;

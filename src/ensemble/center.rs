@@ -1,12 +1,14 @@
 //! The center of mass and its error, from the arc integrals of batches of several trajectories.
 
-use crate::base::{Control, Loader, Result, Saver, incompatible};
+use serde::{Deserialize, Serialize};
+
+use crate::base::{Control, Result, ensure, ensure_vectors};
 use crate::ensemble::conditional_means::Smoother;
 use crate::gram::Gram;
 use crate::simd::{Precision, dot};
 
 /// The arc integral of a piece of path.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Batch {
     /// Dual coefficients of `∫ b dt`, shape (m,).
     pub integral: Vec<f64>,
@@ -21,31 +23,15 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    pub(crate) fn save(&self, saver: &mut Saver) {
-        saver.all(&self.integral);
-        saver.number(self.length);
-        let plain = self.plain.as_ref();
-        let parts = [
-            self.densities.as_ref(),
-            plain.map(|[integral, _]| integral),
-            plain.map(|[_, change]| change),
-            self.field.as_ref(),
-        ];
-        for part in parts {
-            saver.flag(part.is_some());
-            saver.all(part.map_or(&[], Vec::as_slice));
-        }
-    }
-
-    pub(crate) fn load(m: usize, loader: &mut Loader<'_>) -> Result<Self> {
-        let (integral, length) = (loader.finite(m)?, loader.number()?);
-        if !(length > 0.0 && length.is_finite()) {
-            return Err(incompatible(format!("one with a piece of {length} radians")));
-        }
-        let mut part = || loader.flag()?.then(|| loader.finite(m)).transpose();
-        let (densities, plain, change, field) = (part()?, part()?, part()?, part()?);
-        let plain = plain.zip(change).map(|(integral, change)| [integral, change]);
-        Ok(Self { integral, length, densities, plain, field })
+    /// Makes sure that a piece that was stored is one of m examples.
+    pub(crate) fn check(&self, m: usize) -> Result<()> {
+        let length = self.length;
+        ensure(length > 0.0 && length.is_finite(), || {
+            format!("one with a piece of {length} radians")
+        })?;
+        ensure_vectors(m, &[&self.integral])?;
+        let parts = self.densities.iter().chain(self.plain.iter().flatten()).chain(&self.field);
+        parts.into_iter().try_for_each(|part| ensure_vectors(m, &[part]))
     }
 
     /// Joins two pieces of one trajectory.

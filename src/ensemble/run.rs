@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use crate::base::{Control, Error, Result, State, incompatible, random};
+use crate::base::{Control, Error, Result, State, decode, ensure, incompatible, random};
 use crate::ensemble::burn_in::{burn_in, burn_in_goal};
-use crate::ensemble::chain::{Chain, check_memory};
+use crate::ensemble::chain::{Chain, Parts, check_memory};
 use crate::ensemble::conditional_means::{Densities, Smoother};
 use crate::ensemble::cycle;
 use crate::ensemble::estimate::totals;
-use crate::ensemble::executor::RemoteExecutor;
 use crate::ensemble::merge::merge;
 use crate::ensemble::outcome::Outcome;
 use crate::ensemble::pool::WorkerPool;
+use crate::ensemble::remote::RemoteExecutor;
 use crate::ensemble::scatterer::with_scatterer;
 use crate::ensemble::settings::Settings;
-use crate::ensemble::stages::{Course, Restored};
+use crate::ensemble::stages::{Course, RunState};
 use crate::ensemble::start::start;
 use crate::linalg::{Factor, Inverse};
 use crate::space::{VersionSpace, one_dimensional};
@@ -166,20 +166,33 @@ impl<'s> Table<'s, '_> {
         state: Option<&State>,
         dynamics: &D,
     ) -> Result<Option<(Course<'s>, Vec<Chain<'s, D>>)>> {
-        let Self { space, settings, pool, control, .. } = *self;
-        state
-            .map(|state| {
-                let parts = (dynamics, self.smoother.as_ref());
-                Restored::begin(space, settings, self.inverse, state, control)?.chains(
-                    space,
-                    settings,
-                    parts,
-                    &self.watched,
-                    pool,
-                    control,
-                )
-            })
-            .transpose()
+        let Some(state) = state else { return Ok(None) };
+        let Self { space, settings, inverse, pool, control, .. } = *self;
+        let run: RunState = decode(&state.bytes)?;
+        run.check(space, settings)?;
+        let refresh = Refresh::restored(run.refresh, space.gram(), inverse, control)?;
+        let course = Course::restored(&run, refresh);
+        let records = records(state, (space.len(), self.watched.len(), settings.n_trajectories))?;
+        let restored = run.chains.into_iter().zip(records).map(|(stored, record)| {
+            let parts = Parts {
+                dynamics: dynamics.clone(),
+                mirror: settings.mirror,
+                refresh: &course.refresh,
+                smoother: self.smoother.as_ref(),
+                watched: &self.watched,
+                record: Some(record),
+            };
+            let chain = Chain::restored(space, parts, stored)?;
+            course.check_record(settings, &chain)?;
+            Ok(chain)
+        });
+        let mut chains = restored.collect::<Result<Vec<_>>>()?;
+        let fit = pool.each(&mut chains, |_, chain| {
+            control.count_bounces(chain.trajectory.tally().bounces);
+            chain.trajectory.ball().fits(space.gram(), control)
+        })?;
+        ensure(!fit.contains(&false), || "one whose balls are elsewhere with this Gram matrix")?;
+        Ok(Some((course, chains)))
     }
 
     fn geodesic(self, state: Option<&State>) -> Result<Outcome> {
@@ -221,11 +234,10 @@ impl<'s> Table<'s, '_> {
             && let Some((course, mut chains)) = self.restored(state, &dynamics()?)?
         {
             for chain in &chains {
-                if !chain.trajectory.dynamics().fits(space, control)? {
-                    return Err(incompatible(
-                        "one whose sphere is elsewhere with this Gram matrix",
-                    ));
-                }
+                ensure(
+                    chain.trajectory.dynamics().fits(space, control)?,
+                    || "one whose sphere is elsewhere with this Gram matrix",
+                )?;
             }
             return self.finish_scattered(course, &mut chains);
         }
@@ -288,6 +300,26 @@ impl<'s> Table<'s, '_> {
             control,
         )
     }
+}
+
+/// The draws and functionals of each of t trajectories, on m examples with q planes watched.
+fn records(state: &State, (m, q, t): (usize, usize, usize)) -> Result<Vec<(&[f64], &[f64])>> {
+    let State { held, kept, draws, functionals, .. } = state;
+    ensure(held == kept && kept.len() == t, || "one without all of its draws")?;
+    let (rows, mut from) = (draws.len() / m, 0);
+    let mut records = Vec::with_capacity(t);
+    for &n in kept {
+        let n = usize::try_from(n).ok().filter(|n| *n <= rows - from);
+        let to = from + n.ok_or_else(|| incompatible("one without all of its draws"))?;
+        let values = functionals.get(from * q..to * q);
+        let values = values.ok_or_else(|| incompatible("one without all functionals"))?;
+        records.push((&draws[from * m..to * m], values));
+        from = to;
+    }
+    ensure(draws.len() == from * m && functionals.len() == from * q, || {
+        format!("one with {rows} draws in the place of {from}")
+    })?;
+    Ok(records)
 }
 
 /// The period of each trajectory that goes round a cycle, where a cycle is not all there is.

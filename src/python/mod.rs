@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::base::{Error, State};
 use crate::correlation::{self, CorrelationSettings};
@@ -94,20 +94,18 @@ fn run<'py>(
 
 /// Takes a step of a trajectory for another process; see `run` with an `executor`.
 #[pyfunction]
-#[pyo3(signature = (problem, *, order, state))]
-#[allow(clippy::too_many_arguments, reason = "one flat call")]
+#[pyo3(signature = (problem, order, trajectory))]
 fn take_step<'py>(
     py: Python<'py>,
     problem: Space<'py>,
-    order: (PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, f64>),
-    state: (PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, f64>),
-) -> PyResult<remote::Pair<'py>> {
-    let (order, state) = (remote::from_pair(&order)?, remote::from_pair(&state)?);
+    order: &[u8],
+    trajectory: &[u8],
+) -> PyResult<Bound<'py, PyBytes>> {
     let inverse = problem.inverse()?;
-    let state = problem.call_single(py, None, |space, control| {
-        ensemble::take_step(space, inverse, &order, &state, control)
+    let stepped = problem.call_single(py, None, |space, control| {
+        ensemble::take_step(space, inverse, order, trajectory, control)
     })?;
-    remote::to_pair(py, state)
+    Ok(PyBytes::new(py, &stepped))
 }
 
 fn to_dict(py: Python<'_>, outcome: Outcome, t: usize) -> PyResult<Bound<'_, PyDict>> {

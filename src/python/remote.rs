@@ -4,32 +4,15 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict};
 
-use super::arrays::{to_array, vector};
 use super::call::{self, Raised};
 use super::states;
 use crate::base::{Control, Error, Result, State};
 use crate::ensemble::RemoteExecutor;
 
-/// A state as a pair of arrays: words and numbers.
-pub(super) type Pair<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<f64>>);
-
-pub(super) fn to_pair(py: Python<'_>, state: State) -> PyResult<Pair<'_>> {
-    let (words, numbers) = (state.words.len(), state.numbers.len());
-    Ok((to_array(py, state.words, [words])?, to_array(py, state.numbers, [numbers])?))
-}
-
-pub(super) fn from_pair(
-    (words, numbers): &(PyReadonlyArray1<'_, u64>, PyReadonlyArray1<'_, f64>),
-) -> PyResult<State> {
-    let (words, numbers) = (vector("words", words)?.to_vec(), vector("numbers", numbers)?.to_vec());
-    Ok(State { words, numbers, ..State::default() })
-}
-
-/// A callable of Python's that hands out steps: `send(order, states, progress) -> states`.
+/// A callable of Python's that hands out steps: `send(order, trajectories, progress) -> trajectories`, all of them bytes.
 pub(super) struct Sender {
     send: Py<PyAny>,
     keeper: Option<Keeper>,
@@ -77,26 +60,30 @@ impl Sender {
     fn ask(
         &self,
         py: Python<'_>,
-        order: State,
-        states: Vec<State>,
+        order: &[u8],
+        trajectories: &[Vec<u8>],
         control: &Control,
-    ) -> PyResult<Vec<State>> {
+    ) -> PyResult<Vec<Vec<u8>>> {
         if let Some(keeper) = &self.keeper {
             keeper.look(py, control)?;
         }
-        let order = to_pair(py, order)?;
-        let states =
-            states.into_iter().map(|state| to_pair(py, state)).collect::<PyResult<Vec<_>>>()?;
+        let to_bytes = |bytes: &[u8]| PyBytes::new(py, bytes);
+        let trajectories: Vec<_> = trajectories.iter().map(|bytes| to_bytes(bytes)).collect();
         let progress = PyDict::new(py);
         call::fill(&progress, control)?;
-        let back = self.send.bind(py).call1((order, PyList::new(py, states)?, progress))?;
-        back.try_iter()?.map(|pair| from_pair(&pair?.extract()?)).collect()
+        let back = self.send.bind(py).call1((to_bytes(order), trajectories, progress))?;
+        back.try_iter()?.map(|bytes| Ok(bytes?.cast::<PyBytes>()?.as_bytes().to_vec())).collect()
     }
 }
 
 impl RemoteExecutor for Sender {
-    fn take(&self, order: State, states: Vec<State>, control: &Control) -> Result<Vec<State>> {
-        Python::attach(|py| self.ask(py, order, states, control)).map_err(|error| {
+    fn take(
+        &self,
+        order: Vec<u8>,
+        trajectories: Vec<Vec<u8>>,
+        control: &Control,
+    ) -> Result<Vec<Vec<u8>>> {
+        Python::attach(|py| self.ask(py, &order, &trajectories, control)).map_err(|error| {
             *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             Error::Interrupted
         })

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use bayespoint::dynamics::{Motion, Points};
 use bayespoint::{
-    Control, Error, Mirror, Outcome, RefreshChoice, RemoteExecutor, Settings, State, resume,
-    run_remotely, run_with, take_step,
+    Control, Error, Mirror, Outcome, RefreshChoice, RemoteExecutor, Settings, resume, run_remotely,
+    run_with, take_step,
 };
 
 use crate::common::states::{Owned, complete};
@@ -50,10 +50,10 @@ impl Others {
 impl RemoteExecutor for Others {
     fn take(
         &self,
-        order: State,
-        trajectories: Vec<State>,
+        order: Vec<u8>,
+        trajectories: Vec<Vec<u8>>,
         control: &Control,
-    ) -> bayespoint::Result<Vec<State>> {
+    ) -> bayespoint::Result<Vec<Vec<u8>>> {
         self.problem.with(|space, inverse| {
             let mut taken = Vec::new();
             for state in trajectories {
@@ -150,10 +150,10 @@ fn states_are_given_between_steps() {
     impl RemoteExecutor for Asking {
         fn take(
             &self,
-            order: State,
-            trajectories: Vec<State>,
+            order: Vec<u8>,
+            trajectories: Vec<Vec<u8>>,
             control: &Control,
-        ) -> bayespoint::Result<Vec<State>> {
+        ) -> bayespoint::Result<Vec<Vec<u8>>> {
             let mut steps = self.1.lock().expect("one thread");
             *steps += 1;
             if *steps == 5 {
@@ -195,10 +195,10 @@ fn what_cannot_be_is_refused() {
     impl RemoteExecutor for Few {
         fn take(
             &self,
-            order: State,
-            mut trajectories: Vec<State>,
+            order: Vec<u8>,
+            mut trajectories: Vec<Vec<u8>>,
             control: &Control,
-        ) -> bayespoint::Result<Vec<State>> {
+        ) -> bayespoint::Result<Vec<Vec<u8>>> {
             trajectories.pop();
             self.0.take(order, trajectories, control)
         }

@@ -231,19 +231,14 @@ def _arguments(b, name, m):
             "max_epochs": 9,
         }
     if name == "take_step":
-        state = _good_state()[2]
-        words, numbers = state["words"].copy(), state["numbers"].copy()
+        state = _good_state()[2]["bytes"].tobytes()
         return {
             "factor": None,
             "inverse_diagonal": None,
-            "order": (_words(b), _array(b, (b.below(9),), "f8")),
-            "state": (words[b.below(9) :], numbers[b.below(9) :]),
+            "order": bytes(b.byte() for _ in range(b.below(40))),
+            "trajectory": state[b.below(9) :],
         }
     raise AssertionError(name)
-
-
-def _words(b):
-    return np.array([1, b.below(4), *(b.byte() for _ in range(b.below(12)))], dtype=np.uint64)
 
 
 COUNTS = (

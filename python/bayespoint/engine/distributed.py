@@ -44,9 +44,6 @@ from bayespoint.kernels.rows_on_demand import Gram, KernelRows
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-State: TypeAlias = "tuple[NDArray[np.uint64], NDArray[np.float64]]"
-"""A trajectory as it stands, or an order to all of them, as the engine writes it."""
-
 R = TypeVar("R")
 
 LOGGER = logging.getLogger("bayespoint.distributed")
@@ -219,7 +216,7 @@ def sender(
     settings: SampleSettings,
     n_jobs: int | None,
     callback: Callable[[Mapping[str, Any]], object] | None,
-) -> Iterator[Callable[..., list[State]] | None]:
+) -> Iterator[Callable[..., list[bytes]] | None]:
     """Yield what hands steps of trajectories to joblib's workers, for the engine to call.
 
     None where the trajectories stay here.
@@ -229,30 +226,29 @@ def sender(
         return
     ground = Ground(problem.gram, problem.offset, problem.softness, problem.inverse)
     with Workers(ground, *problem.source, n_jobs) as workers:
-        yield lambda *parcels: _send(workers, problem.y, callback, *parcels)
+        yield lambda *step: _send(workers, problem.y, callback, *step)
 
 
 def _send(
     workers: Workers,
     y: Labels,
     callback: Callable[[Mapping[str, Any]], object] | None,
-    order: State,
-    states: list[State],
+    order: bytes,
+    trajectories: list[bytes],
     progress: Mapping[str, Any],
-) -> list[State]:
+) -> list[bytes]:
     """Let every trajectory take a step."""
     if callback is not None:
         callback(progress)
-    back = workers.each(_step, [(y, order, state) for state in states])
-    return [(laid(words), laid(numbers)) for words, numbers in back]
+    return workers.each(_step, [(y, order, trajectory) for trajectory in trajectories])
 
 
-def _step(ground: Ground, y: Labels, order: State, state: State) -> State:
+def _step(ground: Ground, y: Labels, order: bytes, trajectory: bytes) -> bytes:
     """Take a step of one trajectory, on a worker."""
     return _core.take_step(
         Problem(ground.gram, laid(y), ground.softness, ground.offset, ground.inverse),
-        order=(laid(order[0]), laid(order[1])),
-        state=(laid(state[0]), laid(state[1])),
+        order,
+        trajectory,
     )
 
 

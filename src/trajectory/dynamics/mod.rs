@@ -8,9 +8,10 @@ mod scattered;
 mod straight;
 
 use rand::Rng;
+use serde::{Deserialize, Serialize};
 
 use crate::ball::Ball;
-use crate::base::{Control, Loader, Result, Saver};
+use crate::base::{Control, Result, incompatible};
 use crate::space::VersionSpace;
 
 pub use chord::Chord;
@@ -50,11 +51,11 @@ pub enum Motion {
 
 impl Motion {
     /// A number for its kind, with what it cannot be changed in on the way.
-    pub(crate) fn code(&self) -> u64 {
+    pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Geodesic => 0,
             Self::Scattered { cosine, scatterer } => {
-                1 + u64::from(*cosine) + 2 * u64::from(scatterer.is_some())
+                1 + u8::from(*cosine) + 2 * u8::from(scatterer.is_some())
             }
             Self::Chord { .. } => 5,
             Self::Flipper { points: Points::Midpoints, .. } => 6,
@@ -145,15 +146,31 @@ pub trait Dynamics: Clone + Send + Sync {
         None
     }
 
-    /// Writes down what it knows of the flight and of its center.
-    fn save(&self, _saver: &mut Saver) {}
+    /// What is to be stored of it.
+    fn state(&self) -> DynamicsState {
+        DynamicsState::Geodesic
+    }
 
-    /// Reads that, in the place of what a new one knows.
+    /// Goes on from what was stored, with the settings that it has.
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Invalid`] for what [`Dynamics::save`] would not write.
-    fn load(&mut self, _loader: &mut Loader<'_>) -> Result<()> {
-        Ok(())
+    /// [`crate::Error::Invalid`] for what [`Dynamics::state`] cannot have been.
+    fn restore(&mut self, stored: DynamicsState) -> Result<()> {
+        match stored {
+            DynamicsState::Geodesic => Ok(()),
+            _ => Err(incompatible("one of another motion")),
+        }
     }
+}
+
+/// What the dynamics know of the present flight and of their centers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum DynamicsState {
+    /// Nothing but the ball.
+    Geodesic,
+    /// The sphere.
+    Scattered(Option<scattered::Cap>),
+    /// The flight and the center.
+    Straight(straight::Straight),
 }

@@ -144,14 +144,14 @@ def test_states_that_do_not_fit():
             space().sample(length=30.0, continue_from=broken)
 
     state = start.state
-    refused("'words' of a state must be an array of uint64", words=state["words"].astype(int))
-    refused("'numbers' of a state", numbers=state["numbers"].reshape(-1, 1))
+    refused("'bytes' of a state must be an array of uint8", bytes=state["bytes"].astype(int))
+    refused("'bytes' of a state", bytes=state["bytes"].reshape(-1, 1))
     refused("'kept' of a state", kept=None)
     refused("belongs to its draws", kept=state["kept"] + np.uint64(1000))
     refused("belongs to its draws", held=state["held"] + np.uint64(1))
     refused("belongs to its draws", kept=state["kept"][:2])
-    refused("state must be .*too short", words=state["words"][:-5])
-    refused("state must be .*too long", numbers=np.append(state["numbers"], 0.0))
+    refused("state must be .*cut short or altered", bytes=state["bytes"][:-5])
+    refused("state must be .*cut short or altered", bytes=state["bytes"][::-1])
     without = dataclasses.replace(start, state=None)
     with pytest.raises(ValueError, match="one without"):
         space().sample(length=30.0, continue_from=without)
