@@ -78,8 +78,8 @@ def test_the_longer_path_is_the_better_center():
 
 def test_a_state_is_small_and_of_arrays_and_plain_values():
     result = space(200).sample(length=20.0, random_state=SEED)
-    numbers = sum(v.size for v in result.state.values() if isinstance(v, np.ndarray))
-    assert numbers < 100 * 4 * 200
+    size = sum(v.nbytes for v in result.state.values() if isinstance(v, np.ndarray))
+    assert size < 8 * 100 * 4 * 200
     assert len(result.state["draws"]) == 0
     settings = result.state["settings"]
     assert json.loads(json.dumps(settings)) == settings
