@@ -21,7 +21,7 @@ def samples(
 ) -> Iterator[BilliardResult]:
     """Return the results of ``sample(problem, settings, seed=seed)`` over one Gram matrix.
 
-    All have been played when this returns; the warnings of each come with its result.
+    All have been run when this returns; the warnings of each come with its result.
     """
     first, settings = sampling.prepared(problems[0], settings)
     problems = [replace(problem, inverse=first.inverse) for problem in problems]
@@ -38,19 +38,15 @@ def samples(
         for problem, seed in zip(problems, seeds, strict=True)
     ]
     pairs = list(zip(problems, courses, strict=True))
-    ground = distributed.Ground(first.gram, first.offset, first.softness, first.inverse)
-    with distributed.Workers(ground, *first.source, n_jobs) as workers:
-        runs = workers.each(_play, [(problem.y, settings, course) for problem, course in pairs])
+    with distributed.Workers(first, n_jobs) as workers:
+        runs = workers.each(_run, [(problem.y, settings, course) for problem, course in pairs])
     found = zip(pairs, runs, strict=True)
     return (sampling.concluded(problem, settings, course, run) for (problem, course), run in found)
 
 
-def _play(
-    ground: distributed.Ground,
-    y: Labels,
-    settings: SampleSettings,
-    course: continuation.Course,
+def _run(
+    shared: Problem, y: Labels, settings: SampleSettings, course: continuation.Course
 ) -> Mapping[str, Any]:
-    """Play the billiard of one problem, on a worker."""
-    problem = Problem(ground.gram, y, ground.softness, ground.offset, ground.inverse)
-    return sampling.fly(problem, settings, course, n_threads=1)  # the others have theirs
+    """Run the billiard of one problem, on a worker."""
+    # The other tasks have threads of their own.
+    return sampling.fly(replace(shared, y=y), settings, course, n_threads=1)
