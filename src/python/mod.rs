@@ -71,19 +71,18 @@ fn run<'py>(
     let inverse = problem.inverse()?;
     let every = Duration::try_from_secs_f64(every)
         .map_err(|_| Error::invalid("every", every, "seconds, at least 0"))?;
+    let keeping = checkpoint.map(|checkpoint| {
+        let keep = move |py: Python<'_>, state: State| -> PyResult<()> {
+            checkpoint.call1(py, (states::to_dict(py, state, m)?,)).map(|_| ())
+        };
+        call::Keeping { every, keep: Box::new(keep) }
+    });
     if let Some(send) = executor {
-        let keep = checkpoint.map(|checkpoint| (checkpoint, every, m));
-        let outcome = problem.call_sending(py, send, keep, |space, executor, control| {
+        let outcome = problem.call_sending(py, send, keeping, |space, executor, control| {
             ensemble::run_remotely(space, &settings, inverse, state.as_ref(), executor, control)
         })?;
         return to_dict(py, outcome, n_trajectories);
     }
-    let keep = checkpoint.map(|checkpoint| {
-        move |py: Python<'_>, state: State| -> PyResult<()> {
-            checkpoint.call1(py, (states::to_dict(py, state, m)?,)).map(|_| ())
-        }
-    });
-    let keeping = keep.as_ref().map(|keep| call::Keeping { every, keep });
     let work = problem.on_space(|space, control| match &state {
         Some(state) => ensemble::resume(space, &settings, inverse, state, control),
         None => ensemble::run_with(space, &settings, inverse, control),
