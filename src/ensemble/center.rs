@@ -149,11 +149,11 @@ pub(crate) struct Center {
 }
 
 impl Center {
-    /// The same, if `settled` radians of each trajectory were left out before its path. The error is infinite where a
+    /// The same, if `burn_in_length` radians of each trajectory were left out before its path. The error is infinite where a
     /// trajectory is further from the mean than all of its path is long: it never was where the others are, and
     /// nothing is known of what lies between.
-    pub(crate) fn after(self, settled: f64) -> Self {
-        let error = if self.missing > settled { f64::INFINITY } else { self.error };
+    pub(crate) fn after(self, burn_in_length: f64) -> Self {
+        let error = if self.missing > burn_in_length { f64::INFINITY } else { self.error };
         Self { error, ..self }
     }
 }
@@ -308,7 +308,7 @@ mod tests {
 
     /// Three balls that a limit of arrivals stopped in a corner, and one that got a thousand times further.
     #[test]
-    fn short_paths_elsewhere_count() {
+    fn short_paths_far_away_count() {
         let identity = [1.0, 0.0, 0.0, 1.0];
         let gram = Gram::new(&identity, 0.0, vec![0.0; 2]).expect("valid");
         let batch = |[x, y]: [f64; 2], length: f64| {

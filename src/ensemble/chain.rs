@@ -26,7 +26,7 @@ pub(crate) struct Chain<'s, D = Geodesic> {
     pub(super) densities: Option<Densities<'s>>,
     pub(super) start: Start,
     lap: Lap,
-    pub(super) rest: Option<Rest>,
+    pub(super) before_cut: Option<Snapshot>,
 }
 
 /// Where a trajectory is among the pieces of a stage.
@@ -40,9 +40,9 @@ struct Lap {
     step: f64,
 }
 
-/// How a trajectory stood before its path was cut off in the middle of a piece.
+/// The state of a trajectory before its path was cut off in the middle of a piece.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Rest {
+pub(super) struct Snapshot {
     pub state: ChainState,
     /// Draws that there were.
     pub kept: usize,
@@ -72,7 +72,7 @@ pub(super) struct Parts<'a, 's, D> {
 impl<'s, D: Dynamics> Chain<'s, D> {
     pub(super) fn new(trajectory: Trajectory<'s, D>, start: Start) -> Self {
         let (batches, densities) = (Vec::new(), None);
-        Self { trajectory, batches, densities, start, lap: Lap::default(), rest: None }
+        Self { trajectory, batches, densities, start, lap: Lap::default(), before_cut: None }
     }
 
     /// Hands the ball over to another dynamics.
@@ -86,7 +86,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
     pub(crate) fn reset(&mut self, recorder: Option<Recorder>) {
         self.trajectory.reset(recorder);
         self.batches.clear();
-        self.rest = None;
+        self.before_cut = None;
         self.begin_stage();
     }
 
@@ -98,7 +98,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
 
     /// Whether the path was cut off by a limit.
     pub(super) fn is_cut(&self) -> bool {
-        self.rest.is_some()
+        self.before_cut.is_some()
     }
 
     /// Flies pieces of `unit` radians until there are `stage`, or to `limit`, or until a pause is asked for.
@@ -152,7 +152,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
             let is_over = at_limit || self.trajectory.tally().path < goal.path;
             if is_over {
                 let kept = self.kept();
-                self.rest = Some(Rest { state: self.state(), kept });
+                self.before_cut = Some(Snapshot { state: self.state(), kept });
                 self.trajectory.run(goal, control)?;
             }
             if let Some(densities) = &mut self.densities {
@@ -189,12 +189,12 @@ impl<'s, D: Dynamics> Chain<'s, D> {
 
     /// Draws that the trajectory goes on with.
     pub(super) fn kept_to_go_on(&self) -> usize {
-        self.rest.as_ref().map_or_else(|| self.kept(), |rest| rest.kept)
+        self.before_cut.as_ref().map_or_else(|| self.kept(), |snapshot| snapshot.kept)
     }
 
     /// What is stored of it to go on.
     pub(super) fn state_to_go_on(&self) -> ChainState {
-        self.rest.as_ref().map_or_else(|| self.state(), |rest| rest.state.clone())
+        self.before_cut.as_ref().map_or_else(|| self.state(), |snapshot| snapshot.state.clone())
     }
 
     /// What is stored of it as it is.

@@ -1,8 +1,8 @@
 //! Steps of trajectories on workers in other processes: what goes there, what is done there, what comes back.
 //!
-//! A step is a function of the problem, of an order that is the same for all trajectories and of the state of the trajectory,
-//! random generator included. So it does not matter where it is taken, or how often where one is lost. What all
-//! trajectories decide together (how fast they are refreshed, how long they fly) is decided here, between the steps.
+//! A step is a function of the problem, of an order that is the same for all trajectories and of the state of one trajectory,
+//! its random generator included. So a step that is lost with its worker can be taken again, anywhere. What all trajectories
+//! decide together (how fast they are refreshed, how long they fly) is decided by the calling process, between the steps.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::base::{
     incompatible, random,
 };
 use crate::ensemble::attempt::{Middle, attempt};
-use crate::ensemble::chain::{Chain, ChainState, MOST_PIECES, Parts, Rest};
+use crate::ensemble::chain::{Chain, ChainState, MOST_PIECES, Parts, Snapshot};
 use crate::ensemble::conditional_means::{Densities, Smoother};
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::step::{Step, Terms};
@@ -59,7 +59,7 @@ enum Started {
 #[derive(Serialize, Deserialize)]
 struct Stepped {
     chain: ChainState,
-    rest: Option<Rest>,
+    before_cut: Option<Snapshot>,
     draws: Vec<f64>,
     functionals: Vec<f64>,
 }
@@ -124,13 +124,13 @@ impl<D: Dynamics> Chain<'_, D> {
             record: (terms.draws > 0).then_some((draws, functionals)),
         };
         let mut next = Self::restored(space, parts, stepped.chain)?;
-        next.rest = stepped.rest;
+        next.before_cut = stepped.before_cut;
         if let (Some(record), Some(earlier)) =
             (next.trajectory.recorder_mut(), self.trajectory.recorder_mut())
         {
-            if let Some(rest) = &mut next.rest {
-                ensure(rest.kept <= record.kept(space.len()), || "one with fewer draws")?;
-                rest.kept += earlier.kept(space.len());
+            if let Some(snapshot) = &mut next.before_cut {
+                ensure(snapshot.kept <= record.kept(space.len()), || "one with fewer draws")?;
+                snapshot.kept += earlier.kept(space.len());
             }
             record.follow(earlier);
         }
@@ -232,7 +232,7 @@ pub fn take_step<'s>(
             let mut chain = Chain::restored(space, parts, decode(trajectory)?)?;
             ensure(
                 chain.trajectory.ball().fits(space.gram(), control)?,
-                || "one whose ball is elsewhere with this Gram matrix",
+                || "one whose ball does not fit this Gram matrix",
             )?;
             if let (Step::Extend { stage, unit, .. }, Some(record)) =
                 (step, chain.trajectory.recorder())
@@ -245,7 +245,12 @@ pub fn take_step<'s>(
                 None => Default::default(),
             };
             let (draws, functionals) = (draws.to_vec(), functionals.to_vec());
-            Ok(encode(&Stepped { chain: chain.state(), rest: chain.rest, draws, functionals }))
+            Ok(encode(&Stepped {
+                chain: chain.state(),
+                before_cut: chain.before_cut,
+                draws,
+                functionals,
+            }))
         }
     }
 }

@@ -25,9 +25,9 @@ const FEW_DRAWS: usize = 400;
 /// Looks at the densities at the walls in such a piece.
 const LOOKS: f64 = 2.0;
 
-/// Where a measurement stands.
+/// A measurement: how long the pieces of path are, and how many there are to be.
 #[derive(Clone, Debug)]
-pub(super) struct Course<'s> {
+pub(super) struct Measurement<'s> {
     /// Length of a piece, radians.
     unit: f64,
     /// Pieces of each trajectory before the next look.
@@ -37,7 +37,7 @@ pub(super) struct Course<'s> {
     /// How directions are refreshed.
     pub refresh: Refresh<'s>,
     /// Path discarded before, radians, mean over the trajectories.
-    pub settled: f64,
+    pub burn_in_length: f64,
 }
 
 /// Pieces that are full.
@@ -51,7 +51,7 @@ fn next_stage(settings: &Settings, done: usize) -> usize {
     if settings.tol.is_some() && done < pieces * 3 / 4 { pieces * 3 / 4 } else { pieces }
 }
 
-impl<'s> Course<'s> {
+impl<'s> Measurement<'s> {
     /// Lays out pieces and draws. Where no length is given, or a tolerance is, the pieces of path are joined and their
     /// length doubles as the path grows.
     pub fn begin<D: Dynamics>(
@@ -59,7 +59,7 @@ impl<'s> Course<'s> {
         watched: &[usize],
         chains: &mut [Chain<'s, D>],
         refresh: Refresh<'s>,
-        settled: f64,
+        burn_in_length: f64,
     ) -> Result<Self> {
         let pieces = pieces(chains.len());
         let length = settings.first_length.or(settings.length).unwrap_or(f64::INFINITY);
@@ -82,7 +82,7 @@ impl<'s> Course<'s> {
         }
         // Once more in one piece, for the outcome and for states of the run.
         memory::check_vectors(kept.saturating_mul(chains.len()), gram.len() + watched.len())?;
-        Ok(Self { unit, stage: next_stage(settings, 0), is_open: true, refresh, settled })
+        Ok(Self { unit, stage: next_stage(settings, 0), is_open: true, refresh, burn_in_length })
     }
 
     /// Runs the path to the end that the settings say. Returns why it ended, and what it takes to go on but for the draws.
@@ -157,7 +157,7 @@ impl<'s> Course<'s> {
             };
             remote::take(pool, chains, step, &terms, control)?;
             let is_done = chains.iter().all(|chain| chain.has(self.stage));
-            // RemoteExecutor nobody pauses: a state that is asked for is that between two steps.
+            // Workers in other processes do not pause: a state that is asked for is that between two steps.
             if is_done && (pool.executor().is_none() || !control.is_to_pause()) {
                 return Ok(());
             }
@@ -191,7 +191,7 @@ impl<'s> Course<'s> {
         control: &Control,
     ) -> Result<Option<StopReason>> {
         if let Some(tol) = settings.tol {
-            let center = merge::center(settings, pool, chains, self.settled, control)?;
+            let center = merge::center(settings, pool, chains, self.burn_in_length, control)?;
             let enough = worth(settings, chains);
             control.report(totals(chains).0 / chains.len() as f64, center.error);
             // A flipper goes on from a center of its own: what its halves differ by does not pass.
@@ -222,7 +222,7 @@ impl<'s> Course<'s> {
             draws: settings.n_draws,
             motion: settings.motion.code(),
             refresh: self.refresh.state(),
-            settled: self.settled,
+            burn_in_length: self.burn_in_length,
             unit: self.unit,
             stage: self.stage,
             is_open: self.is_open,
@@ -234,8 +234,8 @@ impl<'s> Course<'s> {
 
     /// The measurement that was stored.
     pub fn restored(run: &RunState, refresh: Refresh<'s>) -> Self {
-        let RunState { unit, stage, is_open, settled, .. } = *run;
-        Self { unit, stage, is_open, refresh, settled }
+        let RunState { unit, stage, is_open, burn_in_length, .. } = *run;
+        Self { unit, stage, is_open, refresh, burn_in_length }
     }
 
     /// Makes sure that a record that was stored is one of this measurement.
@@ -258,7 +258,7 @@ pub(super) struct RunState {
     draws: usize,
     motion: u8,
     pub refresh: RefreshState,
-    settled: f64,
+    burn_in_length: f64,
     unit: f64,
     stage: usize,
     is_open: bool,
@@ -277,9 +277,9 @@ impl RunState {
             ensure(theirs == own, || format!("one of {theirs} {what} where there are {own}"))?;
         }
         ensure(self.motion == settings.motion.code(), || "one of another motion")?;
-        let lengths = self.settled >= 0.0 && self.unit > 0.0;
+        let lengths = self.burn_in_length >= 0.0 && self.unit > 0.0;
         ensure(
-            lengths && self.settled.is_finite() && self.unit.is_finite(),
+            lengths && self.burn_in_length.is_finite() && self.unit.is_finite(),
             || "one with lengths that cannot be",
         )?;
         ensure(self.stage <= pieces(settings.n_trajectories), || "one with more pieces than fit")

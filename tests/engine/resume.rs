@@ -318,7 +318,7 @@ fn what_does_not_fit_is_refused() {
     let mut flipped = labels.clone();
     flipped[3] = -flipped[3];
     refused(&Case::dense("", &gram, &flipped, softness), &settings, &state, "violates");
-    refused(&Case::dense("", &gram, &labels, 0.2), &settings, &state, "elsewhere");
+    refused(&Case::dense("", &gram, &labels, 0.2), &settings, &state, "fit this Gram matrix");
     let few: Vec<f64> = gram.chunks(30).take(29).flat_map(|row| &row[..29]).copied().collect();
     let case = Case::dense("", &few, &labels[..29], softness);
     refused(&case, &settings, &state, "30 examples where there are 29");

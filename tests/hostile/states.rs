@@ -176,7 +176,7 @@ fn spoil_numbers(numbers: &mut Vec<f64>, bytes: &mut Bytes<'_>) {
 pub fn states(data: &[u8]) {
     let mut bytes = Bytes::new(data);
     let result = if bytes.rarely(3) {
-        super::elsewhere::step(&mut bytes)
+        super::remote::step(&mut bytes)
     } else {
         let all = bases();
         let Base { case, settings, state } = &all[bytes.below(all.len())];

@@ -58,8 +58,8 @@ def sample(
         checkpoint=checkpoint,
         every=every,
     )
-    with distributed.sender(problem, settings, n_jobs, callback) as elsewhere:
-        run = fly(problem, settings, course, threads, first, callback, elsewhere)
+    with distributed.sender(problem, settings, n_jobs, callback) as executor:
+        run = fly(problem, settings, course, threads, first, callback, executor)
     return concluded(problem, settings, course, run)
 
 
@@ -76,11 +76,11 @@ def fly(
     n_threads: int,
     start: Floats | None = None,
     callback: Callback = None,
-    elsewhere: Callable[..., Any] | None = None,
+    executor: Callable[..., Any] | None = None,
 ) -> Mapping[str, Any]:
     """Return the compiled engine's run of what was `prepared`.
 
-    With `elsewhere` the trajectories fly in other processes, to which it hands them.
+    With an `executor` the trajectories fly in other processes, to which it hands their steps.
     """
     if settings.refresh == "full" or isinstance(settings.motion, Scattered):
         what = "refresh='full'" if settings.refresh == "full" else "to scatter a ball"
@@ -93,7 +93,7 @@ def fly(
         n_threads=min(n_threads, settings.n_trajectories),  # the others would have no ball
         seed=course.seed,
         callback=callback,
-        executor=elsewhere,
+        executor=executor,
     )
 
 

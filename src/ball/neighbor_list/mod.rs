@@ -3,7 +3,7 @@
 //! A plane at angular distance `asin(|f_i| / |φ_i|)` from a point does not meet the cap of that radius around it. So the planes
 //! nearer than some distance are listed, and while no flight ends outside of the cap around the place where the list was made
 //! they alone are looked at: the ball meets the same walls as if it looked at all. In a small version space one list, of a
-//! few times the planes that bound it, is good for good. RemoteExecutor it is made anew from a longer one whose cap the ball is still
+//! few times the planes that bound it, is good for good. Otherwise it is made anew from a longer one whose cap the ball is still
 //! in, and that from all planes. How long the shortest is follows from what it costs to make and to look at; where that is a
 //! good part of all planes the ball looks at all of them. What it needs to know of a plane that is not listed it computes from its
 //! weight vector in the space of the features, which every jump of the direction changes in O(r).

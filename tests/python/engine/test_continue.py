@@ -122,11 +122,11 @@ def test_settings_may_be_said_again():
         (lambda: space(flip=3), "labels differ"),
         (lambda: space(softness=0.2), "softness differ"),
         (lambda: space(61), "labels differ"),
-        (lambda: space(seed=1, softness=0.1), "labels differ|elsewhere"),
+        (lambda: space(seed=1, softness=0.1), "labels differ|fit this Gram matrix"),
         (lambda: VersionSpace(2 * space().gram, space().y, softness=0.1), "diagonal"),
         (lambda: VersionSpace(space().gram, space().y, softness=0.1, offset=1.0), "offset"),
         # Of the same diagonal: the balls are not where they would be.
-        (lambda: VersionSpace(space().gram ** 2, space().y, softness=0.1), "elsewhere"),
+        (lambda: VersionSpace(space().gram ** 2, space().y, softness=0.1), "fit this Gram matrix"),
     ],
 )
 def test_results_of_other_problems(other, text):

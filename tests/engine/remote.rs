@@ -73,7 +73,7 @@ fn settings() -> Settings {
 }
 
 #[test]
-fn the_same_bits_come_from_elsewhere() {
+fn other_processes_give_the_same_bits() {
     let soft = problem(40, 0.2, 1);
     let hard = problem(40, 0.0, 2);
     let many = problem(1_100, 0.0, 3).on_demand(50);
@@ -176,7 +176,7 @@ fn states_are_given_between_steps() {
     let ended = problem
         .with(|space, inverse| resume(space, &settings, inverse, &states[0], &Control::new()))
         .expect("a state that fits");
-    assert_same(&whole, &ended, "from a state of a run elsewhere");
+    assert_same(&whole, &ended, "from a state of a remote run");
     assert_same(&whole, &here(&problem, &settings), "whole");
 }
 
