@@ -277,7 +277,7 @@ def door(data):
         array = state[key].copy()
         if key == "bytes" and not b.rarely(8):
             arguments["state"][key] = _forged(b, array)
-        elif array.size and not b.rarely(8):
+        elif array.size and key != "bytes" and not b.rarely(8):
             value = b.pick([0, 1, 255, 2**63]) if array.dtype.kind == "u" else b.number()
             array.flat[b.below(array.size)] = value
             arguments["state"][key] = array

@@ -282,7 +282,7 @@ def begin(
     continue_from: BilliardResult | None,
     checkpoint: io.StrPath | None,
     every: object,
-) -> Course:
+) -> Origin:
     """Return what a run goes on from, and where it is kept."""
     own, about = settings.plain(), digests(problem)
     state = None
@@ -300,7 +300,7 @@ def begin(
     if checkpoint is None:
         if every != EVERY:
             raise ValueError(f"every is for runs with a checkpoint; got {every!r} without one")
-        return Course(own, about, number, state, None)
+        return Origin(own, about, number, state, None)
     whole = own | settings.ends()
     whole["weight_tol"] = getattr(settings.motion, "weight_tol", None)
     # The state of a generator cannot be compared.
@@ -309,11 +309,11 @@ def begin(
     whole["continue_from"] = None if state is None else _digest(state["bytes"])
     kept = Checkpoint(checkpoint, every, problem, whole, number)
     state = state if kept.state is None else kept.state
-    return Course(own, about, kept.meta["seed"], state, kept)
+    return Origin(own, about, kept.meta["seed"], state, kept)
 
 
 @dataclasses.dataclass(frozen=True)
-class Course:
+class Origin:
     """What a run goes on from, and where it is kept."""
 
     settings: dict[str, Any]

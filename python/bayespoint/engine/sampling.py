@@ -49,7 +49,7 @@ def sample(
         settings = continuation.resumed_settings(continue_from, settings)
     problem, settings = prepared(problem, settings)
     first = None if start is None else _checked_start(problem, start, opaque=settings.opaque)
-    course = continuation.begin(
+    origin = continuation.begin(
         problem,
         settings,
         seed,
@@ -59,8 +59,8 @@ def sample(
         every=every,
     )
     with distributed.sender(problem, settings, n_jobs, callback) as executor:
-        run = fly(problem, settings, course, threads, first, callback, executor)
-    return concluded(problem, settings, course, run)
+        run = fly(problem, settings, origin, threads, first, callback, executor)
+    return concluded(problem, settings, origin, run)
 
 
 def prepared(problem: Problem, settings: SampleSettings) -> tuple[Problem, SampleSettings]:
@@ -72,7 +72,7 @@ def prepared(problem: Problem, settings: SampleSettings) -> tuple[Problem, Sampl
 def fly(
     problem: Problem,
     settings: SampleSettings,
-    course: continuation.Course,
+    origin: continuation.Origin,
     n_threads: int,
     start: Floats | None = None,
     callback: Callback = None,
@@ -89,9 +89,9 @@ def fly(
         problem,
         replace(settings, **settings.ends()),
         start=start,
-        **course.arguments,
+        **origin.arguments,
         n_threads=min(n_threads, settings.n_trajectories),  # the others would have no ball
-        seed=course.seed,
+        seed=origin.seed,
         callback=callback,
         executor=executor,
     )
@@ -100,7 +100,7 @@ def fly(
 def concluded(
     problem: Problem,
     settings: SampleSettings,
-    course: continuation.Course,
+    origin: continuation.Origin,
     run: Mapping[str, Any],
 ) -> BilliardResult:
     """Return the result of a run, with a warning of what is wrong with it."""
@@ -108,10 +108,10 @@ def concluded(
         "y": problem.y,
         "softness": problem.softness,
         "offset": problem.offset,
-        "seed": course.seed,
+        "seed": origin.seed,
     }
-    result = BilliardResult.from_run({**course.concluded(run), **known}, settings.average)
-    course.keep(result)
+    result = BilliardResult.from_run({**origin.concluded(run), **known}, settings.average)
+    origin.keep(result)
     messages = result.convergence_messages(settings.ends()["tol"], settings.n_draws)
     if run["loses_softness"]:
         messages.append(

@@ -25,7 +25,7 @@ def samples(
     """
     first, settings = sampling.prepared(problems[0], settings)
     problems = [replace(problem, inverse=first.inverse) for problem in problems]
-    courses = [
+    origins = [
         continuation.begin(
             problem,
             settings,
@@ -37,16 +37,16 @@ def samples(
         )
         for problem, seed in zip(problems, seeds, strict=True)
     ]
-    pairs = list(zip(problems, courses, strict=True))
+    pairs = list(zip(problems, origins, strict=True))
     with distributed.Workers(first, n_jobs) as workers:
-        runs = workers.each(_run, [(problem.y, settings, course) for problem, course in pairs])
+        runs = workers.each(_run, [(problem.y, settings, origin) for problem, origin in pairs])
     found = zip(pairs, runs, strict=True)
-    return (sampling.concluded(problem, settings, course, run) for (problem, course), run in found)
+    return (sampling.concluded(problem, settings, origin, run) for (problem, origin), run in found)
 
 
 def _run(
-    shared: Problem, y: Labels, settings: SampleSettings, course: continuation.Course
+    shared: Problem, y: Labels, settings: SampleSettings, origin: continuation.Origin
 ) -> Mapping[str, Any]:
     """Run the billiard of one problem, on a worker."""
     # The other tasks have threads of their own.
-    return sampling.fly(replace(shared, y=y), settings, course, n_threads=1)
+    return sampling.fly(replace(shared, y=y), settings, origin, n_threads=1)
