@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::error::{Error, Result};
 
-/// Version of the encoded bytes: another one is refused.
+/// Version of the encoded bytes, to be raised whenever a struct that is stored changes: other versions are refused.
 const VERSION: u64 = 2;
 
 /// What went on in a run that can be continued; see [`crate::resume`].
