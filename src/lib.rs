@@ -15,7 +15,7 @@
 //! let settings = Settings { tol: Some(0.01), ..Settings::default() };
 //! let outcome = run(&space, &settings, &Control::new())?;
 //! let third = 3f64.sqrt().recip();
-//! for (center, exact) in outcome.center.iter().zip([third, -third, third]) {
+//! for (center, exact) in outcome.center.dual.iter().zip([third, -third, third]) {
 //!     assert!((center - exact).abs() < 0.05);
 //! }
 //! # Ok::<(), bayespoint::Error>(())
@@ -56,13 +56,14 @@ pub use ball::{Ball, Reflection};
 pub use base::{Control, Error, Result, State};
 pub use correlation::{Correlation, CorrelationSettings, Pair, correlation};
 pub use ensemble::{
-    Outcome, RemoteExecutor, Settings, StopReason, resume, run, run_remotely, run_with, take_step,
+    Average, CenterOfMass, Draws, Outcome, RefreshReport, RemoteExecutor, Settings, StopReason,
+    TrajectoryReport, resume, run, run_remotely, run_with, take_step,
 };
 pub use evidence::{EvidenceOutcome, EvidenceSettings, Method, evidence};
 pub use gram::{Gram, Kernel, KernelRows, Row, Stored, Values};
 pub use interior::{
-    MarginSettings, MaxMargin, OneWay, Perceptron, Start, feasible_point, max_margin, one_way,
-    perceptron, perceptron_point,
+    MarginSettings, MaxMargin, OneWay, Perceptron, PerceptronSettings, Start, feasible_point,
+    max_margin, one_way, perceptron, perceptron_point,
 };
 pub use linalg::{Draw, Factor, Inverse, Isotropic};
 pub use onion::{OnionMethod, OnionOutcome, OnionSettings, onion};

@@ -322,48 +322,6 @@ class VersionSpace:
 
         Parameters
         ----------
-        n_trajectories : int, default=4
-            Independent trajectories.
-        n_draws : int, default=100
-            Draws to keep of each trajectory.
-        length : float, default=None
-            Path length at which to stop, in radians per trajectory, at least 1e-6.
-        tol : float, default=None
-            Estimated angular error of the center at which to stop, in radians, once the halves of
-            all trajectories agree as far as their pieces let expect. It is 0.1 if no end of the
-            run is given.
-        max_bounces : int, default=None
-            Arrivals at walls, reflected or not, of one trajectory; the first to get there ends the
-            run. With `tol` alone it is 10 000 000. The run ends at whichever limit is met first.
-        dynamics : object of :mod:`bayespoint.dynamics`, default="geodesic"
-            ``Geodesic()``: great circles with exact reflections. ``Scattered(...)``: with
-            scattering at the walls or off a sphere. ``Chord(...)`` and ``Flipper(...)``: the
-            biased straight flights of the papers. A name stands for the object with its defaults.
-        transparency : float or pair of floats, default=0.0
-            Probability in [0, 1] that a plane lets the ball through to its violated side; a pair
-            is for examples labeled -1 and for those labeled +1. Then the law is uniform times
-            the product of the transparencies of all violated planes: the posterior under label
-            noise of rate :math:`\epsilon` at :math:`\epsilon / (1 - \epsilon)`.
-        refresh : {"auto", "pair", "full", None}, default="auto"
-            How directions change in mid-air, without which a billiard can be caught in part of
-            version space. "pair": reflections in the plane of two examples, at two rows of the
-            Gram matrix each. They hardly turn what few planes close, as the many directions in
-            which the feature vectors of a smooth kernel are thin. "full": an independent
-            direction, for a factor of the Gram matrix. "auto": "full" where that factor takes no
-            more than half a second (up to 2400 examples in any number of dimensions), else "pair".
-        refresh_rate : float or "auto", default="auto"
-            Changes per radian, positive, at most 1e9, with "pair" or "full". "auto" is 0.1 to 0.3
-            with full ones, and a twentieth of the bounces (1.5 times as many as bounces with
-            softness or nearly orthogonal planes) with pairs.
-        average : {"auto", "arc", "impulse", "conditional", "midpoints", "bounces"}, default="auto"
-            Which estimate `center` holds. "arc": the integral over the path. "impulse": the
-            accumulated impulses on the walls, zero for examples that do not bound version space,
-            and less accurate. "conditional": the integral of conditional means, with far less
-            noise (see Notes), for a factor of a Gram matrix far from singular. "midpoints" (the
-            default of "chord" and "flipper") and "bounces" ("flipper" only) are those of the
-            papers. "auto" is "conditional" where softness is positive for all examples, the matrix
-            is one of doubles (or of up to 2000 examples in singles) and far from singular, and
-            `refresh` is "auto" or "full"; else "arc".
         start : array-like of shape (m,), default=None
             Dual coefficients of the point all trajectories start from. Behind opaque walls it
             must lie in version space. None looks for one.

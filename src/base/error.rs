@@ -9,7 +9,7 @@ pub(crate) const SMALLEST_MARGIN: f64 = 3e-8;
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum Error {
     /// An argument outside its range or of the wrong shape.
-    #[error("{name} must be {wanted}, got {got}")]
+    #[error("{name} must be {wanted}; got {got}")]
     Invalid {
         /// The argument's name.
         name: &'static str,

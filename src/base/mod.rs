@@ -5,6 +5,7 @@ mod control;
 mod error;
 pub(crate) mod memory;
 pub(crate) mod random;
+mod range;
 
 pub use checkpoint::State;
 pub(crate) use checkpoint::{
@@ -13,3 +14,4 @@ pub(crate) use checkpoint::{
 pub use control::Control;
 pub(crate) use error::SMALLEST_MARGIN;
 pub use error::{Error, Result};
+pub(crate) use range::{check_count, check_positive, count, some_count};

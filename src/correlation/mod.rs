@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use ndarray::Array2;
 use rand::Rng;
+use serde::Deserialize;
 
 use crate::ball::{Ball, laying};
-use crate::base::{Control, Error, Result, random};
+use crate::base::{Control, Error, Result, check_count, count, random};
 use crate::ensemble::{Settings, WorkerPool, burned_in, chain};
 use crate::gram::Gram;
 use crate::linalg::Factor;
@@ -26,24 +28,72 @@ const CHECK_EVERY: u64 = 32;
 const PARALLEL: f64 = 1e-14;
 
 /// What to measure.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct CorrelationSettings {
     /// Angle between the directions of a pair at the start, radians, in (0, 1).
     pub angle: f64,
     /// Trajectories that pairs start from.
+    #[serde(deserialize_with = "count")]
     pub n_trajectories: usize,
     /// Pairs of each.
+    #[serde(deserialize_with = "count")]
     pub n_pairs: usize,
     /// Bounces after which a pair is given up.
+    #[serde(deserialize_with = "count")]
     pub max_bounces: u64,
-    /// Directions by the cosine law after a bounce: each ball of a pair by a draw of its own.
-    pub cosine: bool,
-    /// The reflecting sphere around the center.
-    pub scatterer: Option<Radius>,
+    /// Great circles, or scattered: by the cosine law each ball of a pair by a draw of its own.
+    #[serde(rename = "dynamics")]
+    pub motion: Motion,
     /// Worker threads.
     pub n_threads: usize,
     /// Seed; trajectory i takes stream i + 1.
     pub seed: u64,
+}
+
+impl Default for CorrelationSettings {
+    fn default() -> Self {
+        Self {
+            angle: 1e-3,
+            n_trajectories: 4,
+            n_pairs: 100,
+            max_bounces: 1_000,
+            motion: Motion::Geodesic,
+            n_threads: 1,
+            seed: 0,
+        }
+    }
+}
+
+impl CorrelationSettings {
+    /// Makes sure that pairs can have them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for the first that is out of its range.
+    pub fn check(&self) -> Result<()> {
+        self.scattering().map(drop)
+    }
+
+    /// Checks them, and says how pairs are scattered.
+    fn scattering(&self) -> Result<(bool, Option<Radius>)> {
+        if !(self.angle > 0.0 && self.angle < 1.0) {
+            return Err(Error::invalid("angle", self.angle, "in (0, 1)"));
+        }
+        check_count("n_trajectories", self.n_trajectories as u64)?;
+        check_count("n_pairs", self.n_pairs as u64)?;
+        check_count("max_bounces", self.max_bounces)?;
+        check_count("n_threads", self.n_threads as u64)?;
+        self.motion.check()?;
+        match self.motion {
+            Motion::Geodesic => Ok((false, None)),
+            Motion::Scattered { cosine, scatterer } => Ok((cosine, scatterer)),
+            _ => {
+                let wanted = "Geodesic() or Scattered(...)";
+                Err(Error::invalid("dynamics", "a straight flight", wanted))
+            }
+        }
+    }
 }
 
 /// How long the balls of one pair kept to the same planes.
@@ -60,8 +110,8 @@ pub struct Pair {
 /// What was measured.
 #[derive(Clone, Debug)]
 pub struct Correlation {
-    /// Row-major (trajectory, pair).
-    pub pairs: Vec<Pair>,
+    /// Shape (trajectories, pairs of each).
+    pub pairs: Array2<Pair>,
     /// Radius of the reflecting sphere, radians, if there is one.
     pub scatterer: Option<f64>,
 }
@@ -79,17 +129,9 @@ pub fn correlation(
     settings: &CorrelationSettings,
     control: &Control,
 ) -> Result<Correlation> {
-    let &CorrelationSettings { angle, n_trajectories, n_pairs, n_threads, seed, .. } = settings;
-    let &CorrelationSettings { cosine, scatterer, .. } = settings;
-    if !(angle > 0.0 && angle < 1.0) {
-        return Err(Error::invalid("angle", angle, "in (0, 1)"));
-    }
-    if n_pairs == 0 || settings.max_bounces == 0 {
-        return Err(Error::invalid("n_pairs and max_bounces", 0, "at least 1"));
-    }
-    let motion = Motion::Scattered { cosine, scatterer };
-    let run = Settings { n_trajectories, motion, n_threads, seed, ..Settings::default() };
-    run.check()?;
+    let &CorrelationSettings { n_trajectories, n_pairs, n_threads, seed, .. } = settings;
+    let (cosine, scatterer) = settings.scattering()?;
+    let run = Settings { n_trajectories, n_threads, seed, ..Settings::default() };
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let dimensions = factor.rank();
     if dimensions < 3 {
@@ -133,7 +175,8 @@ pub fn correlation(
             .collect::<Result<Vec<_>>>()
     })?;
     let scatterer = dynamics.scatterer();
-    Ok(Correlation { pairs: pairs.into_iter().flatten().collect(), scatterer })
+    let pairs = Array2::from_shape_fn((n_trajectories, n_pairs), |(i, k)| pairs[i][k]);
+    Ok(Correlation { pairs, scatterer })
 }
 
 /// One pair from where a trajectory is, the second ball tilted towards a random direction.

@@ -1,12 +1,16 @@
 //! What the trajectories found, put together.
 
+use ndarray::Array3;
+
 use crate::base::{Control, Error, Result, State, memory};
 use crate::ensemble::center::Center;
 use crate::ensemble::chain::Chain;
 use crate::ensemble::estimate::{estimate, totals, watched_space};
-use crate::ensemble::outcome::{Outcome, StopReason};
+use crate::ensemble::outcome::{
+    CenterOfMass, Draws, Outcome, RefreshReport, StopReason, TrajectoryReport,
+};
 use crate::ensemble::pool::WorkerPool;
-use crate::ensemble::settings::Settings;
+use crate::ensemble::settings::{Average, Settings};
 use crate::simd::Precision;
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::Dynamics;
@@ -32,14 +36,14 @@ pub(super) fn merge<D: Dynamics>(
     watched: Vec<usize>,
     pool: &WorkerPool,
     chains: &mut [Chain<'_, D>],
-    (refresh, settled): (&Refresh<'_>, f64),
+    (refresh, burn_in): (&Refresh<'_>, f64),
     (stop_reason, mut state): (StopReason, State),
     control: &Control,
 ) -> Result<Outcome> {
     let m = space.len();
     // The last word on drift, also for runs too short for a re-projection.
     pool.each(chains, |_, chain| chain.trajectory.reproject(control))?;
-    let center = center(settings, pool, chains, settled, control)?;
+    let center = center(settings, pool, chains, burn_in, control)?;
     if !(center.norm.is_finite() && center.dual.iter().all(|c| c.is_finite())) {
         let what = "length of the mean of the positions";
         return Err(Error::Breakdown { what, value: center.norm });
@@ -54,10 +58,10 @@ pub(super) fn merge<D: Dynamics>(
         violations += tally.violations;
         drift = drift.max(tally.drift);
     }
-    let mut impulses = impulses(space, chains, control)?;
-    let running_center = running_center(space, chains, control)?;
-    if running_center.is_some() {
-        impulses.fill(f64::NAN);
+    let mut impulse = impulses(space, chains, control)?;
+    let running = running_center(space, chains, control)?;
+    if running.is_some() {
+        impulse.fill(f64::NAN);
     }
     let kept = |chain: &Chain<'_, D>| chain.trajectory.recorder().map_or(0, |r| r.kept(m));
     if chains.iter().any(|chain| kept(chain) == 0) {
@@ -84,37 +88,40 @@ pub(super) fn merge<D: Dynamics>(
         draws.extend_from_slice(&last);
         functionals.extend_from_slice(&values);
     }
-    let tallies = || chains.iter().map(|chain| chain.trajectory.tally());
-    Ok(Outcome {
-        center: center.dual,
-        center_norm: center.norm,
-        running_center,
-        impulse_center: impulses,
-        center_error: center.error,
-        draws,
-        n_draws,
-        spacing,
+    let shape = |width| (chains.len(), n_draws, width);
+    let draws = Draws {
+        values: Array3::from_shape_vec(shape(m), draws).expect("m coefficients of each draw"),
+        functionals: Array3::from_shape_vec(shape(watched.len()), functionals)
+            .expect("a coordinate for each plane that is watched"),
         watched,
-        functionals,
-        bounces: tallies().map(|t| t.bounces).collect(),
-        crossings: tallies().map(|t| t.crossings).collect(),
-        refreshes: tallies().map(|t| t.refreshes).collect(),
-        escapes: tallies().map(|t| t.escapes).collect(),
-        scatterings: tallies().map(|t| t.scatterings).collect(),
-        scatterer: None,
-        lengths: tallies().map(|t| t.path).collect(),
-        settled,
-        missed: missed(chains, &hits),
-        cycles: vec![0; chains.len()],
+        spacing,
+    };
+    let trajectories = chains.iter().zip(missed(chains, &hits)).map(|(chain, missed)| {
+        let (start, tally) = (chain.start, chain.trajectory.tally().clone());
+        TrajectoryReport { start, tally, missed, cycle: 0 }
+    });
+    Ok(Outcome {
+        center: CenterOfMass {
+            dual: center.dual,
+            norm: center.norm,
+            error: center.error,
+            running,
+            impulse,
+        },
+        draws,
+        trajectories: trajectories.collect(),
         hits,
         mean_violations: violations / totals(chains).0,
-        stop_reason,
-        refresh: refresh.name(),
-        refresh_rate: refresh.rate(),
-        loses_softness: refresh.loses_softness(),
         drift,
-        start: chains.iter().map(|chain| chain.start).collect(),
-        state: Some(state),
+        refresh: RefreshReport {
+            name: refresh.name(),
+            rate: refresh.rate(),
+            loses_softness: refresh.loses_softness(),
+        },
+        scatterer: None,
+        burn_in,
+        stop_reason,
+        state,
     })
 }
 
@@ -144,7 +151,7 @@ pub(super) fn center<D: Dynamics>(
     control: &Control,
 ) -> Result<Center> {
     let mut center = estimate(pool, chains, control)?.after(settled);
-    if settings.by_impulses {
+    if settings.average == Average::Impulse {
         let space = watched_space(chains);
         let impulses = impulses(space, chains, control)?;
         center.error = center.error.hypot(angle(space, &impulses, &center.dual, control)?);

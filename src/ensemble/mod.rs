@@ -20,9 +20,9 @@ mod start;
 mod step;
 
 pub(crate) use center::{Batch, Center};
-pub use outcome::{Outcome, StopReason};
+pub use outcome::{CenterOfMass, Draws, Outcome, RefreshReport, StopReason, TrajectoryReport};
 pub(crate) use pool::WorkerPool;
 pub use remote::{RemoteExecutor, take_step};
 pub use run::{resume, run, run_remotely, run_with};
 pub(crate) use settings::SHORTEST_LENGTH;
-pub use settings::Settings;
+pub use settings::{Average, Settings};

@@ -1,7 +1,10 @@
 //! What a run found.
 
+use ndarray::Array3;
+
 use crate::base::State;
 use crate::interior::Start;
+use crate::trajectory::Tally;
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,69 +31,91 @@ impl StopReason {
     }
 }
 
-/// What a run found. Arrays are row-major; m examples, T trajectories.
+/// What a run found. m examples, T trajectories.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Dual coefficients of the center of mass from the exact arc integral, unit length, shape (m,).
-    pub center: Vec<f64>,
-    /// Length of the mean of the unit weight vectors, in (0, 1].
-    pub center_norm: f64,
-    /// The center of mass as the dynamics keeps it in its own way, if it does: dual coefficients, unit length, shape (m,);
-    /// all zero when no flight ended.
-    pub running_center: Option<Vec<f64>>,
-    /// Dual coefficients of the center of mass from the impulses on the walls, unit length, shape (m,): signed like the
-    /// labels, zero for planes never hit; all zero when nothing was hit. NaN where balls are launched anew, which breaks
-    /// the identity of momenta.
-    pub impulse_center: Vec<f64>,
-    /// Standard error of the direction of `center`, radians; of `impulse_center` for [`crate::Settings::by_impulses`].
-    pub center_error: f64,
-    /// Dual coefficients of unit weight vectors at equal spacing along the path, shape (T, n, m).
-    pub draws: Vec<f64>,
-    /// Draws per trajectory n, at most the number asked for.
-    pub n_draws: usize,
-    /// Path between them, radians; 0 where draws are independent of one another.
-    pub spacing: f64,
-    /// Indices of the planes watched, shape (q,).
-    pub watched: Vec<usize>,
-    /// Plane coordinates of the draws at the watched planes, relative to the feature vector's length, shape (T, n, q).
-    pub functionals: Vec<f64>,
-    /// Bounces per trajectory, shape (T,).
-    pub bounces: Vec<u64>,
-    /// Walls passed through per trajectory, shape (T,).
-    pub crossings: Vec<u64>,
-    /// Refreshes per trajectory, shape (T,).
-    pub refreshes: Vec<u64>,
-    /// Flights without an end per trajectory, shape (T,): each is followed by a new launch.
-    pub escapes: Vec<u64>,
-    /// Reflections off the scatterer in mid-air per trajectory, shape (T,).
-    pub scatterings: Vec<u64>,
-    /// Radius of the scatterer, radians, if there is one.
-    pub scatterer: Option<f64>,
-    /// Path averaged over per trajectory, radians, shape (T,).
-    pub lengths: Vec<f64>,
-    /// Path discarded before, radians, mean over the trajectories.
-    pub settled: f64,
-    /// Bounces after which a trajectory without refresh meets the same planes in the same order, for ever as far as can be
-    /// seen, shape (T,); 0 where it does not, and in two dimensions, where this fills version space.
-    pub cycles: Vec<u64>,
-    /// Share of the bounces of the other trajectories at planes that this one never hit, shape (T,).
-    pub missed: Vec<f64>,
+    /// The center of mass.
+    pub center: CenterOfMass,
+    /// Positions along the paths.
+    pub draws: Draws,
+    /// What each trajectory went through.
+    pub trajectories: Vec<TrajectoryReport>,
     /// Bounces per plane, shape (m,).
     pub hits: Vec<u64>,
     /// Time average of the number of violated planes.
     pub mean_violations: f64,
-    /// Why the run ended.
-    pub stop_reason: StopReason,
-    /// The refresh used.
-    pub refresh: &'static str,
-    /// Its rate, events per radian.
-    pub refresh_rate: f64,
-    /// True where fresh directions leave out what softness gives to an example.
-    pub loses_softness: bool,
     /// Largest drift found at a re-projection, relative to the length of the feature vector.
     pub drift: f64,
-    /// Where each trajectory started, shape (T,).
-    pub start: Vec<Start>,
-    /// What it takes to go on; none of a one-dimensional span, where nothing flies.
-    pub state: Option<State>,
+    /// The refresh used.
+    pub refresh: RefreshReport,
+    /// Radius of the scatterer, radians, if there is one.
+    pub scatterer: Option<f64>,
+    /// Path discarded before, radians, mean over the trajectories.
+    pub burn_in: f64,
+    /// Why the run ended.
+    pub stop_reason: StopReason,
+    /// What it takes to go on.
+    pub state: State,
+}
+
+/// Estimates of the center of mass: dual coefficients of unit vectors, shape (m,).
+#[derive(Clone, Debug)]
+pub struct CenterOfMass {
+    /// From the exact arc integral.
+    pub dual: Vec<f64>,
+    /// Length of the mean of the unit weight vectors, in (0, 1].
+    pub norm: f64,
+    /// Standard error of the direction of `dual`, radians; of `impulse` for [`crate::Average::Impulse`].
+    pub error: f64,
+    /// As the dynamics keeps it in its own way, if it does; all zero when no flight ended.
+    pub running: Option<Vec<f64>>,
+    /// From the impulses on the walls: signed like the labels, zero for planes never hit; all zero when nothing was hit. NaN
+    /// where balls are launched anew, which breaks the identity of momenta.
+    pub impulse: Vec<f64>,
+}
+
+/// Positions at equal spacing along the paths, at most as many of each trajectory as were asked for.
+#[derive(Clone, Debug)]
+pub struct Draws {
+    /// Dual coefficients of unit weight vectors, shape (T, n, m).
+    pub values: Array3<f64>,
+    /// Indices of the planes watched, shape (q,).
+    pub watched: Vec<usize>,
+    /// Plane coordinates of the draws at the watched planes, relative to the feature vector's length, shape (T, n, q).
+    pub functionals: Array3<f64>,
+    /// Path between them, radians; 0 where draws are independent of one another.
+    pub spacing: f64,
+}
+
+/// What a trajectory went through.
+#[derive(Clone, Debug)]
+pub struct TrajectoryReport {
+    /// Where it started.
+    pub start: Start,
+    /// The path averaged over, and what happened on it.
+    pub tally: Tally,
+    /// Share of the bounces of the other trajectories at planes that this one never hit.
+    pub missed: f64,
+    /// Bounces after which a trajectory without refresh meets the same planes in the same order, for ever as far as can be
+    /// seen; 0 where it does not, and in two dimensions, where this fills version space.
+    pub cycle: u64,
+}
+
+/// How directions were refreshed.
+#[derive(Clone, Copy, Debug)]
+pub struct RefreshReport {
+    /// "pair", "full" or "none".
+    pub name: &'static str,
+    /// Events per radian.
+    pub rate: f64,
+    /// True where fresh directions leave out what softness gives to an example.
+    pub loses_softness: bool,
+}
+
+impl Outcome {
+    /// Path averaged over, radians, mean over the trajectories.
+    pub fn length(&self) -> f64 {
+        let paths = self.trajectories.iter().map(|one| one.tally.path);
+        paths.sum::<f64>() / self.trajectories.len() as f64
+    }
 }

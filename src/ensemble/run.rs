@@ -13,7 +13,7 @@ use crate::ensemble::outcome::Outcome;
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::remote::RemoteExecutor;
 use crate::ensemble::scatterer::with_scatterer;
-use crate::ensemble::settings::Settings;
+use crate::ensemble::settings::{Average, Settings};
 use crate::ensemble::stages::{Measurement, RunState};
 use crate::ensemble::start::start;
 use crate::linalg::{Factor, Inverse};
@@ -117,6 +117,9 @@ fn sample(
             return Err(Error::invalid("factor", "one", "none but for the geodesic motion"));
         }
     }
+    if settings.average == Average::Conditional && inverse.is_none() {
+        return Err(Error::invalid("average", "'conditional'", "another without an inverse"));
+    }
     if matches!(settings.refresh, RefreshChoice::Full(_))
         || matches!(settings.motion, Motion::Scattered { .. })
     {
@@ -146,8 +149,8 @@ fn sample(
         Motion::Chord { tau_max, weight_tol } => {
             run.straight(state, &Chord::new(m, tau_max, weight_tol))
         }
-        Motion::Flipper { tau_max, points } => {
-            run.straight(state, &Flipper::new(m, tau_max, points))
+        Motion::Flipper { tau_max } => {
+            run.straight(state, &Flipper::new(m, tau_max, settings.average.points()))
         }
     }
 }
@@ -220,7 +223,10 @@ impl<'s> Run<'s, '_> {
         let bare = matches!(measurement.refresh, Refresh::None) && settings.mirror.is_hard();
         let mut outcome = self.finish(measurement, &mut chains)?;
         if bare {
-            outcome.cycles = cycles(space, pool, &mut chains, control)?;
+            let cycles = cycles(space, pool, &mut chains, control)?;
+            for (one, cycle) in outcome.trajectories.iter_mut().zip(cycles) {
+                one.cycle = cycle;
+            }
         }
         Ok(outcome)
     }

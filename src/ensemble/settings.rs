@@ -1,9 +1,11 @@
 //! What a run is told: sizes, ends, walls, refresh, start, threads and seed.
 
-use crate::base::{Error, Result};
+use serde::Deserialize;
+
+use crate::base::{Error, Result, check_count, check_positive, count, some_count};
 use crate::space::Mirror;
 use crate::trajectory::RefreshChoice;
-use crate::trajectory::dynamics::{Motion, Radius};
+use crate::trajectory::dynamics::{Motion, Points};
 
 /// Shortest path whose integral, a difference of sines, keeps ten digits.
 pub(crate) const SHORTEST_LENGTH: f64 = 1e-6;
@@ -12,22 +14,50 @@ pub(crate) const SHORTEST_LENGTH: f64 = 1e-6;
 /// of them a ball gets nowhere.
 const HIGHEST_RATE: f64 = 1e9;
 
+/// Which estimate of the center is asked for. Whether that is one of conditional means says the inverse that a run is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Average {
+    /// What the motion is best at.
+    Auto,
+    /// The integral over the path.
+    Arc,
+    /// The impulses on the walls: the distance of their center from that of the path is then a part of the error.
+    Impulse,
+    /// The integral of conditional means.
+    Conditional,
+    /// The midpoints of straight flights.
+    Midpoints,
+    /// The bouncing points of straight flights.
+    Bounces,
+}
+
+impl Average {
+    /// What a flipper's center is made of.
+    pub(crate) fn points(self) -> Points {
+        if self == Self::Bounces { Points::Bounces } else { Points::Midpoints }
+    }
+}
+
 /// Settings of a run. `Default` is four trajectories, 100 draws each, to 0.1 rad.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Number of trajectories, each with its own random stream.
+    #[serde(deserialize_with = "count")]
     pub n_trajectories: usize,
     /// Draws kept per trajectory.
+    #[serde(deserialize_with = "count")]
     pub n_draws: usize,
     /// Path per trajectory, radians; at least 1e-6.
     pub length: Option<f64>,
     /// Arrivals at walls per trajectory.
+    #[serde(deserialize_with = "some_count")]
     pub max_bounces: Option<u64>,
     /// Standard error of the center, radians.
     pub tol: Option<f64>,
-    /// Whether the center asked for is that of the impulses on the walls: its distance from that of the path is then a part of
-    /// the error.
-    pub by_impulses: bool,
+    /// Which estimate of the center is asked for.
+    pub average: Average,
     /// The length that pieces, draws and settling are laid out for, where the run may go on for longer: by default `length`.
     /// At the end of it a run with `length` alone goes on as one with `tol` does, with pieces that are joined and draws that
     /// are thinned as the path grows.
@@ -36,12 +66,15 @@ pub struct Settings {
     /// less where 4000 arrivals at walls come earlier.
     pub settle: Option<f64>,
     /// The dynamics; the papers' own have hard walls and no refresh.
+    #[serde(rename = "dynamics")]
     pub motion: Motion,
     /// The walls.
+    #[serde(rename = "transparency")]
     pub mirror: Mirror,
     /// The refresh.
     pub refresh: RefreshChoice,
     /// Dual coefficients where all trajectories start; by default each is caught by its own light trap.
+    #[serde(skip)]
     pub start: Option<Vec<f64>>,
     /// Worker threads.
     pub n_threads: usize,
@@ -57,7 +90,7 @@ impl Default for Settings {
             length: None,
             max_bounces: None,
             tol: Some(0.1),
-            by_impulses: false,
+            average: Average::Auto,
             first_length: None,
             settle: None,
             motion: Motion::Geodesic,
@@ -71,45 +104,41 @@ impl Default for Settings {
 }
 
 impl Settings {
-    pub(crate) fn check(&self) -> Result<()> {
-        let positive = |name: &'static str, value: Option<f64>| match value {
-            Some(x) if !(x > 0.0 && x.is_finite()) => {
-                Err(Error::invalid(name, x, "positive and finite"))
-            }
-            _ => Ok(()),
-        };
+    /// Makes sure that a run can have them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for the first that is out of its range, or does not go with another.
+    pub fn check(&self) -> Result<()> {
         for (name, count) in [
             ("n_trajectories", self.n_trajectories),
             ("n_draws", self.n_draws),
             ("n_threads", self.n_threads),
         ] {
-            if count == 0 {
-                return Err(Error::invalid(name, count, "at least 1"));
+            check_count(name, count as u64)?;
+        }
+        self.max_bounces.map_or(Ok(()), |count| check_count("max_bounces", count))?;
+        if let Some(length) = self.length {
+            check_positive("length", length)?;
+            if length < SHORTEST_LENGTH {
+                return Err(Error::invalid("length", length, "at least 1e-6"));
             }
         }
-        if self.max_bounces == Some(0) {
-            return Err(Error::invalid("max_bounces", 0, "at least 1"));
-        }
-        positive("length", self.length)?;
-        if let Some(length) = self.length.filter(|x| *x < SHORTEST_LENGTH) {
-            return Err(Error::invalid("length", length, "at least 1e-6"));
-        }
-        positive("tol", self.tol)?;
-        positive("first_length", self.first_length)?;
+        self.tol.map_or(Ok(()), |tol| check_positive("tol", tol))?;
         if let Some(first) = self.first_length
-            && self.length.is_none_or(|length| first > length || first < SHORTEST_LENGTH)
+            && !(first >= SHORTEST_LENGTH && self.length.is_some_and(|length| first <= length))
         {
             return Err(Error::invalid("first_length", first, "at least 1e-6 and at most length"));
         }
-        if let RefreshChoice::Pair(rate) | RefreshChoice::Full(rate) = self.refresh {
-            positive("refresh_rate", rate)?;
-            if let Some(rate) = rate.filter(|x| *x > HIGHEST_RATE) {
-                return Err(Error::invalid("refresh_rate", rate, "at most 1e9 per radian"));
-            }
+        if let RefreshChoice::Pair(Some(rate)) | RefreshChoice::Full(Some(rate)) = self.refresh
+            && !(rate > 0.0 && rate <= HIGHEST_RATE)
+        {
+            return Err(Error::invalid("refresh_rate", rate, "in (0, 1e9], events per radian"));
         }
         if let Some(settle) = self.settle.filter(|x| !(*x >= 0.0 && x.is_finite())) {
             return Err(Error::invalid("settle", settle, ">= 0 and finite"));
         }
+        self.mirror.check()?;
         self.check_motion()?;
         let ends = [self.length, self.tol, self.weight_tol()];
         if self.max_bounces.is_none() && ends.iter().all(Option::is_none) {
@@ -119,7 +148,7 @@ impl Settings {
                 "given at least in part: a run needs an end",
             ));
         }
-        Mirror::new(self.mirror.negative, self.mirror.positive).map(|_| ())
+        Ok(())
     }
 
     /// The share of the next flight in the running center that ends a run.
@@ -130,38 +159,56 @@ impl Settings {
         }
     }
 
+    /// A number for the motion and the points that its center is made of, for checkpoints.
+    pub(crate) fn code(&self) -> u64 {
+        let flips = matches!(self.motion, Motion::Flipper { .. });
+        self.motion.code() + u64::from(flips && self.average == Average::Bounces)
+    }
+
     fn check_motion(&self) -> Result<()> {
-        if let Motion::Scattered { scatterer: Some(radius), .. } = self.motion {
-            if let Radius::Given(x) = radius
-                && !(x > 0.0 && x.is_finite())
-            {
-                return Err(Error::invalid("scatterer", x, "positive and finite"));
+        self.motion.check()?;
+        let (opaque, wanted) = match self.motion {
+            Motion::Geodesic | Motion::Scattered { scatterer: None, .. } => (false, ""),
+            Motion::Scattered { .. } => {
+                (true, "0 with dynamics=Scattered(...) with a scatterer, which needs opaque walls")
             }
-            if !self.mirror.is_hard() {
-                let got = format!("{} and {}", self.mirror.negative, self.mirror.positive);
-                return Err(Error::invalid("transparency", got, "0 with a scatterer"));
-            }
-        }
-        let (Motion::Chord { tau_max, .. } | Motion::Flipper { tau_max, .. }) = self.motion else {
-            return Ok(());
+            _ => (true, "0 with dynamics=Chord(...) or Flipper(...), which need opaque walls"),
         };
-        if self.by_impulses {
-            return Err(Error::invalid("by_impulses", true, "false for a straight flight"));
-        }
-        if tau_max.is_nan() || tau_max <= 0.0 {
-            return Err(Error::invalid("tau_max", tau_max, "positive"));
-        }
-        if let Some(tol) = self.weight_tol().filter(|x| !(*x > 0.0 && *x < 1.0)) {
-            return Err(Error::invalid("weight_tol", tol, "in (0, 1)"));
-        }
-        if !self.mirror.is_hard() {
+        if opaque && !self.mirror.is_hard() {
             let got = format!("{} and {}", self.mirror.negative, self.mirror.positive);
-            return Err(Error::invalid("transparency", got, "0 for a straight flight"));
+            return Err(Error::invalid("transparency", got, wanted));
         }
-        if !matches!(self.refresh, RefreshChoice::Auto | RefreshChoice::None) {
-            let got = "a refresh";
-            return Err(Error::invalid("refresh", got, "none for a straight flight"));
+        if self.motion.is_straight() {
+            let got = match self.refresh {
+                RefreshChoice::Auto | RefreshChoice::None => None,
+                RefreshChoice::Pair(_) => Some("'pair'"),
+                RefreshChoice::Full(_) => Some("'full'"),
+            };
+            if let Some(got) = got {
+                let wanted =
+                    "'auto' or None with dynamics=Chord(...) or Flipper(...), which have none";
+                return Err(Error::invalid("refresh", got, wanted));
+            }
         }
-        Ok(())
+        let wanted = match (self.motion, self.average) {
+            (_, Average::Auto | Average::Arc)
+            | (Motion::Geodesic, Average::Impulse | Average::Conditional)
+            | (Motion::Scattered { .. }, Average::Impulse)
+            | (Motion::Chord { .. }, Average::Midpoints)
+            | (Motion::Flipper { .. }, Average::Midpoints | Average::Bounces) => return Ok(()),
+            (Motion::Geodesic, _) => {
+                "one of 'auto', 'arc', 'impulse', 'conditional' with dynamics=Geodesic()"
+            }
+            (Motion::Scattered { .. }, _) => {
+                "one of 'auto', 'arc', 'impulse' with dynamics=Scattered(...)"
+            }
+            (Motion::Chord { .. }, _) => {
+                "one of 'auto', 'midpoints', 'arc' with dynamics=Chord(...)"
+            }
+            (Motion::Flipper { .. }, _) => {
+                "one of 'auto', 'midpoints', 'bounces', 'arc' with dynamics=Flipper(...)"
+            }
+        };
+        Err(Error::invalid("average", format!("'{:?}'", self.average).to_lowercase(), wanted))
     }
 }

@@ -220,7 +220,7 @@ impl<'s> Measurement<'s> {
             examples: watched_space(chains).len(),
             trajectories: chains.len(),
             draws: settings.n_draws,
-            motion: settings.motion.code(),
+            motion: settings.code(),
             refresh: self.refresh.state(),
             burn_in_length: self.burn_in_length,
             unit: self.unit,
@@ -256,7 +256,7 @@ pub(super) struct RunState {
     examples: usize,
     trajectories: usize,
     draws: usize,
-    motion: u8,
+    motion: u64,
     pub refresh: RefreshState,
     burn_in_length: f64,
     unit: f64,
@@ -276,7 +276,7 @@ impl RunState {
         ] {
             ensure(theirs == own, || format!("one of {theirs} {what} where there are {own}"))?;
         }
-        ensure(self.motion == settings.motion.code(), || "one of another motion")?;
+        ensure(self.motion == settings.code(), || "one of another motion")?;
         let lengths = self.burn_in_length >= 0.0 && self.unit > 0.0;
         ensure(
             lengths && self.burn_in_length.is_finite() && self.unit.is_finite(),

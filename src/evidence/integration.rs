@@ -155,13 +155,15 @@ pub(super) fn evidence(
         let next = (unit * GROWTH).min((rest - BURN_IN_PATH) / PIECES as f64);
         if converged || next < 0.5 * unit {
             let (ladder, mean_violations) = shared.profile(&walkers);
+            let (layers, layer_shares) = shared.layers(&walkers);
             return Ok(EvidenceOutcome {
                 values: found.iter().map(|x| x.0).collect(),
                 errors: found.iter().map(|x| x.1).collect(),
                 lags,
                 mean_violations,
                 log_share: seen.log_share(m),
-                layers: shared.layers(&walkers),
+                layers,
+                layer_shares,
                 ladder,
                 length,
                 converged,
@@ -237,16 +239,14 @@ impl Integration<'_> {
 
     /// Given v violations the layers have the same law on every rung where both classes are alike: their shares are path over
     /// path.
-    fn layers(&self, walkers: &[Walker<'_>]) -> Vec<(u32, u32, f64)> {
+    fn layers(&self, walkers: &[Walker<'_>]) -> (Vec<[u32; 2]>, Vec<f64>) {
         let paths = paths_by_layer(walkers, self.descent.stages()[0].rungs(&self.ladder));
         let mut totals = BTreeMap::new();
         for (layer, path) in &paths {
             *totals.entry(layer[0] + layer[1]).or_insert(0.0) += path;
         }
-        let share = |(layer, path): ([u32; 2], f64)| {
-            (layer[0], layer[1], path / totals[&(layer[0] + layer[1])])
-        };
-        paths.into_iter().map(share).collect()
+        let share = |(layer, path): ([u32; 2], f64)| (layer, path / totals[&(layer[0] + layer[1])]);
+        paths.into_iter().map(share).unzip()
     }
 }
 

@@ -39,7 +39,7 @@ pub fn evidence(
     settings: &EvidenceSettings,
     control: &Control,
 ) -> Result<EvidenceOutcome> {
-    let descent = settings.check()?;
+    let descent = settings.descent()?;
     space.gram().check_in_memory()?;
     one_dimensional::refuse(space.gram())?;
     let inside = inside(space, settings, control)?;

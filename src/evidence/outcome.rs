@@ -19,9 +19,10 @@ pub struct EvidenceOutcome {
     pub mean_violations: Vec<f64>,
     /// ln of the share of the sphere that violates v planes, shape (m + 1,); -∞ where none was seen.
     pub log_share: Vec<f64>,
-    /// Shares of the layers (violated of label -1, of label +1) in the path that violates as many: rows of
-    /// (n_-, n_+, share).
-    pub layers: Vec<(u32, u32, f64)>,
+    /// The layers that were seen: how many examples of label -1 and of label +1 are violated.
+    pub layers: Vec<[u32; 2]>,
+    /// Share of each of them in the path that violates as many.
+    pub layer_shares: Vec<f64>,
     /// Path per trajectory, radians.
     pub length: f64,
     /// Whether every error reached the tolerance.

@@ -1,11 +1,14 @@
 //! Settings of an evidence run.
 
-use crate::base::{Error, Result};
+use serde::Deserialize;
+
+use crate::base::{Error, Result, check_count, check_positive, count};
 use crate::evidence::ladder::Descent;
 use crate::space::Mirror;
 
 /// How ln Z is estimated along the ladder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Method {
     /// By what trajectories in equilibrium see on every rung of a ladder of transparencies.
     Integration,
@@ -15,9 +18,11 @@ pub enum Method {
 }
 
 /// Settings of an evidence run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct EvidenceSettings {
     /// Number of trajectories, each down and up the ladder.
+    #[serde(deserialize_with = "count")]
     pub n_trajectories: usize,
     /// Standard error of every ln Z to be reached, nats.
     pub tol: f64,
@@ -49,23 +54,22 @@ impl Default for EvidenceSettings {
 }
 
 impl EvidenceSettings {
+    /// Makes sure that a run can have them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for the first that is out of its range, or does not go with another.
+    pub fn check(&self) -> Result<()> {
+        self.descent().map(drop)
+    }
+
     /// Checks them, and says which way leads to the targets.
-    pub(super) fn check(&self) -> Result<Descent> {
-        for (name, count) in
-            [("n_trajectories", self.n_trajectories), ("n_threads", self.n_threads)]
-        {
-            if count == 0 {
-                return Err(Error::invalid(name, count, "at least 1"));
-            }
-        }
-        for (name, x) in [("tol", self.tol), ("max_length", self.max_length)] {
-            if !(x > 0.0 && x.is_finite()) {
-                return Err(Error::invalid(name, x, "positive and finite"));
-            }
-        }
-        for target in &self.targets {
-            Mirror::new(target.negative, target.positive)?;
-        }
+    pub(super) fn descent(&self) -> Result<Descent> {
+        check_count("n_trajectories", self.n_trajectories as u64)?;
+        check_count("n_threads", self.n_threads as u64)?;
+        check_positive("tol", self.tol)?;
+        check_positive("max_length", self.max_length)?;
+        self.targets.iter().try_for_each(Mirror::check)?;
         if self.method == Method::Bridge && self.targets != [Mirror::HARD] {
             let got = format!("{:?}", self.targets);
             return Err(Error::invalid("targets", got, "hard walls alone for a bridge"));

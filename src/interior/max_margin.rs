@@ -1,6 +1,8 @@
 //! The maximal margin: hard, or with multipliers bounded by C (hinge loss); without bias, or with a free one.
 
-use crate::base::{Control, Error, Result, SMALLEST_MARGIN};
+use serde::Deserialize;
+
+use crate::base::{Control, Error, Result, SMALLEST_MARGIN, check_count, count};
 use crate::interior::active_set::{ActiveSet, Bounds, End};
 use crate::interior::coordinate_ascent::Ascent;
 use crate::interior::perceptron;
@@ -18,9 +20,11 @@ const POLISHED: f64 = 1e-3;
 const INSIDE: f64 = 0.9;
 
 /// What margin to look for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct MarginSettings {
     /// C, the largest multiplier and the price of a unit of hinge loss; infinite for a hard margin.
+    #[serde(rename = "C")]
     pub cost: f64,
     /// Whether there is a bias b with no price of its own, so that `Σ a_i y_i = 0`.
     pub free_bias: bool,
@@ -28,12 +32,34 @@ pub struct MarginSettings {
     /// no violation.
     pub tol: f64,
     /// Coordinate steps and changes of the active set at most.
+    #[serde(deserialize_with = "count")]
     pub max_iter: usize,
 }
 
 impl Default for MarginSettings {
     fn default() -> Self {
         Self { cost: f64::INFINITY, free_bias: false, tol: 1e-8, max_iter: 10_000_000 }
+    }
+}
+
+impl MarginSettings {
+    /// Makes sure that a search can have them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for the first that is out of its range.
+    pub fn check(&self) -> Result<()> {
+        if !(self.tol > 0.0 && self.tol < 1.0) {
+            return Err(Error::invalid("tol", self.tol, "in (0, 1)"));
+        }
+        if self.cost.is_nan() || self.cost <= 0.0 {
+            return Err(Error::invalid(
+                "C",
+                self.cost,
+                "a positive number, or inf for a hard margin",
+            ));
+        }
+        check_count("max_iter", self.max_iter as u64)
     }
 }
 
@@ -192,13 +218,8 @@ pub fn max_margin(
     settings: &MarginSettings,
     control: &Control,
 ) -> Result<MaxMargin> {
+    settings.check()?;
     let MarginSettings { cost, free_bias, tol, .. } = *settings;
-    if !(tol > 0.0 && tol < 1.0) {
-        return Err(Error::invalid("tol", tol, "in (0, 1)"));
-    }
-    if cost.is_nan() || cost <= 0.0 {
-        return Err(Error::invalid("cost", cost, "positive, or infinite"));
-    }
     if free_bias && space.labels().iter().all(|y| *y == space.labels()[0]) {
         return Err(Error::invalid("labels", "one class", "of both classes for a free bias"));
     }
@@ -212,7 +233,7 @@ pub fn max_margin(
     let norm = set.norms().0.sqrt();
     if !norm.is_finite() {
         let wanted = "infinite, or so small that the square of a sum of multipliers is finite";
-        return Err(Error::invalid("cost", cost, wanted));
+        return Err(Error::invalid("C", cost, wanted));
     }
     let scale = if norm > 0.0 { norm.recip() } else { 1.0 };
     let smallest = if cost.is_infinite() {

@@ -17,7 +17,7 @@ use crate::space::{Mirror, VersionSpace, one_dimensional};
 pub(crate) use light_trap::Trapped;
 pub use light_trap::{OneWay, one_way};
 pub use max_margin::{MarginSettings, MaxMargin, max_margin};
-pub use perceptron::{Perceptron, perceptron};
+pub use perceptron::{Perceptron, PerceptronSettings, perceptron};
 
 /// Where a trajectory started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,8 +1,39 @@
 //! The kernel perceptron: example by example in a given order, or the worst example first.
 
-use crate::base::{Control, Error, Result};
+use serde::Deserialize;
+
+use crate::base::{Control, Error, Result, check_count, check_positive, count};
 use crate::simd::{Precision, dot};
 use crate::space::VersionSpace;
+
+/// How the kernel perceptron learns.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PerceptronSettings {
+    /// What a mistake adds to a coefficient.
+    pub learning_rate: f64,
+    /// Passes through the examples at most.
+    #[serde(deserialize_with = "count")]
+    pub max_epochs: usize,
+}
+
+impl Default for PerceptronSettings {
+    fn default() -> Self {
+        Self { learning_rate: 1.0, max_epochs: 1_000 }
+    }
+}
+
+impl PerceptronSettings {
+    /// Makes sure that a perceptron can have them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for the first that is out of its range.
+    pub fn check(&self) -> Result<()> {
+        check_positive("learning_rate", self.learning_rate)?;
+        check_count("max_epochs", self.max_epochs as u64)
+    }
+}
 
 /// What the kernel perceptron learned.
 #[derive(Clone, Debug)]
@@ -62,20 +93,18 @@ impl<'s> Learner<'s> {
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] when `order` names an example that is not there, or the rate is not positive;
+/// [`Error::Invalid`] when `order` names an example that is not there, or for settings out of range;
 /// [`Error::Interrupted`].
 pub fn perceptron(
     space: &VersionSpace<'_>,
     order: &[usize],
-    rate: f64,
-    max_epochs: usize,
+    settings: &PerceptronSettings,
     control: &Control,
 ) -> Result<Perceptron> {
+    settings.check()?;
+    let PerceptronSettings { learning_rate: rate, max_epochs } = *settings;
     if let Some(bad) = order.iter().find(|i| **i >= space.len()) {
         return Err(Error::invalid("order", bad, "indices of examples"));
-    }
-    if !(rate > 0.0 && rate.is_finite()) {
-        return Err(Error::invalid("learning_rate", rate, "positive and finite"));
     }
     let mut learner = Learner::new(space);
     let mut mistakes = 0;

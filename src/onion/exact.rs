@@ -12,13 +12,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use ndarray::Array2;
+
 use crate::base::{Control, Result, random};
 use crate::ensemble::WorkerPool;
 use crate::evidence::walker::{LadderWalker, Seen};
 use crate::evidence::{Descent, Histogram, Shares, isotropic, mbar, walker};
 use crate::linalg::Factor;
 use crate::onion::outcome::OnionOutcome;
-use crate::onion::pieces::{GROWTH, Pieces, Watch, estimate, outcome, worst};
+use crate::onion::pieces::{GROWTH, Pieces, Watch, estimate, outcome, table, worst};
 use crate::onion::settings::OnionSettings;
 use crate::space::{LayerRange, LayerWalls, Mirror, VersionSpace};
 use crate::trajectory::Layers;
@@ -295,7 +297,9 @@ pub(super) fn onion(
         if converged || unit < shortest {
             let pieces = walkers.iter().map(|walker| &walker.pieces);
             let mut found = outcome(range, m, centers, pieces, length, converged);
-            (found.log_volumes, found.log_volume_errors) = volumes.into_iter().unzip();
+            let (values, errors) = volumes.into_iter().unzip();
+            found.log_volumes = Some(table(range, values));
+            found.log_volume_errors = Some(table(range, errors));
             return Ok(with_shares(found, &problem, &shares, &walkers));
         }
     }
@@ -317,14 +321,14 @@ fn with_shares(
     let seen: BTreeSet<[u32; 2]> =
         all.filter(|(_, path)| **path > 0.0).map(|(layer, _)| *layer).collect();
     found.layers = seen.into_iter().collect();
-    found.log_shares = log_shares(problem, shares, walkers, None, &found.layers);
-    if walkers.len() > 1 {
-        for i in 0..walkers.len() {
-            let shares = problem.combine(walkers, Some(i));
-            let replicate = log_shares(problem, &shares, walkers, Some(i), &found.layers);
-            found.log_shares.extend(replicate);
-        }
+    let mut rows = log_shares(problem, shares, walkers, None, &found.layers);
+    let replicates = if walkers.len() > 1 { walkers.len() } else { 0 };
+    for i in 0..replicates {
+        let shares = problem.combine(walkers, Some(i));
+        rows.extend(log_shares(problem, &shares, walkers, Some(i), &found.layers));
     }
+    found.log_shares = Array2::from_shape_vec((1 + replicates, found.layers.len()), rows)
+        .expect("a share of each layer");
     found
 }
 

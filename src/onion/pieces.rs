@@ -1,5 +1,7 @@
 //! The pieces of path in each layer, and the centers by them.
 
+use ndarray::{Array2, Array3};
+
 use crate::base::{Control, Result};
 use crate::ensemble::{Batch, Center, SHORTEST_LENGTH, WorkerPool, center};
 use crate::gram::Gram;
@@ -164,22 +166,30 @@ pub(super) fn outcome<'p>(
             *sum += path;
         }
     }
-    let of = |value: fn(&Center) -> f64| -> Vec<f64> {
-        centers.iter().map(|center| center.as_ref().map_or(f64::NAN, value)).collect()
+    let table = |values: Vec<f64>| table(range, values);
+    let of = |value: fn(&Center) -> f64| {
+        table(centers.iter().map(|center| center.as_ref().map_or(f64::NAN, value)).collect())
     };
     let (norms, errors) = (of(|center| center.norm), of(|center| center.error));
     let dual = |center: Found| center.map_or_else(|| vec![f64::NAN; m], |center| center.dual);
+    let (rows, columns) = range.shape();
+    let duals = centers.into_iter().flat_map(dual).collect();
     OnionOutcome {
         range,
-        centers: centers.into_iter().flat_map(dual).collect(),
+        centers: Array3::from_shape_vec((rows, columns, m), duals).expect("m numbers of each"),
         norms,
         errors,
-        paths,
-        log_volumes: Vec::new(),
-        log_volume_errors: Vec::new(),
+        paths: table(paths),
+        log_volumes: None,
+        log_volume_errors: None,
         layers: Vec::new(),
-        log_shares: Vec::new(),
+        log_shares: Array2::default((0, 0)),
         length,
         converged,
     }
+}
+
+/// A table with a value for each layer of a range.
+pub(super) fn table(range: LayerRange, values: Vec<f64>) -> Array2<f64> {
+    Array2::from_shape_vec(range.shape(), values).expect("a value for each layer")
 }

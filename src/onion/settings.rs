@@ -1,9 +1,17 @@
 //! Settings of an onion run.
 
-use crate::base::{Error, Result};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
+
+use crate::base::{Error, Result, check_count, check_positive, count};
+
+/// Most violated examples of a label that may be asked for: beyond it the size of a table overflows.
+const MOST_ERRORS: u32 = 1_000_000;
+const ERRORS: &str = "at least 0 and at most 1000000";
 
 /// How the layers are sampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum OnionMethod {
     /// By a half-silvered billiard: uniform in every layer.
     Exact,
@@ -12,13 +20,16 @@ pub enum OnionMethod {
 }
 
 /// Settings of an onion run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct OnionSettings {
-    /// Most violated examples of labels -1 and +1.
+    /// Most violated examples of labels -1 and +1; at most 1 000 000.
+    #[serde(deserialize_with = "most_errors")]
     pub max_errors: [u32; 2],
     /// How.
     pub method: OnionMethod,
     /// Number of trajectories.
+    #[serde(deserialize_with = "count")]
     pub n_trajectories: usize,
     /// Standard error to be reached by the center of every layer seen, radians.
     pub tol: f64,
@@ -30,6 +41,18 @@ pub struct OnionSettings {
     pub n_threads: usize,
     /// Seed.
     pub seed: u64,
+}
+
+/// Reads counts that may be out of range.
+fn most_errors<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<[u32; 2], D::Error> {
+    let [negative, positive] = <[i64; 2]>::deserialize(deserializer)?;
+    let most = |number: i64| {
+        u32::try_from(number)
+            .map_err(|_| D::Error::custom(format!("must be {ERRORS}; got {number}")))
+    };
+    Ok([most(negative)?, most(positive)?])
 }
 
 impl Default for OnionSettings {
@@ -48,27 +71,24 @@ impl Default for OnionSettings {
 }
 
 impl OnionSettings {
-    pub(super) fn check(&self) -> Result<()> {
-        for (name, count) in
-            [("n_trajectories", self.n_trajectories), ("n_threads", self.n_threads)]
-        {
-            if count == 0 {
-                return Err(Error::invalid(name, count, "at least 1"));
-            }
+    /// Makes sure that a run can have them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for the first that is out of its range, or does not go with another.
+    pub fn check(&self) -> Result<()> {
+        if let Some(most) = self.max_errors.iter().find(|most| **most > MOST_ERRORS) {
+            return Err(Error::invalid("max_errors", most, ERRORS));
         }
-        let numbers = [
-            ("tol", Some(self.tol)),
-            ("volume_tol", self.volume_tol),
-            ("max_length", Some(self.max_length)),
-        ];
-        for (name, x) in numbers {
-            if let Some(x) = x.filter(|x| !(*x > 0.0 && x.is_finite())) {
-                return Err(Error::invalid(name, x, "positive and finite"));
-            }
-        }
+        check_count("n_trajectories", self.n_trajectories as u64)?;
+        check_count("n_threads", self.n_threads as u64)?;
+        check_positive("tol", self.tol)?;
+        self.volume_tol.map_or(Ok(()), |tol| check_positive("volume_tol", tol))?;
+        check_positive("max_length", self.max_length)?;
         if self.volume_tol.is_some() && self.method == OnionMethod::Projected {
-            let got = "a number for the projected onion";
-            return Err(Error::invalid("volume_tol", got, "None: it tells no volumes"));
+            let got = "a number";
+            let wanted = "None with method='projected', which tells no volumes";
+            return Err(Error::invalid("volume_tol", got, wanted));
         }
         Ok(())
     }

@@ -1,13 +1,16 @@
 //! Single weight vectors: feasible points, light traps, maximal margins, perceptrons.
 
-use numpy::PyReadonlyArray1;
+use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::arrays::{self, vector};
+use super::arrays::vector;
+use super::settings;
 use super::space::Space;
 use crate::base::Error;
-use crate::interior::{self, MarginSettings, light_trap, max_margin, perceptron};
+use crate::interior::{
+    self, MarginSettings, PerceptronSettings, light_trap, max_margin, perceptron,
+};
 
 /// Updates of the kernel perceptron before the maximal-margin search takes over.
 const PERCEPTRON_UPDATES: usize = 100_000;
@@ -15,7 +18,6 @@ const PERCEPTRON_UPDATES: usize = 100_000;
 /// A point inside version space; see `VersionSpace.feasible_point`.
 #[pyfunction]
 #[pyo3(signature = (problem, *, method, seed, callback))]
-#[allow(clippy::too_many_arguments, reason = "one flat call")]
 pub fn feasible_point<'py>(
     py: Python<'py>,
     problem: Space<'py>,
@@ -38,8 +40,7 @@ pub fn feasible_point<'py>(
         }
     })?;
     let dict = PyDict::new(py);
-    let m = dual.len();
-    dict.set_item("dual_coef", arrays::to_array(py, dual, [m])?)?;
+    dict.set_item("dual_coef", dual.into_pyarray(py))?;
     dict.set_item("method", used)?;
     Ok(dict)
 }
@@ -56,37 +57,30 @@ pub fn light_trap_one_way<'py>(
     let found = problem
         .call_single(py, callback, |space, control| light_trap::one_way(space, seed, control))?;
     let dict = PyDict::new(py);
-    let (m, n) = (found.dual.len(), found.errors.len());
-    dict.set_item("dual_coef", arrays::to_array(py, found.dual, [m])?)?;
+    dict.set_item("dual_coef", found.dual.into_pyarray(py))?;
     let errors: Vec<i64> = found.errors.into_iter().map(i64::from).collect();
-    dict.set_item("errors", arrays::to_array(py, errors, [n])?)?;
-    dict.set_item("bounces", arrays::to_array(py, found.bounces, [n])?)?;
+    dict.set_item("errors", errors.into_pyarray(py))?;
+    dict.set_item("bounces", found.bounces.into_pyarray(py))?;
     dict.set_item("caught", found.caught)?;
     Ok(dict)
 }
 
 /// The maximal margin; see `VersionSpace.max_margin`.
 #[pyfunction]
-#[pyo3(name = "max_margin", signature = (problem, *, cost, free_bias, tol, max_iter,
-    callback))]
-#[allow(clippy::too_many_arguments, reason = "one flat call")]
+#[pyo3(name = "max_margin", signature = (problem, settings, *, callback))]
 pub fn max_margin_point<'py>(
     py: Python<'py>,
     problem: Space<'py>,
-    cost: f64,
-    free_bias: bool,
-    tol: f64,
-    max_iter: usize,
+    settings: &Bound<'py, PyAny>,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let settings = MarginSettings { cost, free_bias, tol, max_iter };
+    let settings = settings::read::<MarginSettings>(settings)?;
     let found = problem.call_single(py, callback, |space, control| {
         max_margin::max_margin(space, &settings, control)
     })?;
     let dict = PyDict::new(py);
-    let m = found.dual.len();
-    dict.set_item("dual_coef", arrays::to_array(py, found.dual, [m])?)?;
-    dict.set_item("multipliers", arrays::to_array(py, found.multipliers, [m])?)?;
+    dict.set_item("dual_coef", found.dual.into_pyarray(py))?;
+    dict.set_item("multipliers", found.multipliers.into_pyarray(py))?;
     dict.set_item("bias", found.bias)?;
     dict.set_item("norm", found.norm)?;
     dict.set_item("margin", found.margin)?;
@@ -100,26 +94,24 @@ pub fn max_margin_point<'py>(
 
 /// The kernel perceptron in a given order; see `KernelPerceptron`.
 #[pyfunction]
-#[pyo3(name = "perceptron", signature = (problem, *, order, rate, max_epochs, callback))]
-#[allow(clippy::too_many_arguments, reason = "one flat call")]
+#[pyo3(name = "perceptron", signature = (problem, settings, *, order, callback))]
 pub fn perceptron_path<'py>(
     py: Python<'py>,
     problem: Space<'py>,
+    settings: &Bound<'py, PyAny>,
     order: PyReadonlyArray1<'py, i64>,
-    rate: f64,
-    max_epochs: usize,
     callback: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let settings = settings::read::<PerceptronSettings>(settings)?;
     let order: Vec<usize> = vector("order", &order)?
         .iter()
         .map(|&i| usize::try_from(i))
         .collect::<std::result::Result<_, _>>()?;
     let found = problem.call_single(py, callback, |space, control| {
-        perceptron::perceptron(space, &order, rate, max_epochs, control)
+        perceptron::perceptron(space, &order, &settings, control)
     })?;
     let dict = PyDict::new(py);
-    let m = found.dual.len();
-    dict.set_item("dual_coef", arrays::to_array(py, found.dual, [m])?)?;
+    dict.set_item("dual_coef", found.dual.into_pyarray(py))?;
     dict.set_item("mistakes", found.mistakes)?;
     dict.set_item("epochs", found.epochs)?;
     dict.set_item("converged", found.converged)?;

@@ -1,111 +1,42 @@
-//! The settings of a run, read from the attributes of `bayespoint.engine.settings.SampleSettings`.
+//! Settings, read by name from the fields of a dataclass or from a mapping, and checked.
 
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pythonize::Depythonizer;
+use serde::de::DeserializeOwned;
 
 use crate::base::Error;
+use crate::correlation::CorrelationSettings;
 use crate::ensemble::Settings;
-use crate::space::Mirror;
-use crate::trajectory::RefreshChoice;
-use crate::trajectory::dynamics::{Motion, Points, Radius};
+use crate::evidence::EvidenceSettings;
+use crate::interior::{MarginSettings, PerceptronSettings};
+use crate::onion::OnionSettings;
+use crate::trajectory::dynamics::Motion;
 
-/// A number, or "auto".
-#[derive(FromPyObject)]
-enum OrAuto {
-    Number(f64),
-    Auto(String),
-}
-
-impl OrAuto {
-    fn number(self, name: &'static str) -> crate::base::Result<Option<f64>> {
-        match self {
-            Self::Number(x) => Ok(Some(x)),
-            Self::Auto(word) if word == "auto" => Ok(None),
-            Self::Auto(word) => Err(Error::invalid(name, word, "'auto' or a number")),
-        }
-    }
-}
-
-/// The attributes of `SampleSettings`, its ends filled in.
-#[derive(FromPyObject)]
-pub(super) struct SampleSettings<'py> {
-    n_trajectories: usize,
-    n_draws: usize,
-    length: Option<f64>,
-    tol: Option<f64>,
-    max_bounces: Option<u64>,
-    motion: Bound<'py, PyAny>,
-    transparency: (f64, f64),
-    refresh: Option<String>,
-    refresh_rate: OrAuto,
-    average: String,
-}
-
-impl SampleSettings<'_> {
-    /// The settings of the engine, with the start, threads and seed of its default.
-    pub(super) fn taken(self) -> PyResult<Settings> {
-        let rate = self.refresh_rate.number("refresh_rate")?;
-        let refresh = match self.refresh.as_deref() {
-            Some("auto") => RefreshChoice::Auto,
-            None => RefreshChoice::None,
-            Some("pair") => RefreshChoice::Pair(rate),
-            Some("full") => RefreshChoice::Full(rate),
-            Some(other) => {
-                let wanted = "'auto', 'pair', 'full' or None";
-                return Err(Error::invalid("refresh", other, wanted).into());
-            }
-        };
-        Ok(Settings {
-            n_trajectories: self.n_trajectories,
-            n_draws: self.n_draws,
-            length: self.length,
-            max_bounces: self.max_bounces,
-            tol: self.tol,
-            by_impulses: self.average == "impulse",
-            motion: motion(&self.motion, &self.average)?,
-            mirror: Mirror::new(self.transparency.0, self.transparency.1)?,
-            refresh,
-            ..Settings::default()
-        })
-    }
-}
-
-/// An object of `bayespoint.dynamics`, with the points that `average` asks for.
-pub(super) fn motion(dynamics: &Bound<'_, PyAny>, average: &str) -> PyResult<Motion> {
-    let name = dynamics.get_type().name()?;
-    let tau_max = || dynamics.getattr("tau_max")?.extract::<f64>();
-    Ok(match name.to_str()? {
-        "Geodesic" => Motion::Geodesic,
-        "Scattered" => scattered(dynamics)?,
-        "Chord" => Motion::Chord {
-            tau_max: tau_max()?,
-            weight_tol: dynamics.getattr("weight_tol")?.extract()?,
-        },
-        "Flipper" => {
-            let points = if average == "bounces" { Points::Bounces } else { Points::Midpoints };
-            Motion::Flipper { tau_max: tau_max()?, points }
-        }
-        other => {
-            let wanted = "an object of bayespoint.dynamics";
-            return Err(Error::invalid("dynamics", other, wanted).into());
-        }
+/// Reads settings of the engine. An error names the setting.
+pub(super) fn read<T: DeserializeOwned>(values: &Bound<'_, PyAny>) -> PyResult<T> {
+    serde_path_to_error::deserialize(&mut Depythonizer::from_object(values)).map_err(|error| {
+        let text = format!("{} {}", error.path(), error.inner());
+        let is_of_type = PyErr::from(error.into_inner()).is_instance_of::<PyTypeError>(values.py());
+        if is_of_type { PyTypeError::new_err(text) } else { PyValueError::new_err(text) }
     })
 }
 
-fn scattered(dynamics: &Bound<'_, PyAny>) -> PyResult<Motion> {
-    let scattering: String = dynamics.getattr("scattering")?.extract()?;
-    let cosine = match scattering.as_str() {
-        "specular" => false,
-        "cosine" => true,
+/// Raises `ValueError` for settings of a kind that are out of their range, or do not go with each other.
+#[pyfunction]
+pub fn check_settings(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
+    match kind {
+        "sample" => read::<Settings>(values)?.check()?,
+        "dynamics" => read::<Motion>(values)?.check()?,
+        "evidence" => read::<EvidenceSettings>(values)?.check()?,
+        "onion" => read::<OnionSettings>(values)?.check()?,
+        "margin" => read::<MarginSettings>(values)?.check()?,
+        "perceptron" => read::<PerceptronSettings>(values)?.check()?,
+        "correlation" => read::<CorrelationSettings>(values)?.check()?,
         other => {
-            return Err(Error::invalid("scattering", other, "'specular' or 'cosine'").into());
+            let wanted = "'sample', 'dynamics', 'evidence', 'onion', 'margin', 'perceptron' or 'correlation'";
+            return Err(Error::invalid("kind", other, wanted).into());
         }
-    };
-    let scatterer = match dynamics.getattr("scatterer")?.extract::<Option<OrAuto>>()? {
-        None => None,
-        Some(radius) => Some(radius.number("scatterer")?.map_or(Radius::Fitted, Radius::Given)),
-    };
-    Ok(match scatterer {
-        None if !cosine => Motion::Geodesic,
-        scatterer => Motion::Scattered { cosine, scatterer },
-    })
+    }
+    Ok(())
 }

@@ -12,9 +12,15 @@ pub struct LayerRange {
 }
 
 impl LayerRange {
+    /// Rows and columns of a table with an entry for each layer.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.most[0] as usize + 1, self.most[1] as usize + 1)
+    }
+
     /// Number of layers.
     pub fn len(&self) -> usize {
-        (self.most[0] as usize + 1) * (self.most[1] as usize + 1)
+        let (rows, columns) = self.shape();
+        rows * columns
     }
 
     /// False: version space itself is always among the layers.

@@ -11,6 +11,7 @@ use crate::base::{Error, Result};
 /// reflected otherwise. This leaves the measure uniform up to the weight `Π κ^(violated)`. κ = 0 is the hard billiard,
 /// κ = ε / (1 - ε) the posterior under label noise ε, κ = 1 no billiard at all.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "(f64, f64)")]
 pub struct Mirror {
     /// κ of the walls of examples labeled -1, in [0, 1].
     pub negative: f64,
@@ -27,6 +28,12 @@ pub enum Encounter {
     Passes,
 }
 
+impl From<(f64, f64)> for Mirror {
+    fn from((negative, positive): (f64, f64)) -> Self {
+        Self { negative, positive }
+    }
+}
+
 impl Mirror {
     /// Hard walls.
     pub const HARD: Self = Self { negative: 0.0, positive: 0.0 };
@@ -35,12 +42,20 @@ impl Mirror {
     ///
     /// [`Error::Invalid`] when a transparency is outside [0, 1].
     pub fn new(negative: f64, positive: f64) -> Result<Self> {
-        for kappa in [negative, positive] {
+        let mirror = Self { negative, positive };
+        mirror.check().map(|()| mirror)
+    }
+
+    /// # Errors
+    ///
+    /// As [`Mirror::new`].
+    pub(crate) fn check(&self) -> Result<()> {
+        for kappa in [self.negative, self.positive] {
             if !(0.0..=1.0).contains(&kappa) {
                 return Err(Error::invalid("transparency", kappa, "in [0, 1]"));
             }
         }
-        Ok(Self { negative, positive })
+        Ok(())
     }
 
     /// Walls of κ = e^-s for both classes.

@@ -35,7 +35,8 @@ const THIN_OF_SINGLES: f64 = 1e-4;
 const HIGHEST_OF_STATES: f64 = 1e12;
 
 /// Which refresh to use.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum RefreshChoice {
     /// Kind and rate by how the planes lie.
     Auto,

@@ -7,8 +7,9 @@
 pub mod states;
 
 use std::f64::consts::PI;
+use std::slice::ChunksExact;
 
-use bayespoint::{Control, Gram, Outcome, Settings, VersionSpace};
+use bayespoint::{Control, Gram, Outcome, Settings, Tally, VersionSpace};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
@@ -236,6 +237,22 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings) -> Outcome {
 }
 
 /// Angle between the unit vectors of two dual coefficients, by the Gram matrix.
+/// What every trajectory of a run counted.
+pub fn each<T>(outcome: &Outcome, of: impl Fn(&Tally) -> T) -> Vec<T> {
+    outcome.trajectories.iter().map(|one| of(&one.tally)).collect()
+}
+
+/// The same, added up.
+pub fn total(outcome: &Outcome, of: impl Fn(&Tally) -> u64) -> u64 {
+    each(outcome, of).into_iter().sum()
+}
+
+/// The draws of a run, those of all trajectories in one row.
+pub fn draws(outcome: &Outcome) -> ChunksExact<'_, f64> {
+    let values = &outcome.draws.values;
+    values.as_slice().expect("row-major").chunks_exact(values.dim().2)
+}
+
 pub fn dual_angle(space: &VersionSpace<'_>, a: &[f64], b: &[f64]) -> f64 {
     let difference: Vec<f64> = a.iter().zip(b).map(|(x, y)| x - y).collect();
     let m = a.len();

@@ -60,8 +60,11 @@ impl Owned {
 
 /// The state of a run that is over, with its draws.
 pub fn complete(outcome: &Outcome) -> State {
-    let mut state = outcome.state.clone().expect("a state");
-    let (m, q, n) = (outcome.center.len(), outcome.watched.len(), outcome.n_draws);
+    let mut state = outcome.state.clone();
+    let (_, n, m) = outcome.draws.values.dim();
+    let q = outcome.draws.watched.len();
+    let draws = outcome.draws.values.as_slice().expect("row-major");
+    let functionals = outcome.draws.functionals.as_slice().expect("row-major");
     let (older, values) =
         (std::mem::take(&mut state.draws), std::mem::take(&mut state.functionals));
     let mut from = 0;
@@ -70,9 +73,9 @@ pub fn complete(outcome: &Outcome) -> State {
             (usize::try_from(*held).expect("small"), usize::try_from(*kept).expect("small"));
         let rest = all - own;
         state.draws.extend(&older[from * m..(from + own) * m]);
-        state.draws.extend(&outcome.draws[t * n * m..][..rest * m]);
+        state.draws.extend(&draws[t * n * m..][..rest * m]);
         state.functionals.extend(&values[from * q..(from + own) * q]);
-        state.functionals.extend(&outcome.functionals[t * n * q..][..rest * q]);
+        state.functionals.extend(&functionals[t * n * q..][..rest * q]);
         (from, *held) = (from + own, *kept);
     }
     state

@@ -20,12 +20,12 @@ pub fn long_run(space: &VersionSpace<'_>, settings: &Settings, tol: f64) -> Outc
 
 /// Root mean square of the angles between the centers of runs and that of another.
 pub fn rms_angle(space: &VersionSpace<'_>, outcomes: &[Outcome], exact: &Outcome) -> f64 {
-    let angles = outcomes.iter().map(|one| dual_angle(space, &one.center, &exact.center));
+    let angles = outcomes.iter().map(|one| dual_angle(space, &one.center.dual, &exact.center.dual));
     rms(&angles.collect::<Vec<f64>>())
 }
 
 pub fn reported(outcomes: &[Outcome]) -> f64 {
-    rms(&outcomes.iter().map(|outcome| outcome.center_error).collect::<Vec<f64>>())
+    rms(&outcomes.iter().map(|outcome| outcome.center.error).collect::<Vec<f64>>())
 }
 
 /// Compares the true errors of independent runs with the reported ones.
@@ -39,9 +39,9 @@ fn check(name: &str, space: &VersionSpace<'_>, settings: &Settings) {
     println!(
         "{name}: true {off:.4}, reported {reported:.4}, ratio {:.2}, long run {:.4}",
         off / reported,
-        exact.center_error
+        exact.center.error
     );
-    assert!(exact.center_error < 0.3 * off, "{name}: the long run is not long");
+    assert!(exact.center.error < 0.3 * off, "{name}: the long run is not long");
     assert!((1.0 / 1.5..1.5).contains(&(off / reported)), "{name}: {off} against {reported}");
 }
 

@@ -58,9 +58,9 @@ fn check(name: &str, case: &Case, settings: &Settings, gain: f64) {
     let (off, arcs) = (rms_angle(&space, &outcomes, &exact), rms_angle(&space, &plain, &exact));
     println!(
         "{name}: true {off:.4}, reported {reported:.4}, of arcs {arcs:.4}, long run {:.4}",
-        exact.center_error
+        exact.center.error
     );
-    let ratio = (off.powi(2) - exact.center_error.powi(2)).max(0.0).sqrt() / reported;
+    let ratio = (off.powi(2) - exact.center.error.powi(2)).max(0.0).sqrt() / reported;
     assert!((1.0 / 1.5..1.5).contains(&ratio), "{name}: {ratio}");
     assert!(arcs > gain * off, "{name}: {arcs} against {off}");
 }
@@ -90,10 +90,10 @@ fn orthogonal_planes_are_exact() {
     let case = Case::new(uniform(m, 1.0, 0.0), labels.clone(), 0.0);
     for mirror in [Mirror::HARD, Mirror::new(0.3, 0.3).expect("a mirror")] {
         let found = case.run(&Settings { mirror, seed: seed(0), ..settings(3.0) });
-        for (c, y) in found.center.iter().zip(&labels) {
+        for (c, y) in found.center.dual.iter().zip(&labels) {
             assert!((c * f64::from(*y) - 5f64.sqrt().recip()).abs() < 1e-9, "{:?}", found.center);
         }
-        assert!(found.center_error < 1e-6);
+        assert!(found.center.error < 1e-6);
     }
 }
 
@@ -101,7 +101,7 @@ fn orthogonal_planes_are_exact() {
 fn fresh_directions_and_typical_starts_are_taken() {
     let settings = Settings { tol: Some(0.1), seed: seed(6), ..Settings::default() };
     let found = Case::rbf(60, 2.0, 0.1, 5).run(&settings);
-    assert_eq!((found.refresh, found.start[0].name()), ("full", "typical"));
+    assert_eq!((found.refresh.name, found.trajectories[0].start.name()), ("full", "typical"));
 }
 
 #[test]

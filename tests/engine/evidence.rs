@@ -178,13 +178,14 @@ impl BruteForce {
             let is_large = all > least;
             let off = (log_share - all.ln()).abs();
             assert!(!is_large || off < tolerance, "{v} violations: {log_share}, off by {off}");
-            let of_v = found.layers.iter().filter(|(a, b, _)| a + b == v);
-            let sum: f64 = of_v.clone().map(|layer| layer.2).sum();
+            let layers = found.layers.iter().zip(&found.layer_shares);
+            let of_v = layers.filter(|(layer, _)| layer[0] + layer[1] == v);
+            let sum: f64 = of_v.clone().map(|(_, share)| share).sum();
             assert!(sum == 0.0 || (sum - 1.0).abs() < 1e-9, "{v} violations: {sum}");
-            for &(negative, positive, share) in of_v.filter(|_| is_large) {
-                let seen = self.layers.iter().find(|(layer, _)| *layer == [negative, positive]);
+            for (own, share) in of_v.filter(|_| is_large) {
+                let seen = self.layers.iter().find(|(layer, _)| layer == own);
                 let expected = seen.map_or(0.0, |(_, share)| share / all);
-                assert!((share - expected).abs() < 0.15, "{negative}, {positive}: {share}");
+                assert!((share - expected).abs() < 0.15, "{own:?}: {share}");
             }
         }
     }

@@ -90,7 +90,7 @@ fn lengths_over_sixteen_decades() {
         let (even, uneven) = (Problem::new(short, labels.clone()), Problem::new(long, labels));
         let settings = Settings { tol: Some(0.03), seed: seed(41), ..Settings::default() };
         let [one, other] = [&even, &uneven].map(|problem| run(&problem.space(), &settings));
-        let apart = angle(&even.weight(&one.center), &uneven.weight(&other.center));
+        let apart = angle(&even.weight(&one.center.dual), &uneven.weight(&other.center.dual));
         assert!(apart < 4.0 * 0.03 * 2f64.sqrt(), "{decades} decades: {apart}");
         let space = uneven.space();
         let (point, _) = bayespoint::feasible_point(&space, seed(42), &control).expect("separable");

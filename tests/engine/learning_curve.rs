@@ -55,7 +55,7 @@ fn center_of_mass_has_the_error_of_theory() {
                     ..Settings::default()
                 };
                 let outcome = run(&problem.space(), &settings);
-                angle(&problem.weight(&outcome.center), &teacher) / std::f64::consts::PI
+                angle(&problem.weight(&outcome.center.dual), &teacher) / std::f64::consts::PI
             })
             .collect();
         let (mean, error) = mean_and_error(&errors);

@@ -1,8 +1,8 @@
 //! The largest margin meets its optimality conditions, or a certificate proves that there is none; the perceptron its bound.
 
 use bayespoint::{
-    Control, Error, Gram, MarginSettings, MaxMargin, VersionSpace, max_margin, perceptron,
-    perceptron_point,
+    Control, Error, Gram, MarginSettings, MaxMargin, PerceptronSettings, VersionSpace, max_margin,
+    perceptron, perceptron_point,
 };
 use rand::RngExt;
 
@@ -122,16 +122,20 @@ fn bad_settings_are_refused() {
     for (name, settings) in [
         ("tol", MarginSettings { tol: 0.0, ..MarginSettings::default() }),
         ("tol", MarginSettings { tol: f64::NAN, ..MarginSettings::default() }),
-        ("cost", MarginSettings { cost: 0.0, ..MarginSettings::default() }),
-        ("cost", MarginSettings { cost: f64::NAN, ..MarginSettings::default() }),
+        ("C", MarginSettings { cost: 0.0, ..MarginSettings::default() }),
+        ("C", MarginSettings { cost: f64::NAN, ..MarginSettings::default() }),
         ("labels", MarginSettings { free_bias: true, ..MarginSettings::default() }),
     ] {
         let error = max_margin(&space, &settings, &Control::new()).expect_err(name);
         assert!(error.to_string().starts_with(name), "{error}");
     }
     for (order, rate) in [(vec![0, 2], 1.0), (vec![0, 1], 0.0), (vec![0, 1], f64::NAN)] {
-        assert!(perceptron(&space, &order, rate, 10, &Control::new()).is_err());
+        assert!(perceptron(&space, &order, &learning(rate), &Control::new()).is_err());
     }
+}
+
+fn learning(learning_rate: f64) -> PerceptronSettings {
+    PerceptronSettings { learning_rate, max_epochs: 10_000_000 }
 }
 
 #[test]
@@ -149,7 +153,7 @@ fn perceptron_mistakes_stay_below_novikoffs_bound() {
         }
         let mut order: Vec<usize> = (0..space.len()).collect();
         for turn in 0..2 {
-            let found = perceptron(&space, &order, 0.5, 10_000_000, &Control::new()).expect("ok");
+            let found = perceptron(&space, &order, &learning(0.5), &Control::new()).expect("ok");
             assert!(found.converged && space.contains(&found.dual).expect("shapes fit"));
             assert!(found.mistakes as f64 <= bound, "{} {bound}", found.mistakes);
             let made = found.dual.iter().map(|c| c.abs() / 0.5).sum::<f64>();

@@ -3,7 +3,7 @@
 use bayespoint::dynamics::Motion;
 use bayespoint::{RefreshChoice, Settings};
 
-use crate::common::{angle, cross, dot, mean_and_error, rms, run, seed, size, taught, unit};
+use crate::common::{angle, cross, dot, mean_and_error, rms, run, seed, size, taught, total, unit};
 use crate::scattered::{BOTH, COSINE, SPHERE};
 
 const PAIRS: RefreshChoice = RefreshChoice::Pair(Some(3.0));
@@ -55,10 +55,10 @@ fn check_centers(index: u64, motion: Motion, refresh: RefreshChoice) {
         let outcome = run(&space, &settings(motion, refresh, 10_000, seed(1000 * index + k)));
         assert!(outcome.drift < 1e-9, "{}", outcome.drift);
         let with_sphere = [SPHERE, BOTH].contains(&motion);
-        assert_eq!(outcome.scatterings.iter().sum::<u64>() > 0, with_sphere);
+        assert_eq!(total(&outcome, |tally| tally.scatterings) > 0, with_sphere);
         assert_eq!(outcome.scatterer.is_some(), with_sphere);
-        arcs.push(problem.weight(&outcome.center));
-        impulses.push(problem.weight(&outcome.impulse_center));
+        arcs.push(problem.weight(&outcome.center.dual));
+        impulses.push(problem.weight(&outcome.center.impulse));
     }
     let total = (0..3).map(|k| arcs.iter().map(|center| center[k]).sum()).collect::<Vec<f64>>();
     let off = angle(&exact, &total);
@@ -105,7 +105,7 @@ fn without_refresh_single_trajectories_are_biased() {
             let problem = taught(10, 3, 100 + index);
             let settings = settings(Motion::Geodesic, refresh, 400_000, seed(50 * index + k));
             let outcome = run(&problem.space(), &Settings { n_trajectories: 1, ..settings });
-            angle(&problem.polygon_centroid(), &problem.weight(&outcome.center))
+            angle(&problem.polygon_centroid(), &problem.weight(&outcome.center.dual))
         });
         rms(&off.collect::<Vec<f64>>())
     };

@@ -2,7 +2,9 @@
 
 use bayespoint::{Outcome, RefreshChoice, Settings, VersionSpace};
 
-use crate::common::{Problem, dot, mean_and_error, normals, rbf, rng, run, seed, size, space};
+use crate::common::{
+    Problem, dot, draws, each, mean_and_error, normals, rbf, rng, run, seed, size, space, total,
+};
 
 fn settings(length: f64) -> Settings {
     Settings { length: Some(length), tol: None, n_draws: 1, ..Settings::default() }
@@ -10,12 +12,13 @@ fn settings(length: f64) -> Settings {
 
 /// Work in bounces, refreshes counted by what they cost.
 fn work(outcome: &Outcome, m: usize) -> f64 {
-    let cost = match outcome.refresh {
+    let cost = match outcome.refresh.name {
         "full" => 3.0 + 0.3 * m as f64,
         "pair" => 1.3,
         _ => 0.0,
     };
-    outcome.bounces.iter().sum::<u64>() as f64 + cost * outcome.refreshes.iter().sum::<u64>() as f64
+    total(outcome, |tally| tally.bounces) as f64
+        + cost * total(outcome, |tally| tally.refreshes) as f64
 }
 
 /// Squared error times work of a fixed refresh: the spread of the centers of independent runs.
@@ -32,14 +35,15 @@ fn price(space: &VersionSpace<'_>, refresh: RefreshChoice, bounces: u64, salt: u
         ..Settings::default()
     };
     let outcome = run(space, &settings);
-    outcome.center_error.powi(2) * work(&outcome, space.len())
+    outcome.center.error.powi(2) * work(&outcome, space.len())
 }
 
 /// The price of the refresh chosen, as a multiple of the best of many.
 fn price_of_choice(name: &str, space: &VersionSpace<'_>) -> f64 {
     let bounces = size(10_000, 40_000);
     let gauge = run(space, &settings(20.0));
-    let per_radian = gauge.bounces.iter().sum::<u64>() as f64 / gauge.lengths.iter().sum::<f64>();
+    let per_radian = total(&gauge, |tally| tally.bounces) as f64
+        / each(&gauge, |tally| tally.path).iter().sum::<f64>();
     let mut table = vec![("none".to_string(), price(space, RefreshChoice::None, bounces, 1))];
     for rate in [0.3, 1.0, 4.0] {
         let full = RefreshChoice::Full(Some(rate));
@@ -50,9 +54,9 @@ fn price_of_choice(name: &str, space: &VersionSpace<'_>) -> f64 {
         table.push((format!("pair {share}"), price(space, pair, bounces, 3)));
     }
     let best = table.iter().map(|row| row.1).fold(f64::INFINITY, f64::min);
-    let chosen = match gauge.refresh {
-        "full" => RefreshChoice::Full(Some(gauge.refresh_rate)),
-        "pair" => RefreshChoice::Pair(Some(gauge.refresh_rate)),
+    let chosen = match gauge.refresh.name {
+        "full" => RefreshChoice::Full(Some(gauge.refresh.rate)),
+        "pair" => RefreshChoice::Pair(Some(gauge.refresh.rate)),
         _ => RefreshChoice::None,
     };
     let prices = (0..4).map(|k| price(space, chosen, bounces, 4 + k) / best);
@@ -62,8 +66,8 @@ fn price_of_choice(name: &str, space: &VersionSpace<'_>) -> f64 {
     println!(
         "{name}, {per_radian:.0} bounces per radian: {}; chosen {} {:.2}: {mean:.2}",
         show.join(", "),
-        gauge.refresh,
-        gauge.refresh_rate
+        gauge.refresh.name,
+        gauge.refresh.rate
     );
     mean
 }
@@ -97,7 +101,7 @@ fn isolated_planes_get_fresh_directions() {
         }
         let space = space(&gram, &labels, 0.0);
         let found = run(&space, &settings(20.0));
-        assert_eq!(found.refresh, "full");
+        assert_eq!(found.refresh.name, "full");
         if others == 0 {
             let price = price_of_choice("isolated", &space);
             assert!(price < 2.0, "{price}");
@@ -124,12 +128,12 @@ fn as_many_dimensions_as_examples_get_fresh_directions() {
         let fine = run(&space, &to(0.015, RefreshChoice::Full(None), seed(index)));
         let coarse = |refresh| run(&space, &to(0.08, refresh, seed(100 + index)));
         let auto = coarse(RefreshChoice::Auto);
-        assert_eq!(auto.refresh, "full");
+        assert_eq!(auto.refresh.name, "full");
         let rare = coarse(RefreshChoice::Pair(None));
-        let pairs = coarse(RefreshChoice::Pair(Some(30.0 * rare.refresh_rate)));
-        chosen += (auto.center_norm - fine.center_norm) / problems as f64;
-        many += (pairs.center_norm - fine.center_norm) / problems as f64;
-        wrong += (rare.center_norm - fine.center_norm) / problems as f64;
+        let pairs = coarse(RefreshChoice::Pair(Some(30.0 * rare.refresh.rate)));
+        chosen += (auto.center.norm - fine.center.norm) / problems as f64;
+        many += (pairs.center.norm - fine.center.norm) / problems as f64;
+        wrong += (rare.center.norm - fine.center.norm) / problems as f64;
     }
     assert!(chosen.abs() < 0.03 && wrong > 0.06, "{chosen} {wrong}");
     assert!(many < 0.7 * wrong, "{many} {wrong}");
@@ -169,9 +173,8 @@ fn thin_directions_have_their_share() {
             ..Settings::default()
         };
         let outcome = run(&problem.space(), &settings);
-        let shares: Vec<f64> =
-            outcome.draws.chunks_exact(m).map(|c| share(&problem.weight(c)[..5])).collect();
-        (outcome.refresh, mean_and_error(&shares))
+        let shares: Vec<f64> = draws(&outcome).map(|c| share(&problem.weight(c)[..5])).collect();
+        (outcome.refresh.name, mean_and_error(&shares))
     };
     for problem in [&wide, &thin] {
         let (kind, (auto, spread)) = of(problem, RefreshChoice::Auto);

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use bayespoint::dynamics::{Motion, Points};
+use bayespoint::dynamics::Motion;
 use bayespoint::{
     Control, Error, Mirror, Outcome, RefreshChoice, RemoteExecutor, Settings, resume, run_remotely,
     run_with, take_step,
@@ -101,7 +101,7 @@ fn other_processes_give_the_same_bits() {
         (
             "from a point",
             &hard,
-            Settings { start: Some(here(&hard, &length(1.0)).center), ..settings() },
+            Settings { start: Some(here(&hard, &length(1.0)).center.dual), ..settings() },
         ),
     ];
     for (what, problem, settings) in cases {
@@ -183,10 +183,9 @@ fn states_are_given_between_steps() {
 #[test]
 fn what_cannot_be_is_refused() {
     let problem = problem(10, 0.2, 7);
-    for motion in [
-        Motion::Scattered { cosine: true, scatterer: None },
-        Motion::Flipper { tau_max: 1e3, points: Points::Midpoints },
-    ] {
+    for motion in
+        [Motion::Scattered { cosine: true, scatterer: None }, Motion::Flipper { tau_max: 1e3 }]
+    {
         let settings = Settings { motion, ..settings() };
         let found = there(&problem, &settings, Others::of(&problem));
         assert!(matches!(found, Err(Error::Invalid { name: "motion", .. })), "{found:?}");

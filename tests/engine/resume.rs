@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use bayespoint::dynamics::{Motion, Points, Radius};
+use bayespoint::dynamics::{Motion, Radius};
 use bayespoint::{
-    Control, Error, Gram, Inverse, Kernel, KernelRows, Mirror, Outcome, RefreshChoice, Settings,
-    State, StopReason, VersionSpace, resume, run_with,
+    Average, Control, Error, Gram, Inverse, Kernel, KernelRows, Mirror, Outcome, RefreshChoice,
+    Settings, State, StopReason, VersionSpace, resume, run_with,
 };
 use rand::RngExt;
 
@@ -141,21 +141,12 @@ fn every_dynamics_and_refresh_on_a_matrix() {
             0.0,
         ),
         ("chord", Motion::Chord { tau_max: 1e6, weight_tol: None }, RefreshChoice::Auto, 0.0),
-        (
-            "flipper",
-            Motion::Flipper { tau_max: f64::INFINITY, points: Points::Midpoints },
-            RefreshChoice::Auto,
-            0.0,
-        ),
-        (
-            "points",
-            Motion::Flipper { tau_max: 10.0, points: Points::Bounces },
-            RefreshChoice::Auto,
-            0.0,
-        ),
+        ("flipper", Motion::Flipper { tau_max: f64::INFINITY }, RefreshChoice::Auto, 0.0),
+        ("points", Motion::Flipper { tau_max: 10.0 }, RefreshChoice::Auto, 0.0),
     ] {
         let mirror = Mirror::new(transparency, 0.5 * transparency).expect("in range");
-        let settings = Settings { motion, refresh, mirror, ..base(2) };
+        let average = if name == "points" { Average::Bounces } else { Average::Auto };
+        let settings = Settings { motion, average, refresh, mirror, ..base(2) };
         let case = Case { name, space: space.clone(), inverse: None };
         cut_by_length(&case, &settings, size(7.0, 70.0));
         let length = Some(size(60.0, 600.0));
@@ -213,7 +204,7 @@ fn a_smaller_tolerance_goes_on_from_a_larger_one() {
     let inverse = Inverse::new(&columns, &diagonal).expect("an inverse");
     let conditional = Case { name: "conditional", space: space.clone(), inverse: Some(inverse) };
     let arc = Case { name: "arc", space, inverse: None };
-    let flipper = Motion::Flipper { tau_max: f64::INFINITY, points: Points::Midpoints };
+    let flipper = Motion::Flipper { tau_max: f64::INFINITY };
     for (case, motion) in
         [(&conditional, Motion::Geodesic), (&arc, Motion::Geodesic), (&arc, flipper)]
     {
@@ -224,13 +215,13 @@ fn a_smaller_tolerance_goes_on_from_a_larger_one() {
             let whole = case.run(&to(tight));
             assert_eq!(whole.stop_reason, StopReason::Tol);
             let start = case.run(&to(loose));
-            assert!(start.lengths[0] < whole.lengths[0], "{}", case.name);
+            assert!(start.length() < whole.length(), "{}", case.name);
             let middle = case.resume(&to(0.04), &complete(&start));
             assert_same(&whole, &case.resume(&to(tight), &complete(&start)), case.name);
             assert_same(&whole, &case.resume(&to(tight), &complete(&middle)), case.name);
             assert_same(&start, &case.resume(&to(loose), &complete(&start)), case.name);
             // By length from there on, and back.
-            let lengths = [1.3, 1.7, 3.9].map(|x| Some(x * start.lengths[0]));
+            let lengths = [1.3, 1.7, 3.9].map(|x| Some(x * start.length()));
             let by = |length| Settings { length, tol: None, ..to(tight) };
             let [once, twice] = [
                 case.resume(&by(lengths[2]), &complete(&start)),
@@ -323,7 +314,7 @@ fn what_does_not_fit_is_refused() {
     let case = Case::dense("", &few, &labels[..29], softness);
     refused(&case, &settings, &state, "30 examples where there are 29");
     // Draws that are missing, or too many; bytes that were damaged by accident, and forged ones.
-    refused(&own, &settings, outcome.state.as_ref().expect("a state"), "without all of its draws");
+    refused(&own, &settings, &outcome.state, "without all of its draws");
     refused(&own, &settings, &State::default(), "cut short or altered");
     let changed = |change: &dyn Fn(&mut State)| {
         let mut state = state.clone();

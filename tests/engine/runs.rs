@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use bayespoint::dynamics::{Motion, Points};
+use bayespoint::dynamics::{Motion, Radius};
 use bayespoint::{
-    Control, Error, Gram, Inverse, MarginSettings, Mirror, RefreshChoice, Settings, Start,
+    Average, Control, Error, Gram, Inverse, MarginSettings, Mirror, RefreshChoice, Settings, Start,
     StopReason, VersionSpace, run_with,
 };
 
 use crate::common::{
-    Problem, assert_same, dot, inverse, mean_and_error, noisily_taught, normals, rbf, rng, run,
-    seed, size, space, taught, uniform,
+    Problem, assert_same, dot, draws, each, inverse, mean_and_error, noisily_taught, normals, rbf,
+    rng, run, seed, size, space, taught, uniform,
 };
 use crate::scattered::BOTH;
 
@@ -23,7 +23,7 @@ fn same_seed_same_bits_for_any_number_of_threads() {
     let inverse = Inverse::new(&columns, &diagonal).expect("an inverse");
     let base = Settings { n_trajectories: 5, tol: Some(0.05), ..Settings::default() };
     let bounces = Settings { tol: None, max_bounces: Some(2_000), ..base.clone() };
-    let flipper = Motion::Flipper { tau_max: f64::INFINITY, points: Points::Midpoints };
+    let flipper = Motion::Flipper { tau_max: f64::INFINITY };
     let cases = [
         ("default", base.clone(), None),
         (
@@ -43,7 +43,7 @@ fn same_seed_same_bits_for_any_number_of_threads() {
         let one = of(1, 3);
         assert_same(&one, &of(2, 3), name);
         assert_same(&one, &of(8, 3), name);
-        assert_ne!(one.draws, of(1, 4).draws, "{name}");
+        assert_ne!(one.draws.values, of(1, 4).draws.values, "{name}");
     }
 }
 
@@ -82,23 +82,24 @@ fn ends() {
     let problem = taught(60, 10, 2);
     let space = problem.space();
     let by_length = run(&space, &Settings { length: Some(30.0), tol: None, ..Settings::default() });
-    assert_eq!((by_length.stop_reason, by_length.n_draws), (StopReason::Length, 100));
-    assert!(by_length.lengths.iter().all(|x| x.to_bits() == 30f64.to_bits()));
+    assert_eq!((by_length.stop_reason, by_length.draws.values.dim().1), (StopReason::Length, 100));
+    assert!(each(&by_length, |tally| tally.path).iter().all(|x| x.to_bits() == 30f64.to_bits()));
     let by_bounces =
         run(&space, &Settings { max_bounces: Some(777), tol: None, ..Settings::default() });
     assert_eq!(by_bounces.stop_reason, StopReason::MaxBounces);
     // The first trajectory to get there ends the run; the others have flown as far.
-    assert_eq!(by_bounces.bounces.iter().max(), Some(&777));
-    assert!(by_bounces.bounces.iter().all(|n| *n > 700), "{:?}", by_bounces.bounces);
+    let bounces = each(&by_bounces, |tally| tally.bounces);
+    assert_eq!(bounces.iter().max(), Some(&777));
+    assert!(bounces.iter().all(|n| *n > 700), "{bounces:?}");
     let by_tol = run(&space, &Settings { tol: Some(0.02), ..Settings::default() });
-    assert_eq!((by_tol.stop_reason, by_tol.n_draws), (StopReason::Tol, 100));
-    assert!(by_tol.center_error <= 0.02);
+    assert_eq!((by_tol.stop_reason, by_tol.draws.values.dim().1), (StopReason::Tol, 100));
+    assert!(by_tol.center.error <= 0.02);
     let first = Settings { tol: Some(1e-9), max_bounces: Some(2000), ..Settings::default() };
     assert_eq!(run(&space, &first).stop_reason, StopReason::MaxBounces);
     // Stopped before the first draw was due: the end of the path stands in.
     let short = Settings { max_bounces: Some(1), tol: None, ..Settings::default() };
     let short = run(&space, &short);
-    assert_eq!((short.n_draws, short.draws.len()), (1, 4 * 60));
+    assert_eq!(short.draws.values.dim(), (4, 1, 60));
 }
 
 #[test]
@@ -110,22 +111,23 @@ fn draws_are_unit_vectors_inside_at_equal_spacing() {
         Settings { tol: Some(0.01), ..Settings::default() },
     ] {
         let outcome = run(&space, &settings);
-        assert_eq!(outcome.draws.len(), 4 * outcome.n_draws * 50);
+        let (trajectories, n, m) = outcome.draws.values.dim();
+        assert_eq!((trajectories, m), (4, 50));
         // The draws are all of a run of known length, or the last ones of a record up to twice as long.
-        let covered = outcome.n_draws as f64 * outcome.spacing / outcome.lengths[0];
+        let covered = n as f64 * outcome.draws.spacing / outcome.trajectories[0].tally.path;
         let least = if settings.tol.is_some() { 0.5 } else { 1.0 };
         assert!((least - 1e-9..1.0 + 1e-9).contains(&covered), "{covered}");
-        for (k, dual) in outcome.draws.chunks(50).enumerate() {
+        for (k, dual) in draws(&outcome).enumerate() {
             let w = problem.weight(dual);
             assert!((dot(&w, &w) - 1.0).abs() < 1e-9);
             assert!(space.contains(dual).expect("shapes fit"));
-            for (q, &plane) in outcome.watched.iter().enumerate() {
+            for (q, &plane) in outcome.draws.watched.iter().enumerate() {
                 let f = dot(&w, &problem.x[plane]) / space.gram().diagonal(plane).sqrt();
-                let kept = outcome.functionals[k * outcome.watched.len() + q];
+                let kept = outcome.draws.functionals[[k / n, k % n, q]];
                 assert!((kept - f).abs() < 1e-9, "{kept} {f}");
             }
         }
-        let support = outcome.hits.iter().zip(&outcome.impulse_center);
+        let support = outcome.hits.iter().zip(&outcome.center.impulse);
         assert!(support.clone().all(|(hits, c)| (*hits == 0) == (*c == 0.0)));
         assert!(support.zip(&problem.labels).all(|((_, c), y)| c * f64::from(*y) >= 0.0));
     }
@@ -214,6 +216,7 @@ fn bad_input_is_an_error_that_names_the_argument() {
     assert!(Mirror::new(0.0, 1.5).is_err() && Mirror::new(f64::NAN, 0.0).is_err());
 
     let default = Settings::default;
+    let specular = |scatterer| Motion::Scattered { cosine: false, scatterer };
     let bad = [
         ("n_trajectories", Settings { n_trajectories: 0, ..default() }),
         ("n_draws", Settings { n_draws: 0, ..default() }),
@@ -224,6 +227,13 @@ fn bad_input_is_an_error_that_names_the_argument() {
         ("max_bounces", Settings { max_bounces: Some(0), ..default() }),
         ("settle", Settings { settle: Some(-1.0), ..default() }),
         ("refresh_rate", Settings { refresh: RefreshChoice::Pair(Some(0.0)), ..default() }),
+        ("refresh_rate", Settings { refresh: RefreshChoice::Full(Some(2e9)), ..default() }),
+        ("transparency", Settings { mirror: Mirror { negative: 0.0, positive: 2.0 }, ..default() }),
+        ("average", Settings { average: Average::Bounces, ..default() }),
+        ("average", Settings { average: Average::Conditional, ..default() }),
+        ("average", Settings { average: Average::Conditional, motion: BOTH, ..default() }),
+        ("scatterer", Settings { motion: specular(None), ..default() }),
+        ("scatterer", Settings { motion: specular(Some(Radius::Given(1e-7))), ..default() }),
         ("length, max_bounces and tol", Settings { tol: None, ..default() }),
         ("start", Settings { start: Some(vec![-1.0, 1.0]), ..default() }),
         ("dual", Settings { start: Some(vec![1.0]), ..default() }),
@@ -253,7 +263,7 @@ fn a_short_feature_vector_counts_as_much_as_a_long_one() {
         let settings = Settings { tol: Some(0.01), refresh, seed: seed(11), ..Settings::default() };
         let outcome = run(&space, &settings);
         for i in 0..m {
-            let coordinate = outcome.center[i] * lengths[i] * f64::from(labels[i]);
+            let coordinate = outcome.center.dual[i] * lengths[i] * f64::from(labels[i]);
             let exact = (m as f64).sqrt().recip();
             assert!((coordinate - exact).abs() < 0.05, "{refresh:?}: {coordinate} at {i}");
         }
@@ -276,7 +286,7 @@ fn auto_does_without_a_factor_where_there_is_none() {
     let refused = bayespoint::run(&space, &full, &control).expect_err("needs the factor");
     assert!(matches!(refused, Error::Breakdown { .. }), "{refused}");
     let auto = bayespoint::run(&space, &Settings::default(), &control).expect("pairs do");
-    assert_eq!(auto.refresh, "pair");
+    assert_eq!(auto.refresh.name, "pair");
 }
 
 #[test]
@@ -286,7 +296,7 @@ fn a_given_start_is_used() {
     let point = bayespoint::max_margin(&space, &MarginSettings::default(), &Control::new())
         .expect("separable");
     let settings = Settings { start: Some(point.dual), ..Settings::default() };
-    assert!(run(&space, &settings).start.iter().all(|start| *start == Start::Given));
+    assert!(run(&space, &settings).trajectories.iter().all(|one| one.start == Start::Given));
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn the_orthant_in_six_dimensions() {
             .map(|k| run(&space, &settings(motion, RefreshChoice::None, 10_000, seed(k))))
             .collect();
         let off =
-            deviation(&outcomes.iter().map(|outcome| outcome.center_norm).collect::<Vec<_>>());
+            deviation(&outcomes.iter().map(|outcome| outcome.center.norm).collect::<Vec<_>>());
         println!("{motion:?}: {off:.2} errors");
         assert!(off.abs() < ALLOWED, "{motion:?}: {off}");
     }
@@ -348,5 +348,7 @@ fn what_cannot_be_is_refused() {
 fn two_dimensions() {
     let problem = taught(8, 2, 162);
     let outcome = run(&problem.space(), &settings(COSINE, RefreshChoice::None, 1_000, seed(1)));
-    assert!(outcome.center_error < 1e-2 && problem.space().contains(&outcome.center).expect("ok"));
+    assert!(
+        outcome.center.error < 1e-2 && problem.space().contains(&outcome.center.dual).expect("ok")
+    );
 }

@@ -2,15 +2,16 @@
 
 use bayespoint::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Points};
 use bayespoint::{
-    Addition, Ball, Control, Error, Goal, Mirror, RefreshChoice, Settings, StopReason, Trajectory,
-    Until,
+    Addition, Average, Ball, Control, Error, Goal, Mirror, RefreshChoice, Settings, StopReason,
+    Trajectory, Until,
 };
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 
 use crate::common::{
-    Problem, angle, dot, dual_angle, normals, rms, rng, run, seed, size, taught, unit,
+    Problem, angle, dot, draws, dual_angle, each, normals, rms, rng, run, seed, size, taught,
+    total, unit,
 };
 
 fn add(a: &[f64], scale: f64, b: &[f64]) -> Vec<f64> {
@@ -343,8 +344,7 @@ proptest! {
 // --- bias ---
 
 const CHORD: Motion = Motion::Chord { tau_max: 1e6, weight_tol: None };
-const FLIPPER: Motion = Motion::Flipper { tau_max: f64::INFINITY, points: Points::Midpoints };
-const BOUNCES: Motion = Motion::Flipper { tau_max: f64::INFINITY, points: Points::Bounces };
+const FLIPPER: Motion = Motion::Flipper { tau_max: f64::INFINITY };
 
 fn settings(motion: Motion, max_bounces: u64, seed: u64) -> Settings {
     Settings {
@@ -370,20 +370,20 @@ fn off(problem: &Problem, dual: &[f64]) -> f64 {
 fn bias_on_polygons() {
     let problems: Vec<Problem> = (0..8).map(|index| taught(10, 3, 100 + index)).collect();
     let mut found = Vec::new();
-    for (name, motion) in [
-        ("geodesic", Motion::Geodesic),
-        ("chord", CHORD),
-        ("flipper", FLIPPER),
-        ("bounces", BOUNCES),
+    for (name, motion, average) in [
+        ("geodesic", Motion::Geodesic, Average::Auto),
+        ("chord", CHORD, Average::Auto),
+        ("flipper", FLIPPER, Average::Midpoints),
+        ("bounces", FLIPPER, Average::Bounces),
     ] {
         let (mut arcs, mut own, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         for (index, problem) in problems.iter().enumerate() {
             let settings = settings(motion, size(60_000, 600_000), seed(200 + index as u64));
-            let outcome = run(&problem.space(), &settings);
-            arcs.push(off(problem, &outcome.center));
-            own.push(off(problem, outcome.running_center.as_ref().unwrap_or(&outcome.center)));
-            errors.push(outcome.center_error);
-            assert_eq!(outcome.escapes.iter().all(|&n| n == 0), motion == Motion::Geodesic);
+            let outcome = run(&problem.space(), &Settings { average, ..settings });
+            arcs.push(off(problem, &outcome.center.dual));
+            own.push(off(problem, outcome.center.running.as_ref().unwrap_or(&outcome.center.dual)));
+            errors.push(outcome.center.error);
+            assert_eq!(total(&outcome, |tally| tally.escapes) == 0, motion == Motion::Geodesic);
         }
         println!(
             "{name:9} rms off the centroid: arc {:.5}, own center {:.5}; statistical error {:.5}",
@@ -416,10 +416,7 @@ fn what_a_straight_flight_does_not_have_is_refused() {
         motion: Motion::Chord { tau_max, weight_tol },
         ..Settings::default()
     };
-    let flipper = |tau_max| Settings {
-        motion: Motion::Flipper { tau_max, points: Points::Midpoints },
-        ..Settings::default()
-    };
+    let flipper = |tau_max| Settings { motion: Motion::Flipper { tau_max }, ..Settings::default() };
     for (name, settings) in [
         ("transparency", Settings { mirror: Mirror::new(0.1, 0.0).expect("ok"), ..base() }),
         ("refresh", Settings { refresh: RefreshChoice::Pair(None), ..base() }),
@@ -446,33 +443,38 @@ fn what_a_straight_flight_does_not_have_is_refused() {
 #[test]
 fn runs_end_as_set() {
     let problem = taught(40, 8, 21);
-    let by = |motion, length, tol| {
-        let settings = Settings { motion, length, tol, seed: seed(22), ..Settings::default() };
+    let by = |motion, average, length, tol| {
+        let seed = seed(22);
+        let settings = Settings { motion, average, length, tol, seed, ..Settings::default() };
         run(&problem.space(), &settings)
     };
     let weighed = Motion::Chord { tau_max: 1e6, weight_tol: Some(1e-3) };
-    let light = by(weighed, None, None);
+    let light = by(weighed, Average::Auto, None, None);
     assert_eq!(light.stop_reason, StopReason::WeightTol);
     // A share of 1e-3 is that of the longest of about a thousand flights or more.
-    assert!(light.bounces.iter().any(|&n| (1_000..100_000).contains(&n)), "{:?}", light.bounces);
-    for motion in [CHORD, FLIPPER, BOUNCES] {
-        let long = by(motion, Some(30.0), None);
+    let bounces = each(&light, |tally| tally.bounces);
+    assert!(bounces.iter().any(|n| (1_000..100_000).contains(n)), "{bounces:?}");
+    for (motion, average) in
+        [(CHORD, Average::Auto), (FLIPPER, Average::Midpoints), (FLIPPER, Average::Bounces)]
+    {
+        let long = by(motion, average, Some(30.0), None);
         assert_eq!(long.stop_reason, StopReason::Length);
-        assert!(long.lengths.iter().all(|&x| (x - 30.0).abs() < 1e-12));
+        assert!(each(&long, |tally| tally.path).iter().all(|x| (x - 30.0).abs() < 1e-12));
         // Less than π between two launches.
-        assert!(long.escapes.iter().all(|&n| (n + 1) as f64 * std::f64::consts::PI > 30.0));
-        let precise = by(motion, None, Some(0.05));
+        let escapes = each(&long, |tally| tally.escapes);
+        assert!(escapes.iter().all(|n| (n + 1) as f64 * std::f64::consts::PI > 30.0));
+        let precise = by(motion, average, None, Some(0.05));
         assert_eq!(precise.stop_reason, StopReason::Tol);
-        assert!(precise.center_error <= 0.05);
-        let own = precise.running_center.expect("kept");
+        assert!(precise.center.error <= 0.05);
+        let own = precise.center.running.clone().expect("kept");
         let space = problem.space();
         assert!(space.contains(&own).expect("ok"));
         // The two means of the same flights.
-        let apart = dual_angle(&space, &own, &precise.center);
+        let apart = dual_angle(&space, &own, &precise.center.dual);
         assert!(apart < 0.3, "{motion:?}: {apart}");
-        assert!(precise.impulse_center.iter().all(|x| x.is_nan()));
+        assert!(precise.center.impulse.iter().all(|x| x.is_nan()));
         assert!(precise.drift < 1e-8, "{}", precise.drift);
-        for draw in precise.draws.chunks(40) {
+        for draw in draws(&precise) {
             assert!(space.margins(draw).expect("ok").iter().all(|&margin| margin > -1e-9));
         }
     }
@@ -485,8 +487,8 @@ fn escapes_are_rarer_in_smaller_version_spaces() {
         // Of several problems: one of few examples may be as closed as one of many.
         let fractions = (0..20).map(|k| {
             let outcome = run(&taught(m, 5, 2500 + k).space(), &settings(FLIPPER, 1_000, seed(26)));
-            let escapes = outcome.escapes.iter().sum::<u64>() as f64;
-            escapes / (escapes + outcome.bounces.iter().sum::<u64>() as f64)
+            let escapes = total(&outcome, |tally| tally.escapes) as f64;
+            escapes / (escapes + total(&outcome, |tally| tally.bounces) as f64)
         });
         fractions.sum::<f64>() / 20.0
     };
@@ -527,7 +529,7 @@ fn launches_beside_few_walls_of_a_plane_lose_no_digits() {
             match bayespoint::run(&problem.space(), &settings, &Control::new()) {
                 Ok(outcome) => {
                     assert!(outcome.drift < 1e-9, "{motion:?} {index}: {:e}", outcome.drift);
-                    launches += outcome.escapes.iter().sum::<u64>();
+                    launches += total(&outcome, |tally| tally.escapes);
                 }
                 // Hardly a wall is left of three.
                 Err(Error::Invalid { name: "tau_max", .. }) => open += 1,

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use bayespoint::dynamics::{Motion, Points, Radius};
+use bayespoint::dynamics::{Motion, Radius};
 use bayespoint::{
-    CorrelationSettings, Error, EvidenceSettings, Gram, MarginSettings, Method, Mirror,
-    OnionMethod, OnionSettings, Outcome, Pair, RefreshChoice, Settings, VersionSpace, correlation,
-    evidence, feasible_point, max_margin, one_way, onion, perceptron, perceptron_point, run,
+    Average, CorrelationSettings, Error, EvidenceSettings, Gram, MarginSettings, Method, Mirror,
+    OnionMethod, OnionSettings, Outcome, Pair, PerceptronSettings, RefreshChoice, Settings,
+    VersionSpace, correlation, evidence, feasible_point, max_margin, one_way, onion, perceptron,
+    perceptron_point, run,
 };
 
 use super::{Bytes, Problem, kernel_rows, long_deadline, short_deadline, trace};
+use crate::common::{draws, each, total};
 
 /// How far beyond a wall rounding may put what was computed, relative to the length of the feature vector.
 const ROUNDING: f64 = 1e-6;
@@ -157,7 +159,11 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
             // Sometimes an index is out of range.
             let most = space.len() + usize::from(bytes.rarely(16));
             let order: Vec<usize> = (0..n).map(|_| bytes.below(most)).collect();
-            match perceptron(space, &order, bytes.mostly(1.0), bytes.below(30), &control) {
+            let settings = PerceptronSettings {
+                learning_rate: bytes.mostly(1.0),
+                max_epochs: bytes.below(30),
+            };
+            match perceptron(space, &order, &settings, &control) {
                 Ok(found) if is_kernel && found.converged => {
                     assert!(space.contains(&found.dual).expect("as many"), "{found:?}");
                 }
@@ -187,8 +193,10 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
                 n_trajectories: 1 + bytes.below(2),
                 n_pairs: bytes.below(4),
                 max_bounces: u64::from(bytes.byte()),
-                cosine: bytes.rarely(3),
-                scatterer: scatterer(bytes),
+                motion: match (bytes.rarely(3), scatterer(bytes)) {
+                    (false, None) => Motion::Geodesic,
+                    (cosine, scatterer) => Motion::Scattered { cosine, scatterer },
+                },
                 n_threads: 1,
                 seed,
             };
@@ -244,7 +252,8 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
             trace(&settings);
             match onion(space, &settings, &short_deadline()) {
                 Ok(found) if is_kernel => {
-                    for (center, norm) in found.centers.chunks(space.len()).zip(&found.norms) {
+                    let centers = found.centers.as_slice().expect("row-major");
+                    for (center, norm) in centers.chunks(space.len()).zip(&found.norms) {
                         let most = 1.0 + ROUNDING + square(space, center).1;
                         assert!(norm.is_nan() || (0.0..=most).contains(norm), "{norm} > {most}");
                     }
@@ -272,10 +281,7 @@ fn settings(space: &VersionSpace<'_>, bytes: &mut Bytes<'_>) -> Settings {
             tau_max: bytes.mostly(1e6),
             weight_tol: bytes.rarely(4).then(|| bytes.mostly(1e-3)),
         },
-        7 => Motion::Flipper {
-            tau_max: bytes.mostly(f64::INFINITY),
-            points: if bytes.rarely(2) { Points::Bounces } else { Points::Midpoints },
-        },
+        7 => Motion::Flipper { tau_max: bytes.mostly(f64::INFINITY) },
         _ => Motion::Geodesic,
     };
     // An allowed refresh rate is used, however long it takes.
@@ -296,7 +302,10 @@ fn settings(space: &VersionSpace<'_>, bytes: &mut Bytes<'_>) -> Settings {
     let straight = matches!(motion, Motion::Chord { .. } | Motion::Flipper { .. });
     let start = bytes.rarely(16).then(|| (0..space.len()).map(|_| bytes.wild()).collect());
     let settings = Settings {
-        by_impulses: false,
+        average: match motion {
+            Motion::Flipper { .. } if bytes.rarely(2) => Average::Bounces,
+            _ => Average::Auto,
+        },
         n_trajectories: 1 + bytes.below(2),
         n_draws: 1 + bytes.below(4),
         length: bytes.rarely(2).then(|| bytes.mostly(3.0)),
@@ -308,34 +317,38 @@ fn settings(space: &VersionSpace<'_>, bytes: &mut Bytes<'_>) -> Settings {
         mirror: if straight && !bytes.rarely(8) { Mirror::HARD } else { mirror },
         motion,
         start,
-        n_threads: 1,
         seed: u64::from(bytes.byte()),
+        ..Settings::default()
     };
-    Settings { by_impulses: !straight && settings.seed % 4 == 3, ..settings }
+    let by_impulses = !straight && settings.seed % 4 == 3;
+    Settings { average: if by_impulses { Average::Impulse } else { settings.average }, ..settings }
 }
 
 /// What must be true of every run on a kernel matrix, however short.
 pub fn check_run(space: &VersionSpace<'_>, settings: &Settings, outcome: &Outcome) {
     let m = space.len();
-    assert!(finite(&outcome.center) && finite(&outcome.draws) && finite(&outcome.functionals));
-    let slack = ROUNDING + square(space, &outcome.center).1;
-    assert!((0.0..=1.0 + slack).contains(&outcome.center_norm), "{}", outcome.center_norm);
-    assert!(outcome.center_error >= 0.0 || outcome.center_error.is_nan());
-    let length = square(space, &outcome.center);
+    let functionals = outcome.draws.functionals.as_slice().expect("row-major");
+    assert!(finite(&outcome.center.dual) && finite(functionals));
+    assert!(draws(outcome).all(finite));
+    let slack = ROUNDING + square(space, &outcome.center.dual).1;
+    assert!((0.0..=1.0 + slack).contains(&outcome.center.norm), "{}", outcome.center.norm);
+    assert!(outcome.center.error >= 0.0 || outcome.center.error.is_nan());
+    let length = square(space, &outcome.center.dual);
     // A mean of zero, to rounding, has no direction.
-    let has_center = outcome.center_norm > ROUNDING;
+    let has_center = outcome.center.norm > ROUNDING;
     assert!(
-        !has_center || is_unit(space, &outcome.center),
+        !has_center || is_unit(space, &outcome.center.dual),
         "a center of squared length {length:?}"
     );
-    assert_eq!(outcome.draws.len(), settings.n_trajectories * outcome.n_draws * m);
-    assert!(outcome.n_draws <= settings.n_draws);
+    let (trajectories, n, width) = outcome.draws.values.dim();
+    assert_eq!((trajectories, width), (settings.n_trajectories, m));
+    assert!(n <= settings.n_draws);
     let hits: u64 = outcome.hits.iter().sum();
-    assert_eq!(hits, outcome.bounces.iter().sum::<u64>());
-    assert!(outcome.lengths.iter().all(|x| *x >= 0.0 && x.is_finite()));
+    assert_eq!(hits, total(outcome, |tally| tally.bounces));
+    assert!(each(outcome, |tally| tally.path).iter().all(|x| *x >= 0.0 && x.is_finite()));
     let violations = outcome.mean_violations;
     assert!(violations >= -1e-9 && violations <= m as f64 + 1e-9, "{violations}");
-    for draw in outcome.draws.chunks_exact(m) {
+    for draw in draws(outcome) {
         assert!(is_unit(space, draw), "a draw of squared length {:?}", square(space, draw));
         if settings.mirror.is_hard() {
             assert_eq!(outside(space, draw), None, "a draw is outside");
@@ -344,6 +357,6 @@ pub fn check_run(space: &VersionSpace<'_>, settings: &Settings, outcome: &Outcom
     if settings.mirror.is_hard() {
         assert!(violations == 0.0, "{violations} violations behind hard walls");
         // A mean of points of a convex cone; the scatterer's and the papers' centers are means too.
-        assert_eq!(outside(space, &outcome.center), None, "the center is outside");
+        assert_eq!(outside(space, &outcome.center.dual), None, "the center is outside");
     }
 }

@@ -3,10 +3,11 @@
 use std::fmt::Debug;
 use std::sync::OnceLock;
 
-use bayespoint::dynamics::{Motion, Points, Radius};
+use bayespoint::dynamics::{Motion, Radius};
 use bayespoint::{Control, Error, Mirror, RefreshChoice, Settings, State, resume, run_with};
 
 use super::{Bytes, long_deadline, short_deadline, trace};
+use crate::common::each;
 use crate::common::states::{Owned, complete, double, doubles, forge, set_double};
 
 /// A run that is over, with what it takes to go on.
@@ -65,10 +66,7 @@ fn bases() -> &'static [Base] {
                 moved(Motion::Scattered { cosine: false, scatterer: Some(Radius::Fitted) }),
             ),
             (hard.clone(), moved(Motion::Chord { tau_max: 1e6, weight_tol: None })),
-            (
-                hard.clone(),
-                moved(Motion::Flipper { tau_max: f64::INFINITY, points: Points::Midpoints }),
-            ),
+            (hard.clone(), moved(Motion::Flipper { tau_max: f64::INFINITY })),
         ];
         list.into_iter()
             .map(|(case, settings)| {
@@ -188,8 +186,9 @@ pub fn states(data: &[u8]) {
         let control = if is_slow { short_deadline() } else { long_deadline() };
         match case.with(|space, inverse| resume(space, settings, inverse, &state, &control)) {
             Ok(outcome) => {
-                let all = [&outcome.center, &outcome.draws, &outcome.lengths];
-                assert!(all.into_iter().flatten().all(|x| x.is_finite()), "{outcome:?}");
+                let paths = each(&outcome, |tally| tally.path);
+                let all = outcome.center.dual.iter().chain(&outcome.draws.values).chain(&paths);
+                assert!(all.into_iter().all(|x| x.is_finite()), "{outcome:?}");
                 Ok(())
             }
             Err(Error::Interrupted) if is_slow => Ok(()),

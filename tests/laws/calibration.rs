@@ -65,7 +65,7 @@ fn engine(refresh: RefreshChoice, noise: f64) -> impl Fn(&Problem, u64) -> Vec<V
             ..Settings::default()
         };
         let outcome = common::run(&problem.space(), &settings);
-        outcome.draws.chunks(problem.x.len()).map(<[f64]>::to_vec).collect()
+        common::draws(&outcome).map(<[f64]>::to_vec).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 //! vectors in more.
 
 use bayespoint::{Mirror, RefreshChoice, Settings};
+use ndarray::{Array3, ArrayView2};
 
 use crate::common::{Problem, dot, mean, normals, rbf, rng, seed, size, space, unit};
 use crate::comparisons::{Comparisons, effective_size};
@@ -69,11 +70,9 @@ fn settings(kappa: f64, index: u64) -> Settings {
     }
 }
 
-fn chains(draws: &[f64], m: usize, trajectories: usize) -> Vec<Vec<Vec<f64>>> {
-    draws
-        .chunks(draws.len() / trajectories)
-        .map(|chain| chain.chunks(m).map(<[f64]>::to_vec).collect())
-        .collect()
+fn chains(draws: &Array3<f64>) -> Vec<Vec<Vec<f64>>> {
+    let rows = |chain: ArrayView2<'_, f64>| chain.rows().into_iter().map(|w| w.to_vec()).collect();
+    draws.outer_iter().map(rows).collect()
 }
 
 #[test]
@@ -86,7 +85,7 @@ fn rejection_agrees() {
         let noise = kappa / (1.0 + kappa);
         let problem = Problem::taught(m, &teacher, noise, &mut rng);
         let outcome = crate::common::run(&problem.space(), &settings(kappa, 800 + r as u64));
-        let billiard: Vec<Vec<Vec<f64>>> = chains(&outcome.draws, m, 16)
+        let billiard: Vec<Vec<Vec<f64>>> = chains(&outcome.draws.values)
             .iter()
             .map(|chain| chain.iter().map(|dual| problem.weight(dual)).collect())
             .collect();
@@ -152,7 +151,7 @@ fn gibbs_agrees() {
             })
             .collect();
         let case = format!("Gibbs, m = {m}, σ = {sigma}, λ = {softness}");
-        compare(&mut comparisons, &case, &chains(&outcome.draws, m, 16), &other, product, &tests);
+        compare(&mut comparisons, &case, &chains(&outcome.draws.values), &other, product, &tests);
     }
     comparisons.assert_right();
 }

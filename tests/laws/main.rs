@@ -15,7 +15,7 @@ mod special;
 mod stability;
 mod targets;
 
-use bayespoint::dynamics::{Geodesic, Motion, Points, Radius};
+use bayespoint::dynamics::{Geodesic, Motion, Radius};
 use bayespoint::{Control, Inverse, Refresh, RefreshChoice, Settings, run_with};
 use common::{rng, seed, size};
 use comparisons::Comparisons;
@@ -217,7 +217,7 @@ fn both_centers_are_the_exact_one() {
                         .then(|| Inverse::new(&columns, &diagonal).expect("an inverse"));
                     target.space(Source::Doubles, |space| {
                         let outcome = run_with(space, &settings, inverse, &Control::new());
-                        target.problem.weight(&outcome.expect("runs").center)
+                        target.problem.weight(&outcome.expect("runs").center.dual)
                     })
                 })
                 .collect();
@@ -269,7 +269,7 @@ fn the_bias_of_straight_flights_is_seen() {
     let targets = [triangle(LARGE), orthant(3, 0.0), wedge(6, 1.0), orthant(20, 0.0)];
     for (name, motion, open) in [
         ("chord", Motion::Chord { tau_max: 1e6, weight_tol: None }, 0),
-        ("flipper", Motion::Flipper { tau_max: f64::INFINITY, points: Points::Midpoints }, 2),
+        ("flipper", Motion::Flipper { tau_max: f64::INFINITY }, 2),
     ] {
         for (index, target) in targets.iter().enumerate() {
             let settings = Settings {

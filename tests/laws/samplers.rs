@@ -11,7 +11,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{ChiSquared, Distribution};
 
-use crate::common::{dot, normals, rng, seed, unit};
+use crate::common::{dot, draws, normals, rng, seed, unit};
 use crate::targets::{Sample, Target};
 
 /// Where the rows of the Gram matrix come from.
@@ -73,12 +73,10 @@ pub fn run(target: &Target, source: Source, settings: &Settings) -> Result<Outco
 
 /// The draws of a run, trajectory by trajectory.
 pub fn chains(target: &Target, outcome: &Outcome, index: u64) -> Vec<Vec<Sample>> {
-    let m = target.problem.x.len();
     let mut rng = rng(index ^ 0x5eed);
-    let chains = outcome.draws.chunks(outcome.n_draws * m);
-    chains
-        .map(|chain| chain.chunks(m).map(|dual| target.sample(dual, &mut rng)).collect())
-        .collect()
+    let mut samples = draws(outcome).map(|dual| target.sample(dual, &mut rng));
+    let (trajectories, n, _) = outcome.draws.values.dim();
+    (0..trajectories).map(|_| samples.by_ref().take(n).collect()).collect()
 }
 
 /// The draws of a good run.

@@ -13,7 +13,8 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 use crate::common::{
-    Problem, angle, dot, ill_conditioned, normals, rng, seed, size, space, taught, unit,
+    Problem, angle, dot, draws, each, ill_conditioned, normals, rng, seed, size, space, taught,
+    unit,
 };
 use crate::comparisons::Comparisons;
 use crate::samplers::{self, Source, chains, engine};
@@ -131,7 +132,7 @@ fn condition_of_1e14() {
         match run(&space, &settings, &Control::new()) {
             Ok(outcome) => {
                 let mut worst = 0f64;
-                for draw in outcome.draws.chunks(m) {
+                for draw in draws(&outcome) {
                     let margins = space.margins(draw).expect("fits");
                     for (i, margin) in margins.iter().enumerate() {
                         worst = worst.max(-margin / space.gram().diagonal(i).sqrt());
@@ -153,7 +154,7 @@ fn condition_of_1e14() {
                 // What rounding does to a matrix of this condition at first order, however carefully it is handled.
                 let bound = f64::EPSILON * 10f64.powf(decades);
                 assert!(outcome.drift <= bound, "m = {m}: {:e}", outcome.drift);
-                assert!(space.contains(&outcome.center).expect("fits"), "m = {m}: the center");
+                assert!(space.contains(&outcome.center.dual).expect("fits"), "m = {m}: the center");
             }
             // Only where the matrix itself has no version space to show, to rounding.
             Err(Error::Infeasible { margin_bound, certificate, .. }) => {
@@ -262,10 +263,10 @@ fn center_in_a_gap(target: &Target, softness: f64, case: &str) {
     let settings = Settings { tol: Some(0.1), seed: seed(7), ..Settings::default() };
     target.space(Source::Doubles, |space| match run(space, &settings, &Control::new()) {
         Ok(outcome) => {
-            let off = angle(&target.problem.weight(&outcome.center), exact);
-            println!("{case}: center off by {off:.1e}, reported {:.1e}", outcome.center_error);
-            assert!(off <= 6.0 * outcome.center_error && outcome.center_error <= 0.1, "{case}");
-            assert!(space.contains(&outcome.center).expect("fits"), "{case}: the center");
+            let off = angle(&target.problem.weight(&outcome.center.dual), exact);
+            println!("{case}: center off by {off:.1e}, reported {:.1e}", outcome.center.error);
+            assert!(off <= 6.0 * outcome.center.error && outcome.center.error <= 0.1, "{case}");
+            assert!(space.contains(&outcome.center.dual).expect("fits"), "{case}: the center");
         }
         Err(error) => {
             assert!(softness < 1e-9, "{case}: {error}");
@@ -285,7 +286,7 @@ fn has_center(target: &Target, label: &str, largest: f64) {
     let found = target.space(Source::Doubles, |space| run(space, &short(5), &Control::new()));
     let outcome = found.unwrap_or_else(|error| panic!("{label}: {error}"));
     let (off, reported) =
-        (angle(&target.problem.weight(&outcome.center), exact), outcome.center_error);
+        (angle(&target.problem.weight(&outcome.center.dual), exact), outcome.center.error);
     println!("{label}: center off by {off:.1e}, reported {reported:.1e}");
     assert!(reported <= largest, "{label}: an error of {reported:e}");
     // Four trajectories: the error itself is known to a factor of two.
@@ -294,15 +295,15 @@ fn has_center(target: &Target, label: &str, largest: f64) {
 
 /// Draws and a center inside, of an error that may be infinite but no less than it is.
 fn is_inside(target: &Target, label: &str, outcome: &Outcome) {
-    let weight = target.problem.weight(&outcome.center);
+    let weight = target.problem.weight(&outcome.center.dual);
     let off = angle(&weight, target.center.as_ref().expect("a center"));
-    let (reported, found) = (outcome.center_error, margin(&target.problem, &weight));
+    let (reported, found) = (outcome.center.error, margin(&target.problem, &weight));
     println!("{label}: center off by {off:.1e}, reported {reported:.1e}, margin {found:.1e}");
     assert!(off <= 6.0 * reported + 1e-12, "{label}: {off:e}, reported {reported:e}");
     // Dual coefficients of 1e6 leave ten digits of a margin, a mean over a path that is hardly any fewer.
-    let path: f64 = outcome.lengths.iter().sum();
+    let path: f64 = each(outcome, |tally| tally.path).iter().sum();
     assert!(found > -1e-9 - 1e3 * f64::EPSILON / path, "{label}: outside by {found:e}");
-    for draw in outcome.draws.chunks(outcome.center.len()) {
+    for draw in draws(outcome) {
         let drawn = margin(&target.problem, &target.problem.weight(draw));
         // Of the sum of terms that cancel: dual coefficients of a slit of 1e-6 are that large.
         let rounding = f64::EPSILON * draw.iter().map(|x| x.abs()).sum::<f64>();
@@ -378,8 +379,8 @@ fn needle(width: f64) {
     let label = format!("needle of {width:e} rad");
     match run(&problem.space(), &short(6), &Control::new()) {
         Ok(outcome) => {
-            let w = problem.weight(&outcome.center);
-            let (off, reported) = (angle(&w, &axis), outcome.center_error);
+            let w = problem.weight(&outcome.center.dual);
+            let (off, reported) = (angle(&w, &axis), outcome.center.error);
             let worst = margin(&problem, &w);
             println!(
                 "{label}: {off:.1e} from its axis, reported {reported:.1e}, smallest margin {worst:.1e}"

@@ -141,7 +141,7 @@ def _run_arguments():
 
 
 def _called(name, call):
-    """Call a compiled function: the problem, settings and dynamics are objects with attributes."""
+    """Call a compiled function: the problem is an object, the settings a mapping."""
     call = dict(call)
     lower, diagonal = call.pop("factor", None), call.pop("inverse_diagonal", None)
     factor = SimpleNamespace(lower=SimpleNamespace(T=lower))
@@ -152,34 +152,42 @@ def _called(name, call):
         softness=call.pop("softness"),
         inverse=None if lower is None and diagonal is None else (factor, diagonal),
     )
-    if name == "correlation":
-        return _core.correlation(problem, dynamics=_dynamics(call), **call)
+    if name in ("correlation", "max_margin", "perceptron"):
+        given = {key: call.pop(key) for key in ("order", "callback") if key in call}
+        if name == "correlation":
+            call["dynamics"] = _dynamics(call)
+        elif name == "max_margin":
+            call["C"] = call.pop("cost")
+        else:
+            call["learning_rate"] = call.pop("rate")
+        return getattr(_core, name)(problem, call, **given)
     if name != "run":
         return getattr(_core, name)(problem, **call)
-    motion = _dynamics(call)
+    call["dynamics"] = _dynamics(call)
     bounces, impulses = call.pop("bounce_points"), call.pop("by_impulses")
-    keys = "n_trajectories", "n_draws", "length", "tol", "max_bounces", "transparency"
-    settings = SimpleNamespace(motion=motion, **{key: call.pop(key) for key in keys})
-    refresh, rate = call.pop("refresh"), call.pop("refresh_rate")
-    settings.refresh = None if isinstance(refresh, str) and refresh == "none" else refresh
-    settings.refresh_rate = "auto" if rate is None else rate
-    settings.average = "impulse" if impulses else "bounces" if bounces else "arc"
-    return _core.run(problem, settings, executor=None, **call)
+    refresh, rate = call["refresh"], call.pop("refresh_rate")
+    if isinstance(refresh, str) and refresh in ("pair", "full"):
+        call["refresh"] = {refresh: rate}
+    call["average"] = "impulse" if impulses else "bounces" if bounces else "arc"
+    keys = "start", "state", "checkpoint", "every", "callback"
+    given = {key: call.pop(key) for key in keys}
+    return _core.run(problem, call, executor=None, **given)
 
 
 def _dynamics(call):
     name = call.pop("dynamics", "geodesic")
     scattering, scatterer = call.pop("scattering"), call.pop("scatterer")
     fitted = call.pop("fits_scatterer")
-    values = {
-        "scattering": scattering,
-        "scatterer": "auto" if scatterer is None and fitted else scatterer,
-        "tau_max": call.pop("tau_max", None),
-        "weight_tol": call.pop("weight_tol", None),
-    }
+    straight = {key: call.pop(key, None) for key in ("tau_max", "weight_tol")}
     if isinstance(name, str) and name == "geodesic":
-        name = "Scattered"
-    return type(str(name).capitalize() or "x", (), values)()
+        cosine = scattering == "cosine" if isinstance(scattering, str) else scattering
+        radius = {"given": scatterer} if scatterer is not None else "auto" if fitted else None
+        if isinstance(cosine, bool) and not cosine and radius is None:
+            return {"name": "geodesic"}
+        return {"name": "scattered", "cosine": cosine, "scatterer": radius}
+    if isinstance(name, str) and name == "flipper":
+        del straight["weight_tol"]
+    return {"name": name} | straight
 
 
 def _arguments(b, name, m):

@@ -51,7 +51,7 @@ def real(
     wanted = f"a finite number in {_interval(low, high, low_open, high_open)}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {wanted}; got {value!r}")
-    number = float_or_nan(value)
+    number = _float_or_nan(value)
     inside = (low < number if low_open else low <= number) and (
         number < high if high_open else number <= high
     )
@@ -60,8 +60,14 @@ def real(
     return number
 
 
-def float_or_nan(value: numbers.Real) -> float:
-    """Return a number as a float, NaN where it is beyond them."""
+def number(name: str, value: object) -> float:
+    """Return a real `value` as a float, NaN where it is beyond them: of any size."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number; got {value!r}")
+    return _float_or_nan(value)
+
+
+def _float_or_nan(value: numbers.Real) -> float:
     try:
         return float(value)
     except OverflowError:
@@ -74,10 +80,11 @@ def _interval(low: float, high: float, low_open: bool, high_open: bool) -> str:
     return f"{left}{low:g}, {high:g}{right}"
 
 
-def integer(name: str, value: object, *, low: int, high: int = 2**62) -> int:
+def integer(name: str, value: object, *, low: int = -(2**62), high: int = 2**62) -> int:
     """Return `value` as an int from `low` to `high`, by default what the engine counts to."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be an integer of at least {low}; got {value!r}")
+        least = f" of at least {low}" if low > -(2**62) else ""
+        raise TypeError(f"{name} must be an integer{least}; got {value!r}")
     if not low <= (number := int(value)) <= high:
         limit = f"least {low}" if number < low else f"most {high}"
         raise ValueError(f"{name} must be an integer of at {limit}; got {value!r}")
@@ -144,10 +151,17 @@ def pair(name: str, value: object, *, high: float, high_open: bool) -> tuple[flo
     return first, second
 
 
-def counts(name: str, value: object) -> tuple[int, int]:
-    """Return an integer of at least 0, or a pair of them, as a pair."""
+def two_numbers(name: str, value: object) -> tuple[float, float]:
+    """Return a number of any size, or a pair of them, as a pair."""
+    names, values = _two(name, value, "number")
+    first, second = (number(each, one) for each, one in zip(names, values, strict=True))
+    return first, second
+
+
+def two_integers(name: str, value: object) -> tuple[int, int]:
+    """Return an integer, or a pair of them, as a pair."""
     names, values = _two(name, value, "integer")
-    first, second = (integer(each, one, low=0) for each, one in zip(names, values, strict=True))
+    first, second = (integer(each, one) for each, one in zip(names, values, strict=True))
     return first, second
 
 

@@ -9,14 +9,10 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
-import numpy as np
-
+from bayespoint import _core
 from bayespoint.base import validation
 
 __all__ = ["Chord", "Flipper", "Geodesic", "Scattered"]
-
-SMALLEST_SCATTERER = 1e-6
-"""Smallest radius of a scatterer in radians: rounding does not tell what is in a smaller one."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +41,8 @@ class Scattered:
 
     def __post_init__(self) -> None:
         scattering = validation.choice("scattering", self.scattering, ("cosine", "specular"))
-        scatterer = _radius(self.scatterer)
-        if scattering == "specular" and scatterer is None:
-            raise ValueError("scatterer must not be None with scattering='specular'")
-        validation.set_fields(self, scattering=scattering, scatterer=scatterer)
+        validation.set_fields(self, scattering=scattering, scatterer=_radius(self.scatterer))
+        _core.check_settings("dynamics", engine_values(self))
 
 
 @dataclass(frozen=True)
@@ -72,9 +66,12 @@ class Chord:
 
     def __post_init__(self) -> None:
         tol = self.weight_tol
-        if tol is not None:
-            tol = validation.real("weight_tol", tol, low=0.0, low_open=True, high=1, high_open=True)
-        validation.set_fields(self, tau_max=_tau_max(self.tau_max), weight_tol=tol)
+        validation.set_fields(
+            self,
+            tau_max=validation.number("tau_max", self.tau_max),
+            weight_tol=None if tol is None else validation.number("weight_tol", tol),
+        )
+        _core.check_settings("dynamics", engine_values(self))
 
 
 @dataclass(frozen=True)
@@ -89,18 +86,19 @@ class Flipper:
     """As for `Chord`."""
 
     def __post_init__(self) -> None:
-        validation.set_fields(self, tau_max=_tau_max(self.tau_max))
+        validation.set_fields(self, tau_max=validation.number("tau_max", self.tau_max))
+        _core.check_settings("dynamics", engine_values(self))
 
 
 Dynamics: TypeAlias = Geodesic | Scattered | Chord | Flipper
 
-AVERAGES: dict[type[Dynamics], tuple[str, ...]] = {
-    Geodesic: ("arc", "impulse", "conditional"),
-    Scattered: ("arc", "impulse"),
-    Chord: ("midpoints", "arc"),
-    Flipper: ("midpoints", "bounces", "arc"),
+FIRST_AVERAGE: dict[type[Dynamics], str] = {
+    Geodesic: "arc",
+    Scattered: "arc",
+    Chord: "midpoints",
+    Flipper: "midpoints",
 }
-"""The centers that a run can be asked for, the default first."""
+"""The center that a run finds unless it is asked for another."""
 
 STRAIGHT = (Chord, Flipper)
 """Dynamics of straight flights: opaque walls, no refresh."""
@@ -137,18 +135,19 @@ def from_plain(values: dict[str, Any]) -> Dynamics:
     return BY_NAME[values["name"]](**{key: values[key] for key in values if key != "name"})
 
 
-def _tau_max(value: object) -> float:
-    if isinstance(value, (float, np.floating)) and value == math.inf:
-        return math.inf
-    return validation.real("tau_max", value, low=0.0, low_open=True)
+def engine_values(dynamics: Dynamics) -> dict[str, Any]:
+    """Return dynamics as the compiled engine reads them."""
+    values = {"name": type(dynamics).__name__.lower()} | asdict(dynamics)
+    if isinstance(dynamics, Scattered):
+        radius = dynamics.scatterer
+        values["cosine"] = values.pop("scattering") == "cosine"
+        values["scatterer"] = {"given": radius} if isinstance(radius, float) else radius
+    return values
 
 
 def _radius(value: object) -> float | str | None:
     if value is None or (isinstance(value, str) and value == "auto"):
         return value
     if not isinstance(value, str):
-        return validation.real("scatterer", value, low=SMALLEST_SCATTERER)
-    raise ValueError(
-        f"scatterer must be None, 'auto' or a radius of at least {SMALLEST_SCATTERER:g} radians; "
-        f"got {value!r}"
-    )
+        return validation.number("scatterer", value)
+    raise ValueError(f"scatterer must be None, 'auto' or a radius in radians; got {value!r}")

@@ -181,13 +181,13 @@ def _log_z(run: _Run, transparencies: list[tuple[float, float]], method: str) ->
         problem = Problem(gram, problem.y, softness, offset)
     found = _core.evidence(
         problem,
-        method=method,
-        transparencies=transparencies,
-        tol=settings.tol,
-        max_length=settings.max_length,
-        n_trajectories=settings.n_trajectories,
-        n_threads=run.n_threads,
-        seed=run.seed,
+        vars(settings)
+        | {
+            "method": method,
+            "targets": transparencies,
+            "n_threads": run.n_threads,
+            "seed": run.seed,
+        },
         callback=None if callback is None else report,
     )
     return Evidence.from_run(found, method)

@@ -16,7 +16,7 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Problem
-from bayespoint.engine.settings import MarginSettings
+from bayespoint.engine.settings import MarginSettings, PerceptronSettings
 from bayespoint.results.points import MaxMargin
 
 Callback = Callable[[Mapping[str, Any]], object] | None
@@ -74,14 +74,7 @@ def max_margin(
     y = problem.y
     if settings.free_bias and (y == y[0]).all():
         raise ValueError(f"y must hold both labels with a free bias; got only {int(y[0])}")
-    found = _core.max_margin(
-        problem,
-        cost=settings.C,
-        free_bias=settings.free_bias,
-        tol=settings.tol,
-        max_iter=settings.max_iter,
-        callback=callback,
-    )
+    found = _core.max_margin(problem, settings, callback=callback)
     result = MaxMargin(**found)
     if not result.converged:
         warn(
@@ -93,19 +86,13 @@ def max_margin(
 
 
 def perceptron(
-    problem: Problem, *, order: NDArray[np.int64], rate: float, max_epochs: int
+    problem: Problem, settings: PerceptronSettings, *, order: NDArray[np.int64]
 ) -> Mapping[str, Any]:
     """Return what the kernel perceptron learns from mistakes, example by example in an order.
 
     A mapping of ``dual_coef``, ``mistakes``, ``epochs`` and ``converged``.
     """
-    return _core.perceptron(
-        problem,
-        order=order,
-        rate=rate,
-        max_epochs=max_epochs,
-        callback=None,
-    )
+    return _core.perceptron(problem, settings, order=order, callback=None)
 
 
 def conflict(problem: Problem) -> InfeasibleError | None:

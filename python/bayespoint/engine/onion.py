@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _core
 from bayespoint.base import validation
-from bayespoint.base.validation import RandomState, counts
+from bayespoint.base.validation import RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import OnionSettings
@@ -36,9 +36,8 @@ def onion(
     callback: Callback = None,
 ) -> OnionTable:
     """Return the center of every layer; `VersionSpace.onion` has the parameters."""
-    settings = OnionSettings(
-        counts("max_errors", max_errors), method, tol, volume_tol, max_length, n_trajectories
-    )
+    most = validation.two_integers("max_errors", max_errors)
+    settings = OnionSettings(most, method, tol, volume_tol, max_length, n_trajectories)
     threads, number = validation.threads(n_jobs), validation.seed(seed)
     table = _peel(problem, settings, np.asarray(classes), threads, number, callback)
     for message in table.convergence_messages(settings.tol, settings.volume_tol):
@@ -61,9 +60,8 @@ def choose_layer(
     callback: Callback = None,
 ) -> LayerChoice:
     """Choose a layer by examples left out; `VersionSpace.choose_layer` has the parameters."""
-    settings = OnionSettings(
-        counts("max_errors", max_errors), method, tol, None, max_length, n_trajectories
-    )
+    most = validation.two_integers("max_errors", max_errors)
+    settings = OnionSettings(most, method, tol, None, max_length, n_trajectories)
     threads = validation.threads(n_jobs)
     m = len(problem)
     k = validation.integer("k", k, low=1)
@@ -121,22 +119,8 @@ def _peel(
     """Return the onion, without warnings."""
     if settings.method == "exact":
         rows_on_demand.require_matrix(problem.gram, "the onion with method='exact'")
-    positive = int((problem.y > 0).sum())
-    negative = len(problem) - positive
-    # More violated examples than there are of a class need no engine.
-    most = min(settings.max_errors[0], negative), min(settings.max_errors[1], positive)
-    run = _core.onion(
-        problem,
-        max_errors=most,
-        method=settings.method,
-        tol=settings.tol,
-        volume_tol=settings.volume_tol,
-        max_length=settings.max_length,
-        n_trajectories=settings.n_trajectories,
-        n_threads=min(n_threads, settings.n_trajectories),
-        seed=seed,
-        callback=callback,
-    )
+    given = {"n_threads": min(n_threads, settings.n_trajectories), "seed": seed}
+    run = _core.onion(problem, vars(settings) | given, callback=callback)
     return OnionTable.from_run(
         run,
         settings.max_errors,

@@ -85,13 +85,13 @@ def fly(
     if settings.refresh == "full" or isinstance(settings.motion, Scattered):
         what = "refresh='full'" if settings.refresh == "full" else "to scatter a ball"
         rows_on_demand.require_matrix(problem.gram, what)
+    # More threads than trajectories would have no ball.
+    given = {"n_threads": min(n_threads, settings.n_trajectories), "seed": origin.seed}
     return _core.run(
         problem,
-        replace(settings, **settings.ends()),
+        settings.engine_values() | given,
         start=start,
         **origin.arguments,
-        n_threads=min(n_threads, settings.n_trajectories),  # the others would have no ball
-        seed=origin.seed,
         callback=callback,
         executor=executor,
     )

@@ -4,45 +4,86 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import math
-import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
-
+from bayespoint import _core
 from bayespoint.base.validation import (
     boolean,
     choice,
-    float_or_nan,
     integer,
-    pair,
-    real,
+    number,
     set_fields,
+    two_numbers,
 )
 from bayespoint.engine import dynamics as engine_dynamics
-from bayespoint.engine.dynamics import AVERAGES, STRAIGHT, Dynamics, Geodesic
+from bayespoint.engine.dynamics import FIRST_AVERAGE, Dynamics, Geodesic
 
 MAX_BOUNCES = 10_000_000
 """Cap on the bounces of each trajectory when only an angular tolerance ends the run."""
-
-MOST_ERRORS = 1_000_000
-"""Largest `max_errors` of an onion: beyond it the size of a table overflows."""
 
 ENDS = ("length", "tol", "max_bounces")
 """What ends a run, beside the `weight_tol` of `Chord`."""
 
 _AVERAGES = ("auto", "arc", "impulse", "conditional", "midpoints", "bounces")
 
+_PARAMETERS = "\nParameters\n----------\n"
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
 class SampleSettings:
-    """What the result of a run depends on, beside its problem, start and seed.
+    r"""What the result of a run depends on, beside its problem, start and seed.
 
-    The fields are those of `VersionSpace.sample`. Wrong ones are refused when it is made.
+    Wrong settings are refused when it is made: those of a wrong type here, those out of range by
+    the compiled engine.
+
+    Parameters
+    ----------
+    n_trajectories : int, default=4
+        Independent trajectories.
+    n_draws : int, default=100
+        Draws to keep of each trajectory.
+    length : float, default=None
+        Path length at which to stop, in radians per trajectory, at least 1e-6.
+    tol : float, default=None
+        Estimated angular error of the center at which to stop, in radians, once the halves of
+        all trajectories agree as far as their pieces let expect. It is 0.1 if no end of the
+        run is given.
+    max_bounces : int, default=None
+        Arrivals at walls, reflected or not, of one trajectory; the first to get there ends the
+        run. With `tol` alone it is 10 000 000. The run ends at whichever limit is met first.
+    dynamics : object of :mod:`bayespoint.dynamics`, default="geodesic"
+        ``Geodesic()``: great circles with exact reflections. ``Scattered(...)``: with
+        scattering at the walls or off a sphere. ``Chord(...)`` and ``Flipper(...)``: the
+        biased straight flights of the papers. A name stands for the object with its defaults.
+    transparency : float or pair of floats, default=0.0
+        Probability in [0, 1] that a plane lets the ball through to its violated side; a pair
+        is for examples labeled -1 and for those labeled +1. Then the law is uniform times
+        the product of the transparencies of all violated planes: the posterior under label
+        noise of rate :math:`\epsilon` at :math:`\epsilon / (1 - \epsilon)`.
+    refresh : {"auto", "pair", "full", None}, default="auto"
+        How directions change in mid-air, without which a billiard can be caught in part of
+        version space. "pair": reflections in the plane of two examples, at two rows of the
+        Gram matrix each. They hardly turn what few planes close, as the many directions in
+        which the feature vectors of a smooth kernel are thin. "full": an independent
+        direction, for a factor of the Gram matrix. "auto": "full" where that factor takes no
+        more than half a second (up to 2400 examples in any number of dimensions), else "pair".
+    refresh_rate : float or "auto", default="auto"
+        Changes per radian, positive, at most 1e9, with "pair" or "full". "auto" is 0.1 to 0.3
+        with full ones, and a twentieth of the bounces (1.5 times as many as bounces with
+        softness or nearly orthogonal planes) with pairs.
+    average : {"auto", "arc", "impulse", "conditional", "midpoints", "bounces"}, default="auto"
+        Which estimate `center` holds. "arc": the integral over the path. "impulse": the
+        accumulated impulses on the walls, zero for examples that do not bound version space,
+        and less accurate. "conditional": the integral of conditional means, with far less
+        noise (see Notes), for a factor of a Gram matrix far from singular. "midpoints" (the
+        default of "chord" and "flipper") and "bounces" ("flipper" only) are those of the
+        papers. "auto" is "conditional" where softness is positive for all examples, the matrix
+        is one of doubles (or of up to 2000 examples in singles) and far from singular, and
+        `refresh` is "auto" or "full"; else "arc".
     """
 
     n_trajectories: int = 4
@@ -57,54 +98,44 @@ class SampleSettings:
     average: str = "auto"
 
     def __post_init__(self) -> None:
-        motion = engine_dynamics.resolve(self.dynamics)
-        straight = isinstance(motion, STRAIGHT)
-        transparency = pair("transparency", self.transparency, high=1.0, high_open=False)
-        if any(transparency) and (straight or getattr(motion, "scatterer", None) is not None):
-            raise ValueError(
-                f"transparency must be 0 with dynamics={motion}, which needs opaque walls; got "
-                f"{self.transparency!r}"
-            )
+        length, tol, bounces = self.length, self.tol, self.max_bounces
         choice("refresh", self.refresh, ("auto", "pair", "full", None))
-        if straight and self.refresh in ("pair", "full"):
-            raise ValueError(
-                f"refresh must be 'auto' or None with dynamics={motion}, which has none; got "
-                f"{self.refresh!r}"
-            )
-        allowed = ("auto", *AVERAGES[type(motion)])
-        if choice("average", self.average, _AVERAGES) not in allowed:
-            raise ValueError(
-                f"average must be one of {', '.join(map(repr, allowed))} with dynamics={motion}; "
-                f"got {self.average!r}"
-            )
-        bounces = self.max_bounces
+        choice("average", self.average, _AVERAGES)
         set_fields(
             self,
-            n_trajectories=integer("n_trajectories", self.n_trajectories, low=1),
-            n_draws=integer("n_draws", self.n_draws, low=1),
-            # The integral of a shorter path drowns in rounding.
-            length=None if self.length is None else real("length", self.length, low=1e-6),
-            tol=None if self.tol is None else real("tol", self.tol, low=0.0, low_open=True),
-            max_bounces=None if bounces is None else integer("max_bounces", bounces, low=1),
-            dynamics=motion,
-            transparency=transparency,
+            n_trajectories=integer("n_trajectories", self.n_trajectories),
+            n_draws=integer("n_draws", self.n_draws),
+            length=None if length is None else number("length", length),
+            tol=None if tol is None else number("tol", tol),
+            max_bounces=None if bounces is None else integer("max_bounces", bounces),
+            dynamics=engine_dynamics.resolve(self.dynamics),
+            transparency=two_numbers("transparency", self.transparency),
             refresh_rate=self._rate(),
         )
+        _core.check_settings("sample", self.engine_values())
 
     def _rate(self) -> float | str:
         rate = self.refresh_rate
         if isinstance(rate, str) and rate == "auto":
             return "auto"
         if isinstance(rate, str) or rate is None:
-            raise ValueError(
-                f"refresh_rate must be 'auto' or events per radian, above 0; got {rate!r}"
-            )
+            raise ValueError(f"refresh_rate must be 'auto' or events per radian; got {rate!r}")
         if self.refresh not in ("pair", "full"):
             raise ValueError(
                 f"refresh_rate must be 'auto' with refresh={self.refresh!r}; got {rate!r} (a rate "
                 "needs refresh='pair' or 'full')"
             )
-        return real("refresh_rate", rate, low=0.0, high=1e9, low_open=True)
+        return number("refresh_rate", rate)
+
+    def engine_values(self) -> dict[str, Any]:
+        """Return the settings as the compiled engine reads them, their ends filled in."""
+        values = vars(self) | self.ends()
+        rate = values.pop("refresh_rate")
+        if self.refresh is None:
+            values["refresh"] = "none"
+        elif self.refresh != "auto":
+            values["refresh"] = {self.refresh: None if rate == "auto" else rate}
+        return values | {"dynamics": engine_dynamics.engine_values(self.motion)}
 
     @property
     def motion(self) -> Dynamics:
@@ -137,7 +168,7 @@ class SampleSettings:
         if conditional:
             return dataclasses.replace(self, average="conditional")
         if self.average == "auto":
-            return dataclasses.replace(self, average=AVERAGES[type(self.motion)][0])
+            return dataclasses.replace(self, average=FIRST_AVERAGE[type(self.motion)])
         return self
 
     def plain(self) -> dict[str, Any]:
@@ -158,7 +189,10 @@ class SampleSettings:
 
 
 def with_settings(method: F) -> F:
-    """Show the fields of `SampleSettings` as parameters of a method that takes them by name."""
+    """Show the fields of `SampleSettings`, and what it says of them, as parameters of a method.
+
+    The method takes them by name.
+    """
     signature = inspect.signature(method)
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     first = [p for p in own if p.kind is not p.KEYWORD_ONLY]
@@ -168,6 +202,9 @@ def with_settings(method: F) -> F:
     method.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[*first, *settings, *rest]
     )
+    before, heading, after = (inspect.getdoc(method) or "").partition(_PARAMETERS)
+    described = (inspect.getdoc(SampleSettings) or "").partition(_PARAMETERS)[2]
+    method.__doc__ = f"{before}{heading}{described}\n{after}"
     return method
 
 
@@ -183,24 +220,16 @@ class OnionSettings:
     n_trajectories: int
 
     def __post_init__(self) -> None:
-        if max(self.max_errors) > MOST_ERRORS:
-            raise ValueError(f"max_errors must be at most {MOST_ERRORS}; got {self.max_errors}")
-        method = choice("method", self.method, ("exact", "projected"))
+        choice("method", self.method, ("exact", "projected"))
         volume_tol = self.volume_tol
-        if volume_tol is not None:
-            volume_tol = real("volume_tol", volume_tol, low=0.0, low_open=True)
-            if method == "projected":
-                raise ValueError(
-                    "volume_tol must be None with method='projected', which tells no volumes; got "
-                    f"{volume_tol!r}"
-                )
         set_fields(
             self,
-            tol=real("tol", self.tol, low=0.0, low_open=True),
-            volume_tol=volume_tol,
-            max_length=real("max_length", self.max_length, low=0.0, low_open=True),
-            n_trajectories=integer("n_trajectories", self.n_trajectories, low=1),
+            tol=number("tol", self.tol),
+            volume_tol=None if volume_tol is None else number("volume_tol", volume_tol),
+            max_length=number("max_length", self.max_length),
+            n_trajectories=integer("n_trajectories", self.n_trajectories),
         )
+        _core.check_settings("onion", vars(self))
 
 
 @dataclass(frozen=True)
@@ -213,14 +242,14 @@ class EvidenceSettings:
     n_trajectories: int
 
     def __post_init__(self) -> None:
-        methods = ("auto", "bridge", "integration")
+        choice("method", self.method, ("auto", "bridge", "integration"))
         set_fields(
             self,
-            method=choice("method", self.method, methods),
-            tol=real("tol", self.tol, low=0.0, low_open=True),
-            max_length=real("max_length", self.max_length, low=0.0, low_open=True),
-            n_trajectories=integer("n_trajectories", self.n_trajectories, low=1),
+            tol=number("tol", self.tol),
+            max_length=number("max_length", self.max_length),
+            n_trajectories=integer("n_trajectories", self.n_trajectories),
         )
+        _core.check_settings("evidence", vars(self) | {"method": "bridge"})
 
 
 @dataclass(frozen=True)
@@ -233,15 +262,57 @@ class MarginSettings:
     max_iter: int
 
     def __post_init__(self) -> None:
-        wanted = "a positive number, or inf for a hard margin"
-        if isinstance(self.C, (bool, np.bool_)) or not isinstance(self.C, numbers.Real):
-            raise TypeError(f"C must be {wanted}; got {self.C!r}")
-        if not (math.inf == self.C or 0 < float_or_nan(self.C) < math.inf):
-            raise ValueError(f"C must be {wanted}; got {self.C!r}")
         set_fields(
             self,
-            C=float(self.C),
+            C=number("C", self.C),
             free_bias=boolean("free_bias", self.free_bias),
-            tol=real("tol", self.tol, low=0.0, low_open=True, high=1.0, high_open=True),
-            max_iter=integer("max_iter", self.max_iter, low=1),
+            tol=number("tol", self.tol),
+            max_iter=integer("max_iter", self.max_iter),
         )
+        _core.check_settings("margin", vars(self))
+
+
+@dataclass(frozen=True)
+class PerceptronSettings:
+    """The checked settings of the kernel perceptron."""
+
+    learning_rate: float
+    max_epochs: int
+
+    def __post_init__(self) -> None:
+        set_fields(
+            self,
+            learning_rate=number("learning_rate", self.learning_rate),
+            max_epochs=integer("max_epochs", self.max_epochs),
+        )
+        _core.check_settings("perceptron", vars(self))
+
+
+@dataclass(frozen=True)
+class CorrelationSettings:
+    """The checked settings of pairs of balls."""
+
+    angle: float
+    n_pairs: int
+    n_trajectories: int
+    max_bounces: int
+    dynamics: Dynamics | str
+
+    def __post_init__(self) -> None:
+        motion = engine_dynamics.resolve(self.dynamics)
+        if isinstance(motion, engine_dynamics.STRAIGHT):
+            raise TypeError(f"dynamics must be Geodesic() or Scattered(...); got {motion}")
+        set_fields(
+            self,
+            angle=number("angle", self.angle),
+            n_pairs=integer("n_pairs", self.n_pairs),
+            n_trajectories=integer("n_trajectories", self.n_trajectories),
+            max_bounces=integer("max_bounces", self.max_bounces),
+            dynamics=motion,
+        )
+        _core.check_settings("correlation", self.engine_values())
+
+    def engine_values(self) -> dict[str, Any]:
+        """Return the settings as the compiled engine reads them."""
+        motion = engine_dynamics.resolve(self.dynamics)
+        return vars(self) | {"dynamics": engine_dynamics.engine_values(motion)}

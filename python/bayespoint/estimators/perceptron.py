@@ -14,6 +14,7 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import interior
+from bayespoint.engine.settings import PerceptronSettings
 from bayespoint.estimators.linear import LinearClassifier
 from bayespoint.estimators.rollback import roll_back_on_error
 
@@ -182,18 +183,14 @@ class KernelPerceptron(LinearClassifier):
         normalize = validation.boolean("normalize", self.normalize)
         offset = float(validation.boolean("fit_intercept", self.fit_intercept))
         softness = validation.real("softness", self.softness, low=0.0)
-        rate = validation.real("learning_rate", self.learning_rate, low=0.0, low_open=True)
-        max_epochs = validation.integer("max_epochs", self.max_epochs, low=1)
+        settings = PerceptronSettings(self.learning_rate, self.max_epochs)
         if normalize and isinstance(self.kernel, str) and self.kernel == "precomputed":
             raise ValueError(
                 "normalize must be False with kernel='precomputed'; normalize the matrix itself"
             )
         problems = self._problems(X, y, offset, softness, normalize=normalize)
         order = presentation(self.order, len(problems[0]), self.random_state)
-        found = [
-            interior.perceptron(problem, order=order, rate=rate, max_epochs=max_epochs)
-            for problem in problems
-        ]
+        found = [interior.perceptron(problem, settings, order=order) for problem in problems]
         dual_coef = np.stack([one["dual_coef"] for one in found])
         self._keep(dual_coef, offset * dual_coef.sum(axis=1))
         gram, soft = problems[0].gram, problems[0].softness
@@ -208,7 +205,7 @@ class KernelPerceptron(LinearClassifier):
         with np.errstate(divide="ignore"):
             bound = (self.radius_ / self.geometric_margin_) ** 2
         self.mistake_bound_ = np.where(self.geometric_margin_ > 0, bound, math.inf)
-        warn_of_mistakes(sum(not one["converged"] for one in found), max_epochs)
+        warn_of_mistakes(sum(not one["converged"] for one in found), settings.max_epochs)
         return self
 
 

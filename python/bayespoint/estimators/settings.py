@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayespoint.base.validation import RandomState, boolean, choice, integer, pair, real, seed
+from bayespoint.base.validation import (
+    RandomState,
+    boolean,
+    choice,
+    integer,
+    number,
+    pair,
+    real,
+    seed,
+)
 from bayespoint.engine import dynamics as engine_dynamics
 
 
@@ -97,7 +106,7 @@ def tolerance(value: object, m: int) -> float:
         if value != "auto":
             raise ValueError(f'tol must be a positive number or "auto"; got {value!r}')
         return min(max(0.03, 0.03 * math.sqrt(m / 500)), 0.1)
-    return real("tol", value, low=0.0, low_open=True)
+    return number("tol", value)
 
 
 def _is_evidence(value: object) -> bool:

@@ -170,16 +170,9 @@ class BilliardResult(Savable):
     @classmethod
     def from_run(cls, run: Mapping[str, Any], average: str) -> Self:
         """Return the result of an engine's run with `average` as center."""
-        centers = {"arc": "center", "impulse": "impulse_center", "conditional": "center"}
+        centers = {"arc": "arc", "impulse": "impulse", "conditional": "arc"}
         given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
-        return cls(
-            **given
-            | {
-                "center": run[centers.get(average, "running_center")],
-                "arc_center": run["center"],
-                "start": tuple(run["start"]),
-            }
-        )
+        return cls(center=run[f"{centers.get(average, 'running')}_center"], **given)
 
     @cached_property
     def ess(self) -> float:

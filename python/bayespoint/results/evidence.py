@@ -92,9 +92,6 @@ class Evidence(Savable):
         by_transparency = method != "bridge"
         return cls(
             **given | {name: given[name][seen] for name in ("layers", "layer_shares")},
-            value=run["values"],
-            error=run["errors"],
-            lag=run["lags"],
             n_rungs=len(np.unique(run["ladder"])),
             log_transparency=0.0 - run["ladder"] if by_transparency else np.empty(0),
             method=method,

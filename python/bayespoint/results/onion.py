@@ -106,28 +106,23 @@ class OnionTable(Savable):
         """Return the table of an engine's run, which leaves out layers that cannot be."""
         shape = max_errors[0] + 1, max_errors[1] + 1
 
-        def padded(array: Floats, empty: float) -> Floats:
+        def padded(array: Floats | None, empty: float) -> Any:
+            if array is None:
+                return None
             table = np.full((*shape, *array.shape[2:]), empty)
             table[: array.shape[0], : array.shape[1]] = array
             return table
 
-        volumes = "log_volume" in run
+        empty = {"path_length": 0.0, "log_volume": -math.inf, "log_volume_error": math.inf}
+        tables = ("centers", "center_norm", "center_error", *empty)
+        padding = {name: padded(run[name], empty.get(name, math.nan)) for name in tables}
         return cls(
-            centers=padded(run["centers"], math.nan),
+            **{**run, **padding},
             plane_coordinates=padded(plane_coordinates, math.nan),
-            center_norm=padded(run["center_norm"], math.nan),
-            center_error=padded(run["center_error"], math.nan),
-            path_length=padded(run["path_length"], 0.0),
-            log_volume=padded(run["log_volume"], -math.inf) if volumes else None,
-            log_volume_error=padded(run["log_volume_error"], math.inf) if volumes else None,
-            layers=run["layers"],
-            layer_log_shares=run["layer_log_shares"],
             y=y,
             classes=classes,
             offset=offset,
             method=method,
-            length=run["length"],
-            converged=run["converged"],
         )
 
     # --- single layers ---

@@ -411,6 +411,7 @@ fn outcome(
         mean_violations: Vec::new(),
         log_share: Vec::new(),
         layers: Vec::new(),
+        layer_shares: Vec::new(),
         ladder,
         length,
         converged,

@@ -11,7 +11,7 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::ball::Ball;
-use crate::base::{Control, Result, incompatible};
+use crate::base::{Control, Error, Result, incompatible};
 use crate::space::VersionSpace;
 
 pub use chord::Chord;
@@ -20,8 +20,12 @@ pub use geodesic::Geodesic;
 pub use running_center::{Addition, RunningCenter};
 pub use scattered::Scattered;
 
+/// Smallest radius of a scatterer: where the ball is in a cap is told by a cosine, which has lost a smaller one to rounding.
+const SMALLEST_RADIUS: f64 = 1e-6;
+
 /// Which dynamics to use.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(tag = "name", rename_all = "lowercase")]
 pub enum Motion {
     /// Great circles: the exact billiard.
     #[default]
@@ -44,22 +48,19 @@ pub enum Motion {
     Flipper {
         /// Flight time, with position and direction of unit length at the launch, that counts as an escape; above 0.
         tau_max: f64,
-        /// What the center is made of.
-        points: Points,
     },
 }
 
 impl Motion {
     /// A number for its kind, with what it cannot be changed in on the way.
-    pub(crate) fn code(&self) -> u8 {
+    pub(crate) fn code(&self) -> u64 {
         match self {
             Self::Geodesic => 0,
             Self::Scattered { cosine, scatterer } => {
-                1 + u8::from(*cosine) + 2 * u8::from(scatterer.is_some())
+                1 + u64::from(*cosine) + 2 * u64::from(scatterer.is_some())
             }
             Self::Chord { .. } => 5,
-            Self::Flipper { points: Points::Midpoints, .. } => 6,
-            Self::Flipper { points: Points::Bounces, .. } => 7,
+            Self::Flipper { .. } => 6,
         }
     }
 
@@ -67,14 +68,43 @@ impl Motion {
     pub fn is_straight(&self) -> bool {
         matches!(self, Self::Chord { .. } | Self::Flipper { .. })
     }
+
+    /// Makes sure that a ball can move so.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for a number out of its range.
+    pub fn check(&self) -> Result<()> {
+        match *self {
+            Self::Scattered { scatterer: Some(Radius::Given(x)), .. }
+                if !(x >= SMALLEST_RADIUS && x.is_finite()) =>
+            {
+                Err(Error::invalid("scatterer", x, "finite and at least 1e-6 radians"))
+            }
+            Self::Scattered { cosine: false, scatterer: None } => {
+                Err(Error::invalid("scatterer", "None", "a radius with scattering='specular'"))
+            }
+            Self::Chord { tau_max, .. } | Self::Flipper { tau_max }
+                if tau_max.is_nan() || tau_max <= 0.0 =>
+            {
+                Err(Error::invalid("tau_max", tau_max, "positive"))
+            }
+            Self::Chord { weight_tol: Some(tol), .. } if !(tol > 0.0 && tol < 1.0) => {
+                Err(Error::invalid("weight_tol", tol, "in (0, 1)"))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// How large the reflecting sphere is.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Radius {
     /// Half of the distance between the center and the nearest wall.
+    #[serde(rename = "auto")]
     Fitted,
-    /// Radians, above 0.
+    /// Radians, at least 1e-6.
     Given(f64),
 }
 

@@ -6,7 +6,7 @@ use pulp::Arch;
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
 
-use super::{Arrival, Dynamics, DynamicsState, Geodesic, Radius};
+use super::{Arrival, Dynamics, DynamicsState, Geodesic, Radius, SMALLEST_RADIUS};
 use crate::ball::Ball;
 use crate::base::{Control, Error, Result, ensure_vectors, incompatible};
 use crate::linalg::Factor;
@@ -15,9 +15,6 @@ use crate::space::{Encounter, Mirror, VersionSpace};
 
 /// Share of the distance to the nearest wall that a fitted sphere takes.
 const FITTED: f64 = 0.5;
-
-/// Smallest radius: where the ball is in a cap is told by a cosine, which has lost a smaller one to rounding.
-const SMALLEST: f64 = 1e-6;
 
 /// Great circles with a reflecting sphere inside version space, with scattering by the cosine law at the walls, or both.
 /// Exactly measure preserving.
@@ -152,7 +149,7 @@ impl Scattered {
             Radius::Fitted => FITTED * nearest,
             Radius::Given(radius) => radius,
         };
-        if !(radius >= SMALLEST && radius < nearest) {
+        if !(radius >= SMALLEST_RADIUS && radius < nearest) {
             let wanted =
                 "at least 1e-6 and smaller than the distance of the center from every wall";
             let got = format!("{radius} where the nearest wall is {nearest:.4} radians away");
@@ -194,7 +191,7 @@ impl Scattered {
         let is_unit = (dot::dot(*arch, coordinates, coordinates) - 1.0).abs() < CLOSE;
         let is_inside = (0..gram.len())
             .all(|i| space.sign(i) * field[i] > (radius.sin() - CLOSE) * gram.diagonal(i).sqrt());
-        let has_radius = (SMALLEST..std::f64::consts::FRAC_PI_2).contains(radius);
+        let has_radius = (SMALLEST_RADIUS..std::f64::consts::FRAC_PI_2).contains(radius);
         Ok(is_near && is_unit && is_inside && has_radius)
     }
 }

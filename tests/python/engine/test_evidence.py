@@ -367,7 +367,7 @@ def test_one_class_too_small_to_be_met(pair, label, monkeypatch):
     run = _core.evidence
 
     def unlucky(*args, **settings):
-        return run(*args, **settings) | {"values": np.array([-math.inf])}
+        return run(*args, **settings) | {"value": np.array([-math.inf])}
 
     monkeypatch.setattr(_core, "evidence", unlucky)
     with pytest.raises(InfeasibleError, match="class without label noise was met") as caught:

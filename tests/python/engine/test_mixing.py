@@ -94,7 +94,7 @@ def test_cosine_law_behind_transparent_walls():
     ("settings", "error", "text"),
     [
         (("diffuse",), ValueError, "scattering must be"),
-        (("specular",), ValueError, "scatterer must not be None with scattering='specular'"),
+        (("specular",), ValueError, "scatterer must be a radius with scattering='specular'"),
         (("cosine", "large"), ValueError, "scatterer must be None, 'auto' or a radius"),
         (("cosine", 9e-7), ValueError, "scatterer must be"),
         (("cosine", math.inf), ValueError, "scatterer must be"),

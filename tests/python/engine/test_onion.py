@@ -459,8 +459,8 @@ def test_tolerances_and_warnings():
 def test_settings_out_of_range():
     space = VersionSpace(np.eye(4), [1, -1, 1, -1])
     for max_errors, error, message in [
-        (-1, ValueError, "max_errors must be an integer of at least 0; got -1"),
-        ((1, -2), ValueError, r"max_errors\[1\] must be an integer of at least 0; got -2"),
+        (-1, ValueError, "max_errors must be at least 0 and at most 1000000; got -1"),
+        ((1, -2), ValueError, "max_errors must be at least 0 and at most 1000000; got -2"),
         ((1, 2, 3), ValueError, "max_errors must be one integer or two; got 3"),
         ((1.5, 1), TypeError, r"max_errors\[0\] must be an integer"),
         ("many", TypeError, "max_errors must be an integer"),
@@ -474,7 +474,7 @@ def test_settings_out_of_range():
     for setting, error, message in [
         ({"method": "peeled"}, ValueError, "method must be one of 'exact', 'projected'"),
         ({"tol": 0.0}, ValueError, "tol must be a finite number in"),
-        ({"tol": None}, TypeError, "tol must be a finite number in"),
+        ({"tol": None}, TypeError, "tol must be a number"),
         ({"volume_tol": 0.0}, ValueError, "volume_tol must be a finite number in"),
         ({"volume_tol": 0.1, "method": "projected"}, ValueError, "volume_tol must be None"),
         ({"max_length": math.inf}, ValueError, "max_length must be a finite number"),
@@ -494,7 +494,7 @@ def test_too_many_layers_for_the_memory():
     space = VersionSpace(np.eye(4), [1, -1, 1, -1])
     with pytest.raises(MemoryError, match="Unable to allocate"):
         space.onion(1_000_000)
-    with pytest.raises(ValueError, match="max_errors must be at most 1000000"):
+    with pytest.raises(ValueError, match=r"max_errors must be .*at most 1000000; got 1000001"):
         space.onion(1_000_001)
 
 

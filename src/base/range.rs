@@ -1,0 +1,43 @@
+//! Settings that have to be positive, and counts as they come from outside, where they may be below 0.
+
+use serde::de::{Deserialize, Deserializer, Error as _};
+
+use crate::base::error::{Error, Result};
+
+const COUNT: &str = "an integer of at least 1";
+
+/// # Errors
+///
+/// [`Error::Invalid`] for 0.
+pub(crate) fn check_count(name: &'static str, count: u64) -> Result<()> {
+    if count == 0 { Err(Error::invalid(name, count, COUNT)) } else { Ok(()) }
+}
+
+/// # Errors
+///
+/// [`Error::Invalid`] for a number that is not positive and finite.
+pub(crate) fn check_positive(name: &'static str, x: f64) -> Result<()> {
+    if x > 0.0 && x.is_finite() {
+        Ok(())
+    } else {
+        Err(Error::invalid(name, x, "a finite number in (0, inf)"))
+    }
+}
+
+/// Reads a count. What is below 0 is refused with what [`check_count`] wants.
+pub(crate) fn count<'de, T: TryFrom<i64>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<T, D::Error> {
+    let number = i64::deserialize(deserializer)?;
+    T::try_from(number).map_err(|_| D::Error::custom(format!("must be {COUNT}; got {number}")))
+}
+
+/// The same for a count that may be missing.
+pub(crate) fn some_count<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<u64>, D::Error> {
+    let Some(number) = Option::<i64>::deserialize(deserializer)? else { return Ok(None) };
+    u64::try_from(number)
+        .map(Some)
+        .map_err(|_| D::Error::custom(format!("must be {COUNT}; got {number}")))
+}

@@ -1,0 +1,134 @@
+"""Settings: types are checked in Python, ranges by the compiled engine; a message tells both."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bayespoint import _core
+from bayespoint.dynamics import Chord, Flipper, Scattered
+from bayespoint.engine.settings import (
+    CorrelationSettings,
+    EvidenceSettings,
+    MarginSettings,
+    OnionSettings,
+    PerceptronSettings,
+    SampleSettings,
+)
+
+GOOD = {
+    OnionSettings: {
+        "max_errors": (1, 2),
+        "method": "exact",
+        "tol": 0.1,
+        "volume_tol": None,
+        "max_length": 10.0,
+        "n_trajectories": 2,
+    },
+    EvidenceSettings: {"method": "auto", "tol": 0.1, "max_length": 1.0, "n_trajectories": 2},
+    MarginSettings: {"C": math.inf, "free_bias": False, "tol": 1e-8, "max_iter": 9},
+    PerceptronSettings: {"learning_rate": 1.0, "max_epochs": 9},
+    CorrelationSettings: {
+        "angle": 0.1,
+        "n_pairs": 1,
+        "n_trajectories": 1,
+        "max_bounces": 9,
+        "dynamics": "geodesic",
+    },
+}
+
+
+def made(kind, **settings):
+    return kind(**GOOD.get(kind, {}) | settings)
+
+
+COUNT = "an integer of at least 1"
+NUMBER = r"a finite number in \(0, inf\)"
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "wanted"),
+    [
+        (SampleSettings, {"n_trajectories": 0}, COUNT),
+        (SampleSettings, {"n_draws": -3}, COUNT),
+        (SampleSettings, {"max_bounces": -1}, COUNT),
+        (SampleSettings, {"length": 9e-7}, "at least 1e-6"),
+        (SampleSettings, {"length": math.inf}, NUMBER),
+        (SampleSettings, {"tol": math.nan}, NUMBER),
+        (SampleSettings, {"tol": 10**400}, NUMBER),
+        (SampleSettings, {"transparency": (0.1, 1.5)}, r"in \[0, 1\]"),
+        (SampleSettings, {"refresh_rate": 2e9, "refresh": "pair"}, r"in \(0, 1e9\]"),
+        (SampleSettings, {"average": "midpoints"}, "one of 'auto', 'arc', 'impulse'"),
+        (SampleSettings, {"average": "bounces", "dynamics": "chord"}, "one of 'auto', 'midpoints'"),
+        (SampleSettings, {"transparency": 0.1, "dynamics": "flipper"}, "0 with dynamics=Chord"),
+        (SampleSettings, {"refresh": "full", "dynamics": "chord"}, "'auto' or None with dynamics"),
+        (Scattered, {"scatterer": 9e-7}, "finite and at least 1e-6"),
+        (Scattered, {"scattering": "specular"}, "a radius with scattering='specular'"),
+        (Chord, {"weight_tol": 1.0}, r"in \(0, 1\)"),
+        (Flipper, {"tau_max": math.nan}, "positive"),
+        (OnionSettings, {"max_errors": (0, -1)}, "at least 0 and at most 1000000"),
+        (OnionSettings, {"max_errors": (0, 2**40)}, "at least 0 and at most 1000000"),
+        (OnionSettings, {"n_trajectories": -1}, COUNT),
+        (OnionSettings, {"volume_tol": 0.0}, NUMBER),
+        (OnionSettings, {"volume_tol": 0.1, "method": "projected"}, "None with method='projected'"),
+        (EvidenceSettings, {"tol": -1.0}, NUMBER),
+        (EvidenceSettings, {"max_length": 0.0}, NUMBER),
+        (EvidenceSettings, {"n_trajectories": -7}, COUNT),
+        (MarginSettings, {"C": -1.0}, "a positive number, or inf for a hard margin"),
+        (MarginSettings, {"tol": 1.0}, r"in \(0, 1\)"),
+        (MarginSettings, {"max_iter": 0}, COUNT),
+        (PerceptronSettings, {"learning_rate": 0.0}, NUMBER),
+        (PerceptronSettings, {"max_epochs": -2}, COUNT),
+        (CorrelationSettings, {"angle": 1.0}, r"in \(0, 1\)"),
+        (CorrelationSettings, {"n_pairs": -1}, COUNT),
+    ],
+)
+def test_a_range_is_told_with_the_name_and_what_came(kind, settings, wanted):
+    name = next(iter(settings)) if "scattering" not in settings else "scatterer"
+    with pytest.raises(ValueError, match=rf"^{name} must be {wanted}.*; got "):
+        made(kind, **settings)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        (SampleSettings, {"n_draws": 1.5}),
+        (SampleSettings, {"n_draws": True}),
+        (SampleSettings, {"length": "long"}),
+        (SampleSettings, {"tol": np.bool_(1)}),
+        (SampleSettings, {"transparency": "glass"}),
+        (Chord, {"tau_max": None}),
+        (OnionSettings, {"max_length": None}),
+        (EvidenceSettings, {"tol": 1j}),
+        (MarginSettings, {"C": True}),
+        (PerceptronSettings, {"max_epochs": 2.0}),
+        (CorrelationSettings, {"dynamics": Chord()}),
+    ],
+)
+def test_a_type_is_told_with_the_name(kind, settings):
+    with pytest.raises(TypeError, match=f"^{next(iter(settings))} must be .*; got "):
+        made(kind, **settings)
+
+
+def test_numbers_of_numpy_are_as_good():
+    settings = SampleSettings(
+        n_draws=np.int32(7), length=np.float32(2.0), transparency=np.array([0.25, 0.5])
+    )
+    assert settings == SampleSettings(n_draws=7, length=2.0, transparency=(0.25, 0.5))
+    assert type(settings.n_draws) is int
+    assert type(settings.length) is float
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "error", "text"),
+    [
+        ("sample", {"n_drawz": 3}, ValueError, "unknown field `n_drawz`"),
+        ("sample", {"dynamics": {"name": "pinball"}}, ValueError, "^dynamics.name .*`pinball`"),
+        ("onion", {"max_errors": [1]}, ValueError, "^max_errors .*length 2, got 1"),
+        ("margin", {"C": "dear"}, TypeError, "^C .*str"),
+        ("walk", {}, ValueError, "kind must be 'sample', .*; got walk"),
+    ],
+)
+def test_what_the_engine_does_not_know_is_refused(kind, values, error, text):
+    with pytest.raises(error, match=text):
+        _core.check_settings(kind, values)
