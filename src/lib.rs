@@ -53,7 +53,7 @@ mod onion;
 mod python;
 
 pub use ball::{Ball, Reflection};
-pub use base::{Control, Error, Loader, Result, Saver, State};
+pub use base::{Control, Error, Result, State};
 pub use correlation::{Correlation, CorrelationSettings, Pair, correlation};
 pub use ensemble::{
     Average, CenterOfMass, Draws, Outcome, RefreshReport, RemoteExecutor, Settings, StopReason,

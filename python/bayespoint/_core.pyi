@@ -4,7 +4,7 @@ Only `bayespoint.engine` calls it. Ranges of settings are checked here alone, al
 second time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
@@ -29,8 +29,6 @@ __all__ = [
 
 __version__: str
 
-_Streams: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.float64]]
-
 _Settings: TypeAlias = dict[str, Any]
 """Settings by their names in the engine: those of `bayespoint.engine.settings`, seed, threads."""
 
@@ -45,8 +43,7 @@ class _Progress(TypedDict):
 _Callback: TypeAlias = Callable[[_Progress], object] | None
 
 class _State(TypedDict):
-    words: NDArray[np.uint64]
-    numbers: NDArray[np.float64]
+    bytes: NDArray[np.uint8]
     draws: NDArray[np.float64]
     functionals: NDArray[np.float64]
     held: NDArray[np.uint64]
@@ -107,9 +104,9 @@ def run(
     checkpoint: Callable[[_State], object] | None,
     every: float,
     callback: _Callback,
-    executor: Callable[[_Streams, list[_Streams], _Progress], list[_Streams]] | None,
+    executor: Callable[[bytes, list[bytes], _Progress], Iterable[bytes]] | None,
 ) -> _Found: ...
-def take_step(problem: _Problem, *, order: _Streams, state: _Streams) -> _Streams: ...
+def take_step(problem: _Problem, order: bytes, trajectory: bytes) -> bytes: ...
 def correlation(problem: _Problem, settings: _Settings, *, callback: _Callback) -> _Found: ...
 def feasible_point(
     problem: _Problem, *, method: str, seed: int, callback: _Callback

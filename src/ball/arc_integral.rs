@@ -1,46 +1,40 @@
 //! The exact arc integral of a path, kept lazily in O(1) per jump of the direction, of all of it and layer by layer.
 
+use serde::{Deserialize, Serialize};
+
 use crate::ball::frame::Frame;
-use crate::base::{Loader, Result, Saver};
+use crate::base::{Result, ensure_vectors};
 
 /// The dual coefficients of `∫ b dt`, without a midpoint approximation.
 ///
 /// With `b = p cos θ + q sin θ`, a coordinate of `p` and `q` is constant between the jumps that touch it, so its
 /// integral since then is `p_j (sin θ - sin θ_j) + q_j (cos θ_j - cos θ)`. It is added only when the coordinate
 /// changes, and for all coordinates at [`ArcIntegral::flush`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ArcIntegral {
     sum: Vec<f64>,
     /// `(sin θ_j, cos θ_j)` up to which coordinate j is in `sum`.
-    mark: Vec<(f64, f64)>,
+    mark: Vec<[f64; 2]>,
 }
 
 impl ArcIntegral {
     /// The integral of an empty path over m coordinates.
     pub(crate) fn new(m: usize) -> Self {
-        Self { sum: vec![0.0; m], mark: vec![(0.0, 1.0); m] }
+        Self { sum: vec![0.0; m], mark: vec![[0.0, 1.0]; m] }
     }
 
-    pub(crate) fn save(&self, saver: &mut Saver) {
-        saver.all(&self.sum);
-        for &(sin, cos) in &self.mark {
-            saver.all(&[sin, cos]);
-        }
-    }
-
-    pub(crate) fn load(m: usize, loader: &mut Loader<'_>) -> Result<Self> {
-        let sum = loader.finite(m)?;
-        let marks = loader.finite(2 * m)?;
-        Ok(Self { sum, mark: marks.chunks_exact(2).map(|mark| (mark[0], mark[1])).collect() })
+    pub(crate) fn check(&self, m: usize) -> Result<()> {
+        ensure_vectors(m, &[&self.sum])?;
+        ensure_vectors(2 * m, &[self.mark.as_flattened()])
     }
 
     /// Brings coordinate j up to the frame's angle. To be called before `p_j` or `q_j` changes.
     #[inline]
     pub(crate) fn catch_up(&mut self, j: usize, frame: &Frame) {
         let (sin, cos) = frame.sin_cos();
-        let (sin_j, cos_j) = self.mark[j];
+        let [sin_j, cos_j] = self.mark[j];
         self.sum[j] += frame.p(j) * (sin - sin_j) + frame.q(j) * (cos_j - cos);
-        self.mark[j] = (sin, cos);
+        self.mark[j] = [sin, cos];
     }
 
     /// Brings all coordinates up to the frame's angle.
@@ -52,7 +46,7 @@ impl ArcIntegral {
 
     /// Says that the frame was laid anew: its angle is zero again. To be called after [`Self::flush`].
     pub(crate) fn frame_laid(&mut self) {
-        self.mark.fill((0.0, 1.0));
+        self.mark.fill([0.0, 1.0]);
     }
 
     /// Takes the integral out and starts again from zero. To be called after [`Self::flush`].

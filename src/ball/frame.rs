@@ -1,12 +1,14 @@
 //! Position and direction as dual coefficients in a frame that stands still.
 
-use crate::base::{Loader, Result, Saver};
+use serde::{Deserialize, Serialize};
+
+use crate::base::{Result, ensure_finite, ensure_vectors};
 
 /// Dual coefficients of position and direction in a frame that stands still between jumps:
 /// `b = p cos θ + q sin θ`, `v = -p sin θ + q cos θ`, with θ the angle flown since the frame was laid.
 ///
 /// Flight changes θ alone (its sine and cosine are carried along, so that no event asks for trigonometry), and a jump of `v` along one feature vector changes one coordinate of `p` and of `q`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Frame {
     pub(super) p: Vec<f64>,
     pub(super) q: Vec<f64>,
@@ -20,16 +22,9 @@ impl Frame {
         Self { p, q, theta: 0.0, sin: 0.0, cos: 1.0 }
     }
 
-    pub(super) fn save(&self, saver: &mut Saver) {
-        saver.all(&self.p);
-        saver.all(&self.q);
-        saver.all(&[self.theta, self.sin, self.cos]);
-    }
-
-    pub(super) fn load(m: usize, loader: &mut Loader<'_>) -> Result<Self> {
-        let (p, q) = (loader.finite(m)?, loader.finite(m)?);
-        let angle = loader.finite(3)?;
-        Ok(Self { p, q, theta: angle[0], sin: angle[1], cos: angle[2] })
+    pub(super) fn check(&self, m: usize) -> Result<()> {
+        ensure_vectors(m, &[&self.p, &self.q])?;
+        ensure_finite(&[&[self.theta, self.sin, self.cos]])
     }
 
     #[inline]

@@ -11,8 +11,9 @@ pub(crate) mod laying;
 mod neighbor_list;
 
 use rand::Rng;
+use serde::{Deserialize, Serialize};
 
-use crate::base::{Control, Loader, Result, Saver, incompatible};
+use crate::base::{Control, Result, ensure, ensure_finite, ensure_vectors, incompatible};
 use crate::gram::{Gram, Values};
 use crate::linalg::{Draw, Factor};
 use crate::simd::{Kick, NextWall, Precision, dot, pass};
@@ -56,15 +57,17 @@ pub struct Reflection {
 /// the dual coefficients rest in a frame (O(1) an event). A rotating `f, g` costs the pass nothing that a
 /// resting one would save, since both are read and written anyway, and keeps the coordinate of the wall just hit an
 /// exact signed zero.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ball {
     f: Vec<f64>,
     g: Vec<f64>,
     frame: Frame,
     arc: ArcIntegral,
+    #[serde(skip)]
     layers: Option<LayerIntegrals>,
     wall: NextWall,
     /// Radians to that wall.
+    #[serde(skip)]
     to_wall: f64,
     /// Whether a neighbor list is to be used where the Gram matrix has features.
     uses_neighbors: bool,
@@ -72,41 +75,28 @@ pub struct Ball {
 }
 
 impl Ball {
-    /// Writes down all of it but the integrals by layer.
-    pub(crate) fn save(&self, saver: &mut Saver) {
-        saver.all(&self.f);
-        saver.all(&self.g);
-        self.frame.save(saver);
-        self.arc.save(saver);
-        saver.count(self.wall.plane);
-        saver.all(&[self.wall.n, self.wall.d]);
-        saver.flag(self.uses_neighbors);
-        saver.flag(self.near.is_some());
-        if let Some(near) = &self.near {
-            near.save(saver);
-        }
-    }
-
-    /// Reads that.
-    pub(crate) fn load(gram: &Gram<'_>, loader: &mut Loader<'_>) -> Result<Self> {
+    /// The ball that was stored, with what follows from it and the features.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::Invalid`] for one of another problem.
+    pub(crate) fn restored(mut self, gram: &Gram<'_>) -> Result<Self> {
         let m = gram.len();
-        let (f, g) = (loader.finite(m)?, loader.finite(m)?);
-        let (frame, arc) = (Frame::load(m, loader)?, ArcIntegral::load(m, loader)?);
-        let (plane, next) = (loader.index(m)?, loader.finite(2)?);
-        let wall = NextWall { plane, n: next[0], d: next[1] };
-        if wall.d < 0.0 {
-            return Err(incompatible("one with a wall behind the ball"));
-        }
-        let uses_neighbors = loader.flag()?;
-        let near = match (loader.flag()?, gram.features()) {
-            (false, _) => None,
-            (true, Some(features)) => {
-                Some(Box::new(NeighborList::load(gram, features, &frame, loader)?))
+        ensure_vectors(m, &[&self.f, &self.g])?;
+        self.frame.check(m)?;
+        self.arc.check(m)?;
+        ensure(self.wall.plane < m, || format!("one with a wall {}", self.wall.plane))?;
+        ensure_finite(&[&[self.wall.n, self.wall.d]])?;
+        ensure(self.wall.d >= 0.0, || "one with a wall behind the ball")?;
+        self.to_wall = self.wall.angle();
+        self.near = match (self.near, gram.features()) {
+            (None, _) => None,
+            (Some(near), Some(features)) => {
+                Some(Box::new(near.restored(gram, features, &self.frame)?))
             }
-            (true, None) => return Err(incompatible("one with near walls")),
+            (Some(_), None) => return Err(incompatible("one with near walls")),
         };
-        let to_wall = wall.angle();
-        Ok(Self { f, g, frame, arc, layers: None, wall, to_wall, uses_neighbors, near })
+        Ok(self)
     }
 
     /// Whether position and direction are unit vectors across each other, with the plane coordinates that they should have.

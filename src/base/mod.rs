@@ -7,8 +7,10 @@ pub(crate) mod memory;
 pub(crate) mod random;
 mod range;
 
-pub(crate) use checkpoint::incompatible;
-pub use checkpoint::{Loader, Saver, State};
+pub use checkpoint::State;
+pub(crate) use checkpoint::{
+    RngState, decode, encode, ensure, ensure_finite, ensure_vectors, incompatible,
+};
 pub use control::Control;
 pub(crate) use error::SMALLEST_MARGIN;
 pub use error::{Error, Result};

@@ -36,7 +36,7 @@ pub(super) fn burn_in_goal(settings: &Settings) -> Goal {
     Goal::either(path, arrivals)
 }
 
-/// Chooses the refresh and lets the trajectories forget where they started. Returns the refresh and the mean path.
+/// Chooses the refresh and lets the trajectories burn in. Returns the refresh and the mean path.
 pub(super) fn burn_in<'s>(
     space: &'s VersionSpace<'s>,
     settings: &Settings,
@@ -45,12 +45,12 @@ pub(super) fn burn_in<'s>(
     chains: &mut [Chain<'s>],
     control: &Control,
 ) -> Result<(Refresh<'s>, f64)> {
-    let mut settled = 0.0;
+    let mut length = 0.0;
     let mut spend = |chains: &mut [Chain<'s>], goal: Goal| -> Result<f64> {
-        let terms = Terms { mirror: settings.mirror, draws: 0, watched: &[] };
+        let terms = Terms { mirror: settings.mirror, draws: 0, watched: Vec::new() };
         remote::take(pool, chains, Step::Run(goal), &terms, control)?;
         let (path, arrivals) = totals(chains);
-        settled += path / chains.len() as f64;
+        length += path / chains.len() as f64;
         Ok(arrivals.max(1) as f64 / path)
     };
     // The rate of arrivals sets that of pairs.
@@ -77,5 +77,5 @@ pub(super) fn burn_in<'s>(
     for chain in chains.iter_mut() {
         chain.trajectory.set_refresh(refresh.clone());
     }
-    Ok((refresh, settled))
+    Ok((refresh, length))
 }

@@ -10,7 +10,7 @@ use crate::space::VersionSpace;
 use crate::trajectory::Trajectory;
 use crate::trajectory::dynamics::{Geodesic, Radius, Scattered};
 
-/// Trajectories that have forgotten where they started, with the refresh chosen.
+/// Trajectories after burn-in, with the refresh chosen.
 pub(crate) fn trajectories<'s>(
     space: &'s VersionSpace<'s>,
     settings: &Settings,

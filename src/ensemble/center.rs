@@ -1,12 +1,14 @@
 //! The center of mass and its error, from the arc integrals of batches of several trajectories.
 
-use crate::base::{Control, Loader, Result, Saver, incompatible};
+use serde::{Deserialize, Serialize};
+
+use crate::base::{Control, Result, ensure, ensure_vectors};
 use crate::ensemble::conditional_means::Smoother;
 use crate::gram::Gram;
 use crate::simd::{Precision, dot};
 
 /// The arc integral of a piece of path.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Batch {
     /// Dual coefficients of `∫ b dt`, shape (m,).
     pub integral: Vec<f64>,
@@ -21,31 +23,15 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    pub(crate) fn save(&self, saver: &mut Saver) {
-        saver.all(&self.integral);
-        saver.number(self.length);
-        let plain = self.plain.as_ref();
-        let parts = [
-            self.densities.as_ref(),
-            plain.map(|[integral, _]| integral),
-            plain.map(|[_, change]| change),
-            self.field.as_ref(),
-        ];
-        for part in parts {
-            saver.flag(part.is_some());
-            saver.all(part.map_or(&[], Vec::as_slice));
-        }
-    }
-
-    pub(crate) fn load(m: usize, loader: &mut Loader<'_>) -> Result<Self> {
-        let (integral, length) = (loader.finite(m)?, loader.number()?);
-        if !(length > 0.0 && length.is_finite()) {
-            return Err(incompatible(format!("one with a piece of {length} radians")));
-        }
-        let mut part = || loader.flag()?.then(|| loader.finite(m)).transpose();
-        let (densities, plain, change, field) = (part()?, part()?, part()?, part()?);
-        let plain = plain.zip(change).map(|(integral, change)| [integral, change]);
-        Ok(Self { integral, length, densities, plain, field })
+    /// Makes sure that a piece that was stored is one of m examples.
+    pub(crate) fn check(&self, m: usize) -> Result<()> {
+        let length = self.length;
+        ensure(length > 0.0 && length.is_finite(), || {
+            format!("one with a piece of {length} radians")
+        })?;
+        ensure_vectors(m, &[&self.integral])?;
+        let parts = self.densities.iter().chain(self.plain.iter().flatten()).chain(&self.field);
+        parts.into_iter().try_for_each(|part| ensure_vectors(m, &[part]))
     }
 
     /// Joins two pieces of one trajectory.
@@ -163,11 +149,11 @@ pub(crate) struct Center {
 }
 
 impl Center {
-    /// The same, if `settled` radians of each trajectory were left out before its path. The error is infinite where a
+    /// The same, if `burn_in_length` radians of each trajectory were left out before its path. The error is infinite where a
     /// trajectory is further from the mean than all of its path is long: it never was where the others are, and
     /// nothing is known of what lies between.
-    pub(crate) fn after(self, settled: f64) -> Self {
-        let error = if self.missing > settled { f64::INFINITY } else { self.error };
+    pub(crate) fn after(self, burn_in_length: f64) -> Self {
+        let error = if self.missing > burn_in_length { f64::INFINITY } else { self.error };
         Self { error, ..self }
     }
 }
@@ -322,7 +308,7 @@ mod tests {
 
     /// Three balls that a limit of arrivals stopped in a corner, and one that got a thousand times further.
     #[test]
-    fn short_paths_elsewhere_count() {
+    fn short_paths_far_away_count() {
         let identity = [1.0, 0.0, 0.0, 1.0];
         let gram = Gram::new(&identity, 0.0, vec![0.0; 2]).expect("valid");
         let batch = |[x, y]: [f64; 2], length: f64| {

@@ -3,16 +3,17 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use crate::base::{Control, Loader, Result, Saver, incompatible};
+use serde::{Deserialize, Serialize};
+
+use crate::base::{Control, Result, RngState, ensure, ensure_finite, incompatible};
 use crate::ensemble::center;
 use crate::ensemble::center::Batch;
-use crate::ensemble::conditional_means::{Densities, Smoother};
+use crate::ensemble::conditional_means::{Densities, Looks, Smoother};
 use crate::ensemble::pool::WorkerPool;
-use crate::ensemble::settings::Settings;
 use crate::interior::Start;
-use crate::space::VersionSpace;
+use crate::space::{Mirror, VersionSpace};
 use crate::trajectory::dynamics::{Dynamics, Geodesic};
-use crate::trajectory::{Ended, Goal, Recorder, Refresh, Trajectory};
+use crate::trajectory::{Ended, Goal, Recorder, Refresh, Trajectory, TrajectoryState};
 
 /// Pieces that a trajectory may have.
 pub(super) const MOST_PIECES: usize = 64;
@@ -25,11 +26,11 @@ pub(crate) struct Chain<'s, D = Geodesic> {
     pub(super) densities: Option<Densities<'s>>,
     pub(super) start: Start,
     lap: Lap,
-    rest: Option<Rest>,
+    pub(super) before_cut: Option<Snapshot>,
 }
 
 /// Where a trajectory is among the pieces of a stage.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Lap {
     /// Path where the stage began, and pieces that there were.
     origin: f64,
@@ -39,16 +40,39 @@ struct Lap {
     step: f64,
 }
 
-/// How a trajectory stood before its path was cut off in the middle of a piece.
-struct Rest {
-    saver: Saver,
-    kept: usize,
+/// The state of a trajectory before its path was cut off in the middle of a piece.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Snapshot {
+    pub state: ChainState,
+    /// Draws that there were.
+    pub kept: usize,
+}
+
+/// What is stored of a chain: all but its draws.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ChainState {
+    start: Start,
+    lap: Lap,
+    batches: Vec<Batch>,
+    densities: Option<(RngState, Looks)>,
+    trajectory: TrajectoryState,
+}
+
+/// What a stored chain goes on with.
+pub(super) struct Parts<'a, 's, D> {
+    pub dynamics: D,
+    pub mirror: Mirror,
+    pub refresh: &'a Refresh<'s>,
+    pub smoother: Option<&'a Arc<Smoother<'s>>>,
+    pub watched: &'a [usize],
+    /// Draws and their functionals, if it keeps a record.
+    pub record: Option<(&'a [f64], &'a [f64])>,
 }
 
 impl<'s, D: Dynamics> Chain<'s, D> {
     pub(super) fn new(trajectory: Trajectory<'s, D>, start: Start) -> Self {
         let (batches, densities) = (Vec::new(), None);
-        Self { trajectory, batches, densities, start, lap: Lap::default(), rest: None }
+        Self { trajectory, batches, densities, start, lap: Lap::default(), before_cut: None }
     }
 
     /// Hands the ball over to another dynamics.
@@ -62,7 +86,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
     pub(crate) fn reset(&mut self, recorder: Option<Recorder>) {
         self.trajectory.reset(recorder);
         self.batches.clear();
-        self.rest = None;
+        self.before_cut = None;
         self.begin_stage();
     }
 
@@ -74,7 +98,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
 
     /// Whether the path was cut off by a limit.
     pub(super) fn is_cut(&self) -> bool {
-        self.rest.is_some()
+        self.before_cut.is_some()
     }
 
     /// Flies pieces of `unit` radians until there are `stage`, or to `limit`, or until a pause is asked for.
@@ -109,7 +133,8 @@ impl<'s, D: Dynamics> Chain<'s, D> {
     /// Flies the present piece, which ends at `end` or at `limit`.
     fn fly_piece(&mut self, end: f64, limit: Goal, control: &Control) -> Result<Ended> {
         let length = end - self.lap.from;
-        let steps = self.densities.as_ref().map_or(1.0, |d| (length / d.spacing).ceil().max(1.0));
+        let steps =
+            self.densities.as_ref().map_or(1.0, |d| (length / d.looks.spacing).ceil().max(1.0));
         while self.lap.step < steps {
             control.check()?;
             let next = self.lap.step + 1.0;
@@ -127,7 +152,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
             let is_over = at_limit || self.trajectory.tally().path < goal.path;
             if is_over {
                 let kept = self.kept();
-                self.rest = Some(Rest { saver: self.written(), kept });
+                self.before_cut = Some(Snapshot { state: self.state(), kept });
                 self.trajectory.run(goal, control)?;
             }
             if let Some(densities) = &mut self.densities {
@@ -164,33 +189,23 @@ impl<'s, D: Dynamics> Chain<'s, D> {
 
     /// Draws that the trajectory goes on with.
     pub(super) fn kept_to_go_on(&self) -> usize {
-        self.rest.as_ref().map_or_else(|| self.kept(), |rest| rest.kept)
+        self.before_cut.as_ref().map_or_else(|| self.kept(), |snapshot| snapshot.kept)
     }
 
-    /// Writes down what it takes to go on.
-    pub(super) fn save(&self, saver: &mut Saver) {
-        match &self.rest {
-            Some(rest) => saver.append(&rest.saver),
-            None => saver.append(&self.written()),
-        }
+    /// What is stored of it to go on.
+    pub(super) fn state_to_go_on(&self) -> ChainState {
+        self.before_cut.as_ref().map_or_else(|| self.state(), |snapshot| snapshot.state.clone())
     }
 
-    fn written(&self) -> Saver {
-        let mut saver = Saver::default();
-        saver.word(self.start.code());
-        let Lap { origin, first, from, step } = self.lap;
-        saver.all(&[origin, from, step]);
-        saver.count(first);
-        saver.count(self.batches.len());
-        for batch in &self.batches {
-            batch.save(&mut saver);
+    /// What is stored of it as it is.
+    pub(super) fn state(&self) -> ChainState {
+        ChainState {
+            start: self.start,
+            lap: self.lap,
+            batches: self.batches.clone(),
+            densities: self.densities.as_ref().map(Densities::state),
+            trajectory: self.trajectory.state(),
         }
-        saver.flag(self.densities.is_some());
-        if let Some(densities) = &self.densities {
-            densities.save(&mut saver);
-        }
-        self.trajectory.save(&mut saver);
-        saver
     }
 
     /// Makes the averages of the pieces ready for the center.
@@ -201,70 +216,42 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         center::fill_fields(self.trajectory.space().gram(), &mut self.batches, control)
     }
 
-    /// Writes down how it stands, and how it did before its path was cut off, without its draws.
-    pub(super) fn pack(&self) -> Saver {
-        let mut saver = self.written();
-        saver.flag(self.rest.is_some());
-        if let Some(Rest { saver: rest, kept }) = &self.rest {
-            for count in [*kept, rest.words.len(), rest.numbers.len()] {
-                saver.count(count);
-            }
-            saver.append(rest);
-        }
-        saver
-    }
-
-    /// Reads that, with draws that were there `before`.
-    pub(super) fn unpack(&mut self, before: usize, loader: &mut Loader<'_>) -> Result<()> {
-        self.rest = None;
-        if loader.flag()? {
-            let most = usize::MAX >> 32;
-            let kept = before + loader.count(most)?;
-            let (words, numbers) = (loader.count(most)?, loader.count(most)?);
-            let words = (0..words).map(|_| loader.word()).collect::<Result<Vec<_>>>()?;
-            let saver = Saver { words, numbers: loader.all(numbers)? };
-            self.rest = Some(Rest { saver, kept });
-        }
-        Ok(())
-    }
-
-    /// Reads that; `recorder` reads the record.
-    pub(super) fn load(
+    /// The chain that was stored.
+    pub(super) fn restored(
         space: &'s VersionSpace<'s>,
-        settings: &Settings,
-        dynamics: D,
-        (refresh, smoother): (&Refresh<'s>, Option<&Arc<Smoother<'s>>>),
-        recorder: impl FnOnce(f64, &mut Loader<'_>) -> Result<Recorder>,
-        loader: &mut Loader<'_>,
+        parts: Parts<'_, 's, D>,
+        stored: ChainState,
     ) -> Result<Self> {
-        let start =
-            Start::of_code(loader.word()?).ok_or_else(|| incompatible("one from nowhere"))?;
-        let lap = loader.finite(3)?;
-        let (first, pieces) = (loader.count(MOST_PIECES)?, loader.count(MOST_PIECES)?);
-        if first > pieces {
-            return Err(incompatible(format!(
-                "one with {pieces} pieces of path, of which {first} are old"
-            )));
-        }
-        let batches =
-            (0..pieces).map(|_| Batch::load(space.len(), loader)).collect::<Result<Vec<_>>>()?;
-        let densities = match (loader.flag()?, smoother) {
-            (false, None) => None,
-            (true, Some(smoother)) => {
-                Some(Densities::load(Arc::clone(smoother), settings.mirror, loader)?)
+        let ChainState { start, lap, batches, densities, trajectory } = stored;
+        let (first, pieces) = (lap.first, batches.len());
+        ensure(first <= pieces && pieces <= MOST_PIECES, || {
+            format!("one with {pieces} pieces of path, of which {first} are old")
+        })?;
+        batches.iter().try_for_each(|batch| batch.check(space.len()))?;
+        let densities = match (densities, parts.smoother) {
+            (None, None) => None,
+            (Some(stored), Some(smoother)) => {
+                Some(Densities::restored(Arc::clone(smoother), parts.mirror, stored)?)
             }
-            (true, None) => return Err(incompatible("one with conditional means")),
-            (false, Some(_)) => return Err(incompatible("one without conditional means")),
+            (Some(_), None) => return Err(incompatible("one with conditional means")),
+            (None, Some(_)) => return Err(incompatible("one without conditional means")),
         };
-        let mirror = (settings.mirror, refresh);
-        let trajectory = Trajectory::load(space, dynamics, mirror, recorder, loader)?;
-        let path = trajectory.tally().path;
-        if !(0.0 <= lap[0] && lap[0] <= lap[1] && lap[1] <= path && 0.0 <= lap[2]) {
-            let got =
-                format!("one with a piece from {} on, {path} radians from its beginning", lap[1]);
-            return Err(incompatible(got));
-        }
-        let lap = Lap { origin: lap[0], first, from: lap[1], step: lap[2] };
+        let trajectory = Trajectory::restored(
+            space,
+            parts.dynamics,
+            (parts.mirror, parts.refresh),
+            (parts.watched, parts.record.unwrap_or_default()),
+            trajectory,
+        )?;
+        ensure(
+            trajectory.recorder().is_some() == parts.record.is_some(),
+            || "one with a record too many or too few",
+        )?;
+        let (path, from) = (trajectory.tally().path, lap.from);
+        ensure_finite(&[&[lap.origin, from, lap.step]])?;
+        ensure(0.0 <= lap.origin && lap.origin <= from && from <= path && 0.0 <= lap.step, || {
+            format!("one with a piece from {from} on, {path} radians from its beginning")
+        })?;
         Ok(Self { batches, densities, lap, ..Self::new(trajectory, start) })
     }
 }

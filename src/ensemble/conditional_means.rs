@@ -18,9 +18,10 @@ use std::sync::Arc;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{ChiSquared, Distribution, Exp1, StandardNormal};
+use serde::{Deserialize, Serialize};
 
 use crate::ball::Ball;
-use crate::base::{Control, Error, Loader, Result, Saver, incompatible};
+use crate::base::{Control, Error, Result, RngState, ensure, ensure_finite, ensure_vectors};
 use crate::linalg::Inverse;
 use crate::simd::dot;
 use crate::simd::special::{chi_mean, hazard, normal};
@@ -124,8 +125,14 @@ pub(crate) struct Densities<'a> {
     smoother: Arc<Smoother<'a>>,
     mirror: Mirror,
     rng: ChaCha8Rng,
+    pub looks: Looks,
+}
+
+/// What was seen along the path since the last piece.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Looks {
     sum: Vec<f64>,
-    looks: f64,
+    count: f64,
     /// Radians from one look to the next.
     pub spacing: f64,
 }
@@ -133,7 +140,8 @@ pub(crate) struct Densities<'a> {
 impl<'a> Densities<'a> {
     pub(crate) fn new(smoother: Arc<Smoother<'a>>, mirror: Mirror, rng: ChaCha8Rng) -> Self {
         let sum = vec![0.0; smoother.inverse.len()];
-        Self { smoother, mirror, rng, sum, looks: 0.0, spacing: f64::INFINITY }
+        let looks = Looks { sum, count: 0.0, spacing: f64::INFINITY };
+        Self { smoother, mirror, rng, looks }
     }
 
     pub(crate) fn shared(&self) -> Arc<Smoother<'a>> {
@@ -152,43 +160,38 @@ impl<'a> Densities<'a> {
         let dual = ball.position(0.0);
         let walls = space.labels().iter().zip(ball.f()).zip(&dual);
         let walls = walls.zip(self.smoother.inverse.diagonal());
-        for ((((&label, f), c), q), sum) in walls.zip(&mut self.sum) {
+        for ((((&label, f), c), q), sum) in walls.zip(&mut self.looks.sum) {
             *sum += wall_density(label, [*f, *c, *q], length, self.mirror);
         }
-        self.looks += 1.0;
+        self.looks.count += 1.0;
     }
 
-    pub(crate) fn save(&self, saver: &mut Saver) {
-        saver.rng(&self.rng);
-        saver.all(&self.sum);
-        saver.all(&[self.looks, self.spacing]);
+    /// What is to be stored.
+    pub(crate) fn state(&self) -> (RngState, Looks) {
+        (RngState::of(&self.rng), self.looks.clone())
     }
 
-    pub(crate) fn load(
+    /// The densities that were stored.
+    pub(crate) fn restored(
         smoother: Arc<Smoother<'a>>,
         mirror: Mirror,
-        loader: &mut Loader<'_>,
+        (rng, looks): (RngState, Looks),
     ) -> Result<Self> {
-        let mut densities = Self::new(smoother, mirror, loader.rng()?);
-        densities.sum = loader.finite(densities.sum.len())?;
-        let rest = loader.finite(2)?;
-        (densities.looks, densities.spacing) = (rest[0], rest[1]);
-        if densities.spacing.is_nan() || densities.spacing < CLOSEST_LOOKS {
-            return Err(incompatible(format!(
-                "one with looks {} radians apart",
-                densities.spacing
-            )));
-        }
-        Ok(densities)
+        ensure_vectors(smoother.inverse.len(), &[&looks.sum])?;
+        ensure_finite(&[&[looks.count, looks.spacing]])?;
+        ensure(looks.spacing >= CLOSEST_LOOKS, || {
+            format!("one with looks {} radians apart", looks.spacing)
+        })?;
+        Ok(Self { smoother, mirror, rng: rng.restored()?, looks })
     }
 
     /// Takes out the integral of r along `length` radians, for unit vectors, since the last call.
     pub(crate) fn take(&mut self, length: f64) -> Vec<f64> {
-        let m = self.sum.len();
-        let mut sum = std::mem::replace(&mut self.sum, vec![0.0; m]);
-        let scale = length / (self.looks.max(1.0) * chi_mean(m as f64));
+        let m = self.looks.sum.len();
+        let mut sum = std::mem::replace(&mut self.looks.sum, vec![0.0; m]);
+        let scale = length / (self.looks.count.max(1.0) * chi_mean(m as f64));
         sum.iter_mut().for_each(|x| *x *= scale);
-        self.looks = 0.0;
+        self.looks.count = 0.0;
         sum
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use crate::base::{Control, Error, Result, memory};
-use crate::ensemble::executor::RemoteExecutor;
+use crate::ensemble::remote::RemoteExecutor;
 
 /// The workers of one call: a pool of its own, never the global one, which would hang in a forked child; and other processes,
 /// if there are any, for what can be done there.

@@ -1,187 +1,145 @@
-//! Steps of trajectories in other processes: what goes there, what is done there, what comes back.
+//! Steps of trajectories on workers in other processes: what goes there, what is done there, what comes back.
 //!
-//! A step is a function of the problem, of an order that is the same for all trajectories and of the trajectory as it
-//! stands, random stream included. So it does not matter where it is taken, or how often where one is lost. What all
-//! trajectories decide together (how fast they are refreshed, how long they fly) is decided here, between the steps.
+//! A step is a function of the problem, of an order that is the same for all trajectories and of the state of one trajectory,
+//! its random generator included. So a step that is lost with its worker can be taken again, anywhere. What all trajectories
+//! decide together (how fast they are refreshed, how long they fly) is decided by the calling process, between the steps.
 
 use std::sync::Arc;
 
-use crate::base::{Control, Error, Loader, Result, Saver, State, incompatible, random};
+use serde::{Deserialize, Serialize};
+
+use crate::base::{
+    Control, Error, Result, RngState, decode, encode, ensure, ensure_finite, ensure_vectors,
+    incompatible, random,
+};
 use crate::ensemble::attempt::{Middle, attempt};
-use crate::ensemble::chain::{Chain, MOST_PIECES};
+use crate::ensemble::chain::{Chain, ChainState, MOST_PIECES, Parts, Snapshot};
 use crate::ensemble::conditional_means::{Densities, Smoother};
-use crate::ensemble::executor::RemoteExecutor;
 use crate::ensemble::pool::WorkerPool;
-use crate::ensemble::settings::Settings;
 use crate::ensemble::step::{Step, Terms};
 use crate::interior::Trapped;
-use crate::linalg::{Inverse, Isotropic};
+use crate::linalg::Inverse;
 use crate::space::{Mirror, VersionSpace};
 use crate::trajectory::dynamics::{Dynamics, Geodesic};
-use crate::trajectory::{Goal, Recorder, Refresh, Trajectory, Until, refresh};
+use crate::trajectory::{Refresh, RefreshState, Trajectory, TrajectoryState};
 
-impl<D: Dynamics> Chain<'_, D> {
-    /// How it stands. A step comes back with its draws; those of earlier ones stay here.
-    fn parcel(&self, with_draws: bool) -> State {
-        let mut saver = Saver::begin();
-        if with_draws {
-            let m = self.trajectory.space().len();
-            let kept = self.trajectory.recorder().map_or(0, |recorder| recorder.kept(m));
-            saver.count(kept);
-            if let Some(recorder) = self.trajectory.recorder() {
-                let (draws, functionals) = recorder.first(kept, m);
-                saver.all(draws);
-                saver.all(functionals);
-            }
-        }
-        saver.append(&self.pack());
-        sealed(saver)
-    }
-
-    /// Goes on from where a step has led.
-    fn join(&mut self, state: &State, terms: &Terms<'_>) -> Result<()> {
-        let space = self.trajectory.space();
-        let own = (self.trajectory.dynamics().clone(), self.trajectory.refresh().clone());
-        let smoother = self.densities.as_ref().map(Densities::shared);
-        let recorder = self.trajectory.recorder_mut();
-        let before = recorder.map_or(0, |recorder| recorder.kept(space.len()));
-        let mut loaded = load(space, own, smoother.as_ref(), terms, state, Some(before))?;
-        if let (Some(recorder), Some(earlier)) =
-            (loaded.trajectory.recorder_mut(), self.trajectory.recorder_mut())
-        {
-            recorder.follow(earlier);
-        }
-        *self = loaded;
-        Ok(())
-    }
+/// Workers in other processes.
+pub trait RemoteExecutor: Send + Sync {
+    /// What [`take_step`] makes of every trajectory, in their order.
+    ///
+    /// # Errors
+    ///
+    /// As [`take_step`], and [`Error::Interrupted`] where the caller asks to stop.
+    fn take(
+        &self,
+        order: Vec<u8>,
+        trajectories: Vec<Vec<u8>>,
+        control: &Control,
+    ) -> Result<Vec<Vec<u8>>>;
 }
 
-/// What [`Chain::parcel`] wrote; with the draws of a step where there were draws `before`.
-fn load<'s, D: Dynamics>(
-    space: &'s VersionSpace<'s>,
-    (dynamics, refresh): (D, Refresh<'s>),
-    smoother: Option<&Arc<Smoother<'s>>>,
-    terms: &Terms<'_>,
-    state: &State,
-    before: Option<usize>,
-) -> Result<Chain<'s, D>> {
-    let (gram, m) = (space.gram(), space.len());
-    let mut loader = Loader::begin(state)?;
-    let (mut draws, mut functionals) = (Vec::new(), Vec::new());
-    if before.is_some() {
-        let kept = loader.count(usize::MAX >> 32)?;
-        draws = loader.finite(kept * m)?;
-        functionals = loader.finite(kept * terms.watched.len())?;
-    }
-    let record = |path: f64, loader: &mut Loader<'_>| {
-        if terms.draws > 0 {
-            Recorder::load(terms.watched, gram, &draws, &functionals, path, loader)
-        } else {
-            no_record(space)
-        }
-    };
-    let settings = Settings { mirror: terms.mirror, ..Settings::default() };
-    let mut chain =
-        Chain::load(space, &settings, dynamics, (&refresh, smoother), record, &mut loader)?;
-    chain.unpack(before.unwrap_or(0), &mut loader)?;
-    loader.end()?;
-    if terms.draws == 0 {
-        chain.trajectory = chain.trajectory.without_record();
-    }
-    Ok(chain)
+/// What workers are asked for.
+#[derive(Serialize, Deserialize)]
+enum Order {
+    /// Starts the trajectory of an index; see [`attempt`].
+    Start { seed: u64, mirror: Mirror, middle: Option<(f64, Middle)> },
+    /// Takes a step of a trajectory. `share` is that of [`Smoother::share`].
+    Step { step: Step, terms: Terms, refresh: RefreshState, share: Option<f64> },
 }
 
-/// A record in which no position comes due.
-fn no_record(space: &VersionSpace<'_>) -> Result<Recorder> {
-    Recorder::new(f64::INFINITY, &[], 0, space.gram())
+/// A trajectory that was started.
+#[derive(Serialize, Deserialize)]
+#[allow(clippy::large_enum_variant, reason = "nearly all are caught")]
+enum Started {
+    Caught(TrajectoryState),
+    Lost(RngState),
 }
 
-fn sealed(saver: Saver) -> State {
-    State { words: saver.words, numbers: saver.numbers, ..State::default() }
+/// A chain after a step, with the draws of this step.
+#[derive(Serialize, Deserialize)]
+struct Stepped {
+    chain: ChainState,
+    before_cut: Option<Snapshot>,
+    draws: Vec<f64>,
+    functionals: Vec<f64>,
 }
 
-const START: u64 = 0;
-const RUN: u64 = 1;
-const EXTEND: u64 = 2;
-
-fn save_mirror(mirror: Mirror, saver: &mut Saver) {
-    saver.all(&[mirror.negative, mirror.positive]);
+/// Sends an order and trajectories to the workers.
+fn ask<T: Serialize>(
+    executor: &dyn RemoteExecutor,
+    order: &Order,
+    trajectories: impl Iterator<Item = T>,
+    control: &Control,
+) -> Result<Vec<Vec<u8>>> {
+    let sent: Vec<_> = trajectories.map(|trajectory| encode(&trajectory)).collect();
+    let n = sent.len();
+    let back = executor.take(encode(order), sent, control)?;
+    ensure(back.len() == n, || format!("{} of {n}", back.len()))?;
+    Ok(back)
 }
 
-fn load_mirror(loader: &mut Loader<'_>) -> Result<Mirror> {
-    let mirror = loader.finite(2)?;
-    Mirror::new(mirror[0], mirror[1]).map_err(|_| incompatible("one with walls that cannot be"))
-}
-
-fn save_share(smoother: Option<&Smoother<'_>>, saver: &mut Saver) {
-    saver.flag(smoother.is_some());
-    saver.all(smoother.map(Smoother::share).as_slice());
-}
-
-fn load_smoother<'s>(
-    inverse: Option<Inverse<'s>>,
-    loader: &mut Loader<'_>,
-) -> Result<Option<Smoother<'s>>> {
-    if !loader.flag()? {
-        return Ok(None);
-    }
-    let inverse = inverse.ok_or_else(|| incompatible("one that needs the inverse"))?;
-    Smoother::with_share(inverse, loader.number()?).map(Some)
-}
-
-/// Takes a step of every trajectory, here or elsewhere.
+/// Takes a step of every trajectory, in this process or on the workers.
 pub(crate) fn take<D: Dynamics>(
     pool: &WorkerPool,
     chains: &mut [Chain<'_, D>],
     step: Step,
-    terms: &Terms<'_>,
+    terms: &Terms,
     control: &Control,
 ) -> Result<()> {
     let Some(executor) = pool.executor() else {
         return pool.each(chains, |_, chain| chain.take(step, control)).map(drop);
     };
-    let mut order = Saver::begin();
-    match step {
-        Step::Run(goal) => {
-            order.word(RUN);
-            order.word(goal.arrivals);
-            order.number(goal.path);
-        }
-        Step::Extend { stage, unit, limit, prepare } => {
-            order.word(EXTEND);
-            order.word(limit.arrivals);
-            order.number(limit.path);
-            order.count(stage);
-            order.number(unit);
-            order.flag(prepare);
-        }
-    }
-    save_mirror(terms.mirror, &mut order);
-    order.count(terms.draws);
-    order.count(terms.watched.len());
-    terms.watched.iter().for_each(|&plane| order.count(plane));
-    // That of all: it is chosen for all of them.
+    // Those of the first are those of all.
     let first = &chains[0];
-    let refresh = first.trajectory.refresh();
-    order.word(refresh.code());
-    order.number(refresh.rate());
-    save_share(first.densities.as_ref().map(Densities::smoother), &mut order);
-    let states = chains.iter().map(|chain| chain.parcel(false)).collect();
-    let back = executor.take(sealed(order), states, control)?;
-    if back.len() != chains.len() {
-        return Err(incompatible(format!("{} of {}", back.len(), chains.len())));
-    }
-    let runs = matches!(step, Step::Run(_));
-    let terms = Terms { draws: if runs { 0 } else { terms.draws }, ..*terms };
-    for (chain, state) in chains.iter_mut().zip(&back) {
-        let before = if runs { 0 } else { chain.trajectory.tally().bounces };
-        chain.join(state, &terms)?;
+    let order = Order::Step {
+        step,
+        terms: terms.clone(),
+        refresh: first.trajectory.refresh().state(),
+        share: first.densities.as_ref().map(|densities| densities.smoother().share()),
+    };
+    let back = ask(executor, &order, chains.iter().map(Chain::state), control)?;
+    for (chain, bytes) in chains.iter_mut().zip(&back) {
+        let before = match step {
+            Step::Run(_) => 0,
+            Step::Extend { .. } => chain.trajectory.tally().bounces,
+        };
+        chain.follow(decode(bytes)?, terms)?;
         control.count_bounces(chain.trajectory.tally().bounces.saturating_sub(before));
     }
     Ok(())
 }
 
-/// Starts every trajectory elsewhere; see [`attempt`].
+impl<D: Dynamics> Chain<'_, D> {
+    /// Goes on from where a step has led.
+    fn follow(&mut self, stepped: Stepped, terms: &Terms) -> Result<()> {
+        let space = self.trajectory.space();
+        let (draws, functionals) = (&stepped.draws, &stepped.functionals);
+        let smoother = self.densities.as_ref().map(Densities::shared);
+        let parts = Parts {
+            dynamics: self.trajectory.dynamics().clone(),
+            mirror: terms.mirror,
+            refresh: self.trajectory.refresh(),
+            smoother: smoother.as_ref(),
+            watched: &terms.watched,
+            record: (terms.draws > 0).then_some((draws, functionals)),
+        };
+        let mut next = Self::restored(space, parts, stepped.chain)?;
+        next.before_cut = stepped.before_cut;
+        if let (Some(record), Some(earlier)) =
+            (next.trajectory.recorder_mut(), self.trajectory.recorder_mut())
+        {
+            if let Some(snapshot) = &mut next.before_cut {
+                ensure(snapshot.kept <= record.kept(space.len()), || "one with fewer draws")?;
+                snapshot.kept += earlier.kept(space.len());
+            }
+            record.follow(earlier);
+        }
+        *self = next;
+        Ok(())
+    }
+}
+
+/// Starts every trajectory on the workers; see [`attempt`].
 pub(super) fn attempts<'s>(
     executor: &dyn RemoteExecutor,
     space: &'s VersionSpace<'s>,
@@ -190,36 +148,17 @@ pub(super) fn attempts<'s>(
     middle: Option<(&Smoother<'_>, &Middle)>,
     control: &Control,
 ) -> Result<Vec<Trapped<'s>>> {
-    let mut order = Saver::begin();
-    order.word(START);
-    order.word(seed);
-    save_mirror(mirror, &mut order);
-    save_share(middle.map(|(smoother, _)| smoother), &mut order);
-    if let Some((_, middle)) = middle {
-        middle.iter().for_each(|part| order.all(part));
-    }
-    let indices = (0..n).map(|i| {
-        let mut saver = Saver::begin();
-        saver.count(i);
-        sealed(saver)
-    });
-    let back = executor.take(sealed(order), indices.collect(), control)?;
-    if back.len() != n {
-        return Err(incompatible(format!("{} of {n}", back.len())));
-    }
-    let started = back.iter().map(|state| {
-        let mut loader = Loader::begin(state)?;
-        let trapped = if loader.flag()? {
-            let record = |_, _: &mut Loader<'_>| no_record(space);
+    let middle = middle.map(|(smoother, middle)| (smoother.share(), middle.clone()));
+    let back = ask(executor, &Order::Start { seed, mirror, middle }, 0..n, control)?;
+    let started = back.iter().map(|bytes| match decode(bytes)? {
+        Started::Caught(state) => {
             let under = (mirror, &Refresh::None);
-            let trajectory = Trajectory::load(space, Geodesic, under, record, &mut loader)?;
+            let none = (&[][..], Default::default());
+            let trajectory = Trajectory::restored(space, Geodesic, under, none, state)?;
             control.count_bounces(trajectory.tally().bounces);
-            Trapped::Caught(trajectory.without_record())
-        } else {
-            Trapped::Lost(loader.rng()?)
-        };
-        loader.end()?;
-        Ok(trapped)
+            Ok(Trapped::Caught(trajectory))
+        }
+        Started::Lost(rng) => rng.restored().map(Trapped::Lost),
     });
     started.collect()
 }
@@ -232,87 +171,86 @@ pub(super) fn attempts<'s>(
 pub fn take_step<'s>(
     space: &'s VersionSpace<'s>,
     inverse: Option<Inverse<'s>>,
-    order: &State,
-    state: &State,
+    order: &[u8],
+    trajectory: &[u8],
     control: &Control,
-) -> Result<State> {
+) -> Result<Vec<u8>> {
     if inverse.is_some_and(|inverse| inverse.len() != space.len()) {
         return Err(Error::invalid("factor", "another size", "one row for each example"));
     }
-    let mut loader = Loader::begin(order)?;
-    let kind = loader.word()?;
-    if kind == START {
-        return start_one(space, inverse, loader, state, control);
-    }
-    let goal = {
-        let arrivals = loader.word()?;
-        Goal { path: loader.number()?, arrivals, until: Until::Never }
+    let possible = |mirror: Mirror| {
+        Mirror::new(mirror.negative, mirror.positive)
+            .map_err(|_| incompatible("one with walls that cannot be"))
     };
-    let step = match kind {
-        RUN => Step::Run(goal),
-        EXTEND => Step::Extend {
-            limit: goal,
-            stage: loader.count(MOST_PIECES)?,
-            unit: loader.number()?,
-            prepare: loader.flag()?,
-        },
-        other => return Err(incompatible(format!("an order of kind {other}"))),
+    let smoother = |share: f64| {
+        ensure_finite(&[&[share]])?;
+        let inverse = inverse.ok_or_else(|| incompatible("one that needs the inverse"))?;
+        Smoother::with_share(inverse, share)
     };
-    let (mirror, draws) = (load_mirror(&mut loader)?, loader.count(usize::MAX >> 1)?);
-    let n = loader.count(space.len())?;
-    let watched = (0..n).map(|_| loader.index(space.len())).collect::<Result<Vec<_>>>()?;
-    let (kind, rate) = (loader.word()?, loader.number()?);
-    let refresh = Refresh::of_code(kind, rate, || -> Result<Arc<dyn Isotropic + 's>> {
-        Ok(match inverse {
-            Some(inverse) => Arc::new(inverse),
-            None => Arc::new(refresh::directions(space.gram(), control)?),
-        })
-    })?;
-    let smoother = load_smoother(inverse, &mut loader)?.map(Arc::new);
-    loader.end()?;
-    let terms = Terms { mirror, draws, watched: &watched };
-    let mut chain = load(space, (Geodesic, refresh), smoother.as_ref(), &terms, state, None)?;
-    if !chain.trajectory.ball().fits(space.gram(), control)? {
-        return Err(incompatible("one whose ball is elsewhere with this Gram matrix"));
-    }
-    if let (Step::Extend { stage, unit, .. }, Some(record)) = (step, chain.trajectory.recorder()) {
-        record.check_spacing(unit * stage as f64, draws)?;
-    }
-    chain.take(step, control)?;
-    Ok(chain.parcel(true))
-}
-
-fn start_one(
-    space: &VersionSpace<'_>,
-    inverse: Option<Inverse<'_>>,
-    mut order: Loader<'_>,
-    state: &State,
-    control: &Control,
-) -> Result<State> {
-    let (seed, mirror) = (order.word()?, load_mirror(&mut order)?);
-    let smoother = load_smoother(inverse, &mut order)?;
-    let middle = match &smoother {
-        Some(smoother) => {
-            let m = space.len();
-            Some((smoother, [order.finite(m)?, order.finite(m)?]))
+    match decode(order)? {
+        Order::Start { seed, mirror, middle } => {
+            let mirror = possible(mirror)?;
+            let index: usize = decode(trajectory)?;
+            ensure(index <= usize::MAX >> 1, || format!("number {index}"))?;
+            let middle = match middle {
+                Some((share, middle)) => {
+                    ensure_vectors(space.len(), &[&middle[0], &middle[1]])?;
+                    Some((smoother(share)?, middle))
+                }
+                None => None,
+            };
+            let middle = middle.as_ref().map(|(smoother, middle)| (smoother, middle));
+            let rng = random::stream(seed, index);
+            Ok(encode(&match attempt(space, mirror, middle, rng, control)? {
+                Trapped::Caught(trajectory) => Started::Caught(trajectory.state()),
+                Trapped::Lost(rng) => Started::Lost(RngState::of(&rng)),
+            }))
         }
-        None => None,
-    };
-    order.end()?;
-    let mut loader = Loader::begin(state)?;
-    let index = loader.count(usize::MAX >> 1)?;
-    loader.end()?;
-    let middle = middle.as_ref().map(|(smoother, middle)| (*smoother, middle));
-    let mut saver = Saver::begin();
-    match attempt(space, mirror, middle, random::stream(seed, index), control)? {
-        Trapped::Caught(trajectory) => {
-            saver.flag(true);
-            trajectory.save(&mut saver);
-        }
-        Trapped::Lost(rng) => {
-            saver.flag(false);
-            saver.rng(&rng);
+        Order::Step { step, terms, refresh, share } => {
+            possible(terms.mirror)?;
+            terms.check(space.len())?;
+            let goal = match step {
+                Step::Run(goal) => goal,
+                Step::Extend { stage, unit, limit, .. } => {
+                    ensure(stage <= MOST_PIECES && unit.is_finite(), || {
+                        format!("one with {stage} pieces of {unit} radians")
+                    })?;
+                    limit
+                }
+            };
+            ensure(!goal.path.is_nan(), || "one without an end")?;
+            let refresh = Refresh::restored(refresh, space.gram(), inverse, control)?;
+            let smoother = share.map(smoother).transpose()?.map(Arc::new);
+            let parts = Parts {
+                dynamics: Geodesic,
+                mirror: terms.mirror,
+                refresh: &refresh,
+                smoother: smoother.as_ref(),
+                watched: &terms.watched,
+                record: (terms.draws > 0).then_some((&[], &[])),
+            };
+            let mut chain = Chain::restored(space, parts, decode(trajectory)?)?;
+            ensure(
+                chain.trajectory.ball().fits(space.gram(), control)?,
+                || "one whose ball does not fit this Gram matrix",
+            )?;
+            if let (Step::Extend { stage, unit, .. }, Some(record)) =
+                (step, chain.trajectory.recorder())
+            {
+                record.check_spacing(unit * stage as f64, terms.draws)?;
+            }
+            chain.take(step, control)?;
+            let (draws, functionals) = match chain.trajectory.recorder() {
+                Some(record) => record.first(record.kept(space.len()), space.len()),
+                None => Default::default(),
+            };
+            let (draws, functionals) = (draws.to_vec(), functionals.to_vec());
+            Ok(encode(&Stepped {
+                chain: chain.state(),
+                before_cut: chain.before_cut,
+                draws,
+                functionals,
+            }))
         }
     }
-    Ok(sealed(saver))
 }

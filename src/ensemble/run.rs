@@ -1,20 +1,20 @@
-//! Many trajectories: started, settled, run in parallel and merged in the order of their index.
+//! A run: many trajectories are started, fly in parallel, and are merged in the order of their index.
 
 use std::sync::Arc;
 
-use crate::base::{Control, Error, Result, State, incompatible, random};
+use crate::base::{Control, Error, Result, State, decode, ensure, incompatible, random};
 use crate::ensemble::burn_in::{burn_in, burn_in_goal};
-use crate::ensemble::chain::{Chain, check_memory};
+use crate::ensemble::chain::{Chain, Parts, check_memory};
 use crate::ensemble::conditional_means::{Densities, Smoother};
 use crate::ensemble::cycle;
 use crate::ensemble::estimate::totals;
-use crate::ensemble::executor::RemoteExecutor;
 use crate::ensemble::merge::merge;
 use crate::ensemble::outcome::Outcome;
 use crate::ensemble::pool::WorkerPool;
+use crate::ensemble::remote::RemoteExecutor;
 use crate::ensemble::scatterer::with_scatterer;
 use crate::ensemble::settings::{Average, Settings};
-use crate::ensemble::stages::{Course, Restored};
+use crate::ensemble::stages::{Measurement, RunState};
 use crate::ensemble::start::start;
 use crate::linalg::{Factor, Inverse};
 use crate::space::{VersionSpace, one_dimensional};
@@ -41,8 +41,8 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
 /// behind and ahead.
 ///
 /// The problem, the inverse and the settings but for the ends, the threads, the seed and the start must be those of the run
-/// that `state` is of, with all of its draws. Then the outcome has the bits of one run to the new ends, for every number of threads and
-/// wherever the path was cut. (Of a run with `length` alone: of one with the same [`Settings::first_length`].)
+/// that `state` is of, with all of its draws. Then the outcome has the bits of one run to the new ends, for every number of
+/// threads and wherever the path was cut. (Of a run with `length` alone: of one with the same [`Settings::first_length`].)
 ///
 /// # Errors
 ///
@@ -54,7 +54,7 @@ pub fn resume(
     state: &State,
     control: &Control,
 ) -> Result<Outcome> {
-    play(space, settings, inverse, Some(state), None, control)
+    sample(space, settings, inverse, Some(state), None, control)
 }
 
 /// As [`run`]. Given the inverse of the Gram matrix the center is one of conditional means, which has far less noise, and
@@ -70,11 +70,11 @@ pub fn run_with(
     inverse: Option<Inverse<'_>>,
     control: &Control,
 ) -> Result<Outcome> {
-    play(space, settings, inverse, None, None, control)
+    sample(space, settings, inverse, None, None, control)
 }
 
-/// As [`run_with`], or with a state as [`resume`], with trajectories that fly elsewhere, step by step. The same seed gives the
-/// same bits as here.
+/// As [`run_with`], or with a state as [`resume`], with trajectories that fly in other processes, step by step. The same seed
+/// gives the same bits.
 ///
 /// # Errors
 ///
@@ -88,12 +88,16 @@ pub fn run_remotely(
     control: &Control,
 ) -> Result<Outcome> {
     if !matches!(settings.motion, Motion::Geodesic) {
-        return Err(Error::invalid("motion", "another", "geodesic for trajectories elsewhere"));
+        return Err(Error::invalid(
+            "motion",
+            "another",
+            "geodesic for trajectories in other processes",
+        ));
     }
-    play(space, settings, inverse, state, Some(executor), control)
+    sample(space, settings, inverse, state, Some(executor), control)
 }
 
-fn play(
+fn sample(
     space: &VersionSpace<'_>,
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
@@ -138,21 +142,21 @@ fn play(
     check_memory(space, settings.n_trajectories, inverse.is_some(), &pool)?;
     let smoother =
         inverse.map(|inverse| Smoother::new(inverse, control)).transpose()?.map(Arc::new);
-    let table = Table { space, settings, inverse, smoother, watched, pool: &pool, control };
+    let run = Run { space, settings, inverse, smoother, watched, pool: &pool, control };
     match settings.motion {
-        Motion::Geodesic => table.geodesic(state),
-        Motion::Scattered { cosine, scatterer } => table.scattered(state, cosine, scatterer),
+        Motion::Geodesic => run.geodesic(state),
+        Motion::Scattered { cosine, scatterer } => run.scattered(state, cosine, scatterer),
         Motion::Chord { tau_max, weight_tol } => {
-            table.straight(state, &Chord::new(m, tau_max, weight_tol))
+            run.straight(state, &Chord::new(m, tau_max, weight_tol))
         }
         Motion::Flipper { tau_max } => {
-            table.straight(state, &Flipper::new(m, tau_max, settings.average.points()))
+            run.straight(state, &Flipper::new(m, tau_max, settings.average.points()))
         }
     }
 }
 
-/// What a run is played on.
-struct Table<'s, 'c> {
+/// What a run has from its beginning to its end.
+struct Run<'s, 'c> {
     space: &'s VersionSpace<'s>,
     settings: &'c Settings,
     inverse: Option<Inverse<'s>>,
@@ -162,36 +166,50 @@ struct Table<'s, 'c> {
     control: &'c Control,
 }
 
-impl<'s> Table<'s, '_> {
+impl<'s> Run<'s, '_> {
     /// Trajectories that go on as they were, if there is a state.
     fn restored<D: Dynamics>(
         &self,
         state: Option<&State>,
         dynamics: &D,
-    ) -> Result<Option<(Course<'s>, Vec<Chain<'s, D>>)>> {
-        let Self { space, settings, pool, control, .. } = *self;
-        state
-            .map(|state| {
-                let parts = (dynamics, self.smoother.as_ref());
-                Restored::begin(space, settings, self.inverse, state, control)?.chains(
-                    space,
-                    settings,
-                    parts,
-                    &self.watched,
-                    pool,
-                    control,
-                )
-            })
-            .transpose()
+    ) -> Result<Option<(Measurement<'s>, Vec<Chain<'s, D>>)>> {
+        let Some(state) = state else { return Ok(None) };
+        let Self { space, settings, inverse, pool, control, .. } = *self;
+        let stored: RunState = decode(&state.bytes)?;
+        stored.check(space, settings)?;
+        let refresh = Refresh::restored(stored.refresh, space.gram(), inverse, control)?;
+        let measurement = Measurement::restored(&stored, refresh);
+        let records = records(state, (space.len(), self.watched.len(), settings.n_trajectories))?;
+        let restored = stored.chains.into_iter().zip(records).map(|(chain, record)| {
+            let parts = Parts {
+                dynamics: dynamics.clone(),
+                mirror: settings.mirror,
+                refresh: &measurement.refresh,
+                smoother: self.smoother.as_ref(),
+                watched: &self.watched,
+                record: Some(record),
+            };
+            let chain = Chain::restored(space, parts, chain)?;
+            measurement.check_record(settings, &chain)?;
+            Ok(chain)
+        });
+        let mut chains = restored.collect::<Result<Vec<_>>>()?;
+        let fit = pool.each(&mut chains, |_, chain| {
+            control.count_bounces(chain.trajectory.tally().bounces);
+            chain.trajectory.ball().fits(space.gram(), control)
+        })?;
+        ensure(!fit.contains(&false), || "one whose balls do not fit this Gram matrix")?;
+        Ok(Some((measurement, chains)))
     }
 
     fn geodesic(self, state: Option<&State>) -> Result<Outcome> {
         let Self { space, settings, inverse, pool, control, .. } = self;
-        let (course, mut chains) = if let Some(found) = self.restored(state, &Geodesic)? {
+        let (measurement, mut chains) = if let Some(found) = self.restored(state, &Geodesic)? {
             found
         } else {
             let mut chains = start(space, settings, self.smoother.as_deref(), pool, control)?;
-            let (refresh, settled) = burn_in(space, settings, inverse, pool, &mut chains, control)?;
+            let (refresh, burn_in_length) =
+                burn_in(space, settings, inverse, pool, &mut chains, control)?;
             if let Some(smoother) = &self.smoother {
                 for (i, chain) in chains.iter_mut().enumerate() {
                     let rng = random::stream(settings.seed, settings.n_trajectories + i);
@@ -200,10 +218,10 @@ impl<'s> Table<'s, '_> {
                 }
             }
             let watched = &self.watched;
-            (Course::begin(settings, watched, &mut chains, refresh, settled)?, chains)
+            (Measurement::begin(settings, watched, &mut chains, refresh, burn_in_length)?, chains)
         };
-        let bare = matches!(course.refresh, Refresh::None) && settings.mirror.is_hard();
-        let mut outcome = self.finish(course, &mut chains)?;
+        let bare = matches!(measurement.refresh, Refresh::None) && settings.mirror.is_hard();
+        let mut outcome = self.finish(measurement, &mut chains)?;
         if bare {
             let cycles = cycles(space, pool, &mut chains, control)?;
             for (one, cycle) in outcome.trajectories.iter_mut().zip(cycles) {
@@ -224,42 +242,42 @@ impl<'s> Table<'s, '_> {
             Ok(Scattered::new(Arc::new(Factor::new(space.gram(), control)?), cosine))
         };
         if state.is_some()
-            && let Some((course, mut chains)) = self.restored(state, &dynamics()?)?
+            && let Some((measurement, mut chains)) = self.restored(state, &dynamics()?)?
         {
             for chain in &chains {
-                if !chain.trajectory.dynamics().fits(space, control)? {
-                    return Err(incompatible(
-                        "one whose sphere is elsewhere with this Gram matrix",
-                    ));
-                }
+                ensure(
+                    chain.trajectory.dynamics().fits(space, control)?,
+                    || "one whose sphere does not fit this Gram matrix",
+                )?;
             }
-            return self.finish_scattered(course, &mut chains);
+            return self.finish_scattered(measurement, &mut chains);
         }
         let mut chains = start(space, settings, None, pool, control)?;
-        let (refresh, settled) = burn_in(space, settings, None, pool, &mut chains, control)?;
+        let (refresh, burn_in_length) = burn_in(space, settings, None, pool, &mut chains, control)?;
         let (dynamics, path) =
             with_scatterer(space, dynamics()?, scatterer, pool, &mut chains, control)?;
         let mut chains: Vec<_> =
             chains.into_iter().map(|chain| chain.under(dynamics.clone())).collect();
-        let settled = settled + path;
-        let course = Course::begin(settings, &self.watched, &mut chains, refresh, settled)?;
-        self.finish_scattered(course, &mut chains)
+        let burn_in_length = burn_in_length + path;
+        let measurement =
+            Measurement::begin(settings, &self.watched, &mut chains, refresh, burn_in_length)?;
+        self.finish_scattered(measurement, &mut chains)
     }
 
     fn finish_scattered(
         self,
-        course: Course<'s>,
+        measurement: Measurement<'s>,
         chains: &mut [Chain<'s, Scattered>],
     ) -> Result<Outcome> {
-        let outcome = self.finish(course, chains)?;
+        let outcome = self.finish(measurement, chains)?;
         Ok(Outcome { scatterer: chains[0].trajectory.dynamics().scatterer(), ..outcome })
     }
 
-    /// Hands the balls over to a dynamics of the papers, settles and measures.
+    /// Hands the balls over to a dynamics of the papers, lets them burn in and measures.
     fn straight<D: Dynamics>(self, state: Option<&State>, dynamics: &D) -> Result<Outcome> {
         let Self { space, settings, pool, control, .. } = self;
-        if let Some((course, mut chains)) = self.restored(state, dynamics)? {
-            return self.finish(course, &mut chains);
+        if let Some((measurement, mut chains)) = self.restored(state, dynamics)? {
+            return self.finish(measurement, &mut chains);
         }
         let mut chains = start(space, settings, None, pool, control)?
             .into_iter()
@@ -270,30 +288,56 @@ impl<'s> Table<'s, '_> {
             .collect::<Result<Vec<_>>>()?;
         let goal = burn_in_goal(settings);
         pool.each(&mut chains, |_, chain| chain.trajectory.run(goal, control))?;
-        let settled = totals(&chains).0 / chains.len() as f64;
-        let course = Course::begin(settings, &self.watched, &mut chains, Refresh::None, settled)?;
-        self.finish(course, &mut chains)
+        let burn_in_length = totals(&chains).0 / chains.len() as f64;
+        let measurement = Measurement::begin(
+            settings,
+            &self.watched,
+            &mut chains,
+            Refresh::None,
+            burn_in_length,
+        )?;
+        self.finish(measurement, &mut chains)
     }
 
     /// Measures and merges.
     fn finish<D: Dynamics>(
         self,
-        mut course: Course<'s>,
+        mut measurement: Measurement<'s>,
         chains: &mut [Chain<'s, D>],
     ) -> Result<Outcome> {
         let Self { space, settings, watched, pool, control, .. } = self;
-        let ended = course.run(settings, &watched, pool, chains, control)?;
+        let ended = measurement.run(settings, &watched, pool, chains, control)?;
         merge(
             space,
             settings,
             watched,
             pool,
             chains,
-            (&course.refresh, course.settled),
+            (&measurement.refresh, measurement.burn_in_length),
             ended,
             control,
         )
     }
+}
+
+/// The draws and functionals of each of t trajectories, on m examples with q planes watched.
+fn records(state: &State, (m, q, t): (usize, usize, usize)) -> Result<Vec<(&[f64], &[f64])>> {
+    let State { held, kept, draws, functionals, .. } = state;
+    ensure(held == kept && kept.len() == t, || "one without all of its draws")?;
+    let (rows, mut from) = (draws.len() / m, 0);
+    let mut records = Vec::with_capacity(t);
+    for &n in kept {
+        let n = usize::try_from(n).ok().filter(|n| *n <= rows - from);
+        let to = from + n.ok_or_else(|| incompatible("one without all of its draws"))?;
+        let values = functionals.get(from * q..to * q);
+        let values = values.ok_or_else(|| incompatible("one without all functionals"))?;
+        records.push((&draws[from * m..to * m], values));
+        from = to;
+    }
+    ensure(draws.len() == from * m && functionals.len() == from * q, || {
+        format!("one with {rows} draws in the place of {from}")
+    })?;
+    Ok(records)
 }
 
 /// The period of each trajectory that goes round a cycle, where a cycle is not all there is.

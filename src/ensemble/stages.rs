@@ -1,21 +1,19 @@
 //! The measured path: pieces, looked at between the stages of a run, and what it takes to go on with it.
 
-use std::sync::Arc;
+use serde::{Deserialize, Serialize};
 
-use crate::base::{Control, Loader, Result, Saver, State, incompatible, memory};
+use crate::base::{Control, Result, State, encode, ensure, incompatible, memory};
 use crate::ensemble::center::Batch;
-use crate::ensemble::chain::Chain;
-use crate::ensemble::conditional_means::Smoother;
+use crate::ensemble::chain::{Chain, ChainState};
 use crate::ensemble::estimate::{totals, watched_space};
 use crate::ensemble::outcome::StopReason;
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::Settings;
 use crate::ensemble::step::{Step, Terms};
 use crate::ensemble::{center, merge, remote};
-use crate::linalg::{Inverse, Isotropic};
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Dynamics, Motion, RunningCenter};
-use crate::trajectory::{Goal, Recorder, Refresh, Until, refresh};
+use crate::trajectory::{Goal, Recorder, Refresh, RefreshState, Until};
 
 /// First piece of path of a run without a given length: radians, and arrivals where version space is small.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
@@ -27,9 +25,9 @@ const FEW_DRAWS: usize = 400;
 /// Looks at the densities at the walls in such a piece.
 const LOOKS: f64 = 2.0;
 
-/// Where a measurement stands.
+/// A measurement: how long the pieces of path are, and how many there are to be.
 #[derive(Clone, Debug)]
-pub(super) struct Course<'s> {
+pub(super) struct Measurement<'s> {
     /// Length of a piece, radians.
     unit: f64,
     /// Pieces of each trajectory before the next look.
@@ -39,7 +37,7 @@ pub(super) struct Course<'s> {
     /// How directions are refreshed.
     pub refresh: Refresh<'s>,
     /// Path discarded before, radians, mean over the trajectories.
-    pub settled: f64,
+    pub burn_in_length: f64,
 }
 
 /// Pieces that are full.
@@ -53,7 +51,7 @@ fn next_stage(settings: &Settings, done: usize) -> usize {
     if settings.tol.is_some() && done < pieces * 3 / 4 { pieces * 3 / 4 } else { pieces }
 }
 
-impl<'s> Course<'s> {
+impl<'s> Measurement<'s> {
     /// Lays out pieces and draws. Where no length is given, or a tolerance is, the pieces of path are joined and their
     /// length doubles as the path grows.
     pub fn begin<D: Dynamics>(
@@ -61,7 +59,7 @@ impl<'s> Course<'s> {
         watched: &[usize],
         chains: &mut [Chain<'s, D>],
         refresh: Refresh<'s>,
-        settled: f64,
+        burn_in_length: f64,
     ) -> Result<Self> {
         let pieces = pieces(chains.len());
         let length = settings.first_length.or(settings.length).unwrap_or(f64::INFINITY);
@@ -79,12 +77,12 @@ impl<'s> Course<'s> {
         for chain in chains.iter_mut() {
             chain.reset(Some(Recorder::new(spacing, watched, kept, gram)?));
             if let Some(densities) = &mut chain.densities {
-                densities.spacing = piece / LOOKS;
+                densities.looks.spacing = piece / LOOKS;
             }
         }
         // Once more in one piece, for the outcome and for states of the run.
         memory::check_vectors(kept.saturating_mul(chains.len()), gram.len() + watched.len())?;
-        Ok(Self { unit, stage: next_stage(settings, 0), is_open: true, refresh, settled })
+        Ok(Self { unit, stage: next_stage(settings, 0), is_open: true, refresh, burn_in_length })
     }
 
     /// Runs the path to the end that the settings say. Returns why it ended, and what it takes to go on but for the draws.
@@ -148,7 +146,8 @@ impl<'s> Course<'s> {
         limit: Goal,
         control: &Control,
     ) -> Result<()> {
-        let terms = Terms { mirror: settings.mirror, draws: settings.n_draws, watched };
+        let (mirror, draws) = (settings.mirror, settings.n_draws);
+        let terms = Terms { mirror, draws, watched: watched.to_vec() };
         loop {
             let step = Step::Extend {
                 stage: self.stage,
@@ -158,7 +157,7 @@ impl<'s> Course<'s> {
             };
             remote::take(pool, chains, step, &terms, control)?;
             let is_done = chains.iter().all(|chain| chain.has(self.stage));
-            // RemoteExecutor nobody pauses: a state that is asked for is that between two steps.
+            // Workers in other processes do not pause: a state that is asked for is that between two steps.
             if is_done && (pool.executor().is_none() || !control.is_to_pause()) {
                 return Ok(());
             }
@@ -192,7 +191,7 @@ impl<'s> Course<'s> {
         control: &Control,
     ) -> Result<Option<StopReason>> {
         if let Some(tol) = settings.tol {
-            let center = merge::center(settings, pool, chains, self.settled, control)?;
+            let center = merge::center(settings, pool, chains, self.burn_in_length, control)?;
             let enough = worth(settings, chains);
             control.report(totals(chains).0 / chains.len() as f64, center.error);
             // A flipper goes on from a center of its own: what its halves differ by does not pass.
@@ -217,120 +216,73 @@ impl<'s> Course<'s> {
 
     /// What it takes to go on, without the draws.
     fn save<D: Dynamics>(&self, settings: &Settings, chains: &[Chain<'s, D>]) -> State {
-        let mut saver = Saver::begin();
-        for count in [watched_space(chains).len(), chains.len(), settings.n_draws] {
-            saver.count(count);
-        }
-        saver.word(settings.code());
-        saver.word(self.refresh.code());
-        saver.all(&[self.refresh.rate(), self.settled, self.unit]);
-        saver.count(self.stage);
-        saver.flag(self.is_open);
-        for chain in chains {
-            chain.save(&mut saver);
-        }
-        let kept: Vec<u64> = chains.iter().map(|chain| chain.kept_to_go_on() as u64).collect();
-        let held = vec![0; kept.len()];
-        let Saver { words, numbers } = saver;
-        State { words, numbers, held, kept, ..State::default() }
-    }
-}
-
-/// What was read of a state before its trajectories.
-pub(super) struct Restored<'s, 'a> {
-    course: Course<'s>,
-    state: &'a State,
-    loader: Loader<'a>,
-}
-
-impl<'s, 'a> Restored<'s, 'a> {
-    /// Reads how the run stood; full refreshes are from `inverse`, if there is one.
-    pub fn begin(
-        space: &'s VersionSpace<'s>,
-        settings: &Settings,
-        inverse: Option<Inverse<'s>>,
-        state: &'a State,
-        control: &Control,
-    ) -> Result<Self> {
-        let mut loader = Loader::begin(state)?;
-        for (what, own) in [
-            ("examples", space.len()),
-            ("trajectories", settings.n_trajectories),
-            ("draws of each trajectory", settings.n_draws),
-        ] {
-            let theirs = loader.count(usize::MAX)?;
-            if theirs != own {
-                return Err(incompatible(format!("one of {theirs} {what} where there are {own}")));
-            }
-        }
-        if loader.word()? != settings.code() {
-            return Err(incompatible("one of another motion"));
-        }
-        let (kind, rest) = (loader.word()?, loader.finite(3)?);
-        let (rate, settled, unit) = (rest[0], rest[1], rest[2]);
-        if !(rate >= 0.0 && settled >= 0.0 && unit > 0.0) {
-            return Err(incompatible("one with rates or lengths below 0"));
-        }
-        let refresh = Refresh::of_code(kind, rate, || -> Result<Arc<dyn Isotropic + 's>> {
-            Ok(match inverse {
-                Some(inverse) => Arc::new(inverse),
-                None => Arc::new(refresh::directions(space.gram(), control)?),
-            })
-        })?;
-        let (stage, is_open) = (loader.count(pieces(settings.n_trajectories))?, loader.flag()?);
-        Ok(Self { course: Course { unit, stage, is_open, refresh, settled }, state, loader })
-    }
-
-    /// Reads the trajectories, each with a copy of a new `dynamics`.
-    pub fn chains<D: Dynamics>(
-        mut self,
-        space: &'s VersionSpace<'s>,
-        settings: &Settings,
-        (dynamics, smoother): (&D, Option<&Arc<Smoother<'s>>>),
-        watched: &[usize],
-        pool: &WorkerPool,
-        control: &Control,
-    ) -> Result<(Course<'s>, Vec<Chain<'s, D>>)> {
-        let (m, q, t) = (space.len(), watched.len(), settings.n_trajectories);
-        let State { held, kept, draws, functionals, .. } = self.state;
-        let counts: Option<Vec<usize>> = kept
-            .iter()
-            .map(|&n| usize::try_from(n).ok().filter(|n| *n <= draws.len() / m))
-            .collect();
-        let Some(counts) = counts.filter(|counts| counts.len() == t && held == kept) else {
-            return Err(incompatible("one without all of its draws"));
+        let run = RunState {
+            examples: watched_space(chains).len(),
+            trajectories: chains.len(),
+            draws: settings.n_draws,
+            motion: settings.code(),
+            refresh: self.refresh.state(),
+            burn_in_length: self.burn_in_length,
+            unit: self.unit,
+            stage: self.stage,
+            is_open: self.is_open,
+            chains: chains.iter().map(Chain::state_to_go_on).collect(),
         };
-        let all: usize = counts.iter().sum();
-        if draws.len() != all * m || functionals.len() != all * q {
-            let got = format!("one with {} draws in the place of {all}", draws.len() / m);
-            return Err(incompatible(got));
+        let kept: Vec<u64> = chains.iter().map(|chain| chain.kept_to_go_on() as u64).collect();
+        State { bytes: encode(&run), held: vec![0; kept.len()], kept, ..State::default() }
+    }
+
+    /// The measurement that was stored.
+    pub fn restored(run: &RunState, refresh: Refresh<'s>) -> Self {
+        let RunState { unit, stage, is_open, burn_in_length, .. } = *run;
+        Self { unit, stage, is_open, refresh, burn_in_length }
+    }
+
+    /// Makes sure that a record that was stored is one of this measurement.
+    pub fn check_record<D: Dynamics>(
+        &self,
+        settings: &Settings,
+        chain: &Chain<'s, D>,
+    ) -> Result<()> {
+        let stage = self.unit * pieces(settings.n_trajectories) as f64;
+        let record = chain.trajectory.recorder();
+        record.map_or(Ok(()), |record| record.check_spacing(stage, settings.n_draws))
+    }
+}
+
+/// What is stored of a run: all but its draws.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct RunState {
+    examples: usize,
+    trajectories: usize,
+    draws: usize,
+    motion: u64,
+    pub refresh: RefreshState,
+    burn_in_length: f64,
+    unit: f64,
+    stage: usize,
+    is_open: bool,
+    pub chains: Vec<ChainState>,
+}
+
+impl RunState {
+    /// Makes sure that it is of a run with these settings, as far as that can be told without its chains.
+    pub fn check(&self, space: &VersionSpace<'_>, settings: &Settings) -> Result<()> {
+        for (what, theirs, own) in [
+            ("examples", self.examples, space.len()),
+            ("trajectories", self.trajectories, settings.n_trajectories),
+            ("trajectories", self.chains.len(), settings.n_trajectories),
+            ("draws of each trajectory", self.draws, settings.n_draws),
+        ] {
+            ensure(theirs == own, || format!("one of {theirs} {what} where there are {own}"))?;
         }
-        let mut chains = Vec::with_capacity(t);
-        let mut from = 0;
-        for n in counts {
-            let (own, values) =
-                (&draws[from * m..(from + n) * m], &functionals[from * q..(from + n) * q]);
-            from += n;
-            let gram = space.gram();
-            let stage = self.course.unit * pieces(t) as f64;
-            let recorder = |path: f64, loader: &mut Loader<'_>| {
-                let record = Recorder::load(watched, gram, own, values, path, loader)?;
-                record.check_spacing(stage, settings.n_draws)?;
-                Ok(record)
-            };
-            let sources = (&self.course.refresh, smoother);
-            let loader = &mut self.loader;
-            chains.push(Chain::load(space, settings, dynamics.clone(), sources, recorder, loader)?);
-        }
-        self.loader.end()?;
-        let fit = pool.each(&mut chains, |_, chain| {
-            control.count_bounces(chain.trajectory.tally().bounces);
-            chain.trajectory.ball().fits(space.gram(), control)
-        })?;
-        if fit.contains(&false) {
-            return Err(incompatible("one whose balls are elsewhere with this Gram matrix"));
-        }
-        Ok((self.course, chains))
+        ensure(self.motion == settings.code(), || "one of another motion")?;
+        let lengths = self.burn_in_length >= 0.0 && self.unit > 0.0;
+        ensure(
+            lengths && self.burn_in_length.is_finite() && self.unit.is_finite(),
+            || "one with lengths that cannot be",
+        )?;
+        ensure(self.stage <= pieces(settings.n_trajectories), || "one with more pieces than fit")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where trajectories start, and how they forget it.
+//! Where trajectories start.
 
 use crate::base::{Control, Result, random};
 use crate::ensemble::attempt::{at, attempt};

@@ -1,13 +1,15 @@
 //! A step of a trajectory: what all of them do between two decisions.
 
-use crate::base::{Control, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::base::{Control, Result, ensure};
 use crate::ensemble::chain::Chain;
 use crate::space::Mirror;
 use crate::trajectory::Goal;
 use crate::trajectory::dynamics::Dynamics;
 
 /// What all trajectories do, each for itself.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) enum Step {
     /// Forgets what was tallied and flies to a goal.
     Run(Goal),
@@ -16,13 +18,22 @@ pub(crate) enum Step {
 }
 
 /// What is the same for all trajectories.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Terms {
     pub mirror: Mirror,
     /// Draws to keep of each; 0 where there is no record.
     pub draws: usize,
     /// The planes that it watches.
-    pub watched: &'a [usize],
+    pub watched: Vec<usize>,
+}
+
+impl Terms {
+    /// Makes sure that terms from another process are of m examples.
+    pub(super) fn check(&self, m: usize) -> Result<()> {
+        let planes = self.watched.len() <= m && self.watched.iter().all(|&plane| plane < m);
+        ensure(planes, || "one that watches other planes")?;
+        ensure(u32::try_from(self.draws).is_ok(), || format!("one of {} draws", self.draws))
+    }
 }
 
 impl<D: Dynamics> Chain<'_, D> {

@@ -20,7 +20,7 @@ pub(super) const TOGETHER: usize = 4;
 ///
 /// Every inner product is summed coordinate by coordinate, wherever its points lie and however many are taken together: the
 /// same two points give the same bits, in either order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Panels {
     values: Vec<f64>,
     m: usize,

@@ -9,6 +9,8 @@ pub(crate) mod max_margin;
 pub(crate) mod perceptron;
 mod unit_diagonal;
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::{Control, Error, Result, memory, random};
 use crate::space::{Mirror, VersionSpace, one_dimensional};
 
@@ -18,7 +20,7 @@ pub use max_margin::{MarginSettings, MaxMargin, max_margin};
 pub use perceptron::{Perceptron, PerceptronSettings, perceptron};
 
 /// Where a trajectory started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Start {
     /// Drawn about the middle of version space, coordinate by coordinate.
     Typical,
@@ -39,17 +41,6 @@ impl Start {
             Self::Typical => "typical",
             Self::Given => "given",
         }
-    }
-
-    const ALL: [Self; 4] = [Self::Typical, Self::LightTrap, Self::MaxMargin, Self::Given];
-
-    /// A number for it, for [`Start::of_code`].
-    pub(crate) fn code(self) -> u64 {
-        (0..).zip(Self::ALL).find(|(_, start)| *start == self).map_or(0, |(code, _)| code)
-    }
-
-    pub(crate) fn of_code(code: u64) -> Option<Self> {
-        usize::try_from(code).ok().and_then(|code| Self::ALL.get(code)).copied()
     }
 }
 

@@ -1,7 +1,8 @@
 //! Every long call: detach, run, listen for signals, convert the error.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,12 +22,12 @@ enum News {
 }
 
 /// Takes a state of the run to Python.
-type Keep<'a> = dyn Fn(Python<'_>, State) -> PyResult<()> + Send + Sync + 'a;
+type Keep = dyn Fn(Python<'_>, State) -> PyResult<()> + Send + Sync;
 
 /// Who keeps states of the run, and how often.
-pub(super) struct Keeping<'a> {
+pub(super) struct Keeping {
     pub every: Duration,
-    pub keep: &'a Keep<'a>,
+    pub keep: Box<Keep>,
 }
 
 /// Runs `work` on a thread of its own, detached from the interpreter, while the calling thread listens for signals,
@@ -35,7 +36,7 @@ pub(super) struct Keeping<'a> {
 pub(super) fn interruptible<R: Send>(
     py: Python<'_>,
     callback: Option<&Bound<'_, PyAny>>,
-    keeping: Option<&Keeping<'_>>,
+    keeping: Option<&Keeping>,
     work: impl FnOnce(&Control) -> Result<R> + Send,
 ) -> PyResult<R> {
     if let Some(callback) = callback
@@ -125,18 +126,23 @@ pub(super) fn interruptible_here<R: Send>(
 /// What was raised by a signal, or by what `work` calls: it must end then.
 pub(super) type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// The same for work that may raise exceptions of its own, and gives states that it is asked for to `keeper`.
+/// The same for work that may raise exceptions of its own. States that it is asked for are kept at once.
 pub(super) fn here<R: Send>(
     py: Python<'_>,
     raised: &Raised,
-    keeper: Option<Sender<State>>,
+    keeping: Option<Keeping>,
     work: impl FnOnce(&Control) -> Result<R> + Send,
 ) -> PyResult<R> {
     py.detach(|| {
         let mut control = listening(raised);
-        if let Some(keeper) = keeper {
-            // Whoever takes them may have ended.
-            control = control.kept_by(move |state| drop(keeper.send(state)));
+        if let Some(Keeping { keep, .. }) = keeping {
+            let (raised, flag) = (Arc::clone(raised), control.flag());
+            control = control.kept_by(move |state| {
+                if let Err(error) = Python::attach(|py| keep(py, state)) {
+                    *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    flag.store(true, Ordering::Relaxed);
+                }
+            });
         }
         let result = catch_unwind(AssertUnwindSafe(|| work(&control)));
         let raised = raised.lock().unwrap_or_else(PoisonError::into_inner).take();

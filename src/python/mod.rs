@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use numpy::{PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::base::{Error, State};
 use crate::correlation::{self, CorrelationSettings};
@@ -68,19 +68,18 @@ fn run<'py>(
     let inverse = problem.inverse()?;
     let every = Duration::try_from_secs_f64(every)
         .map_err(|_| Error::invalid("every", every, "seconds, at least 0"))?;
+    let keeping = checkpoint.map(|checkpoint| {
+        let keep = move |py: Python<'_>, state: State| -> PyResult<()> {
+            checkpoint.call1(py, (states::to_dict(py, state, m)?,)).map(|_| ())
+        };
+        call::Keeping { every, keep: Box::new(keep) }
+    });
     if let Some(send) = executor {
-        let keep = checkpoint.map(|checkpoint| (checkpoint, every, m));
-        let outcome = problem.call_sending(py, send, keep, |space, executor, control| {
+        let outcome = problem.call_sending(py, send, keeping, |space, executor, control| {
             ensemble::run_remotely(space, &settings, inverse, state.as_ref(), executor, control)
         })?;
         return outcomes::run(py, outcome);
     }
-    let keep = checkpoint.map(|checkpoint| {
-        move |py: Python<'_>, state: State| -> PyResult<()> {
-            checkpoint.call1(py, (states::to_dict(py, state, m)?,)).map(|_| ())
-        }
-    });
-    let keeping = keep.as_ref().map(|keep| call::Keeping { every, keep });
     let work = problem.on_space(|space, control| match &state {
         Some(state) => ensemble::resume(space, &settings, inverse, state, control),
         None => ensemble::run_with(space, &settings, inverse, control),
@@ -91,19 +90,18 @@ fn run<'py>(
 
 /// Takes a step of a trajectory for another process; see `run` with an `executor`.
 #[pyfunction]
-#[pyo3(signature = (problem, *, order, state))]
+#[pyo3(signature = (problem, order, trajectory))]
 fn take_step<'py>(
     py: Python<'py>,
     problem: Space<'py>,
-    order: (PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, f64>),
-    state: (PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, f64>),
-) -> PyResult<remote::Pair<'py>> {
-    let (order, state) = (remote::from_pair(&order)?, remote::from_pair(&state)?);
+    order: &[u8],
+    trajectory: &[u8],
+) -> PyResult<Bound<'py, PyBytes>> {
     let inverse = problem.inverse()?;
-    let state = problem.call_single(py, None, |space, control| {
-        ensemble::take_step(space, inverse, &order, &state, control)
+    let stepped = problem.call_single(py, None, |space, control| {
+        ensemble::take_step(space, inverse, order, trajectory, control)
     })?;
-    remote::to_pair(py, state)
+    Ok(PyBytes::new(py, &stepped))
 }
 
 /// Pairs of neighboring balls until they part; see `bayespoint.papers.correlation_length`.

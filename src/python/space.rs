@@ -1,7 +1,7 @@
 //! The version space that the arrays of a call make, and what runs on it.
 
-use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -63,17 +63,18 @@ impl Space<'_> {
         &self,
         py: Python<'_>,
         send: &Bound<'_, PyAny>,
-        keep: Option<(Py<PyAny>, Duration, usize)>,
+        keeping: Option<call::Keeping>,
         work: impl FnOnce(&VersionSpace<'_>, Box<dyn RemoteExecutor>, &Control) -> Result<R> + Send,
     ) -> PyResult<R> {
         let raised = call::Raised::default();
-        let (to_sender, states) = channel();
-        let keeps = keep.is_some().then_some(to_sender);
-        let keeper =
-            keep.map(|(checkpoint, every, m)| remote::Keeper::new(checkpoint, every, m, states));
-        let sender = Box::new(remote::Sender::new(send, keeper, &raised));
+        let sender = Box::new(remote::Sender {
+            send: send.clone().unbind(),
+            every: keeping.as_ref().map(|keeping| keeping.every),
+            asked: Mutex::new(Instant::now()),
+            raised: Arc::clone(&raised),
+        });
         let work = self.on_space(|space, control| work(space, sender, control))?;
-        call::here(py, &raised, keeps, work)
+        call::here(py, &raised, keeping, work)
     }
 
     /// The same for work on one thread.

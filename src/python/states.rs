@@ -11,8 +11,7 @@ use crate::base::{Error, State};
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(super) struct Saved<'py> {
-    words: PyReadonlyArray1<'py, u64>,
-    numbers: PyReadonlyArray1<'py, f64>,
+    bytes: PyReadonlyArray1<'py, u8>,
     draws: PyReadonlyArray2<'py, f64>,
     functionals: PyReadonlyArray2<'py, f64>,
     held: PyReadonlyArray1<'py, u64>,
@@ -27,8 +26,7 @@ impl Saved<'_> {
             Ok(rows.to_vec())
         };
         Ok(State {
-            words: vector("state", &self.words)?.to_vec(),
-            numbers: vector("state", &self.numbers)?.to_vec(),
+            bytes: vector("state", &self.bytes)?.to_vec(),
             draws: rows(&self.draws)?,
             functionals: rows(&self.functionals)?,
             held: vector("state", &self.held)?.to_vec(),
@@ -39,14 +37,12 @@ impl Saved<'_> {
 
 /// Hands over a state of a run on m examples.
 pub(super) fn to_dict(py: Python<'_>, state: State, m: usize) -> PyResult<Bound<'_, PyDict>> {
-    let State { words, numbers, draws, functionals, held, kept } = state;
+    let State { bytes, draws, functionals, held, kept } = state;
     let rows = draws.len() / m;
     let q = functionals.len().checked_div(rows).unwrap_or(0);
     let dict = PyDict::new(py);
-    let n = words.len();
-    dict.set_item("words", to_array(py, words, [n])?)?;
-    let n = numbers.len();
-    dict.set_item("numbers", to_array(py, numbers, [n])?)?;
+    let n = bytes.len();
+    dict.set_item("bytes", to_array(py, bytes, [n])?)?;
     dict.set_item("draws", to_array(py, draws, [rows, m])?)?;
     dict.set_item("functionals", to_array(py, functionals, [rows, q])?)?;
     let n = held.len();

@@ -19,6 +19,7 @@
 )]
 
 use pulp::{Arch, Simd, WithSimd};
+use serde::{Deserialize, Serialize};
 
 use crate::simd::entry::WIDEST;
 
@@ -55,7 +56,7 @@ fn arctangent(x: f64) -> f64 {
 }
 
 /// The wall that the ball meets next: the earliest zero of `f_i cos t + g_i sin t`, as a cotangent.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NextWall {
     /// Index of the plane.
     pub plane: usize,

@@ -1,7 +1,7 @@
 //! Half-silvered mirrors: what happens when the ball arrives at a wall.
 
 use rand::{Rng, RngExt};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::base::{Error, Result};
 
@@ -10,7 +10,7 @@ use crate::base::{Error, Result};
 /// A ball from the violated side always passes; from the satisfied side it passes with probability κ and is
 /// reflected otherwise. This leaves the measure uniform up to the weight `Π κ^(violated)`. κ = 0 is the hard billiard,
 /// κ = ε / (1 - ε) the posterior under label noise ε, κ = 1 no billiard at all.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "(f64, f64)")]
 pub struct Mirror {
     /// κ of the walls of examples labeled -1, in [0, 1].

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use rand::rngs::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 
 use crate::ball::{Ball, LayerIntegral};
-use crate::base::{Control, Error, Loader, Result, Saver, incompatible};
+use crate::base::{Control, Error, Result, RngState, ensure};
 use crate::space::{LayerRange, LayerWalls, Mirror, RayBeyond, VersionSpace};
-use crate::trajectory::dynamics::{Arrival, Dynamics, RunningCenter};
+use crate::trajectory::dynamics::{Arrival, Dynamics, DynamicsState, RunningCenter};
 use crate::trajectory::recorder::Recorder;
 use crate::trajectory::refresh::Refresh;
 use crate::trajectory::tally::{Goal, Layers, Tally, Until};
@@ -70,6 +71,23 @@ pub struct Trajectory<'s, D> {
     recorder: Option<Recorder>,
 }
 
+/// All that the path depends on but the problem, the mirrors, the settings of the dynamics, the refresh and the draws. Walls,
+/// layers and rays are not for runs that go on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct TrajectoryState {
+    rng: RngState,
+    ball: Ball,
+    dynamics: DynamicsState,
+    clock: f64,
+    violated: [u32; 2],
+    since_reprojection: usize,
+    reprojection_delay: usize,
+    escapes_in_a_row: u32,
+    tally: Tally,
+    /// [`Recorder::schedule`].
+    record: Option<(f64, u64)>,
+}
+
 impl<'s, D: Dynamics> Trajectory<'s, D> {
     /// Starts a trajectory with hard walls and without refresh.
     pub fn new(space: &'s VersionSpace<'s>, dynamics: D, ball: Ball, rng: ChaCha8Rng) -> Self {
@@ -95,66 +113,59 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         }
     }
 
-    /// Writes down all that the path depends on but the problem, the mirrors, the dynamics and the refresh, and the number
-    /// of draws. Walls, layers and rays are not for such runs.
-    pub(crate) fn save(&self, saver: &mut Saver) {
-        saver.rng(&self.rng);
-        self.ball.save(saver);
-        self.dynamics.save(saver);
-        saver.number(self.clock);
-        saver.word(self.violated[0].into());
-        saver.word(self.violated[1].into());
-        saver.count(self.since_reprojection);
-        saver.count(self.reprojection_delay);
-        saver.word(self.escapes_in_a_row.into());
-        self.tally.save(saver);
-        if let Some(recorder) = &self.recorder {
-            recorder.save(saver);
+    /// What is to be stored.
+    pub(crate) fn state(&self) -> TrajectoryState {
+        TrajectoryState {
+            rng: RngState::of(&self.rng),
+            ball: self.ball.clone(),
+            dynamics: self.dynamics.state(),
+            clock: self.clock,
+            violated: self.violated,
+            since_reprojection: self.since_reprojection,
+            reprojection_delay: self.reprojection_delay,
+            escapes_in_a_row: self.escapes_in_a_row,
+            tally: self.tally.clone(),
+            record: self.recorder.as_ref().map(Recorder::schedule),
         }
     }
 
-    /// Reads that; `recorder` reads the record.
-    pub(crate) fn load(
+    /// The trajectory that was stored. Of `watched` planes it has these draws and functionals, if it keeps a record.
+    pub(crate) fn restored(
         space: &'s VersionSpace<'s>,
         mut dynamics: D,
         (mirror, refresh): (Mirror, &Refresh<'s>),
-        recorder: impl FnOnce(f64, &mut Loader<'_>) -> Result<Recorder>,
-        loader: &mut Loader<'_>,
+        (watched, draws): (&[usize], (&[f64], &[f64])),
+        stored: TrajectoryState,
     ) -> Result<Self> {
-        let rng = loader.rng()?;
-        let ball = Ball::load(space.gram(), loader)?;
-        dynamics.load(loader)?;
-        let clock = loader.all(1)?[0];
-        if clock < 0.0 {
-            return Err(incompatible("one with a refresh in the past"));
-        }
-        let mut trajectory = Self::new(space, dynamics, ball, rng);
-        let violated = [loader.word()?, loader.word()?];
-        if violated != trajectory.violated.map(u64::from)
-            || (violated[0] > 0 && mirror.negative == 0.0)
-            || (violated[1] > 0 && mirror.positive == 0.0)
-        {
-            let [negative, positive] = trajectory.violated;
-            return Err(incompatible(format!(
-                "one that violates {negative} + {positive} examples, where it says {} + {}",
-                violated[0], violated[1]
-            )));
-        }
+        let (ball, [negative, positive]) = (stored.ball.restored(space.gram())?, stored.violated);
+        dynamics.restore(stored.dynamics)?;
+        let mut trajectory = Self::new(space, dynamics, ball, stored.rng.restored()?);
+        let may_be =
+            (negative == 0 || mirror.negative > 0.0) && (positive == 0 || mirror.positive > 0.0);
+        ensure(stored.violated == trajectory.violated && may_be, || {
+            let [seen_negative, seen_positive] = trajectory.violated;
+            format!(
+                "one that violates {seen_negative} + {seen_positive} examples, where it says {negative} + {positive}"
+            )
+        })?;
+        ensure(stored.clock >= 0.0, || "one with a refresh in the past")?;
+        ensure(
+            stored.since_reprojection <= usize::MAX >> 16
+                && (1..=LATEST).contains(&stored.reprojection_delay)
+                && stored.escapes_in_a_row <= MOST_ESCAPES,
+            || "one with counts that are out of range",
+        )?;
+        stored.tally.check(space.len())?;
+        let path = stored.tally.path;
+        let restored = |schedule| Recorder::restored(schedule, watched, space.gram(), draws, path);
+        trajectory.recorder = stored.record.map(restored).transpose()?;
         trajectory.set_mirror(mirror);
-        (trajectory.refresh, trajectory.clock) = (refresh.clone(), clock);
-        trajectory.since_reprojection = loader.count(usize::MAX >> 16)?;
-        trajectory.reprojection_delay = loader.count(LATEST)?.max(1);
-        trajectory.escapes_in_a_row =
-            u32::try_from(loader.count(MOST_ESCAPES as usize)?).unwrap_or(0);
-        trajectory.tally = Tally::load(space.len(), loader)?;
-        trajectory.recorder = Some(recorder(trajectory.tally.path, loader)?);
+        (trajectory.refresh, trajectory.clock) = (refresh.clone(), stored.clock);
+        trajectory.since_reprojection = stored.since_reprojection;
+        trajectory.reprojection_delay = stored.reprojection_delay;
+        trajectory.escapes_in_a_row = stored.escapes_in_a_row;
+        trajectory.tally = stored.tally;
         Ok(trajectory)
-    }
-
-    /// Keeps no record from here on.
-    pub(crate) fn without_record(mut self) -> Self {
-        self.recorder = None;
-        self
     }
 
     /// The refresh.

@@ -3,11 +3,12 @@
 pub mod dynamics;
 mod event_loop;
 mod recorder;
-pub(crate) mod refresh;
+mod refresh;
 mod tally;
 
-pub(crate) use event_loop::Ended;
 pub use event_loop::Trajectory;
+pub(crate) use event_loop::{Ended, TrajectoryState};
 pub use recorder::Recorder;
+pub(crate) use refresh::RefreshState;
 pub use refresh::{Refresh, RefreshChoice};
 pub use tally::{Goal, Layers, Tally, Until};

@@ -1,7 +1,7 @@
 //! Draws: positions at equal spacing along the path.
 
 use crate::ball::Ball;
-use crate::base::{Loader, Result, Saver, incompatible, memory};
+use crate::base::{Result, ensure, ensure_finite, memory};
 use crate::gram::Gram;
 
 /// Keeps dual coefficients, and plane coordinates at a few watched planes, at equal spacing along the path.
@@ -61,31 +61,28 @@ impl Recorder {
         (draws, functionals)
     }
 
-    pub(crate) fn save(&self, saver: &mut Saver) {
-        saver.number(self.spacing);
-        saver.word(self.next);
+    /// Spacing and number of the next position, to be stored.
+    pub(crate) fn schedule(&self) -> (f64, u64) {
+        (self.spacing, self.next)
     }
 
     /// A record that goes on with these draws and their functionals, `path` radians from its beginning.
-    pub(crate) fn load(
+    pub(crate) fn restored(
+        (spacing, next): (f64, u64),
         watched: &[usize],
         gram: &Gram<'_>,
-        draws: &[f64],
-        functionals: &[f64],
+        (draws, functionals): (&[f64], &[f64]),
         path: f64,
-        loader: &mut Loader<'_>,
     ) -> Result<Self> {
-        let (spacing, next) = (loader.number()?, loader.word()?);
         // The next is still ahead: otherwise all between would be made up for.
-        if !(spacing > 0.0 && spacing.is_finite() && (next as f64 + 0.5) * spacing > path) {
-            let got =
-                format!("one with draws {spacing} radians apart, the next being number {next}");
-            return Err(incompatible(got));
-        }
-        let finite = |x: &[f64]| x.iter().all(|x| x.is_finite());
-        if !(finite(draws) && finite(functionals)) {
-            return Err(incompatible("one with draws that are not finite"));
-        }
+        let ahead = spacing > 0.0 && spacing.is_finite() && (next as f64 + 0.5) * spacing > path;
+        ensure(ahead, || {
+            format!("one with draws {spacing} radians apart, the next being number {next}")
+        })?;
+        let (m, q) = (gram.len(), watched.len());
+        let whole = draws.len().is_multiple_of(m) && functionals.len() == draws.len() / m * q;
+        ensure(whole, || "one with draws in pieces")?;
+        ensure_finite(&[draws, functionals])?;
         let mut own = (memory::reserved(draws.len())?, memory::reserved(functionals.len())?);
         own.0.extend_from_slice(draws);
         own.1.extend_from_slice(functionals);
@@ -99,10 +96,9 @@ impl Recorder {
     /// `draws` records: they would take any memory.
     pub(crate) fn check_spacing(&self, stage: f64, draws: usize) -> Result<()> {
         // Twice the draws asked for come due where the path grows; twice that again before they are thinned.
-        if stage <= self.spacing * 8.0 * draws as f64 {
-            return Ok(());
-        }
-        Err(incompatible(format!("one with draws every {} radians of {stage}", self.spacing)))
+        ensure(stage <= self.spacing * 8.0 * draws as f64, || {
+            format!("one with draws every {} radians of {stage}", self.spacing)
+        })
     }
 
     /// Puts what an earlier record holds before what this one does.

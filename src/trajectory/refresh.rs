@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use rand::{Rng, RngExt};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ball::Ball;
-use crate::base::{Control, Error, Result, incompatible};
+use crate::base::{Control, Error, Result, ensure, incompatible};
 use crate::gram::Gram;
 use crate::linalg::{Factor, Inverse, Isotropic};
 
@@ -65,6 +65,20 @@ pub enum Refresh<'s> {
         /// Where directions come from, shared by the trajectories: a factor of the Gram matrix, as a rule.
         source: Arc<dyn Isotropic + 's>,
     },
+}
+
+/// What is stored of a refresh.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct RefreshState {
+    kind: RefreshKind,
+    rate: f64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+enum RefreshKind {
+    None,
+    Pair,
+    Full,
 }
 
 impl<'s> Refresh<'s> {
@@ -146,31 +160,35 @@ impl<'s> Refresh<'s> {
         }
     }
 
-    /// A number for its kind, for [`Refresh::of_code`].
-    pub(crate) fn code(&self) -> u64 {
-        match self {
-            Self::None => 0,
-            Self::Pair { .. } => 1,
-            Self::Full { .. } => 2,
-        }
+    /// Kind and rate, to be stored.
+    pub(crate) fn state(&self) -> RefreshState {
+        let kind = match self {
+            Self::None => RefreshKind::None,
+            Self::Pair { .. } => RefreshKind::Pair,
+            Self::Full { .. } => RefreshKind::Full,
+        };
+        RefreshState { kind, rate: self.rate() }
     }
 
-    /// The refresh of a kind; full ones take their directions from `source`.
-    pub(crate) fn of_code(
-        code: u64,
-        rate: f64,
-        source: impl FnOnce() -> Result<Arc<dyn Isotropic + 's>>,
+    /// The refresh that was stored; full ones are by the inverse, if there is one.
+    pub(crate) fn restored(
+        RefreshState { kind, rate }: RefreshState,
+        gram: &Gram<'_>,
+        inverse: Option<Inverse<'s>>,
+        control: &Control,
     ) -> Result<Self> {
         // With NaN or infinitely many events the ball would never fly.
-        if !(0.0..HIGHEST_OF_STATES).contains(&rate) {
-            return Err(incompatible(format!("one with {rate} refreshes per radian")));
-        }
-        match code {
-            0 => Ok(Self::None),
-            1 => Ok(Self::Pair { rate }),
-            2 => Ok(Self::Full { rate, source: source()? }),
-            _ => Err(incompatible("one with another refresh")),
-        }
+        ensure((0.0..HIGHEST_OF_STATES).contains(&rate), || {
+            format!("one with {rate} refreshes per radian")
+        })?;
+        Ok(match (kind, inverse) {
+            (RefreshKind::None, _) => Self::None,
+            (RefreshKind::Pair, _) => Self::Pair { rate },
+            (RefreshKind::Full, Some(inverse)) => Self::Full { rate, source: Arc::new(inverse) },
+            (RefreshKind::Full, None) => {
+                Self::Full { rate, source: Arc::new(directions(gram, control)?) }
+            }
+        })
     }
 
     /// Radians to the next event.
@@ -219,7 +237,7 @@ impl<'s> Refresh<'s> {
 
 /// Where fresh directions that were asked for come from, and those of a run that is gone on with: it could afford what it
 /// made of rows on demand.
-pub(crate) fn directions(gram: &Gram<'_>, control: &Control) -> Result<Factor> {
+fn directions(gram: &Gram<'_>, control: &Control) -> Result<Factor> {
     if gram.is_in_memory() {
         return Factor::without_thin(gram, thin(gram), control);
     }

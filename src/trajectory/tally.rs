@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::base::{Loader, Result, Saver, incompatible};
+use serde::{Deserialize, Serialize};
+
+use crate::base::{Result, ensure, ensure_finite, ensure_vectors};
 
 /// Where a run of the event loop ends; whichever comes first.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Goal {
     /// Path of the tally, radians.
     pub path: f64,
@@ -16,7 +18,7 @@ pub struct Goal {
 }
 
 /// Sides that end a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Until {
     /// None do.
     Never,
@@ -41,7 +43,7 @@ impl Goal {
 }
 
 /// What a trajectory has gone through since the tally was reset.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tally {
     /// Path, radians.
     pub path: f64,
@@ -65,6 +67,7 @@ pub struct Tally {
     /// Largest drift found at a re-projection.
     pub drift: f64,
     /// Path by the numbers of violated planes, radians; kept where [`crate::Trajectory::reset_counting`] asked for it.
+    #[serde(skip)]
     pub layers: Option<Layers>,
 }
 
@@ -90,44 +93,17 @@ impl Tally {
         }
     }
 
-    pub(crate) fn save(&self, saver: &mut Saver) {
-        saver.all(&[self.path, self.violations, self.drift]);
-        for word in [self.bounces, self.crossings, self.refreshes, self.escapes, self.scatterings] {
-            saver.word(word);
-        }
-        for &hits in &self.hits {
-            saver.word(hits);
-        }
-        saver.all(&self.impulses);
-    }
-
-    pub(crate) fn load(m: usize, loader: &mut Loader<'_>) -> Result<Self> {
-        let sums = loader.finite(3)?;
-        if sums.iter().any(|sum| *sum < 0.0) {
-            return Err(incompatible("one with a path below 0"));
-        }
-        let mut word = || loader.word();
-        let [bounces, crossings, refreshes, escapes, scatterings] =
-            [word()?, word()?, word()?, word()?, word()?];
-        let hits = (0..m).map(|_| loader.word()).collect::<Result<Vec<u64>>>()?;
+    /// Makes sure that a tally that was stored is one of m examples.
+    pub(crate) fn check(&self, m: usize) -> Result<()> {
+        let sums = [self.path, self.violations, self.drift];
+        ensure_finite(&[&sums])?;
+        ensure(sums.iter().all(|sum| *sum >= 0.0), || "one with a path below 0")?;
+        ensure(self.hits.len() == m, || "one with hits of other examples")?;
+        ensure_vectors(m, &[&self.impulses])?;
         // So that their sums do not overflow.
-        let counts = [bounces, crossings, refreshes, escapes, scatterings];
-        if counts.iter().chain(&hits).any(|count| *count >> 48 > 0) {
-            return Err(incompatible("one with counts that are out of range"));
-        }
-        Ok(Self {
-            path: sums[0],
-            violations: sums[1],
-            drift: sums[2],
-            bounces,
-            crossings,
-            refreshes,
-            escapes,
-            scatterings,
-            hits,
-            impulses: loader.finite(m)?,
-            layers: None,
-        })
+        let counts = [self.bounces, self.crossings, self.refreshes, self.escapes, self.scatterings];
+        let small = counts.iter().chain(&self.hits).all(|count| *count >> 48 == 0);
+        ensure(small, || "one with counts that are out of range")
     }
 
     /// Bounces and crossings.

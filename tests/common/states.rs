@@ -80,3 +80,27 @@ pub fn complete(outcome: &Outcome) -> State {
     }
     state
 }
+
+/// Changes the bytes of a state, and gives them the checksum of the changed ones, as who forges them would.
+pub fn forge(bytes: &mut Vec<u8>, change: impl FnOnce(&mut Vec<u8>)) {
+    bytes.truncate(bytes.len().saturating_sub(8));
+    change(bytes);
+    let sum = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
+        (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    bytes.extend(sum.to_le_bytes());
+}
+
+/// Where there seem to be doubles of middling size in encoded bytes.
+pub fn doubles(bytes: &[u8]) -> Vec<usize> {
+    let middling = |x: f64| (1e-6..1e6).contains(&x.abs());
+    (0..bytes.len().saturating_sub(7)).filter(|&at| middling(double(bytes, at))).collect()
+}
+
+pub fn double(bytes: &[u8], at: usize) -> f64 {
+    f64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight"))
+}
+
+pub fn set_double(bytes: &mut [u8], at: usize, to: f64) {
+    bytes[at..at + 8].copy_from_slice(&to.to_le_bytes());
+}

@@ -10,7 +10,6 @@ mod hostile;
 
 mod center_error;
 mod conditional;
-mod elsewhere;
 mod evidence;
 mod fuzz;
 mod invariance;
@@ -21,6 +20,7 @@ mod onion;
 mod polygons;
 mod properties;
 mod refresh;
+mod remote;
 mod resume;
 mod runs;
 mod scattered;

@@ -9,7 +9,7 @@ use bayespoint::{
 };
 use rand::RngExt;
 
-use crate::common::states::complete;
+use crate::common::states::{complete, doubles, forge, set_double};
 use crate::common::{assert_same, inverse, normals, rbf, rng, seed, size, space, uniform};
 
 /// A problem, and the inverse of its matrix where the center is to be one of conditional means.
@@ -309,29 +309,37 @@ fn what_does_not_fit_is_refused() {
     let mut flipped = labels.clone();
     flipped[3] = -flipped[3];
     refused(&Case::dense("", &gram, &flipped, softness), &settings, &state, "violates");
-    refused(&Case::dense("", &gram, &labels, 0.2), &settings, &state, "elsewhere");
+    refused(&Case::dense("", &gram, &labels, 0.2), &settings, &state, "fit this Gram matrix");
     let few: Vec<f64> = gram.chunks(30).take(29).flat_map(|row| &row[..29]).copied().collect();
     let case = Case::dense("", &few, &labels[..29], softness);
     refused(&case, &settings, &state, "30 examples where there are 29");
-    // Streams that were cut, or are too long; those of an outcome without its draws.
+    // Draws that are missing, or too many; bytes that were damaged by accident, and forged ones.
     refused(&own, &settings, &outcome.state, "without all of its draws");
-    refused(&own, &settings, &State::default(), "too short");
+    refused(&own, &settings, &State::default(), "cut short or altered");
     let changed = |change: &dyn Fn(&mut State)| {
         let mut state = state.clone();
         change(&mut state);
         state
     };
-    refused(&own, &settings, &changed(&|s| s.words[0] = 99), "version 99");
-    refused(&own, &settings, &changed(&|s| s.words.push(0)), "too long");
-    refused(&own, &settings, &changed(&|s| s.numbers.push(0.0)), "too long");
-    refused(&own, &settings, &changed(&|s| s.numbers.truncate(s.numbers.len() - 1)), "too short");
-    refused(&own, &settings, &changed(&|s| s.words.truncate(s.words.len() - 1)), "too short");
+    let forged = |change: &dyn Fn(&mut Vec<u8>)| changed(&|s| forge(&mut s.bytes, change));
     refused(&own, &settings, &changed(&|s| s.draws.truncate(s.draws.len() - 1)), "draws");
     refused(&own, &settings, &changed(&|s| s.draws[5] = f64::NAN), "not finite");
-    refused(&own, &settings, &changed(&|s| s.numbers[50] = f64::NAN), "NaN");
-    for length in 0..40 {
-        refused(&own, &settings, &changed(&|s| s.words.truncate(length)), "too short");
-        refused(&own, &settings, &changed(&|s| s.numbers.truncate(length)), "too short");
+    refused(&own, &settings, &forged(&|bytes| bytes[0] = 99), "version 99");
+    refused(&own, &settings, &forged(&|bytes| bytes.push(0)), "too long");
+    let without_number = |&at: &usize| {
+        let spoiled = forged(&|bytes| set_double(bytes, at, f64::NAN));
+        let found = own.try_resume(&settings, &spoiled);
+        found.is_err_and(|error| error.to_string().contains("not finite"))
+    };
+    let places = doubles(&state.bytes);
+    assert!(2 * places.iter().filter(|at| without_number(at)).count() > places.len());
+    let n = state.bytes.len();
+    for length in (0..40).chain((0..40).map(|k| k * n / 40)).chain([n - 1]) {
+        let cut = changed(&|s| s.bytes.truncate(length));
+        refused(&own, &settings, &cut, "cut short or altered");
+        let altered = changed(&|s| s.bytes[length] ^= 4);
+        refused(&own, &settings, &altered, "cut short or altered");
+        refused(&own, &settings, &forged(&|bytes| bytes.truncate(length.min(n - 9))), "state");
     }
 }
 
@@ -347,15 +355,17 @@ fn states_of_nonsense() {
     for _ in 0..tries {
         let mut state = state.clone();
         for _ in 0..rng.random_range(1..3) {
-            if rng.random::<bool>() {
-                let k = rng.random_range(0..state.words.len());
-                state.words[k] =
-                    [rng.random(), rng.random_range(0..2_000), u64::MAX][rng.random_range(0..3)];
-            } else {
-                let k = rng.random_range(0..state.numbers.len());
-                let wild = [0.0, -1.0, 1e300, -1e-300, f64::INFINITY, 7.5];
-                state.numbers[k] = wild[rng.random_range(0..wild.len())];
-            }
+            forge(&mut state.bytes, |bytes| {
+                if rng.random::<bool>() {
+                    let k = rng.random_range(0..bytes.len());
+                    bytes[k] = [rng.random(), rng.random_range(0..3), 255][rng.random_range(0..3)];
+                } else {
+                    let places = doubles(bytes);
+                    let wild = [0.0, -1.0, 1e300, -1e-300, f64::INFINITY, 7.5];
+                    let to = wild[rng.random_range(0..wild.len())];
+                    set_double(bytes, places[rng.random_range(0..places.len())], to);
+                }
+            });
         }
         match case.try_resume(&further, &state) {
             Ok(_) => {}

@@ -4,8 +4,8 @@
 //! either of them once found (`tests/hostile/corpus`).
 #![allow(dead_code, reason = "every driver uses its own part")]
 
-pub mod elsewhere;
 pub mod engine;
+pub mod remote;
 pub mod states;
 
 use std::time::{Duration, Instant};

@@ -1,5 +1,6 @@
 //! Runs that go on from hostile states.
 
+use std::fmt::Debug;
 use std::sync::OnceLock;
 
 use bayespoint::dynamics::{Motion, Radius};
@@ -7,7 +8,7 @@ use bayespoint::{Control, Error, Mirror, RefreshChoice, Settings, State, resume,
 
 use super::{Bytes, long_deadline, short_deadline, trace};
 use crate::common::each;
-use crate::common::states::{Owned, complete};
+use crate::common::states::{Owned, complete, double, doubles, forge, set_double};
 
 /// A run that is over, with what it takes to go on.
 struct Base {
@@ -18,6 +19,8 @@ struct Base {
 
 const M: usize = 5;
 const D: usize = 3;
+/// Where the refresh rate is in the bytes of a state.
+const RATE: usize = 13;
 
 pub fn case(softness: f64) -> Owned {
     // Five points of a plane that turns round; no two point the same way.
@@ -82,46 +85,63 @@ fn bases() -> &'static [Base] {
     })
 }
 
-/// Changes numbers of a state as given by the bytes.
-pub fn spoil(state: &mut State, bytes: &mut Bytes<'_>) {
+/// Changes a state as given by the bytes.
+fn spoil(state: &mut State, bytes: &mut Bytes<'_>) {
     for _ in 0..=bytes.below(3) {
-        let kind = bytes.below(8);
-        if kind == 7 {
-            let counts = if bytes.rarely(2) { &mut state.held } else { &mut state.kept };
-            spoil_words(counts, bytes);
-        } else if kind >= 4 {
-            spoil_words(&mut state.words, bytes);
-        } else {
-            let numbers = match bytes.below(16) {
-                14 => &mut state.draws,
-                15 => &mut state.functionals,
-                _ => &mut state.numbers,
-            };
-            spoil_numbers(numbers, bytes);
+        let kind = bytes.below(16);
+        match kind {
+            15 => spoil_words(&mut state.held, bytes),
+            14 => spoil_words(&mut state.kept, bytes),
+            13 => spoil_numbers(&mut state.draws, bytes),
+            12 => spoil_numbers(&mut state.functionals, bytes),
+            _ => spoil_bytes(&mut state.bytes, bytes),
         }
     }
 }
 
-fn spoil_words(words: &mut Vec<u64>, bytes: &mut Bytes<'_>) {
+/// Changes a number or a byte of what is encoded, and mostly forges the checksum.
+pub fn spoil_bytes(encoded: &mut Vec<u8>, bytes: &mut Bytes<'_>) {
+    if bytes.rarely(32) {
+        return spoil_words(encoded, bytes);
+    }
+    forge(encoded, |encoded| {
+        let places = doubles(encoded);
+        if places.is_empty() || bytes.rarely(2) {
+            return spoil_words(encoded, bytes);
+        }
+        let at = places[bytes.below(places.len())];
+        let mut number = vec![double(encoded, at)];
+        spoil_numbers(&mut number, bytes);
+        set_double(encoded, at, *number.last().unwrap_or(&0.0));
+    });
+}
+
+fn spoil_words<T: Copy + Debug + From<u8> + TryFrom<u64> + Into<u64>>(
+    words: &mut Vec<T>,
+    bytes: &mut Bytes<'_>,
+) {
     trace(&(&words, &bytes));
+    let byte = |word: u64| T::from((word & 255) as u8);
+    let fitted = |word: u64| T::try_from(word).unwrap_or_else(|_| byte(word));
     if words.is_empty() || bytes.rarely(32) {
-        words.push(bytes.word());
+        words.push(fitted(bytes.word()));
         return;
     }
     let at = bytes.below(words.len());
+    let old: u64 = words[at].into();
     match bytes.below(8) {
-        0 => words[at] ^= 1 << (bytes.byte() % 64),
-        1 => words[at] = bytes.word(),
-        2 => words[at] = words[at].wrapping_add(1),
-        3 => words[at] = words[at].wrapping_sub(1),
-        4 => words[at] = u64::MAX >> (bytes.byte() % 64),
-        5 => words[at] = u64::from(bytes.byte()),
+        0 => words[at] = fitted(old ^ (1 << (bytes.byte() % 64))),
+        1 => words[at] = fitted(bytes.word()),
+        2 => words[at] = fitted(old.wrapping_add(1)),
+        3 => words[at] = fitted(old.wrapping_sub(1)),
+        4 => words[at] = fitted(u64::MAX >> (bytes.byte() % 64)),
+        5 => words[at] = T::from(bytes.byte()),
         6 => {
             let other = bytes.below(words.len());
             words.swap(at, other);
         }
         _ if bytes.rarely(4) => words.truncate(at),
-        _ => words[at] = 0,
+        _ => words[at] = T::from(0),
     }
 }
 
@@ -154,15 +174,15 @@ fn spoil_numbers(numbers: &mut Vec<f64>, bytes: &mut Bytes<'_>) {
 pub fn states(data: &[u8]) {
     let mut bytes = Bytes::new(data);
     let result = if bytes.rarely(3) {
-        super::elsewhere::step(&mut bytes)
+        super::remote::step(&mut bytes)
     } else {
         let all = bases();
         let Base { case, settings, state } = &all[bytes.below(all.len())];
         let mut state = state.clone();
         spoil(&mut state, &mut bytes);
         trace(&(settings, &state));
-        // The refresh rate in the state is used, however long it takes.
-        let is_slow = state.numbers.first().is_some_and(|rate| *rate > 1e4);
+        // The refresh rate in the state, after the version and five small numbers, is used, however long it takes.
+        let is_slow = state.bytes.len() > RATE + 8 && double(&state.bytes, RATE) > 1e4;
         let control = if is_slow { short_deadline() } else { long_deadline() };
         match case.with(|space, inverse| resume(space, settings, inverse, &state, &control)) {
             Ok(outcome) => {

@@ -239,19 +239,14 @@ def _arguments(b, name, m):
             "max_epochs": 9,
         }
     if name == "take_step":
-        state = _good_state()[2]
-        words, numbers = state["words"].copy(), state["numbers"].copy()
+        state = _good_state()[2]["bytes"].tobytes()
         return {
             "factor": None,
             "inverse_diagonal": None,
-            "order": (_words(b), _array(b, (b.below(9),), "f8")),
-            "state": (words[b.below(9) :], numbers[b.below(9) :]),
+            "order": bytes(b.byte() for _ in range(b.below(40))),
+            "trajectory": state[b.below(9) :],
         }
     raise AssertionError(name)
-
-
-def _words(b):
-    return np.array([1, b.below(4), *(b.byte() for _ in range(b.below(12)))], dtype=np.uint64)
 
 
 COUNTS = (
@@ -288,7 +283,9 @@ def door(data):
         arguments = _run_arguments() | {"length": 2.5, "state": dict(state)}
         key = b.pick(sorted(state))
         array = state[key].copy()
-        if array.size and not b.rarely(8):
+        if key == "bytes" and not b.rarely(8):
+            arguments["state"][key] = _forged(b, array)
+        elif array.size and key != "bytes" and not b.rarely(8):
             value = b.pick([0, 1, 255, 2**63]) if array.dtype.kind == "u" else b.number()
             array.flat[b.below(array.size)] = value
             arguments["state"][key] = array
@@ -327,6 +324,18 @@ def door(data):
     with contextlib.suppress(*REFUSALS):
         found = _called(name, call)
         _check(name, found)
+
+
+def _forged(b, state):
+    """Change a number or a byte in the bytes of a state, with the checksum of the changed ones."""
+    number = np.float64(b.number()).tobytes() if b.rarely(2) else bytes([b.byte()])
+    body = bytearray(state[:-8].tobytes())
+    at = b.below(len(body) - len(number))
+    body[at : at + len(number)] = number
+    checksum = 0xCBF29CE484222325
+    for byte in body:
+        checksum = (checksum ^ byte) * 0x100000001B3 % 2**64
+    return np.frombuffer(body + checksum.to_bytes(8, "little"), dtype=np.uint8)
 
 
 WEIGHTS = ("center", "draws", "dual_coef", "multipliers")

@@ -28,7 +28,7 @@ StrPath: TypeAlias = "str | os.PathLike[str]"
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 _RESULT, _MODEL = "bayespoint result", "bayespoint model"
-_VERSION = 1
+_VERSION = 2
 """Of both formats: raise it when older files can no longer be read."""
 
 

@@ -1,8 +1,8 @@
 """Runs that go on: what a result keeps for it, and checkpoints of runs that may be killed.
 
-The state of a run is a mapping of arrays with the settings that it belongs to. The streams of
-numbers in it are the engine's; here they are taken apart only as far as the draws go, which a
-result has already and its state does not hold a second time.
+The state of a run is a mapping of arrays with the settings that it belongs to. Its bytes are the
+engine's; the draws are arrays of their own, because a result has most of them already and its
+state does not hold these a second time.
 """
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ from bayespoint.results.billiard import BilliardResult
 State = Mapping[str, Any]
 
 FORMAT = "bayespoint checkpoint"
-VERSION = 1
+VERSION = 2
 EVERY = 60.0
 """Seconds between two states, unless said otherwise."""
 
 _ARRAYS = {
-    "words": (np.uint64, 1),
-    "numbers": (np.float64, 1),
+    "bytes": (np.uint8, 1),
     "draws": (np.float64, 2),
     "functionals": (np.float64, 2),
     "held": (np.uint64, 1),
@@ -283,7 +282,7 @@ def begin(
     continue_from: BilliardResult | None,
     checkpoint: io.StrPath | None,
     every: object,
-) -> Course:
+) -> Origin:
     """Return what a run goes on from, and where it is kept."""
     own, about = settings.plain(), digests(problem)
     state = None
@@ -301,20 +300,20 @@ def begin(
     if checkpoint is None:
         if every != EVERY:
             raise ValueError(f"every is for runs with a checkpoint; got {every!r} without one")
-        return Course(own, about, number, state, None)
+        return Origin(own, about, number, state, None)
     whole = own | settings.ends()
     whole["weight_tol"] = getattr(settings.motion, "weight_tol", None)
     # The state of a generator cannot be compared.
     whole["random_state"] = int(seed) if isinstance(seed, (int, np.integer)) else None
     whole["start"] = None if start is None else _digest(start)
-    whole["continue_from"] = None if state is None else _digest(state["words"], state["numbers"])
+    whole["continue_from"] = None if state is None else _digest(state["bytes"])
     kept = Checkpoint(checkpoint, every, problem, whole, number)
     state = state if kept.state is None else kept.state
-    return Course(own, about, kept.meta["seed"], state, kept)
+    return Origin(own, about, kept.meta["seed"], state, kept)
 
 
 @dataclasses.dataclass(frozen=True)
-class Course:
+class Origin:
     """What a run goes on from, and where it is kept."""
 
     settings: dict[str, Any]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +32,6 @@ class Problem:
     inverse: tuple[Factor, Floats] | None = None
     """A factor of the Gram matrix, with offset and softness, and the diagonal of its inverse, if
     at hand: an invertible one is not computed again."""
-
-    source: tuple[Any, Any] = (None, None)
-    """Kernel and inputs that the matrix is of, if known: other machines make it of these."""
 
     def __len__(self) -> int:
         return len(self.y)

@@ -49,7 +49,7 @@ def sample(
         settings = continuation.resumed_settings(continue_from, settings)
     problem, settings = prepared(problem, settings)
     first = None if start is None else _checked_start(problem, start, opaque=settings.opaque)
-    course = continuation.begin(
+    origin = continuation.begin(
         problem,
         settings,
         seed,
@@ -58,9 +58,9 @@ def sample(
         checkpoint=checkpoint,
         every=every,
     )
-    with distributed.sender(problem, settings, n_jobs, callback) as elsewhere:
-        run = fly(problem, settings, course, threads, first, callback, elsewhere)
-    return concluded(problem, settings, course, run)
+    with distributed.sender(problem, settings, n_jobs, callback) as executor:
+        run = fly(problem, settings, origin, threads, first, callback, executor)
+    return concluded(problem, settings, origin, run)
 
 
 def prepared(problem: Problem, settings: SampleSettings) -> tuple[Problem, SampleSettings]:
@@ -72,35 +72,35 @@ def prepared(problem: Problem, settings: SampleSettings) -> tuple[Problem, Sampl
 def fly(
     problem: Problem,
     settings: SampleSettings,
-    course: continuation.Course,
+    origin: continuation.Origin,
     n_threads: int,
     start: Floats | None = None,
     callback: Callback = None,
-    elsewhere: Callable[..., Any] | None = None,
+    executor: Callable[..., Any] | None = None,
 ) -> Mapping[str, Any]:
     """Return the compiled engine's run of what was `prepared`.
 
-    With `elsewhere` the trajectories fly in other processes, to which it hands them.
+    With an `executor` the trajectories fly in other processes, to which it hands their steps.
     """
     if settings.refresh == "full" or isinstance(settings.motion, Scattered):
         what = "refresh='full'" if settings.refresh == "full" else "to scatter a ball"
         rows_on_demand.require_matrix(problem.gram, what)
     # More threads than trajectories would have no ball.
-    given = {"n_threads": min(n_threads, settings.n_trajectories), "seed": course.seed}
+    given = {"n_threads": min(n_threads, settings.n_trajectories), "seed": origin.seed}
     return _core.run(
         problem,
         settings.engine_values() | given,
         start=start,
-        **course.arguments,
+        **origin.arguments,
         callback=callback,
-        executor=elsewhere,
+        executor=executor,
     )
 
 
 def concluded(
     problem: Problem,
     settings: SampleSettings,
-    course: continuation.Course,
+    origin: continuation.Origin,
     run: Mapping[str, Any],
 ) -> BilliardResult:
     """Return the result of a run, with a warning of what is wrong with it."""
@@ -108,10 +108,10 @@ def concluded(
         "y": problem.y,
         "softness": problem.softness,
         "offset": problem.offset,
-        "seed": course.seed,
+        "seed": origin.seed,
     }
-    result = BilliardResult.from_run({**course.concluded(run), **known}, settings.average)
-    course.keep(result)
+    result = BilliardResult.from_run({**origin.concluded(run), **known}, settings.average)
+    origin.keep(result)
     messages = result.convergence_messages(settings.ends()["tol"], settings.n_draws)
     if run["loses_softness"]:
         messages.append(

@@ -463,10 +463,9 @@ class BayesPointClassifier(
                     inverse = factor, factor.inverse_diagonal()
                 else:  # made anew, in the place of the matrix, when that is not needed any more
                     factor = None
-            source = (self.kernel_, self.X_fit_)
             results = binary.sample_each(
                 problems,
-                [problem.over(matrix, inverse=inverse, source=source) for problem in problems],
+                [problem.over(matrix, inverse=inverse) for problem in problems],
                 SampleSettings(
                     n_trajectories=self.n_trajectories,
                     n_draws=self.n_draws,

@@ -59,11 +59,9 @@ class BinaryProblem:
         first, second = self.label_noise
         return second / (1 - first), first / (1 - second)
 
-    def over(
-        self, gram: Floats, *, inverse: Any = None, source: tuple[Any, Any] = (None, None)
-    ) -> Problem:
+    def over(self, gram: Floats, *, inverse: Any = None) -> Problem:
         """Return the problem with its kernel values, as the engine takes it."""
-        return Problem(gram, self.y, self.softness, self.offset, inverse, source)
+        return Problem(gram, self.y, self.softness, self.offset, inverse)
 
     def found(self, result: BilliardResult, rank: int, calibration: float) -> BinaryProblem:
         """Return the problem with what its billiard has found."""

@@ -21,11 +21,11 @@ def samples(
 ) -> Iterator[BilliardResult]:
     """Return the results of ``sample(problem, settings, seed=seed)`` over one Gram matrix.
 
-    All have been played when this returns; the warnings of each come with its result.
+    All have been run when this returns; the warnings of each come with its result.
     """
     first, settings = sampling.prepared(problems[0], settings)
     problems = [replace(problem, inverse=first.inverse) for problem in problems]
-    courses = [
+    origins = [
         continuation.begin(
             problem,
             settings,
@@ -37,20 +37,16 @@ def samples(
         )
         for problem, seed in zip(problems, seeds, strict=True)
     ]
-    pairs = list(zip(problems, courses, strict=True))
-    ground = distributed.Ground(first.gram, first.offset, first.softness, first.inverse)
-    with distributed.Workers(ground, *first.source, n_jobs) as workers:
-        runs = workers.each(_play, [(problem.y, settings, course) for problem, course in pairs])
+    pairs = list(zip(problems, origins, strict=True))
+    with distributed.Workers(first, n_jobs) as workers:
+        runs = workers.each(_run, [(problem.y, settings, origin) for problem, origin in pairs])
     found = zip(pairs, runs, strict=True)
-    return (sampling.concluded(problem, settings, course, run) for (problem, course), run in found)
+    return (sampling.concluded(problem, settings, origin, run) for (problem, origin), run in found)
 
 
-def _play(
-    ground: distributed.Ground,
-    y: Labels,
-    settings: SampleSettings,
-    course: continuation.Course,
+def _run(
+    shared: Problem, y: Labels, settings: SampleSettings, origin: continuation.Origin
 ) -> Mapping[str, Any]:
-    """Play the billiard of one problem, on a worker."""
-    problem = Problem(ground.gram, y, ground.softness, ground.offset, ground.inverse)
-    return sampling.fly(problem, settings, course, n_threads=1)  # the others have theirs
+    """Run the billiard of one problem, on a worker."""
+    # The other tasks have threads of their own.
+    return sampling.fly(replace(shared, y=y), settings, origin, n_threads=1)

@@ -209,8 +209,8 @@ class _Objective:
             return [self.minimize(examples, start, noisy=noisy) for start in starts]
         worker = copy(self)
         worker.report = None
-        tasks = [(worker, examples, start, noisy) for start in starts]
-        found = distributed.each_alone(_minimize_in_process, tasks, self.n_jobs)
+        with distributed.Workers((worker, examples), self.n_jobs) as workers:
+            found = workers.each(_minimize_in_process, [(start, noisy) for start in starts])
         for _, tried in found:
             for row in tried:
                 self._record(row)
@@ -294,15 +294,13 @@ class _Objective:
 
 
 def _minimize_in_process(
-    objective: _Objective, examples: _Examples, start: Floats, noisy: bool
+    shared: tuple[_Objective, _Examples], start: Floats, noisy: bool
 ) -> tuple[_Point, list[list[float]]]:
     """Minimize in another process; return the settings that were tried, too."""
-    objective = copy(objective)
+    objective, examples = copy(shared[0]), shared[1]
     objective.tried = []
-    parts = (examples.X, examples.labels, examples.weights, start)
-    X, labels, weights, start = map(distributed.laid, parts)
     with linalg.one_thread():
-        point = objective.minimize(_Examples(X, labels, weights), start, noisy=noisy)
+        point = objective.minimize(examples, start, noisy=noisy)
     return point, objective.tried
 
 

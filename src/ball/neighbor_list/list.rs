@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::ball::frame::Frame;
-use crate::base::{Loader, Result, Saver, incompatible};
+use crate::base::{Result, ensure, ensure_finite, ensure_vectors};
 use crate::gram::{Features, Gram, Panels};
 use crate::simd::dot;
 
@@ -27,7 +29,7 @@ impl Turn {
 }
 
 /// The part of the sphere that a list is good for, and the ball as seen from its middle b₀.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Cap {
     /// `1 - cos ρ` of its radius ρ; infinite where all planes are listed.
     pub depth: f64,
@@ -67,15 +69,18 @@ impl Cap {
 }
 
 /// Planes that are all there is within a distance of where the list was made.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct List {
     /// In rising order.
+    #[serde(skip)]
     pub planes: Vec<usize>,
     /// Their places in the next longer list.
     pub above: Vec<usize>,
     /// Their features.
+    #[serde(skip)]
     pub points: Panels,
     /// 1 / |φ|.
+    #[serde(skip)]
     pub inverse_lengths: Vec<f64>,
     pub cap: Cap,
     /// `<φ, b₀>` of the planes, with the middle b₀ of the cap.
@@ -109,58 +114,37 @@ impl List {
         }
     }
 
-    pub fn save(&self, saver: &mut Saver) {
-        saver.count(self.above.len());
-        for &place in &self.above {
-            saver.count(place);
-        }
-        saver.all(&[self.cap.depth, self.cap.below, self.cap.along]);
-        saver.all(&self.heights);
-        saver.all(&self.middle);
-        saver.all(&[self.lift, self.angle.0, self.angle.1, self.sine]);
-        saver.count(self.kicked.len());
-        for (&plane, &dual) in &self.kicked {
-            saver.count(plane);
-            saver.number(dual);
-        }
-        saver.count(self.aim);
-    }
-
-    /// A list whose planes have their places in `longer`, or are numbered among all, of which there are the features and
-    /// the inverse lengths.
-    pub fn load(
+    /// The list that was stored, with the features and the inverse lengths of its planes, which have their places in
+    /// `longer`, or are numbered among all.
+    pub fn restored(
+        mut self,
         features: Features<'_>,
         inverse_lengths: &[f64],
         longer: Option<&Self>,
-        loader: &mut Loader<'_>,
     ) -> Result<Self> {
         let (m, d) = (inverse_lengths.len(), features.points().dimension());
-        let mut list = Self::new(d);
         let all = longer.map_or(m, |longer| longer.planes.len());
-        let n = loader.count(all)?;
-        for _ in 0..n {
-            let place = loader.index(all)?;
-            if list.above.last().is_some_and(|&last| last >= place) {
-                return Err(incompatible("one with a list out of order"));
-            }
-            list.above.push(place);
-            let plane = longer.map_or(place, |longer| longer.planes[place]);
-            list.planes.push(plane);
-            list.inverse_lengths.push(inverse_lengths[plane]);
-        }
-        list.points.take(longer.map_or(features.points(), |longer| &longer.points), &list.above);
-        let cap = loader.all(3)?;
-        list.cap = Cap { depth: cap[0], below: cap[1], along: cap[2] };
-        list.heights = loader.finite(n)?;
-        list.middle = loader.finite(d)?;
-        let rest = loader.finite(4)?;
-        (list.lift, list.angle, list.sine) = (rest[0], (rest[1], rest[2]), rest[3]);
-        for _ in 0..loader.count(m)? {
-            let plane = loader.index(m)?;
-            list.kicked.insert(plane, loader.number()?);
-        }
-        list.aim = loader.count(m.saturating_mul(16))?;
-        Ok(list)
+        let rises = self.above.windows(2).all(|pair| pair[0] < pair[1]);
+        ensure(
+            rises && self.above.last().is_none_or(|&last| last < all),
+            || "one with a list out of order",
+        )?;
+        ensure_vectors(self.above.len(), &[&self.heights])?;
+        ensure_vectors(d, &[&self.middle])?;
+        let Cap { depth, below, along } = self.cap;
+        ensure(!depth.is_nan(), || "one with a list good for nothing")?;
+        ensure_finite(&[&[below, along, self.lift, self.angle.0, self.angle.1, self.sine]])?;
+        ensure(
+            self.kicked.iter().all(|(&plane, dual)| plane < m && dual.is_finite()),
+            || "one with a kick of no plane",
+        )?;
+        ensure(self.aim <= m.saturating_mul(16), || format!("one with lists of {}", self.aim))?;
+        self.planes =
+            self.above.iter().map(|&at| longer.map_or(at, |longer| longer.planes[at])).collect();
+        self.inverse_lengths = self.planes.iter().map(|&plane| inverse_lengths[plane]).collect();
+        self.points = Panels::new(0, d, |_, _| {});
+        self.points.take(longer.map_or(features.points(), |longer| &longer.points), &self.above);
+        Ok(self)
     }
 
     /// `<φ_i, b₀>` of any plane that is about to be kicked, of which the features are given.

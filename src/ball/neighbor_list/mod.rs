@@ -3,7 +3,7 @@
 //! A plane at angular distance `asin(|f_i| / |φ_i|)` from a point does not meet the cap of that radius around it. So the planes
 //! nearer than some distance are listed, and while no flight ends outside of the cap around the place where the list was made
 //! they alone are looked at: the ball meets the same walls as if it looked at all. In a small version space one list, of a
-//! few times the planes that bound it, is good for good. RemoteExecutor it is made anew from a longer one whose cap the ball is still
+//! few times the planes that bound it, is good for good. Otherwise it is made anew from a longer one whose cap the ball is still
 //! in, and that from all planes. How long the shortest is follows from what it costs to make and to look at; where that is a
 //! good part of all planes the ball looks at all of them. What it needs to know of a plane that is not listed it computes from its
 //! weight vector in the space of the features, which every jump of the direction changes in O(r).
@@ -11,8 +11,10 @@
 mod list;
 mod rows;
 
+use serde::{Deserialize, Serialize};
+
 use super::frame::Frame;
-use crate::base::{Loader, Result, Saver};
+use crate::base::{Result, ensure, ensure_finite, ensure_vectors};
 use crate::gram::{Features, Gram};
 use crate::simd::{Kick, NextWall, dot, pass};
 use list::{Cap, List, Turn, product};
@@ -38,26 +40,32 @@ const SMALL: f64 = 1e-280;
 const SAMPLED: usize = 16;
 
 /// What a ball keeps that looks at its neighbor list alone.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct NeighborList {
     /// From the shortest to the longest.
     lists: Vec<List>,
     /// The place of every plane in the shortest list, or [`NeighborList::NOWHERE`].
+    #[serde(skip)]
     places: Vec<u32>,
     /// 1 / |φ| of all planes.
+    #[serde(skip)]
     inverse_lengths: Vec<f64>,
+    #[serde(skip)]
     soft: bool,
     /// Plane coordinates of the planes of the shortest list.
     f: Vec<f64>,
     g: Vec<f64>,
+    #[serde(skip)]
     rows: Rows,
     /// `Σ p_j x_j` and `Σ q_j x_j`, times the factor of the kernel.
     weights: [Vec<f64>; 2],
     /// `offset Σ p_j` and `offset Σ q_j`.
     lifts: [f64; 2],
     /// A vector in the space of the features, for the products with it.
+    #[serde(skip)]
     vector: Vec<[f64; 1]>,
     /// The features of a plane.
+    #[serde(skip)]
     point: Vec<f64>,
     /// Where the ball has settled: the sum of positions on its way, which the shortest list is then made around the mean of.
     centered: bool,
@@ -69,7 +77,9 @@ pub(super) struct NeighborList {
     /// Planes that the shortest list aims at.
     aim: usize,
     /// Products of the planes of a list with the ball's position, and the sines of their distances.
+    #[serde(skip)]
     products: Vec<f64>,
+    #[serde(skip)]
     sines: Vec<f64>,
 }
 
@@ -117,47 +127,38 @@ impl NeighborList {
         }
     }
 
-    /// Without what is computed anew when it is asked for: rows, and products.
-    pub fn save(&self, saver: &mut Saver) {
-        for list in self.lists.iter().rev() {
-            list.save(saver);
+    /// What was stored, with what follows from it and the features.
+    pub fn restored(self, gram: &Gram<'_>, features: Features<'_>, frame: &Frame) -> Result<Self> {
+        let new = Self::new(gram, features, frame);
+        let (m, d) = (gram.len(), new.vector.len());
+        ensure(self.lists.len() == new.lists.len(), || "one with other lists of near walls")?;
+        let mut lists: Vec<List> = Vec::with_capacity(self.lists.len());
+        for list in self.lists.into_iter().rev() {
+            lists.push(list.restored(features, &new.inverse_lengths, lists.last())?);
         }
-        for numbers in [&self.f, &self.g, &self.weights[0], &self.weights[1], &self.sum] {
-            saver.all(numbers);
+        lists.reverse();
+        let n = lists[0].planes.len();
+        ensure_vectors(n, &[&self.f, &self.g])?;
+        ensure_vectors(d, &[&self.weights[0], &self.weights[1], &self.sum])?;
+        ensure_finite(&[&self.lifts, &[self.sum_of_lifts]])?;
+        let counts = self.looked_at <= m && self.aim <= m && self.events <= usize::MAX >> 32;
+        ensure(counts, || "one with more near walls than there are")?;
+        let mut places = new.places;
+        for (at, &plane) in (0..).zip(&lists[0].planes) {
+            places[plane] = at;
         }
-        saver.all(&[self.lifts[0], self.lifts[1], self.sum_of_lifts]);
-        saver.flag(self.centered);
-        for count in [self.events, self.looked_at, self.aim] {
-            saver.count(count);
-        }
-    }
-
-    pub fn load(
-        gram: &Gram<'_>,
-        features: Features<'_>,
-        frame: &Frame,
-        loader: &mut Loader<'_>,
-    ) -> Result<Self> {
-        let mut near = Self::new(gram, features, frame);
-        let (m, d) = (gram.len(), near.vector.len());
-        for level in (0..near.lists.len()).rev() {
-            let longer = near.lists.get(level + 1);
-            near.lists[level] = List::load(features, &near.inverse_lengths, longer, loader)?;
-        }
-        for (at, &plane) in (0..).zip(&near.lists[0].planes) {
-            near.places[plane] = at;
-        }
-        let n = near.lists[0].planes.len();
-        near.rows.forget(n, d);
-        (near.f, near.g) = (loader.finite(n)?, loader.finite(n)?);
-        near.weights = [loader.finite(d)?, loader.finite(d)?];
-        near.sum = loader.finite(d)?;
-        let lifts = loader.finite(3)?;
-        (near.lifts, near.sum_of_lifts) = ([lifts[0], lifts[1]], lifts[2]);
-        near.centered = loader.flag()?;
-        near.events = loader.count(usize::MAX >> 32)?;
-        (near.looked_at, near.aim) = (loader.count(m)?, loader.count(m)?);
-        Ok(near)
+        let mut rows = new.rows;
+        rows.forget(n, d);
+        Ok(Self {
+            lists,
+            places,
+            inverse_lengths: new.inverse_lengths,
+            soft: new.soft,
+            rows,
+            vector: new.vector,
+            point: new.point,
+            ..self
+        })
     }
 
     /// True when the list has grown so long that to look at all planes costs hardly more.

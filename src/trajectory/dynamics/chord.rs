@@ -3,9 +3,9 @@
 use rand::Rng;
 
 use super::straight::Straight;
-use super::{Arrival, Dynamics};
+use super::{Arrival, Dynamics, DynamicsState};
 use crate::ball::Ball;
-use crate::base::{Control, Loader, Result, Saver};
+use crate::base::{Control, Result};
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::running_center::{Addition, RunningCenter};
 
@@ -70,11 +70,11 @@ impl Dynamics for Chord {
         Some(&mut self.straight.center)
     }
 
-    fn save(&self, saver: &mut Saver) {
-        self.straight.save(saver);
+    fn state(&self) -> DynamicsState {
+        DynamicsState::Straight(self.straight.clone())
     }
 
-    fn load(&mut self, loader: &mut Loader<'_>) -> Result<()> {
-        self.straight.load(loader)
+    fn restore(&mut self, stored: DynamicsState) -> Result<()> {
+        self.straight.restore(stored)
     }
 }

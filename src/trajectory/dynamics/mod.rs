@@ -8,10 +8,10 @@ mod scattered;
 mod straight;
 
 use rand::Rng;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ball::Ball;
-use crate::base::{Control, Error, Loader, Result, Saver};
+use crate::base::{Control, Error, Result, incompatible};
 use crate::space::VersionSpace;
 
 pub use chord::Chord;
@@ -176,15 +176,31 @@ pub trait Dynamics: Clone + Send + Sync {
         None
     }
 
-    /// Writes down what it knows of the flight and of its center.
-    fn save(&self, _saver: &mut Saver) {}
+    /// What is to be stored of it.
+    fn state(&self) -> DynamicsState {
+        DynamicsState::Geodesic
+    }
 
-    /// Reads that, in the place of what a new one knows.
+    /// Goes on from what was stored, with the settings that it has.
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Invalid`] for what [`Dynamics::save`] would not write.
-    fn load(&mut self, _loader: &mut Loader<'_>) -> Result<()> {
-        Ok(())
+    /// [`crate::Error::Invalid`] for what [`Dynamics::state`] cannot have been.
+    fn restore(&mut self, stored: DynamicsState) -> Result<()> {
+        match stored {
+            DynamicsState::Geodesic => Ok(()),
+            _ => Err(incompatible("one of another motion")),
+        }
     }
+}
+
+/// What the dynamics know of the present flight and of their centers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum DynamicsState {
+    /// Nothing but the ball.
+    Geodesic,
+    /// The sphere.
+    Scattered(Option<scattered::Cap>),
+    /// The flight and the center.
+    Straight(straight::Straight),
 }

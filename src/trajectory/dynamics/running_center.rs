@@ -1,12 +1,14 @@
 //! The running centers of the papers, which add unit vectors on the sphere.
 
+use serde::{Deserialize, Serialize};
+
 use crate::ball::Ball;
-use crate::base::{Control, Loader, Result, Saver};
+use crate::base::{Control, Result, ensure_finite, ensure_vectors};
 use crate::gram::Gram;
 use crate::simd::{Precision, dot};
 
 /// How the papers add a unit vector t to a unit vector s: the sum is `ρ₁ s + ρ₂ t`, on the arc between them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Addition {
     /// `s ⊕_μ t` (Herbrich et al., Eqs. 21-24): `|t - s ⊕_μ t| = μ |t - s|`, with μ the old share of the weight.
     Chord,
@@ -40,7 +42,7 @@ impl Addition {
 }
 
 /// A running center of mass on the sphere: unit vectors added one by one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunningCenter {
     addition: Addition,
     /// Share of the next vector below which the center has converged.
@@ -65,16 +67,11 @@ impl RunningCenter {
         }
     }
 
-    pub(crate) fn save(&self, saver: &mut Saver) {
-        saver.all(&self.dual);
-        saver.all(&[self.weight, self.least_cosine, self.largest_weight]);
-    }
-
-    pub(crate) fn load(&mut self, loader: &mut Loader<'_>) -> Result<()> {
-        self.dual = loader.finite(self.dual.len())?;
-        let rest = loader.finite(3)?;
-        (self.weight, self.least_cosine, self.largest_weight) = (rest[0], rest[1], rest[2]);
-        Ok(())
+    /// The center that was stored, under these settings.
+    pub(crate) fn restored(&self, stored: Self) -> Result<Self> {
+        ensure_vectors(self.dual.len(), &[&stored.dual])?;
+        ensure_finite(&[&[stored.weight, stored.least_cosine, stored.largest_weight]])?;
+        Ok(Self { addition: self.addition, weight_tol: self.weight_tol, ..stored })
     }
 
     /// Dual coefficients of the unit vector, shape (m,); zeros while nothing was added.

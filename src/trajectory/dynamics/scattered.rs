@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use pulp::Arch;
 use rand::{Rng, RngExt};
+use serde::{Deserialize, Serialize};
 
-use super::{Arrival, Dynamics, Geodesic, Radius, SMALLEST_RADIUS};
+use super::{Arrival, Dynamics, DynamicsState, Geodesic, Radius, SMALLEST_RADIUS};
 use crate::ball::Ball;
-use crate::base::{Control, Error, Loader, Result, Saver};
+use crate::base::{Control, Error, Result, ensure_vectors, incompatible};
 use crate::linalg::Factor;
 use crate::simd::{Precision, dot};
 use crate::space::{Encounter, Mirror, VersionSpace};
@@ -46,17 +47,19 @@ pub struct Scattered {
 /// The sphere disperses: two neighboring balls come apart exponentially, and so would the dual coefficients of one ball and
 /// what the Gram matrix sees of them. Position and direction are therefore laid anew at every scattering, from orthonormal
 /// coordinates.
-#[derive(Clone, Debug)]
-struct Cap {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Cap {
     /// Dual coefficients of c.
     dual: Vec<f64>,
     /// Orthonormal coordinates of c.
     coordinates: Vec<f64>,
     radius: f64,
+    #[serde(skip)]
     arch: Arch,
     /// True from a scattering to the next event: the ball is on the sphere, and on its way out.
     just_left: bool,
-    /// Radians to where the ball leaves the cap, where that comes before the next wall.
+    /// Radians to where the ball leaves the cap, where that comes before the next wall: looked for at every event.
+    #[serde(skip)]
     exit: Option<f64>,
 }
 
@@ -236,26 +239,19 @@ impl Dynamics for Scattered {
         }
     }
 
-    fn save(&self, saver: &mut Saver) {
-        saver.flag(self.cap.is_some());
-        if let Some(cap) = &self.cap {
-            saver.all(&cap.dual);
-            saver.all(&cap.coordinates);
-            saver.number(cap.radius);
-            saver.flag(cap.just_left);
-        }
+    fn state(&self) -> DynamicsState {
+        DynamicsState::Scattered(self.cap.clone())
     }
 
-    fn load(&mut self, loader: &mut Loader<'_>) -> Result<()> {
-        self.cap = if loader.flag()? {
-            let (dual, coordinates) =
-                (loader.finite(self.factor.examples())?, loader.finite(self.factor.rank())?);
-            let (radius, just_left) = (loader.number()?, loader.flag()?);
-            // The exit is looked for at every event.
-            Some(Cap { dual, coordinates, radius, arch: Arch::new(), just_left, exit: None })
-        } else {
-            None
+    fn restore(&mut self, stored: DynamicsState) -> Result<()> {
+        let DynamicsState::Scattered(cap) = stored else {
+            return Err(incompatible("one of another motion"));
         };
+        if let Some(Cap { dual, coordinates, .. }) = &cap {
+            ensure_vectors(self.factor.examples(), &[dual])?;
+            ensure_vectors(self.factor.rank(), &[coordinates])?;
+        }
+        self.cap = cap;
         Ok(())
     }
 }

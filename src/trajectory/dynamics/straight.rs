@@ -15,10 +15,11 @@
 use std::sync::{Arc, OnceLock};
 
 use rand::Rng;
+use serde::{Deserialize, Serialize};
 
-use super::{Arrival, Dynamics, Geodesic};
+use super::{Arrival, Dynamics, DynamicsState, Geodesic};
 use crate::ball::{Ball, laying};
-use crate::base::{Control, Error, Loader, Result, Saver};
+use crate::base::{Control, Error, Result, ensure, ensure_finite, incompatible};
 use crate::gram::Gram;
 use crate::linalg::Factor;
 use crate::space::VersionSpace;
@@ -30,8 +31,8 @@ const LARGE: f64 = 1e3;
 const MANY: usize = 2_000;
 
 /// A straight flight, seen from the sphere.
-#[derive(Clone, Debug)]
-pub(super) struct Straight {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Straight {
     /// ψ: angle between position and direction where the present flight began; zero before the first launch.
     reach: f64,
     /// |b| / |v| where the present flight began.
@@ -45,6 +46,7 @@ pub(super) struct Straight {
     /// The center of the flights that ended at a wall.
     pub center: RunningCenter,
     /// A factor of the Gram matrix for [`Straight::shorten`], which the trajectories share; `None` in it where there is none.
+    #[serde(skip)]
     factor: Arc<OnceLock<Option<Factor>>>,
 }
 
@@ -55,18 +57,18 @@ impl Straight {
         Self { reach: 0.0, length: 1.0, flown: 0.0, tau_max, left: None, center, factor }
     }
 
-    pub fn save(&self, saver: &mut Saver) {
-        saver.all(&[self.reach, self.length, self.flown]);
-        // One more than the plane.
-        saver.count(self.left.map_or(0, |plane| plane + 1));
-        self.center.save(saver);
-    }
-
-    pub fn load(&mut self, loader: &mut Loader<'_>) -> Result<()> {
-        let flight = loader.finite(3)?;
-        (self.reach, self.length, self.flown) = (flight[0], flight[1], flight[2]);
-        self.left = loader.count(self.center.dual().len())?.checked_sub(1);
-        self.center.load(loader)
+    /// The flight and the center that were stored, under these settings.
+    pub fn restore(&mut self, stored: DynamicsState) -> Result<()> {
+        let DynamicsState::Straight(stored) = stored else {
+            return Err(incompatible("one of another motion"));
+        };
+        let m = self.center.dual().len();
+        ensure_finite(&[&[stored.reach, stored.length, stored.flown]])?;
+        ensure(stored.left.is_none_or(|plane| plane < m), || "one with a wall of no example")?;
+        let center = self.center.restored(stored.center)?;
+        let factor = Arc::clone(&self.factor);
+        *self = Self { tau_max: self.tau_max, center, factor, ..stored };
+        Ok(())
     }
 
     /// Radians to the next wall, `None` where the flight time to it is infinite.

@@ -324,10 +324,10 @@ def test_bytes_that_are_cut_or_changed(saved, path):
 @both
 def test_a_later_version_is_refused(saved, path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(io, "_VERSION", 2)
+        patch.setattr(io, "_VERSION", 3)
         patch.setattr(io, "_package", lambda: "9.8.7")
         saved.save(path)
-    refused(path, r"it was written by bayespoint 9\.8\.7 in version 2 of the format, and version 1")
+    refused(path, r"it was written by bayespoint 9\.8\.7 in version 3 of the format, and version 2")
 
 
 class Harm:

@@ -180,10 +180,10 @@ def test_files_that_are_damaged_or_none(tmp_path):
         assert path.read_bytes() == content
 
     (tmp_path / "good").write_bytes(data)
-    arrays, meta = io.read(tmp_path / "good", continuation.FORMAT, 1)
-    inside = data.index(arrays["words"].tobytes())
+    arrays, meta = io.read(tmp_path / "good", continuation.FORMAT, 2)
+    inside = data.index(arrays["bytes"].tobytes())
     for k in np.random.default_rng(SEED).integers(len(data), size=20):
-        at = inside + k % arrays["words"].nbytes
+        at = inside + k % arrays["bytes"].nbytes
         refused(data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :], "Bad CRC-32")
         refused(data[:k], "is no bayespoint checkpoint")
     refused(b"", "is no bayespoint checkpoint")
@@ -191,13 +191,13 @@ def test_files_that_are_damaged_or_none(tmp_path):
     io.write(path, "another format", 1, {}, {})
     refused(path.read_bytes(), "another format")
     io.write(path, continuation.FORMAT, 7, arrays, meta)
-    refused(path.read_bytes(), "in version 7 of the format, and version 1 is read here")
-    io.write(path, continuation.FORMAT, 1, {"words": arrays["words"]}, meta)
-    refused(path.read_bytes(), "'numbers' of a state must be")
-    io.write(path, continuation.FORMAT, 1, arrays, {})
+    refused(path.read_bytes(), "in version 7 of the format, and version 2 is read here")
+    io.write(path, continuation.FORMAT, 2, {"bytes": arrays["bytes"]}, meta)
+    refused(path.read_bytes(), "'draws' of a state must be")
+    io.write(path, continuation.FORMAT, 2, arrays, {})
     refused(path.read_bytes(), "another problem: the labels differs")
-    io.write(path, continuation.FORMAT, 1, arrays | {"words": arrays["words"][:100]}, meta)
-    refused(path.read_bytes(), "too short")
+    io.write(path, continuation.FORMAT, 2, arrays | {"bytes": arrays["bytes"][:100]}, meta)
+    refused(path.read_bytes(), "cut short or altered")
 
 
 def test_paths_and_seconds(tmp_path):

@@ -78,8 +78,8 @@ def test_the_longer_path_is_the_better_center():
 
 def test_a_state_is_small_and_of_arrays_and_plain_values():
     result = space(200).sample(length=20.0, random_state=SEED)
-    numbers = sum(v.size for v in result.state.values() if isinstance(v, np.ndarray))
-    assert numbers < 100 * 4 * 200
+    size = sum(v.nbytes for v in result.state.values() if isinstance(v, np.ndarray))
+    assert size < 8 * 100 * 4 * 200
     assert len(result.state["draws"]) == 0
     settings = result.state["settings"]
     assert json.loads(json.dumps(settings)) == settings
@@ -122,11 +122,11 @@ def test_settings_may_be_said_again():
         (lambda: space(flip=3), "labels differ"),
         (lambda: space(softness=0.2), "softness differ"),
         (lambda: space(61), "labels differ"),
-        (lambda: space(seed=1, softness=0.1), "labels differ|elsewhere"),
+        (lambda: space(seed=1, softness=0.1), "labels differ|fit this Gram matrix"),
         (lambda: VersionSpace(2 * space().gram, space().y, softness=0.1), "diagonal"),
         (lambda: VersionSpace(space().gram, space().y, softness=0.1, offset=1.0), "offset"),
         # Of the same diagonal: the balls are not where they would be.
-        (lambda: VersionSpace(space().gram ** 2, space().y, softness=0.1), "elsewhere"),
+        (lambda: VersionSpace(space().gram ** 2, space().y, softness=0.1), "fit this Gram matrix"),
     ],
 )
 def test_results_of_other_problems(other, text):
@@ -144,14 +144,14 @@ def test_states_that_do_not_fit():
             space().sample(length=30.0, continue_from=broken)
 
     state = start.state
-    refused("'words' of a state must be an array of uint64", words=state["words"].astype(int))
-    refused("'numbers' of a state", numbers=state["numbers"].reshape(-1, 1))
+    refused("'bytes' of a state must be an array of uint8", bytes=state["bytes"].astype(int))
+    refused("'bytes' of a state", bytes=state["bytes"].reshape(-1, 1))
     refused("'kept' of a state", kept=None)
     refused("belongs to its draws", kept=state["kept"] + np.uint64(1000))
     refused("belongs to its draws", held=state["held"] + np.uint64(1))
     refused("belongs to its draws", kept=state["kept"][:2])
-    refused("state must be .*too short", words=state["words"][:-5])
-    refused("state must be .*too long", numbers=np.append(state["numbers"], 0.0))
+    refused("state must be .*cut short or altered", bytes=state["bytes"][:-5])
+    refused("state must be .*cut short or altered", bytes=state["bytes"][::-1])
     without = dataclasses.replace(start, state=None)
     with pytest.raises(ValueError, match="one without"):
         space().sample(length=30.0, continue_from=without)

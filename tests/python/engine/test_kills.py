@@ -40,7 +40,7 @@ KILLED = """
         seen_last = stamp()
         if os.path.exists(path):  # whole, whenever that was
             arrays, _ = io.read(path, continuation.FORMAT, continuation.VERSION)
-            seen.add(arrays["words"].tobytes())
+            seen.add(arrays["bytes"].tobytes())
     found = space.sample(**settings, checkpoint=path, n_jobs=2)
     for name in ("center", "draws", "impulse_center", "hits", "bounces", "functionals"):
         assert np.array_equal(getattr(found, name), getattr(whole, name)), name

@@ -173,7 +173,7 @@ def test_a_matrix_has_to_be_given_again():
     with pytest.raises(ValueError, match=r"gram must be the .* matrix given to fit"):
         fitted.refine(3.0)
     for other, text in [
-        (gram**2, "elsewhere"),
+        (gram**2, "fit this Gram matrix"),
         (2 * gram, "diagonal"),
         (-gram, "positive semidefinite|diagonal"),
         (np.nan * gram, "finite"),

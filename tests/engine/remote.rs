@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use bayespoint::dynamics::Motion;
 use bayespoint::{
-    Control, Error, Mirror, Outcome, RefreshChoice, RemoteExecutor, Settings, State, resume,
-    run_remotely, run_with, take_step,
+    Control, Error, Mirror, Outcome, RefreshChoice, RemoteExecutor, Settings, resume, run_remotely,
+    run_with, take_step,
 };
 
 use crate::common::states::{Owned, complete};
@@ -50,10 +50,10 @@ impl Others {
 impl RemoteExecutor for Others {
     fn take(
         &self,
-        order: State,
-        trajectories: Vec<State>,
+        order: Vec<u8>,
+        trajectories: Vec<Vec<u8>>,
         control: &Control,
-    ) -> bayespoint::Result<Vec<State>> {
+    ) -> bayespoint::Result<Vec<Vec<u8>>> {
         self.problem.with(|space, inverse| {
             let mut taken = Vec::new();
             for state in trajectories {
@@ -73,7 +73,7 @@ fn settings() -> Settings {
 }
 
 #[test]
-fn the_same_bits_come_from_elsewhere() {
+fn other_processes_give_the_same_bits() {
     let soft = problem(40, 0.2, 1);
     let hard = problem(40, 0.0, 2);
     let many = problem(1_100, 0.0, 3).on_demand(50);
@@ -150,10 +150,10 @@ fn states_are_given_between_steps() {
     impl RemoteExecutor for Asking {
         fn take(
             &self,
-            order: State,
-            trajectories: Vec<State>,
+            order: Vec<u8>,
+            trajectories: Vec<Vec<u8>>,
             control: &Control,
-        ) -> bayespoint::Result<Vec<State>> {
+        ) -> bayespoint::Result<Vec<Vec<u8>>> {
             let mut steps = self.1.lock().expect("one thread");
             *steps += 1;
             if *steps == 5 {
@@ -176,7 +176,7 @@ fn states_are_given_between_steps() {
     let ended = problem
         .with(|space, inverse| resume(space, &settings, inverse, &states[0], &Control::new()))
         .expect("a state that fits");
-    assert_same(&whole, &ended, "from a state of a run elsewhere");
+    assert_same(&whole, &ended, "from a state of a remote run");
     assert_same(&whole, &here(&problem, &settings), "whole");
 }
 
@@ -194,10 +194,10 @@ fn what_cannot_be_is_refused() {
     impl RemoteExecutor for Few {
         fn take(
             &self,
-            order: State,
-            mut trajectories: Vec<State>,
+            order: Vec<u8>,
+            mut trajectories: Vec<Vec<u8>>,
             control: &Control,
-        ) -> bayespoint::Result<Vec<State>> {
+        ) -> bayespoint::Result<Vec<Vec<u8>>> {
             trajectories.pop();
             self.0.take(order, trajectories, control)
         }

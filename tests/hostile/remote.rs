@@ -3,30 +3,33 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use bayespoint::{
-    Control, Error, RefreshChoice, RemoteExecutor, Settings, State, run_remotely, take_step,
+    Control, Error, RefreshChoice, RemoteExecutor, Settings, run_remotely, take_step,
 };
 
-use super::states::{case, spoil};
+use super::states::{case, spoil_bytes};
 use super::{Bytes, short_deadline, trace};
 use crate::common::states::Owned;
 
-/// Steps that runs asked an executor for.
-fn steps() -> &'static [(Owned, State, State)] {
-    static STEPS: OnceLock<Vec<(Owned, State, State)>> = OnceLock::new();
+/// A problem, an order and a trajectory.
+type Step = (Owned, Vec<u8>, Vec<u8>);
 
-    struct Recorder(Owned, Arc<Mutex<Vec<(Owned, State, State)>>>);
+/// Steps that runs asked an executor for.
+fn steps() -> &'static [Step] {
+    static STEPS: OnceLock<Vec<Step>> = OnceLock::new();
+
+    struct Recorder(Owned, Arc<Mutex<Vec<Step>>>);
 
     impl RemoteExecutor for Recorder {
         fn take(
             &self,
-            order: State,
-            trajectories: Vec<State>,
+            order: Vec<u8>,
+            trajectories: Vec<Vec<u8>>,
             control: &Control,
-        ) -> Result<Vec<State>, Error> {
+        ) -> Result<Vec<Vec<u8>>, Error> {
             let mut seen = self.1.lock().expect("no panic");
             seen.push((self.0.clone(), order.clone(), trajectories[0].clone()));
             self.0.with(|space, inverse| {
-                let step = |state| take_step(space, inverse, &order, state, control);
+                let step = |bytes: &Vec<u8>| take_step(space, inverse, &order, bytes, control);
                 trajectories.iter().map(step).collect()
             })
         }
@@ -61,7 +64,7 @@ pub fn step(bytes: &mut Bytes<'_>) -> Result<(), Error> {
     let all = steps();
     let (case, order, state) = &all[bytes.below(all.len())];
     let (mut order, mut state) = (order.clone(), state.clone());
-    spoil(if bytes.rarely(2) { &mut order } else { &mut state }, bytes);
+    spoil_bytes(if bytes.rarely(2) { &mut order } else { &mut state }, bytes);
     trace(&(&order, &state));
     // The order says how far to go: it may be too far.
     match case.with(|space, inverse| take_step(space, inverse, &order, &state, &short_deadline())) {
