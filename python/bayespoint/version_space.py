@@ -381,8 +381,8 @@ class VersionSpace:
             Threads, as joblib counts them: None is 1, -1 all processors. It does not change the
             result: the same seed gives the same bits on one machine.
         random_state : None, int, Generator or RandomState, default=None
-            Seed. None asks NumPy's global generator. With `continue_from` it is that of the run
-            which goes on.
+            Seed. None draws one from NumPy's global generator. With `continue_from` it must be
+            left out: the seed is that of the earlier run.
         callback : callable, default=None
             Called about ten times a second, on the calling thread, with a mapping of ``length``,
             ``bounces`` and ``center_error`` so far. What it raises ends the run.

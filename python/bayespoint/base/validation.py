@@ -116,7 +116,7 @@ def threads(n_jobs: object) -> int:
 def seed(random_state: RandomState) -> int:
     """Return a seed of 64 bits: an int is its own seed, a generator is asked for one.
 
-    None asks NumPy's global generator, as scikit-learn does.
+    None draws one from NumPy's global generator, as scikit-learn does.
     """
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**64, dtype=np.uint64))

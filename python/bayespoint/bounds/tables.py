@@ -66,11 +66,11 @@ def table(
     tol : float, default=0.3
         Standard error of ln of the estimated volumes at which to stop, in nats. Positive.
     max_length : float, default=1e5
-        Path in radians per trajectory at which to stop all the same, for each volume.
+        Path in radians per trajectory at which to stop in any case, for each volume.
     n_jobs : int, default=None
         Threads, as joblib counts them.
     random_state : None, int, Generator or RandomState, default=None
-        Seed. None asks NumPy's global generator.
+        Seed. None draws one from NumPy's global generator.
 
     Returns
     -------

@@ -21,7 +21,7 @@ def samples(
 ) -> Iterator[BilliardResult]:
     """Return the results of ``sample(problem, settings, seed=seed)`` over one Gram matrix.
 
-    All have been played when this returns; the warnings of each come with its result.
+    All runs are finished when this returns; the warnings of each are issued with its result.
     """
     first, settings = sampling.prepared(problems[0], settings)
     problems = [replace(problem, inverse=first.inverse) for problem in problems]
@@ -51,6 +51,6 @@ def _play(
     settings: SampleSettings,
     course: continuation.Course,
 ) -> Mapping[str, Any]:
-    """Play the billiard of one problem, on a worker."""
+    """Run the billiard of one problem in a worker, with one thread for each problem."""
     problem = Problem(ground.gram, y, ground.softness, ground.offset, ground.inverse)
-    return sampling.fly(problem, settings, course, n_threads=1)  # the others have theirs
+    return sampling.fly(problem, settings, course, n_threads=1)

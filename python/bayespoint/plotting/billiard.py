@@ -179,7 +179,7 @@ class BilliardDisplay(Display):
         n_trajectories : int, default=1
             Balls, at least 1.
         random_state : None, int, Generator or RandomState, default=None
-            Seed. None asks NumPy's global generator.
+            Seed. None draws one from NumPy's global generator.
         view, ax
             As for `from_result`.
         **settings
@@ -199,7 +199,7 @@ class BilliardDisplay(Display):
             As `from_result` and :meth:`VersionSpace.sample`; or if the path is too long to be
             recorded, 50 000 draws of a fortieth of the radius.
         FloatingPointError
-            If double precision gives out: as :meth:`VersionSpace.sample`.
+            If double precision is not sufficient, as in :meth:`VersionSpace.sample`.
         """
         if not isinstance(space, VersionSpace):
             raise TypeError(f"space must be a VersionSpace; got a {type(space).__name__}")

@@ -186,7 +186,7 @@ class ConvergenceDisplay(Display):
             Dual coefficients of what stands for the exact center. None is the center of a run ten
             times as long as the longest, with a seed of its own.
         random_state : None, int, Generator or RandomState, default=None
-            Seed. None asks NumPy's global generator.
+            Seed. None draws one from NumPy's global generator.
         ax : matplotlib.axes.Axes, default=None
             Where to draw; by default a new figure is made.
         **settings
@@ -205,7 +205,7 @@ class ConvergenceDisplay(Display):
         ValueError, TypeError
             If the lengths do not rise, or as :meth:`VersionSpace.sample`.
         FloatingPointError
-            If double precision gives out: as :meth:`VersionSpace.sample`.
+            If double precision is not sufficient, as in :meth:`VersionSpace.sample`.
         """
         if not isinstance(space, VersionSpace):
             raise TypeError(f"space must be a VersionSpace; got a {type(space).__name__}")

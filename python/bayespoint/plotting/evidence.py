@@ -82,7 +82,7 @@ class EvidenceDisplay(Display):
         tol : float, default=0.3
             Standard error to reach, in nats. Positive.
         random_state : None, int, Generator or RandomState, default=None
-            Seed. None asks NumPy's global generator.
+            Seed. None draws one from NumPy's global generator.
         ax : matplotlib.axes.Axes, default=None
             Where to draw; by default a new figure is made.
 

@@ -186,7 +186,7 @@ def best_factor(z: Floats, labels: Labels, noise: tuple[float, float]) -> float:
 
 
 def _noise(labels: Labels, noise: tuple[float, float]) -> tuple[Floats, float]:
-    """Return the logs of each label's probability given the other class, and ``ln(1 - sum(noise))``."""
+    """Return the logs of P(label | other class) for each example, and of ``1 - sum(noise)``."""
     with np.errstate(divide="ignore"):
         floor = np.log(np.where(labels > 0, noise[0], noise[1]))
     return floor, math.log1p(-noise[0] - noise[1])

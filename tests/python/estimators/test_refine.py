@@ -279,7 +279,7 @@ def test_sets_and_matrices():
     assert fitted.dual_coef_.shape == (1, 6)
     assert fitted.predict([{"e"}]) == [0]
     X, y = data()
-    with pytest.raises(ValueError, match="takes inputs"):
+    with pytest.raises(ValueError, match="needs inputs"):
         model(kernel="precomputed").fit(kernels.RBF(2.0)(X), y).add_examples(X, y)
 
 
