@@ -13,7 +13,7 @@ from scipy import linalg, sparse, special
 from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.io import Savable
-from bayespoint.base.linalg import Factor, cholesky, clear_above, patient_step
+from bayespoint.base.linalg import Factor, cholesky, clear_above, interruptible_step
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.kernels.products import count
@@ -381,11 +381,11 @@ class Posterior(Savable):
                 means[problem, :, rows] = product(dual_coef, k_star.T)
         spread = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
         require_square(np.maximum(spread, np.abs(means).max(axis=(0, 1))))
-        for rows in validation.blocks(n, patient_step(n * rank)):
+        for rows in validation.blocks(n, interruptible_step(n * rank)):
             covariance[rows] -= product(solved[:, rows].T, solved)
         means *= np.sqrt(rng.chisquare(rank, size=(len(draws), total, 1)))
         root, normal = _root(covariance), rng.standard_normal(means.shape)
-        for rows in validation.blocks(n, patient_step(means.size)):
+        for rows in validation.blocks(n, interruptible_step(means.size)):
             means[..., rows] += normal @ root[rows].T
         return means[0] if self._is_binary else means
 
