@@ -16,15 +16,14 @@ half a nat of the exact one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, special
+
+from bayespoint.base.validation import Floats
 
 __all__ = ["Approximation", "Sites", "approximate"]
 
-Floats: TypeAlias = NDArray[np.float64]
 
 _SWEEPS = 60
 """Largest number of sweeps; with label noise twice as many."""

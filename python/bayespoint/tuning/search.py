@@ -26,6 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
 from bayespoint.base import linalg
+from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
 from bayespoint.engine import distributed, interior
 from bayespoint.engine.problem import Problem
@@ -35,7 +36,6 @@ from bayespoint.tuning import expectation_propagation
 
 __all__ = ["approximate_log_evidence", "resolve_hyperparameters", "tune"]
 
-Floats: TypeAlias = NDArray[np.float64]
 Report: TypeAlias = Callable[[Mapping[str, float]], object]
 
 LARGEST = 500
