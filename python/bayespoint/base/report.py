@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["as_grid", "as_html", "as_text", "page"]
+__all__ = ["as_columns", "as_grid", "as_html", "as_text", "page"]
 
 Rows = Sequence[tuple[str, str]]
 
@@ -35,6 +35,16 @@ def as_text(title: str, rows: Rows) -> str:
     """Return names and values below a title, one to a line."""
     width = max(len(name) for name, _ in rows)
     return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
+
+
+def as_columns(rows: Sequence[Sequence[str]], *, left: bool = False) -> list[str]:
+    """Return lines of text with aligned columns, to the right or to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    align = str.ljust if left else str.rjust
+    return [
+        "  ".join(align(text, width) for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
 
 
 def as_html(title: str, rows: Rows) -> str:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from bayespoint.base.report import as_grid, as_html
+from bayespoint.base.report import as_columns, as_grid, as_html
 
 __all__ = ["RiskBound", "RiskBounds"]
 
@@ -176,12 +176,7 @@ class RiskBounds:
         str
             The text, without a newline at its end.
         """
-        cells = [_HEAD, *self._cells()]
-        widths = [max(len(row[k]) for row in cells) for k in range(len(_HEAD))]
-        lines = [
-            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-            for row in cells
-        ]
+        lines = as_columns([_HEAD, *self._cells()], left=True)
         for k, note in enumerate(self._notes(), start=1):
             mark = f"[{k}] "
             lines += textwrap.wrap(note, 96, initial_indent=mark, subsequent_indent=" " * len(mark))

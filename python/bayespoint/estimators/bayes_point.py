@@ -573,7 +573,6 @@ class BayesPointClassifier(
             If inputs are so large that kernel values overflow; with more than two classes, except
             for a vote, as in `decision_function`.
         """
-        method = validation.choice("method", method, ("center", "vote", "gibbs"))
         points = self._checked(X)
         return self.posterior_.predict(
             points, method=method, diag=diag, random_state=self.random_state

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.utils.validation import validate_data as _validate_data
 from bayespoint import kernels
 from bayespoint.base.validation import Labels, dense, named, refuse_masked
 from bayespoint.base.validation import labels as label_array
+from bayespoint.kernels.products import sequence
 
 
 def validate_data(estimator: Any, *arrays: Any, **options: Any) -> Any:
@@ -196,11 +196,7 @@ def _refuse_sparse(X: Any, kernel: object) -> None:
 
 def _objects(X: Any) -> NDArray[Any]:
     """Return the entries of a sequence as an (n,) array of objects."""
-    refuse_masked("X", X)
-    ordered = hasattr(X, "__len__") and hasattr(X, "__getitem__")
-    if not ordered or isinstance(X, (str, bytes, Mapping)) or sparse.issparse(X):
-        raise TypeError(f"X must be a sequence of inputs for this kernel; got {type(X).__name__}")
-    if getattr(X, "ndim", 1) != 1:
+    if getattr(sequence("X", X), "ndim", 1) != 1:
         raise ValueError(
             f"X must be a sequence of inputs for this kernel, of one dimension; got {X.ndim}"
         )

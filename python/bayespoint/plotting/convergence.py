@@ -227,19 +227,7 @@ class ConvergenceDisplay(Display):
             reference_error=reference_error,
         ).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> ConvergenceDisplay:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on. None makes a new figure.
-
-        Returns
-        -------
-        ConvergenceDisplay
-            The display itself.
-        """
+    def _draw(self, ax: Any) -> None:
         ax = self._begin(ax, (5.6, 4.0))
         seen = self.angle > 0
         [self.line_] = ax.plot(
@@ -275,7 +263,6 @@ class ConvergenceDisplay(Display):
         ax.set(xlabel="path (rad per trajectory)", ylabel="angle (rad)")
         label_decades(ax)
         ax.legend(frameon=False, fontsize="small")
-        return self
 
 
 def _image(space: VersionSpace, vectors: Floats) -> Floats:

@@ -142,19 +142,7 @@ class EvidenceDisplay(Display):
             error=result.error,
         ).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> EvidenceDisplay:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on. None makes a new figure.
-
-        Returns
-        -------
-        EvidenceDisplay
-            The display itself.
-        """
+    def _draw(self, ax: Any) -> None:
         ax = self._begin(ax, (5.8, 3.8))
         x, y = self.log_transparency, self.mean_violations
         self.area_ = ax.fill_between(
@@ -174,4 +162,3 @@ class EvidenceDisplay(Display):
         )
         ax.set_ylim(bottom=0)
         ax.legend(frameon=False, loc="upper left")
-        return self

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # Blue and vermilion of Okabe and Ito, which can be distinguished with every common form of color
 # blindness. Marks also differ in shape, stroke or hatching, for printing in gray.
@@ -67,7 +70,7 @@ def label_decades(ax: Any) -> None:
 
 
 class Display:
-    """Base class of the displays."""
+    """Base class of the displays: one without options of `plot` implements `_draw`."""
 
     ax_: Any
     """The matplotlib axes of the last drawing."""
@@ -79,3 +82,22 @@ class Display:
         self.ax_ = pick_axes(ax, size, **how)
         self.figure_ = self.ax_.figure
         return self.ax_
+
+    def plot(self, *, ax: Any = None) -> Self:
+        """Draw the display.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Axes to draw on. None makes a new figure.
+
+        Returns
+        -------
+        display
+            The display itself.
+        """
+        self._draw(ax)
+        return self
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError

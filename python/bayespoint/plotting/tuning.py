@@ -27,6 +27,7 @@ from bayespoint.tuning import search as tuning_search
 _NATS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Levels of the contours, below the best evidence."""
 
+_CLASSES = ("negative", "positive")
 _ROOM = 1.6  # factor by which the surface extends beyond the settings tried
 _WIDEST = 30.0  # largest factor between the surface and the best setting
 
@@ -213,19 +214,7 @@ class TuningDisplay(Display):
         high = min(self.tried[:, k].max() * _ROOM, top * _WIDEST)
         return np.geomspace(low, high, n)
 
-    def plot(self, *, ax: Any = None) -> TuningDisplay:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on. None makes a new figure.
-
-        Returns
-        -------
-        TuningDisplay
-            The display itself.
-        """
+    def _draw(self, ax: Any) -> None:
         ax = self._begin(ax, (6.0, 4.6) if len(self.params) == 2 else (5.4, 3.8))
         self.contours_ = None
         draw = self._draw_plane if len(self.params) == 2 else self._draw_line
@@ -233,7 +222,6 @@ class TuningDisplay(Display):
         ax.set_xscale("log")
         ax.set_xlabel(self._readable(0))
         label_decades(ax)
-        return self
 
     def _readable(self, k: int) -> str:
         """Return the axis label of a setting."""
@@ -321,7 +309,7 @@ class TuningDisplay(Display):
 
 def _tied(search: Search) -> bool:
     """Return whether both classes had the same rate of label noise in all settings tried."""
-    columns = [search.names.index(f"label_noise_{name}") for name in ("negative", "positive")]
+    columns = [search.names.index(f"label_noise_{name}") for name in _CLASSES]
     first, second = search.tried[:, columns].T
     return bool((first == second).all())
 
@@ -341,20 +329,13 @@ class _Evidence:
 
     def __call__(self, values: dict[str, float]) -> float:
         softness = values.pop("softness", self.search.softness)
-        rates = {
-            name: values.pop(name)
-            for name in ("label_noise_negative", "label_noise_positive")
-            if name in values
-        }
-        # If one rate was searched for both classes, it changes both.
-        default = tuple(rates.values()) * 2 if self.tied and len(rates) == 1 else None
-        first, second = default or self.search.label_noise
-        noise = (
-            rates.get("label_noise_negative", first),
-            rates.get("label_noise_positive", second),
-        )
+        first, second = (values.pop(f"label_noise_{name}", None) for name in _CLASSES)
+        if self.tied:  # one rate was searched for both classes
+            first, second = first or second, second or first
+        old = self.search.label_noise
+        noise = (old[0] if first is None else first, old[1] if second is None else second)
         return tuning_search.approximate_log_evidence(
-            kernels.replace(self.kernel, values) if values else self.kernel,
+            kernels.replace(self.kernel, values),
             self.X,
             self.labels,
             offset=self.offset,

@@ -13,7 +13,7 @@ from scipy import special
 
 from bayespoint.base import validation
 from bayespoint.base.io import Savable
-from bayespoint.base.report import as_grid, as_html, as_text
+from bayespoint.base.report import as_columns, as_grid, as_html, as_text
 from bayespoint.base.validation import Floats, Labels
 from bayespoint.results import Estimate
 
@@ -481,12 +481,7 @@ class OnionTable(Savable):
         """
         title, cells = self._cells()
         head = [title, *(f"+{b}" for b in range(len(cells[0])))]
-        lines = [head, *([f"-{a}", *row] for a, row in enumerate(cells))]
-        widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
-        grid = [
-            "  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True))
-            for line in lines
-        ]
+        grid = as_columns([head, *([f"-{a}", *row] for a, row in enumerate(cells))])
         return as_text("Onion", self._rows()) + "\n" + "\n".join(f"  {line}" for line in grid)
 
     def __repr__(self) -> str:

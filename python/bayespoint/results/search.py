@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint.base.io import Savable
-from bayespoint.base.report import as_grid, as_html
+from bayespoint.base.report import as_columns, as_grid, as_html
 from bayespoint.kernels.functions import short
 
 
@@ -65,16 +65,8 @@ class Search(Savable):
             A line with the names, and one for each setting.
         """
         rows = self._best(n)
-        cells = [
-            self.names,
-            *([f"{value:.4g}" for value in row[:-1]] + [f"{row[-1]:.2f}"] for row in rows),
-        ]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = (
-            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-            for line in cells
-        )
-        return "\n".join(lines)
+        cells = [[f"{value:.4g}" for value in row[:-1]] + [f"{row[-1]:.2f}"] for row in rows]
+        return "\n".join(as_columns([self.names, *cells]))
 
     def _repr_html_(self) -> str:
         rows = [[f"{value:.6g}" for value in row] for row in self._best(10)]
