@@ -641,12 +641,8 @@ class BayesPointClassifier(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X, method, diag
             As for `predict_proba`.
-        method : {"moments", "mixture"}, default="moments"
-            As for `predict_proba`.
-        diag : array-like of shape (n_samples,), default=None
-            As for `decision_function`.
 
         Returns
         -------
@@ -676,14 +672,10 @@ class BayesPointClassifier(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X, method, diag
             As for `predict_proba`.
         cost : float
             Cost of abstention, in [0, 1]. From 1 - 1 / n_classes on no point is rejected.
-        method : {"moments", "mixture"}, default="moments"
-            As for `predict_proba`.
-        diag : array-like of shape (n_samples,), default=None
-            As for `decision_function`.
 
         Returns
         -------
@@ -1104,34 +1096,12 @@ class BayesPointClassifier(
         )
 
     def problems_over(self, gram: ArrayLike | None = None) -> list[Problem]:
-        """Return the binary problems with their kernel matrix, which is computed again.
-
-        Parameters
-        ----------
-        gram : array-like of shape (n_samples, n_samples), default=None
-            With kernel="precomputed", and only then: the matrix given to `fit`.
-
-        Returns
-        -------
-        list of Problem
-            The arguments of the engine's functions.
-        """
+        """Return the binary problems with their kernel matrix, computed again or given again."""
         check_is_fitted(self)
         return binary.over_training(self.problems_, self.kernel_, self.X_fit_, gram)
 
     def kept_problems(self, question: str) -> list[Problem]:
-        """Return the binary problems with their kernel matrix, without being given it again.
-
-        Parameters
-        ----------
-        question : str
-            Name of the method that needs them, for the error if a precomputed matrix was not kept.
-
-        Returns
-        -------
-        list of Problem
-            The arguments of the engine's functions.
-        """
+        """Return the binary problems with their kernel matrix, as `Posterior.training_matrix`."""
         check_is_fitted(self)
         gram, offset, softness = self.posterior_.training_matrix(question)
         return [Problem(gram, one.y, softness, offset) for one in self.problems_]

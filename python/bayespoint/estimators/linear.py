@@ -212,18 +212,7 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         )
 
     def problems_over(self, gram: ArrayLike | None = None) -> list[Problem]:
-        """Return the binary problems with their kernel matrix, which is computed again.
-
-        Parameters
-        ----------
-        gram : array-like of shape (n_samples, n_samples), default=None
-            With kernel="precomputed", and only then: the matrix given to `fit`.
-
-        Returns
-        -------
-        list of Problem
-            The arguments of the engine's functions.
-        """
+        """Return the binary problems with their kernel matrix, computed again or given again."""
         check_is_fitted(self)
         return binary.over_training(self.problems_, self.kernel_, self.X_fit_, gram)
 

@@ -114,7 +114,7 @@ class EvidenceDisplay(Display):
         Parameters
         ----------
         result : Evidence
-            By method "integration".
+            An evidence by method="integration".
         ax : matplotlib.axes.Axes, default=None
             Axes to draw on. None makes a new figure.
 

@@ -156,11 +156,8 @@ class TuningDisplay(Display):
         ----------
         result : Search
             The search.
-        params : sequence of one or two str, default=None
-            Settings on the axes, from ``result.names``. None takes the first that is not a factor,
-            and the softness.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on. None makes a new figure.
+        params, ax
+            As for `from_estimator`.
 
         Returns
         -------

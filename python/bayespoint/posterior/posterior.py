@@ -135,12 +135,10 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), or a sequence of n examples
+        X, diag
             As for `decision_function`.
         method : {"moments", "mixture"}, default="moments"
             As for :meth:`BayesPointClassifier.predict_proba`.
-        diag : array-like of shape (n,), default=None
-            As for `decision_function`.
 
         Returns
         -------
@@ -156,12 +154,10 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), or a sequence of n examples
+        X, diag
             As for `decision_function`.
         method : {"moments", "mixture"}, default="moments"
             As for :meth:`BayesPointClassifier.predict_proba`.
-        diag : array-like of shape (n,), default=None
-            As for `decision_function`.
 
         Returns
         -------
@@ -190,12 +186,10 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), or a sequence of n examples
+        X, diag
             As for `decision_function`.
         method : {"center", "vote", "gibbs"}, default="center"
             As for :meth:`BayesPointClassifier.predict`.
-        diag : array-like of shape (n,), default=None
-            As for `decision_function`.
         random_state : None, int, Generator or RandomState, default=None
             Seed of the choice of a draw, for "gibbs".
 
@@ -247,9 +241,7 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), or a sequence of n examples
-            As for `decision_function`.
-        diag : array-like of shape (n,), default=None
+        X, diag
             As for `decision_function`.
         random_state : None, int, Generator or RandomState, default=None
             Seed of the choice.
@@ -288,14 +280,12 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), or a sequence of n examples
+        X, diag
             As for `decision_function`.
         cost : float
             Cost of abstention, in [0, 1]; an error costs 1.
         method : {"moments", "mixture"}, default="moments"
             As for :meth:`BayesPointClassifier.predict_proba`.
-        diag : array-like of shape (n,), default=None
-            As for `decision_function`.
 
         Returns
         -------
@@ -475,26 +465,9 @@ class Posterior(Savable):
     def training_matrix(self, question: str) -> tuple[Floats, float, Floats]:
         """Return the kernel matrix of the training examples, and the offset and softness to add.
 
-        A precomputed matrix is recovered from its factor, which includes offset and softness.
-
-        Parameters
-        ----------
-        question : str
-            Name of the method that needs the matrix, for the error message.
-
-        Returns
-        -------
-        gram : ndarray of shape (m, m)
-            The kernel matrix; with kernel="precomputed" offset and softness are included.
-        offset : float
-            Offset to add; 0 with kernel="precomputed".
-        softness : ndarray of shape (m,)
-            Softness to add; 0 with kernel="precomputed".
-
-        Raises
-        ------
-        ValueError
-            With kernel="precomputed" and a singular matrix, which is not kept.
+        A precomputed matrix is recovered from its factor. It includes offset and softness, which
+        are then 0. Raises ValueError if it is singular; `question` is the name of the method that
+        needs it, for the message.
         """
         if not isinstance(self.kernel, str):
             gram = kernels.training_gram(
