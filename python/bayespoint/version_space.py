@@ -532,7 +532,7 @@ class VersionSpace:
         Raises
         ------
         InfeasibleError
-            If there is none, or none was found.
+            If version space is empty, or no point of it was found.
         FloatingPointError
             If double precision is not sufficient for a light trap.
 

@@ -71,7 +71,7 @@ class Factor:
     def whitened(self, k_star: Any) -> Floats:
         """Return the (rank, n) ``L^-1 k*``: coordinates of the points in an orthonormal basis."""
         right = k_star if self.pivots is None else k_star[:, self.pivots]
-        # The transpose of a C-ordered copy is what BLAS overwrites without another copy.
+        # BLAS overwrites the transpose of a C-ordered copy without another copy.
         solved: Floats = linalg.blas.dtrsm(
             1.0, self.lower, np.array(right, order="C").T, lower=1, overwrite_b=1
         )
@@ -244,7 +244,7 @@ def _set_threads(library: Any, threads: int) -> None:
 
 @contextmanager
 def _held(*, beside_numpy: bool = False) -> Iterator[None]:
-    """Limit BLAS to one thread; with `beside_numpy` only SciPy's, if it is a library of its own.
+    """Limit BLAS to one thread; with `beside_numpy` only SciPy's, if it differs from NumPy's.
 
     The number of threads belongs to the process, so that callers are counted and the last one
     restores it. If each restored the number it had found, as `threadpool_limits` does, the first

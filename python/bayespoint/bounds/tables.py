@@ -56,8 +56,8 @@ def table(
         With rule="bayes_point": probability in [0, 0.5) that a label was flipped, as the posterior
         assumes it, or one for examples that truly are negative and one for positive ones.
     draws : array-like of shape (n_trajectories, n_draws, m), default=None
-        With label noise: dual coefficients of draws from the posterior. They tell how many
-        examples its weight vectors violate.
+        With label noise: dual coefficients of draws from the posterior, for the number of examples
+        that its weight vectors violate.
     candidates : int, default=1
         Number of kernels and other settings from which this one was selected by means of the
         examples, at least 1: the length of a list fixed beforehand. `delta` is divided by it.
@@ -177,8 +177,8 @@ def bounds_of(
         )
     if any(noise) and draws is None and not refusal:
         raise ValueError(
-            "draws must hold draws from the posterior with label_noise; got None: they tell how "
-            "many examples it violates"
+            "draws must hold draws from the posterior with label_noise, to count the examples that "
+            "they violate; got None"
         )
     make = Rows(
         space=space,

@@ -291,7 +291,7 @@ def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
     )
     a = (n - 1) / 2
     sine, cosine = np.sin(angle), np.cos(angle)
-    # On the line there are two points, one of them within any angle below pi.
+    # For n = 1 the sphere is two points, one of them within any angle below pi.
     a = np.where(n == 1, 1.0, a)
     # The smaller of the two opposite caps, by the form whose argument is not close to 1.
     half = np.where(

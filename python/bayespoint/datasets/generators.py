@@ -74,19 +74,19 @@ def make_elongated(
     n_features: int = 3,
     random_state: RandomState = None,
 ) -> Any:
-    """Make a linear problem of few examples, whose version space may be long and thin.
+    """Make a linear problem of few examples, whose version space may be elongated.
 
-    The toy problem of Herbrich, Graepel and Campbell (their Figure 4): points uniform in the cube,
-    labeled by a random plane through the origin.
+    The toy problem of Herbrich, Graepel and Campbell (Figure 4): uniform points in the cube
+    [-1, 1]^d, labeled by a random plane through the origin.
 
     Parameters
     ----------
     n_train : int, default=10
-        Training examples, at least 1.
+        Number of training examples, at least 1.
     n_test : int, default=10000
-        Test examples, at least 1.
+        Number of test examples, at least 1.
     n_features : int, default=3
-        Dimensions, at least 1.
+        Dimension of the cube, at least 1.
     random_state : None, int, Generator or RandomState, default=None
         Seed.
 
@@ -98,15 +98,15 @@ def make_elongated(
         data : ndarray of shape (n_train, n_features)
             Training inputs.
         target : ndarray of shape (n_train,)
-            -1 or +1, integers. With few examples all may be of one class.
+            Labels -1 and +1, integers. For few examples all of them may be the same.
         test_data : ndarray of shape (n_test, n_features)
             Test inputs.
         test_target : ndarray of shape (n_test,)
             Their labels.
         teacher : ndarray of shape (n_features,)
-            Unit normal of the plane: +1 is where the product with it is positive.
+            Unit normal of the plane, on the side of +1.
         DESCR : str
-            What the data are.
+            Description of the data.
 
     See Also
     --------

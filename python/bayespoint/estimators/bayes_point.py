@@ -1169,8 +1169,8 @@ class BayesPointClassifier(
         check_is_fitted(self)
         if (more_length is None) == (tol is None):
             raise ValueError(
-                f"refine needs one of more_length and tol; got more_length={more_length!r} and "
-                f"tol={tol!r}"
+                f"refine needs exactly one of more_length and tol; got more_length={more_length!r} "
+                f"and tol={tol!r}"
             )
         if more_length is not None:
             more_length = validation.real("more_length", more_length, low=0.0, low_open=True)
@@ -1199,8 +1199,8 @@ class BayesPointClassifier(
         fitted = self.problems_[0]
         if offset != fitted.offset:
             raise ValueError(
-                f"fit_intercept must be {bool(fitted.offset)} as in the fit, for refine to go on "
-                f"with it; got {self.fit_intercept!r}"
+                f"fit_intercept must be {bool(fitted.offset)}, as in the fit that refine "
+                f"continues; got {self.fit_intercept!r}"
             )
         if not np.array_equal(self.softness_ / weights, fitted.softness):
             of_fit = {
@@ -1208,8 +1208,8 @@ class BayesPointClassifier(
                 for k, label in enumerate(self.classes_.tolist())
             }
             raise ValueError(
-                f"class_weight must give the weights of the fit, {of_fit}, for refine to go on "
-                f"with it; got {self.class_weight!r}"
+                f"class_weight must give the weights {of_fit} of the fit that refine continues; "
+                f"got {self.class_weight!r}"
             )
 
     def add_examples(self, X: ArrayLike, y: ArrayLike) -> Self:

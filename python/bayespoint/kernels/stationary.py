@@ -144,7 +144,7 @@ class _Stationary(Base):
         # Differences of infinite lengths would be NaN.
         if not lengths.max(initial=0.0) < _LONGEST:
             raise ValueError(
-                f"sigma must not be so small beside {names} that distances overflow; got "
+                f"sigma must not be so small relative to {names} that distances overflow; got "
                 f"{self.sigma}"
             )
         return scaled, lengths

@@ -11,7 +11,7 @@ from bayespoint.base.validation import Floats
 from bayespoint.plotting.style import GRAY, Display, contrasting, import_matplotlib
 from bayespoint.results.onion import OnionTable
 
-# Name of the field: what the color bar says.
+# Label of the color bar for each field.
 _QUANTITIES = {
     "log_volume": "ln share of the sphere (nats)",
     "path_length": "path in the layer (rad)",

@@ -51,7 +51,7 @@ def run_of(estimator: Any, label: Any) -> tuple[BilliardResult, int]:
 
 
 def space_of(estimator: Any, number: int, question: str) -> VersionSpace:
-    """Return the version space of one of a fitted classifier's binary problems."""
+    """Return the version space of the binary problem with a given index."""
     return VersionSpace.over(last_step(estimator).kept_problems(question)[number])
 
 

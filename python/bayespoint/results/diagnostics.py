@@ -104,7 +104,7 @@ def ess_and_r_hat(draws: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 
 def _quantities(draws: ArrayLike) -> tuple[NDArray[np.float64] | None, tuple[int, ...]]:
-    """Return the draws as (quantity, chain, draw), or None where there are too few to say."""
+    """Return the draws as (quantity, chain, draw), or None if there are too few, and the shape."""
     array = np.asarray(validation.dense("draws", draws), dtype=np.float64)
     if array.ndim < 2:
         raise ValueError(f"draws must have shape (n_chains, n_draws, ...); got {array.shape}")

@@ -89,7 +89,7 @@ class _Examples:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """A setting in the logarithms of what is searched, and its approximate evidence."""
+    """A setting as logarithms of the searched parameters, and its approximate evidence."""
 
     theta: Floats
     noisy: bool
@@ -97,7 +97,7 @@ class _Point:
 
 
 class _Objective:
-    """The approximate evidence with its gradient, as a function of what is searched."""
+    """The approximate evidence with its gradient, as a function of the searched parameters."""
 
     def __init__(
         self,

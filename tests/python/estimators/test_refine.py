@@ -154,7 +154,7 @@ def test_what_the_version_space_depends_on_has_to_be_as_in_the_fit():
     X, y = data(3)
     fitted = model(class_weight={0: 1.0, 1: 2.0, 2: 0.5}).fit(X, y)
     changed = copy.deepcopy(fitted)
-    with pytest.raises(ValueError, match=r"fit_intercept must be True as in the fit.* got False"):
+    with pytest.raises(ValueError, match=r"fit_intercept must be True, as in the fit.* got False"):
         changed.set_params(fit_intercept=False).refine(1.0)
     changed = copy.deepcopy(fitted).set_params(class_weight="balanced")
     wanted = r"class_weight must give .* \{0: 1.0, 1: 2.0, 2: 0.5\}, .* got 'balanced'"
@@ -193,8 +193,8 @@ def test_a_matrix_has_to_be_given_again():
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({}, "needs one of more_length and tol"),
-        ({"more_length": 1.0, "tol": 0.1}, "needs one of more_length and tol"),
+        ({}, "needs exactly one of more_length and tol"),
+        ({"more_length": 1.0, "tol": 0.1}, "needs exactly one of more_length and tol"),
         ({"more_length": 0.0}, "more_length must be"),
         ({"more_length": -1.0}, "more_length must be"),
         ({"more_length": np.nan}, "more_length must be"),
