@@ -157,7 +157,7 @@ def test_what_the_version_space_depends_on_has_to_be_as_in_the_fit():
     with pytest.raises(ValueError, match=r"fit_intercept must be True, as in the fit.* got False"):
         changed.set_params(fit_intercept=False).refine(1.0)
     changed = copy.deepcopy(fitted).set_params(class_weight="balanced")
-    wanted = r"class_weight must give .* \{0: 1.0, 1: 2.0, 2: 0.5\}, .* got 'balanced'"
+    wanted = r"class_weight must give .* \{0: 1.0, 1: 2.0, 2: 0.5\} .* got 'balanced'"
     with pytest.raises(ValueError, match=wanted):
         changed.refine(tol=0.01)
     same(changed.set_params(class_weight={2: 0.5, 1: 2}).refine(1.0), fitted.refine(1.0), X)
