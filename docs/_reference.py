@@ -12,8 +12,14 @@ import bayespoint
 LEFT_OUT = ("experiments", "guide_pictures")
 """Commands of `bayespoint.papers`."""
 
-PASSED_ON = ("convergence_messages", "from_run")
-"""Methods by which the package makes its results, not its users."""
+PASSED_ON = (
+    "convergence_messages",
+    "from_run",
+    "kept_problems",
+    "problems_over",
+    "training_matrix",
+)
+"""Methods that the package calls, but not its users."""
 
 
 def public_modules() -> dict[str, list[str]]:

@@ -75,8 +75,8 @@ numpydoc_validation_exclude = {
     rf"^(?!bayespoint\.kernels\.Base\b){_reference.OF_KERNELS.pattern}$",
     r"^bayespoint\.kernels\.\w+\.(accepts_sparse|requires_vector_input)$",
     r"^bayespoint\.kernels\.Kernel$",
-    # What these take is said at the methods of the same names of `BayesPointClassifier`.
-    r"^bayespoint\.posterior\.Posterior\.\w+$",
+    # Their fields and properties have a text each.
+    r"^bayespoint\.posterior\.Posterior\.(dual_coef|intercept|weighted)$",
     r"^bayespoint\.ConvergenceWarning$",
 }
 nitpicky = True

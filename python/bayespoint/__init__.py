@@ -1,9 +1,9 @@
 """Bayes-optimal kernel classification by billiards in version space.
 
 The weight vectors that classify all training examples correctly form a polytope on a sphere. Its
-center of mass, the Bayes point, is the single classifier closest to the Bayes-optimal vote of all
-of them. This package finds it with a billiard whose flights are exact, and predicts with the
-posterior probabilities that the ball's path draws from.
+center of mass, the Bayes point, approximates the Bayes-optimal vote of all of them by a single
+classifier. This package computes it with a billiard along exact great circles, whose path also
+provides draws for posterior probabilities.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from bayespoint.results.weighted import WeightedResult
 from bayespoint.version_space import VersionSpace
 
 TRUSTED_TYPES = trusted_types()
-"""Names of the classes that fitted estimators of this package are made of, beside NumPy arrays and
-plain values: what ``skops.io.load`` has to be told to trust. Kernels of others are left out, those
-of scikit-learn's Gaussian processes too: name them beside."""
+"""Names of this package's classes in fitted estimators, for the argument ``trusted`` of
+``skops.io.load``. Add the names of kernels of other packages, those of scikit-learn's Gaussian
+processes too."""
 
 __all__ = [
     "TRUSTED_TYPES",
@@ -57,7 +57,7 @@ _LATER = ("datasets", "export", "papers", "plotting", "posterior", "results", "t
 
 
 def __getattr__(name: str) -> Any:
-    """Import the parts that few programs need when they are first asked for."""
+    """Import the modules that few programs need on first access."""
     if name in _LATER:
         return importlib.import_module(f"bayespoint.{name}")
     raise AttributeError(f"module 'bayespoint' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""How the ball moves: what `VersionSpace.sample` takes as ``dynamics``."""
+"""Dynamics of the ball, for the parameter ``dynamics`` of `VersionSpace.sample`."""
 
 from bayespoint.engine.dynamics import Chord, Flipper, Geodesic, Scattered
 

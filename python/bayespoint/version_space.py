@@ -45,33 +45,33 @@ class VersionSpace:
     ----------
     gram : array-like of shape (m, m)
         Kernel values between the examples: finite, symmetric, positive semidefinite with
-        `offset` and `softness` added. Doubles and singles in C or Fortran order are borrowed,
-        never copied or written to: do not change them while a method runs. Singles (float32) take
-        half the memory; all arithmetic is in doubles. Singles that are not symmetric to the last
-        bit are copied, anything else is converted to doubles.
+        `offset` and `softness` added. Doubles and singles in C or Fortran order are not copied
+        (do not change them while a method runs), except singles that are not symmetric to the last
+        bit. Singles (float32) take half the memory; all arithmetic is in doubles. Other arrays are
+        converted to doubles.
     y : array-like of shape (m,)
-        Labels: -1 and +1, or two classes of any type that sorts: the first in sorted order is
-        negative, the second positive.
+        Labels: -1 and +1, or two classes of any sortable type, of which the first is negative and
+        the second positive.
     softness : float or array-like of shape (m,), default=0.0
-        Added to the diagonal, at least 0: the variance of a Gaussian noise in front of each
-        label. Positive values make any labels feasible.
+        Added to the diagonal, at least 0: the variance of a Gaussian noise on the latent function.
+        With positive values any labels are feasible.
     offset : float, default=0.0
-        Added to every kernel value, at least 0. With 1 each feature vector has one more
-        coordinate, 1: the intercept, ``sum(c_i)``.
+        Added to every kernel value, at least 0. With 1 each feature vector has an additional
+        coordinate 1, for the intercept ``sum(c_i)``.
 
     Attributes
     ----------
     classes : ndarray of shape (2,)
-        What -1 and +1 stand for.
+        The classes that -1 and +1 stand for.
     problem : Problem
         The checked arrays.
 
     Raises
     ------
     ValueError
-        If the Gram matrix is not square, finite, symmetric or positive semidefinite, if an
-        example's plane has no direction (its diagonal entry with offset and softness is not
-        positive), or if the labels are neither -1 and +1 nor of two classes.
+        If the Gram matrix is not square, finite, symmetric or positive semidefinite, if a diagonal
+        entry with offset and softness is not positive, or if the labels are neither -1 and +1 nor
+        of two classes.
     TypeError
         For sparse, masked, complex or object arrays.
 
@@ -82,13 +82,13 @@ class VersionSpace:
 
     Notes
     -----
-    Positive semidefiniteness is decided by a factorization up to 2000 examples. Beyond that
-    about forty multiplications with the matrix may prove that it is violated.
+    Positive semidefiniteness is tested by a factorization for up to 2000 examples. Beyond that
+    about forty multiplications with the matrix are used, which detect clear violations.
 
-    All methods that run the engine raise FloatingPointError if double precision gives out: the
-    Gram matrix is too ill-conditioned, or has a small negative eigenvalue; a softness helps. They
-    raise MemoryError if there is no room for what they need, InfeasibleError if version space
-    is empty or no point of it was found, and ValueError or TypeError for a wrong setting.
+    All methods that run the engine raise FloatingPointError if double precision is not sufficient,
+    since the Gram matrix is too ill-conditioned or has a small negative eigenvalue (a softness
+    helps), MemoryError if memory does not suffice, InfeasibleError if version space is empty or no
+    point of it was found, and ValueError or TypeError for a wrong setting.
 
     References
     ----------
@@ -125,7 +125,7 @@ class VersionSpace:
     def _set(
         self, gram: rows_on_demand.Gram, y: ArrayLike, softness: ArrayLike, offset: float, name: str
     ) -> None:
-        """Check all but the kernel values; errors call the matrix by that name."""
+        """Check all but the kernel values; `name` is that of the matrix in error messages."""
         labels, self.classes = validation.binary_labels(y, len(gram), rows=name)
         soft = validation.softness(softness, len(gram))
         constant = validation.real("offset", offset, low=0.0)
@@ -144,7 +144,7 @@ class VersionSpace:
         Returns
         -------
         VersionSpace
-            With -1 and +1 for its classes.
+            A version space with the classes -1 and +1.
         """
         space = cls.__new__(cls)
         space.problem, space.classes = problem, np.array([-1, 1])
@@ -161,16 +161,17 @@ class VersionSpace:
         offset: float = 0.0,
         cache_size: float = 200.0,
     ) -> Self:
-        """Return the version space of inputs and a kernel, without ever forming the Gram matrix.
+        """Return the version space of inputs and a kernel, without the Gram matrix.
 
-        Its rows are computed when the billiard asks for them, from a copy of the inputs, and those
-        used last are kept, shared by all trajectories. With kernel="linear" `X` may hold explicit
-        features of any kernel, as scikit-learn's ``Nystroem`` makes them.
+        Rows of the matrix are computed when the billiard needs them, and cached for all
+        trajectories. With kernel="linear" `X` may hold explicit features of any kernel, for
+        instance from scikit-learn's ``Nystroem``.
 
         Parameters
         ----------
         X : array-like of shape (m, n_features)
-            Inputs, finite. Doubles in C order are borrowed: do not change them while a method runs.
+            Inputs, finite. Doubles in C order are not copied: do not change them while a method
+            runs.
         y : array-like of shape (m,)
             Labels, as for the constructor.
         kernel : {"linear", "rbf", "poly"} or kernel object, default="linear"
@@ -180,30 +181,31 @@ class VersionSpace:
         softness, offset
             As for the constructor.
         cache_size : float, default=200.0
-            Room for rows, in MB of 2**20 bytes: at least two rows of m doubles. It changes the
-            time a run takes, not its result.
+            Size of the cache in MB of 2**20 bytes: at least two rows of m doubles. It changes the
+            time of a run, but not its result.
 
         Returns
         -------
         VersionSpace
-            Its `gram` is a ``KernelRows``.
+            A version space whose `gram` is a ``KernelRows``.
 
         Raises
         ------
         ValueError
-            If the inputs are not finite or of another shape, the kernel is none of these, there is
-            no room for two rows, or as the constructor for labels, softness and offset.
+            If the inputs are not finite or of the wrong shape, the kernel is not one of these, two
+            rows do not fit into the cache, or as in the constructor for labels, softness and
+            offset.
         TypeError
             For sparse, masked, complex or object arrays.
         MemoryError
-            If there is no room for the cache and a copy of the inputs.
+            If the cache and a copy of the inputs do not fit into memory.
 
         Notes
         -----
-        A bounce at a row that is kept costs what it costs with a matrix; another one
-        O(m n_features). With the linear kernel, 1000 examples or more and at least 8 for each
-        feature, a neighbor list of walls that the ball may reach soon spares most of the reads.
-        What needs a factor of the matrix is refused: refresh="full", `Scattered` dynamics,
+        A bounce that reads a cached row costs the same as with a matrix, another one O(m
+        n_features). With the linear kernel, 1000 examples or more and at least 8 for each feature,
+        a neighbor list of the walls that the ball can reach soon avoids most reads. Methods that
+        need a factor of the matrix are refused: refresh="full", `Scattered` dynamics,
         `log_volume`, `evidence`, and the exact `onion`.
 
         Examples
@@ -225,7 +227,7 @@ class VersionSpace:
 
     @property
     def gram(self) -> rows_on_demand.Gram:
-        """(m, m) Kernel values, without offset and softness, or the ``KernelRows`` of inputs."""
+        """(m, m) Kernel values without offset and softness; ``KernelRows`` by `from_features`."""
         return self.problem.gram
 
     @property
@@ -240,7 +242,7 @@ class VersionSpace:
 
     @property
     def offset(self) -> float:
-        """Offset of all kernel values."""
+        """Constant that is added to all kernel values."""
         return self.problem.offset
 
     def __repr__(self) -> str:
@@ -269,8 +271,8 @@ class VersionSpace:
         Returns
         -------
         ndarray of the same shape
-            Positive where the vector gives the example its label. Divide by the square root of
-            ``gram[i, i] + offset + softness[i]`` and by the norm of w for distances to planes.
+            Positive where the vector gives the example its label. For distances to the planes
+            divide by the square root of ``gram[i, i] + offset + softness[i]`` and the norm of w.
 
         Raises
         ------
@@ -296,7 +298,7 @@ class VersionSpace:
         Raises
         ------
         ValueError
-            As `margins`.
+            As in `margins`.
         """
         c = validation.dual_coef("dual_coef", dual_coef, len(self.y))
         return bool((self.problem.margins(c) > 0).all())
@@ -316,34 +318,34 @@ class VersionSpace:
     ) -> BilliardResult:
         r"""Run the billiard in version space.
 
-        A ball flies along great circles and is reflected at the planes. Its path fills version
+        A ball moves along great circles and is reflected at the planes. Its path fills version
         space uniformly: the mean position is the center of mass, and points at equal spacing
-        along the path are (correlated) draws from the uniform law.
+        along the path are (correlated) draws from the uniform distribution.
 
         Parameters
         ----------
         start : array-like of shape (m,), default=None
-            Dual coefficients of the point all trajectories start from. Behind opaque walls it
-            must lie in version space. None looks for one.
+            Dual coefficients of the point from which all trajectories start. With opaque walls it
+            must be in version space. None searches for one.
         continue_from : BilliardResult, default=None
-            A run on this version space to go on with. `length`, `tol` and `max_bounces` are the new
-            ends of the whole; the other settings are those of the run, and left out here. To a
-            smaller `tol` the result is, bit by bit, that of one run with it.
+            A run on this version space to continue. `length`, `tol` and `max_bounces` are limits of
+            the whole run; all other settings are those of the run and must be left out. With a
+            smaller `tol` the result has the same bits as a single run with it.
         checkpoint : str or path-like, default=None
-            A file to keep the run in. If it is there, the run goes on from it and comes out with
-            the bits of one that was never interrupted. It must be of the same problem and the same
-            settings. It is written in one step, and only one run may write to it.
+            A file for the state of the run. If it exists, it must be of the same problem and
+            settings: the run continues from it, with the same bits as without an interruption. Only
+            one run may write to it.
         every : float, default=60.0
-            Seconds between two states in the `checkpoint`, at least 0.
+            Seconds between two writes of the `checkpoint`, at least 0.
         n_jobs : int, default=None
-            Threads, as joblib counts them: None is 1, -1 all processors. It does not change the
-            result: the same seed gives the same bits on one machine.
+            Number of threads, as in joblib: None is 1, -1 all processors. It does not change the
+            result: on one machine the same seed gives the same bits.
         random_state : None, int, Generator or RandomState, default=None
-            Seed. None asks NumPy's global generator. With `continue_from` it is that of the run
-            which goes on.
+            Seed. None draws one from NumPy's global generator. With `continue_from` it must be
+            left out: the seed is that of the earlier run.
         callback : callable, default=None
-            Called about ten times a second, on the calling thread, with a mapping of ``length``,
-            ``bounces`` and ``center_error`` so far. What it raises ends the run.
+            Called about ten times a second, in the calling thread, with a mapping of the current
+            ``length``, ``bounces`` and ``center_error``. An exception from it ends the run.
 
         Returns
         -------
@@ -355,31 +357,31 @@ class VersionSpace:
         InfeasibleError
             If version space is empty, or no point of it was found.
         ValueError
-            If a setting is out of range or does not go with the `dynamics`, or `start` is outside
-            version space. If `continue_from` or the `checkpoint` is of another problem or has
-            other settings, or the file is damaged: it is never overwritten then.
+            If a setting is out of range or not supported by the `dynamics`, if `start` is outside
+            version space, if `continue_from` or the `checkpoint` is of another problem or other
+            settings, or if the file is damaged (it is then not overwritten).
         OSError
-            If no file can be made in the folder of the `checkpoint`, or it cannot be read.
+            If no file can be written in the folder of the `checkpoint`, or it cannot be read.
         FloatingPointError
-            If double precision gives out on the way.
+            If double precision is not sufficient.
         MemoryError
-            If there is no room for the draws, or for what else the run takes.
+            If the draws or other arrays of the run do not fit into memory.
 
         Warns
         -----
         RuntimeWarning
-            If the `checkpoint` could not be written, as on a full disk: the run goes on.
+            If the `checkpoint` could not be written, as on a full disk; the run continues.
         ConvergenceWarning
-            If the `tol` was not met, or in a run that `tol` did not end, if R-hat is high or there
-            are few effective draws. If double precision moved the walls, or a trajectory goes
-            round a short cycle. The guide on diagnostics says what to do.
+            If `tol` was not reached, or in a run without `tol` if R-hat is high or the effective
+            sample size small; if rounding has moved the walls, or a trajectory repeats a short
+            cycle. The user guide on diagnostics says what to do.
 
         Notes
         -----
-        With average="conditional" the center is that of conditional means. Given all other plane
-        coordinates, that of one example is a normal variable cut off at its wall, whose mean is
-        known at every point of the path; what is known need not be sampled. On kernel matrices
-        with softness this takes a tenth of the bounces and less for the same tolerance.
+        With average="conditional" the plane coordinate of each example is replaced by its mean
+        given all others, that of a normal variable truncated at the wall, which is known at every
+        point of the path. On kernel matrices with softness a tenth of the bounces or fewer reach
+        the same tolerance.
 
         Examples
         --------
@@ -414,27 +416,27 @@ class VersionSpace:
         result : BilliardResult
             A run of `sample` in this version space.
         weight : callable
-            The density, up to a factor, relative to the law of the run (uniform behind opaque
-            walls): called once with the margins :math:`y_i \langle w, \phi_i \rangle` of all
-            draws, unit vectors, as an array of shape (n, m), it returns n weights, finite and at
-            least 0, not all of them 0.
+            The density, up to a factor, relative to that of the run (uniform with opaque walls).
+            It is called once with the margins :math:`y_i \langle w, \phi_i \rangle` of all draws,
+            which are unit vectors, as an array of shape (n, m), and returns n weights, finite, at
+            least 0 and not all 0.
         log : bool, default=False
-            `weight` returns natural logarithms of the weights instead, -inf for 0: products over
+            `weight` returns natural logarithms of the weights, -inf for 0, so that products over
             many examples do not underflow.
 
         Returns
         -------
         WeightedResult
-            The center, the weights and how much they are worth.
+            The center, the weights and their effective sample size.
 
         Raises
         ------
         TypeError
-            If `result` is no `BilliardResult`, `weight` cannot be called, or it returns anything
-            but real numbers.
+            If `result` is not a `BilliardResult`, `weight` is not callable, or it does not return
+            real numbers.
         ValueError
-            If `result` is of another number of examples, or if the weights have the wrong shape,
-            are negative, infinite or NaN, or all zero, or balance to a mean without direction.
+            If `result` is of another number of examples, if the weights have the wrong shape, are
+            negative, infinite, NaN or all zero, or if the weighted mean is zero.
 
         Warns
         -----
@@ -444,12 +446,12 @@ class VersionSpace:
         Notes
         -----
         Ruján and Marchand (2000, Section 18.2) average the points of the trajectory with weights
-        in proportion to the posterior. The weights estimate a ratio of two means, whose bias falls
-        with the number of draws while they are not too uneven: that is what `ess` tells.
+        in proportion to the posterior. The estimate is a ratio of two means. Its bias falls with
+        the effective sample size `ess` of the weights.
 
         Examples
         --------
-        Weights by the power of the first margin draw the center away from its plane:
+        Weights by a power of the first margin move the center away from its plane:
 
         >>> import numpy as np
         >>> from bayespoint import VersionSpace
@@ -473,11 +475,10 @@ class VersionSpace:
         Parameters
         ----------
         method : {"light_trap", "one_way", "perceptron", "max_margin"}, default="light_trap"
-            "light_trap": a billiard whose walls become mirrors that let the ball in but not out.
-            "one_way": with such mirrors from the first. "perceptron": the
-            kernel perceptron, on for as long as an example is violated. "max_margin": the search
-            for the largest margin, up to where every example is satisfied (`max_margin` goes on
-            from there).
+            "light_trap": a billiard from a random point, with walls that always let the ball in
+            and let it out with a probability that decreases from 1 to 0. "one_way": the same with
+            probability 0 from the start. "perceptron": the kernel perceptron. "max_margin": the
+            search for the largest margin, stopped as soon as no example is violated.
         random_state, callback
             As for `sample`.
 
@@ -489,14 +490,14 @@ class VersionSpace:
         Raises
         ------
         InfeasibleError
-            If there is none, or none was found.
+            If version space is empty, or no point of it was found.
         FloatingPointError
-            If double precision gives out for the ball of a light trap.
+            If double precision is not sufficient for a light trap.
 
         Warns
         -----
         ConvergenceWarning
-            If a light trap did not catch the ball, and the search for the largest margin took over.
+            If a light trap found no point, and the search for the largest margin was used instead.
 
         Examples
         --------
@@ -526,35 +527,35 @@ class VersionSpace:
         Parameters
         ----------
         C : float, default=inf
-            Price of a unit of hinge loss, positive: the largest multiplier. inf: a hard margin.
+            Penalty for a unit of hinge loss, positive: the largest multiplier. inf: a hard margin.
         free_bias : bool, default=False
-            Add a bias b to ``<w, phi_i>`` that has no price. Both labels must occur.
+            Add a bias b without penalty to ``<w, phi_i>``. Both labels must occur.
         tol : float, default=1e-8
             Largest violation of the conditions for the optimum, in units of the margin, in
-            (0, 1). What rounding of the multipliers explains is no violation.
+            (0, 1), apart from the rounding of the multipliers.
         max_iter : int, default=10000000
-            Coordinate steps and changes of the active set at most, at least 1. Each reads rows
-            of the Gram matrix.
+            Largest number of coordinate steps and changes of the active set, at least 1.
         callback : callable, default=None
             As for `sample`.
 
         Returns
         -------
         MaxMargin
-            Dual coefficients, the margin, and how far the search went.
+            Dual coefficients, the margin, and the remaining violations.
 
         Raises
         ------
         InfeasibleError
             For a hard margin: if version space is empty, or `max_iter` steps did not lead into
-            it. Its `certificate` has weights :math:`a \ge 0` with :math:`\sum_i a_i y_i \phi_i`
-            close to zero, and with a free bias :math:`\sum_i a_i y_i` too.
+            it. Its `certificate` has weights :math:`a \ge 0` for which :math:`\sum_i a_i y_i
+            \phi_i`, and with a free bias :math:`\sum_i a_i y_i`, is close to zero.
         ValueError
             If a setting is out of range, or with a free bias only one label occurs. For a hard
-            margin without one: if the examples can be separated, but lengths of feature vectors
-            that differ by 1e4 and more hide the margin in the rounding of the longest.
+            margin without free bias also if the examples can be separated, but the lengths of
+            feature vectors differ by 1e4 or more, so that rounding of the longest exceeds the
+            margin.
         MemoryError
-            If there is no room for the factor of the examples that matter.
+            If the factor of the active examples does not fit into memory.
 
         Warns
         -----
@@ -563,10 +564,9 @@ class VersionSpace:
 
         Notes
         -----
-        Without a free bias an intercept takes part through `offset`, in the norm too. After some
-        steps of dual coordinate ascent an active set finds the exact solution (Goldfarb and
-        Idnani, 1983), corrected by residuals in twice the working precision, on ill-conditioned
-        matrices too.
+        Without a free bias, an intercept by `offset` is part of the norm. After some steps of dual
+        coordinate ascent an active-set method finds the exact solution (Goldfarb and Idnani,
+        1983), refined by residuals in twice the working precision.
 
         References
         ----------
@@ -596,25 +596,25 @@ class VersionSpace:
         random_state: RandomState = None,
         callback: Callback = None,
     ) -> Evidence:
-        r"""Return ln of the share of the sphere that version space takes.
+        r"""Return the logarithm of the volume of version space, as a fraction of the sphere's.
 
-        With `softness` that is the log marginal likelihood of Gaussian-process classification
-        with probit noise, exact but for the sampling error that is reported.
+        With `softness` this is the log marginal likelihood of Gaussian-process classification
+        with probit noise, without an approximation: the only error is the reported sampling error.
 
         Parameters
         ----------
         method : {"auto", "bridge", "integration"}, default="auto"
-            "bridge", which "auto" is: billiards inside version space under a ladder of Gaussian
-            laws, from one fitted to version space to the isotropic one, combined by MBAR.
-            "integration": the same on a ladder of transparencies from 1 to 0, often a much longer
-            path to the same error, but with the violations on each rung.
+            "bridge" (and "auto"): billiards inside version space on a ladder of Gaussian
+            distributions, from one fitted to version space to the isotropic one, combined by MBAR.
+            "integration": billiards on a ladder of transparencies from 1 to 0, often with a much
+            longer path for the same error, but with the mean violations on each rung.
         tol : float, default=0.1
             Standard error at which to stop, in nats. Positive.
         max_length : float, default=1e5
-            Path in radians per trajectory at which to stop in any case, after a first round in
-            full. Positive.
+            Path in radians per trajectory at which to stop in any case, after a complete first
+            round. Positive.
         n_trajectories : int, default=4
-            Independent trajectories, at least 1.
+            Number of independent trajectories, at least 1.
         n_jobs, random_state
             As for `sample`.
         callback : callable, default=None
@@ -631,10 +631,10 @@ class VersionSpace:
             If no point of version space was found: it is empty, or too small. ``violations`` is
             the smallest number of violated examples seen.
         FloatingPointError
-            If double precision gives out, or version space is too narrow for it.
+            If double precision is not sufficient, as for a very narrow version space.
         MemoryError
-            If there is no room for the matrices: about :math:`1.5 \sqrt m` of the size of the Gram
-            matrix for a bridge, two for the ladder.
+            If the matrices do not fit into memory: about :math:`1.5 \sqrt m` of the size of the
+            Gram matrix for "bridge", two for "integration".
 
         Warns
         -----
@@ -643,12 +643,12 @@ class VersionSpace:
 
         Notes
         -----
-        With transparency :math:`\kappa` the share becomes
-        :math:`Z(\kappa) = E[\kappa^{\text{violations}}]` over the sphere. It is 1 at
-        :math:`\kappa = 1`, and the volume at :math:`\kappa = 0`. A bridge leaves the walls as they
-        are and changes the measure: the center, its distance from the walls and the spread of
-        the plane coordinates make a Gaussian law, of which a good part lies in version space;
-        seven to thirty laws lead from there to the isotropic one.
+        The integration uses :math:`Z(\kappa) = E[\kappa^{\text{violations}}]` over the sphere for
+        the transparency :math:`\kappa`, which is 1 at :math:`\kappa = 1` and the volume at
+        :math:`\kappa = 0`. The bridge keeps the walls and changes the measure: from a Gaussian
+        distribution with a large share in version space, made from the center, its distance from
+        the walls and the spread of the plane coordinates, seven to thirty distributions lead to
+        the isotropic one.
 
         References
         ----------
@@ -698,11 +698,10 @@ class VersionSpace:
         label_noise : float, tuple of two floats, or array-like of shape (n,), default=0.0
             Probability in [0, 0.5) that a label was flipped. A tuple of two gives it for
             examples that truly are negative and for those that truly are positive. A list or
-            array holds rates for both classes alike: one ladder serves them all.
+            array holds several rates, each for both classes; one ladder is used for all of them.
         method : {"auto", "bridge", "integration"}, default="auto"
-            As for `log_volume` where no label is noisy. Behind transparent walls the posterior may
-            have modes that a bridge does not find: for a rate above 0, or an array of rates,
-            "auto" is "integration".
+            As for `log_volume` with rate 0. For a positive rate or an array of rates "auto" is
+            "integration": the posterior may have modes that a bridge does not find.
         tol, max_length, n_trajectories, n_jobs, random_state, callback
             As for `log_volume`. The tolerance holds for each of the rates.
 
@@ -715,11 +714,11 @@ class VersionSpace:
         Raises
         ------
         InfeasibleError
-            If every value is minus infinity, which takes a rate of 0 in one class at least. In an
-            array with other rates such a value stays: with an infinite error, or with none where
-            two examples prove it.
+            If every value is minus infinity, which is possible only with a rate of 0. In an array
+            with other rates such a value is returned with an infinite error, or with error 0 if
+            two examples contradict each other.
         ValueError
-            If a rate or a setting is out of range, or the rates do not go with the method.
+            If a rate or a setting is out of range, or the method does not support the rates.
         FloatingPointError, MemoryError
             As for `log_volume`.
 
@@ -735,8 +734,8 @@ class VersionSpace:
         `log_volume`. For :math:`\epsilon_-` and :math:`\epsilon_+` it is :math:`n_-
         \ln(1 - \epsilon_-) + n_+ \ln(1 - \epsilon_+) + \ln Z(\kappa_-, \kappa_+)`. Here
         :math:`n_\pm` examples are labeled :math:`\pm`, :math:`\kappa_- = \epsilon_+ / (1 -
-        \epsilon_-)` and :math:`\kappa_+ = \epsilon_- / (1 - \epsilon_+)`. On the ladder to them
-        either class stays at its own transparency as soon as that is reached.
+        \epsilon_-)` and :math:`\kappa_+ = \epsilon_- / (1 - \epsilon_+)`. On the ladder each class
+        stays at its own transparency from the rung where that is reached.
 
         Examples
         --------
@@ -787,18 +786,19 @@ class VersionSpace:
         method : {"exact", "projected"}, default="exact"
             "exact": a billiard with transparent walls that spends about the same path in every
             layer. Labels need not be feasible. "projected": the rays of a billiard in version
-            space, each followed beyond the wall it hits through the layers behind (Ruján and
-            Marchand). Cheap, but biased, and without volumes.
+            space, each extended beyond the wall it hits through the layers behind (Ruján and
+            Marchand). Faster, but biased, and without volumes.
         tol : float, default=0.1
-            Standard error in radians that the center of every layer seen is to reach. Positive.
+            Standard error, in radians, of the center of every layer seen at which to stop.
+            Positive.
         volume_tol : float, default=None
-            Standard error in nats that ln of the volume of every layer seen is to reach.
-            Positive; None: whatever it is when the centers are good. Only with "exact".
+            Standard error, in nats, of ln of the volume of every layer seen at which to stop.
+            Positive; None for no condition. Only with "exact".
         max_length : float, default=2e4
-            Path in radians per trajectory at which to stop in any case, after a first round in
-            full. Positive.
+            Path in radians per trajectory at which to stop in any case, after a complete first
+            round. Positive.
         n_trajectories : int, default=4
-            Independent trajectories, at least 1.
+            Number of independent trajectories, at least 1.
         n_jobs, random_state, callback
             As for `sample`; ``center_error`` is the largest of all layers.
 
@@ -812,9 +812,9 @@ class VersionSpace:
         InfeasibleError
             With "projected", if version space is empty or no point of it was found.
         FloatingPointError
-            If double precision gives out on the way.
+            If double precision is not sufficient.
         MemoryError
-            If there is no room for the layers, or with "exact" for a factor of the Gram matrix.
+            If the layers, or with "exact" a factor of the Gram matrix, do not fit into memory.
 
         Warns
         -----
@@ -823,17 +823,16 @@ class VersionSpace:
 
         Notes
         -----
-        Within a layer the law of a half-silvered billiard is uniform whatever the transparencies
-        are. Here a ball passes from one layer to another with probability :math:`\min(1, W' /
-        W)`, where W is 1 over the layer's volume, learned on the way. The integral of the position
-        over the path in a layer is exact. The trajectories climb a ladder of transparencies up to
-        fully transparent walls and down again between the stretches of path that are averaged.
+        Within a layer a billiard with transparent walls is uniform for all transparencies. A ball
+        passes from one layer to another with probability :math:`\min(1, W' / W)`, where W is the
+        inverse of the layer's volume, estimated during the run. Between the parts of the path that
+        are averaged, the trajectories go up a ladder of transparencies to fully transparent walls
+        and down again.
 
-        A layer that holds with every vector its opposite (half of the examples of either class)
-        has no center.
+        The layer with half of the examples of each class contains the opposite of every vector,
+        and so has no center.
 
-        A bounce costs O(m + layers), with "projected" O(m) once more for the flight times to all
-        planes.
+        A bounce costs O(m + number of layers).
 
         References
         ----------
@@ -884,26 +883,26 @@ class VersionSpace:
     ) -> LayerChoice:
         """Choose the layer whose center makes the fewest errors on examples left out.
 
-        Each time k examples are left out, the onion of the others is made, and every layer's
-        center is tested on the k.
+        In each repetition k examples are left out, the onion of the others is computed, and every
+        layer's center is tested on the k examples.
 
         Parameters
         ----------
         max_errors : int or pair of ints, default=(5, 5)
             As for `onion`.
         k : int, default=10
-            Examples left out at a time, at least 1 and fewer than m.
+            Number of examples left out at a time, at least 1 and fewer than m.
         n_repeats : int, default=None
-            How often, at least 1. None is m // k, which leaves almost every example out once.
-            Examples are left out in a random order, in another one when all have been.
+            Number of repetitions, at least 1. None is m // k, which leaves almost every example out
+            once. Examples are left out in a random order, which changes when all have been.
         method, tol, max_length, n_trajectories, n_jobs, random_state, callback
             As for `onion`, for each run.
 
         Returns
         -------
         LayerChoice
-            The layer, and the mean errors of all. A layer must have a center in every run; of
-            several equally good ones the one with the fewest training errors is chosen.
+            The layer, and the mean errors of all. Only layers with a center in every run can be
+            chosen; of several equally good ones the one with the fewest training errors is.
 
         Raises
         ------
@@ -917,13 +916,12 @@ class VersionSpace:
         Warns
         -----
         ConvergenceWarning
-            If in a run the error of a layer's center is above `tol`. Layers that were not visited
-            bring no warning: `LayerChoice.n_tests` tells them.
+            If in a run the error of a layer's center is above `tol`. There is no warning for layers
+            that were not visited: see `LayerChoice.n_tests`.
 
         Notes
         -----
-        Ruján and Marchand report errors by this protocol, with k = 10. Softness goes with the
-        examples.
+        Ruján and Marchand report errors by this protocol, with k = 10.
 
         Examples
         --------

@@ -1,1 +1,1 @@
-"""What every other folder stands on: checks, linear algebra, memory, files, texts, warnings."""
+"""Foundations of all other folders: checks, linear algebra, memory, files, texts, warnings."""

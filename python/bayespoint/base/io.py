@@ -1,7 +1,7 @@
-"""Files of results, checkpoints and fitted models. Nothing in them is pickled.
+"""Files of results, checkpoints and fitted models, without pickles.
 
-Results and checkpoints are archives of :func:`numpy.savez` with a header that says what they are;
-models are files of skops. Both are written in one step.
+Results and checkpoints are archives of :func:`numpy.savez` with a header in JSON; models are files
+of skops. Every file is written under a temporary name and then renamed.
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 _RESULT, _MODEL = "bayespoint result", "bayespoint model"
 _VERSION = 2
-"""Of both formats: raise it when older files can no longer be read."""
+"""Version of both formats, to be raised when older files can no longer be read."""
 
 
 class Savable:
-    """What can be written to a file: fitted models and results."""
+    """Base class of fitted models and results, which can be written to files."""
 
     def save(self, path: StrPath) -> None:
-        """Write to a file from which :func:`bayespoint.load` makes the same again.
+        """Write to a file that :func:`bayespoint.load` reads.
 
-        Models and what holds a kernel become a file of skops, other results an archive of
-        :func:`numpy.savez`.
+        Models and results that hold a kernel are written as files of skops, other results as
+        archives of :func:`numpy.savez`.
 
         Parameters
         ----------
         path : str or path-like
-            The file. An old one is replaced in one step, once all is written.
+            The file. An existing file is replaced only when the new one is complete.
 
         Raises
         ------
         TypeError
-            If something in it is neither an array, a plain value nor of a class of this package,
-            such as a function given as kernel.
+            If the object holds anything but arrays, plain values and objects of this package, for
+            instance a function as kernel.
         OSError
-            If the file cannot be written; an old one is left as it was.
+            If the file cannot be written; an existing file is then left unchanged.
         """
         check_path("path", path)
         if is_dataclass(self):
@@ -69,7 +69,7 @@ class Savable:
 
 
 def load(path: StrPath) -> Any:
-    """Read what ``save`` of a model or of a result wrote.
+    """Read a model or result from a file that its method ``save`` wrote.
 
     Parameters
     ----------
@@ -79,20 +79,21 @@ def load(path: StrPath) -> Any:
     Returns
     -------
     model or result
-        Of the class that was saved. On the machine that it was saved on it predicts the same bits.
+        An object of the class that was saved. On the same machine its predictions have the same
+        bits.
 
     Raises
     ------
     OSError
         If there is no such file, or it cannot be read.
     ValueError
-        If the file is damaged, is of another program or of another version of the format, or holds
-        classes of others.
+        If the file is damaged, was written by another program or in another version of the format,
+        or holds objects of other packages.
 
     Notes
     -----
-    Reading a file runs no code that it brings along. A file from somebody else may still hold a
-    model that predicts anything.
+    Loading executes no code from the file. A model from an untrusted source may still give any
+    predictions.
 
     Examples
     --------
@@ -128,14 +129,14 @@ def load(path: StrPath) -> Any:
 def write(
     path: StrPath, format_name: str, version: int, arrays: Arrays, meta: Mapping[str, Any]
 ) -> None:
-    """Write arrays and what JSON can hold to a file; tuples become lists."""
+    """Write arrays and JSON-serializable `meta` to a file; tuples in it become lists."""
     header = {"format": format_name, "version": version, "package": _package(), "meta": meta}
     with _replacing(path) as file:
         np.savez(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
 
 
 def read(path: StrPath, format_name: str, version: int) -> tuple[Arrays, dict[str, Any]]:
-    """Return arrays and plain values of a file of :func:`write`; ValueError for any other."""
+    """Return arrays and `meta` of a file of :func:`write`; raise ValueError for any other file."""
     with open(path, "rb") as file, _refused(path, format_name):
         with np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
@@ -148,7 +149,7 @@ def read(path: StrPath, format_name: str, version: int) -> tuple[Arrays, dict[st
 
 
 def check_path(name: str, path: StrPath) -> None:
-    """Raise an error, with the argument's name, for what no system takes for a path."""
+    """Raise an error that names the argument if `path` is not a path."""
     try:
         text = os.fsdecode(path)
     except TypeError:
@@ -158,15 +159,15 @@ def check_path(name: str, path: StrPath) -> None:
 
 
 def try_to_write(path: StrPath) -> None:
-    """Raise OSError if no file can be written beside `path`."""
+    """Raise OSError if no file can be written in the folder of `path`."""
     with contextlib.suppress(_NotWrittenError), _replacing(path):
         raise _NotWrittenError
 
 
 def remove_leftovers(path: StrPath) -> None:
-    """Remove what writers of `path` that were killed left beside it.
+    """Remove temporary files that killed writers of `path` left.
 
-    Not while another process writes to `path`: its next write would fail.
+    No other process may be writing to `path`: its write would fail.
     """
     target = Path(os.path.realpath(path))
     pattern = re.compile(re.escape(f".{target.name}.") + r"[0-9a-f]{16}\.tmp")
@@ -176,14 +177,14 @@ def remove_leftovers(path: StrPath) -> None:
 
 
 class _NotWrittenError(Exception):
-    """Ends a write before it replaces anything."""
+    """Raised to end a write before it replaces the file."""
 
 
 @contextlib.contextmanager
 def _replacing(path: StrPath) -> Iterator[IO[bytes]]:
-    """Open a new file that takes the place of `path`, of a link's target, once all is on disk."""
+    """Open a temporary file that replaces `path`, or the target of a link, when it is complete."""
     target = Path(os.path.realpath(path))
-    # An unpredictable name, at which nobody can have laid a link.
+    # Unpredictable, so that no link can have been placed there.
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "x+b") as file:
@@ -194,7 +195,7 @@ def _replacing(path: StrPath) -> Iterator[IO[bytes]]:
     except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
-        if isinstance(error, OSError):  # the system's own do not name the file of a full disk
+        if isinstance(error, OSError):  # on a full disk the system's message names no file
             text = f"could not write the file: {error.strerror or error}"
             raise OSError(error.errno, text, str(target)) from error
         raise
@@ -202,7 +203,7 @@ def _replacing(path: StrPath) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def _refused(path: StrPath, format_name: str) -> Iterator[None]:
-    """Turn whatever the libraries raise on a file that is not ours into one ValueError."""
+    """Turn the various exceptions of libraries for an invalid file into ValueError."""
     try:
         yield
     except MemoryError:
@@ -210,7 +211,7 @@ def _refused(path: StrPath, format_name: str) -> Iterator[None]:
     except Exception as error:
         reason = str(error) or type(error).__name__
         raise ValueError(
-            f"{os.fspath(path)!r} is no {format_name} that bayespoint {_package()} can read: "
+            f"{os.fspath(path)!r} is not a {format_name} that bayespoint {_package()} can read: "
             f"{reason}"
         ) from error
 
@@ -218,8 +219,8 @@ def _refused(path: StrPath, format_name: str) -> Iterator[None]:
 def _check_version(found: object, version: int, package: object) -> None:
     if found != version:
         raise ValueError(
-            f"it was written by bayespoint {package} in version {found} of the format, and version "
-            f"{version} is read here"
+            f"it was written by bayespoint {package} in version {found} of the format; this "
+            f"bayespoint reads version {version}"
         )
 
 
@@ -231,11 +232,11 @@ def _package() -> str:
 
 
 class _NotPlainError(Exception):
-    """A value that is neither an array nor plain."""
+    """Raised for a value that is neither an array nor a plain value."""
 
 
 def _tree(value: Any, arrays: Arrays) -> Any:
-    """Return a tree of what JSON can hold, and put its arrays aside."""
+    """Return a JSON-serializable tree of the value, with its arrays moved to `arrays`."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufSU":
@@ -250,7 +251,7 @@ def _tree(value: Any, arrays: Arrays) -> Any:
 
 
 def _value(tree: Any, arrays: Arrays) -> Any:
-    """Return the value of a tree."""
+    """Return the value whose tree and arrays `_tree` made."""
     if not isinstance(tree, dict):
         return tree
     ((kind, content),) = tree.items()
@@ -284,7 +285,7 @@ def trusted_types() -> list[str]:
 
 
 def _all_trusted() -> list[str]:
-    """As `trusted_types`, with what examples and kernels of others may be of."""
+    """Return `trusted_types` and the classes of others that inputs and kernels may be of."""
     from sklearn.gaussian_process import kernels as gp
 
     kernels = (cls for cls in vars(gp).values() if isinstance(cls, type))
@@ -302,14 +303,14 @@ def _write_model(path: StrPath, model: Any) -> None:
     name = type(model).__name__
     try:
         data = skops.io.dumps(model)
-        foreign = set(skops.io.get_untrusted_types(data=data)) - set(_all_trusted())
+        unknown = set(skops.io.get_untrusted_types(data=data)) - set(_all_trusted())
     except Exception as error:
         raise TypeError(f"{name} cannot be saved: {error}") from error
-    if foreign:
+    if unknown:
         raise TypeError(
-            f"{name} cannot be saved: it holds {', '.join(sorted(foreign))}. What can be saved are "
-            "arrays, plain values and classes of bayespoint and NumPy, kernels by name, of "
-            "bayespoint.kernels or of scikit-learn's Gaussian processes"
+            f"{name} cannot be saved: it holds {', '.join(sorted(unknown))}. Only arrays, plain "
+            "values, objects of bayespoint and NumPy and kernels given by name, of "
+            "bayespoint.kernels or of scikit-learn's Gaussian processes can be saved"
         )
     with _replacing(path) as file:
         file.write(data)

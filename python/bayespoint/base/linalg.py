@@ -1,4 +1,4 @@
-"""Cholesky factors of Gram matrices, diagonals of their inverses, and threads of BLAS."""
+"""Cholesky factors of Gram matrices, diagonals of their inverses, and the threads of BLAS."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from bayespoint.base import memory, validation
 from bayespoint.base.validation import Floats
 
 FEW = 1500
-"""Examples up to which a second thread of BLAS does not pay: it spins for some hundredths of a
-second after each call, on a processor that the trajectories want."""
+"""Number of examples up to which BLAS gets one thread: further ones spin for some hundredths of a
+second after each call, on processors that the trajectories need."""
 
 _CERTAIN = 1e3
-"""Smallest pivot that tells a matrix from a singular one, in units of its size times the rounding,
-relative to the diagonal entry."""
+"""Smallest squared pivot of a matrix that is certainly not singular, relative to the diagonal
+entry, in units of the number of rows times the rounding error."""
 
 _WHOLE = 2048
-"""Rows up to which a triangle is inverted as a whole, in the memory of a second one."""
+"""Number of rows up to which a triangle is inverted as a whole, in the memory of a second one."""
 
-_PATIENCE = 3e9
-"""Multiplications of one call of BLAS, some hundredths of a second of one processor."""
+_STEP_WORK = 3e9
+"""Multiplications between two checks for Ctrl-C: some hundredths of a second on one processor."""
 
 _AT_ONCE = 3000
-"""Rows of a matrix that is factored in one call."""
+"""Number of rows up to which a matrix is factored in one call."""
 
 _LEAST_COLUMNS = 32
 _COLUMNS = 512
-"""Columns of a matrix that are factored together, at least and at most."""
+"""Smallest and largest number of columns that are factored together."""
 
 _BLOCK = 256
 """Rows and columns of a block of the inverse of a larger one."""
@@ -51,11 +51,11 @@ class Factor:
     """(rank, rank) lower triangle L in Fortran order: L L^T is the Gram matrix of `pivots`."""
 
     pivots: NDArray[np.intp] | None
-    """(rank,) examples whose feature vectors span all others, or None for every example in
-    order."""
+    """(rank,) examples whose feature vectors span all others; None for all examples in order."""
 
     invertible: bool = False
-    """Whether there are no pivots and the matrix is far enough from singular for its inverse."""
+    """Whether the factor has no pivots and the matrix is far enough from singular to be
+    inverted."""
 
     @property
     def rank(self) -> int:
@@ -71,7 +71,7 @@ class Factor:
     def whitened(self, k_star: Any) -> Floats:
         """Return the (rank, n) ``L^-1 k*``: coordinates of the points in an orthonormal basis."""
         right = k_star if self.pivots is None else k_star[:, self.pivots]
-        # The transpose of a C-ordered copy is what BLAS overwrites without another copy.
+        # BLAS overwrites the transpose of a C-ordered copy without another copy.
         solved: Floats = linalg.blas.dtrsm(
             1.0, self.lower, np.array(right, order="C").T, lower=1, overwrite_b=1
         )
@@ -80,8 +80,8 @@ class Factor:
     def inverse_diagonal(self) -> Floats:
         """Return the (m,) diagonal of ``A^-1`` of an invertible matrix.
 
-        O(m^3 / 3) operations, and memory for 256 columns of ``L^-1`` at a time, or for all of up
-        to 2048.
+        Takes O(m^3 / 3) operations, and the memory of ``L^-1`` for up to 2048 examples, of 256 of
+        its columns beyond.
         """
         m = self.rank
         if m <= _WHOLE:
@@ -114,23 +114,23 @@ class Factor:
         return dual
 
 
-def patient_step(work: float) -> int:
-    """Return how many times so many multiplications may be done before Ctrl-C is heard again."""
-    return max(1, int(_PATIENCE / work)) if work > 0 else 1
+def interruptible_step(work: float) -> int:
+    """Return how many rows of `work` multiplications each to process between checks for Ctrl-C."""
+    return max(1, int(_STEP_WORK / work)) if work > 0 else 1
 
 
 def cholesky(matrix: Floats) -> int:
-    """Put the lower Cholesky factor in the place of a symmetric matrix in Fortran order.
+    """Overwrite the lower triangle of a symmetric matrix in Fortran order by its Cholesky factor.
 
-    What is above the diagonal stays. Returns 0, or the number of the first leading minor that is
-    not positive: the lower triangle is spoiled then. Beyond 3000 rows the columns are factored in
-    blocks, one after the other (the left-looking form of LAPACK's own), so that Ctrl-C is heard.
+    Returns 0, or the number of the first leading minor that is not positive; the lower triangle is
+    then undefined. Matrices of more than 3000 rows are factored in blocks of columns (LAPACK's
+    left-looking algorithm), so that Ctrl-C can interrupt it.
     """
     m = len(matrix)
     if m <= _AT_ONCE:
         _, info = linalg.lapack.dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
         return int(info)
-    step = min(max(patient_step(m * m / 4), _LEAST_COLUMNS), _COLUMNS)
+    step = min(max(interruptible_step(m * m / 4), _LEAST_COLUMNS), _COLUMNS)
     with _held(beside_numpy=True):
         for columns in validation.blocks(m, step):
             begin, end = columns.start, columns.stop
@@ -152,13 +152,13 @@ def factorize(gram: Any, offset: float, softness: Floats, *, overwrite: bool = F
     Parameters
     ----------
     gram : ndarray of shape (m, m)
-        Symmetric, in C order; doubles to be overwritten.
+        Symmetric, in C order; of doubles with `overwrite`.
     offset : float
         Added to every entry.
     softness : ndarray of shape (m,)
         Added to the diagonal.
     overwrite : bool, default=False
-        Let the factor take the place of `gram`, which is then lost.
+        Compute the factor in the memory of `gram`.
     """
     m = len(gram)
     if not overwrite:
@@ -171,19 +171,19 @@ def factorize(gram: Any, offset: float, softness: Floats, *, overwrite: bool = F
         gram += offset
     gram.flat[:: m + 1] += softness
     diagonal = gram.diagonal().copy()
-    matrix = gram.T  # Fortran order, as LAPACK wants it; symmetric, so the same matrix
+    matrix = gram.T  # the same symmetric matrix, in Fortran order for LAPACK
     info = cholesky(matrix)
     certain = info == 0 and _is_certain(matrix.diagonal(), diagonal)
     if certain or (info == 0 and softness.min() > 0):
         clear_above(matrix)
         return Factor(matrix, None, certain)
-    # No softness, or too small to be seen. The half not yet overwritten restores the other.
+    # Singular or nearly so. Restore the overwritten triangle from the other one.
     for rows in validation.blocks(m):
         matrix[rows.stop :, rows] = matrix[rows, rows.stop :].T
         corner = np.triu(matrix[rows, rows], 1)
         matrix[rows, rows] = corner + corner.T
     matrix.flat[:: m + 1] = diagonal
-    # With a unit diagonal a short feature vector counts as much for the rank as a long one.
+    # With a unit diagonal the rank does not depend on the lengths of feature vectors.
     length = np.sqrt(diagonal)
     matrix /= length
     matrix /= length[:, None]
@@ -197,13 +197,13 @@ def factorize(gram: Any, offset: float, softness: Floats, *, overwrite: bool = F
 
 
 def _is_certain(pivots: Floats, diagonal: Floats) -> bool:
-    """Return whether roots of pivots tell a matrix of this diagonal from a singular one."""
+    """Return whether a matrix with these pivots' roots and diagonal is certainly not singular."""
     least = _CERTAIN * len(pivots) * np.finfo(float).eps
     return bool((pivots**2 > least * diagonal).all())
 
 
 def clear_above(matrix: Floats) -> None:
-    """Put zeros above the diagonal."""
+    """Set the entries above the diagonal to zero."""
     for rows in validation.blocks(len(matrix)):
         matrix[rows, rows.stop :] = 0.0
         matrix[rows, rows] = np.tril(matrix[rows, rows])
@@ -214,7 +214,7 @@ def clear_above(matrix: Floats) -> None:
 
 @cache
 def _libraries() -> Any:
-    """Return the handles of NumPy's and SciPy's BLAS, which takes milliseconds to look for."""
+    """Return the handles of NumPy's and SciPy's BLAS; the search takes milliseconds."""
     return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
@@ -224,7 +224,7 @@ _before: dict[object, int] = {}
 
 
 def _forked() -> None:
-    """Replace a lock that another thread may have held when a process was forked."""
+    """Replace the lock, which another thread may have held when the process was forked."""
     global _lock
     _lock = threading.Lock()
 
@@ -234,8 +234,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def _set_threads(library: Any, threads: int) -> None:
-    # From 3.8 on threadpoolctl ignores, silently, calls from any thread but the first that made
-    # one, until that is cleared.
+    # Since 3.8 threadpoolctl silently ignores calls from all threads but the first that made one,
+    # until this is cleared.
     clear = getattr(library, "clear_controlling_thread", lambda force: None)
     clear(force=True)
     library.set_num_threads(threads)
@@ -244,17 +244,17 @@ def _set_threads(library: Any, threads: int) -> None:
 
 @contextmanager
 def _held(*, beside_numpy: bool = False) -> Iterator[None]:
-    """Hold BLAS to one thread, or only a second library that SciPy brought along.
+    """Limit BLAS to one thread; with `beside_numpy` only SciPy's, if it differs from NumPy's.
 
-    Holders are counted. The number of threads is the whole process's: if each thread of the program
-    restored what it had found, as `threadpool_limits` does, the first to leave would give the
-    others more threads, and other last bits, in the midst of their work.
+    The number of threads belongs to the process, so that callers are counted and the last one
+    restores it. If each restored the number it had found, as `threadpool_limits` does, the first
+    to leave would change the number of threads, and so the last bits, of the others' results.
     """
     libraries = _libraries()
     if beside_numpy:
         scipys = [library for library in libraries if "scipy.libs" in library.filepath]
         libraries = scipys if len(scipys) < len(libraries) else []
-    # With OpenMP each thread has a number of its own.
+    # With OpenMP the number belongs to the calling thread.
     keys = [
         (each.filepath, getattr(each, "threading_layer", "") == "openmp" and threading.get_ident())
         for each in libraries
@@ -276,10 +276,10 @@ def _held(*, beside_numpy: bool = False) -> Iterator[None]:
 
 
 def one_thread() -> AbstractContextManager[None]:
-    """Hold BLAS to one thread until the last thread of the program that asked for it is done."""
+    """Limit BLAS to one thread until the last caller leaves the context."""
     return _held()
 
 
 def threads_for(m: int) -> AbstractContextManager[None]:
-    """Hold BLAS to one thread if there are few examples."""
+    """Limit BLAS to one thread for at most `FEW` examples."""
     return _held() if m <= FEW else nullcontext()

@@ -1,4 +1,4 @@
-"""A refusal of matrices that do not fit, before they are asked for."""
+"""A check that large arrays fit into memory, before they are allocated."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _CGROUPS = Path("/sys/fs/cgroup")
 _OWN_CGROUP = Path("/proc/self/cgroup")
 
 _MIN_CHECKED_BYTES = 2 * 2**20
-"""Less is not checked: that takes as long as small problems do."""
+"""Smaller allocations are not checked: the check takes as long as a small problem."""
 
 
 def require(n_bytes: float, what: str) -> None:
-    """Raise MemoryError if `n_bytes` are more than there is; `what` says what they are for."""
+    """Raise MemoryError if less than `n_bytes` are available; `what` says what needs them."""
     if n_bytes <= _MIN_CHECKED_BYTES:
         return
     free = available()
@@ -25,7 +25,7 @@ def require(n_bytes: float, what: str) -> None:
 
 
 def available() -> int:
-    """Return the bytes that the machine and the control groups (version 2) leave this process."""
+    """Return the bytes available to this process on the machine and in its control groups (v2)."""
     free = int(psutil.virtual_memory().available)
     try:
         groups = _OWN_CGROUP.read_text(encoding="utf-8").splitlines()
@@ -39,7 +39,7 @@ def available() -> int:
             limit = int((group / "memory.max").read_text(encoding="utf-8"))
             used = int((group / "memory.current").read_text(encoding="utf-8"))
             statistics = (group / "memory.stat").read_text(encoding="utf-8").split()
-            # Pages of files that nobody uses count as used, but are given back on demand.
+            # Cached pages of inactive files count as used, but are freed on demand.
             used -= int(statistics[statistics.index("inactive_file") + 1])
         except (OSError, ValueError):  # no such file, or "max"
             continue

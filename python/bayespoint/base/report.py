@@ -1,7 +1,7 @@
-"""Text and notebook representations of results: one form for all.
+"""Text and notebook representations of results.
 
-The HTML needs nothing but itself. It has no colors of its own: lines and stripes are made of the
-text's color, so that it can be read on a light page and on a dark one.
+The HTML needs no style sheet. It sets no colors of text or background, so that it can be read on
+light and dark pages.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["as_grid", "as_html", "as_text", "page"]
+__all__ = ["as_columns", "as_grid", "as_html", "as_text", "page"]
 
 Rows = Sequence[tuple[str, str]]
 
-# Inline, since notebooks throw style sheets away; `color: inherit` since some of them color tables.
+# Inline, since notebooks drop style sheets; `color: inherit`, since some of them color tables.
 _TABLE = (
     "border-collapse:collapse;margin:0.3em 0;font-size:0.9em;color:inherit;background:transparent;"
     "font-variant-numeric:tabular-nums"
@@ -35,6 +35,16 @@ def as_text(title: str, rows: Rows) -> str:
     """Return names and values below a title, one to a line."""
     width = max(len(name) for name, _ in rows)
     return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
+
+
+def as_columns(rows: Sequence[Sequence[str]], *, left: bool = False) -> list[str]:
+    """Return lines of text with aligned columns, to the right or to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    align = str.ljust if left else str.rjust
+    return [
+        "  ".join(align(text, width) for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
 
 
 def as_html(title: str, rows: Rows) -> str:
@@ -60,15 +70,15 @@ def as_grid(
     Parameters
     ----------
     title : str
-        Stands above the table.
+        Title of the table.
     head : sequence of str
         Names of the columns.
     cells : iterable of sequences of str
-        Texts of the rows, as many in each as names.
+        Texts of each row, as many as columns.
     names : bool, default=False
-        The first text of each row is its name.
+        Whether the first text of each row is its name.
     note : str, default=""
-        Small text below; its lines stay lines.
+        Small text below the table, with its line breaks.
     """
     styles = [_FIRST if names else _HEAD] + [_HEAD] * (len(head) - 1)
     top = "".join(
@@ -85,13 +95,13 @@ def as_grid(
 
 
 def page(title: str, body: str, note: str = "") -> str:
-    """Return the rows of a table, HTML already, with a title above and a note below."""
+    """Return a table of the HTML rows `body`, with a title above and a note below."""
     caption = f'<caption style="{_CAPTION}">{escape(title)}</caption>'
     below = ""
     if note:
         below = f'<div style="font-size:0.8em;opacity:0.8">{escape(note)}</div>'
         below = below.replace("\n", "<br>")
-    # What is wider than the page is moved under it, and nothing else is.
+    # A table wider than the page scrolls by itself.
     return (
         f'<div style="overflow-x:auto"><table style="{_TABLE}">{caption}{body}</table>{below}</div>'
     )

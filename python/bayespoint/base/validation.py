@@ -1,4 +1,4 @@
-"""Checks of arguments. A message says which argument, what is wanted and what came."""
+"""Checks of arguments. Error messages name the argument, what is required and what was given."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ Floats: TypeAlias = NDArray[np.float64]
 Labels: TypeAlias = NDArray[np.int8]
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 Numbers: TypeAlias = Any
-"""What a function that broadcasts returns: a float for numbers, an array for arrays."""
+"""Result of a function that broadcasts: a float for numbers, an array for arrays."""
 
 MANY = 10**8
-"""The most of anything that is asked for in one array."""
+"""Largest size of an array that an argument can ask for."""
 
 _SYMMETRY = 1e-8  # |K_ij - K_ji| <= this times sqrt(K_ii K_jj)
-_SYMMETRY_LOW = 1e-5  # the same for kernels computed in less than double precision
-_JITTER = 1e-8  # an eigenvalue of the unit-diagonal Gram matrix down to minus this is rounding
-_JITTER_LOW = 1e-4
-_RITZ = 1e-6
-_DIRECT = 2000  # up to this size a factorization decides, beyond it a few Lanczos steps
+_SYMMETRY_LOW = 1e-5  # the same for matrices of less than double precision
+_JITTER = 1e-8  # eigenvalues of the unit-diagonal Gram matrix above minus this may be rounding
+_JITTER_LOW = 1e-4  # the same for matrices of less than double precision
+_RITZ = 1e-6  # the same for the bound by Lanczos steps
+_DIRECT = 2000  # up to this size a factorization decides, beyond it Lanczos steps
 _LANCZOS_STEPS = 40
 _BLOCK = 512
-_LENGTHS = (1e-150, 1e150)  # diagonal entries whose products are in the range of doubles
+_LENGTHS = (1e-150, 1e150)  # range of diagonal entries whose products neither over- nor underflow
 
 
 # --- numbers and choices ---------------------------------------------------------------------
@@ -61,13 +61,14 @@ def real(
 
 
 def number(name: str, value: object) -> float:
-    """Return a real `value` as a float, NaN where it is beyond them: of any size."""
+    """Return a real `value` as a float, NaN if it is too large for one; any size is allowed."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number; got {value!r}")
     return _float_or_nan(value)
 
 
 def _float_or_nan(value: numbers.Real) -> float:
+    """Return a number as a float, NaN if it is too large for one."""
     try:
         return float(value)
     except OverflowError:
@@ -81,7 +82,7 @@ def _interval(low: float, high: float, low_open: bool, high_open: bool) -> str:
 
 
 def integer(name: str, value: object, *, low: int = -(2**62), high: int = 2**62) -> int:
-    """Return `value` as an int from `low` to `high`, by default what the engine counts to."""
+    """Return `value` as an int from `low` to `high`; the defaults are the engine's limits."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         least = f" of at least {low}" if low > -(2**62) else ""
         raise TypeError(f"{name} must be an integer{least}; got {value!r}")
@@ -108,9 +109,9 @@ def choice(name: str, value: object, options: Sequence[str | None]) -> str:
 
 
 def threads(n_jobs: object) -> int:
-    """Return the number of threads `n_jobs` means, counted as joblib counts them.
+    """Return the number of threads for `n_jobs`, as in joblib.
 
-    None is 1, -1 is every processor this process may use, -2 all but one, and so on.
+    None is 1, -1 is every processor available to this process, -2 all but one, and so on.
     """
     if n_jobs is None:
         return 1
@@ -121,9 +122,9 @@ def threads(n_jobs: object) -> int:
 
 
 def seed(random_state: RandomState) -> int:
-    """Return a seed of 64 bits: an int is its own seed, a generator is asked for one.
+    """Return a seed of 64 bits: an int itself, or a number drawn from a generator.
 
-    None asks NumPy's global generator, as scikit-learn does.
+    None draws one from NumPy's global generator, as in scikit-learn.
     """
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**64, dtype=np.uint64))
@@ -176,8 +177,8 @@ def _two(name: str, value: object, kind: str) -> tuple[tuple[str, str], tuple[ob
     return (f"{name}[0]", f"{name}[1]"), (value[0], value[1])
 
 
-def set_fields(record: object, **values: object) -> None:
-    """Set fields of a frozen record to what they were checked to be."""
+def set_fields(record: object, /, **values: object) -> None:
+    """Set fields of a frozen dataclass, in ``__post_init__``, to their checked values."""
     for name, value in values.items():
         object.__setattr__(record, name, value)
 
@@ -186,7 +187,7 @@ def set_fields(record: object, **values: object) -> None:
 
 
 def dense(name: str, value: ArrayLike) -> NDArray[Any]:
-    """Return `value` as an array of real numbers, as it is in memory."""
+    """Return `value` as an array of real numbers, without a copy if it is one."""
     if sparse.issparse(value):
         raise TypeError(
             f"{name} must be a dense array; got a sparse {type(value).__name__}: "
@@ -208,7 +209,7 @@ def _masked(name: str) -> TypeError:
 
 
 def refuse_masked(name: str, value: object) -> None:
-    """Raise TypeError if entries are masked: NumPy would show what is under the mask."""
+    """Raise TypeError if entries are masked: `np.asarray` would return the masked values."""
     if _has_masked(value):
         raise _masked(name)
 
@@ -219,7 +220,7 @@ def _has_masked(value: object) -> bool:
 
 
 def named(error: Exception, text: str) -> Exception:
-    """Return what came of a library's own check of an argument, with words that name it."""
+    """Return a library's TypeError or ValueError with `text`, which names the argument, first."""
     return (TypeError if isinstance(error, TypeError) else ValueError)(f"{text}: {error}")
 
 
@@ -245,7 +246,7 @@ def dual_coef(name: str, value: ArrayLike, m: int, *, many: bool = False) -> Flo
 
 
 def weights(name: str, value: ArrayLike, n: int, *, log: bool) -> Floats:
-    """Return what a weight function returned: n weights, not all 0, or with `log` their logs."""
+    """Return the checked values of a weight function: n weights, not all 0, or their logs."""
     array = dense(f"what {name} returns", value)
     if array.shape != (n,):
         raise ValueError(f"{name} must return an array of shape ({n},); got shape {array.shape}")
@@ -275,10 +276,10 @@ def softness(value: ArrayLike, m: int) -> Floats:
 
 
 def binary_labels(y: ArrayLike, m: int, *, rows: str = "gram") -> tuple[Labels, NDArray[Any]]:
-    """Return labels as -1 and +1, and the two values they stand for, in sorted order.
+    """Return labels as -1 and +1, and the two original values in sorted order.
 
-    Labels of a single class have a meaning only if they are -1 or +1 already. `rows` is the
-    argument that has the m examples.
+    Labels of a single class are accepted only if they are -1 or +1. `rows` is the name of the
+    argument with m rows, for the error message.
     """
     if np.ma.isMaskedArray(y) or sparse.issparse(y):
         raise TypeError(f"y must be a plain array of labels; got a {type(y).__name__}")
@@ -329,7 +330,7 @@ def reals(
 
 def whole(name: str, value: ArrayLike, *, low: int) -> Floats:
     """Return `value` as an array of doubles that are whole numbers of at least `low`."""
-    # Products of counts must not overflow.
+    # The limit keeps products of counts from overflowing.
     wanted = f"a whole number of at least {low}, at most 1e+300"
     array = _numbers(name, value, wanted)
     fit = (array >= low) & (array <= 1e300) & (array == np.floor(array))
@@ -371,7 +372,7 @@ def _numbers(name: str, value: ArrayLike, wanted: str) -> Floats:
 
 
 def _first(array: Floats, where: Any) -> str:
-    """Return the first element of `array` where `where` is true, and its place, as text."""
+    """Return the first element of `array` where `where` is true, and its index, as text."""
     place = np.argwhere(where)[0]
     at = f" at [{', '.join(str(k) for k in place)}]" if array.ndim else ""
     return f"{array[tuple(place)]:.10g}{at}"
@@ -383,8 +384,8 @@ def _first(array: Floats, where: Any) -> str:
 def gram_matrix(value: ArrayLike, *, name: str = "gram") -> tuple[Floats, bool]:
     """Return a square, finite, symmetric matrix in C order, and whether it was double precision.
 
-    A matrix of doubles in C order is returned as it is, one in Fortran order as its transpose:
-    neither is copied. Anything else is converted, after a look at the memory available.
+    A matrix of doubles in C order is returned as it is, one in Fortran order as its transpose,
+    without a copy. Others are converted if memory suffices.
     """
     gram, exact = _gram(value, name, np.dtype(np.float64))
     return gram, exact
@@ -393,7 +394,7 @@ def gram_matrix(value: ArrayLike, *, name: str = "gram") -> tuple[Floats, bool]:
 def gram_of_its_kind(
     value: ArrayLike, *, name: str = "gram"
 ) -> tuple[Floats | NDArray[np.float32], bool]:
-    """As `gram_matrix`, but a matrix of singles stays one.
+    """Return the same as `gram_matrix`, but a matrix of singles in single precision.
 
     It is copied only if it is in neither order, or not symmetric to the last bit.
     """
@@ -444,7 +445,7 @@ def _mirrors(gram: NDArray[Any]) -> bool:
 
 
 def blocks(n: int, size: int = _BLOCK) -> Iterator[slice]:
-    """Yield the slices that cut ``range(n)`` into runs of at most `size`."""
+    """Yield slices that cut ``range(n)`` into parts of at most `size`."""
     for begin in range(0, n, size):
         yield slice(begin, min(begin + size, n))
 
@@ -473,7 +474,7 @@ def _check_symmetric(gram: NDArray[Any], name: str, tolerance: float) -> None:
 
 
 def positive_diagonal(gram: Any, offset: float, softness: Floats, *, name: str = "gram") -> None:
-    """Raise unless every example has a normal of positive length that doubles can square."""
+    """Raise ValueError unless all squared lengths of feature vectors are positive and in range."""
     diagonal = gram.diagonal() + offset + softness
     if not (diagonal > 0).all():
         i = int(np.argmin(diagonal))
@@ -495,9 +496,9 @@ def positive_semidefinite(
 ) -> None:
     """Raise if the Gram matrix with offset and softness has an eigenvalue well below zero.
 
-    What is judged is the matrix scaled to a unit diagonal, which has the same inertia. Up to 2000
-    examples a Cholesky factorization decides. Beyond that, some Lanczos steps from a fixed start
-    give an upper bound of the smallest eigenvalue in O(m^2) without a copy of the matrix: a
+    The matrix is first scaled to a unit diagonal, which does not change the signs of eigenvalues.
+    Up to 2000 examples a Cholesky factorization decides. Beyond that, Lanczos steps from a fixed
+    start give an upper bound of the smallest eigenvalue in O(m^2) without a copy of the matrix. A
     clearly negative bound proves that the matrix is not positive semidefinite.
     """
     m = len(gram)
@@ -534,7 +535,7 @@ def _lanczos_bound(gram: NDArray[Any], offset: float, softness: Floats, scale: F
     for step in range(len(basis)):
         basis[step] = v
         u = scale * v
-        # In the matrix's own precision: doubles would make a copy of a matrix of singles.
+        # In the precision of the matrix: with doubles NumPy would copy a matrix of singles.
         w = scale * (gram @ u.astype(gram.dtype) + offset * u.sum() + softness * u)
         alpha.append(float(v @ w))
         for _ in range(2):  # twice is enough for full orthogonality

@@ -1,4 +1,4 @@
-"""Warnings that point to the user's line."""
+"""Warnings that refer to the user's line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SKIPPED = tuple(
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn as at the nearest frame that is neither of this package nor of scikit-learn."""
+    """Warn with the location of the nearest caller outside this package and scikit-learn."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_SKIPPED):
         level, frame = level + 1, frame.f_back

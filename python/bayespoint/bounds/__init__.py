@@ -1,11 +1,10 @@
 r"""Bounds on the probability of error of a classifier, from its training examples alone.
 
-Every function takes numbers or arrays that broadcast together and returns the value of a theorem
-as it is: from 1 on the bound is vacuous. With probability at least ``1 - delta`` over m independent
-examples of one distribution the risk is at most that value. m, R, :math:`\gamma` and the other
-quantities are those of the examples; kernel and prior must have been chosen without them. An
-argument that is out of range, not a number, or of a shape that does not fit raises ``ValueError``
-or ``TypeError``.
+With probability at least ``1 - delta`` over m independent examples of one distribution, the risk is
+at most the value of the bound; values of 1 and more are vacuous. m, R, :math:`\gamma` and the other
+quantities are those of the examples; kernel and prior must have been chosen without them. The
+functions take numbers or arrays that broadcast together. They raise ``ValueError`` or ``TypeError``
+for arguments that are out of range, not numbers, or of shapes that do not fit.
 
 =================== ==========================================================================
 `sparsity`          a consistent classifier that few examples determine
@@ -16,15 +15,15 @@ or ``TypeError``.
 `volume_gibbs`      a weight vector drawn from a part of version space
 `volume_bayes`      the vote of a part of version space
 `linear_svm`        a hyperplane with a large margin, by the volume of a ball
-`pac_bayes_kl`      the tighter form of the three above, for training errors too
+`pac_bayes_kl`      a tighter form of the three above, also with training errors
 `bayes_point`       a single weight vector, by the part of version space symmetric about it
-`cap_log_fraction`  ln of the share of the sphere within a ball
-`hoeffding_samples` how many independent draws a center of mass needs
-`table`             all that hold of a given weight vector
-`risk_bounds`       all that hold of a fitted classifier
+`cap_log_fraction`  ln of the share of the sphere in a cap
+`hoeffding_samples` number of independent draws for a center of mass
+`table`             all bounds for a given weight vector
+`risk_bounds`       all bounds for a fitted classifier
 =================== ==========================================================================
 
-`mirrored_space`, `normalized_margins` and `margin_histogram` compute what goes in.
+`mirrored_space`, `normalized_margins` and `margin_histogram` compute their arguments.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compression bounds: of classifiers that few of their examples determine."""
+"""Compression bounds, for classifiers that are determined by few of their examples."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _ROUNDING = 8 * np.finfo(np.float64).eps
 
 
 def sparsity(m: ArrayLike, d: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:
-    r"""Bound the risk of a consistent classifier that d of the m examples determine.
+    r"""Bound the risk of a consistent classifier that is determined by d of the m examples.
 
     Parameters
     ----------
     m : array-like of whole numbers
         Examples, at least 1.
     d : array-like of whole numbers
-        Examples that determine the classifier, from 1 to m: those with a dual coefficient other
-        than zero.
+        Number of examples that determine the classifier, from 1 to m: those with nonzero dual
+        coefficients.
     delta : array-like of float, default=0.05
         Probability in (0, 1) with which the statement may fail.
 
@@ -32,7 +32,7 @@ def sparsity(m: ArrayLike, d: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:
     -------
     float or ndarray
         :math:`\left(\ln\binom{m}{d} + \ln m + \ln\frac1\delta\right) / (m - d)`; infinite for
-        d = m, where no example is left to test it. Vacuous from 1 on.
+        d = m. Vacuous from 1 on.
 
     See Also
     --------
@@ -42,10 +42,9 @@ def sparsity(m: ArrayLike, d: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:
     -----
     Theorem 3 of [1]_: with probability at least ``1 - delta`` over m independent examples of one
     distribution the classifier errs with at most this probability. It must be the one that the same
-    algorithm finds from the d examples alone, and make no error on the others: so it is with the
-    perceptron, which those that never caused an update do not concern, and with the maximal
-    margin. The factor m is the price of choosing d after seeing the examples. Vacuous from about d
-    = m / 3 on.
+    algorithm finds from the d examples alone, and make no error on the others. This is true of the
+    maximal margin, and of the perceptron, since examples without an update do not influence it.
+    The term ln m allows d to depend on the examples. Vacuous from about d = m / 3 on.
 
     References
     ----------
@@ -69,7 +68,7 @@ def sparsity(m: ArrayLike, d: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:
 def margin(
     m: ArrayLike, kappa: ArrayLike, delta: ArrayLike = 0.05, *, n: ArrayLike | None = None
 ) -> Numbers:
-    r"""Bound the risk of the perceptron by the margin that some classifier achieves.
+    r"""Bound the risk of the perceptron by the margin of any weight vector.
 
     Parameters
     ----------
@@ -80,7 +79,7 @@ def margin(
     delta : array-like of float, default=0.05
         Probability in (0, 1) with which the statement may fail.
     n : array-like of float, default=None
-        At least 4, with ``kappa < m / n``: return the relaxed form, a larger one.
+        At least 4, with ``kappa < m / n``: return the relaxed, larger form.
 
     Returns
     -------
@@ -94,8 +93,7 @@ def margin(
     Theorem 4 of [1]_: if any weight vector separates the m examples with margin :math:`\gamma`
     and all feature vectors have a length of at most R, the perceptron makes at most
     :math:`\kappa^*` updates, in any order of presentation, and so depends on at most as many
-    examples. The statement is about the vector that the perceptron finds, whatever its own
-    margin; the large one need only exist.
+    examples. The bound is for the vector that the perceptron finds, whatever its own margin.
 
     References
     ----------
@@ -135,8 +133,8 @@ def mistakes(margin: ArrayLike, radius: ArrayLike = 1.0) -> Numbers:
     margin : array-like of float
         :math:`\gamma = \min_i y_i \langle w, \phi_i\rangle / |w|` of any separating w, positive.
     radius : array-like of float, default=1.0
-        Largest length R of a feature vector, at least `margin`. With 1 and feature vectors scaled
-        to that length (a normalized kernel) it is the normalized bound: never the larger one.
+        Largest length R of a feature vector, at least `margin`. For a normalized kernel it is 1,
+        and the bound is never larger than without normalization.
 
     Returns
     -------
@@ -173,7 +171,7 @@ def mistakes(margin: ArrayLike, radius: ArrayLike = 1.0) -> Numbers:
 
 
 def _sparsity(m: Floats, d: Floats, delta: Floats) -> Floats:
-    # By the beta function: differences of log-gammas lose all digits for m beyond 1e12.
+    # By the beta function, since differences of log-gammas lose all digits for m above 1e12.
     ways = -np.log1p(m) - special.betaln(m - d + 1, d + 1)
     with np.errstate(divide="ignore"):
         bound: Floats = (ways + np.log(m) - np.log(delta)) / (m - d)
@@ -181,7 +179,7 @@ def _sparsity(m: Floats, d: Floats, delta: Floats) -> Floats:
 
 
 def inverse_square(margin: Floats, radius: Floats, factor: float) -> Floats:
-    """Return ``ceil(factor (radius / margin)^2)`` of a margin that is at most the radius."""
+    """Return ``ceil(factor (radius / margin)^2)`` for margins that are at most the radius."""
     validation.at_most("margin", margin * (1 - 1e-9), "radius", radius)
     with np.errstate(over="ignore"):
         square = factor * (radius / margin) ** 2

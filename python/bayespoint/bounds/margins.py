@@ -1,4 +1,4 @@
-"""Bounds by the margin, from the theory of fat-shattering dimensions: for comparison."""
+"""Margin bounds from the theory of fat-shattering dimensions, for comparison."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def pac_margin(m: ArrayLike, kappa: ArrayLike, delta: ArrayLike = 0.05) -> Numbe
     -------
     float or ndarray
         :math:`\frac2m \left(64\kappa \log_2\frac{em}{8\kappa} \log_2(32m) + \log_2(2m) +
-        \log_2\frac1\delta\right)`. Beyond 64 kappa = 8 m, where the expression would fall, its
-        largest value. Vacuous from 1 on.
+        \log_2\frac1\delta\right)`. For 64 kappa > 8 m, where the expression would decrease, its
+        maximum. Vacuous from 1 on.
 
     See Also
     --------
-    margin : What the same margin says of the perceptron, with far smaller constants.
+    margin : A bound for the perceptron by the margin, with far smaller constants.
 
     Notes
     -----
@@ -53,7 +53,7 @@ def pac_margin(m: ArrayLike, kappa: ArrayLike, delta: ArrayLike = 0.05) -> Numbe
 
     Examples
     --------
-    The astronomical sample that [1]_ computes for :math:`\kappa = 600`:
+    The very large sample that [1]_ computes for :math:`\kappa = 600`:
 
     >>> print(f"{pac_margin(410_743_386, 600):.4f}")
     0.1120
@@ -85,8 +85,8 @@ def luckiness(
     -------
     float or ndarray
         :math:`\frac2m \left(\kappa \log_2\frac{8em}{\kappa} \log_2(32m) + \log_2\frac{8m}\delta
-        \right)` with :math:`\kappa = \lceil 577 R^2/\gamma^2\rceil`. Beyond kappa = 8 m, where
-        the expression would fall, its largest value. Vacuous from 1 on.
+        \right)` with :math:`\kappa = \lceil 577 R^2/\gamma^2\rceil`. For kappa > 8 m, where the
+        expression would decrease, its maximum. Vacuous from 1 on.
 
     Notes
     -----

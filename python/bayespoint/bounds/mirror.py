@@ -29,14 +29,14 @@ __all__ = [
 ]
 
 SYMMETRIC = "symmetric part"
-"""Name of the region: version space and its mirror image have it in common."""
-
+"""Name of the region: the intersection of version space and its mirror image."""
 
 _LONG, _HOPELESS = 500.0, 100.0
-"""After so many radians per trajectory a standard error of so many nats will not come down."""
+"""An estimate whose standard error, in nats, is above the second number after as many radians per
+trajectory as the first is given up."""
 
 _LARGEST_ERROR = 10.0
-"""Standard error, nats, above which an estimate is of no use."""
+"""Largest standard error of a useful estimate, in nats."""
 
 
 def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
@@ -52,9 +52,9 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
     Returns
     -------
     VersionSpace
-        V and its mirror image at w have it in common. It has 2 m examples, on a Gram matrix
-        with offset and softness already added: first those of `space`, then the mirrored ones, of
-        the same labels.
+        The intersection of V and its mirror image at w. It has 2 m examples, first those of
+        `space` and then the mirrored ones with the same labels, on a Gram matrix that includes
+        offset and softness.
 
     Raises
     ------
@@ -74,8 +74,8 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
 
     Examples
     --------
-    About the middle of a quarter circle all of it is symmetric; about a point at 30 degrees from
-    one end, 60 degrees are.
+    A quarter circle is symmetric about its middle; about a point at 30 degrees from one end, 60
+    degrees are symmetric.
 
     >>> import numpy as np
     >>> from bayespoint import VersionSpace
@@ -93,7 +93,7 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
     rows_on_demand.require_matrix(space.gram, "the mirrored version space")
     gram = np.add(space.gram, space.offset, dtype=np.float64)
     gram.flat[:: m + 1] += space.softness
-    # By way of coordinates: rounding errors of f = K c would give the matrix a spurious rank.
+    # By coordinates, since rounding errors of f = K c would increase the rank of the matrix.
     factor = factorize(space.gram, space.offset, space.softness)
     phi = factor.whitened(gram)
     w = phi @ c
@@ -127,8 +127,8 @@ def bayes_point(
     delta : float, default=0.05
         Probability in (0, 1) with which the statement may fail.
     tol : float, default=0.3
-        Standard error of ln of the volume at which to stop, in nats. Positive. The bound's is
-        2 / m of it.
+        Standard error of ln of the volume at which to stop, in nats. Positive. That of the bound
+        is smaller by the factor 2 / m.
     max_length, n_trajectories, n_jobs, random_state, callback
         As for :meth:`VersionSpace.log_volume`.
 
@@ -143,8 +143,8 @@ def bayes_point(
     ValueError
         If w is not in version space, or a setting is out of range.
     FloatingPointError
-        If the region is too thin for double precision, as around a weight vector at a distance
-        of less than about 1e-6 from a wall, or was not found in `max_length`.
+        If the region is too thin for double precision, as around a weight vector closer than about
+        1e-6 to a wall, or was not found within `max_length`.
     MemoryError
         If the Gram matrix of 2 m examples does not fit into memory.
 
@@ -159,14 +159,14 @@ def bayes_point(
 
     Notes
     -----
-    Section 4.3 of [1]_: let R(w) be what V and its mirror image at w have in common. Of a weight
-    vector in R(w) and its mirror image at least one votes with w, whatever the input, for their
-    sum is a positive multiple of w. So the vote of R(w) is the decision of w, and `volume_bayes`
-    holds of it with the volume of R(w): the billiard in the cone with the mirrored planes added
-    estimates it. Vacuous for volumes below about :math:`e^{-m/2}`.
+    Section 4.3 of [1]_: let R(w) be the intersection of V and its mirror image at w. Of a weight
+    vector in R(w) and its mirror image at least one agrees with w on any input, since their sum is
+    a positive multiple of w. The vote of R(w) is therefore the decision of w, and `volume_bayes`
+    bounds its risk by the volume of R(w). A billiard with the mirrored planes added estimates that
+    volume. Vacuous for volumes below about :math:`e^{-m/2}`.
 
-    With `softness` it is the statement for feature vectors that have a coordinate of their own
-    for every input: it holds of w at inputs other than those of the examples.
+    With `softness` feature vectors have an additional coordinate for every input: the bound holds
+    for inputs other than those of the examples.
 
     References
     ----------
@@ -199,7 +199,7 @@ def bayes_point(
 
 
 def symmetric_volume(space: VersionSpace, dual_coef: ArrayLike, **settings: Any) -> Estimate:
-    """Return ln of the volume of what is symmetric about a weight vector, as `estimated` does."""
+    """Return ln of the volume of the part symmetric about a weight vector, as `estimated` does."""
     region = mirrored_space(space, dual_coef)
     try:
         return estimated(region.log_volume, **settings)
@@ -214,10 +214,10 @@ def symmetric_volume(space: VersionSpace, dual_coef: ArrayLike, **settings: Any)
 def estimated(
     estimate: Callable[..., Evidence], *, tol: float, callback: Callback = None, **settings: Any
 ) -> Estimate:
-    """Return ln of the volume, or evidence, that a method estimates: at most 0, with its error.
+    """Return ln of the volume, or the evidence, that a method estimates: at most 0, with its error.
 
-    Raises FloatingPointError where double precision is not enough, as with a region that is some
-    hundred thousand times as long as it is thick.
+    Raises FloatingPointError if double precision is not sufficient, as for a region that is some
+    hundred thousand times as long as thick.
     """
     raised: list[FloatingPointError] = []
 
@@ -252,7 +252,7 @@ def _vague(error: float) -> FloatingPointError:
 def from_volume(
     m: int, delta: float, volume: Estimate, *, of: str = "weight vector", condition: str = ""
 ) -> RiskBound:
-    """Return the bound of `bayes_point` for a volume that is known."""
+    """Return the bound of `bayes_point` for a known volume."""
     return RiskBound(
         name="bayes_point",
         of=of,
@@ -283,10 +283,10 @@ def normalized_margins(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
     -------
     ndarray of shape (m,)
         :math:`y_i \langle w, \phi_i\rangle / (|w| |\phi_i|)`, in [-1, 1]: the sine of the angle
-        between w and the plane of the example, positive where w gives it its label. Offset and
-        softness of `space` are included. The smallest is the margin of Definition 3 of Graepel,
-        Herbrich and Williamson (2001), and its arc sine the radius of the largest ball around w
-        in version space.
+        between w and the plane of the example, positive if w gives it its label. Offset and
+        softness of `space` are included. The smallest is the margin of Graepel, Herbrich and
+        Williamson (2001), Definition 3; its arc sine is the radius of the largest ball around w in
+        version space.
 
     Raises
     ------
@@ -313,7 +313,7 @@ def normalized_margins(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
 def margin_histogram(
     space: VersionSpace, dual_coef: ArrayLike, bins: int = 20
 ) -> tuple[NDArray[np.intp], Floats]:
-    """Return the histogram of the normalized margins: the quality of a linear classifier.
+    """Return the histogram of the normalized margins, a measure of a classifier's quality.
 
     Parameters
     ----------
@@ -338,7 +338,8 @@ def margin_histogram(
 
     References
     ----------
-    J. L. Crowley, "Perceptrons and Support Vector Machines", lecture notes.
+    J. L. Crowley, "Perceptrons and Support Vector Machines", Intelligent Systems: Reasoning and
+    Recognition, Lesson 6, 2018.
 
     Examples
     --------
@@ -356,7 +357,7 @@ def margin_histogram(
 
 
 def _inside(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
-    """Return the dual coefficients of the unit vector, or raise if it is outside version space."""
+    """Return dual coefficients scaled to a unit vector; raise ValueError outside version space."""
     c = validation.dual_coef("dual_coef", dual_coef, len(space.y))
     if not c.any():
         raise ValueError("dual_coef must not be all zero")

@@ -1,4 +1,4 @@
-"""The bounds on one classifier: a row, and the table of all."""
+"""Results: a bound on the risk of one classifier, and the table of all bounds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from bayespoint.base.report import as_grid, as_html
+from bayespoint.base.report import as_columns, as_grid, as_html
 
 __all__ = ["RiskBound", "RiskBounds"]
 
@@ -21,39 +21,38 @@ class RiskBound:
     """
 
     name: str
-    """The function of :mod:`bayespoint.bounds` it comes from."""
+    """Name of the function of :mod:`bayespoint.bounds`."""
 
     of: str
-    """Whose risk: ``"one draw"`` of the posterior (Gibbs' classifier), the ``"vote"`` of all, the
-    ``"center"``, or another ``"weight vector"``."""
+    """The classifier: ``"one draw"`` of the posterior (Gibbs classifier), the ``"vote"`` of all
+    draws, the ``"center"``, or another ``"weight vector"``."""
 
     value: float
-    """The bound; NaN where it is refused."""
+    """The bound; NaN if it is refused."""
 
     standard_error: float = 0.0
-    """One standard error of `value` from the estimated volume; 0 where nothing was estimated."""
+    """One standard error of `value` from the estimated volume; 0 if nothing was estimated."""
 
     region: str = ""
-    """Part of version space whose volume is used; empty where none is."""
+    """Part of version space whose volume is used; empty for none."""
 
     quantities: Mapping[str, float] = field(default_factory=dict)
-    """What went in, by name. `delta` is the share of this bound, after division by the number of
-    candidates."""
+    """Arguments of the function by name. `delta` is divided by the number of candidates."""
 
     condition: str = ""
-    """What must hold beyond the theorem's own assumptions; empty for nothing."""
+    """An assumption beyond those of the theorem; empty for none."""
 
     reason: str = ""
-    """Why the bound does not hold here and is refused; empty where it holds."""
+    """Why the bound does not hold here and is refused; empty if it holds."""
 
     @property
     def refused(self) -> bool:
-        """Whether the bound does not hold here."""
+        """Whether the bound is refused, since it does not hold here."""
         return bool(self.reason)
 
     @property
     def vacuous(self) -> bool:
-        """Whether the bound is of no use: it is refused, or at least 1."""
+        """Whether the bound is refused, or at least 1."""
         return not self.value < 1
 
     def _figures(self) -> str:
@@ -72,7 +71,7 @@ class RiskBound:
         return f"<RiskBound: {self.name} of {self.of}{region}: {self._figures()}>"
 
     def summary(self) -> str:
-        """Return the bound, what went in, and what to mind, one to a line.
+        """Return the bound, its arguments, and its condition or reason, one to a line.
 
         Returns
         -------
@@ -98,7 +97,7 @@ class RiskBounds:
     """The bounds that apply to a classifier, and those that do not, with the reason.
 
     A sequence of `RiskBound`. Each holds by itself with probability at least ``1 - delta``: to
-    rely on the smallest of k of them, ask for ``delta / k``.
+    use the smallest of k of them, compute them with ``delta / k``.
     """
 
     rows: tuple[RiskBound, ...]
@@ -120,21 +119,21 @@ class RiskBounds:
         return self.rows[index]
 
     def find(self, name: str, *, of: str | None = None, region: str | None = None) -> RiskBound:
-        """Return the first bound of that name, and of that classifier and region if given.
+        """Return the first bound with the given name, classifier and region.
 
         Parameters
         ----------
         name : str
-            ``"bayes_point"``, ``"pac_bayes_kl"``, ...
+            `RiskBound.name`, such as ``"bayes_point"`` or ``"pac_bayes_kl"``.
         of : str, default=None
-            ``"center"``, ...
+            `RiskBound.of`, such as ``"center"``; None for any.
         region : str, default=None
-            ``"version space"``, ...
+            `RiskBound.region`, such as ``"version space"``; None for any.
 
         Returns
         -------
         RiskBound
-            The row, which may be a bound that was refused or is vacuous.
+            The bound, which may be refused or vacuous.
 
         Raises
         ------
@@ -177,12 +176,7 @@ class RiskBounds:
         str
             The text, without a newline at its end.
         """
-        cells = [_HEAD, *self._cells()]
-        widths = [max(len(row[k]) for row in cells) for k in range(len(_HEAD))]
-        lines = [
-            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-            for row in cells
-        ]
+        lines = as_columns([_HEAD, *self._cells()], left=True)
         for k, note in enumerate(self._notes(), start=1):
             mark = f"[{k}] "
             lines += textwrap.wrap(note, 96, initial_indent=mark, subsequent_indent=" " * len(mark))

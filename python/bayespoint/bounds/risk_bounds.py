@@ -1,4 +1,4 @@
-"""The bounds that hold of a fitted classifier."""
+"""The bounds for a fitted classifier."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from bayespoint.version_space import InfeasibleError, VersionSpace
 __all__ = ["risk_bounds"]
 
 _AGREEMENT = 1e-4
-"""How far decision values may be from those of a second fit, relative to the larger of the margin
-and themselves."""
+"""Largest difference of decision values from those of a second fit, relative to the larger of the
+margin and themselves."""
 
 _NOT_ALONE = (
-    "The {d} examples with coefficients do not determine the classifier: fitted to them alone it "
-    "is another one. The fit did not converge, or leaves a free intercept open."
+    "The {d} examples with coefficients do not determine the classifier: a fit to them alone "
+    "differs. The fit did not converge, or the free intercept is not determined."
 )
-_ORDERED = "the order of presentation was chosen without a look at the examples"
+_ORDERED = "the order of presentation was chosen without using the examples"
 
 _REFUSALS = {
     "": "",
     "evidence": (
         "Kernel or softness were searched for the largest evidence of these examples, among "
-        "infinitely many: choose from a list fixed beforehand and give its length as candidates."
+        "infinitely many: choose from a list fixed beforehand and pass its length as candidates."
     ),
     "length scale": (
         "The length scale was computed from the inputs of these examples: give a kernel with a "
@@ -45,7 +45,7 @@ _REFUSALS = {
         "dictionary fixed beforehand."
     ),
 }
-"""By `prior_from_examples_` of a classifier: why no bound holds of it."""
+"""Why no bound holds for a classifier, by its `prior_from_examples_`."""
 
 
 def risk_bounds(
@@ -64,7 +64,7 @@ def risk_bounds(
     Parameters
     ----------
     model : BayesPointClassifier, MaxMarginClassifier or KernelPerceptron
-        Fitted.
+        A fitted classifier.
     delta, gram, candidates, tol, max_length, n_jobs, random_state
         As for :meth:`BayesPointClassifier.risk_bounds`.
 
@@ -76,7 +76,7 @@ def risk_bounds(
     Raises
     ------
     TypeError
-        If `model` is no classifier of these kinds.
+        If `model` is not one of these classifiers.
     ValueError
         If `gram` is needed and missing or does not fit, or a setting is out of range.
     """
@@ -131,7 +131,7 @@ def _learned(model: Any, space: VersionSpace, k: int, *, refused: bool) -> Learn
 def _determined_by_support(
     model: Any, space: VersionSpace, dual_coef: Floats, bias: float | None
 ) -> bool:
-    """Return whether a maximal margin of the examples with coefficients has the same values."""
+    """Return whether a fit to the examples with coefficients alone gives the same values."""
     free = bias is not None
     kept = np.flatnonzero(dual_coef)
     y = space.y[kept]
@@ -143,7 +143,7 @@ def _determined_by_support(
     )
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the values tell
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the values are compared below
             found = few.max_margin(
                 C=model.C, free_bias=free, tol=model.tol, max_iter=model.max_iter
             )

@@ -1,4 +1,4 @@
-"""The rows of a table of bounds: which hold of a weight vector, and which do not, and why."""
+"""The rows of a table of bounds: which hold for a weight vector, and why others do not."""
 
 from __future__ import annotations
 
@@ -41,27 +41,27 @@ POSTERIOR = "posterior"
 BALL = "largest ball"
 
 _UNFOUND = (InfeasibleError, FloatingPointError)
-"""What an estimate of a volume raises where it fails: the bounds by it are then refused."""
+"""Exceptions of a failed estimate of a volume, after which the bounds by it are refused."""
 
 SOFT = (
     "inputs of new examples are never among those of the training examples: with softness the "
-    "statement is about feature vectors that have a coordinate of their own for every input"
+    "bound is for feature vectors that have an additional coordinate for every input"
 )
 _NOISY = (
     "A zero-error bound: with label noise the weight vectors of the posterior violate examples. "
-    "For those pac_bayes_kl holds of one draw and of the vote."
+    "pac_bayes_kl holds for one draw and for the vote."
 )
-_DENSE = "The computed center of mass depends on all examples: no few of them determine it."
-_OTHER = "Holds of the perceptron's weight vector alone."
+_DENSE = "The computed center of mass depends on all examples: it is not determined by a few."
+_OTHER = "Holds for the perceptron's weight vector only."
 _FREE = (
-    "A free intercept is no part of the weight vector: it has no place in a version space, and no "
-    "prior. fit_intercept=True gives one that has."
+    "A free intercept is not part of the weight vector, and has no prior. fit_intercept=True gives "
+    "an intercept that is."
 )
 
 
 @dataclass(frozen=True)
 class Learned:
-    """A weight vector and how it was found."""
+    """A weight vector w and how it was found."""
 
     dual_coef: Floats
     rule: str
@@ -70,23 +70,23 @@ class Learned:
     """A free intercept, in the scale of the coefficients; None where there is none."""
 
     undetermined: str = ""
-    """Why the examples with coefficients do not determine w; empty where they do."""
+    """Why the examples with coefficients do not determine w; empty if they do."""
 
     condition: str = ""
-    """What must hold for them to determine w; empty for nothing."""
+    """The assumption under which they determine w; empty for none."""
 
     mistakes: int | None = None
-    """Of a perceptron in training, if known."""
+    """Number of mistakes of a perceptron in training, if known."""
 
     @property
     def of(self) -> str:
-        """Whose risk it is, in a table."""
+        """`RiskBound.of` of its bounds."""
         return "center" if self.rule == "bayes_point" else "weight vector"
 
 
 @dataclass
 class Rows:
-    """What the rows of a table are made from; the methods return them."""
+    """Computes the rows of a table from the version space and settings in its fields."""
 
     space: VersionSpace
     learned: Learned
@@ -112,7 +112,7 @@ class Rows:
         return (self._noisy_posterior() if self.noisy else self._version_space()) + rows
 
     def refused(self, reason: str) -> list[RiskBound]:
-        """Return all rows, each refused for the same reason and nothing estimated."""
+        """Return all rows, each refused for the same reason, without estimating volumes."""
         rows = self._refused_symmetric(reason) + self._margins(reason)
         if self.learned.rule == "bayes_point":
             region = POSTERIOR if self.noisy else WHOLE
@@ -122,7 +122,7 @@ class Rows:
 
     @cached_property
     def violated(self) -> NDArray[np.bool_]:
-        """Which examples w has on the wrong side."""
+        """(m,) Whether w misclassifies each example."""
         largest = np.abs(self.learned.dual_coef).max() or 1.0
         bias = (self.learned.bias or 0.0) / largest
         margins = self.space.margins(self.learned.dual_coef / largest) + bias * self.space.y
@@ -184,7 +184,7 @@ class Rows:
         ]
 
     def _symmetric(self) -> list[RiskBound]:
-        """Return the rows for the part of version space that is symmetric about w."""
+        """Return the rows by the part of version space that is symmetric about w."""
         if reason := self._no_consistent():
             return self._refused_symmetric(reason)
         try:
@@ -200,7 +200,7 @@ class Rows:
     # --- margins and sparsity ---
 
     def _margins(self, reason: str = "") -> list[RiskBound]:
-        """Return the rows that the margin of w alone gives."""
+        """Return the rows by the margin of w."""
         reason = reason or self._no_consistent()
         if reason:
             return [
@@ -231,7 +231,7 @@ class Rows:
         learned = self.learned
         if learned.rule == "bayes_point":
             return [self._refused("sparsity", _DENSE), self._refused("margin", _OTHER)]
-        # Only those that do not determine w have to be right, and they have no softness.
+        # Only the examples that do not determine w must be correct, and have no softness.
         left_out = learned.dual_coef == 0
         d, wrong = self.m - int(left_out.sum()), int((self.violated & left_out).sum())
         reason = learned.undetermined
@@ -256,13 +256,13 @@ class Rows:
         return [by_sparsity, self._row("margin", bound, known, learned.condition)]
 
     def _unscaled(self) -> tuple[float, float]:
-        """Return the largest length of a feature vector and the largest margin beside it.
+        """Return the largest length of a feature vector, and the largest margin found.
 
-        Any weight vector's margin will do; w's own is there if no larger one is found.
+        The margin may be that of any weight vector: of w, or of the maximal margin if it is found.
         """
         found = [self.learned.dual_coef]
         with warnings.catch_warnings(), contextlib.suppress(InfeasibleError):
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the margin is attained anyhow
+            warnings.simplefilter("ignore", ConvergenceWarning)  # any attained margin is valid
             found.append(self.space.max_margin().dual_coef)
         attained = 0.0
         for dual_coef in found:
@@ -276,7 +276,7 @@ class Rows:
     # --- rows ---
 
     def _no_consistent(self) -> str:
-        """Return why bounds for a consistent w do not hold, if so."""
+        """Return why bounds for a consistent w do not hold; empty if they do."""
         if self.noisy:
             return _NOISY
         if self.learned.bias is not None:
@@ -330,7 +330,7 @@ class Rows:
         volume: Estimate,
         known: dict[str, float] | None = None,
     ) -> RiskBound:
-        """Return a row by one of the forms that are linear in ln of the volume."""
+        """Return a row by `volume_gibbs` or `volume_bayes`."""
         factor = 1 if form is volume_gibbs else 2
         return RiskBound(
             name=name,
@@ -358,7 +358,7 @@ class Rows:
         known: dict[str, float],
         wrong: Estimate | None = None,
     ) -> RiskBound:
-        """Return a row by `pac_bayes_kl`, `factor` times."""
+        """Return a row by `factor` times `pac_bayes_kl`; `wrong` is the empirical error."""
         wrong = Estimate(0.0, 0.0) if wrong is None else wrong
         moved = min(wrong.value + wrong.error, 1.0)
         value, more, worse = factor * pac_bayes_kl(
@@ -384,6 +384,6 @@ def _mean(values: Floats) -> Estimate:
     if spread == 0:
         return Estimate(float(values.mean()), 0.0)
     effective = float(diagnostics.ess_bulk(values))
-    if not effective >= 1:  # too few draws to tell: one for each trajectory
+    if not effective >= 1:  # NaN for too few draws: count one for each trajectory
         effective = len(values)
     return Estimate(float(values.mean()), spread / math.sqrt(effective))

@@ -1,4 +1,4 @@
-"""How many independent draws a mean of vectors needs."""
+"""The number of independent draws for a mean of vectors."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def hoeffding_samples(
     low: ArrayLike = -1.0,
     high: ArrayLike = 1.0,
 ) -> Numbers:
-    r"""Return how many independent draws bring a mean of vectors near the true mean.
+    r"""Return the number of independent draws for a mean of vectors of given accuracy.
 
     Parameters
     ----------
     n : array-like of whole numbers
-        Components of the vectors, at least 1: with dual coefficients the number of examples.
+        Number of components of the vectors, at least 1; for dual coefficients that of examples.
     epsilon : array-like of float
-        Distance to reach, positive.
+        Distance from the true mean, positive.
     eta : array-like of float, default=0.05
-        Probability in (0, 1) with which it may be missed.
+        Probability in (0, 1) that the distance is exceeded.
     low, high : array-like of float, default=-1.0 and 1.0
-        Interval that holds every component, ``low < high``. The components of unit weight vectors
-        are in [-1, 1]; for dual coefficients such an interval has to be known.
+        Interval that contains every component, ``low < high``. The components of unit weight
+        vectors are in [-1, 1]; for dual coefficients an interval must be known.
 
     Returns
     -------
@@ -42,9 +42,9 @@ def hoeffding_samples(
     Notes
     -----
     Lemma 18.1 of [1]_, Eqs. 18.13, 18.29 and 18.31, from Hoeffding's inequality for each component
-    and a union bound. The draws must be independent: of a billiard's bounces or draws count
-    effective ones (``BilliardResult.ess``). It is far more than is needed: the components of unit
-    vectors cannot all be large.
+    and a union bound. The draws must be independent: of a billiard's draws the effective sample
+    size counts (``BilliardResult.ess``). Far fewer are sufficient in practice, since the components
+    of a unit vector cannot all be large.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""All bounds on one fitted classifier, each guarded by the assumptions it makes."""
+"""All bounds for one weight vector, each refused if its assumptions are not met."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def table(
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> RiskBounds:
-    r"""Return every bound that holds of a linear classifier in feature space.
+    r"""Return all bounds for a linear classifier in feature space.
 
     Parameters
     ----------
@@ -48,37 +48,34 @@ def table(
     delta : float, default=0.05
         Probability in (0, 1) with which each statement may fail.
     rule : {"bayes_point", "max_margin", "perceptron"}, default="bayes_point"
-        How w was found. "bayes_point": the table also has the vote of version space and the mean
-        of its weight vectors. "max_margin" and "perceptron": the examples with dual coefficients
-        other than zero determine w, so `sparsity` holds. "perceptron", run from zero on these
-        kernel values with a constant learning rate: `margin` too, by the largest margin of any
-        weight vector.
+        How w was found. "bayes_point": the table also has bounds for the vote and for one draw.
+        "max_margin" and "perceptron": the examples with nonzero dual coefficients determine w, so
+        that `sparsity` holds. "perceptron", run from zero on these kernel values with a constant
+        learning rate: `margin` holds too, by the largest margin of any weight vector.
     label_noise : float or pair of floats, default=0.0
         With rule="bayes_point": probability in [0, 0.5) that a label was flipped, as the posterior
         assumes it, or one for examples that truly are negative and one for positive ones.
     draws : array-like of shape (n_trajectories, n_draws, m), default=None
-        With label noise: dual coefficients of draws from the posterior. They tell how many
-        examples its weight vectors violate.
+        With label noise: dual coefficients of draws from the posterior, for the number of examples
+        that its weight vectors violate.
     candidates : int, default=1
-        Number of kernels and other settings among which this one was chosen after a look at the
-        examples, at least 1. The list of them must have been fixed before. `delta` is divided
-        among them, which adds ln(candidates).
+        Number of kernels and other settings from which this one was selected by means of the
+        examples, at least 1: the length of a list fixed beforehand. `delta` is divided by it.
     tol : float, default=0.3
         Standard error of ln of the estimated volumes at which to stop, in nats. Positive.
     max_length : float, default=1e5
-        Path in radians per trajectory at which to stop all the same, for each volume.
+        Path in radians per trajectory at which to stop in any case, for each volume.
     n_jobs : int, default=None
-        Threads, as joblib counts them.
+        Number of threads, as in joblib.
     random_state : None, int, Generator or RandomState, default=None
-        Seed. None asks NumPy's global generator.
+        Seed. None draws one from NumPy's global generator.
 
     Returns
     -------
     RiskBounds
-        One row for each bound with its value, what went in, and the standard error that the
-        estimated volume gives it. Bounds that do not hold here are refused, with the reason: with
-        label noise or training errors those that assume none. So are those whose volume could
-        not be estimated, as that of a part too thin for double precision.
+        One row for each bound, with its value, its arguments, and its standard error from that of
+        the volume. Bounds that do not hold are refused, with the reason: those that assume no label
+        noise or training errors, and those whose volume could not be estimated.
 
     Raises
     ------
@@ -99,23 +96,21 @@ def table(
 
     Notes
     -----
-    All bounds assume that the examples are independent draws from one distribution, that new
-    examples come from it, and that the kernel was chosen without them: scaling features by the
-    examples, too, is a choice made by them. Margins are those of feature vectors scaled to unit
-    length, which changes no decision; then the radius is 1 whatever the inputs. For `margin` the
-    unscaled ones count, as they do for the perceptron.
+    All bounds assume that the examples and new examples are independent draws from one
+    distribution, and that the kernel, including any scaling of features, was chosen without the
+    examples. Margins are those of feature vectors scaled to unit length, which changes no decision,
+    so that the radius is 1. Only for `margin` they are not scaled, as in the perceptron.
 
-    The dimension of `linear_svm` is the rank of the Gram matrix. That it is taken from the
-    examples does no harm: the directions outside the span are free, and the share of the sphere
-    of all feature space is the same.
+    The dimension of `linear_svm` is the rank of the Gram matrix. It may depend on the examples:
+    directions outside the span are not restricted, so that the share of the sphere of the whole
+    feature space is the same.
 
-    "one draw" is a weight vector of all of feature space: its values are those of
-    :meth:`BayesPointClassifier.sample_functions`. Its vote at x is for the class with a
+    "one draw" is a weight vector in the whole feature space, with values as in
+    :meth:`BayesPointClassifier.sample_functions`. The "vote" at x is for the class with a
     probability above one half by ``predict_proba(method="mixture")``, without label noise.
 
-    With softness the statements are about feature vectors extended by a coordinate for every
-    input, of squared length `softness`. At an input that is not one of the examples' that
-    coordinate is one on which w has no say.
+    With softness the bounds are for feature vectors with an additional coordinate for every input,
+    of squared length `softness`. At new inputs w has no component along that coordinate.
 
     Examples
     --------
@@ -170,7 +165,7 @@ def bounds_of(
     n_jobs: int | None,
     random_state: RandomState,
 ) -> RiskBounds:
-    """Return the table for a version space; a `refusal` is the reason why none of them holds."""
+    """Return the table for a version space; `refusal` is the reason if no bound holds, or ""."""
     delta = validation.real("delta", delta, low=0, high=1, low_open=True, high_open=True)
     noise = validation.pair("label_noise", label_noise, high=0.5, high_open=True)
     candidates = validation.integer("candidates", candidates, low=1)
@@ -182,8 +177,8 @@ def bounds_of(
         )
     if any(noise) and draws is None and not refusal:
         raise ValueError(
-            "draws must hold draws from the posterior with label_noise; got None: they tell how "
-            "many examples it violates"
+            "draws must hold draws from the posterior with label_noise, to count the examples that "
+            "they violate; got None"
         )
     make = Rows(
         space=space,

@@ -1,4 +1,4 @@
-"""PAC-Bayes bounds by the share of the sphere that a part of version space takes."""
+"""PAC-Bayes bounds by the volume of a part of version space, relative to the sphere's."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from bayespoint.bounds.compression import confidence
 __all__ = ["cap_log_fraction", "linear_svm", "pac_bayes_kl", "volume_bayes", "volume_gibbs"]
 
 _SMALLEST = 1e-280
-"""Below this share of a half sphere the incomplete beta function is taken in logarithms."""
+"""Share of a half sphere below which the logarithm of the beta function is computed directly."""
 
 _STEPS = 200
-"""Steps of the continued fraction at most; where it is used some twenty are enough."""
+"""Largest number of steps of the continued fraction; about twenty are enough."""
 
 
 def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:
@@ -27,8 +27,8 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
     m : array-like of whole numbers
         Examples, at least 1.
     log_volume : array-like of float
-        ln of the share of the sphere that the part takes, at most 0: all of version space by
-        :meth:`VersionSpace.log_volume`.
+        ln of the volume of the part relative to the sphere's, at most 0; for all of version space
+        from :meth:`VersionSpace.log_volume`.
     delta : array-like of float, default=0.05
         Probability in (0, 1) with which the statement may fail.
 
@@ -45,11 +45,11 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
 
     Notes
     -----
-    Theorem 2 of [1]_, McAllester's [2]_: with probability at least ``1 - delta`` over m
-    independent examples of one distribution it holds for every measurable part of version space at
-    once. The risk is that of one weight vector drawn at random (Gibbs' classifier). The prior, here
-    the uniform distribution on the sphere of feature space, must not depend on the examples:
-    neither may the kernel. Vacuous for volumes below about :math:`e^{-m}`.
+    Theorem 2 of [1]_, by McAllester [2]_: with probability at least ``1 - delta`` over m
+    independent examples of one distribution it holds for all measurable parts of version space at
+    once. The risk is that of one weight vector drawn at random (Gibbs classifier). The prior, which
+    is the uniform distribution on the sphere of feature space, and so the kernel must not depend on
+    the examples. Vacuous for volumes below about :math:`e^{-m}`.
 
     References
     ----------
@@ -90,10 +90,10 @@ def volume_bayes(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
     Notes
     -----
     Theorem 3 and Corollary 1 of [1]_: where the majority errs, at least half of the weight vectors
-    err. For a part of version space that is symmetric about a point w the vote is that of w alone:
-    so the same expression bounds the maximal margin (`linear_svm`) and the Bayes point
-    (`bayes_point`). Vacuous for volumes below about :math:`e^{-m/2}`, and so for
-    :math:`2^{-m}`, the volume left by labels at random.
+    err. For a part of version space that is symmetric about a point w the vote is that of w alone,
+    so that the same expression bounds the maximal margin (`linear_svm`) and the Bayes point
+    (`bayes_point`). Vacuous for volumes below about :math:`e^{-m/2}`, for instance
+    :math:`2^{-m}`, the volume for random labels.
 
     References
     ----------
@@ -139,10 +139,9 @@ def linear_svm(m: ArrayLike, n: ArrayLike, margin: ArrayLike, delta: ArrayLike =
     Notes
     -----
     Corollary 2 of [1]_: the points nearer to w than :math:`\gamma` are a part of version space
-    and symmetric about w; Lemma 2 bounds their volume. Where that is done exactly, with
+    and symmetric about w; Lemma 2 bounds their volume. With the exact volume,
     ``volume_bayes(m, cap_log_fraction(n, arcsin(margin)), delta)``, the bound is never larger.
-    Vacuous unless m exceeds n at least by a factor of
-    :math:`2\ln(4/\gamma^2)`.
+    Vacuous unless m exceeds :math:`2 n \ln(4/\gamma^2)`.
 
     References
     ----------
@@ -184,19 +183,19 @@ def pac_bayes_kl(
         Examples, at least 1.
     kl : array-like of float
         Relative entropy of the posterior to the prior in nats, at least 0. For the uniform
-        distribution on a part of version space it is minus ln of its volume, so the bound is a
-        tighter form of `volume_gibbs`; twice the bound is one of `volume_bayes`.
+        distribution on a part of version space it is minus ln of its volume: the bound is then a
+        tighter form of `volume_gibbs`, and twice the bound one of `volume_bayes`.
     delta : array-like of float, default=0.05
         Probability in (0, 1) with which the statement may fail.
     empirical_error : array-like of float, default=0.0
-        Mean share of the examples that a weight vector of the posterior gets wrong, in [0, 1].
+        Mean share of the examples that a weight vector of the posterior misclassifies, in [0, 1].
 
     Returns
     -------
     float or ndarray
         The largest p with :math:`\mathrm{kl}(\hat e \,\|\, p) \le \left(\mathrm{KL} +
         \ln\frac{2\sqrt m}\delta\right) / m`, where :math:`\mathrm{kl}(q \,\|\, p) = q \ln\frac qp
-        + (1-q) \ln\frac{1-q}{1-p}`. In [0, 1]; vacuous where it is 1 to the last digit.
+        + (1-q) \ln\frac{1-q}{1-p}`. In [0, 1]; vacuous if it is 1.
 
     Notes
     -----
@@ -228,10 +227,10 @@ def pac_bayes_kl(
 
 
 def _inverted(q: Floats, budget: Floats) -> Floats:
-    """Return the largest p in [q, 1] with kl(q || p) at most the budget, not rounded below it."""
+    """Return the largest p in [q, 1] with kl(q || p) at most the budget, rounded up."""
     low = np.zeros(q.shape)
     high = np.minimum(1 - q, np.sqrt(budget / 2))  # Pinsker's inequality
-    # The distance p - q is halved down to neighboring doubles.
+    # Bisect the distance p - q down to neighboring doubles.
     for _ in range(1100):
         middle = (low + high) / 2
         if ((middle <= low) | (middle >= high)).all():
@@ -247,7 +246,7 @@ def _inverted(q: Floats, budget: Floats) -> Floats:
 
 
 def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
-    r"""Return ln of the share of a sphere within an angle of one of its points.
+    r"""Return ln of the volume of a spherical cap, relative to the sphere's.
 
     Parameters
     ----------
@@ -267,10 +266,9 @@ def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
 
     Notes
     -----
-    Lemma 1 of [1]_ (its upper integral runs to pi, not :math:`2\pi` as printed), by the
+    Lemma 1 of [1]_ (whose upper integral runs to pi, not :math:`2\pi` as printed), by the
     regularized incomplete beta function: the share is :math:`\frac12 I_{\sin^2\Psi}\left(
-    \frac{n-1}2, \frac12\right)` up to a right angle and 1 less the share of the opposite cap
-    beyond it.
+    \frac{n-1}2, \frac12\right)` up to a right angle, beyond it 1 minus that of the opposite cap.
 
     References
     ----------
@@ -279,8 +277,7 @@ def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
 
     Examples
     --------
-    A cap of 60 degrees takes a quarter of the sphere in three dimensions, and less and less in
-    more:
+    A cap of 60 degrees takes a quarter of the sphere in three dimensions, and less in more:
 
     >>> for n in 3, 100, 1_000_000:
     ...     print(f"{cap_log_fraction(n, np.pi / 3):.3f}")
@@ -294,9 +291,9 @@ def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
     )
     a = (n - 1) / 2
     sine, cosine = np.sin(angle), np.cos(angle)
-    # On the line there are two points, one of them within any angle below pi.
+    # For n = 1 the sphere is two points, one of them within any angle below pi.
     a = np.where(n == 1, 1.0, a)
-    # The smaller of the two opposite caps, from whichever argument is far from 1.
+    # The smaller of the two opposite caps, by the form whose argument is not close to 1.
     half = np.where(
         sine**2 < 0.5, special.betainc(a, 0.5, sine**2), special.betaincc(0.5, a, cosine**2)
     )

@@ -1,4 +1,4 @@
-"""Bundled data sets and generators, in scikit-learn's form. Labels are -1 and +1.
+"""Bundled data sets and generators, with scikit-learn's interface. Labels are -1 and +1.
 
 =================  ==================================================================
 `load_sonar`       rocks against mines

@@ -1,4 +1,4 @@
-"""Generators of examples: each returns inputs and labels -1 and +1."""
+"""Generators of random examples with labels -1 and +1."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def make_teacher(
     return_teacher: bool = False,
     random_state: RandomState = None,
 ) -> Any:
-    """Draw Gaussian examples labeled by a perceptron: a random direction through the origin.
+    """Draw Gaussian examples labeled by a random plane through the origin (a teacher perceptron).
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def make_teacher(
     noise : float, default=0.0
         Probability in [0, 0.5) that a label is flipped.
     return_teacher : bool, default=False
-        Return the teacher too.
+        Also return the teacher's weight vector.
     random_state : None, int, Generator or RandomState, default=None
         Seed.
 
@@ -42,13 +42,13 @@ def make_teacher(
     X : ndarray of shape (n_samples, n_features)
         Independent standard normal features.
     y : ndarray of shape (n_samples,)
-        Labels -1 and +1. With few examples there may be only one of them.
+        Labels -1 and +1. For few examples all of them may be the same.
     teacher : ndarray of shape (n_features,)
         With ``return_teacher=True`` the unit weight vector, uniform on the sphere.
 
     See Also
     --------
-    bayespoint.papers.learning_curves : How fast such a teacher is learned, in theory.
+    bayespoint.papers.learning_curves : Theoretical learning curves for such a teacher.
 
     Examples
     --------
@@ -74,19 +74,19 @@ def make_elongated(
     n_features: int = 3,
     random_state: RandomState = None,
 ) -> Any:
-    """Make a linear problem of few examples, whose version space may be long and thin.
+    """Make a linear problem of few examples, whose version space may be elongated.
 
-    The toy problem of Herbrich, Graepel and Campbell (their Figure 4): points uniform in the cube,
-    labeled by a random plane through the origin.
+    The toy problem of Herbrich, Graepel and Campbell (Figure 4): uniform points in the cube
+    [-1, 1]^d, labeled by a random plane through the origin.
 
     Parameters
     ----------
     n_train : int, default=10
-        Training examples, at least 1.
+        Number of training examples, at least 1.
     n_test : int, default=10000
-        Test examples, at least 1.
+        Number of test examples, at least 1.
     n_features : int, default=3
-        Dimensions, at least 1.
+        Dimension of the cube, at least 1.
     random_state : None, int, Generator or RandomState, default=None
         Seed.
 
@@ -98,15 +98,15 @@ def make_elongated(
         data : ndarray of shape (n_train, n_features)
             Training inputs.
         target : ndarray of shape (n_train,)
-            -1 or +1, integers. With few examples all may be of one class.
+            Labels -1 and +1, integers. For few examples all of them may be the same.
         test_data : ndarray of shape (n_test, n_features)
             Test inputs.
         test_target : ndarray of shape (n_test,)
             Their labels.
         teacher : ndarray of shape (n_features,)
-            Unit normal of the plane: +1 is where the product with it is positive.
+            Unit normal of the plane, on the side of +1.
         DESCR : str
-            What the data are.
+            Description of the data.
 
     See Also
     --------
@@ -162,11 +162,11 @@ def make_words(
     n_samples : int, default=100
         Number of words, at least 1.
     length : pair of ints, default=(6, 12)
-        Least and largest length of a word, at least that of the motif.
+        Smallest and largest length of a word, at least that of the motif.
     alphabet : str, default="abcd"
         Letters, at least two different ones.
     motif : str, default="abba"
-        Not empty, of letters of the alphabet.
+        A nonempty string of letters of the alphabet.
     noise : float, default=0.0
         Probability in [0, 0.5) that a label is flipped.
     random_state : None, int, Generator or RandomState, default=None
@@ -175,10 +175,10 @@ def make_words(
     Returns
     -------
     words : list of str
-        In half of them, on average, the motif was put at a random place; it may come about in the
-        others too.
+        The words. In half of them, on average, the motif was placed at random; others may contain
+        it by chance.
     y : ndarray of shape (n_samples,)
-        +1 where the word holds the motif, -1 where it does not, but for the noise.
+        +1 for words with the motif, -1 for others, before the noise.
 
     See Also
     --------
@@ -223,18 +223,18 @@ def make_sets(
     noise: float = 0.0,
     random_state: RandomState = None,
 ) -> tuple[list[frozenset[int]], Targets]:
-    """Draw random sets, labeled by which half of the items has more elements in them.
+    """Draw random sets, labeled by whether a random half of the items has the majority in them.
 
     Parameters
     ----------
     n_samples : int, default=100
         Number of sets, at least 1.
     n_items : int, default=20
-        Items to choose from, at least 2: the numbers from 0. A random half of them, the smaller if
-        their number is odd, is the teacher's.
+        Number of items, at least 2: the numbers from 0. A random half of them (rounded down) is the
+        teacher's.
     size : pair of ints, default=(3, 9)
-        Least and largest size of a set, from 1 to `n_items`. Even sizes are left out, so that
-        there are no ties: the range must hold an odd number.
+        Smallest and largest size of a set, from 1 to `n_items`. Only odd sizes are drawn, so that
+        there are no ties: the range must contain one.
     noise : float, default=0.0
         Probability in [0, 0.5) that a label is flipped.
     random_state : None, int, Generator or RandomState, default=None
@@ -243,9 +243,9 @@ def make_sets(
     Returns
     -------
     sets : list of frozenset of int
-        Items drawn without replacement.
+        The sets, with items drawn without replacement.
     y : ndarray of shape (n_samples,)
-        +1 where most elements are the teacher's, -1 elsewhere, but for the noise.
+        +1 if most elements are the teacher's, otherwise -1, before the noise.
 
     See Also
     --------
@@ -278,7 +278,7 @@ def make_sets(
 
 
 def _flipped(positive: NDArray[np.bool_], noise: float, rng: np.random.Generator) -> Targets:
-    """Return labels, some of them flipped."""
+    """Return labels -1 and +1, each flipped with probability `noise`."""
     rate = validation.real("noise", noise, low=0.0, high=0.5, high_open=True)
     if rate:
         positive = positive ^ (rng.random(len(positive)) < rate)
@@ -286,7 +286,7 @@ def _flipped(positive: NDArray[np.bool_], noise: float, rng: np.random.Generator
 
 
 def _range(name: str, value: Any, *, low: int) -> tuple[int, int]:
-    """Return a pair of integers in order, the first at least `low`."""
+    """Return a checked pair of integers in order, the first at least `low`."""
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise ValueError(f"{name} must be a pair of integers; got {value!r}")
     first = validation.integer(f"{name}[0]", value[0], low=low, high=validation.MANY)

@@ -17,7 +17,7 @@ _MODULE = "bayespoint.datasets"
 
 
 class _DataSet(NamedTuple):
-    """What the documentation says of a data set; its file is ``<name>.csv`` or ``.csv.gz``."""
+    """Facts about a data set for its documentation; its file is ``<name>.csv`` or ``.csv.gz``."""
 
     summary: str
     target_names: tuple[str, str]
@@ -116,9 +116,9 @@ _DOCSTRING = """Load {summary}.
         frame : DataFrame or None
             `data` and `target` together when ``as_frame=True``.
         DESCR : str
-            What the data are, their source and their license.
+            Description of the data, with source and license.
         filename, data_module : str
-            The file, and the module that holds it.
+            The file, and the package that contains it.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def _table(name: str) -> tuple[str, list[str], Floats]:
 
 
 def _frame(data: Any, target: Any, columns: list[str]) -> Any:
-    """Return data and target in one DataFrame; say what to install where pandas is missing."""
+    """Return data and target in one DataFrame; raise ImportError without pandas."""
     try:
         import pandas as pd
     except ImportError as error:

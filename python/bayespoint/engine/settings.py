@@ -1,4 +1,4 @@
-"""The settings of each kind of run: checked together, and filled in where left to choose."""
+"""Settings of each kind of run: their types are checked here, their ranges by the engine."""
 
 from __future__ import annotations
 
@@ -35,55 +35,54 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class SampleSettings:
-    r"""What the result of a run depends on, beside its problem, start and seed.
+    r"""The settings that the result of a run depends on, beside its problem, start and seed.
 
-    Wrong settings are refused when it is made: those of a wrong type here, those out of range by
-    the compiled engine.
+    The constructor refuses wrong settings. Types are checked here, ranges by the compiled engine.
 
     Parameters
     ----------
     n_trajectories : int, default=4
-        Independent trajectories.
+        Number of independent trajectories.
     n_draws : int, default=100
-        Draws to keep of each trajectory.
+        Number of draws to keep of each trajectory.
     length : float, default=None
         Path length at which to stop, in radians per trajectory, at least 1e-6.
     tol : float, default=None
-        Estimated angular error of the center at which to stop, in radians, once the halves of
-        all trajectories agree as far as their pieces let expect. It is 0.1 if no end of the
-        run is given.
+        Estimated angular error of the center at which to stop, in radians, provided that the
+        first and second halves of all trajectories agree within their errors. 0.1 if none of
+        `length`, `tol` and `max_bounces` is given.
     max_bounces : int, default=None
-        Arrivals at walls, reflected or not, of one trajectory; the first to get there ends the
-        run. With `tol` alone it is 10 000 000. The run ends at whichever limit is met first.
-    dynamics : object of :mod:`bayespoint.dynamics`, default="geodesic"
+        Number of arrivals at walls, reflected or not, in any one trajectory at which to stop.
+        10 000 000 if only `tol` is given. The run stops at the first limit that is reached.
+    dynamics : str or object of :mod:`bayespoint.dynamics`, default="geodesic"
         ``Geodesic()``: great circles with exact reflections. ``Scattered(...)``: with
         scattering at the walls or off a sphere. ``Chord(...)`` and ``Flipper(...)``: the
         biased straight flights of the papers. A name stands for the object with its defaults.
     transparency : float or pair of floats, default=0.0
-        Probability in [0, 1] that a plane lets the ball through to its violated side; a pair
-        is for examples labeled -1 and for those labeled +1. Then the law is uniform times
-        the product of the transparencies of all violated planes: the posterior under label
-        noise of rate :math:`\epsilon` at :math:`\epsilon / (1 - \epsilon)`.
+        Probability in [0, 1] that a wall lets the ball through to its violated side; a pair
+        is for examples labeled -1 and +1. The density that is sampled is then proportional to
+        the product of the transparencies of all violated walls. For label noise of rate
+        :math:`\epsilon` the posterior has :math:`\epsilon / (1 - \epsilon)`.
     refresh : {"auto", "pair", "full", None}, default="auto"
-        How directions change in mid-air, without which a billiard can be caught in part of
-        version space. "pair": reflections in the plane of two examples, at two rows of the
-        Gram matrix each. They hardly turn what few planes close, as the many directions in
-        which the feature vectors of a smooth kernel are thin. "full": an independent
-        direction, for a factor of the Gram matrix. "auto": "full" where that factor takes no
-        more than half a second (up to 2400 examples in any number of dimensions), else "pair".
+        Random changes of direction between bounces, without which a billiard can be confined to
+        a part of version space. "pair": reflections in the plane of two examples, which read
+        two rows of the Gram matrix. They mix slowly along the many directions in which the
+        feature vectors of a smooth kernel have little variance. "full": an independent
+        direction, which needs a factor of the Gram matrix. "auto": "full" if that factor takes
+        at most half a second (up to 2400 examples in any number of dimensions), else "pair".
     refresh_rate : float or "auto", default="auto"
-        Changes per radian, positive, at most 1e9, with "pair" or "full". "auto" is 0.1 to 0.3
-        with full ones, and a twentieth of the bounces (1.5 times as many as bounces with
-        softness or nearly orthogonal planes) with pairs.
+        Changes per radian, positive, at most 1e9. "auto" is 0.1 to 0.3 with "full"; with
+        "pair" a twentieth of the rate of bounces, or 1.5 times that rate with softness or
+        nearly orthogonal planes.
     average : {"auto", "arc", "impulse", "conditional", "midpoints", "bounces"}, default="auto"
-        Which estimate `center` holds. "arc": the integral over the path. "impulse": the
-        accumulated impulses on the walls, zero for examples that do not bound version space,
-        and less accurate. "conditional": the integral of conditional means, with far less
-        noise (see Notes), for a factor of a Gram matrix far from singular. "midpoints" (the
-        default of "chord" and "flipper") and "bounces" ("flipper" only) are those of the
-        papers. "auto" is "conditional" where softness is positive for all examples, the matrix
-        is one of doubles (or of up to 2000 examples in singles) and far from singular, and
-        `refresh` is "auto" or "full"; else "arc".
+        Estimator of `center`. "arc": the integral along the path. "impulse": the sum of the
+        impulses at the walls, less accurate, and zero for examples that do not bound version
+        space. "conditional": the integral of conditional means, which has far less noise (see
+        Notes) and needs a factor of a Gram matrix far from singular. "midpoints" (the default
+        of "chord" and "flipper") and "bounces" ("flipper" only) are those of the papers. "auto"
+        is "conditional" if softness is positive for all examples, the matrix is one of doubles
+        (or of up to 2000 examples in singles) and far from singular, and `refresh` is "auto" or
+        "full"; else "arc".
     """
 
     n_trajectories: int = 4

@@ -1,4 +1,4 @@
-"""The Bayes point classifier, as a scikit-learn estimator."""
+"""The Bayes point classifier."""
 
 from __future__ import annotations
 
@@ -53,84 +53,78 @@ class BayesPointClassifier(
 ):
     r"""Bayes point classification by billiards in version space.
 
-    Among all weight vectors that label the training examples correctly, the Bayes point is the
-    center of mass. With `softness` the vectors are those of Gaussian-process classification with
-    probit noise, sampled exactly: no approximation of the posterior by a Gaussian is made.
-
-    Several classes are taken one against the rest, on one kernel matrix.
+    The Bayes point is the center of mass of all unit weight vectors that label the training
+    examples correctly. A billiard samples these vectors. With `softness` they are the weight
+    vectors of Gaussian-process classification with probit noise, whose posterior is sampled
+    without a Gaussian approximation. More than two classes are treated one against the rest.
 
     Parameters
     ----------
     kernel : None, str, kernel object or callable, default=None
-        None: the Matérn kernel of smoothness 5/2, whose factor and length scale the `optimizer`
-        searches; without it they are 1 and the length scale of "rbf". Names stand for fixed
-        kernels: "rbf" is :math:`\exp(-|x - x'|^2 / 2\sigma^2)` with
-        :math:`\sigma = \sqrt{d \operatorname{Var}(X) / 2}` for d features, "linear"
-        :math:`x \cdot x'`, "poly" :math:`(x \cdot x' + 1)^3`. "precomputed": `X` holds kernel
-        values. The `optimizer` searches the parameters of objects from :mod:`bayespoint.kernels`,
-        some of which take sets or strings, and those that are not fixed of
-        :mod:`sklearn.gaussian_process.kernels`, within their own bounds; a `WhiteKernel` among
-        them acts as softness. A search starts length scales at the scale of the data, whatever
-        value an object of :mod:`bayespoint.kernels` has: a grid over ``kernel__sigma`` needs
-        optimizer=None and a number for `softness`. Factors and constants start at their value and
-        stay within 1/1097 to 1097 times it. A callable ``k(X, Y)`` returns the (n, n') matrix of
-        values.
+        - None: the Matérn kernel with nu = 5/2. `optimizer` searches its factor and length scale;
+          with optimizer=None they are 1 and the length scale of "rbf".
+        - "rbf": :math:`\exp(-|x - x'|^2 / 2\sigma^2)` with
+          :math:`\sigma = \sqrt{d \operatorname{Var}(X) / 2}` for d features; "linear":
+          :math:`x \cdot x'`; "poly": :math:`(x \cdot x' + 1)^3`. None of these has parameters
+          that are searched.
+        - "precomputed": `X` holds kernel values.
+        - an object of :mod:`bayespoint.kernels` or :mod:`sklearn.gaussian_process.kernels`, whose
+          parameters `optimizer` searches. The search starts from the scale of the data: a grid
+          over ``kernel__sigma`` needs optimizer=None and a number for `softness`. The user guide
+          on kernels gives starts and bounds.
+        - a callable ``k(X, Y)`` that returns the (n, n') matrix of kernel values.
     fit_intercept : bool, default=True
         Add 1 to all kernel values, which gives the weight vector an intercept.
     softness : float or "evidence", default="evidence"
-        At least 0. Added to the diagonal of the training kernel matrix, in units of the kernel's
-        values: the variance of Gaussian noise in front of each label. For kernels with values
-        far from 1 ("linear", "poly") it should be chosen in proportion. With 0 the training
-        examples must be separable. "evidence", with an optimizer: the value of the best evidence.
+        Added to the diagonal of the training kernel matrix, at least 0, in units of the kernel's
+        values: the variance of Gaussian noise on the latent function. With 0 the training examples
+        must be separable. "evidence": searched by `optimizer`.
     optimizer : {"evidence"} or None, default="evidence"
-        "evidence": search the length scale for kernel=None, the parameters that a kernel object
-        declares, and softness and label noise if they say so, for the largest probability of the
-        labels: see :func:`bayespoint.tuning.tune`. The search looks at 500 examples at most.
-        None: use kernel, softness and label noise as given, which must be numbers then.
+        "evidence": search the kernel's parameters, and `softness` and `label_noise` if they are
+        "evidence", for the largest marginal likelihood of the labels, on at most 500 examples: see
+        :func:`bayespoint.tuning.tune`. None: use the given values.
     label_noise : float, "evidence" or a pair of either, default=0.0
-        Probability in [0, 0.5) that a label was flipped; for two classes also a pair: for
-        examples that truly are of the first class and for those of the second. "evidence": the
-        rate of the best evidence, one for both classes; ``("evidence", "evidence")``: one for
-        each.
+        Probability in [0, 0.5) that a label was flipped. With two classes a pair gives it for
+        examples that truly are of the first and of the second class. "evidence": searched by
+        `optimizer`, one rate for both classes; ``("evidence", "evidence")``: one for each.
     class_weight : dict, "balanced" or None, default=None
-        Positive weights of the classes, as elsewhere in scikit-learn. The softness of an example
-        is divided by the weight of its class: a heavier class is trusted more. Without softness
-        it has no effect.
+        Positive weights of the classes. The softness of an example is divided by the weight of its
+        class, so that labels of a class with a larger weight are trusted more. Has no effect with
+        softness=0.
     calibration : {"auto", "leave-one-out"} or None, default="auto"
-        None: the probabilities are those of the model, exact if the data came from it.
-        "leave-one-out": the decision values are multiplied by the factor between 1/2 and 2 by
-        which the training examples predict each other best, each from all others. That takes a
-        positive softness and no further fit. "auto": the latter if anything was searched, and None
-        if the model was given.
+        "leave-one-out": multiply the decision values by the factor between 1/2 and 2 that makes
+        the leave-one-out predictions of the training examples most probable. Needs a positive
+        softness, and no further fit. None: do not. "auto": "leave-one-out" if anything was
+        searched, otherwise None.
     n_trajectories : int, default=4
-        Independent chains, for each class if there are more than two.
+        Number of independent chains, for each class if there are more than two.
     n_draws : int, default=100
-        Draws to keep of each trajectory, for decision values and probabilities.
+        Number of draws to keep of each chain, for decision values and probabilities.
     tol : float or "auto", default="auto"
         Estimated angular error of the Bayes point, in radians, at which to stop. Positive. The
-        decision values have about that error relative to their spread, and the time goes with its
-        inverse square. "auto": 0.03 for up to 500 examples, growing with the square root of
-        their number to 0.1 at 5556 and beyond.
+        decision values have about that error relative to their spread; the time of a fit is
+        proportional to 1 / tol^2. "auto": 0.03 for up to 500 examples, then proportional to the
+        square root of their number, at most 0.1.
     dynamics : {"geodesic", "chord", "flipper"}, default="geodesic"
-        The motion of a chain, or an object of :mod:`bayespoint.dynamics`: see
+        How a chain moves, or an object of :mod:`bayespoint.dynamics`: see
         :meth:`VersionSpace.sample`. "chord" and "flipper", those of the papers, are biased, and
-        have neither label noise nor refresh.
+        support neither label noise nor refresh.
     refresh : {"auto", "pair", "full", None}, default="auto"
-        Random changes of its direction between bounces: see :meth:`VersionSpace.sample`.
+        Random changes of direction between bounces: see :meth:`VersionSpace.sample`.
     n_jobs : int, default=None
-        Threads, as joblib counts them: None is 1, -1 all processors. The result does not depend
+        Number of threads, as in joblib: None is 1, -1 all processors. The result does not depend
         on it.
     random_state : None, int, Generator or RandomState, default=None
-        Seed. None asks NumPy's global generator.
+        Seed. None draws one from NumPy's global generator.
     verbose : int, default=0
-        1: a line on standard error after the search and after each billiard. 2: progress bars,
-        too. 3: a line for each setting tried, too.
+        1: print a line to standard error after the search and after each billiard. 2: also show
+        progress bars. 3: also print a line for each setting of the search.
     warm_start : bool, default=False
-        Start from the last fit, if its examples are the first of the new ones. With the same
-        examples and settings, but for `tol` and `random_state`, the billiard continues where it
-        ended. After other changes chains start at the old center, if it is inside version space
-        and a point inside is needed. The law that is sampled is always that of the new examples and
-        settings. See also `refine` and `add_examples`.
+        Use the previous fit, if its examples are the first of the new ones. With the same examples
+        and settings, except `tol` and `random_state`, the billiard continues. Otherwise chains
+        start at the old center, if they need a point in version space and it is one. The sampled
+        distribution is always that of the new examples and settings. See also `refine` and
+        `add_examples`.
 
     Attributes
     ----------
@@ -139,46 +133,45 @@ class BayesPointClassifier(
     dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
         Signed dual coefficients of the unit Bayes point of each binary problem.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts: 0 without `fit_intercept`.
+        Intercepts; 0 without `fit_intercept`.
     support_ : ndarray of shape (n_support,)
-        Indices of the examples whose planes were hit in any of the binary problems.
+        Indices of the examples whose planes were hit in any binary problem.
     X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR matrix, or None
-        Training inputs: sparse if they were, objects such as sets or strings if the kernel takes
-        these; None for kernel="precomputed".
+        Training inputs; None for kernel="precomputed".
     kernel_ : kernel object, callable or "precomputed"
         The kernel with its parameters.
     softness_ : float
         The softness used.
     tuning_ : Search or None
-        The search for hyper-parameters with all settings tried; None where all were given.
+        The search for hyper-parameters; None if all were given.
     label_noise_ : tuple of two floats
-        Label noise of the first and of the second class, or of any class and the rest.
+        Label noise of the first and of the second class; with more classes both are the same.
     calibration_ : ndarray of shape (1,) or (n_classes,)
-        Factors on the decision values; 1 without calibration. Above 1 the model was too cautious.
+        Factors on the decision values; 1 without calibration.
     log_evidence_ : ndarray of shape (1,) or (n_classes,)
-        Log probability of the labels of each binary problem, in nats, by a billiard of its own at
-        the first time it is asked for: see `evidence`.
+        Log probability of the labels of each binary problem, in nats. Computed by `evidence` when
+        it is first read.
     billiard_ : BilliardResult or list of BilliardResult
-        The billiard; one for each class if there are more than two.
+        The billiard; a list with one for each class if there are more than two.
     posterior_ : Posterior
-        What the draws of the billiards say about new points; most methods below ask it.
+        The posterior, which computes the predictions.
     problems_ : tuple of BinaryProblem
-        The binary problems with what their billiards found: one for two classes.
+        The binary problems with their results: one for two classes, otherwise one for each class.
     prior_from_examples_ : str
-        What of the prior was made from the training examples: "evidence", "length scale", "class
-        weights" or nothing, "". Risk bounds hold only in the last case.
+        What the prior took from the training examples: "evidence", "length scale", "class
+        weights", or "" for nothing. Risk bounds hold only in the last case.
     seed_ : int
         Seed of `log_evidence_`, and of the choice of examples for the search.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if all are strings.
+        Names of the features seen in fit, if all are strings.
 
     Warns
     -----
     ConvergenceWarning
-        If the billiard could not reach `tol` or its plane coordinates drifted, or if the search
-        for hyper-parameters found nothing to go by, which takes a softness of 0.
+        If the billiard did not reach `tol` or its plane coordinates drifted, or if with softness=0
+        no setting of the search had an evidence.
 
     See Also
     --------
@@ -186,20 +179,14 @@ class BayesPointClassifier(
 
     Notes
     -----
-    A fit holds the kernel matrix of the training examples and its Cholesky factor in memory: 16
-    bytes times the square of their number. The factor stays. With it the center is an average of
-    conditional means, which has far less noise: see `average` in :meth:`VersionSpace.sample`.
-    Where the matrix is next to singular, as without softness, or with the papers' dynamics, it is
-    the integral along the path.
+    A fit needs 16 m^2 bytes for m examples: the kernel matrix, and its Cholesky factor, which is
+    kept. With the factor the center is an average of conditional means, which has far less noise
+    than the integral along the path: see `average` in :meth:`VersionSpace.sample`. The integral is
+    used for nearly singular matrices, as without softness, and for the papers' dynamics.
 
-    `n_jobs` threads run the billiard. BLAS, which computes kernel matrices and factors, has its own
-    number of threads (see :mod:`threadpoolctl`). Fits of up to 1500 examples and the search for
-    hyper-parameters hold it to one: that is faster, and gives the same bits whatever the number.
-
-    With scikit-learn 1.9 and newer a fit reports to callbacks:
-    ``set_callbacks(sklearn.callback.ProgressBar())``, also on a search or pipeline around the
-    classifier. Its tasks are the search by evidence, with a subtask for each setting, and the
-    billiards, with one for each percent of the way to `tol`.
+    `n_jobs` threads run the billiard. BLAS has its own number of threads (see
+    :mod:`threadpoolctl`), but is held to one for up to 1500 examples and in the search. That is
+    faster, and makes the result independent of their number.
 
     References
     ----------
@@ -300,10 +287,10 @@ class BayesPointClassifier(
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Inputs; with kernel="precomputed" the (n_samples, n_samples) kernel matrix. For a
-            kernel that takes sets or strings a sequence of these, here and wherever the
-            estimator takes inputs. So with sparse ones, which go with "linear", "rbf", "poly" and
-            with what is made of `Linear`, `RBF` and `Polynomial`; they are never made dense.
+            Inputs; with kernel="precomputed" the (n_samples, n_samples) kernel matrix, for a
+            kernel of sets or strings a sequence of these. Sparse matrices are accepted by
+            "linear", "rbf", "poly" and kernels made of `Linear`, `RBF` and `Polynomial`, which do
+            not make them dense.
         y : array-like of shape (n_samples,)
             Class labels of any type.
 
@@ -317,14 +304,14 @@ class BayesPointClassifier(
         InfeasibleError
             If `softness` and `label_noise` are 0 and the examples are not separable.
         FloatingPointError
-            If double precision gives out in a billiard: as :meth:`VersionSpace.sample`. A larger
-            `softness` helps.
+            If double precision is not sufficient for a billiard, as in
+            :meth:`VersionSpace.sample`. A larger `softness` helps.
         MemoryError
-            If the kernel matrix does not fit into the memory available.
+            If the kernel matrix does not fit into the available memory.
         TypeError
             If `X` is sparse and the kernel takes dense inputs only.
         ValueError
-            If a setting is out of range or the data are not fit for classification.
+            If a setting is out of range, or `X` or `y` is not valid data for classification.
         """
         settings = self._fit_settings(self.random_state)
         before = self._previous() if validation.boolean("warm_start", self.warm_start) else None
@@ -360,7 +347,7 @@ class BayesPointClassifier(
         )
 
     def _previous(self) -> PreviousFit | None:
-        """Return what was learned so far, if anything was."""
+        """Return the previous fit, or None."""
         if not hasattr(self, "problems_"):
             return None
         results = [problem.result for problem in self.problems_]
@@ -376,11 +363,10 @@ class BayesPointClassifier(
         return weights
 
     def _require_memory(self, m: int) -> None:
-        """Raise MemoryError if the matrix, factors beside it and the draws do not fit."""
+        """Raise MemoryError if the kernel matrix, its factors and the draws do not fit."""
         kept = validation.integer("n_trajectories", self.n_trajectories, low=1)
         kept *= validation.integer("n_draws", self.n_draws, low=1)
-        # The last factor takes the place of the matrix.
-        matrices = 3 if self.refresh == "full" else 2
+        matrices = 3 if self.refresh == "full" else 2  # the last factor overwrites the matrix
         memory.require(
             8.0 * matrices * m * m + 8.0 * m * (len(self.classes_) + 1) * kept,
             f"fitting {m} examples (the {m} x {m} kernel matrix, its factor, and {kept} draws)",
@@ -394,7 +380,10 @@ class BayesPointClassifier(
         settings: FitSettings,
         progress: Progress,
     ) -> tuple[Floats, bool] | None:
-        """Set kernel, softness and label noise; return the kernel matrix if it was needed."""
+        """Set kernel, softness and label noise; return the kernel matrix if it was computed.
+
+        The matrix comes with whether it may be overwritten.
+        """
         with progress.task("search by evidence") as advance:
             best, n = -math.inf, 0
 
@@ -442,9 +431,9 @@ class BayesPointClassifier(
         progress: Progress,
         gram: tuple[Floats, bool] | None = None,
     ) -> None:
-        """Fit with kernel, softness and label noise as they are.
+        """Fit with the hyper-parameters in `kernel_`, `softness_` and `label_noise_`.
 
-        `gram` is the kernel matrix, and whether it may be overwritten, if it is known already.
+        `gram` is the kernel matrix and whether it may be overwritten; None computes it.
         """
         with linalg.threads_for(len(index)):
             softness = validation.softness(self.softness_ / weights, len(index))
@@ -461,7 +450,7 @@ class BayesPointClassifier(
                 factor = factorize(matrix, settings.offset, softness)
                 if factor.invertible:
                     inverse = factor, factor.inverse_diagonal()
-                else:  # made anew, in the place of the matrix, when that is not needed any more
+                else:  # computed again below, in the memory of the matrix
                     factor = None
             results = binary.sample_each(
                 problems,
@@ -498,12 +487,12 @@ class BayesPointClassifier(
             if factor is None:
                 factor = factorize(matrix, settings.offset, softness, overwrite=own)
             self.calibration_ = np.ones(len(problems))
-            # In a singular matrix the others decide about an example: there is nothing to learn.
+            # With a singular matrix an example can be determined by the others: no calibration.
             if predictions and factor.pivots is None:
                 diagonal = factor.inverse_diagonal() if inverse is None else inverse[1]
                 self.calibration_ = np.array([one.factor(diagonal) for one in predictions])
         self.problems_ = tuple(
-            problem.found(result, factor.rank, calibration)
+            problem.with_result(result, factor.rank, calibration)
             for problem, result, calibration in zip(
                 problems, results, self.calibration_.tolist(), strict=True
             )
@@ -535,7 +524,7 @@ class BayesPointClassifier(
         ]
 
     def _prior_from_examples(self, softness: Floats) -> str:
-        """Return what of the prior was made from the training examples; empty for nothing."""
+        """Return what the prior took from the training examples; empty for nothing."""
         if self.tuning_ is not None:
             return "evidence"
         if self.kernel is None or (isinstance(self.kernel, str) and self.kernel == "rbf"):
@@ -554,7 +543,7 @@ class BayesPointClassifier(
     def predict(
         self, X: ArrayLike, *, method: str = "center", diag: ArrayLike | None = None
     ) -> NDArray[Any]:
-        """Return the class the Bayes point predicts, or the vote, or one random weight vector.
+        """Return the class predicted by the Bayes point, by the vote of the draws or by one draw.
 
         Parameters
         ----------
@@ -562,58 +551,55 @@ class BayesPointClassifier(
             Inputs; with kernel="precomputed" the (n_samples, n_train) kernel values between them
             and the training examples.
         method : {"center", "vote", "gibbs"}, default="center"
-            "center": the Bayes point decides. "vote": the majority of the draws, the Bayes
-            classification strategy (Herbrich et al., Eq. 7). "gibbs": one draw for all of `X`,
-            chosen at random by `random_state` at each call: the same one every time if that is an
-            int, the next one if it is a generator.
+            "center": the Bayes point. "vote": the majority of the draws, the Bayes classification
+            strategy (Herbrich et al., Eq. 7). "gibbs": one draw for all of `X`, chosen by
+            `random_state` at each call: the same one every time if that is an int, another one if
+            it is a generator.
         diag : array-like of shape (n_samples,), default=None
-            With kernel="precomputed" and more than two classes: the values ``k(x, x)``, as for
-            `decision_function`. Without them, and without a constant diagonal to take them from,
-            each point is compared as if it lay in the span of the training examples. A vote does
-            not need them.
+            With kernel="precomputed" and more than two classes, except for "vote": the values
+            ``k(x, x)``, as for `decision_function`. If they are not known, each point is taken to
+            lie in the span of the training examples.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels. A tie goes to the first class. With more than two classes the largest of their
-            decision values wins, or with "vote" the largest share of votes, each class against
-            the rest.
+            Predicted labels. A tie goes to the first class. With more than two classes it is the
+            class with the largest decision value, or with "vote" with the largest share of votes.
 
         Raises
         ------
         ValueError
             If inputs are so large that kernel values overflow; with more than two classes, except
-            for a vote, as `decision_function`.
+            for a vote, as in `decision_function`.
         """
-        method = validation.choice("method", method, ("center", "vote", "gibbs"))
         points = self._checked(X)
         return self.posterior_.predict(
             points, method=method, diag=diag, random_state=self.random_state
         )
 
     def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
-        r"""Return :math:`z(x)`, the predictive mean over its standard deviation.
+        r"""Return the decision values: the predictive mean divided by its standard deviation.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             As for `predict`.
         diag : array-like of shape (n_samples,), default=None
-            With kernel="precomputed": the values ``k(x, x)``. They may be left out if the
-            training matrix has a constant diagonal: then that value is assumed.
+            With kernel="precomputed": the values ``k(x, x)``. None takes them from a constant
+            diagonal of the training matrix.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes, positive where the center predicts the second class; otherwise
-            one column for each class against the rest. :math:`\Phi(z)` is the probability
-            before label noise.
+            Decision values z. For two classes, positive where the center predicts the second
+            class; otherwise one column for each class against the rest. :math:`\Phi(z)` is the
+            probability before label noise.
 
         Raises
         ------
         ValueError
-            If `diag` is needed and missing, or if values of f are so large or so small, beyond
-            1e140 or below 1e-140, that their squares are no doubles.
+            If `diag` is needed and missing, or if values of the latent function are above 1e140
+            or below 1e-140, so that their squares overflow or underflow.
         """
         points = self._checked(X)
         return self.posterior_.decision_function(points, diag=diag)
@@ -628,8 +614,8 @@ class BayesPointClassifier(
         X : array-like of shape (n_samples, n_features)
             As for `predict`.
         method : {"moments", "mixture"}, default="moments"
-            "moments": :math:`\Phi(z)` with z the decision function, so both rank points alike.
-            "mixture": the mean over draws of the exact probability given each draw.
+            "moments": :math:`\Phi(z)` with z the decision function, which ranks points in the same
+            order. "mixture": the mean over draws of the exact probability given each draw.
         diag : array-like of shape (n_samples,), default=None
             As for `decision_function`.
 
@@ -654,12 +640,8 @@ class BayesPointClassifier(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X, method, diag
             As for `predict_proba`.
-        method : {"moments", "mixture"}, default="moments"
-            As for `predict_proba`.
-        diag : array-like of shape (n_samples,), default=None
-            As for `decision_function`.
 
         Returns
         -------
@@ -684,26 +666,22 @@ class BayesPointClassifier(
     ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the most probable labels, and where to abstain from them.
 
-        An error costs 1 and abstention `cost`: abstention is better where the expected loss, 1
-        minus the largest probability, exceeds `cost`.
+        An error costs 1 and abstention `cost`. A point is rejected if its expected loss, 1 minus
+        the largest probability, exceeds `cost`.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X, method, diag
             As for `predict_proba`.
         cost : float
-            Cost of abstention in [0, 1]. From 1 - 1 / n_classes on nothing is rejected.
-        method : {"moments", "mixture"}, default="moments"
-            Form of the probabilities, as for `predict_proba`.
-        diag : array-like of shape (n_samples,), default=None
-            As for `decision_function`.
+            Cost of abstention, in [0, 1]. From 1 - 1 / n_classes on no point is rejected.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            The class whose label is most likely observed, label noise included: with noise that
-            differs between the classes that may be another than `predict` returns. A tie goes to
-            the first class.
+            The label that is most likely observed, label noise included. If the noise differs
+            between the classes, it may differ from that of `predict`. A tie goes to the first
+            class.
         rejected : ndarray of shape (n_samples,), bool
             True where to abstain.
 
@@ -725,20 +703,20 @@ class BayesPointClassifier(
         return self.posterior_.reject(points, cost, method=method, diag=diag)
 
     def suggest_query(self, X: ArrayLike, n: int = 1) -> NDArray[np.intp]:
-        """Return the points whose labels would tell most: where the draws are most divided.
+        """Return the points about which the draws disagree most, to be labeled next.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Candidates, as for `predict`.
         n : int, default=1
-            How many to choose, from 1 to n_samples.
+            Number of points to choose, from 1 to n_samples.
 
         Returns
         -------
         ndarray of shape (n,)
             Row numbers of `X`, the most evenly split vote first; ties in the order of `X`. With
-            more than two classes it is the two classes with the most votes that are compared.
+            more than two classes the two classes with the most votes are compared.
 
         Raises
         ------
@@ -747,8 +725,8 @@ class BayesPointClassifier(
 
         Notes
         -----
-        Each point is judged by itself: rows that are near each other may be chosen together. To
-        halve version space with each label, choose one, label it and fit again.
+        Each point is judged by itself, so that several similar points may be chosen. To halve
+        version space with each label, choose one point, label it and fit again.
 
         References
         ----------
@@ -775,17 +753,17 @@ class BayesPointClassifier(
         gram : array-like of shape (n_samples, n_samples), default=None
             With kernel="precomputed", and only then: kernel values between the points.
         noise : bool, default=True
-            Whether each point has a noise of its own, of variance `softness_`: then the signs are
+            Add an independent noise of variance `softness_` at each point: the signs are then
             labels. False: the function itself.
         random_state : None, int, Generator or RandomState, default=None
-            Seed of lengths and noise.
+            Seed of the lengths of the weight vectors and of the noise.
 
         Returns
         -------
         ndarray of shape (n_draws_total, n_samples) or (n_classes, n_draws_total, n_samples)
             One function for each draw of the billiard, trajectory by trajectory; with more than
-            two classes for each class against the rest. A positive value stands for the second
-            class, or for the class against the rest.
+            two classes for each class against the rest. Positive for the second class, or for the
+            class against the rest.
 
         Raises
         ------
@@ -799,13 +777,13 @@ class BayesPointClassifier(
         -----
         Let :math:`A = K + \mathrm{offset} + \Lambda` for the training examples and
         :math:`K_*` the kernel values, offset included, between the points and the examples. A draw
-        with dual coefficients :math:`\gamma` has values :math:`\rho K_* \gamma + \eta`: the
-        length :math:`\rho` has the chi law with n degrees of freedom, n the rank of A, and
+        with dual coefficients :math:`\gamma` has values :math:`\rho K_* \gamma + \eta`. The length
+        :math:`\rho` has the chi distribution with n degrees of freedom, n the rank of A, and
         :math:`\eta` is Gaussian with the covariance :math:`K_{**} + \mathrm{offset} + \lambda I -
-        K_* A^{-1} K_*^\top` of the points given the examples, all independent of one another.
-        That is the exact joint law of the values whose signs are the labels before label noise.
-        Without `noise` the term :math:`\lambda I` is left out: the exact joint law of the function
-        itself. Draws of one trajectory are correlated as the billiard left them.
+        K_* A^{-1} K_*^\top` of the points given the examples; both are independent of each other
+        and between draws. This is the exact joint distribution of the values whose signs are the
+        labels before label noise, or without `noise`, where :math:`\lambda I` is left out, of the
+        function itself. Draws of one trajectory are correlated.
         """
         points = self._checked(X)
         return self.posterior_.sample_functions(
@@ -813,19 +791,19 @@ class BayesPointClassifier(
         )
 
     def bayes_point(self, X_unlabelled: ArrayLike) -> Floats:
-        r"""Return the function closest to the vote of the draws on given points.
+        r"""Return the function closest to the vote of the draws at given points.
 
         Parameters
         ----------
         X_unlabelled : array-like of shape (n_samples, n_features)
-            Points where to be close, such as the test inputs; as for `predict`.
+            The points, such as the test inputs; as for `predict`.
 
         Returns
         -------
         ndarray of shape (1, n_train) or (n_classes, n_train)
             Dual coefficients c, one row for each binary problem as in `dual_coef_`, but not
-            scaled: the function is :math:`\sum_i c_i k(x_i, x)` plus the intercept
-            :math:`\sum_i c_i` with `fit_intercept`. It predicts by its sign.
+            normalized: the function is :math:`\sum_i c_i k(x_i, x)`, plus the intercept
+            :math:`\sum_i c_i` with `fit_intercept`. Its sign is the prediction.
 
         Raises
         ------
@@ -836,10 +814,10 @@ class BayesPointClassifier(
         -----
         The vote is the mean over draws of the sign of :math:`\langle w, \phi(x)\rangle`. Among
         functions f in the span of the training examples this one minimizes :math:`\sum_x
-        (f(x) - \mathrm{vote}(x))^2 + r |f|^2`. The ridge r, 1e-8 times the mean nonzero
-        eigenvalue of the points' matrix of inner products within that span, only decides what the
-        points leave open. That is the Bayes point as Herbrich et al. define it (after their Eq. 7),
-        with the given points in place of a density, and a function of any length. The center of
+        (f(x) - \mathrm{vote}(x))^2 + r |f|^2`. The ridge r is 1e-8 times the mean nonzero
+        eigenvalue of the points' matrix of inner products within that span; it determines the
+        directions about which the points say nothing. This is the Bayes point as Herbrich et al.
+        define it (after their Eq. 7), with the given points in place of a density. The center of
         mass approximates it without points.
 
         References
@@ -860,24 +838,23 @@ class BayesPointClassifier(
         ----------
         weight : callable
             The density relative to the posterior of the fit, up to a factor, as for
-            :meth:`VersionSpace.reweight`: it gets the margins of all draws in an array of shape
-            (n, n_samples), in the order of the training examples and with offset and softness as
-            in `VersionSpace.margins`, and returns n weights. With more than two classes it is
-            called once for each class against the rest.
+            :meth:`VersionSpace.reweight`: it maps the margins of all draws, an array of shape
+            (n, n_samples) as from `VersionSpace.margins`, to n weights. With more than two classes
+            it is called once for each class against the rest.
         log : bool, default=False
-            `weight` returns natural logarithms of the weights instead.
+            `weight` returns natural logarithms of the weights.
 
         Returns
         -------
         Posterior
-            It predicts from the weighted draws, whose effective sample size and center are in its
-            `weighted`. The fitted classifier stays as it is.
+            A posterior that predicts from the weighted draws. Its `weighted` has their effective
+            sample size and center. The classifier is not changed.
 
         Raises
         ------
         TypeError, ValueError
-            As :meth:`VersionSpace.reweight`, and with kernel="precomputed" and a matrix that is
-            singular even with the softness: it is not kept.
+            As in :meth:`VersionSpace.reweight`, and with kernel="precomputed" if the matrix is
+            singular with the softness added, and so was not kept.
 
         Warns
         -----
@@ -909,18 +886,18 @@ class BayesPointClassifier(
     ) -> Evidence | list[Evidence]:
         """Return the log probability of the training labels under the fitted model.
 
-        The search for hyper-parameters approximates it; here it is computed by billiards. It
-        compares models of the same labels.
+        It is estimated by billiards, and can be used to compare models of the same labels. The
+        search for hyper-parameters uses an approximation of it.
 
         Parameters
         ----------
         method : {"auto", "bridge", "integration"}, default="auto"
-            As of :meth:`VersionSpace.evidence`: a bridge takes models without label noise.
-            "integration" has the ladder that :class:`bayespoint.plotting.EvidenceDisplay` draws.
+            As for :meth:`VersionSpace.evidence`. "bridge" requires a model without label noise.
+            "integration" gives the ladder that :class:`bayespoint.plotting.EvidenceDisplay` draws.
         tol : float, default=0.3
-            Standard error to reach, in nats. Positive.
+            Standard error at which to stop, in nats. Positive.
         max_length : float, default=1e5
-            Path in radians per trajectory at which to stop all the same.
+            Path in radians per trajectory at which to stop in any case.
         random_state : None, int, Generator or RandomState, default=None
             Seed.
 
@@ -932,12 +909,12 @@ class BayesPointClassifier(
         Raises
         ------
         InfeasibleError
-            If no weight vector was met that explains all labels.
+            If no weight vector was found that explains all labels.
         ValueError
-            If a setting is out of range, or with kernel="precomputed" and a matrix that is singular
-            even with the softness: it is not kept. Ask :meth:`VersionSpace.evidence`.
+            If a setting is out of range, or with kernel="precomputed" if the matrix is singular
+            with the softness added, and so was not kept: use :meth:`VersionSpace.evidence`.
         FloatingPointError
-            If double precision gives out: as :meth:`VersionSpace.log_volume`.
+            If double precision is not sufficient, as in :meth:`VersionSpace.log_volume`.
 
         Warns
         -----
@@ -981,8 +958,7 @@ class BayesPointClassifier(
     ) -> Estimate:
         """Return ln of the posterior probability that all points have the given labels.
 
-        The points are judged together: the value is not the sum of what `predict_log_proba`
-        says of each.
+        This is the joint probability, and not the product of those from `predict_proba`.
 
         Parameters
         ----------
@@ -991,9 +967,9 @@ class BayesPointClassifier(
         y : array-like of shape (n_samples,)
             Their labels, from `classes_`.
         tol : float, default=0.1
-            Standard error to reach, in nats. Positive.
+            Standard error at which to stop, in nats. Positive.
         max_length : float, default=1e5
-            Path in radians per trajectory at which to stop all the same, for each of two
+            Path in radians per trajectory at which to stop in any case, for each of the two
             evidences.
         random_state : None, int, Generator or RandomState, default=None
             Seed.
@@ -1001,9 +977,9 @@ class BayesPointClassifier(
         Returns
         -------
         Estimate
-            ``value`` and standard ``error`` in nats. Chance may put it slightly above 0. Minus
-            infinity, with an infinite error, if no weight vector was met that labels examples and
-            points alike.
+            ``value`` and standard ``error`` in nats. The sampling error may put the value slightly
+            above 0. It is minus infinity, with an infinite error, if no weight vector was found
+            that gives examples and points their labels.
 
         Raises
         ------
@@ -1011,19 +987,19 @@ class BayesPointClassifier(
             With more than two classes, with kernel="precomputed", for unknown labels, or if a
             setting is out of range.
         FloatingPointError
-            If double precision gives out: as :meth:`VersionSpace.log_volume`.
+            If double precision is not sufficient, as in :meth:`VersionSpace.log_volume`.
 
         Warns
         -----
         ConvergenceWarning
-            If an evidence ended with too large an error.
+            If the standard error of an evidence stayed above its tolerance.
 
         Notes
         -----
-        The value is the log evidence of examples and points less that of the examples, both by
-        :meth:`VersionSpace.evidence` with the label noise of the fit: labels are those that
-        would be observed. Each is given half of the tolerated variance. The points have the
-        softness of the fit, undivided by class weights.
+        The value is the log evidence of examples and points minus that of the examples, both by
+        :meth:`VersionSpace.evidence` with the label noise of the fit and the tolerance
+        ``tol / sqrt(2)``. The labels are those that would be observed. The points have the
+        softness of the fit, not divided by class weights.
         """
         inputs = self._checked(X)
         return transduction.log_labeling_probability(
@@ -1055,22 +1031,22 @@ class BayesPointClassifier(
         gram : array-like of shape (n_samples, n_samples), default=None
             With kernel="precomputed", and only then: the matrix given to `fit`.
         candidates : int, default=1
-            Number of settings among which these were chosen after a look at the examples, at
-            least 1, as by a grid search with a list fixed beforehand. `delta` is divided among
-            them.
+            Number of settings from which these were selected by means of the examples, at least
+            1: the length of a list fixed beforehand, as in a grid search. `delta` is divided by
+            it.
         tol : float, default=0.3
             Standard error of ln of the estimated volumes at which to stop, in nats. Positive.
         max_length : float, default=1e5
-            Path in radians per trajectory at which to stop all the same, for each volume.
+            Path in radians per trajectory at which to stop in any case, for each volume.
         random_state : None, int, Generator or RandomState, default=None
             Seed.
 
         Returns
         -------
         RiskBounds or list of RiskBounds
-            One row for each bound, with those refused at the end: see
-            :func:`bayespoint.bounds.table`. For more than two classes a table for each class
-            against the rest: `predict` errs at most with the sum of their probabilities.
+            One row for each bound, those that do not hold at the end: see
+            :func:`bayespoint.bounds.table`. With more than two classes one table for each class
+            against the rest: the risk of `predict` is at most the sum of theirs.
 
         Raises
         ------
@@ -1084,15 +1060,15 @@ class BayesPointClassifier(
 
         Notes
         -----
-        No bound holds of a kernel that was fitted to the examples. So all are refused after a
-        search by evidence, for the length scale that ``kernel="rbf"`` and ``None`` take from the
-        inputs, and for ``class_weight="balanced"`` with softness. Features standardized with
-        the mean and deviation of the same examples are such a case too, and so is a callable or a
-        precomputed matrix made with them, which cannot be seen from here.
+        No bound holds if the kernel depends on the examples. All bounds are therefore refused
+        after a search by evidence, for the length scale that ``kernel="rbf"`` and ``None`` take
+        from the inputs, and for ``class_weight="balanced"`` with softness. Features standardized
+        by the same examples, and a callable or precomputed matrix made from them, depend on them
+        as well, but cannot be recognized.
 
-        With label noise the bounds for classifiers without training errors are refused, and
-        `pac_bayes_kl` is given for the posterior as it is. It bounds the probability that a
-        label as observed, noise included, is predicted wrongly.
+        With label noise the bounds for classifiers without training errors are refused.
+        `pac_bayes_kl` is given for the posterior: it bounds the probability that an observed
+        label, noise included, is predicted wrongly.
 
         Examples
         --------
@@ -1119,39 +1095,17 @@ class BayesPointClassifier(
         )
 
     def problems_over(self, gram: ArrayLike | None = None) -> list[Problem]:
-        """Return the binary problems with their kernel values, which are computed again.
-
-        Parameters
-        ----------
-        gram : array-like of shape (n_samples, n_samples), default=None
-            With kernel="precomputed", and only then: the matrix given to `fit`.
-
-        Returns
-        -------
-        list of Problem
-            As the functions of the engine take them.
-        """
+        """Return the binary problems with their kernel matrix, computed again or given again."""
         check_is_fitted(self)
         return binary.over_training(self.problems_, self.kernel_, self.X_fit_, gram)
 
     def kept_problems(self, question: str) -> list[Problem]:
-        """Return the binary problems with their kernel values, from what the fit has kept.
-
-        Parameters
-        ----------
-        question : str
-            What they are for, for the error where a precomputed matrix was not kept.
-
-        Returns
-        -------
-        list of Problem
-            As the functions of the engine take them.
-        """
+        """Return the binary problems with their kernel matrix, as `Posterior.training_matrix`."""
         check_is_fitted(self)
         gram, offset, softness = self.posterior_.training_matrix(question)
         return [Problem(gram, one.y, softness, offset) for one in self.problems_]
 
-    # --- learning on ---------------------------------------------------------------------------
+    # --- continuing a fit --------------------------------------------------------------------
 
     def refine(
         self,
@@ -1160,20 +1114,20 @@ class BayesPointClassifier(
         tol: float | None = None,
         gram: ArrayLike | None = None,
     ) -> Self:
-        """Continue the billiard where it ended: a better center, draws from a longer path.
+        """Continue the billiard where it ended, for a more accurate center.
 
-        The model stays as it is, and so do `n_trajectories`, `n_draws`, `dynamics`, `refresh` and
-        the seed: changes of these count in the next fit. Changes of `n_jobs`, `verbose` and
-        `calibration` count now. `fit_intercept` and `class_weight` must be those of the fit.
+        The model does not change. New values of `n_jobs`, `verbose` and `calibration` take effect;
+        those of `n_trajectories`, `n_draws`, `dynamics`, `refresh` and `random_state` are ignored
+        until the next fit. `fit_intercept` and `class_weight` must be those of the fit.
 
         Parameters
         ----------
         more_length : float, default=None
-            Radians to add to the path of each trajectory, positive. Two calls give the bits of one
-            with their sum.
+            Radians to add to the path of each trajectory, positive. Two calls give the same bits
+            as one with their sum. Either this or `tol` must be given.
         tol : float, default=None
-            Or: the angular error of the center at which to stop. The result is that of a fit with
-            this `tol`, bit by bit.
+            Angular error of the center at which to stop. The result has the same bits as a fit
+            with this `tol`.
         gram : array-like of shape (n_samples, n_samples), default=None
             With kernel="precomputed", and only then: the matrix given to fit.
 
@@ -1185,22 +1139,21 @@ class BayesPointClassifier(
         Raises
         ------
         ValueError
-            If not one of `more_length` and `tol` is given, it is out of range, `gram` is missing or
-            another matrix, or `fit_intercept` or `class_weight` have changed.
+            If not exactly one of `more_length` and `tol` is given or it is out of range, if `gram`
+            is missing or another matrix, or if `fit_intercept` or `class_weight` has changed.
         FloatingPointError
-            As for `fit`.
+            As in `fit`.
 
         Warns
         -----
         ConvergenceWarning
-            With `tol`: as for `fit`. With `more_length`, which has no tolerance to tell by, also
-            for draws with a high R-hat or a small effective sample size, as
-            :meth:`VersionSpace.sample` does.
+            As in `fit`. With `more_length` also if R-hat is high or the effective sample size
+            small, as in :meth:`VersionSpace.sample`.
 
         Notes
         -----
-        The kernel matrix and its factor are computed again. What raises an exception, Ctrl-C too,
-        leaves the estimator as it was.
+        The kernel matrix and its factor are computed again. An exception, Ctrl-C too, leaves the
+        estimator as it was.
 
         Examples
         --------
@@ -1215,8 +1168,8 @@ class BayesPointClassifier(
         check_is_fitted(self)
         if (more_length is None) == (tol is None):
             raise ValueError(
-                f"refine needs one of more_length and tol; got more_length={more_length!r} and "
-                f"tol={tol!r}"
+                f"refine needs exactly one of more_length and tol; got more_length={more_length!r} "
+                f"and tol={tol!r}"
             )
         if more_length is not None:
             more_length = validation.real("more_length", more_length, low=0.0, low_open=True)
@@ -1233,20 +1186,20 @@ class BayesPointClassifier(
             except ValueError as error:
                 if gram is None:
                     raise
-                # All else has been looked at.
+                # All other arguments have been checked.
                 raise ValueError(f"gram must be the matrix given to fit: {error}") from error
         return self
 
     def _require_as_fitted(self, offset: float, weights: Floats) -> None:
-        """Raise ValueError if settings that the version space of the fit depends on have changed.
+        """Raise ValueError if `fit_intercept` or `class_weight` has changed since the fit.
 
-        `weights` are those of the examples.
+        `weights` are the (m,) class weights of the examples.
         """
         fitted = self.problems_[0]
         if offset != fitted.offset:
             raise ValueError(
-                f"fit_intercept must be {bool(fitted.offset)} as in the fit, for refine to go on "
-                f"with it; got {self.fit_intercept!r}"
+                f"fit_intercept must be {bool(fitted.offset)}, as in the fit that refine "
+                f"continues; got {self.fit_intercept!r}"
             )
         if not np.array_equal(self.softness_ / weights, fitted.softness):
             of_fit = {
@@ -1254,15 +1207,15 @@ class BayesPointClassifier(
                 for k, label in enumerate(self.classes_.tolist())
             }
             raise ValueError(
-                f"class_weight must give the weights of the fit, {of_fit}, for refine to go on "
-                f"with it; got {self.class_weight!r}"
+                f"class_weight must give the weights {of_fit} of the fit that refine continues; "
+                f"got {self.class_weight!r}"
             )
 
     def add_examples(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from more examples, with kernel, softness and label noise as they are.
+        """Fit to more examples, with the same kernel, softness and label noise.
 
-        The result is that of a fit to all examples: burn-in and averages begin anew. Chains start
-        at the old center if it gives the new examples their labels, too.
+        The result is that of a fit to all examples, with its own burn-in and averages. Chains
+        start at the old center if it gives the new examples their labels, too.
 
         Parameters
         ----------
@@ -1274,7 +1227,7 @@ class BayesPointClassifier(
         Returns
         -------
         BayesPointClassifier
-            The estimator itself. `X_fit_` has the new examples behind the old ones.
+            The estimator itself. In `X_fit_` the new examples follow the old ones.
 
         Raises
         ------
@@ -1282,14 +1235,14 @@ class BayesPointClassifier(
             If `softness` and `label_noise` are 0 and the examples are no longer separable.
         ValueError
             With kernel="precomputed" (fit to the larger matrix, with ``warm_start=True``), for
-            labels of no class seen in `fit`, and for inputs as `fit` has it.
+            labels of classes not seen in `fit`, and for inputs that `fit` refuses.
         FloatingPointError
-            As for `fit`.
+            As in `fit`.
 
         Notes
         -----
-        What raises an exception, Ctrl-C too, leaves the estimator as it was. To choose kernel and
-        softness anew, fit to all examples.
+        An exception, Ctrl-C too, leaves the estimator as it was. To search kernel and softness
+        again, fit to all examples.
 
         Examples
         --------
@@ -1303,7 +1256,7 @@ class BayesPointClassifier(
         check_is_fitted(self)
         if self.X_fit_ is None:
             raise ValueError(
-                "add_examples takes inputs, which kernel='precomputed' has none of: fit to the "
+                "add_examples needs inputs, which kernel='precomputed' does not have: fit to the "
                 "larger matrix, with warm_start=True"
             )
         new = self._checked(X)
@@ -1329,6 +1282,6 @@ class BayesPointClassifier(
 
 
 def _constant(diagonal: Floats) -> float | None:
-    """Return k(x, x) if it is the same for all training examples."""
+    """Return k(x, x) if it is the same for all training examples, otherwise None."""
     mean = float(diagonal.mean())
     return mean if np.abs(diagonal - mean).max() <= 1e-8 * abs(mean) else None

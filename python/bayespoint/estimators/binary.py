@@ -1,4 +1,4 @@
-"""One two-class problem of a fit."""
+"""The binary problems of a fit."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _PERCENT = 100
 
 @dataclass(frozen=True, eq=False)
 class BinaryProblem:
-    """Two classes, or one class against the rest: what is given, and what the fit has found."""
+    """Two classes, or one class against the rest, and the posterior found for them."""
 
     name: str
-    """What its billiard is called in reports of progress."""
+    """Name of its billiard in reports of progress."""
 
     y: Labels
     """(m,) Labels, -1 and +1."""
@@ -38,33 +38,33 @@ class BinaryProblem:
     """(m,) Softness of each example."""
 
     offset: float
-    """Added to all kernel values."""
+    """Constant that is added to all kernel values."""
 
     label_noise: tuple[float, float] = (0.0, 0.0)
     """Probability of a wrong label for examples that truly are negative, and positive."""
 
     posterior: BinaryPosterior | None = None
-    """What a billiard has found; None for a classifier that plays none."""
+    """The posterior; None before the fit, and for classifiers without one."""
 
     @property
     def result(self) -> BilliardResult:
         """The billiard."""
         if self.posterior is None:
-            raise AttributeError("this problem has no billiard")
+            raise AttributeError("this problem has no billiard: its classifier runs none")
         return self.posterior.result
 
     @property
     def transparency(self) -> tuple[float, float]:
-        """P(label | the other class) over P(label | its own class), seen - and seen +."""
+        """P(label | other class) / P(label | own class) for the labels -1 and +1."""
         first, second = self.label_noise
         return second / (1 - first), first / (1 - second)
 
     def over(self, gram: Floats, *, inverse: Any = None) -> Problem:
-        """Return the problem with its kernel values, as the engine takes it."""
+        """Return the problem with its kernel matrix, the argument of the engine's functions."""
         return Problem(gram, self.y, self.softness, self.offset, inverse)
 
-    def found(self, result: BilliardResult, rank: int, calibration: float) -> BinaryProblem:
-        """Return the problem with what its billiard has found."""
+    def with_result(self, result: BilliardResult, rank: int, calibration: float) -> BinaryProblem:
+        """Return the problem with its posterior."""
         return replace(self, posterior=BinaryPosterior(self.y, result, rank, calibration))
 
 
@@ -78,18 +78,18 @@ def sample_each(
     continuation: Continuation | None,
     progress: Progress,
 ) -> list[BilliardResult]:
-    """Return the billiard of each problem; `over` are the same with their kernel values."""
+    """Return the billiard of each problem; `over` are they with their kernel matrix."""
     tol = settings.tol or 0.0
     seeds = np.random.SeedSequence(seed).generate_state(len(problems), np.uint64).tolist()
-    apart = None
-    # A run that goes on has a state of its own: its trajectories are the tasks.
+    remote = None
+    # Continued runs are distributed by trajectories, since each has a state of its own.
     if len(over) > 1 and continuation is None and distributed.active():
-        apart = tasks.samples(over, settings, seeds, n_jobs)
+        remote = tasks.samples(over, settings, seeds, n_jobs)
     results = []
     for k, problem in enumerate(problems):
         with progress.task(problem.name, _PERCENT) as advance:
-            if apart is not None:
-                result = next(apart)
+            if remote is not None:
+                result = next(remote)
             else:
                 run = {"settings": settings, "seed": seeds[k]}
                 if continuation is not None:
@@ -101,19 +101,19 @@ def sample_each(
             progress.tell(
                 f"{problem.name}: {int(result.bounces.sum())} bounces, {progress.seconds()}: "
                 f"center_error {result.center_error:.2g} rad (tol {tol:.2g}), "
-                f"{len(result.support)} of {len(result.hits)} examples put up a wall"
+                f"the walls of {len(result.support)} of {len(result.hits)} examples were hit"
             )
     return results
 
 
 def _percents(advance: Advance, tol: float) -> Callable[[Mapping[str, Any]], None]:
-    """Return a callback of the engine that tells how much of the way to `tol` is done."""
+    """Return a callback of the engine that reports the percentage of the way to `tol`."""
     done = 0
 
     def callback(progress: Mapping[str, Any]) -> None:
         nonlocal done
         error = progress["center_error"]
-        # The error falls with the square root of the path. The end says when it is done.
+        # The error is inversely proportional to the root of the path. 100 % is set at the end.
         share = min(0.99, (tol / error) ** 2) if error > 0 else 0.0
         done = max(done, int(_PERCENT * share))
         news = f"{progress['bounces']} bounces, center_error {error:.2g} rad (tol {tol:.2g})"
@@ -125,7 +125,7 @@ def _percents(advance: Advance, tol: float) -> Callable[[Mapping[str, Any]], Non
 def over_training(
     problems: Sequence[BinaryProblem], kernel: Any, inputs: Any, gram: ArrayLike | None
 ) -> list[Problem]:
-    """Return the problems of a fit with their kernel values, computed again or given again."""
+    """Return the problems of a fit with their kernel matrix, computed again or given again."""
     first = problems[0]
     inputs = estimators_inputs.again(kernel, inputs, len(first.y), gram)
     matrix, _ = kernels.training_gram(kernel, inputs, first.offset, first.softness)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,20 +13,21 @@ from sklearn.utils.validation import validate_data as _validate_data
 from bayespoint import kernels
 from bayespoint.base.validation import Labels, dense, named, refuse_masked
 from bayespoint.base.validation import labels as label_array
+from bayespoint.kernels.products import sequence
 
 
 def validate_data(estimator: Any, *arrays: Any, **options: Any) -> Any:
-    """Return what scikit-learn's function of this name does; its errors name the arguments."""
+    """Call scikit-learn's function of this name, with errors that name the arguments."""
     for name, array in zip(("X", "y"), arrays, strict=False):
         refuse_masked(name, array)
     try:
-        # It looks for NaN in the sum of all numbers, which may be infinity less infinity.
+        # It looks for NaN in the sum of all numbers, which may be infinity minus infinity.
         with np.errstate(over="ignore", invalid="ignore"):
             return _validate_data(estimator, *arrays, **options)
     except (TypeError, ValueError) as error:
         if isinstance(error, ValueError) and "array element" not in str(error):
             raise
-        # NumPy's own words on what is no array of numbers.
+        # NumPy's message about input that is not an array of numbers.
         names = "X and y must be arrays" if len(arrays) > 1 else "X must be an array"
         raise named(error, f"{names} of examples") from error
 
@@ -58,15 +58,14 @@ def training(
     checked = validate_data(
         estimator, _objects(X), y, dtype=None, ensure_2d=False, ensure_all_finite=False
     )
-    # What an earlier fit on an array may have left.
-    vars(estimator).pop("n_features_in_", None)
+    vars(estimator).pop("n_features_in_", None)  # of an earlier fit on an array
     return checked  # type: ignore[no-any-return]
 
 
 def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the sorted classes and the index of each label among them.
 
-    Raises ValueError for labels that are no classes, or for one class alone.
+    Raises ValueError for continuous labels and for a single class.
     """
     check_classification_targets(y)
     classes, index = np.unique(y, return_inverse=True)
@@ -123,14 +122,14 @@ def takes_sparse(kernel: object) -> bool:
 
 
 def joined(X: Any, Y: Any) -> Any:
-    """Return the inputs of both, sparse if some are."""
+    """Return the inputs of both, sparse if one of them is."""
     if sparse.issparse(X) or sparse.issparse(Y):
         return sparse.vstack([X, Y], format="csr")
     return np.concatenate([X, Y])
 
 
 def again(kernel: object, inputs: Any, m: int, gram: ArrayLike | None) -> Any:
-    """Return the inputs of a fit, or with kernel="precomputed" the matrix, which is given again."""
+    """Return the inputs of a fit, or with kernel="precomputed" the checked matrix `gram`."""
     if not isinstance(kernel, str):
         if gram is not None:
             raise ValueError("gram must be None unless kernel='precomputed'")
@@ -151,18 +150,18 @@ def known_labels(classes: NDArray[Any], y: ArrayLike, n: int) -> NDArray[np.intp
     values = label_array("y", y)
     if values.shape != (n,) or n == 0:
         raise ValueError(
-            f"y must have shape ({n},), a label for each row of X, and X one row at least; got "
+            f"y must have shape ({n},), a label for each row of X, and X at least one row; got "
             f"shape {values.shape}"
         )
     known = values[:, None] == classes
     if not known.any(axis=1).all():
-        strange = values[~known.any(axis=1)].tolist()[0]
-        raise ValueError(f"y must hold labels among {classes.tolist()}; got {strange!r}")
+        unknown = values[~known.any(axis=1)].tolist()[0]
+        raise ValueError(f"y must hold labels among {classes.tolist()}; got {unknown!r}")
     return np.asarray(known.argmax(axis=1))
 
 
 def _are_vectors(kernel: object, X: Any) -> bool:
-    """Whether inputs of a fit are rows of numbers: for a kernel of anything by their look."""
+    """Return whether inputs of a fit are rows of numbers, as the kernel or else their type says."""
     vectors = kernels.requires_vectors(kernel)
     if vectors is not None:
         return vectors
@@ -176,11 +175,11 @@ def _are_vectors(kernel: object, X: Any) -> bool:
 
 
 def _canonical(X: Any) -> NDArray[Any]:
-    """Return sparse rows with every feature once and in order, others as they are."""
+    """Return sparse rows with duplicate entries summed and indices sorted, others unchanged."""
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    checked: NDArray[Any] = X  # what the rest of the package calls an array of inputs
+    checked: NDArray[Any] = X
     return checked
 
 
@@ -197,11 +196,7 @@ def _refuse_sparse(X: Any, kernel: object) -> None:
 
 def _objects(X: Any) -> NDArray[Any]:
     """Return the entries of a sequence as an (n,) array of objects."""
-    refuse_masked("X", X)
-    ordered = hasattr(X, "__len__") and hasattr(X, "__getitem__")
-    if not ordered or isinstance(X, (str, bytes, Mapping)) or sparse.issparse(X):
-        raise TypeError(f"X must be a sequence of inputs for this kernel; got {type(X).__name__}")
-    if getattr(X, "ndim", 1) != 1:
+    if getattr(sequence("X", X), "ndim", 1) != 1:
         raise ValueError(
             f"X must be a sequence of inputs for this kernel, of one dimension; got {X.ndim}"
         )

@@ -1,4 +1,4 @@
-"""What the classifiers with one weight vector for each binary problem share."""
+"""Base class of the classifiers with one weight vector for each binary problem."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from bayespoint.estimators.binary import BinaryProblem
 from bayespoint.kernels.products import count
 
 _BLOCK_BYTES = 64 * 2**20
-"""About how much memory one block of test points may take."""
+"""Approximate memory of one block of test points."""
 
 
 class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier by the sign of a weight vector in feature space, or the largest of several.
+    """Base class of classifiers that are linear in feature space, one against the rest.
 
     A subclass has a parameter `kernel`, and its fit calls `_problems` and `_keep` and sets `norm_`.
     """
@@ -44,7 +44,7 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
     prior_from_examples_: str
 
     by_distance = False
-    """Whether decision values are signed distances from the plane."""
+    """Whether decision values are divided by the length of the weight vector."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -109,7 +109,7 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         ndarray of shape (n_samples,)
             The functional margin ``y (<w, phi(x)> + b)`` with y = -1 for the first and +1 for the
             second of two classes. With more classes that of each example's own class against the
-            rest. Positive where the example is on its side.
+            rest. Positive where the example is on the correct side.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
     def margin_histogram(
         self, X: ArrayLike, y: ArrayLike, *, bins: Any = 10, geometric: bool = True
     ) -> tuple[NDArray[np.intp], Floats]:
-        """Return how many examples have which margin: the quality of a classifier (Crowley).
+        """Return the histogram of the margins, a measure of a classifier's quality.
 
         Parameters
         ----------
@@ -138,7 +138,12 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         counts : ndarray of shape (n_bins,)
             Examples in each bin.
         edges : ndarray of shape (n_bins + 1,)
-            Bounds of the bins.
+            Edges of the bins.
+
+        References
+        ----------
+        J. L. Crowley, "Perceptrons and Support Vector Machines", Intelligent Systems: Reasoning
+        and Recognition, Lesson 6, 2018.
         """
         return histogram(self.margins(X, y, geometric=geometric), bins)
 
@@ -160,27 +165,27 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         delta, gram, candidates, tol, max_length, random_state
             As for :meth:`BayesPointClassifier.risk_bounds`.
         n_jobs : int, default=None
-            Threads, as joblib counts them.
+            Number of threads, as in joblib.
 
         Returns
         -------
         RiskBounds or list of RiskBounds
-            As :meth:`BayesPointClassifier.risk_bounds`, which also says what it raises.
+            As for :meth:`BayesPointClassifier.risk_bounds`, which raises the same errors.
 
         Notes
         -----
         All bounds are refused for the length scale that ``kernel="rbf"``, the default, takes from
         the inputs: give a kernel with a length scale fixed beforehand.
 
-        `sparsity` speaks of a classifier that the examples with coefficients determine. Those of
-        a perceptron do: the same examples in the same order make the same mistakes. Those of a
-        maximal margin do too, hard or soft: here the fit is repeated on them alone, and the bound
-        refused if that gives other decisions. The examples left out must be on their side of the
-        plane, the others need not.
+        `sparsity` holds for a classifier that is determined by the examples with nonzero
+        coefficients. For a perceptron this is so: from the same examples in the same order it
+        makes the same mistakes. For a maximal margin, hard or soft, the fit is repeated on these
+        examples alone, and the bound is refused if the decisions differ. The other examples must
+        be classified correctly.
 
-        The other bounds speak of a weight vector in version space, without a training error, and
-        are refused after one, or for a free intercept, which has no prior. With softness they
-        hold of the extended feature vectors, as :func:`bayespoint.bounds.table` says.
+        The other bounds hold for weight vectors in version space. They are refused if there is a
+        training error, and for a free intercept, which has no prior. With softness they are about
+        extended feature vectors: see :func:`bayespoint.bounds.table`.
 
         Examples
         --------
@@ -207,18 +212,7 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         )
 
     def problems_over(self, gram: ArrayLike | None = None) -> list[Problem]:
-        """Return the binary problems with their kernel values, which are computed again.
-
-        Parameters
-        ----------
-        gram : array-like of shape (n_samples, n_samples), default=None
-            With kernel="precomputed", and only then: the matrix given to `fit`.
-
-        Returns
-        -------
-        list of Problem
-            As the functions of the engine take them.
-        """
+        """Return the binary problems with their kernel matrix, computed again or given again."""
         check_is_fitted(self)
         return binary.over_training(self.problems_, self.kernel_, self.X_fit_, gram)
 
@@ -231,9 +225,10 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         *,
         normalize: bool = False,
     ) -> list[Problem]:
-        """Set what is known before the fit, and return its binary problems on one matrix.
+        """Set the attributes known before the fit, and return its binary problems on one matrix.
 
-        An offset of None stands for any: it is then in the scale of the matrix.
+        An `offset` of None is for methods whose result does not depend on it: the mean of the
+        diagonal is taken.
         """
         inputs, y = estimators_inputs.training(self, self.kernel, X, y)
         self.classes_, index = estimators_inputs.encode(np.asarray(y))
@@ -286,7 +281,7 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
 def finite(values: Floats, norms: Floats | None) -> Floats:
     """Return (n, n_problems) values, divided by the lengths of weight vectors if these are given.
 
-    Raises ValueError where they overflow. The values of the zero vector are zero anyhow.
+    Raises ValueError where they overflow. Values of a zero weight vector stay 0.
     """
     if norms is not None:
         with np.errstate(over="ignore"):

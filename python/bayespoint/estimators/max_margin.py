@@ -1,4 +1,4 @@
-"""The maximal margin: support vector machines."""
+"""The maximal-margin classifier (support vector machine)."""
 
 from __future__ import annotations
 
@@ -22,32 +22,27 @@ __all__ = ["MaxMarginClassifier"]
 
 
 class MaxMarginClassifier(LinearClassifier):
-    r"""Classification by the largest margin: the support vector machine, solved exactly.
+    r"""Maximal-margin classification: the support vector machine, solved exactly.
 
-    Minimizes :math:`\frac12 |w|^2 + C \sum_i \max(0, 1 - y_i f(x_i))`. It is the Bayes point's
-    rival in the founding papers: when all feature vectors are equally long, the hard margin is
-    the center of the largest ball inscribed in version space, as the Bayes point is the center
-    of mass.
-
-    Several classes are taken one against the rest, on one kernel matrix.
+    Minimizes :math:`\frac12 |w|^2 + C \sum_i \max(0, 1 - y_i f(x_i))`. The papers compare the
+    Bayes point with it: if all feature vectors have the same length, the hard margin is the center
+    of the largest ball inscribed in version space, where the Bayes point is the center of mass.
+    More than two classes are treated one against the rest.
 
     Parameters
     ----------
     kernel : str, kernel object or callable, default="rbf"
-        "rbf" is :math:`\exp(-|x - x'|^2 / 2\sigma^2)` with
-        :math:`\sigma = \sqrt{d \operatorname{Var}(X) / 2}` for d features, "linear"
-        :math:`x \cdot x'`, "poly" :math:`(x \cdot x' + 1)^3`. "precomputed": `X` holds kernel
-        values. Objects from :mod:`bayespoint.kernels` have other parameters; some take sets or
-        strings. Those of :mod:`sklearn.gaussian_process.kernels` are used as they are. A callable
-        ``k(X, Y)`` returns the (n, n') matrix of values.
+        "rbf", "linear", "poly", "precomputed" or a callable as for :class:`BayesPointClassifier`,
+        or an object of :mod:`bayespoint.kernels` or :mod:`sklearn.gaussian_process.kernels`. No
+        parameters are searched.
     C : float, default=1.0
-        Price of a unit of hinge loss, positive. inf: a hard margin, no training error at all.
+        Penalty for a unit of hinge loss, positive. inf: a hard margin, without training errors.
     softness : float, default=0.0
-        At least 0; added to the diagonal of the training kernel matrix, in units of the kernel's
-        values. With C = inf that is the soft margin with squared loss.
+        Added to the diagonal of the training kernel matrix, at least 0, in units of the kernel's
+        values. With C = inf this is the soft margin with squared loss.
     fit_intercept : bool or "free", default=True
-        True: add 1 to all kernel values, so that the intercept takes part in the norm. "free":
-        an intercept without a price, as in libsvm. False: none, as in the papers' comparisons.
+        True: add 1 to all kernel values, so that the intercept is penalized. "free": an intercept
+        without penalty, as in libsvm. False: none, as in the papers' comparisons.
     tol : float, default=1e-8
         Largest violation of the conditions for the optimum, in units of the margin, in (0, 1).
     max_iter : int, default=10000000
@@ -66,8 +61,8 @@ class MaxMarginClassifier(LinearClassifier):
     norm_ : ndarray of shape (1,) or (n_classes,)
         :math:`|w|`, in the space with the coordinates that intercept and softness add.
     margin_ : ndarray of shape (1,) or (n_classes,)
-        Geometric margins. Hard: the distance of the closest example from the plane. Else
-        :math:`1 / |w|`, the distance between the planes f = 0 and f = 1.
+        Geometric margins. With C = inf the distance of the closest example from the plane,
+        otherwise :math:`1 / |w|`, the distance between the planes f = 0 and f = 1.
     connector_ : ndarray of shape (1,) or (n_classes,)
         For a hard margin, otherwise NaN. With a free intercept the length of the minimal
         connector between the convex hulls of the two classes. Without it the distance of the
@@ -103,9 +98,9 @@ class MaxMarginClassifier(LinearClassifier):
 
     Notes
     -----
-    The kernel matrix is held in memory. Where multipliers are so large that their own rounding
-    moves margins by more than `tol`, that counts as reached: hard margins of ill-conditioned
-    matrices are exact to double precision, and have no training error.
+    The kernel matrix is held in memory. `tol` also counts as reached if the violation is not larger
+    than what rounding of large multipliers causes. Hard margins of ill-conditioned matrices are
+    therefore exact to double precision, without training errors.
 
     References
     ----------
@@ -185,7 +180,7 @@ class MaxMarginClassifier(LinearClassifier):
         free = isinstance(self.fit_intercept, str)
         if free:
             validation.choice("fit_intercept", self.fit_intercept, ("free",))
-            offset = None  # in balance, the multipliers do not see it
+            offset = None  # sum(a_i y_i) = 0, so that no offset has an effect
         else:
             offset = float(validation.boolean("fit_intercept", self.fit_intercept))
         softness = validation.real("softness", self.softness, low=0.0)

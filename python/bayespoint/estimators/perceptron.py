@@ -1,4 +1,4 @@
-"""Perceptrons: learning from mistakes, one example after the other."""
+"""The kernel perceptron."""
 
 from __future__ import annotations
 
@@ -25,47 +25,47 @@ __all__ = ["KernelPerceptron"]
 
 
 class KernelPerceptron(LinearClassifier):
-    r"""The perceptron in dual variables: coefficients for examples instead of features.
+    r"""Kernel perceptron: the perceptron in dual coefficients, one for each example.
 
-    From c = 0 it goes through the examples again and again, and wherever
-    :math:`y_i \sum_j c_j k(x_j, x_i) \le 0` it adds :math:`\eta y_i` to :math:`c_i`, until a
-    whole pass brings no mistake. An example that never was a mistake has coefficient zero.
-    Several classes are taken one against the rest, on one kernel matrix.
+    Starting from c = 0 it passes through the examples repeatedly and, wherever
+    :math:`y_i \sum_j c_j k(x_j, x_i) \le 0`, adds :math:`\eta y_i` to :math:`c_i`, until a whole
+    pass is without a mistake. Examples without a mistake have coefficient zero. More than two
+    classes are treated one against the rest.
 
     Parameters
     ----------
     kernel : str, kernel object or callable, default="rbf"
         As for :class:`MaxMarginClassifier`.
     normalize : bool, default=False
-        Divide the kernel by the lengths of the feature vectors, before the intercept is added.
-        Without an intercept the planes stay, the mistakes change, and their bound by the largest
-        margin never rises (Graepel et al., Eq. 5). With one these are other planes: the bound may
-        rise, and examples that could be separated need not be. Not with kernel="precomputed".
+        Scale feature vectors to length 1, before the intercept is added. Without an intercept
+        version space does not change, and the mistake bound by the largest margin never increases
+        (Graepel et al., Eq. 5). With one it does: the bound may increase, and separable examples
+        may no longer be separable. Must be False with kernel="precomputed".
     fit_intercept : bool, default=True
         Add 1 to all kernel values, which gives the weight vector an intercept.
     softness : float, default=0.0
-        At least 0; added to the diagonal of the training kernel matrix. Positive values make any
-        labels separable.
+        Added to the diagonal of the training kernel matrix, at least 0. With positive values any
+        labels are separable.
     learning_rate : float, default=1.0
-        :math:`\eta`, positive. It is the scale of the coefficients, and changes nothing else.
+        :math:`\eta`, positive: the scale of the coefficients, without effect on predictions.
     max_epochs : int, default=1000
-        Passes through the examples at most, at least 1.
+        Largest number of passes through the examples, at least 1.
     order : {"data", "random"} or array-like of shape (n_samples,), default="data"
-        The order of presentation, the same in each pass: that of the data, a random one, or a
-        permutation of 0, ..., n_samples - 1. Different orders find different sparse classifiers.
+        Order of presentation, the same in each pass: that of the data, a random one, or a
+        permutation of 0, ..., n_samples - 1. Different orders give different sparse classifiers.
     random_state : None, int, Generator or RandomState, default=None
-        Seed for order="random". None asks NumPy's global generator.
+        Seed for order="random". None draws one from NumPy's global generator.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted. Of two, the second is the positive one.
     dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
-        Signed coefficients: multiples of the learning rate, zero but for the mistakes.
+        Signed coefficients: multiples of the learning rate, nonzero for mistakes only.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts: 0 without `fit_intercept`.
     support_ : ndarray of shape (n_support,)
-        Indices of the examples that were a mistake in any problem.
+        Indices of the examples on which a mistake was made in any binary problem.
     norm_ : ndarray of shape (1,) or (n_classes,)
         :math:`|w|`, in the space with the coordinates that intercept and softness add.
     n_mistakes_ : ndarray of shape (1,) or (n_classes,)
@@ -80,13 +80,13 @@ class KernelPerceptron(LinearClassifier):
     geometric_margin_ : ndarray of shape (1,) or (n_classes,)
         The same divided by :math:`|w|`.
     mistake_bound_ : ndarray of shape (1,) or (n_classes,)
-        Novikoff's bound :math:`(R / \gamma)^2` by the vector found itself, with :math:`\gamma` its
-        geometric margin; inf where it does not separate the examples. Any larger margin, such as
-        the largest, gives a lower bound.
+        Novikoff's bound :math:`(R / \gamma)^2` with the geometric margin :math:`\gamma` of the
+        weight vector found; inf if it does not separate the examples. A larger margin of another
+        weight vector gives a smaller bound.
     X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR matrix, or None
         Training inputs, sparse if they were; None for kernel="precomputed".
     kernel_ : kernel object, callable or "precomputed"
-        The kernel with its parameters, normalized if so asked.
+        The kernel with its parameters, normalized with normalize=True.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -103,8 +103,8 @@ class KernelPerceptron(LinearClassifier):
 
     Notes
     -----
-    The decision function is the signed distance from the plane in feature space. The number of
-    coefficients that are not zero is at most that of mistakes.
+    The decision function is the signed distance from the plane in feature space. There are at most
+    as many nonzero coefficients as mistakes.
 
     References
     ----------
@@ -155,7 +155,7 @@ class KernelPerceptron(LinearClassifier):
 
     @roll_back_on_error
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from mistakes.
+        """Fit the perceptron.
 
         Parameters
         ----------
@@ -225,12 +225,12 @@ def presentation(order: object, m: int, random_state: RandomState) -> NDArray[np
 
 
 def divided(margins: Floats, norms: Floats) -> Floats:
-    """Return margins over norms; those of the zero vector are zero."""
+    """Return margins divided by norms; 0 for the zero vector."""
     return np.divide(margins, norms, out=np.zeros_like(margins), where=norms > 0)
 
 
 def warn_of_mistakes(unfinished: int, max_epochs: int) -> None:
-    """Warn if passes ended before the examples of so many binary problems were learned."""
+    """Warn if the perceptrons of `unfinished` binary problems did not converge."""
     if unfinished:
         warn(
             f"the perceptron still made mistakes after {max_epochs} passes (in {unfinished} "

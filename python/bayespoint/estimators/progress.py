@@ -1,8 +1,8 @@
-"""How far a fit has come: lines and bars on standard error, callbacks of scikit-learn.
+"""Progress of a fit: lines and bars on standard error, and callbacks of scikit-learn.
 
-Callbacks (:mod:`sklearn.callback`, scikit-learn 1.9 and newer) see a fit as a tree of tasks: one
-for the search by evidence with a subtask for each setting tried, and one for each billiard with a
-subtask for each percent of the way to its tolerance.
+Callbacks (:mod:`sklearn.callback`, scikit-learn 1.9 and newer) receive a fit as a tree of tasks:
+one for the search by evidence with a subtask for each setting tried, and one for each billiard with
+a subtask for each percent of the way to its tolerance.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ try:
 except ImportError:  # scikit-learn < 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Nothing: this scikit-learn has no callbacks."""
+        """Empty, since this scikit-learn has no callbacks."""
 
     def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the method as it is: this scikit-learn has no callbacks."""
+        """Return the method unchanged, since this scikit-learn has no callbacks."""
         return method
 
 
 __all__ = ["Advance", "Bar", "CallbackSupportMixin", "Progress", "with_callbacks"]
 
 Advance = Callable[[int, str], None]
-"""Called with the number of steps done and what is new."""
+"""Called with the number of steps done and a text with the current figures."""
 
 
 class Bar(tqdm):  # type: ignore[misc]
-    """A bar without tqdm's monitoring thread, which would outlive it."""
+    """A progress bar without tqdm's monitoring thread, which would outlive it."""
 
     monitor_interval = 0
 
 
 class Progress:
-    """Tells of one fit: prints by `verbose`, and calls the callbacks of the estimator.
+    """Progress of one fit: prints as `verbose` says, and calls the estimator's callbacks.
 
-    `verbose` is 0 for nothing, 1 for a line for what is done, 2 for bars, 3 for a line for each
-    setting tried. X and y are for the callbacks; outside of a fit there are none.
+    `verbose` is 0 for nothing, 1 for a line for each finished task, 2 for bars too, 3 for a line
+    for each setting tried too. `data` are X and y for the callbacks; without them, none is called.
     """
 
     def __init__(self, estimator: Any, verbose: int, n_tasks: int, **data: Any) -> None:
@@ -58,7 +58,7 @@ class Progress:
 
     @contextmanager
     def task(self, name: str, total: int | None = None) -> Iterator[Advance | None]:
-        """Give what tells of the steps of a task; None if there is nothing to tell them to."""
+        """Run a task; give the function to report its steps by, or None if nothing shows them."""
         called = self._root is not None and bool(getattr(self._estimator, "_skl_callbacks", ()))
         task = self._subtask(self._root, task_name=name, max_subtasks=total) if called else None
         form = "{desc}: {percentage:3.0f}%|{bar}| " if total else "{desc}: {n_fmt} settings, "
@@ -86,22 +86,22 @@ class Progress:
             self._end(task)
 
     def tell(self, line: str) -> None:
-        """Print a line on what is done."""
+        """Print a line to standard error, above the bars."""
         tqdm.write(line, file=sys.stderr)
 
     def seconds(self) -> str:
-        """Return the time since the last call, in words."""
+        """Return the seconds since the last call as text."""
         begin, self._begin = self._begin, time.perf_counter()
         return f"{self._begin - begin:.2g} s"
 
     def done(self) -> None:
-        """End the fit: the estimator can predict."""
+        """Report the end of the fit, when the estimator can predict."""
         if self._root is not None:
             self._end(self._root, reconstruction_attributes={})
         if self._asked_to_stop:
             warn(
-                "a callback asked to stop the fit, which went on to its end: to stop earlier, "
-                "raise tol or an exception",
+                "a callback asked to stop the fit, which went on to its end: to stop a fit, raise "
+                "an exception in the callback; for shorter fits choose a larger tol",
                 UserWarning,
             )
 

@@ -1,4 +1,4 @@
-"""Fits that go on from an earlier one: longer runs, more examples, other settings."""
+"""Fits that continue an earlier one: longer runs, more examples, other settings."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from bayespoint.engine.settings import SampleSettings
 from bayespoint.results import BilliardResult
 
 Continuation = Callable[[int, Problem, SampleSettings], Mapping[str, Any]]
-"""From the number of a binary problem, the problem and the settings of a new run on it to what is
-different where an earlier run is known: arguments of :func:`bayespoint.engine.sampling.sample`."""
+"""Maps the index of a binary problem, the problem and the settings of its new run to the arguments
+of :func:`bayespoint.engine.sampling.sample` that use the earlier run."""
 
 
 @dataclass(frozen=True)
 class PreviousFit:
-    """What a classifier knew before a fit that may continue from there."""
+    """The previous fit of a classifier, from which a new one may continue."""
 
     classes: NDArray[Any]
     index: NDArray[np.intp]
@@ -35,7 +35,10 @@ class PreviousFit:
     def continuation(
         self, classes: NDArray[Any], index: NDArray[np.intp], inputs: Any, kernel: Any
     ) -> Continuation | None:
-        """Return how a fit to these examples continues; None if the first are not the old ones."""
+        """Return how a fit to these examples continues.
+
+        None if the first of them are not those of the previous fit.
+        """
         m = len(self.index)
         if not np.array_equal(self.classes, classes) or not np.array_equal(self.index, index[:m]):
             return None
@@ -56,7 +59,7 @@ class PreviousFit:
 def longer(
     results: Sequence[BilliardResult], more_length: float | None, tol: float | None
 ) -> Continuation:
-    """Return the continuation of runs by a length, or to a tolerance."""
+    """Return the continuation of runs by `more_length` radians, or to a tolerance."""
 
     def run(k: int, problem: Problem, new: SampleSettings) -> Mapping[str, Any]:
         length = None if more_length is None else results[k].length + more_length
@@ -67,15 +70,14 @@ def longer(
 
 
 def with_more_examples(results: Sequence[BilliardResult]) -> Continuation:
-    """Return the continuation of runs on the first examples of new ones."""
+    """Return the continuation of runs whose examples are the first of the new ones."""
     return lambda k, problem, new: at_center(problem, new, results[k].center)
 
 
 def at_center(problem: Problem, new: SampleSettings, center: Floats) -> Mapping[str, Any]:
-    """Return the start at an old center, of the first examples, if a run may start there.
+    """Return the start at the center of an earlier run on the first examples, if it is feasible.
 
-    Where the center is to be one of conditional means no point need be looked for, and balls
-    start about the center in any case.
+    With average="conditional" no start is given: such runs start near the center anyway.
     """
     if new.average == "conditional":
         return {}
@@ -86,7 +88,7 @@ def at_center(problem: Problem, new: SampleSettings, center: Floats) -> Mapping[
 
 
 def _equal(a: Any, b: Any) -> bool:
-    """Whether two sets of inputs are the same."""
+    """Return whether two sets of inputs are the same."""
     if sparse.issparse(a) != sparse.issparse(b) or a.shape != b.shape:
         return False
     return (a != b).nnz == 0 if sparse.issparse(a) else bool(np.array_equal(a, b))

@@ -1,4 +1,4 @@
-"""Fits that are finished or did not happen."""
+"""Restoring an estimator if its fit fails."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 @contextmanager
 def rolled_back_on_error(estimator: Any) -> Iterator[None]:
-    """Leave an estimator as it was if what is done to it is not finished.
+    """Restore the attributes of an estimator if the block raises an exception.
 
-    Otherwise it would predict by the coefficients of one fit and the examples of another.
+    Otherwise it would predict with the coefficients of one fit and the examples of another.
     """
     before = vars(estimator).copy()
     try:
@@ -26,11 +26,11 @@ def rolled_back_on_error(estimator: Any) -> Iterator[None]:
 
 
 def roll_back_on_error(fit: Fit) -> Fit:
-    """Let a method change its object only if it comes to its end."""
+    """Decorate a method to restore the attributes of its object if it raises an exception."""
 
     @wraps(fit)
-    def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def wrapped(self: Any, *args: Any, **kwargs: Any) -> Any:
         with rolled_back_on_error(self):
             return fit(self, *args, **kwargs)
 
-    return cast("Fit", whole)
+    return cast("Fit", wrapped)

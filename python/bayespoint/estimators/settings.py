@@ -1,4 +1,4 @@
-"""The settings of a classifier that the billiard does not check itself."""
+"""Checks of the classifier's settings that the engine does not check."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from bayespoint.engine import dynamics as engine_dynamics
 
 @dataclass(frozen=True)
 class FitSettings:
-    """The checked settings of a classifier that the billiard does not check itself."""
+    """The checked settings of a classifier that the engine does not check."""
 
     offset: float
     softness: float | None
-    """None where the evidence decides."""
+    """None if it is searched."""
     optimizer: str | None
     label_noise: tuple[float, float]
     rates: int
-    """Rates of label noise that the evidence decides: none, one for both classes, one for each."""
+    """Number of rates of label noise that are searched: 0, 1 for both classes, or 2."""
     calibrate: bool | None
     """None: if anything is searched."""
     seed: int
@@ -76,8 +76,8 @@ def fit_settings(
         calibration = choice("calibration", calibration, ("auto", "leave-one-out", None))
     if calibration == "leave-one-out" and isinstance(softness, (int, float)) and softness == 0:
         raise ValueError(
-            'softness must be positive with calibration="leave-one-out": without it the others '
-            "decide every example; got 0"
+            'softness must be positive with calibration="leave-one-out": with 0 the other examples '
+            "may determine each one; got 0"
         )
     if isinstance(verbose, (bool, np.bool_)):
         verbose = int(verbose)
@@ -101,7 +101,7 @@ def fit_settings(
 
 
 def tolerance(value: object, m: int) -> float:
-    """Return the angular error at which to stop, in radians; "auto" goes by the examples."""
+    """Return the angular error at which to stop, in radians; "auto" depends on the m examples."""
     if isinstance(value, str):
         if value != "auto":
             raise ValueError(f'tol must be a positive number or "auto"; got {value!r}')

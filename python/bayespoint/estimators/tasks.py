@@ -21,7 +21,7 @@ def samples(
 ) -> Iterator[BilliardResult]:
     """Return the results of ``sample(problem, settings, seed=seed)`` over one Gram matrix.
 
-    All have been run when this returns; the warnings of each come with its result.
+    All runs are finished when this returns; the warnings of each are issued with its result.
     """
     first, settings = sampling.prepared(problems[0], settings)
     problems = [replace(problem, inverse=first.inverse) for problem in problems]
@@ -47,6 +47,5 @@ def samples(
 def _run(
     shared: Problem, y: Labels, settings: SampleSettings, origin: continuation.Origin
 ) -> Mapping[str, Any]:
-    """Run the billiard of one problem, on a worker."""
-    # The other tasks have threads of their own.
+    """Run the billiard of one problem in a worker, with one thread for each problem."""
     return sampling.fly(replace(shared, y=y), settings, origin, n_threads=1)

@@ -1,4 +1,4 @@
-"""How probable a labeling of several points is, all of them together."""
+"""The joint probability of the labels of several points."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def log_labeling_probability(
     n_jobs: int | None,
     random_state: RandomState,
 ) -> Estimate:
-    """Return the log evidence of examples and points less that of the examples.
+    """Return the log evidence of examples and points minus that of the examples.
 
-    `BayesPointClassifier.log_labeling_probability` says what it is good for.
+    The parameters are those of :meth:`BayesPointClassifier.log_labeling_probability`.
     """
     if len(posterior.binary) > 1:
         raise ValueError(
@@ -68,7 +68,7 @@ def log_labeling_probability(
                 random_state=rng,
             )
         except InfeasibleError:
-            if size == m:  # the examples alone: nothing to compare with
+            if size == m:  # the examples alone
                 raise
             return Estimate(-math.inf, math.inf)
         values.append(found.value)

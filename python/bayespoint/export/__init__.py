@@ -1,4 +1,4 @@
-"""Fitted classifiers in formats of other programs."""
+"""Export of fitted classifiers to other formats."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Classifiers as ONNX graphs, to predict without this package and without Python.
+"""Export of classifiers as ONNX graphs, to predict without this package and without Python.
 
-A fitted Bayes point classifier is a kernel expansion: kernel values between a point and the
-training examples, and matrices that make a mean, a variance and so a decision value of them. All
-of that can be said in the standard operators of ONNX, in double precision. The graph holds what
-the classifier holds: the training inputs, the draws, and the inverse of a Cholesky factor.
+A fitted classifier computes kernel values between a point and the training examples, and from
+these by matrix products a mean, a variance and a decision value. The graph does this with standard
+operators of ONNX in double precision. It contains the training inputs, the draws, and the inverse
+of a Cholesky factor.
 
-It takes the package `onnx` (``pip install 'bayespoint[onnx]'``) to write a graph; to run one, any
+Writing a graph needs the package `onnx` (``pip install 'bayespoint[onnx]'``), running it any
 runtime, such as `onnxruntime`.
 """
 
@@ -30,7 +30,7 @@ from bayespoint.posterior import Posterior, predictive
 __all__ = ["to_onnx"]
 
 OPSET = 17
-"""Version of the standard operators: old enough for runtimes of 2022."""
+"""Version of the standard operators, supported by runtimes since 2022."""
 
 _IR = 8
 
@@ -41,11 +41,10 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
     Parameters
     ----------
     classifier : BayesPointClassifier, MaxMarginClassifier or KernelPerceptron
-        Fitted, with a kernel of :mod:`bayespoint.kernels` of vectors if it has one.
+        A fitted classifier, with a kernel of vectors from :mod:`bayespoint.kernels`.
     probabilities : bool, default=True
-        Of a `BayesPointClassifier`, give the graph the output ``probabilities`` too, as
-        ``predict_proba`` with its default method: label noise and calibration included. The others
-        have none.
+        For a `BayesPointClassifier`, add the output ``probabilities``, as from ``predict_proba``
+        with its default method.
 
     Returns
     -------
@@ -59,21 +58,21 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
     ImportError
         If the package `onnx` is not installed.
     TypeError
-        If the classifier is not one of these, its kernel or its labels have no counterpart in
-        ONNX: sets and strings, functions, kernels of other packages, kernel="precomputed".
+        If the classifier is not one of these, or its kernel or labels cannot be exported: sets and
+        strings, functions, kernels of other packages, kernel="precomputed".
     sklearn.exceptions.NotFittedError
         If it is not fitted.
 
     Notes
     -----
-    All arithmetic is in doubles but for the normal distribution function, for which ONNX has the
-    error function, in singles in the runtimes of today: probabilities are good to 1e-6, labels and
-    decision values as in NumPy, up to the order of sums. Distances of `Matern` kernels are roots of
-    differences of inner products, good to 1e-7 of the distance from the middle of the data; values
-    of `RationalQuadratic` kernels are good to 1e-16 times their alpha.
+    All arithmetic is in doubles, except the normal distribution function by ONNX's error function,
+    which current runtimes compute in singles. Probabilities are therefore accurate to 1e-6; labels
+    and decision values agree with NumPy up to rounding. Distances of `Matern` kernels are accurate
+    to 1e-7 of the distance from the mean of the data, values of `RationalQuadratic` kernels to
+    1e-16 times their alpha.
 
-    Of a pipeline export the last step, ``to_onnx(pipeline[-1])``: the graph takes what the steps
-    before it return, ``pipeline[:-1].transform(X)``.
+    Of a pipeline export the last step, ``to_onnx(pipeline[-1])``. The inputs of the graph are then
+    ``pipeline[:-1].transform(X)``.
 
     Examples
     --------
@@ -106,12 +105,12 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
         _bayes_point(graph, classifier, probabilities)
         outputs += ["probabilities"] * probabilities
     else:
-        _machine(graph, classifier)
+        _linear(graph, classifier)
     return graph.model(outputs, classifier)
 
 
 def _hint(classifier: Any) -> str:
-    """Return where the classifier may be in something around it."""
+    """Return a hint for the error message if the classifier is inside a pipeline or search."""
     if hasattr(classifier, "named_steps"):
         return " (to_onnx(pipeline[-1]) exports the last step, for inputs that the others changed)"
     if hasattr(classifier, "best_estimator_"):
@@ -143,7 +142,7 @@ def _bayes_point(graph: _Graph, classifier: BayesPointClassifier, probabilities:
         scale = graph.op("Add", graph.op("Max", spread, 0.0), variance)
         least = graph.op("Mul", graph.op("Mul", numerator, numerator), 1e-16)
         scale = graph.op("Max", scale, least)
-        # Where both are zero: zero.
+        # Avoid 0 / 0.
         scale = graph.op("Max", scale, np.finfo(np.float64).tiny)
         z = graph.op("Div", numerator, graph.op("Sqrt", scale))
         numerators.append(numerator)
@@ -176,7 +175,7 @@ def _probabilities(graph: _Graph, z: str, classifier: BayesPointClassifier) -> N
     first, second = classifier.label_noise_
 
     def of(z: str, rate: float) -> str:
-        """P(label), with the rate at which the other class bears it."""
+        """Return P(label) from z and the probability of this label for the other class."""
         single = graph.op("Cast", graph.op("Mul", z, math.sqrt(0.5)), to=graph.single)
         error = graph.op("Cast", graph.op("Erf", single), to=graph.double)
         p = graph.op("Mul", graph.op("Add", error, 1.0), 0.5)
@@ -186,12 +185,12 @@ def _probabilities(graph: _Graph, z: str, classifier: BayesPointClassifier) -> N
         negative, positive = of(graph.op("Neg", z), second), of(z, first)
         graph.op("Concat", negative, positive, axis=1, output="probabilities")
         return
-    # Where all are zero to single precision: all are the same.
+    # Equal probabilities if all of them underflow in single precision.
     p = graph.op("Max", of(z, first), 1e-30)
     graph.op("Div", p, graph.sum(p), output="probabilities")
 
 
-def _machine(graph: _Graph, classifier: Any) -> None:
+def _linear(graph: _Graph, classifier: Any) -> None:
     norms = np.where(classifier.norm_ > 0, classifier.norm_, 1.0)
     scale: Floats = (1 / norms if classifier.by_distance else np.ones_like(norms))[None, :]
     k_star = _kernel(graph, classifier, classifier.support_)
@@ -219,7 +218,7 @@ def _kernel(graph: _Graph, classifier: Any, index: Any = slice(None)) -> str:
 
 
 def _values(graph: _Graph, kernel: Any, inputs: Floats) -> str:
-    """Return the values of a kernel between the input and others."""
+    """Return the values of a kernel between the graph's input and `inputs`."""
     kind = type(kernel)
     if kind is kernels.Bounded:
         return _values(graph, kernel.kernel, inputs)
@@ -227,8 +226,8 @@ def _values(graph: _Graph, kernel: Any, inputs: Floats) -> str:
         zeros = graph.op("MatMul", "X", np.zeros(inputs.T.shape))
         return graph.op("Add", zeros, float(kernel.value))
     if kind is kernels.Scaled:
-        # One factor for each example: a single one beside a product of matrices is rounded to
-        # single precision by the optimizer of onnxruntime, which fuses the two.
+        # One factor for each example, since the optimizer of onnxruntime fuses a matrix product
+        # with a scalar factor and rounds the factor to single precision.
         factors = np.full(len(inputs), float(kernel.factor))
         return graph.op("Mul", _values(graph, kernel.kernel, inputs), factors)
     if kind in (kernels.Sum, kernels.Product):
@@ -252,7 +251,7 @@ def _values(graph: _Graph, kernel: Any, inputs: Floats) -> str:
         if kind is kernels.RBF:
             return graph.op("Exp", graph.op("Mul", square, -0.5))
         if kind is kernels.RationalQuadratic:
-            # There is no log1p: alpha multiplies what the sum rounds.
+            # ONNX has no log1p: the rounding error of the sum is multiplied by alpha.
             alpha = float(kernel.alpha)
             ratio = graph.op("Add", graph.op("Div", square, 2 * alpha), 1.0)
             return graph.op("Pow", ratio, -alpha)
@@ -287,11 +286,11 @@ def _power(graph: _Graph, kernel: Any, values: str) -> str:
 
 
 def _squared_distances(graph: _Graph, kernel: Any, inputs: Floats) -> str:
-    """Return the squared distances in units of the length scales, from the middle of the data."""
+    """Return the squared distances in units of the length scales."""
     units, origin = units_of(kernel.sigma, inputs), inputs.mean(axis=0)
     centered = graph.op("Sub", "X", origin)
     right = (inputs - origin) / units
-    # Not of what is divided already: see _values on factors.
+    # Not the product of scaled inputs: see the comment on factors in `_values`.
     inner = graph.op("MatMul", centered, np.ascontiguousarray((-2.0 * right / units).T))
     left = graph.op("Div", centered, units)
     own = graph.sum(graph.op("Mul", left, left))
@@ -353,13 +352,13 @@ class _Graph:
         return self.op("ReduceMean", values, axes=[1], keepdims=1)
 
     def label_of_sign(self, values: str, classes: NDArray[Any]) -> None:
-        """Give the second class where a value of shape (n, 1) is positive."""
+        """Add the output "label": the second class where a value of shape (n, 1) is positive."""
         positive = self.op("Greater", values, 0.0)
         index = self.op("Cast", positive, to=self.onnx.TensorProto.INT64)
         self._label(self.op("Squeeze", index, np.array([1])), classes)
 
     def label_of_largest(self, values: str, classes: NDArray[Any]) -> None:
-        """Give the class of the largest value in a row."""
+        """Add the output "label": the class of the largest value in each row."""
         self._label(self.op("ArgMax", values, axis=1, keepdims=0), classes)
 
     def _label(self, index: str, classes: NDArray[Any]) -> None:
@@ -386,7 +385,7 @@ class _Graph:
         return helper.make_tensor("classes", self.onnx.TensorProto.STRING, [len(data)], data)
 
     def model(self, outputs: list[str], classifier: Any) -> Any:
-        """Return the whole, checked."""
+        """Return the checked ONNX model."""
         helper = self.onnx.helper
         n_classes = len(classifier.classes_)
         wide = ["n", n_classes]

@@ -1,10 +1,10 @@
 """Kernels: functions ``k(X, Y)`` that return the matrix of inner products of feature vectors.
 
-Any callable ``k(X, Y) -> (n, n')`` will do. The kernels here can be added, multiplied with each
-other and with positive numbers, and normalized; they know which of their parameters can be tuned,
-and most know their derivatives. `Linear`, `Polynomial` and `RBF`, and what is made of them, take
-sparse matrices; `SetIntersection` and `Spectrum` take lists of sets and of strings. Kernels of
-scikit-learn's Gaussian processes are tuned as those here.
+Any callable ``k(X, Y) -> (n, n')`` can be used as a kernel. The kernels here can also be added,
+multiplied with each other and with positive numbers, and normalized. They declare which of their
+parameters can be tuned, and most provide derivatives. `Linear`, `Polynomial` and `RBF`, and kernels
+made of them, accept sparse matrices; `SetIntersection` and `Spectrum` take lists of sets and of
+strings. Kernels of scikit-learn's Gaussian processes can be tuned in the same way.
 
 >>> from bayespoint.kernels import RBF, Linear, normalize
 >>> RBF(sigma=2.0) + 0.5 * normalize(Linear())

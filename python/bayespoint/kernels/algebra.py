@@ -1,7 +1,4 @@
-"""The algebra of kernels: sums, products, positive multiples and normalization.
-
-Each gives a kernel object that has the parameters of its parts.
-"""
+"""Sums, products, positive multiples and normalization of kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from bayespoint.base import validation
-from bayespoint.kernels.base import KernelObject, assign
+from bayespoint.kernels.base import KernelObject
 from bayespoint.kernels.functions import (
     accepts_sparse,
     derivatives,
@@ -33,20 +30,20 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _RANGE = math.exp(7)
-"""Factor by which the search may move a weight from where it is."""
+"""Factor by which the search may change a factor or constant, up or down."""
 
 
 class Base(KernelObject):
     """A kernel that can be added to and multiplied with others, and multiplied by numbers."""
 
-    __array_ufunc__ = None  # NumPy's numbers leave sums and products to the methods here
+    __array_ufunc__ = None  # lets NumPy scalars defer to the methods here
 
     def __add__(self, other: object) -> Sum:
         return Sum((self, _operand("added to", other)))
 
     def __radd__(self, other: object) -> Base:
         if isinstance(other, int) and not isinstance(other, bool) and other == 0:
-            return self  # what the builtin sum begins with
+            return self  # the start of the builtin sum
         return Sum((_operand("added to", other), self))
 
     def __mul__(self, other: object) -> Base:
@@ -63,7 +60,7 @@ class Base(KernelObject):
 
 
 def _operand(verb: str, other: object) -> Any:
-    """Return what may stand beside a kernel in a sum or product; a number is a constant."""
+    """Return the other operand of a sum or product as a kernel; a number becomes a constant."""
     if isinstance(other, (int, float, np.integer, np.floating)) and not isinstance(other, bool):
         return Constant(validation.real("a number + or * a kernel", other, low=0.0, low_open=True))
     if callable(other) and not isinstance(other, type):
@@ -73,7 +70,7 @@ def _operand(verb: str, other: object) -> Any:
 
 @dataclass(frozen=True)
 class Constant(Base):
-    """The kernel ``k(x, x') = value``, of any inputs. ``k + 1`` has it as a summand.
+    """The constant kernel ``k(x, x') = value`` of any inputs, as in ``k + 1``.
 
     Parameters
     ----------
@@ -87,7 +84,9 @@ class Constant(Base):
     accepts_sparse = None
 
     def __post_init__(self) -> None:
-        assign(self, value=validation.real("value", self.value, low=0.0, low_open=True))
+        validation.set_fields(
+            self, value=validation.real("value", self.value, low=0.0, low_open=True)
+        )
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
         return np.full(counts(X, Y), self.value)
@@ -109,7 +108,7 @@ def _weight(name: str, value: float) -> Parameter:
 
 @dataclass(frozen=True, repr=False)
 class CompositeKernel(Base):
-    """A kernel of several parts; parameters are named "<number of the part>.<name>"."""
+    """A kernel of several parts, whose parameters are named "<number of the part>.<name>"."""
 
     parts: tuple[Any, ...]
 
@@ -123,7 +122,7 @@ class CompositeKernel(Base):
             flat.extend(part.parts if isinstance(part, type(self)) else [part])
         if not flat:
             raise ValueError("parts must be one kernel or more; got none")
-        assign(self, parts=tuple(flat))
+        validation.set_fields(self, parts=tuple(flat))
         if len(self._kinds) > 1:
             raise ValueError(f"parts must be all kernels of vectors or none of them; got {self!r}")
 
@@ -137,7 +136,7 @@ class CompositeKernel(Base):
 
     @property
     def accepts_sparse(self) -> bool | None:  # type: ignore[override]
-        """As the parts: False if one of them does not, None if all take anything."""
+        """Whether all parts accept sparse matrices; None if all take any inputs."""
         if not all(accepts_sparse(part) for part in self.parts):
             return False
         return None if self.requires_vector_input is None else True
@@ -175,7 +174,7 @@ class CompositeKernel(Base):
         return values
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-        """Return the derivatives of the parts, in a product times all other parts."""
+        """Return the derivatives of the parts, in a product multiplied by all other parts."""
         grams = [evaluate(part, X) for part in self.parts]
         known: dict[str, Callable[[], Floats]] = {}
         for k, part in enumerate(self.parts):
@@ -187,7 +186,7 @@ class CompositeKernel(Base):
 
 @dataclass(frozen=True, repr=False)
 class Sum(CompositeKernel):
-    """The sum of kernels, as ``+`` makes it: their features side by side.
+    """The sum of kernels, made by ``+``, whose feature vectors are concatenated.
 
     Parameters
     ----------
@@ -203,7 +202,7 @@ class Sum(CompositeKernel):
 
 @dataclass(frozen=True, repr=False)
 class Product(CompositeKernel):
-    """The product of kernels, as ``*`` makes it: all products of their features.
+    """The product of kernels, made by ``*``, whose features are all products of theirs.
 
     Parameters
     ----------
@@ -220,7 +219,7 @@ class Product(CompositeKernel):
 
 @dataclass(frozen=True, repr=False)
 class WrappedKernel(Base):
-    """A kernel made of one other, and of what that takes."""
+    """Base class of kernels made of one other, with the same inputs."""
 
     kernel: Any
 
@@ -245,9 +244,9 @@ class WrappedKernel(Base):
 
 @dataclass(frozen=True, repr=False)
 class Scaled(WrappedKernel):
-    """A positive multiple of a kernel, as ``2.0 * kernel`` makes it.
+    """A positive multiple of a kernel, made by ``2.0 * kernel``.
 
-    Its parameters are "factor", and those of the kernel as "kernel.<name>".
+    Its parameters are "factor" and, named "kernel.<name>", those of the kernel.
 
     Parameters
     ----------
@@ -261,7 +260,9 @@ class Scaled(WrappedKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        assign(self, factor=validation.real("factor", self.factor, low=0.0, low_open=True))
+        validation.set_fields(
+            self, factor=validation.real("factor", self.factor, low=0.0, low_open=True)
+        )
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
         gram = np.array(evaluate(self.kernel, X, Y), dtype=np.float64)
@@ -289,7 +290,7 @@ class Scaled(WrappedKernel):
         return type(self)(replace(self.kernel, inner), values.get("factor", self.factor))
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-        """Return the matrix itself for the factor, and the kernel's derivatives times it."""
+        """Return the matrix for the factor, and the kernel's derivatives times the factor."""
         gradient = derivatives(self.kernel, X, gram / self.factor)
         inner = deferred(gradient, lambda derivative: self.factor * derivative, "kernel.")
         return KernelGradient({"factor": gram.copy, **inner})
@@ -301,7 +302,7 @@ class Scaled(WrappedKernel):
 
 @dataclass(frozen=True, repr=False)
 class Normalized(WrappedKernel):
-    """A kernel with feature vectors of length 1, as `normalize` makes it.
+    """A kernel with feature vectors of length 1, made by `normalize`.
 
     Parameters
     ----------
@@ -342,7 +343,7 @@ class Normalized(WrappedKernel):
         return type(self)(replace(self.kernel, values))
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-        """Return dk / sqrt(..) less half the matrix times the relative changes of the squares."""
+        """Return the scaled derivatives minus half the matrix times those of the log diagonal."""
         gradient = derivatives(self.kernel, X, evaluate(self.kernel, X))
         inverse = self._inverse_lengths(X)
 
@@ -359,10 +360,10 @@ class Normalized(WrappedKernel):
 
 
 def normalize(kernel: Callable[..., Any]) -> Base:
-    """Return the kernel ``k(x, x') / sqrt(k(x, x) k(x', x'))``: all feature vectors of length 1.
+    """Return the kernel ``k(x, x') / sqrt(k(x, x) k(x', x'))``, with feature vectors of length 1.
 
-    Version space stays the same, for the length of a normal does not move its plane. Perceptron
-    updates, the maximal margin and the meaning of softness change. Where ``k(x, x)`` is 0 all
+    Version space does not change, since planes do not depend on the lengths of their normals.
+    Perceptron updates, the maximal margin and the effect of softness do. Where ``k(x, x)`` is 0 all
     values are 0.
 
     Parameters
@@ -373,7 +374,7 @@ def normalize(kernel: Callable[..., Any]) -> Base:
     Returns
     -------
     Normalized
-        The kernel; factors in front of `kernel`, which lengths of 1 cancel, are left out.
+        The kernel, without the factors of `kernel`, which cancel.
 
     Examples
     --------

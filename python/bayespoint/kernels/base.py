@@ -1,4 +1,4 @@
-"""The base class of the kernels: what they offer, and their parameters as scikit-learn's."""
+"""The base class of the kernels, with the parameter interface of scikit-learn."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
+from bayespoint.base import validation
 from bayespoint.kernels.protocol import Floats, Inputs, Parameter
 
 if TYPE_CHECKING:
@@ -18,15 +19,16 @@ if TYPE_CHECKING:
 class KernelObject:
     """A kernel whose parameters can be read, set and tuned.
 
-    Kernels are frozen dataclasses: equal and of the same hash if all that they were made of is
-    equal. `set_params` is the only way to change one.
+    Kernels are frozen dataclasses: they are equal and have the same hash if their fields are
+    equal. Only `set_params` can change one.
     """
 
     requires_vector_input: bool | None = True
-    """Whether inputs are the rows of a numeric array, or entries of any kind; None for both."""
+    """Whether inputs are rows of a numeric array (True), other objects (False), or either
+    (None)."""
 
     accepts_sparse: bool | None = False
-    """Whether inputs may be the rows of a sparse matrix; None for a kernel that takes anything."""
+    """Whether inputs may be rows of a sparse matrix; None for a kernel of any inputs."""
 
     semidefinite = True
     """Whether the kernel is known to be positive semidefinite."""
@@ -41,7 +43,7 @@ class KernelObject:
         Parameters
         ----------
         X : array of shape (n, n_features), or a sequence of n examples
-            What the kernel takes.
+            Inputs.
 
         Returns
         -------
@@ -56,12 +58,12 @@ class KernelObject:
         Parameters
         ----------
         X : array of shape (n, n_features), or a sequence of n examples
-            The training inputs: bounds and starts are of their scale.
+            Training inputs, whose scale determines bounds and starts.
 
         Returns
         -------
         tuple of Parameter
-            Their names, bounds and starts.
+            Their names, bounds and starting values.
         """
         return ()
 
@@ -71,12 +73,12 @@ class KernelObject:
         Parameters
         ----------
         values : mapping of str to float
-            New values, under the names that `parameters` gives.
+            New values by the names in `parameters`.
 
         Returns
         -------
         kernel object
-            Another one.
+            A new kernel.
         """
         return dataclasses.replace(self, **values)  # type: ignore[type-var]
 
@@ -86,28 +88,28 @@ class KernelObject:
         Parameters
         ----------
         X : array of shape (n, n_features), or a sequence of n examples
-            What the kernel takes.
+            Inputs.
         gram : ndarray of shape (n, n)
             The matrix ``k(X)``.
 
         Returns
         -------
         mapping of str to ndarray of shape (n, n)
-            By names of parameters, each computed when it is asked for. Those that are missing are
-            searched without a derivative.
+            Derivatives by names of parameters, each computed on access. For missing ones the
+            search uses finite differences.
         """
         return {}
 
     # --- parameters by name, so that a grid can search ``kernel__sigma`` ---
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return what the kernel was made of.
+        """Return the parameters of the constructor.
 
         Parameters
         ----------
         deep : bool, default=True
-            With the parameters of the kernels inside, as ``kernel__sigma`` for a multiple and
-            ``0__sigma`` for the first part of a sum or product. ``0`` itself is that part.
+            Include the parameters of nested kernels: ``kernel__sigma`` in a multiple, ``0`` and
+            ``0__sigma`` for the first part of a sum or product.
 
         Returns
         -------
@@ -125,16 +127,15 @@ class KernelObject:
         return found
 
     def set_params(self, **params: Any) -> Self:
-        """Change the kernel itself, as scikit-learn's are changed.
+        """Set parameters of this kernel.
 
-        Kernels inside are replaced and stay as they are elsewhere; so does the copy that a fitted
-        classifier has in ``kernel_``. Do not change a kernel that is in a set or the key of a
-        dictionary.
+        Nested kernels are replaced by new objects. The copy in ``kernel_`` of a fitted classifier
+        does not change. Do not change a kernel that is in a set or a key of a dictionary.
 
         Parameters
         ----------
         **params : dict
-            Values under names of `get_params`.
+            Values by the names in `get_params`.
 
         Returns
         -------
@@ -144,9 +145,9 @@ class KernelObject:
         Raises
         ------
         ValueError
-            If there is no such parameter, or a value is out of range: then nothing is changed.
+            If there is no such parameter, or a value is out of range; nothing is then changed.
         """
-        assign(self, **_fields(_changed(self, params)))
+        validation.set_fields(self, **_fields(_changed(self, params)))
         return self
 
     def __sklearn_clone__(self) -> Self:
@@ -155,14 +156,8 @@ class KernelObject:
         return type(self)(**{k: clone(value, safe=False) for k, value in _fields(self).items()})
 
 
-def assign(kernel: KernelObject, /, **values: Any) -> None:
-    """Set fields of a kernel, which is frozen, to checked values."""
-    for name, value in values.items():
-        object.__setattr__(kernel, name, value)
-
-
 def _fields(kernel: KernelObject) -> dict[str, Any]:
-    """Return what a kernel was made of; nothing for a user's that is no dataclass."""
+    """Return the fields of a kernel; empty for a user's class that is not a dataclass."""
     known: tuple[Any, ...] = dataclasses.fields(kernel) if dataclasses.is_dataclass(kernel) else ()
     return {each.name: getattr(kernel, each.name) for each in known}
 

@@ -1,4 +1,4 @@
-"""A kernel whose parameters are searched within bounds of the user's choice, or not at all."""
+"""A kernel with bounds for the search of its parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from bayespoint.base import validation
 from bayespoint.kernels.algebra import WrappedKernel
-from bayespoint.kernels.base import KernelObject, assign
+from bayespoint.kernels.base import KernelObject
 from bayespoint.kernels.functions import derivatives, diagonal, evaluate, parameters, replace
 from bayespoint.kernels.protocol import Floats, Inputs, KernelGradient, Parameter, deferred
 
@@ -24,27 +24,27 @@ Bounds = tuple[tuple[str, str | tuple[float, float]], ...]
 
 @dataclass(frozen=True, repr=False)
 class Bounded(WrappedKernel):
-    """A kernel with bounds for the search by evidence.
+    """A kernel with the user's bounds for the search by evidence.
 
-    Parameters that are not named keep the bounds that the kernel declares. The search starts where
-    it would without, or, where that is out of bounds, at their geometric mean.
+    Other parameters keep the bounds that the kernel declares. The search starts from the declared
+    start or, if that is out of bounds, from the geometric mean of the bounds.
 
     Parameters
     ----------
     kernel : kernel object or callable
-        The kernel; its values are those of this one.
+        The kernel, which determines the values.
     bounds : mapping of str to "fixed" or a pair of floats
-        For parameters under the names that ``kernel.parameters(X)`` gives, for instance "sigma" or
-        "sigma[0]": the bounds, positive and in order, or "fixed" for one that stays as it is in
-        the kernel. It is kept as a tuple of pairs, which is taken too.
+        Bounds, positive and in order, by names of parameters as in ``kernel.parameters(X)``, for
+        instance "sigma" or "sigma[0]". "fixed" excludes a parameter from the search. Stored as a
+        tuple of pairs, which is accepted as well.
 
     Raises
     ------
     TypeError
-        If `kernel` is none, or `bounds` is no mapping.
+        If `kernel` is not a kernel, or `bounds` not a mapping.
     ValueError
-        If bounds are not positive and in order; in a fit, searched or not, if the kernel has no
-        such parameter to search.
+        If bounds are not positive and in order, and in `fit` if the kernel does not declare a
+        parameter of that name.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Bounded(WrappedKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        assign(self, bounds=_checked(self.bounds))
+        validation.set_fields(self, bounds=_checked(self.bounds))
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
         return evaluate(self.kernel, X, Y)
@@ -79,7 +79,7 @@ class Bounded(WrappedKernel):
         )
 
     def _declared(self, X: Inputs) -> tuple[Parameter, ...]:
-        """Return the parameters of the kernel, or raise if bounds are of none of them."""
+        """Return the parameters of the kernel; raise ValueError for bounds of unknown ones."""
         declared = parameters(self.kernel, X)
         names = [parameter.name for parameter in declared]
         for name, _ in self.bounds:
@@ -94,7 +94,7 @@ class Bounded(WrappedKernel):
         return type(self)(replace(self.kernel, values), self.bounds)
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-        """Return the kernel's derivatives by what is not fixed."""
+        """Return the kernel's derivatives by the parameters that are not fixed."""
         fixed = {name for name, pair in self.bounds if pair == "fixed"}
         known = deferred(derivatives(self.kernel, X, gram))
         return KernelGradient({name: known[name] for name in known if name not in fixed})
@@ -104,7 +104,7 @@ class Bounded(WrappedKernel):
 
 
 def refuse_unknown_bounds(kernel: Any, X: Inputs) -> None:
-    """Raise ValueError for bounds of an unknown parameter, here or in a kernel inside."""
+    """Raise ValueError for bounds of an unknown parameter of the kernel or a nested one."""
     if isinstance(kernel, Bounded):
         kernel._declared(X)
     for part in getattr(kernel, "parts", (getattr(kernel, "kernel", None),)):
@@ -113,7 +113,7 @@ def refuse_unknown_bounds(kernel: Any, X: Inputs) -> None:
 
 
 def _checked(bounds: Any) -> Bounds:
-    """Return bounds as pairs of a name and what is asked for it."""
+    """Return checked bounds as pairs of a name and "fixed" or two numbers."""
     try:
         pairs = dict(bounds)
     except (TypeError, ValueError):
@@ -144,7 +144,7 @@ def _checked(bounds: Any) -> Bounds:
 
 
 def _within(parameter: Parameter, bounds: str | tuple[float, float] | None) -> Parameter:
-    """Return a parameter with other bounds, if there are any."""
+    """Return a parameter with other bounds, if they are given."""
     if not isinstance(bounds, tuple):
         return parameter
     low, high = bounds

@@ -10,7 +10,6 @@ import numpy as np
 
 from bayespoint.base import validation
 from bayespoint.kernels.algebra import Base
-from bayespoint.kernels.base import assign
 from bayespoint.kernels.products import inner, pair_of_vectors, squares, vectors
 from bayespoint.kernels.protocol import ROWS, Floats, KernelGradient, Parameter
 
@@ -46,7 +45,7 @@ class Polynomial(Base):
     degree : int, default=3
         At least 1.
     coef0 : float, default=1.0
-        At least 0. At 0 only products of exactly `degree` factors are features. A positive one
+        At least 0. With 0 the features are the monomials of exactly that degree. A positive value
         can be tuned.
     """
 
@@ -57,7 +56,9 @@ class Polynomial(Base):
 
     def __post_init__(self) -> None:
         degree = validation.integer("degree", self.degree, low=1)
-        assign(self, degree=degree, coef0=validation.real("coef0", self.coef0, low=0.0))
+        validation.set_fields(
+            self, degree=degree, coef0=validation.real("coef0", self.coef0, low=0.0)
+        )
 
     def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
         gram = inner(*pair_of_vectors(X, Y))
@@ -71,7 +72,7 @@ class Polynomial(Base):
         return _raise_to(squares(vectors("X", X)) + self.coef0, self.degree)
 
     def parameters(self, X: Floats) -> tuple[Parameter, ...]:
-        """Return a positive `coef0`, to be searched around the mean square of the inputs."""
+        """Return `coef0` if it is positive; its start is the mean squared length of the inputs."""
         if self.coef0 == 0:
             return ()
         mean = float(squares(X).mean())
@@ -93,7 +94,7 @@ class Polynomial(Base):
 
 
 def _raise_to(base: Floats, degree: int) -> Floats:
-    """Raise to a power of at least 1 in place."""
+    """Raise `base` to a power of at least 1 in place, and return it."""
     factor = base.copy()
     for _ in range(degree - 1):
         base *= factor

@@ -1,4 +1,4 @@
-"""What can be asked of any kernel: ours, one of scikit-learn's Gaussian processes, a callable."""
+"""Functions for any kernel: of this module, of scikit-learn's Gaussian processes, a callable."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DECIMAL = re.compile(r"\b\d+\.\d+(e[-+]?\d+)?\b|\b\d+e[-+]?\d+\b")
 
 
 def parameters(kernel: object, X: Inputs) -> tuple[Parameter, ...]:
-    """Return the parameters that a kernel declares to be tuned, if it declares any."""
+    """Return the tunable parameters that a kernel declares."""
     if gaussian_process.is_gp(kernel):
         return gaussian_process.parameters(kernel)
     declare = getattr(kernel, "parameters", None)
@@ -27,7 +27,7 @@ def parameters(kernel: object, X: Inputs) -> tuple[Parameter, ...]:
 
 
 def replace(kernel: Any, values: Mapping[str, float]) -> Any:
-    """Return the kernel with other values of parameters, under the names that it declares."""
+    """Return the kernel with other values of its declared parameters."""
     if not values:
         return kernel
     if hasattr(kernel, "with_values"):
@@ -40,7 +40,7 @@ def replace(kernel: Any, values: Mapping[str, float]) -> Any:
 def derivatives(kernel: object, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
     """Return the derivatives of ``gram = kernel(X)`` by the logarithms of parameters.
 
-    Those that the kernel does not know are missing.
+    Those that the kernel does not provide are missing.
     """
     if gaussian_process.is_gp(kernel):
         return gaussian_process.derivatives(kernel, X)
@@ -49,10 +49,10 @@ def derivatives(kernel: object, X: Inputs, gram: Floats) -> Mapping[str, Floats]
 
 
 def requires_vectors(kernel: object) -> bool | None:
-    """Return whether a kernel takes the rows of a numeric array; None if it takes anything.
+    """Return whether a kernel takes the rows of a numeric array; None if it takes any inputs.
 
-    It does unless it has an attribute ``requires_vector_input`` that is false, by which
-    scikit-learn's mean that they take anything.
+    The default is True. A false attribute ``requires_vector_input`` means False, for kernels of
+    scikit-learn None.
     """
     value = getattr(kernel, "requires_vector_input", True)
     if value is None or (not value and gaussian_process.is_gp(kernel)):
@@ -61,20 +61,19 @@ def requires_vectors(kernel: object) -> bool | None:
 
 
 def accepts_sparse(kernel: object) -> bool:
-    """Return whether a kernel takes the rows of sparse matrices, by its `accepts_sparse`."""
+    """Return whether a kernel takes sparse matrices, as its attribute `accepts_sparse` says."""
     return getattr(kernel, "accepts_sparse", False) is not False
 
 
 def is_semidefinite(kernel: object) -> bool:
-    """Return whether a kernel is known to be positive semidefinite: made of this module's."""
+    """Return whether a kernel consists of this module's kernels, which are semidefinite."""
     return isinstance(kernel, KernelObject) and kernel.semidefinite
 
 
 def evaluate(kernel: Callable[..., Any], X: Inputs, Y: Inputs | None = None) -> Floats:
     """Return ``kernel(X, Y)`` checked for shape and finite values; ``Y=None`` stands for `X`.
 
-    The kernels of this module and scikit-learn's are told that both arguments are the same; any
-    other callable is given both.
+    Kernels of this module and of scikit-learn are called with None, other callables with `X` twice.
     """
     if not callable(kernel) or isinstance(kernel, type):
         raise TypeError(f"kernel must be a kernel object or a callable k(X, Y); got {kernel!r}")
@@ -86,7 +85,7 @@ def evaluate(kernel: Callable[..., Any], X: Inputs, Y: Inputs | None = None) -> 
 
 
 def diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
-    """Return the checked values ``k(x, x)``, from the kernel's own ``diag`` where it has one."""
+    """Return the checked values ``k(x, x)``, by the kernel's method ``diag`` if it has one."""
     if hasattr(kernel, "diag"):
         with np.errstate(over="ignore", invalid="ignore"):
             found = kernel.diag(X)
@@ -99,7 +98,7 @@ def diagonal(kernel: Callable[..., Any], X: Inputs) -> Floats:
 
 
 def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
-    """Return what a kernel returned, if it is finite and of the right shape."""
+    """Return the values of a kernel, checked for shape and finiteness."""
     array = validation.dense(f"the value of {name}", value)
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}; got shape {array.shape}")
@@ -110,7 +109,7 @@ def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def short(kernel: object) -> str:
-    """Return a kernel's text for people: its numbers to four digits."""
+    """Return the text of a kernel with its numbers rounded to four digits."""
     if not (isinstance(kernel, KernelObject) or gaussian_process.is_gp(kernel)):
         return repr(kernel)
     return _DECIMAL.sub(lambda found: f"{float(found[0]):.4g}", repr(kernel))

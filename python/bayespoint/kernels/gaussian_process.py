@@ -1,7 +1,6 @@
-"""Kernels of scikit-learn's Gaussian processes: their hyper-parameters as ours are declared.
+"""Kernels of scikit-learn's Gaussian processes, with the parameter interface of this module.
 
-They are evaluated as they are. A `WhiteKernel` adds to the diagonal only, so it is softness by
-another name.
+They are evaluated as they are. A `WhiteKernel` adds to the diagonal only, and so acts as softness.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from bayespoint.kernels.protocol import Floats, Inputs, KernelGradient, Paramete
 
 
 def is_gp(kernel: object) -> bool:
-    """Return whether a kernel is scikit-learn's: it can only be if their module is there."""
+    """Return whether a kernel is scikit-learn's, without importing their module."""
     module = sys.modules.get("sklearn.gaussian_process.kernels")
     return module is not None and isinstance(kernel, module.Kernel)
 
@@ -32,8 +31,8 @@ def parameters(kernel: Any) -> tuple[Parameter, ...]:
     for name, (low, high) in zip(names, bounds, strict=True):
         if not (np.isfinite(low) and np.isfinite(high) and low <= high):
             raise ValueError(
-                f"the bounds of {name} must be positive, finite and in order to be searched; got "
-                f"{np.exp([low, high]).tolist()}: give it others, or 'fixed'"
+                f"the bounds of {name} must be positive, finite and in order; got "
+                f"{np.exp([low, high]).tolist()}: change them, or make them 'fixed'"
             )
     values = zip(names, np.exp(bounds).tolist(), np.exp(kernel.theta).tolist(), strict=True)
     return tuple(Parameter(name, low, high, start) for name, (low, high), start in values)
@@ -62,10 +61,10 @@ def derivatives(kernel: Any, X: Inputs) -> Mapping[str, Floats]:
     return KernelGradient({name: partial(by, k) for k, name in enumerate(_names(kernel))})
 
 
-def refuse_what_is_no_kernel(kernel: Any) -> None:
-    """Raise TypeError for a `CompoundKernel`, which is several kernels, and for a false constant.
+def refuse_invalid(kernel: Any) -> None:
+    """Raise TypeError for a `CompoundKernel` and for ``gp_kernel + our_kernel``.
 
-    That is what ``gp_kernel + our_kernel`` makes of ours.
+    The first is several kernels; in the second scikit-learn takes our kernel for a constant.
     """
     if type(kernel).__name__ == "CompoundKernel":
         raise TypeError(
@@ -82,7 +81,7 @@ def refuse_what_is_no_kernel(kernel: Any) -> None:
 
 
 def _names(kernel: Any) -> list[str]:
-    """Return a name for each entry of ``theta``."""
+    """Return the name of each entry of ``theta``."""
     names = []
     for each in kernel.hyperparameters:
         if not each.fixed:

@@ -1,4 +1,4 @@
-"""The Gram matrix of the training inputs: which kernel a setting means, and its checked matrix."""
+"""The kernel that a setting stands for, and its checked matrix of the training inputs."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ from bayespoint.kernels.stationary import RBF, Matern, scale_of
 _NAMES = ("linear", "rbf", "poly", "precomputed")
 
 _BLOCK = 2048
-"""Examples of a block: large enough for BLAS, and 32 MiB of doubles."""
+"""Number of examples in a block: enough for BLAS to be fast, and 32 MiB of doubles."""
 
 
 def resolve(kernel: object, X: Inputs) -> Callable[..., Any] | str:
-    """Return the kernel a setting means for the training inputs `X`.
+    """Return the kernel that a setting stands for, given the training inputs `X`.
 
-    A name stands for a kernel of this module: ``"rbf"`` has the length scale
-    ``sigma = sqrt(d Var(X) / 2)`` for d features, ``"poly"`` is ``(x . x' + 1) ** 3``; None is
-    Matérn's of nu = 5/2 with the same length scale, times 1. ``"precomputed"`` stays a name. A
-    kernel object is copied, since its parameters may be changed after the fit; any other callable
-    is returned as it is.
+    ``"rbf"`` has the length scale ``sigma = sqrt(d Var(X) / 2)`` for d features, ``"poly"`` is
+    ``(x . x' + 1) ** 3``; None is the Matérn kernel with nu = 5/2, the same length scale and the
+    factor 1. ``"precomputed"`` stays a name. A kernel object is copied, since its parameters may
+    be changed after the fit; any other callable is returned as it is.
 
     Raises ValueError for anything else, and for bounds (`Bounded`) of an unknown parameter.
     """
@@ -51,10 +50,10 @@ def resolve(kernel: object, X: Inputs) -> Callable[..., Any] | str:
             return kernel
     elif callable(kernel) and not isinstance(kernel, type):
         if gaussian_process.is_gp(kernel):
-            gaussian_process.refuse_what_is_no_kernel(kernel)
+            gaussian_process.refuse_invalid(kernel)
         elif not isinstance(kernel, Base):
             return kernel
-        # What is inside ours is never changed, only replaced.
+        # For ours a shallow copy is enough, since nested kernels are only ever replaced.
         copied: Callable[..., Any] = copy(kernel) if isinstance(kernel, Base) else clone(kernel)
         refuse_unknown_bounds(copied, X)
         return copied
@@ -69,10 +68,10 @@ def training_gram(
 ) -> tuple[Floats, bool]:
     """Return the checked kernel matrix of the training inputs, without offset and softness.
 
-    `kernel` is what `resolve` gives; for "precomputed", `X` is the matrix itself. The kernels of
-    this module are positive semidefinite by construction, other matrices are tested with `offset`
-    added to every value and `softness` to the diagonal. The second value tells whether the matrix
-    may be overwritten: it is neither the user's nor one that a callable may keep.
+    `kernel` is what `resolve` returns; for "precomputed", `X` is the matrix itself. Kernels of
+    this module are positive semidefinite; other matrices are tested with `offset` added to every
+    value and `softness` to the diagonal. The second value tells whether the matrix may be
+    overwritten: not if it is the user's, or one that a callable may keep.
 
     Raises ValueError if the matrix is not square, finite, symmetric and positive semidefinite with
     a positive diagonal.
@@ -93,21 +92,21 @@ def training_gram(
 def gram_matrix(
     X: Inputs, kernel: Callable[..., Any], *, dtype: DTypeLike = np.float32
 ) -> NDArray[Any]:
-    """Return the kernel matrix of `X`, filled in place block by block.
+    """Return the kernel matrix of `X`, filled block by block.
 
-    For matrices that fill the memory: beside the matrix there is only a block of 2048 x 2048
-    kernel values. Only one of two blocks across the diagonal is computed, so that the matrix is
-    symmetric to the last bit, as :class:`bayespoint.VersionSpace` needs it not to copy singles.
+    Beside the matrix this needs only the memory of blocks of 2048 x 2048 kernel values. The matrix
+    is symmetric to the last bit, so that :class:`bayespoint.VersionSpace` does not copy one of
+    singles.
 
     Parameters
     ----------
     X : array of shape (m, n_features), or a sequence of m examples
-        What the kernel takes.
+        Inputs.
     kernel : callable
-        A kernel of this module, or any ``k(X, Y)`` that is symmetric.
+        A kernel of this module, or any symmetric function ``k(X, Y)``.
     dtype : {np.float32, np.float64}, default=np.float32
-        Of the matrix: 4 or 8 bytes for each of m * m values. Kernel values are rounded to it once
-        they are computed.
+        Type of the matrix, of 4 or 8 bytes for each value. Kernel values are computed in doubles
+        and then rounded.
 
     Returns
     -------
@@ -117,10 +116,10 @@ def gram_matrix(
     Raises
     ------
     ValueError
-        If `dtype` is another, there is no example, or the kernel returns an array of another shape
-        or NaN or infinity.
+        If `dtype` is another type, there is no example, or the kernel returns an array of the wrong
+        shape, NaN or infinity.
     MemoryError
-        If there is no room for the matrix.
+        If the matrix does not fit into the available memory.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What kernels need of rows, dense or sparse: their number, inner products and lengths."""
+"""Operations on dense or sparse rows: their number, inner products, lengths and distances."""
 
 from __future__ import annotations
 
@@ -14,28 +14,29 @@ from bayespoint.kernels.protocol import ROWS, Floats
 
 _ENTRIES = 2**23
 _WORK = 10**9
-"""Entries and multiplications of a product that one call computes, in hundredths of a second."""
+"""Entries and multiplications of a product that is computed in one call, in hundredths of a second;
+larger ones are computed in blocks."""
 
 _PART = 2**20
-"""Entries of a block of a larger product."""
+"""Entries of a block."""
 
 _PAIRS = 4096
 """Pairs of rows that are subtracted at a time."""
 
 
 def count(X: Any, name: str = "X") -> int:
-    """Return how many inputs `X` holds; a sparse matrix does not know its length."""
+    """Return the number of inputs in `X`, which may be a sparse matrix."""
     return int(X.shape[0]) if sparse.issparse(X) else len(sequence(name, X))
 
 
 def counts(X: Any, Y: Any | None) -> tuple[int, int]:
-    """Return how many inputs `X` and `Y` hold; ``Y=None`` stands for `X`."""
+    """Return the numbers of inputs in `X` and `Y`; ``Y=None`` stands for `X`."""
     n = count(X)
     return n, n if Y is None else count(Y, "Y")
 
 
 def sequence(name: str, X: Any) -> Any:
-    """Return `X`, a sequence of inputs: not a text, which is one input, nor a mapping."""
+    """Return `X` if it is a sequence of inputs; a string, which is one input, is refused."""
     holds = hasattr(X, "__len__") and hasattr(X, "__getitem__") and getattr(X, "ndim", 1) > 0
     if not holds or isinstance(X, (str, bytes, Mapping)) or sparse.issparse(X):
         raise TypeError(f"{name} must be a sequence of inputs; got {X!r}")
@@ -50,7 +51,7 @@ def vectors(name: str, X: Any) -> Any:
     array = validation.dense(name, X)
     if array.ndim != 2:
         raise ValueError(f"{name} must have shape (n, n_features); got shape {array.shape}")
-    # For unaligned arrays NumPy does without BLAS, and rounds differently.
+    # For unaligned arrays NumPy does not use BLAS, and rounds differently.
     array = np.require(array, dtype=np.float64, requirements=["C", "A"])
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite; it holds NaN or infinity")
@@ -69,15 +70,15 @@ def pair_of_vectors(X: Any, Y: Any | None) -> tuple[Any, Any | None]:
 
 
 def in_rows(X: Any) -> Any:
-    """Return inputs of which rows can be taken: sparse ones in CSR form."""
+    """Return inputs that can be indexed by rows: sparse ones in CSR format."""
     return X.tocsr() if sparse.issparse(X) else X
 
 
 def inner(X: Any, Y: Any | None) -> Floats:
     """Return ``X @ Y.T`` as a dense array, exactly symmetric for ``Y=None``.
 
-    Sparse rows are multiplied block by block, so that only one block of the product is ever in
-    sparse form. It is symmetric too: entries (i, j) and (j, i) add the same products in the same
+    Sparse rows are multiplied in blocks, so that only one block of the product is in sparse form.
+    The result is symmetric, since entries (i, j) and (j, i) add the same products in the same
     order.
     """
     other = X if Y is None else Y
@@ -94,7 +95,7 @@ def inner(X: Any, Y: Any | None) -> Floats:
 
 
 def _dense(X: Floats, Y: Floats | None) -> Floats:
-    """Return ``X @ Y.T``, a large product block by block, so that Ctrl-C can interrupt it."""
+    """Return ``X @ Y.T``, large products in blocks, so that Ctrl-C can interrupt them."""
     other = X if Y is None else Y
     n = len(X)
     if n * len(other) <= _ENTRIES and n * other.size <= _WORK:
@@ -133,7 +134,7 @@ def divided(X: Any, units: Floats) -> Any:
 def squared_distances(
     X: Any, i: NDArray[np.intp], Y: Any, j: NDArray[np.intp], units: Floats
 ) -> Floats:
-    """Return the squared distances of pairs of rows in `units`, from differences of features."""
+    """Return the squared distances in `units` of the pairs of rows ``X[i]`` and ``Y[j]``."""
     values = np.empty(len(i))
     for pairs in validation.blocks(len(i), _PAIRS):
         left, right = X[i[pairs]], Y[j[pairs]]

@@ -1,4 +1,4 @@
-"""What a kernel is, its parameters that can be tuned, and its derivatives by them."""
+"""The interface of kernels, their tunable parameters, and derivatives by these."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ ROWS = 256
 
 @runtime_checkable
 class Kernel(Protocol):
-    """What the kernels of this module offer.
+    """The interface of a kernel.
 
-    Inputs are the rows of an (n, d) array, or the entries of an (n,) array of objects for kernels
-    that say ``requires_vector_input = False``, as scikit-learn's do.
+    Inputs are the rows of an (n, d) array, or for kernels with ``requires_vector_input = False``
+    (as in scikit-learn) the entries of an (n,) array of objects.
     """
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
@@ -36,7 +36,7 @@ class Parameter:
     """A positive parameter of a kernel that can be tuned."""
 
     name: str
-    """Its name, as ``with_values`` takes it."""
+    """Its name, a key of the mapping for ``with_values``."""
 
     low: float
     """Lower bound of the search."""
@@ -49,10 +49,9 @@ class Parameter:
 
 
 class KernelGradient(Mapping[str, Floats]):
-    """Derivatives of a kernel matrix by the logarithms of parameters, computed when asked for.
+    """Derivatives of a kernel matrix by the logarithms of parameters, each computed on access.
 
-    With a length scale for each of many features there are as many matrices: they need not all
-    be in memory at once.
+    With a length scale for each of many features, all of these matrices may not fit into memory.
     """
 
     def __init__(self, compute: Mapping[str, Callable[[], Floats]]) -> None:

@@ -1,4 +1,4 @@
-"""Gram matrices, or rows on demand in their place, and what is computed from either."""
+"""Kernel rows computed on demand in place of a Gram matrix, and operations on either."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from bayespoint.kernels.stationary import RBF, units_of
 Gram: TypeAlias = "NDArray[np.float64] | NDArray[np.float32] | KernelRows"
 
 _BLOCK_BYTES = 64 * 2**20
-"""About how much memory a block of kernel values may take."""
+"""Approximate memory of a block of kernel values."""
 
 _PANEL = 32
-"""The engine keeps the inputs in panels of so many."""
+"""Number of inputs in a panel of the engine."""
 
 _FEWEST = 2
-"""Rows that a reflection in a tangent pair reads."""
+"""Smallest number of cached rows: a refresh by a pair reads two."""
 
 
 class KernelRows:
-    """Kernel values between examples, computed row by row when they are asked for.
+    """Kernel values between examples, computed row by row when the engine reads them.
 
-    What :meth:`VersionSpace.from_features` has in the place of a matrix, for `Linear`, `RBF` and
-    `Polynomial` kernels and their positive multiples. The engine keeps the rows used last, as far
-    as `cache_size` MB (of 2**20 bytes) go; `cached_rows` tells how many. The inputs `X`, finite
-    doubles in C order, are borrowed.
+    :meth:`VersionSpace.from_features` uses it in place of a matrix, for `Linear`, `RBF` and
+    `Polynomial` kernels and their positive multiples. The engine caches the `cached_rows` most
+    recently used rows, in `cache_size` MB of 2**20 bytes. The inputs `X`, finite doubles in C
+    order, are not copied.
 
-    Raises ValueError for another kernel, or if there is no room for two rows, and MemoryError if
-    the cache and a copy of the inputs do not fit into memory.
+    Raises ValueError for another kernel or if two rows do not fit into the cache, and MemoryError
+    if the cache and the engine's copy of the inputs do not fit into memory.
     """
 
     def __init__(self, inputs: Floats, kernel: Any, cache_size: float) -> None:
@@ -46,7 +46,7 @@ class KernelRows:
         self.shape = (m, m)
         self.factor, base = _without_factor(kernel)
         self.sigma, self.degree, self.coef0 = 1.0, 1, 0.0
-        # The engine knows only one length scale: of several, the inputs are divided by them.
+        # The engine takes one length scale: divide the inputs by several.
         self.inputs = inputs
         if type(base) is Linear:
             self.form = "linear"
@@ -63,14 +63,12 @@ class KernelRows:
                 "kernel must be 'linear', 'rbf' or 'poly', or Linear, RBF, Polynomial or a "
                 f"multiple of one, for rows on demand; got {kernel!r}: give VersionSpace the matrix"
             )
-        # Beyond all rows there is nothing to keep.
-        room = int(min(cache_size * 2**20 / (8 * m), m + _FEWEST))
-        if room < min(_FEWEST, m):
+        self.cached_rows = int(min(cache_size * 2**20 / (8 * m), m))
+        if self.cached_rows < min(_FEWEST, m):
             raise ValueError(
                 f"cache_size must have room for {_FEWEST} rows of {m} kernel values, "
                 f"{_FEWEST * 8 * m / 2**20:.3g} MB; got {cache_size!r}"
             )
-        self.cached_rows = min(room, m)
         memory.require(
             8.0 * m * self.cached_rows + 8.0 * d * (m + _PANEL),
             f"rows on demand (a cache of {self.cached_rows} rows of {m} doubles, and a copy of the "
@@ -98,15 +96,15 @@ class KernelRows:
 
     def _refuse(self, *args: object, **kwargs: object) -> Any:
         raise TypeError(
-            "this needs the Gram matrix, and the version space has rows on demand: make it of the "
-            "matrix, VersionSpace(kernel(X), y)"
+            "this needs the Gram matrix, but the version space computes rows on demand: make it "
+            "from the matrix, VersionSpace(kernel(X), y)"
         )
 
     __array__ = __add__ = __radd__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _refuse
 
 
 def _without_factor(kernel: Any) -> tuple[float, Any]:
-    """Return the factors in front of a kernel, and the kernel without them."""
+    """Return the product of the factors of a kernel, and the kernel without them."""
     factor = 1.0
     while type(kernel) in (Scaled, Bounded):
         factor, kernel = factor * getattr(kernel, "factor", 1.0), kernel.kernel
@@ -114,7 +112,7 @@ def _without_factor(kernel: Any) -> tuple[float, Any]:
 
 
 def kernel_rows(X: ArrayLike, kernel: object, cache_size: object) -> KernelRows:
-    """Return the rows of a kernel between checked inputs."""
+    """Return the `KernelRows` of inputs that are checked first."""
     array = validation.dense("X", X)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(
@@ -135,7 +133,7 @@ def require_matrix(gram: Gram, what: str) -> None:
     if isinstance(gram, KernelRows):
         raise ValueError(  # noqa: TRY004
             f"{what} needs a factor of the Gram matrix, which rows on demand do not have: make the "
-            "version space of the matrix, VersionSpace(kernel(X), y)"
+            "version space from the matrix, VersionSpace(kernel(X), y)"
         )
 
 

@@ -1,4 +1,4 @@
-"""Stationary kernels, of distances between vectors, and rules of thumb for their length scale."""
+"""Stationary kernels of vectors, and rules of thumb for their length scale."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from scipy.spatial import distance
 
 from bayespoint.base import validation
 from bayespoint.kernels.algebra import Base
-from bayespoint.kernels.base import assign
 from bayespoint.kernels.products import (
     column,
     count,
@@ -36,33 +35,33 @@ if TYPE_CHECKING:
 
 
 _CACHED = 2**15
-"""Kernel values of a block that stays in the cache from one operation to the next."""
+"""Kernel values in a block that fits into the processor's cache."""
 
 _PAIRS = 2**21
 """Distances that are computed in one call."""
 
 _LONG = 1e5
-"""Half the squared lengths of two sparse rows, in units of the length scale, beyond which a
-Gaussian kernel of close rows would have fewer than ten digits."""
+"""Half the sum of the squared lengths of two sparse rows, in units of the length scale, beyond
+which a Gaussian kernel of close rows would have fewer than ten digits."""
 
 _LONGEST = 1e306
 """Squared length of a row, in units of the length scale, beyond which distances might overflow."""
 
 _VANISHED = -40.0
-"""Exponents below this make a kernel value that is next to nothing, whatever digits they lost."""
+"""Exponents below this give negligible kernel values, so that their rounding has no effect."""
 
 _ROUNDING = 1e-12
-"""What an exponent loses at most, as a part of the squared lengths."""
+"""Largest rounding error of an exponent, relative to the squared lengths."""
 
 
 def _exponential(values: Floats) -> None:
-    """Take the exponential in place; underflow to 0 is no error, whatever `np.errstate` says."""
+    """Take the exponential in place, without an error for underflow to 0."""
     with np.errstate(under="ignore"):
         np.exp(values, out=values)
 
 
 def units_of(sigma: float | tuple[float, ...], X: Any) -> Floats:
-    """Return length scales as an array: one, or one for each feature of `X`."""
+    """Return the length scales as an array of shape () or (n_features,)."""
     units = np.asarray(sigma)
     if units.ndim and X.shape[1] != len(units):
         raise ValueError(
@@ -74,7 +73,7 @@ def units_of(sigma: float | tuple[float, ...], X: Any) -> Floats:
 
 @dataclass(frozen=True)
 class _Stationary(Base):
-    """A kernel of distances in units of a length scale: one for all features or one for each."""
+    """A kernel of distances in units of a length scale, one for all features or one for each."""
 
     sigma: float | tuple[float, ...] = 1.0
 
@@ -93,7 +92,7 @@ class _Stationary(Base):
             )
         else:
             sigma = validation.real("sigma", values, low=0.0, low_open=True)
-        assign(self, sigma=sigma)
+        validation.set_fields(self, sigma=sigma)
 
     def diag(self, X: Floats) -> Floats:
         return np.ones(count(vectors("X", X)))
@@ -137,7 +136,7 @@ class _Stationary(Base):
     def _in_units(self, X: Any, units: Floats, names: str) -> tuple[Any, Floats]:
         """Return the rows in units of the length scales, and their squared lengths.
 
-        `names` is what the rows are of, for the error.
+        `names` are the arguments that hold the rows, for the error message.
         """
         with np.errstate(over="ignore"):
             scaled = divided(X, units)
@@ -145,7 +144,7 @@ class _Stationary(Base):
         # Differences of infinite lengths would be NaN.
         if not lengths.max(initial=0.0) < _LONGEST:
             raise ValueError(
-                f"sigma must not be so small beside {names} that distances overflow; got "
+                f"sigma must not be so small relative to {names} that distances overflow; got "
                 f"{self.sigma}"
             )
         return scaled, lengths
@@ -166,8 +165,8 @@ class RBF(_Stationary):
     Parameters
     ----------
     sigma : float or array-like of shape (n_features,), default=1.0
-        Length scale, positive. With one for each feature the search by evidence is automatic
-        relevance determination: irrelevant features get a large one.
+        Length scale, positive, or one for each feature. With the latter the search by evidence is
+        automatic relevance determination: irrelevant features get large length scales.
 
     Examples
     --------
@@ -189,9 +188,8 @@ class RBF(_Stationary):
         X, other = in_rows(X), in_rows(X if Y is None else Y)
         thin = sparse.issparse(X) or sparse.issparse(other)
         if not thin:
-            # Distances do not depend on the origin, but rounding errors do: take it inside the
-            # data. Sparse rows cannot be shifted; there `_restore` computes again what rounding
-            # spoiled.
+            # An origin inside the data reduces rounding errors. Sparse rows cannot be shifted:
+            # `_restore` recomputes exponents that lost digits.
             origin = other.mean(axis=0) if len(other) else 0.0
             other = other - origin
             X = other if Y is None else X - origin
@@ -227,7 +225,7 @@ class RBF(_Stationary):
 def _restore(
     block: Floats, X: Any, Y: Any, units: Floats, half_left: Floats, half_right: Floats
 ) -> None:
-    """Compute exponents again that lost their digits, being small beside the lengths of rows."""
+    """Recompute exponents that are small relative to the lengths of rows, and so lost digits."""
     lengths = np.add.outer(half_left, half_right)
     lost = (lengths > _LONG) & (block > _VANISHED - _ROUNDING * lengths)
     i, j = np.nonzero(lost)
@@ -236,10 +234,10 @@ def _restore(
 
 @dataclass(frozen=True)
 class _Distances(_Stationary):
-    """A stationary kernel computed from distances pair by pair.
+    """A stationary kernel computed from the distance of each pair.
 
-    Distances from inner products would lose half of their digits where points are close, and the
-    matrix might not be positive semidefinite.
+    Distances from inner products would lose half of their digits for close points, and the matrix
+    might not be positive semidefinite.
     """
 
     _metric: ClassVar[str]
@@ -264,7 +262,7 @@ class _Distances(_Stationary):
         return gram
 
     def _fill(self, distances: Floats) -> None:
-        """Put kernel values in the place of distances."""
+        """Overwrite distances by kernel values."""
         raise NotImplementedError
 
 
@@ -293,7 +291,7 @@ class Laplacian(_Distances):
 
 @dataclass(frozen=True)
 class Matern(_Distances):
-    """Matérn's kernel: functions that are smooth to a degree.
+    """The Matérn kernel, of functions that can be differentiated a given number of times.
 
     With ``r = |x - x'| / sigma``, differences divided feature by feature, it is ``exp(-r)`` for
     nu = 1/2, ``(1 + s) exp(-s)`` with ``s = sqrt(3) r`` for nu = 3/2 and ``(1 + s + s^2 / 3)
@@ -304,7 +302,7 @@ class Matern(_Distances):
     sigma : float or array-like of shape (n_features,), default=1.0
         Length scale, positive, or one for each feature.
     nu : {0.5, 1.5, 2.5}, default=1.5
-        Smoothness: how often the functions can be differentiated, rounded down.
+        Smoothness: the functions can be differentiated 0, 1 or 2 times.
     """
 
     nu: float = 1.5
@@ -316,7 +314,7 @@ class Matern(_Distances):
         nu = self.nu
         if isinstance(nu, bool) or not isinstance(nu, numbers.Real) or nu not in (0.5, 1.5, 2.5):
             raise ValueError(f"nu must be 0.5, 1.5 or 2.5; got {nu!r}")
-        assign(self, nu=float(nu))
+        validation.set_fields(self, nu=float(nu))
 
     def _fill(self, distances: Floats) -> None:
         distances *= math.sqrt(2 * self.nu)
@@ -336,7 +334,7 @@ class Matern(_Distances):
         return self._decay(self._distances(X)) * steps**2
 
     def _decay(self, distances: Floats) -> Floats:
-        """Return ``-dk/dr / r``; 0 at r = 0, where a factor of 0 comes with it."""
+        """Return ``-dk/dr / r``; 0 at r = 0, where it is multiplied by 0."""
         decay = -math.sqrt(2 * self.nu) * distances
         _exponential(decay)
         if self.nu < 1:
@@ -348,12 +346,12 @@ class Matern(_Distances):
 
 @dataclass(frozen=True)
 class RationalQuadratic(_Distances):
-    """The rational quadratic kernel: RBF kernels of many length scales at once.
+    """The rational quadratic kernel, a mixture of RBF kernels of many length scales.
 
     ``k(x, x') = (1 + r^2 / (2 alpha)) ** -alpha`` with ``r = |x - x'| / sigma``, differences
     divided feature by feature. It is the mean of RBF kernels whose ``1 / length scale^2`` has a
-    gamma law of shape alpha and mean ``1 / sigma^2`` (Rasmussen and Williams, 2006, Eq. 4.19);
-    for large alpha it is the RBF kernel itself.
+    gamma distribution of shape alpha and mean ``1 / sigma^2`` (Rasmussen and Williams, 2006,
+    Eq. 4.19); for large alpha it approaches the RBF kernel.
 
     Parameters
     ----------
@@ -370,7 +368,9 @@ class RationalQuadratic(_Distances):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        assign(self, alpha=validation.real("alpha", self.alpha, low=0.0, low_open=True))
+        validation.set_fields(
+            self, alpha=validation.real("alpha", self.alpha, low=0.0, low_open=True)
+        )
 
     def parameters(self, X: Floats) -> tuple[Parameter, ...]:
         """Return the length scales as for other kernels of distances, and the exponent."""
@@ -382,7 +382,7 @@ class RationalQuadratic(_Distances):
         return KernelGradient({**known, "alpha": lambda: self._by_exponent(X, gram)})
 
     def _fill(self, distances: Floats) -> None:
-        # The logarithm keeps its digits where alpha is large and values are near 1.
+        # log1p is accurate for large alpha, where values are near 1.
         distances /= 2 * self.alpha
         np.log1p(distances, out=distances)
         distances *= -self.alpha
@@ -422,8 +422,8 @@ def scale_of(X: Any) -> float:
 def class_distance(X: ArrayLike, y: ArrayLike) -> float:
     """Return the distance between the closest two examples of different classes.
 
-    A good length scale is comparable to it (Crowley, 2018): far larger ones make the
-    discriminant surface overly flat, far smaller ones overfit the examples.
+    A good length scale is of this size (Crowley, 2018): far larger ones make the discriminant
+    surface too flat, far smaller ones overfit.
 
     Parameters
     ----------
@@ -441,7 +441,7 @@ def class_distance(X: ArrayLike, y: ArrayLike) -> float:
     ------
     ValueError
         If the shapes do not fit, if there is only one class, or if two examples of different
-        classes are at the same place.
+        classes are equal.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Kernels of sets and of strings: inputs that are no vectors."""
+"""Kernels of sets and of strings."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from scipy import sparse
 
 from bayespoint.base import validation
 from bayespoint.kernels.algebra import Base
-from bayespoint.kernels.base import assign
 from bayespoint.kernels.products import inner, sequence
 from bayespoint.kernels.protocol import Floats, Inputs, KernelGradient, Parameter
 
 
 class _Counted(Base):
-    """A kernel made of inner products of counts of features that can be hashed."""
+    """Base class of kernels by inner products of counts of hashable features."""
 
     requires_vector_input = False
 
     def _counts(self, name: str, x: Any) -> Mapping[Hashable, int]:
-        """Return how often each feature occurs in input `x`, which an error calls by that name."""
+        """Return how often each feature occurs in input `x`; `name` is for error messages."""
         raise NotImplementedError
 
     def _products(self, X: Inputs, Y: Inputs | None) -> Floats:
@@ -31,7 +30,7 @@ class _Counted(Base):
         names: dict[Hashable, int] = {}
         left = self._table("X", X, names)
         right = left if Y is None else self._table("Y", Y, names)
-        # The features seen in Y alone are columns that the table of X lacks.
+        # Add columns for the features that only Y has.
         left.resize(left.shape[0], len(names))
         return inner(left, None if Y is None else right)
 
@@ -45,7 +44,7 @@ class _Counted(Base):
         )
 
     def _table(self, name: str, X: Inputs, names: dict[Hashable, int]) -> Any:
-        """Return the (n, n_features) counts; features not yet in `names` are added."""
+        """Return the (n, n_features) counts, and add new features to `names`."""
         indptr, columns, values = [0], [], []
         for number, x in enumerate(sequence(name, X)):
             for feature, count in self._counts(f"{name}[{number}]", x).items():
@@ -66,7 +65,7 @@ def _hashed(name: str, features: Iterable[Any]) -> Counter[Hashable]:
 class SetIntersection(_Counted):
     r"""The kernel of sets :math:`k(A, S) = b^{|A \cap S|}`.
 
-    For b = 2 it counts the sets that are part of both (Crowley, 2018).
+    For b = 2 it is the number of common subsets (Crowley, 2018).
 
     Parameters
     ----------
@@ -75,9 +74,9 @@ class SetIntersection(_Counted):
 
     Notes
     -----
-    Inputs are collections of hashable elements: sets, or lists and tuples whose order and
-    repetitions do not count. Values grow fast with the size of the sets; `normalize` keeps them
-    in [0, 1].
+    Inputs are collections of hashable elements: sets, or lists and tuples, whose order and
+    repetitions are ignored. Values grow exponentially with the size of the sets; `normalize` keeps
+    them in [0, 1].
 
     Examples
     --------
@@ -90,7 +89,7 @@ class SetIntersection(_Counted):
     base: float = 2.0
 
     def __post_init__(self) -> None:
-        assign(self, base=validation.real("base", self.base, low=1.0, low_open=True))
+        validation.set_fields(self, base=validation.real("base", self.base, low=1.0, low_open=True))
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
         return self._power(self._products(X, Y))
@@ -106,7 +105,7 @@ class SetIntersection(_Counted):
         return KernelGradient({"base": lambda: self._products(X, None) * gram})
 
     def _power(self, sizes: Floats) -> Floats:
-        with np.errstate(over="ignore"):  # the caller looks for infinities
+        with np.errstate(over="ignore"):  # `evaluate` refuses infinities
             return np.power(self.base, sizes, out=sizes)
 
     def _counts(self, name: str, x: Any) -> Mapping[Hashable, int]:
@@ -119,21 +118,21 @@ class SetIntersection(_Counted):
 
 @dataclass(frozen=True)
 class Spectrum(_Counted):
-    """The spectrum kernel of strings (Leslie, Eskin and Noble, 2002): common substrings.
+    """The spectrum kernel of strings (Leslie, Eskin and Noble, 2002), which counts substrings.
 
-    ``k(s, t) = sum_u n_u(s) n_u(t)`` with u the strings of `length` characters and ``n_u(s)`` the
-    number of places where u occurs in s, overlapping ones included.
+    ``k(s, t) = sum_u n_u(s) n_u(t)`` over the strings u of `length` characters, with ``n_u(s)`` the
+    number of occurrences of u in s, overlapping ones included.
 
     Parameters
     ----------
     length : int, default=3
-        Of the substrings, at least 1.
+        Length of the substrings, at least 1.
 
     Notes
     -----
     Inputs are strings, or other sequences of hashable elements such as lists of words. A string
-    shorter than `length` has a feature vector of length zero: for training it needs an intercept
-    or softness.
+    shorter than `length` has a feature vector of zero, and can be a training example only with an
+    intercept or softness.
 
     Examples
     --------
@@ -146,7 +145,7 @@ class Spectrum(_Counted):
     length: int = 3
 
     def __post_init__(self) -> None:
-        assign(self, length=validation.integer("length", self.length, low=1))
+        validation.set_fields(self, length=validation.integer("length", self.length, low=1))
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
         return self._products(X, Y)

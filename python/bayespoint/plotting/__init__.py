@@ -1,12 +1,12 @@
-"""Pictures of version spaces, runs and searches (optional extra ``plot``: matplotlib).
+"""Plots of version spaces, runs and searches (optional extra ``plot``: matplotlib).
 
-Each display is a class in the manner of scikit-learn's: ``from_estimator``, ``from_result``,
-``from_space`` or ``from_predictions`` computes what is drawn and keeps it in attributes,
-``plot(ax=...)`` draws it (again), ``ax_`` and ``figure_`` are where it was drawn. Lines and texts
-take the color of text of the matplotlib style in use, so that pictures can be read on dark pages.
+The classes are displays as in scikit-learn: ``from_estimator``, ``from_result``, ``from_space`` or
+``from_predictions`` computes and draws, ``plot(ax=...)`` draws again; ``ax_`` and ``figure_`` are
+the axes and figure of the last drawing. Lines and texts have the text color of the matplotlib style
+in use, so that plots can be read on dark pages.
 
-Without matplotlib every display raises ``ImportError``, which names the extra; of an estimator that
-is not fitted ``NotFittedError``; of an object of another type than the one named ``TypeError``.
+Without matplotlib all displays raise ``ImportError``. They raise ``NotFittedError`` for estimators
+that are not fitted, and ``TypeError`` for objects of another type.
 
 Decision boundaries, reliability diagrams and histograms are scikit-learn's and matplotlib's:
 ``sklearn.inspection.DecisionBoundaryDisplay``, ``sklearn.calibration.CalibrationDisplay``, and

@@ -1,26 +1,21 @@
-"""Version space on the sphere with the ball's path."""
+"""Display of a version space on the sphere, with the path of the ball."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
+from bayespoint.base.validation import Floats
 from bayespoint.plotting import sphere
 from bayespoint.plotting.runs import checked_pair, run_of, space_of
 from bayespoint.plotting.style import COLORS, GRAY, Display, below, import_matplotlib, ink
+from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bayespoint.results import BilliardResult
-
-    Floats = NDArray[np.float64]
 
 _STROKES = (
     (COLORS[0], "solid"),
@@ -28,24 +23,24 @@ _STROKES = (
     ("#009E73", "dashdot"),
     ("#CC79A7", "dotted"),
 )
-_FINE = 0.25  # of version space's radius: draws closer than that are joined to a path
-_FINER = 1 / 40  # of it: the spacing of a run of its own
-_BOUNCING = 25  # radii: a path that can still be followed with the eye
-_MOST = 50_000  # draws of such a run
-_ELEVATION, _AZIMUTH = 55.0, -60.0  # of the eye, degrees: the center of mass is at the pole
-_FILL = "#DCE9F4"  # of version space, light enough for all that is drawn on it
-_ROOM = 1.25  # around version space, as a multiple of its radius
+_JOINED = 0.25  # spacing up to which draws are joined to a path, in radii of version space
+_SPACING = 1 / 40  # spacing of draws in `from_space`, in radii
+_LENGTH = 25  # default length of a path in `from_space`, in radii
+_MOST = 50_000  # largest number of draws in `from_space`
+_ELEVATION, _AZIMUTH = 55.0, -60.0  # viewing direction in degrees, with the center at the pole
+_FILL = "#DCE9F4"  # light fill color of version space
+_ROOM = 1.25  # half the width of the view, in radii
 
 
 class BilliardDisplay(Display):
     """A version space in three dimensions, with the paths of billiard balls.
 
-    All points are unit vectors in a frame whose third axis is the center of mass.
+    All points are unit vectors in coordinates whose third axis is the exact center of mass.
 
     Parameters
     ----------
     normals : ndarray of shape (m, 3)
-        Unit normals of the planes, toward the side where the example has its label.
+        Unit normals of the planes, toward version space.
     corners : ndarray of shape (n_corners, 3)
         Corners of version space, in order.
     paths : ndarray of shape (n_trajectories, n_draws, 3)
@@ -58,9 +53,9 @@ class BilliardDisplay(Display):
     Attributes
     ----------
     centroid : ndarray of shape (3,)
-        The exact center of mass, by the polygon's edges: the third axis.
+        The exact center of mass, computed from the corners.
     radius : float
-        Angle from there to the farthest corner, in radians.
+        Angle between the centroid and the farthest corner, in radians.
     lines_ : list of matplotlib lines
         The paths.
     animation_ : matplotlib.animation.FuncAnimation
@@ -128,16 +123,16 @@ class BilliardDisplay(Display):
         Parameters
         ----------
         result : BilliardResult
-            The run. Draws nearer to each other than a quarter of version space's radius are joined
-            to a path; others are dots.
+            The run. Its draws are joined to a path if their spacing is at most a quarter of
+            version space's radius; otherwise they are drawn as dots.
         space : VersionSpace
-            The version space it is of, in three dimensions: its Gram matrix, with offset and
-            softness, has rank 3.
+            Its version space, in three dimensions: the Gram matrix, with offset and softness, has
+            rank 3.
         view : {"sphere", "chart"}, default="sphere"
-            "sphere": in three dimensions, on the unit sphere. "chart": in the plane that touches
-            the sphere at the center of mass, where great circles are straight lines.
+            "sphere": the unit sphere in three dimensions. "chart": projection to the tangent plane
+            at the center of mass, where great circles are straight lines.
         ax : matplotlib.axes.Axes or Axes3D, default=None
-            Where to draw, with ``projection="3d"`` for "sphere"; by default a new figure is made.
+            Axes to draw on, with ``projection="3d"`` for "sphere". None makes a new figure.
 
         Returns
         -------
@@ -147,9 +142,8 @@ class BilliardDisplay(Display):
         Raises
         ------
         ValueError
-            If the two do not belong together, the rank is another, `ax` does not fit the view, or
-            version space reaches a quarter of a turn from one of its points: it has fewer than
-            three corners, or is all but a half of the sphere.
+            If the two do not belong together, the rank is not 3, `ax` does not fit the view, or
+            version space has fewer than three corners or does not fit into a chart.
         TypeError
             If an argument is of another type.
         """
@@ -168,23 +162,23 @@ class BilliardDisplay(Display):
         ax: Any = None,
         **settings: Any,
     ) -> BilliardDisplay:
-        """Play a short billiard, recorded densely, and draw it.
+        """Run a short, densely recorded billiard and draw it.
 
         Parameters
         ----------
         space : VersionSpace
-            In three dimensions, as for `from_result`.
+            A version space in three dimensions, as for `from_result`.
         length : float, default=None
             Path of each ball in radians, positive. None is 25 times the radius of version space.
         n_trajectories : int, default=1
-            Balls, at least 1.
+            Number of balls, at least 1.
         random_state : None, int, Generator or RandomState, default=None
-            Seed. None asks NumPy's global generator.
+            Seed. None draws one from NumPy's global generator.
         view, ax
             As for `from_result`.
         **settings
-            Of :meth:`VersionSpace.sample`: `refresh`, `dynamics`, `transparency`, ... A run too
-            short to be trusted is what is asked for: it brings no warning.
+            Settings of :meth:`VersionSpace.sample`, such as `refresh`, `dynamics` or
+            `transparency`. There are no warnings about the short run.
 
         Returns
         -------
@@ -196,10 +190,10 @@ class BilliardDisplay(Display):
         InfeasibleError
             If version space is empty, or no point of it was found.
         ValueError, TypeError
-            As `from_result` and :meth:`VersionSpace.sample`; or if the path is too long to be
-            recorded, 50 000 draws of a fortieth of the radius.
+            As in `from_result` and :meth:`VersionSpace.sample`, and if the path is longer than
+            1250 radii of version space.
         FloatingPointError
-            If double precision gives out: as :meth:`VersionSpace.sample`.
+            If double precision is not sufficient, as in :meth:`VersionSpace.sample`.
         """
         if not isinstance(space, VersionSpace):
             raise TypeError(f"space must be a VersionSpace; got a {type(space).__name__}")
@@ -208,13 +202,13 @@ class BilliardDisplay(Display):
         vertices = _corners(points * space.y[:, None], space.max_margin().dual_coef @ points)
         centroid = sphere.center_of_mass(vertices)
         radius = float(np.arccos(np.clip(vertices @ centroid, -1, 1)).max())
-        path = _BOUNCING * radius
+        path = _LENGTH * radius
         if length is not None:
             path = validation.real("length", length, low=0.0, low_open=True)
-        n_draws = max(2, math.ceil(path / (_FINER * radius)))
+        n_draws = max(2, math.ceil(path / (_SPACING * radius)))
         if n_draws > _MOST:
             raise ValueError(
-                f"length must be at most {_MOST * _FINER * radius:.4g} where version space has the "
+                f"length must be at most {_MOST * _SPACING * radius:.4g} for a version space of "
                 f"radius {radius:.3g}, or the path has too many points; got {path:.4g}"
             )
         with warnings.catch_warnings():
@@ -248,8 +242,8 @@ class BilliardDisplay(Display):
 
     @property
     def joined(self) -> bool:
-        """Whether the draws are near enough to each other to be joined to a path."""
-        return 0 < self.spacing <= _FINE * self.radius
+        """Whether the draws are close enough to each other to be joined to a path."""
+        return 0 < self.spacing <= _JOINED * self.radius
 
     def plot(self, *, view: str = "sphere", ax: Any = None) -> BilliardDisplay:
         """Draw the display.
@@ -259,7 +253,7 @@ class BilliardDisplay(Display):
         view : {"sphere", "chart"}, default="sphere"
             The sphere in space, or its chart in the plane.
         ax : matplotlib.axes.Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on. None makes a new figure.
 
         Returns
         -------
@@ -281,14 +275,14 @@ class BilliardDisplay(Display):
         view: str = "sphere",
         ax: Any = None,
     ) -> Any:
-        """Return an animation of the balls on their way, with the mean of where they were.
+        """Return an animation of the moving balls, with the mean of their positions so far.
 
         Parameters
         ----------
         n_frames : int, default=100
-            Pictures, at least 2 and not more than draws.
+            Number of frames, at least 2 and at most the number of draws.
         interval : float, default=50.0
-            Milliseconds between them, positive.
+            Milliseconds between frames, positive.
         view, ax
             As for `from_result`.
 
@@ -296,7 +290,7 @@ class BilliardDisplay(Display):
         -------
         matplotlib.animation.FuncAnimation
             ``save("path.gif", writer="pillow")`` makes a file, ``to_jshtml()`` a player for
-            notebooks. Save or show it before it goes out of use: matplotlib warns if not.
+            notebooks. matplotlib warns if it is deleted without being saved or shown.
 
         Raises
         ------
@@ -325,7 +319,7 @@ class BilliardDisplay(Display):
             return [*self.lines_, *heads, self._center]
 
         if ax is None:
-            # Nothing but the balls moves: one layout serves all pictures.
+            # Only the balls move: one layout for all frames.
             self.figure_.draw_without_rendering()
             self.figure_.set_layout_engine("none")
         animation = import_matplotlib("animation")
@@ -334,13 +328,16 @@ class BilliardDisplay(Display):
         )
         return self.animation_
 
-    # --- what both views are drawn with ---
+    # --- both views ---
 
     def _strokes(self) -> list[tuple[str, str]]:
         return [_STROKES[k % len(_STROKES)] for k in range(len(self.paths))]
 
     def _stage(self, view: str, ax: Any, name: str) -> None:
-        """Draw version space and its walls, and make empty lines for what moves."""
+        """Draw version space and its walls, and make empty lines for paths and center.
+
+        `name` is the label of the center.
+        """
         self._flat = view == "chart"
         if self._flat:
             ax = self._begin(ax, (5.0, 5.2))
@@ -386,7 +383,7 @@ class BilliardDisplay(Display):
         return self.ax_.plot(*empty, marker=marker, color=color, **how)[0]
 
     def _move(self, line: Any, points: Floats) -> None:
-        """Put a line where points of the sphere are, seen in the chart or a little above it."""
+        """Set the data of a line to points of the sphere, or their images in the chart."""
         if self._flat:
             line.set_data(*self._in_chart(points).T)
         else:
@@ -439,7 +436,7 @@ class BilliardDisplay(Display):
         ax.add_collection3d(patch)
         closed = np.vstack([border, border[:1]])
         ax.plot(*closed.T, color=ink(), linewidth=1.8, zorder=5)
-        # The ball as a whole, or as much of it as version space and its surroundings take.
+        # The whole sphere, or the part around a small version space.
         half = min(1.0, max(_ROOM * math.sin(min(self.radius, math.pi / 2)), 0.02))
         middle = self.centroid if half < 0.6 else np.zeros(3)
         half = half if half < 0.6 else 1.0
@@ -453,7 +450,7 @@ class BilliardDisplay(Display):
 
 
 def _circle(normal: Floats, turn: Floats) -> Floats:
-    """Return points of the great circle across a unit vector."""
+    """Return points of the great circle with a unit normal, at the angles `turn`."""
     first, second = sphere.chart(normal)
     return np.asarray(np.outer(np.cos(turn), first) + np.outer(np.sin(turn), second))
 
@@ -470,6 +467,6 @@ def _corners(normals: Floats, inside: Floats) -> Floats:
 
 def _unbounded(what: str) -> ValueError:
     return ValueError(
-        "space must have a version space with corners, all of them within a quarter of a turn "
-        f"of its points; got one that a chart does not hold ({what})"
+        "space must have a version space with three or more corners, all within 90 degrees of its "
+        f"points; got one that does not fit into a chart ({what})"
     )

@@ -1,28 +1,23 @@
-"""How the center gets nearer to where it belongs as the path grows."""
+"""Display of the convergence of the center with the length of the path."""
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
+from bayespoint.base.validation import Floats
 from bayespoint.plotting.runs import checked_pair, run_of, space_of
 from bayespoint.plotting.style import COLORS, GRAY, MARKERS, Display, label_decades
+from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bayespoint.results import BilliardResult
-
-    Floats = NDArray[np.float64]
-
 _POINTS = 24
-_LONGER = 10.0  # the run that stands for the exact center, times the longest of the others
+_LONGER = 10.0  # length of the reference run, relative to the longest of the others
 
 
 class ConvergenceDisplay(Display):
@@ -35,9 +30,9 @@ class ConvergenceDisplay(Display):
     angle : ndarray of shape (k,)
         Angle of the center by that path to the reference, in radians.
     center_error : ndarray of shape (k,)
-        Its estimated standard error, in radians; NaN where a single trajectory tells none.
+        Its estimated standard error, in radians; NaN for a single trajectory.
     reference_error : float
-        Estimated error of the reference, in radians; 0 where it is given.
+        Estimated error of the reference, in radians; 0 for a given one.
 
     Attributes
     ----------
@@ -98,8 +93,8 @@ class ConvergenceDisplay(Display):
         Raises
         ------
         ValueError, TypeError
-            As `from_result`, and if `label` is not one of several classes, the estimator has no
-            run, or with kernel="precomputed" a singular matrix is not kept.
+            As in `from_result`, and if `label` is not one of several classes, the estimator has no
+            run, or with kernel="precomputed" the matrix is singular and so was not kept.
         """
         result, number = run_of(estimator, label)
         space = space_of(estimator, number, "convergence")
@@ -116,20 +111,20 @@ class ConvergenceDisplay(Display):
     ) -> ConvergenceDisplay:
         """Draw how the mean of the draws of one run converges along the path.
 
-        The draws are points of the path: their mean is a little less accurate than the integral
-        over the path, and much less than a center by conditional means.
+        The mean of the draws is a little less accurate than the integral along the path, and much
+        less accurate than a center by conditional means.
 
         Parameters
         ----------
         result : BilliardResult
-            A run of two draws a trajectory at least.
+            A run with at least two draws in each trajectory.
         space : VersionSpace
-            The version space it is of.
+            Its version space.
         reference : array-like of shape (m,), default=None
-            Dual coefficients of what stands for the exact center. None is the center of the run:
-            near its end the angles are then smaller than the errors.
+            Dual coefficients of the exact center or an approximation. None is the center of the
+            run: near its end the angles are then smaller than the errors.
         ax : matplotlib.axes.Axes, default=None
-            Where to draw; by default a new figure is made.
+            Axes to draw on. None makes a new figure.
 
         Returns
         -------
@@ -139,8 +134,8 @@ class ConvergenceDisplay(Display):
         Raises
         ------
         ValueError, TypeError
-            If the two do not belong together, there is one draw a trajectory, the draws are not
-            of a path, or the reference is not a weight vector.
+            If the two do not belong together, trajectories have only one draw, the draws are not
+            points of a path, or the reference is not a weight vector.
         """
         run, checked = checked_pair(result, space)
         n_draws = run.draws.shape[1]
@@ -173,25 +168,25 @@ class ConvergenceDisplay(Display):
         ax: Any = None,
         **settings: Any,
     ) -> ConvergenceDisplay:
-        """Run billiards of several lengths and draw what became of their centers.
+        """Run billiards of several lengths and draw the errors of their centers.
 
         Parameters
         ----------
         space : VersionSpace
-            Where to play.
+            The version space.
         lengths : array-like of shape (k,)
-            Paths in radians per trajectory, positive, rising, at least two. All runs have the same
+            At least two increasing path lengths in radians per trajectory. All runs have the same
             seed: a longer one begins with the shorter ones.
         reference : array-like of shape (m,), default=None
-            Dual coefficients of what stands for the exact center. None is the center of a run ten
-            times as long as the longest, with a seed of its own.
+            Dual coefficients of the exact center or an approximation. None is the center of a run
+            ten times as long as the longest, with another seed.
         random_state : None, int, Generator or RandomState, default=None
-            Seed. None asks NumPy's global generator.
+            Seed. None draws one from NumPy's global generator.
         ax : matplotlib.axes.Axes, default=None
-            Where to draw; by default a new figure is made.
+            Axes to draw on. None makes a new figure.
         **settings
-            Of :meth:`VersionSpace.sample`: `dynamics`, `refresh`, `average`, ... Runs too short to
-            be trusted are what is asked for: they bring no warning.
+            Settings of :meth:`VersionSpace.sample`, such as `dynamics`, `refresh` or `average`.
+            There are no warnings about short runs.
 
         Returns
         -------
@@ -205,7 +200,7 @@ class ConvergenceDisplay(Display):
         ValueError, TypeError
             If the lengths do not rise, or as :meth:`VersionSpace.sample`.
         FloatingPointError
-            If double precision gives out: as :meth:`VersionSpace.sample`.
+            If double precision is not sufficient, as in :meth:`VersionSpace.sample`.
         """
         if not isinstance(space, VersionSpace):
             raise TypeError(f"space must be a VersionSpace; got a {type(space).__name__}")
@@ -232,19 +227,7 @@ class ConvergenceDisplay(Display):
             reference_error=reference_error,
         ).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> ConvergenceDisplay:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Where to draw; None: a new figure.
-
-        Returns
-        -------
-        ConvergenceDisplay
-            The display itself.
-        """
+    def _draw(self, ax: Any) -> None:
         ax = self._begin(ax, (5.6, 4.0))
         seen = self.angle > 0
         [self.line_] = ax.plot(
@@ -280,7 +263,6 @@ class ConvergenceDisplay(Display):
         ax.set(xlabel="path (rad per trajectory)", ylabel="angle (rad)")
         label_decades(ax)
         ax.legend(frameon=False, fontsize="small")
-        return self
 
 
 def _image(space: VersionSpace, vectors: Floats) -> Floats:
@@ -302,13 +284,13 @@ def _angle(space: VersionSpace, vector: Floats, unit: Floats) -> float:
     """Return the angle between two vectors, the second of length 1."""
     image = _image(space, unit)
     along = float(vector @ image)
-    # By the difference: the cosine of a small angle has lost it.
+    # By the sine, since the cosine of a small angle is 1 up to rounding.
     across = vector - along * unit
     return float(np.arctan2(np.sqrt(max(0.0, float(across @ _image(space, across)))), along))
 
 
 def _spread(space: VersionSpace, means: Floats, center: Floats) -> Floats:
-    """Return the standard errors of the directions of (k, m) centers, of (t, k, m) means."""
+    """Return the standard errors of the directions of (k, m) centers from (t, k, m) means."""
     n = len(means)
     if n < 2:
         return np.full(means.shape[1], np.nan)

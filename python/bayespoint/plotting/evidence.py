@@ -1,27 +1,21 @@
-"""The ladder of transparencies that leads to the evidence."""
+"""Display of the ladder of transparencies of an evidence."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from bayespoint.base.validation import Floats, RandomState
 from bayespoint.plotting.runs import last_step, run_of, space_of
 from bayespoint.plotting.style import COLORS, MARKERS, PALE, Display
 from bayespoint.results import Evidence
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bayespoint.base.validation import RandomState
-
-    Floats = NDArray[np.float64]
 
 
 class EvidenceDisplay(Display):
     r"""Mean number of violated examples against the logarithm of the walls' transparency.
 
-    The area below the curve is what the evidence loses: by thermodynamic integration
+    The area below the curve is minus the log evidence, by thermodynamic integration:
     :math:`\ln Z(\kappa) = -\int_{\ln \kappa}^0 \langle v \rangle \, d \ln \kappa'`.
 
     Parameters
@@ -40,7 +34,7 @@ class EvidenceDisplay(Display):
     line_ : matplotlib.lines.Line2D
         The curve.
     area_ : matplotlib.collections.PolyCollection
-        What is below it.
+        The area below it.
 
     Examples
     --------
@@ -71,7 +65,7 @@ class EvidenceDisplay(Display):
         random_state: RandomState = None,
         ax: Any = None,
     ) -> EvidenceDisplay:
-        """Find the evidence of a fitted classifier by a ladder, and draw that.
+        """Estimate the evidence of a fitted classifier by a ladder, and draw the ladder.
 
         Parameters
         ----------
@@ -82,9 +76,9 @@ class EvidenceDisplay(Display):
         tol : float, default=0.3
             Standard error to reach, in nats. Positive.
         random_state : None, int, Generator or RandomState, default=None
-            Seed. None asks NumPy's global generator.
+            Seed. None draws one from NumPy's global generator.
         ax : matplotlib.axes.Axes, default=None
-            Where to draw; by default a new figure is made.
+            Axes to draw on. None makes a new figure.
 
         Returns
         -------
@@ -120,9 +114,9 @@ class EvidenceDisplay(Display):
         Parameters
         ----------
         result : Evidence
-            By method "integration".
+            An evidence by method="integration".
         ax : matplotlib.axes.Axes, default=None
-            Where to draw; by default a new figure is made.
+            Axes to draw on. None makes a new figure.
 
         Returns
         -------
@@ -148,19 +142,7 @@ class EvidenceDisplay(Display):
             error=result.error,
         ).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> EvidenceDisplay:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Where to draw; None: a new figure.
-
-        Returns
-        -------
-        EvidenceDisplay
-            The display itself.
-        """
+    def _draw(self, ax: Any) -> None:
         ax = self._begin(ax, (5.8, 3.8))
         x, y = self.log_transparency, self.mean_violations
         self.area_ = ax.fill_between(
@@ -180,4 +162,3 @@ class EvidenceDisplay(Display):
         )
         ax.set_ylim(bottom=0)
         ax.legend(frameon=False, loc="upper left")
-        return self

@@ -1,21 +1,17 @@
-"""A table of the onion's layers."""
+"""Display of the layers of an onion."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bayespoint.base.validation import Floats
 from bayespoint.plotting.style import GRAY, Display, contrasting, import_matplotlib
 from bayespoint.results.onion import OnionTable
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-
-# Name of the field: what the color bar says.
+# Label of the color bar for each field.
 _QUANTITIES = {
     "log_volume": "ln share of the sphere (nats)",
     "path_length": "path in the layer (rad)",
@@ -26,14 +22,14 @@ _WRITTEN = 12  # columns up to which cells have their numbers written in
 
 
 class OnionDisplay(Display):
-    """The layers of weight vectors around version space, a cell for each.
+    """The layers of weight vectors around version space, as a heat map with a cell for each.
 
     Parameters
     ----------
     values : ndarray of shape (n_neg + 1, n_pos + 1)
-        What is shown; NaN for layers without.
+        The values shown; NaN for empty cells.
     name : str
-        What it is, with its unit.
+        Label of the values, with their unit.
     classes : pair of str
         Names of the negative and of the positive class.
 
@@ -79,15 +75,15 @@ class OnionDisplay(Display):
         result : OnionTable
             The layers.
         values : str or array-like of shape (n_neg + 1, n_pos + 1), default=None
-            What to show: "log_volume", "path_length", "center_norm", "center_error", or numbers of
-            your own, such as the table's `test_errors`; NaN leaves a cell empty. None is
-            "log_volume" where there is one, else "path_length".
+            The values to show: "log_volume", "path_length", "center_norm", "center_error", or an
+            array, such as the table's `test_errors`; NaN leaves a cell empty. None is "log_volume"
+            if the table has it, else "path_length".
         name : str, default=None
-            What numbers of your own are, for the scale; by default "values".
+            Label of the color bar; by default that of the quantity, or "values".
         values_format : str, default=None
             Format of the texts in the cells, ".3g" by default.
         ax : matplotlib.axes.Axes, default=None
-            Where to draw; by default a new figure is made.
+            Axes to draw on. None makes a new figure.
 
         Returns
         -------
@@ -112,7 +108,7 @@ class OnionDisplay(Display):
             if table is None:
                 raise ValueError(
                     f"values must be a field of the table; got {values!r}, which method="
-                    f"{result.method!r} does not tell"
+                    f"{result.method!r} does not provide"
                 )
             name = _QUANTITIES[values] if name is None else name
         else:
@@ -136,7 +132,7 @@ class OnionDisplay(Display):
         values_format : str, default=None
             Format of the numbers in the cells; None: ".3g".
         ax : matplotlib.axes.Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on. None makes a new figure.
 
         Returns
         -------

@@ -1,20 +1,15 @@
-"""The error among accepted points as more and more are accepted."""
+"""Display of the error among accepted points against their share."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from bayespoint.base.validation import Floats
 from bayespoint.plotting.style import COLORS, Display
 from bayespoint.posterior.rejection import rejection_curve
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 
 class RejectionDisplay(Display):
@@ -73,7 +68,7 @@ class RejectionDisplay(Display):
         name : str, default=None
             For the legend; by default the name of the estimator's class.
         ax : matplotlib.axes.Axes, default=None
-            Where to draw; by default a new figure is made.
+            Axes to draw on. None makes a new figure.
 
         Returns
         -------
@@ -132,7 +127,7 @@ class RejectionDisplay(Display):
         Parameters
         ----------
         ax : matplotlib.axes.Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on. None makes a new figure.
         **kwargs : dict
             Further arguments of the line: ``color="C1"`` for a second curve in the same axes.
 
@@ -143,7 +138,7 @@ class RejectionDisplay(Display):
         """
         ax = self._begin(ax, (5.0, 3.6))
         style = {"color": COLORS[0], "linewidth": 1.8, "label": self.name} | kwargs
-        # Between two costs nothing is accepted: the error holds until the next coverage.
+        # Between two costs no further point is accepted.
         [self.line_] = ax.plot(
             100 * self.coverage, 100 * self.error, drawstyle="steps-post", **style
         )

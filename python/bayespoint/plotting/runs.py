@@ -1,4 +1,4 @@
-"""What a picture takes from an estimator: its run, and the version space of that."""
+"""Access to the run and the version space of a fitted estimator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayespoint.version_space import VersionSpace
 
 
 def last_step(estimator: Any) -> Any:
-    """Return the estimator, or what a pipeline ends in or a fitted search has found."""
+    """Return the estimator, the last step of a pipeline, or the best estimator of a search."""
     while True:
         if hasattr(estimator, "named_steps"):
             estimator = estimator[-1]
@@ -23,7 +23,7 @@ def last_step(estimator: Any) -> Any:
 
 
 def not_ours(estimator: Any) -> TypeError:
-    """Return the error for an estimator in which there is no classifier of ours."""
+    """Return the error for an estimator without a BayesPointClassifier."""
     return TypeError(
         "estimator must be a BayesPointClassifier, a pipeline that ends in one or a search that "
         f"was fitted with refit=True; got a {type(estimator).__name__}"
@@ -31,7 +31,7 @@ def not_ours(estimator: Any) -> TypeError:
 
 
 def run_of(estimator: Any, label: Any) -> tuple[BilliardResult, int]:
-    """Return the run of a fitted classifier, that of one class if there are several; its number."""
+    """Return the run of a fitted classifier, for one class if there are several, and its index."""
     check_is_fitted(estimator)
     final = last_step(estimator)
     results = getattr(final, "billiard_", None)
@@ -44,32 +44,32 @@ def run_of(estimator: Any, label: Any) -> tuple[BilliardResult, int]:
     classes = final.classes_.tolist()
     if label not in classes:
         raise ValueError(
-            f"label must say which class's run is meant, one of {classes}; got {label!r}"
+            f"label must be one of the classes {classes}, whose run is drawn; got {label!r}"
         )
     number = classes.index(label)
     return results[number], number
 
 
 def space_of(estimator: Any, number: int, question: str) -> VersionSpace:
-    """Return the version space of one of a fitted classifier's binary problems."""
+    """Return the version space of the binary problem with a given index."""
     return VersionSpace.over(last_step(estimator).kept_problems(question)[number])
 
 
 def checked_run(result: object) -> BilliardResult:
-    """Return a run, or raise TypeError."""
+    """Return `result` if it is a BilliardResult; raise TypeError otherwise."""
     if not isinstance(result, BilliardResult):
         raise TypeError(f"result must be a BilliardResult; got a {type(result).__name__}")
     return result
 
 
 def checked_pair(result: object, space: object) -> tuple[BilliardResult, VersionSpace]:
-    """Return a run and its version space, checked to be of the same examples."""
+    """Return a run and its version space after checking that they have the same labels."""
     run = checked_run(result)
     if not isinstance(space, VersionSpace):
         raise TypeError(f"space must be a VersionSpace; got a {type(space).__name__}")
     if len(space.y) != len(run.y) or not np.array_equal(space.y, run.y):
         raise ValueError(
-            f"space must be the one that result is of, {len(run.y)} examples with its labels; got "
+            f"space must be that of result, with the same labels of {len(run.y)} examples; got "
             f"{len(space.y)} examples"
         )
     return run, space

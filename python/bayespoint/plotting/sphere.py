@@ -1,4 +1,4 @@
-"""Version spaces in three dimensions: the vectors behind a Gram matrix, charts, corners."""
+"""Geometry of version spaces in three dimensions: feature vectors, charts, corners."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _NEGLIGIBLE = 1e-9
 
 
 def feature_vectors(space: VersionSpace, what: str) -> Floats:
-    """Return the (m, 3) feature vectors of a version space in three dimensions.
+    """Return the (m, 3) feature vectors of a version space in three dimensions, up to a rotation.
 
-    Up to a rotation: their inner products are the kernel values with offset and softness.
+    Their inner products are the kernel values with offset and softness. `what` is the purpose, for
+    the error message.
 
     Raises
     ------
@@ -35,7 +36,7 @@ def feature_vectors(space: VersionSpace, what: str) -> Floats:
     rank = int((values > _NEGLIGIBLE * values[-1]).sum())
     if rank != 3:
         found = f"{rank}" if rank < 4 else "4 or more"
-        hint = "; softness gives each example a dimension of its own" * bool(space.softness.any())
+        hint = "; softness adds a dimension for each example" * bool(space.softness.any())
         raise ValueError(
             f"space must have three dimensions for {what}: a Gram matrix, with offset and "
             f"softness, of rank 3; got rank {found} for {m} examples{hint}"
@@ -45,7 +46,7 @@ def feature_vectors(space: VersionSpace, what: str) -> Floats:
 
 
 def chart(center: Floats) -> tuple[Floats, Floats]:
-    """Return an orthonormal frame at a unit vector in three dimensions: two tangents to draw by.
+    """Return two orthonormal tangents at a unit vector in three dimensions.
 
     In the chart ``p -> (p @ first, p @ second) / (p @ center)`` great circles are straight lines.
     """
@@ -58,9 +59,9 @@ def chart(center: Floats) -> tuple[Floats, Floats]:
 def corners_of(normals: Floats, inside: Floats) -> Floats:
     """Return the (n, 3) corners of a spherical polygon, in order.
 
-    The normals point into the polygon, and `inside` is one of its points. The sum of the unit
-    normals is on the positive side of every point of it: in the chart there the edges are lines,
-    and neighbors on the convex hull of the dual points ``normal / distance`` are edges that meet.
+    The normals point into the polygon, and `inside` is one of its points. In the chart at the
+    normalized sum of the unit normals the edges are straight lines, and neighbors on the convex
+    hull of the dual points ``normal / distance`` are edges that meet.
 
     Raises
     ------
@@ -89,20 +90,20 @@ def corners_of(normals: Floats, inside: Floats) -> Floats:
 def center_of_mass(corners: Floats) -> Floats:
     """Return the unit center of mass of a spherical polygon.
 
-    The integral of the position is half the sum over the edges of length times inward normal.
+    The integral of the position is half the sum of length times inward normal over the edges.
     """
     following = np.roll(corners, -1, axis=0)
     cross = np.cross(corners, following)
     sines = np.linalg.norm(cross, axis=1)
     lengths = np.arctan2(sines, (corners * following).sum(axis=1))
     total = (lengths / np.where(sines > 0, sines, 1.0)) @ cross
-    # In whichever order the corners go around.
+    # The order of the corners may be clockwise or not.
     total *= np.sign(total @ corners.sum(axis=0))
     return np.asarray(total / np.linalg.norm(total))
 
 
 def outline(vertices: Floats, n: int = 31) -> Floats:
-    """Return the (n_corners * n, 3) points of the arcs between corners, all around."""
+    """Return (n_corners * n, 3) points on the boundary of a spherical polygon."""
     following = np.roll(vertices, -1, axis=0)
     parts: list[NDArray[np.float64]] = [
         spatial.geometric_slerp(first, second, np.linspace(0, 1, n))

@@ -1,4 +1,4 @@
-"""Colors, axes and the frame that all pictures share."""
+"""Colors, axes and the base class of the displays."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# Blue and vermilion of Okabe and Ito: told apart with every common form of color blindness. What
-# they mark differs in shape, stroke or hatching too, so that pictures survive a gray printer.
+# Blue and vermilion of Okabe and Ito, which can be distinguished with every common form of color
+# blindness. Marks also differ in shape, stroke or hatching, for printing in gray.
 COLORS = ("#0072B2", "#D55E00")
 MARKERS = ("o", "^")
 HATCHES = ("", "////")
 PALE = "#A6BDDB"
-"""Fill behind lines and text, light enough for both inks."""
+"""Fill color behind lines and texts, which may be dark or light."""
 GRAY = "#8A8A8A"
-"""Of helping lines: seen on white and on black."""
+"""Color of auxiliary lines, visible on white and on black."""
 
-_FEW_DECADES = 150.0  # a ratio below which powers of ten are too few numbers on an axis
+_FEW_DECADES = 150.0  # range of an axis below which powers of ten are too few labels
 
 
 def import_matplotlib(module: str) -> Any:
-    """Import a module of matplotlib, or say which extra brings it."""
+    """Import a module of matplotlib; the error names the optional extra."""
     try:
         return import_module(f"matplotlib.{module}")
     except ImportError as error:
@@ -33,7 +33,7 @@ def import_matplotlib(module: str) -> Any:
 
 
 def pick_axes(ax: Any, size: tuple[float, float] | None = None, **how: Any) -> Any:
-    """Return the axes given or, without any, those of a new figure of a size in inches."""
+    """Return the given axes, or those of a new figure of `size` inches."""
     if ax is None:
         figure = import_matplotlib("pyplot").figure(figsize=size, layout="constrained")
         ax = figure.add_subplot(**how)
@@ -41,24 +41,24 @@ def pick_axes(ax: Any, size: tuple[float, float] | None = None, **how: Any) -> A
 
 
 def ink() -> Any:
-    """Return the color of text, which the style in use has chosen to be seen on its background."""
+    """Return the text color of the matplotlib style in use."""
     return import_matplotlib("pyplot").rcParams["text.color"]
 
 
 def contrasting(color: Any) -> str:
-    """Return black or white, whichever is read better on a color."""
+    """Return black or white, whichever has the better contrast with a color."""
     red, green, blue, _ = import_matplotlib("colors").to_rgba(color)
-    # Relative luminance, roughly; 0.45 is where both contrasts are alike to the eye.
+    # Approximate relative luminance; at 0.45 both contrasts seem equal.
     return "black" if 0.30 * red + 0.59 * green + 0.11 * blue > 0.45 else "white"
 
 
 def below(ax: Any, ncols: int = 3, y: float = -0.13, **how: Any) -> None:
-    """Name what has a label below the axes, where it hides nothing."""
+    """Draw a legend below the axes."""
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, y), ncols=ncols, frameon=False, **how)
 
 
 def label_decades(ax: Any) -> None:
-    """Label logarithmic axes so that numbers do not run into each other, nor are too few."""
+    """Label logarithmic axes with neither too many nor too few numbers."""
     ticker = import_matplotlib("ticker")
     for axis in (ax.xaxis, ax.yaxis):
         if axis.get_scale() == "log":
@@ -70,7 +70,7 @@ def label_decades(ax: Any) -> None:
 
 
 class Display:
-    """What a picture keeps beside its data."""
+    """Base class of the displays: one without options of `plot` implements `_draw`."""
 
     ax_: Any
     """The matplotlib axes of the last drawing."""
@@ -89,11 +89,15 @@ class Display:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on. None makes a new figure.
 
         Returns
         -------
         display
             The display itself.
         """
+        self._draw(ax)
+        return self
+
+    def _draw(self, ax: Any) -> None:
         raise NotImplementedError

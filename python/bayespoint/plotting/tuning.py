@@ -1,15 +1,16 @@
-"""The evidence over two hyper-parameters, and the settings that the search tried."""
+"""Display of the approximate evidence over hyper-parameters, with the settings tried."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bayespoint import kernels
 from bayespoint.base import validation
+from bayespoint.base.validation import Floats
 from bayespoint.plotting.runs import last_step, not_ours
 from bayespoint.plotting.style import (
     COLORS,
@@ -23,16 +24,12 @@ from bayespoint.plotting.style import (
 from bayespoint.results import Search
 from bayespoint.tuning import search as tuning_search
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-
 _NATS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-"""Below the best: the contours."""
+"""Levels of the contours, below the best evidence."""
 
-_ROOM = 1.6  # factor beyond the settings tried, for the surface
-_WIDEST = 30.0  # factor from the best setting that the surface reaches, at most
+_CLASSES = ("negative", "positive")
+_ROOM = 1.6  # factor by which the surface extends beyond the settings tried
+_WIDEST = 30.0  # largest factor between the surface and the best setting
 
 
 class TuningDisplay(Display):
@@ -45,15 +42,15 @@ class TuningDisplay(Display):
     params : tuple of one or two str
         The settings on the axes.
     tried : ndarray of shape (n_tried, 1 or 2)
-        Values of these at the settings tried on the most examples.
+        Values of these settings in the trials on the most examples.
     log_evidence : ndarray of shape (n_tried,)
-        Their evidence, in nats.
+        Evidence of these trials, in nats.
     grid : tuple of one or two ndarrays, or None
-        Values along each axis at which the evidence was computed anew.
+        Values along each axis at which the surface was computed.
     surface : ndarray or None
-        Evidence there, of shape (len(grid[0]),), or (len(grid[1]), len(grid[0])): all settings that
-        are not on the axes have their best values. Minus infinity where the approximation does not
-        settle: such places stay empty.
+        Evidence on the grid, of shape (len(grid[0]),) or (len(grid[1]), len(grid[0])), with all
+        other settings at their best values. Minus infinity, not drawn, where the approximation does
+        not converge.
 
     Attributes
     ----------
@@ -97,21 +94,21 @@ class TuningDisplay(Display):
         grid_resolution: int = 20,
         ax: Any = None,
     ) -> TuningDisplay:
-        """Draw the search of a fitted classifier over the surface that it climbed.
+        """Draw the search of a fitted classifier over the surface of the evidence.
 
         Parameters
         ----------
         estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
             Fitted, with a search.
         params : sequence of one or two str, default=None
-            What to put on the axes, of ``estimator.tuning_.names``. None takes the
-            first that is not a factor, and the softness.
+            Settings on the axes, from ``estimator.tuning_.names``. None takes the first that is
+            not a factor, and the softness.
         grid_resolution : int, default=20
-            Points along each axis at which the evidence is computed, at least 2. Each costs what a
-            step of the search does: less than a hundredth of a second for 100 examples, a second
-            for 500.
+            Number of points along each axis at which the evidence is computed, at least 2. Each
+            takes the time of a step of the search: less than 0.01 seconds for 100 examples, about a
+            second for 500.
         ax : matplotlib.axes.Axes, default=None
-            Where to draw; by default a new figure is made.
+            Axes to draw on. None makes a new figure.
 
         Returns
         -------
@@ -159,11 +156,8 @@ class TuningDisplay(Display):
         ----------
         result : Search
             The search.
-        params : sequence of one or two str, default=None
-            What to put on the axes, of ``result.names``. None takes the first that is not a
-            factor, and the softness.
-        ax : matplotlib.axes.Axes, default=None
-            Where to draw; by default a new figure is made.
+        params, ax
+            As for `from_estimator`.
 
         Returns
         -------
@@ -184,7 +178,7 @@ class TuningDisplay(Display):
         settings = search.names[:-2]
         full = search.tried[search.tried[:, -2] == search.n_examples]
         full = full[np.isfinite(full[:, -1])]
-        # Axes are logarithmic: what was searched from 0 on, as label noise, begins above it.
+        # Axes are logarithmic: values of 0, as of label noise, cannot be drawn.
         varied = [
             name
             for name, column in zip(settings, full.T, strict=False)
@@ -193,9 +187,9 @@ class TuningDisplay(Display):
         if params is None:
             if not varied:
                 raise ValueError("result must have tried several values of a setting; got none")
-            # A factor on the kernel trades with the softness: the length scale tells more.
-            telling = [name for name in varied if name.split(".")[-1] != "factor"] or varied
-            params = [telling[0], "softness" if "softness" in varied else telling[-1]]
+            # A factor on the kernel has a similar effect as the softness: prefer other parameters.
+            others = [name for name in varied if name.split(".")[-1] != "factor"] or varied
+            params = [others[0], "softness" if "softness" in varied else others[-1]]
             params = list(dict.fromkeys(params))
         chosen = (params,) if isinstance(params, str) else tuple(params)
         if not 1 <= len(chosen) <= 2 or len(set(chosen)) < len(chosen):
@@ -211,25 +205,13 @@ class TuningDisplay(Display):
         return cls(search=search, params=chosen, tried=full[:, columns], log_evidence=full[:, -1])
 
     def _range(self, k: int, n: int) -> Floats:
-        """Return values along an axis around what was tried, not too far from the best."""
+        """Return values along an axis around those tried, within a factor of the best."""
         top = self.tried[self.log_evidence.argmax(), k]
         low = max(self.tried[:, k].min() / _ROOM, top / _WIDEST)
         high = min(self.tried[:, k].max() * _ROOM, top * _WIDEST)
         return np.geomspace(low, high, n)
 
-    def plot(self, *, ax: Any = None) -> TuningDisplay:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Where to draw; None: a new figure.
-
-        Returns
-        -------
-        TuningDisplay
-            The display itself.
-        """
+    def _draw(self, ax: Any) -> None:
         ax = self._begin(ax, (6.0, 4.6) if len(self.params) == 2 else (5.4, 3.8))
         self.contours_ = None
         draw = self._draw_plane if len(self.params) == 2 else self._draw_line
@@ -237,10 +219,9 @@ class TuningDisplay(Display):
         ax.set_xscale("log")
         ax.set_xlabel(self._readable(0))
         label_decades(ax)
-        return self
 
     def _readable(self, k: int) -> str:
-        """Return the name of a setting as an axis has it."""
+        """Return the axis label of a setting."""
         name = self.params[k]
         if name.startswith("label_noise") and _tied(self.search):
             return "label noise (probability)"
@@ -258,7 +239,6 @@ class TuningDisplay(Display):
         top = max(self.log_evidence[best], float(np.max(values)))
         norm = colors.BoundaryNorm([0, *_NATS], 256, extend="max")
         if self.surface is not None and self.grid is not None:
-            # Where the approximation does not settle nothing is known: it stays empty.
             below_best = np.ma.masked_invalid(top - self.surface)
             filled = ax.contourf(
                 *self.grid,
@@ -325,14 +305,14 @@ class TuningDisplay(Display):
 
 
 def _tied(search: Search) -> bool:
-    """Return whether both classes had one rate of label noise, in all settings tried."""
-    columns = [search.names.index(f"label_noise_{name}") for name in ("negative", "positive")]
+    """Return whether both classes had the same rate of label noise in all settings tried."""
+    columns = [search.names.index(f"label_noise_{name}") for name in _CLASSES]
     first, second = search.tried[:, columns].T
     return bool((first == second).all())
 
 
 class _Evidence:
-    """The approximate evidence of a fitted classifier's examples, at settings near its own."""
+    """The approximate evidence of a fitted classifier's examples, as a function of settings."""
 
     def __init__(self, model: Any) -> None:
         search, posterior = model.tuning_, model.posterior_
@@ -346,20 +326,13 @@ class _Evidence:
 
     def __call__(self, values: dict[str, float]) -> float:
         softness = values.pop("softness", self.search.softness)
-        rates = {
-            name: values.pop(name)
-            for name in ("label_noise_negative", "label_noise_positive")
-            if name in values
-        }
-        # One rate was searched for both: it moves both.
-        default = tuple(rates.values()) * 2 if self.tied and len(rates) == 1 else None
-        first, second = default or self.search.label_noise
-        noise = (
-            rates.get("label_noise_negative", first),
-            rates.get("label_noise_positive", second),
-        )
+        first, second = (values.pop(f"label_noise_{name}", None) for name in _CLASSES)
+        if self.tied:  # one rate was searched for both classes
+            first, second = first or second, second or first
+        old = self.search.label_noise
+        noise = (old[0] if first is None else first, old[1] if second is None else second)
         return tuning_search.approximate_log_evidence(
-            kernels.replace(self.kernel, values) if values else self.kernel,
+            kernels.replace(self.kernel, values),
             self.X,
             self.labels,
             offset=self.offset,

@@ -1,37 +1,33 @@
-"""How much each wall gave to the center."""
+"""Display of the contribution of each wall to the center."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayespoint.base import validation
+from bayespoint.base.validation import Floats
 from bayespoint.plotting.runs import checked_run, run_of
 from bayespoint.plotting.style import COLORS, HATCHES, Display, ink
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from bayespoint.results import BilliardResult
-
-    Floats = NDArray[np.float64]
+from bayespoint.results import BilliardResult
 
 _NAMED = 40  # bars up to which each has the number of its example below
 
 
 class WallsDisplay(Display):
-    """Impulse that each example's wall gave the ball, beside its share of the bounces.
+    """Share of each example's wall in the impulses on the ball and in the bounces.
 
-    The impulses, added up, are the center of mass: an example's share of them is its share of the
-    dual coefficients of `BilliardResult.impulse_center`.
+    The sum of the impulses is an estimate of the center of mass, `BilliardResult.impulse_center`:
+    an example's share is that of its dual coefficient.
 
     Parameters
     ----------
     impulse : ndarray of shape (m,)
-        Share of each example in the impulses, of sum 1.
+        Share of each example in the impulses; they sum to 1.
     hits : ndarray of shape (m,)
-        Share of each example in the bounces, of sum 1.
+        Share of each example in the bounces; they sum to 1.
     y : ndarray of shape (m,)
         Labels, -1 and +1.
     classes : pair of str
@@ -74,9 +70,9 @@ class WallsDisplay(Display):
         label : class label, default=None
             With more than two classes: whose run against the rest.
         n_largest : int, default=30
-            Examples to show, at least 1, those of the largest impulses.
+            Number of examples to show, at least 1: those with the largest impulses.
         ax : matplotlib.axes.Axes, default=None
-            Where to draw; by default a new figure is made.
+            Axes to draw on. None makes a new figure.
 
         Returns
         -------
@@ -115,7 +111,7 @@ class WallsDisplay(Display):
         Raises
         ------
         ValueError
-            If the run has no impulses: it met no wall, or its dynamics do not balance them.
+            If the run has no impulses: it met no wall, or has the dynamics "chord" or "flipper".
         """
         return cls._of(checked_run(result), ("-1", "+1")).plot(n_largest=n_largest, ax=ax)
 
@@ -138,9 +134,9 @@ class WallsDisplay(Display):
         Parameters
         ----------
         n_largest : int, default=30
-            Walls to draw, at least 1: those with the largest impulse.
+            Number of examples to show, at least 1: those with the largest impulses.
         ax : matplotlib.axes.Axes, default=None
-            Where to draw; None: a new figure.
+            Axes to draw on. None makes a new figure.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""From draws to decision values, probabilities and decisions."""
+"""Posteriors of fitted classifiers: decision values, probabilities and abstention."""
 
 from __future__ import annotations
 

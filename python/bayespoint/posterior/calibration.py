@@ -1,9 +1,9 @@
-r"""How far the decision values are to be stretched for calibrated probabilities.
+r"""Calibration: one factor on all decision values, from leave-one-out predictions.
 
-The probabilities of a Gaussian process are right if the data came from it. Where they did not,
-decision values rank points well all the same, but can be too cautious or too bold throughout. One
-factor for all of them, by which the training examples predict each other best, sets that right; and
-what the others say of an example is known without another fit.
+The probabilities of a Gaussian process are right if the data came from it. For other data the
+decision values may still rank points well, but be too small or too large throughout. They are
+multiplied by the factor that makes the leave-one-out predictions of the training examples most
+probable. These predictions need no further fit.
 
 Let h be the function values at the examples with their noise, of covariance :math:`C = K + \lambda
 I`, and :math:`Q = C^{-1}`. Given all others, :math:`h_i` has the mean :math:`h_i - (Q h)_i /
@@ -26,33 +26,35 @@ from bayespoint.posterior.predictive import chi_mean
 from bayespoint.results import BilliardResult
 
 LARGEST = 1000
-"""Examples that predict each other, at most."""
+"""Largest number of examples used."""
 
 _COLUMNS = 128
-"""Columns of the kernel matrix that are looked at together."""
+"""Columns of the kernel matrix that are multiplied together."""
 
 _LENGTHS = 8
-"""Lengths of the weight vector that stand for its chi law in few dimensions."""
+"""Quantiles that represent the chi distribution of the weight vector's length in few dimensions."""
 
 _MANY = 100
-"""Dimensions in which two do, one standard deviation from the mean."""
+"""Dimension from which two lengths do, one standard deviation below and above the mean."""
 
 _SPREAD = 0.3
-"""Standard deviation of the normal prior of the factor's logarithm: a few dozen examples do not
-move it far."""
+"""Standard deviation of the normal prior of the factor's logarithm, which keeps the factor near 1
+if there are only a few dozen examples."""
 
 _RANGE = 2.0
-_CERTAIN = 8.0
-"""Largest factor, and largest decision value that counts."""
+"""Largest factor; the smallest is its inverse."""
+
+_LARGEST_Z = 8.0
+"""Absolute value to which decision values are clipped."""
 
 
 class LeaveOneOutPredictions:
-    """What the examples that predict each other, all or a random thousand, say of each other.
+    """Leave-one-out predictions of the training examples, of all or of a random thousand.
 
     Parameters
     ----------
     gram : ndarray of shape (m, m)
-        Kernel matrix without offset and softness. It is not needed any more afterwards.
+        Kernel matrix without offset and softness. No reference to it is kept.
     offset : float
         Added to all entries.
     softness : ndarray of shape (m,)
@@ -64,7 +66,7 @@ class LeaveOneOutPredictions:
     noise : tuple of two floats
         Label noise of the negative and of the positive class.
     seed : int
-        For the choice of examples.
+        Seed of the choice of examples.
     """
 
     def __init__(
@@ -91,15 +93,16 @@ class LeaveOneOutPredictions:
         self.heights, self.draws = heights, draws[:, chosen]
 
     def values(self, inverse_diagonal: Floats) -> Floats:
-        """Return the decision values of the examples from all others, times their label.
+        """Return the leave-one-out decision values, times the labels.
 
-        `inverse_diagonal` is that of the inverse of the matrix with offset and softness, (m,).
+        `inverse_diagonal` is the (m,) diagonal of the inverse of the matrix with offset and
+        softness.
         """
         precision, m = inverse_diagonal[self.examples], len(inverse_diagonal)
         return leave_one_out(self.heights, self.draws, precision, self.labels, self.noise, m)
 
     def factor(self, inverse_diagonal: Floats) -> float:
-        """Return the factor on decision values by which they predict each other best."""
+        """Return the factor on decision values that makes the predictions most probable."""
         return best_factor(self.values(inverse_diagonal), self.labels, self.noise)
 
 
@@ -111,7 +114,7 @@ def leave_one_out(
     noise: tuple[float, float],
     n: int,
 ) -> Floats:
-    r"""Return the decision values of examples from all others, times their label.
+    r"""Return the leave-one-out decision values of examples, times their labels.
 
     Parameters
     ----------
@@ -131,13 +134,14 @@ def leave_one_out(
     Returns
     -------
     ndarray of shape (n_examples,)
-        z with :math:`\Phi(z)` the probability of the label before label noise, at most 8 in size.
+        z with :math:`\Phi(z)` the probability of the label before label noise, at most 8 in
+        absolute value.
     """
     z = labels * (heights - draws / precision) * np.sqrt(precision)
     floor, log_span = _noise(labels, noise)
     inverse = np.zeros(len(labels))
     lengths = _lengths(n)
-    # Of what is next to impossible the inverse is infinite: it is clipped in the end.
+    # Inverse probabilities may overflow: the result is clipped below.
     with np.errstate(over="ignore", divide="ignore"):
         for length in lengths:
             p = special.ndtr(length * z)
@@ -146,12 +150,12 @@ def leave_one_out(
             np.divide(1.0, p, out=p)
             inverse += p.mean(axis=0) / len(lengths)
     right = (1 / inverse - np.exp(floor)) / math.exp(log_span)
-    tail = special.ndtr(-_CERTAIN)
+    tail = special.ndtr(-_LARGEST_Z)
     return np.asarray(special.ndtri(np.clip(right, tail, 1.0 - 1e-15)))
 
 
 def _lengths(n: int) -> list[float]:
-    """Return lengths of equal weight that stand for the chi law with n degrees of freedom."""
+    """Return equally weighted points that represent the chi distribution of n dimensions."""
     if n < _MANY:
         middles = (np.arange(_LENGTHS) + 0.5) / _LENGTHS
         return [math.sqrt(square) for square in special.chdtri(n, 1.0 - middles)]
@@ -161,12 +165,14 @@ def _lengths(n: int) -> list[float]:
 
 
 def best_factor(z: Floats, labels: Labels, noise: tuple[float, float]) -> float:
-    """Return the factor on decision values that predicts best, between 1/2 and 2.
+    """Return the factor on decision values of the largest posterior probability, from 1/2 to 2.
 
     Parameters
     ----------
-    z, labels, noise
-        As `leave_one_out` returns and takes them.
+    z : ndarray of shape (n_examples,)
+        What `leave_one_out` returns.
+    labels, noise
+        As for `leave_one_out`.
     """
     floor, log_span = _noise(labels, noise)
 
@@ -180,7 +186,7 @@ def best_factor(z: Floats, labels: Labels, noise: tuple[float, float]) -> float:
 
 
 def _noise(labels: Labels, noise: tuple[float, float]) -> tuple[Floats, float]:
-    """Return the logs of the chance of a label by error alone, and of what is left."""
+    """Return the logs of P(label | other class) for each example, and of ``1 - sum(noise)``."""
     with np.errstate(divide="ignore"):
         floor = np.log(np.where(labels > 0, noise[0], noise[1]))
     return floor, math.log1p(-noise[0] - noise[1])

@@ -1,4 +1,4 @@
-"""What a fitted classifier knows about new points: decisions, probabilities, random functions."""
+"""The posterior of a fitted classifier: decisions, probabilities and random functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy import linalg, sparse, special
 from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.io import Savable
-from bayespoint.base.linalg import Factor, cholesky, clear_above, patient_step
+from bayespoint.base.linalg import Factor, cholesky, clear_above, interruptible_step
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.kernels.products import count
@@ -31,25 +31,27 @@ from bayespoint.results.weighted import WeightedResult
 __all__ = ["Posterior"]
 
 BLOCK_BYTES = 64 * 2**20
-"""About how much memory one block of test points may take."""
+"""Approximate memory of one block of test points."""
 
-_RIDGE = 1e-8  # in units of the mean eigenvalue
+_RIDGE = 1e-8
+"""Ridge of the fit to the votes, in units of the mean eigenvalue."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Posterior(Savable):
-    """The posterior of a fit, for all classes: what its draws say about new points.
+    """The posterior of a fitted classifier, which predicts at new points.
 
-    It is `posterior_` of a fitted :class:`BayesPointClassifier`, whose methods of the same names
-    have the full documentation. Inputs are those of the classifier: rows of numbers or whatever the
-    kernel takes; with kernel="precomputed" kernel values with the training examples.
+    It is the attribute `posterior_` of a fitted :class:`BayesPointClassifier`, whose methods of
+    the same names have the full documentation. `n_problems` is 1 for two classes and the number of
+    classes otherwise, m the number of training examples.
     """
 
     classes: NDArray[Any]
     """(n_classes,) labels, sorted. Of two, the second is the positive one."""
 
     binary: tuple[BinaryPosterior, ...]
-    """One for two classes, otherwise one for each class against the rest."""
+    """The posterior of each binary problem: one for two classes, otherwise one for each class
+    against the rest."""
 
     kernel: Callable[..., Any] | str
     """The kernel, or "precomputed"."""
@@ -58,10 +60,10 @@ class Posterior(Savable):
     """Training inputs; None for "precomputed"."""
 
     offset: float
-    """Offset of all kernel values."""
+    """Constant that is added to all kernel values."""
 
     softness: float
-    """Softness of a new point."""
+    """Softness of new points."""
 
     example_softness: Floats
     """(m,) softness of the training examples."""
@@ -70,10 +72,10 @@ class Posterior(Savable):
     """Probability of a wrong label for examples of the first and of the second class."""
 
     factor: Factor
-    """Of the training Gram matrix, offset and softness included."""
+    """Cholesky factor of the training Gram matrix, offset and softness included."""
 
     constant_diagonal: float | None
-    """k(x, x) if it is the same for all training examples."""
+    """k(x, x) if it is the same for all training examples, otherwise None."""
 
     def __repr__(self) -> str:
         n_draws, m = self.binary[0].draws.shape
@@ -101,26 +103,42 @@ class Posterior(Savable):
 
     @property
     def weighted(self) -> list[WeightedResult]:
-        """The weighted draws of each binary problem; none unless made by `reweight`."""
+        """The weighted draws of each binary problem; empty unless `reweight` made this object."""
         return [one.weighted for one in self.binary if one.weighted is not None]
 
     # --- decisions and probabilities -------------------------------------------------------------
 
     def decision_function(self, X: ArrayLike, *, diag: ArrayLike | None = None) -> Floats:
-        """Return the predictive mean over its standard deviation, calibrated.
+        """Return the predictive mean divided by its standard deviation, calibrated.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a sequence of n examples
+            Inputs as the kernel takes them; with kernel="precomputed" the (n, m) kernel values
+            between them and the training examples.
+        diag : array-like of shape (n,), default=None
+            With kernel="precomputed": the values ``k(x, x)``. None takes them from a constant
+            diagonal of the training matrix.
 
         Returns
         -------
         ndarray of shape (n,) or (n, n_classes)
-            Above 0 for the second of two classes.
+            Positive for the second of two classes.
         """
         columns = self._values(self._points(X), diag)
-        return columns[:, 0] if self._two else columns
+        return columns[:, 0] if self._is_binary else columns
 
     def predict_proba(
         self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
     ) -> Floats:
         """Return the probability of observing each class label.
+
+        Parameters
+        ----------
+        X, diag
+            As for `decision_function`.
+        method : {"moments", "mixture"}, default="moments"
+            As for :meth:`BayesPointClassifier.predict_proba`.
 
         Returns
         -------
@@ -133,6 +151,13 @@ class Posterior(Savable):
         self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
     ) -> Floats:
         """Return the logarithm of `predict_proba`.
+
+        Parameters
+        ----------
+        X, diag
+            As for `decision_function`.
+        method : {"moments", "mixture"}, default="moments"
+            As for :meth:`BayesPointClassifier.predict_proba`.
 
         Returns
         -------
@@ -147,7 +172,7 @@ class Posterior(Savable):
         else:
             negative, positive = special.log_ndtr(-value), special.log_ndtr(value)
         negative, positive = observed(negative, positive, self.label_noise)
-        return np.concatenate([negative, positive], axis=1) if self._two else share(positive)
+        return np.concatenate([negative, positive], axis=1) if self._is_binary else share(positive)
 
     def predict(
         self,
@@ -157,12 +182,21 @@ class Posterior(Savable):
         diag: ArrayLike | None = None,
         random_state: RandomState = None,
     ) -> NDArray[Any]:
-        """Return the class that the center predicts, the vote, or one draw ("gibbs").
+        """Return the class predicted by the center, by the vote of the draws or by one draw.
+
+        Parameters
+        ----------
+        X, diag
+            As for `decision_function`.
+        method : {"center", "vote", "gibbs"}, default="center"
+            As for :meth:`BayesPointClassifier.predict`.
+        random_state : None, int, Generator or RandomState, default=None
+            Seed of the choice of a draw, for "gibbs".
 
         Returns
         -------
         ndarray of shape (n,)
-            Labels, of `classes`.
+            Labels from `classes`.
         """
         method = validation.choice("method", method, ("center", "vote", "gibbs"))
         points = self._points(X)
@@ -170,18 +204,23 @@ class Posterior(Savable):
             values = self.votes(points)
         elif method == "gibbs":
             values = self.gibbs(points, diag=diag, random_state=random_state)
-        elif self._two:
+        elif self._is_binary:
             values = np.empty((count(points), 1))
             for rows, k_star in self._blocks(points):
                 values[rows, 0] = self.binary[0].is_positive(k_star)
         else:
             values = self._values(points, diag, strict=False)
-        index = (values[:, 0] > 0).astype(np.intp) if self._two else values.argmax(axis=1)
+        index = (values[:, 0] > 0).astype(np.intp) if self._is_binary else values.argmax(axis=1)
         predicted: NDArray[Any] = self.classes[index]
         return predicted
 
     def votes(self, X: ArrayLike) -> Floats:
-        """Return the (n, n_problems) means over draws of the sign of the function.
+        """Return the mean over the draws of the sign of the function at each point.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a sequence of n examples
+            As for `decision_function`.
 
         Returns
         -------
@@ -198,23 +237,28 @@ class Posterior(Savable):
     def gibbs(
         self, X: ArrayLike, *, diag: ArrayLike | None = None, random_state: RandomState = None
     ) -> Floats:
-        """Return the (n, n_problems) decision values of one random draw for each problem.
+        """Return the decision values of one draw, chosen at random for each binary problem.
 
-        For one problem only their signs matter: they are ``<w, phi(x)>``. For several they are
-        z given the draw, so that functions of different spread can be compared.
+        Parameters
+        ----------
+        X, diag
+            As for `decision_function`.
+        random_state : None, int, Generator or RandomState, default=None
+            Seed of the choice.
 
         Returns
         -------
         ndarray of shape (n, n_problems)
-            Of the draw.
+            For two classes ``<w, phi(x)>``, of which only the sign matters. Otherwise the decision
+            function given the draw, so that functions of different spread can be compared.
         """
         points = self._points(X)
-        own = None if self._two else self._own_variance(points, diag, strict=False)
+        own = None if self._is_binary else self._own_variance(points, diag, strict=False)
         rng = np.random.default_rng(validation.seed(random_state))
         draws = [one.one_draw(rng) for one in self.binary]
         values = np.empty((count(points), len(draws)))
         for rows, k_star in self._blocks(points):
-            if self._two:
+            if self._is_binary:
                 values[rows, 0] = product(k_star, draws[0])
                 continue
             variance = self._variance(own, rows, k_star)
@@ -232,34 +276,52 @@ class Posterior(Savable):
         method: str = "moments",
         diag: ArrayLike | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Return the most probable labels, and where abstention at that cost is better.
+        """Return the most probable labels, and where to abstain.
+
+        Parameters
+        ----------
+        X, diag
+            As for `decision_function`.
+        cost : float
+            Cost of abstention, in [0, 1]; an error costs 1.
+        method : {"moments", "mixture"}, default="moments"
+            As for :meth:`BayesPointClassifier.predict_proba`.
 
         Returns
         -------
-        labels, rejected : ndarrays of shape (n,)
-            Labels of `classes`, and True where to abstain.
+        labels : ndarray of shape (n,)
+            Labels from `classes`.
+        rejected : ndarray of shape (n,), bool
+            True where to abstain.
         """
         cost = validation.real("cost", cost, low=0.0, high=1.0)
         probability = self.predict_proba(X, method=method, diag=diag)
         labels: NDArray[Any] = self.classes[probability.argmax(axis=1)]
-        # Sums of probabilities are 1 up to rounding: an even split is no loss above 1 - 1/n.
+        # Probabilities sum to 1 up to rounding: an even split must not exceed 1 - 1 / n_classes.
         rejected = 1 - probability.max(axis=1) > cost + 1e-12
         return labels, rejected
 
     def suggest_query(self, X: ArrayLike, n: int = 1) -> NDArray[np.intp]:
-        """Return the row numbers of the n points on which the draws are most divided.
+        """Return the points about which the draws disagree most.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or a sequence of n_samples examples
+            Candidates, as for `decision_function`.
+        n : int, default=1
+            Number of points to choose, from 1 to n_samples.
 
         Returns
         -------
         ndarray of shape (n,)
-            The most divided first.
+            Row numbers of `X`, the most divided first.
         """
         points = self._points(X)
         n = validation.integer("n", n, low=1)
         if n > (most := count(points)):
             raise ValueError(f"n must be at most the number of points in X, {most}; got {n}")
         votes = self.votes(points)
-        if self._two:
+        if self._is_binary:
             lead = np.abs(votes[:, 0])
         else:
             ordered = np.sort(votes, axis=1)
@@ -276,12 +338,23 @@ class Posterior(Savable):
         noise: bool = True,
         random_state: RandomState = None,
     ) -> Floats:
-        """Return joint draws of the latent functions at points, one for each draw of the run.
+        """Draw latent functions from the posterior and evaluate them at points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_features), or a sequence of n examples
+            As for `decision_function`.
+        gram : array-like of shape (n, n), default=None
+            With kernel="precomputed": the kernel values between the points.
+        noise : bool, default=True
+            Add an independent noise of variance `softness` at each point.
+        random_state : None, int, Generator or RandomState, default=None
+            Seed.
 
         Returns
         -------
         ndarray of shape (n_draws, n) or (n_classes, n_draws, n)
-            Values of the functions at the points.
+            Values of the functions, one function for each draw of the run.
         """
         noise = validation.boolean("noise", noise)
         points = self._points(X)
@@ -294,25 +367,30 @@ class Posterior(Savable):
         solved = np.empty((rank, n))
         for rows, k_star in self._blocks(points):
             solved[:, rows] = self.factor.whitened(k_star)
-            for problem, its in enumerate(draws):
-                means[problem, :, rows] = product(its, k_star.T)
+            for problem, dual_coef in enumerate(draws):
+                means[problem, :, rows] = product(dual_coef, k_star.T)
         spread = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
         require_square(np.maximum(spread, np.abs(means).max(axis=(0, 1))))
-        for rows in validation.blocks(n, patient_step(n * rank)):
+        for rows in validation.blocks(n, interruptible_step(n * rank)):
             covariance[rows] -= product(solved[:, rows].T, solved)
         means *= np.sqrt(rng.chisquare(rank, size=(len(draws), total, 1)))
         root, normal = _root(covariance), rng.standard_normal(means.shape)
-        for rows in validation.blocks(n, patient_step(means.size)):
+        for rows in validation.blocks(n, interruptible_step(means.size)):
             means[..., rows] += normal @ root[rows].T
-        return means[0] if self._two else means
+        return means[0] if self._is_binary else means
 
     def bayes_point(self, X_unlabelled: ArrayLike) -> Floats:
-        """Return the (n_problems, m) dual coefficients of the function closest to the votes.
+        """Return the function closest to the vote of the draws at given points.
+
+        Parameters
+        ----------
+        X_unlabelled : array-like of shape (n, n_features), or a sequence of n examples
+            As for `decision_function`.
 
         Returns
         -------
         ndarray of shape (n_problems, m)
-            Dual coefficients.
+            Dual coefficients, not normalized.
         """
         try:
             return self._closest_to_vote(self._points(X_unlabelled))
@@ -326,10 +404,11 @@ class Posterior(Savable):
         for rows, k_star in self._blocks(X):
             points[:, rows] = self.factor.whitened(k_star)
         votes = self.votes(X)
-        require_square(np.maximum(points.max(), -points.min()))  # the others vanish beside it
+        # The largest is enough: smaller squares are negligible beside it.
+        require_square(np.maximum(points.max(), -points.min()))
         products = points @ points.T if rank <= n else points.T @ points
         ridge = _RIDGE * float(products.trace()) / small
-        if ridge == 0.0:  # no tie between these points and any example
+        if ridge == 0.0:  # all kernel values between points and examples are zero
             return np.zeros((len(self.binary), m))
         products.flat[:: small + 1] += ridge
         if rank <= n:
@@ -343,15 +422,23 @@ class Posterior(Savable):
     def reweight(self, weight: Callable[[Floats], ArrayLike], *, log: bool = False) -> Posterior:
         """Return the posterior for another density of the weight vectors' directions.
 
-        `weight` is that density relative to this one: it gets the margins of all draws and returns
-        their weights. The lengths of the weight vectors keep their law, and there is no
-        calibration: decision values are those of the model. Draws that are needed one by one, as
-        for `gibbs` and `sample_functions`, are chosen at random by their weights.
+        Parameters
+        ----------
+        weight : callable
+            The density relative to this posterior: maps the (n, m) margins of the draws to n
+            weights, as for :meth:`BayesPointClassifier.reweight`.
+        log : bool, default=False
+            `weight` returns natural logarithms of the weights.
 
         Returns
         -------
         Posterior
-            Of the same classes and kernel, with weighted draws.
+            The same with weighted draws and without calibration. Methods that need single draws,
+            `gibbs` and `sample_functions`, choose them at random in proportion to their weights.
+
+        Notes
+        -----
+        The law of the weight vectors' lengths stays as it is.
         """
         if not callable(weight):
             raise TypeError(f"weight must be a callable; got {weight!r}")
@@ -369,22 +456,18 @@ class Posterior(Savable):
                 return f
 
             relative, before = weight, one.weights
-            if before is not None:  # the product of both densities, relative to the run
+            if before is not None:  # draws that are weighted already: the product of the two
                 relative = _product_of(weight, before, log)
             found = reweight(one.result, relative, margins, one.y, log=log)
             binary.append(replace(one, calibration=1.0, weighted=found))
         return replace(self, binary=tuple(binary))
 
     def training_matrix(self, question: str) -> tuple[Floats, float, Floats]:
-        """Return kernel values of the training examples, with the offset and softness to add.
+        """Return the kernel matrix of the training examples, and the offset and softness to add.
 
-        Those of a precomputed matrix are made of its factor, which has both in it already; if that
-        is singular it cannot answer the `question`.
-
-        Returns
-        -------
-        gram, offset, softness : ndarray of shape (m, m), float, ndarray of shape (m,)
-            Those of a precomputed matrix have both in them already: the others are 0.
+        A precomputed matrix is recovered from its factor. It includes offset and softness, which
+        are then 0. Raises ValueError if it is singular; `question` is the name of the method that
+        needs it, for the message.
         """
         if not isinstance(self.kernel, str):
             gram = kernels.training_gram(
@@ -402,11 +485,11 @@ class Posterior(Savable):
     # --- points ----------------------------------------------------------------------------------
 
     @property
-    def _two(self) -> bool:
+    def _is_binary(self) -> bool:
         return len(self.binary) == 1
 
     def _points(self, X: Any) -> Any:
-        """Return inputs as the kernel takes them, checked for their shape."""
+        """Return inputs in the form the kernel takes, with their shape checked."""
         width = len(self.example_softness)
         if self.inputs is not None:
             if self.inputs.ndim == 1:  # objects such as sets or strings
@@ -453,8 +536,8 @@ class Posterior(Savable):
     ) -> Floats:
         """Return z, or with `mixture` P(f > 0), for each point and binary problem.
 
-        Where k(x, x) cannot be known that is an error if `strict`. Otherwise the point is taken
-        to lie in the span of the training examples: its variance is then the softness.
+        If k(x, x) is unknown, raise ValueError if `strict`; otherwise take the point to lie in the
+        span of the training examples, where its variance is the softness.
         """
         own = self._own_variance(X, diag, strict=strict)
         values = np.empty((count(X), len(self.binary)))
@@ -469,12 +552,12 @@ class Posterior(Savable):
         """Return the predictive variance of the points in `rows`."""
         if own is None:
             return np.full(len(k_star), self.softness)
-        # NaN is what overflows on the way to more than k(x, x): kernel values that cannot be.
+        # Overflow gives NaN, which fmax replaces by 0.
         variance: Floats = np.fmax(own[rows] - self.factor.explained(k_star), 0.0)
         return variance
 
     def _own_variance(self, X: Any, diag: ArrayLike | None, *, strict: bool) -> Floats | None:
-        """Return the prior variance of f at each point, or None if it cannot be known."""
+        """Return the prior variance of f at each point, or None if k(x, x) is unknown."""
         extra = self.offset + self.softness
         if diag is not None:
             if not isinstance(self.kernel, str):
@@ -499,7 +582,7 @@ class Posterior(Savable):
 
 
 def _root(covariance: Floats) -> Floats:
-    """Return R with R R^T the covariance, whose eigenvalues may be slightly negative."""
+    """Return R with R R^T the covariance, whose eigenvalues may be negative by rounding."""
     lower = np.array(covariance, order="F")
     if cholesky(lower) == 0:
         clear_above(lower)
@@ -511,7 +594,7 @@ def _root(covariance: Floats) -> Floats:
 def _product_of(
     weight: Callable[[Floats], ArrayLike], before: Floats, log: bool
 ) -> Callable[[Floats], ArrayLike]:
-    """Return the product of a density and weights that the draws have already."""
+    """Return the product of a density and the weights that the draws have already."""
 
     def both(margins: Floats) -> ArrayLike:
         values = validation.weights("weight", weight(margins), len(before), log=log)

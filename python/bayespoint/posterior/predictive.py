@@ -1,18 +1,18 @@
-r"""From draws of the weight vector to decision values and probabilities.
+r"""Decision values and probabilities from draws of the weight vector.
 
-A weight vector with an isotropic Gaussian law has plane coordinates
-:math:`f \sim N(0, A)` with :math:`A = K + \mathrm{offset} + \Lambda`. Only its direction
-decides which labels it gives, so a unit draw :math:`b` from version space with dual
-coefficients :math:`\gamma` is the direction of a draw from the posterior. Its length
-:math:`\rho` is independent of the direction and has the chi law with n degrees of freedom, n
-the dimension of the span (m for a positive definite A). At a new point, with
+A weight vector with an isotropic Gaussian distribution has plane coordinates
+:math:`f \sim N(0, A)` with :math:`A = K + \mathrm{offset} + \Lambda`. The labels that it assigns
+depend only on its direction, so a draw :math:`b` from version space with dual coefficients
+:math:`\gamma` is the direction of a draw from the posterior. Its length :math:`\rho` is
+independent of the direction and has the chi distribution with n degrees of freedom, n the
+dimension of the span (m if A is positive definite). At a new point, with
 :math:`k_* = k(X, x)`, :math:`h = k_*^\top\gamma` and
 
 .. math:: s_*^2 = k(x, x) + \lambda - k_*^\top A^{-1} k_*,
 
 the latent value is :math:`\rho h` plus Gaussian noise of variance :math:`s_*^2` (Rasmussen &
-Williams, *Gaussian Processes for Machine Learning*, 2006, Eq. 3.9 and Section 3.3). All
-functions take the mean over draws of what follows from that.
+Williams, *Gaussian Processes for Machine Learning*, 2006, Eq. 3.9 and Section 3.3). Decision
+values and probabilities are means over the draws.
 """
 
 from __future__ import annotations
@@ -29,15 +29,17 @@ from bayespoint.base.validation import Floats, Labels
 from bayespoint.results import BilliardResult
 from bayespoint.results.weighted import WeightedResult
 
-_LAWS = 2**17
+_BLOCK = 2**17
+"""Values of Student's distribution function that are computed in one call."""
 
 _LARGEST = 1e140
-"""Values of f whose squares, and sums of these, are in the range of doubles; so are those of its
-inverse."""
+"""Largest value of f: its square, sums of these and their inverses are in the range of doubles."""
 
 
 def chi_mean(n: int) -> float:
-    r"""Return the mean of the chi law, :math:`\sqrt 2\,\Gamma((n+1)/2) / \Gamma(n/2)`.
+    r"""Return the mean of the chi distribution with n degrees of freedom.
+
+    It is :math:`\sqrt 2\,\Gamma((n+1)/2) / \Gamma(n/2)`.
 
     Examples
     --------
@@ -47,7 +49,7 @@ def chi_mean(n: int) -> float:
     x = n / 2
     if n <= 200:
         return math.sqrt(2) * math.exp(special.gammaln(x + 0.5) - special.gammaln(x))
-    # Differences of log-gammas lose digits as n grows; the asymptotic series gains them.
+    # Differences of log-gammas lose digits as n grows; the asymptotic series becomes more exact.
     y = 1 / (8 * x)
     return math.sqrt(n) * (1 - y * (1 - y * (0.5 + y * (2.5 - y * 2.625))))
 
@@ -61,7 +63,7 @@ def decision_values(
     n: int,
     weights: Floats | None = None,
 ) -> Floats:
-    r"""Return the moment form of the predictive law: z with P(f > 0) close to Phi(z).
+    r"""Return the decision values z, for which P(f > 0) is close to Phi(z), by two moments of f.
 
     Parameters
     ----------
@@ -72,27 +74,27 @@ def decision_values(
     draws : ndarray of shape (n_draws, m)
         Dual coefficients of unit weight vectors.
     center : ndarray of shape (m,)
-        Dual coefficients of the unit center of mass along the whole path. It is known better
-        than the mean of the draws and gives z its sign.
+        Dual coefficients of the unit center of mass, which determines the sign of z: it is more
+        accurate than the mean of the draws.
     center_norm : float
-        Length of the mean along the path.
+        Length of the mean of the unit weight vectors.
     n : int
         Dimension of the span.
     weights : ndarray of shape (n_draws,), default=None
-        Weights of the draws, of sum 1. None: all are equal.
+        Weights of the draws, which sum to 1. None: equal weights.
 
     Returns
     -------
     ndarray of shape (n_points,)
         :math:`z = M / \sqrt{V + s_*^2}`. Here :math:`M = a_n |\bar b|\, k_*^\top c` for the
         center c and its norm :math:`|\bar b|`, :math:`a_n = E\rho`, and
-        :math:`V = n\,\overline{h^2} - a_n^2\,\bar h^2`. Where V and :math:`s_*^2` are both
-        negligible beside M, z is limited to 1e8 in size; where M is zero too, z = 0.
+        :math:`V = n\,\overline{h^2} - a_n^2\,\bar h^2`. The absolute value of z is at most 1e8,
+        and z = 0 where M, V and :math:`s_*^2` are all zero.
 
     Raises
     ------
     ValueError
-        If values of f are so large or so small that their squares are no doubles.
+        If squares of values of f overflow or underflow.
     """
     a = chi_mean(n)
     h = product(k_star, draws.T)
@@ -119,14 +121,14 @@ def product(left: Floats, right: Floats) -> Floats:
 
 
 def _require_range(variance: Floats, h: Floats, mean: Floats | float = 0.0) -> None:
-    """Raise ValueError where squares of f overflow or vanish: they would give a wrong z."""
+    """Raise ValueError if squares of f overflow or underflow, which would give a wrong z."""
     size = np.maximum(np.abs(mean), np.sqrt(variance))
     size = np.maximum(size, np.maximum(h.max(axis=1), -h.min(axis=1)))
     require_square(size)
 
 
 def require_square(size: Floats) -> None:
-    """Raise ValueError for sizes of f at points of X whose squares are no doubles."""
+    """Raise ValueError if squares of these absolute values of f overflow or underflow."""
     if (size > _LARGEST).any():
         raise ValueError("X must not be so large that decision values overflow")
     if ((size > 0) & (size < 1 / _LARGEST)).any():
@@ -144,7 +146,7 @@ def _mean(values: Floats, weights: Floats | None) -> Floats:
 def mixture_probability(
     k_star: Floats, variance: Floats, draws: Floats, n: int, weights: Floats | None = None
 ) -> Floats:
-    r"""Return P(f > 0) with the exact law of the length in each draw's direction.
+    r"""Return P(f > 0), the mean over draws of its exact value given the draw's direction.
 
     Parameters
     ----------
@@ -154,8 +156,8 @@ def mixture_probability(
     Returns
     -------
     ndarray of shape (n_points,)
-        The mean over draws of :math:`F_{t,n}(\sqrt n\, h / s_*)`, the distribution function of
-        Student's t; where :math:`s_* = 0` the share of draws with h > 0, ties counted half.
+        The mean over draws of :math:`F_{t,n}(\sqrt n\, h / s_*)`, with the distribution function
+        of Student's t; where :math:`s_* = 0` the share of draws with h > 0, ties counted half.
 
     Raises
     ------
@@ -165,10 +167,9 @@ def mixture_probability(
     h = product(k_star, draws.T)
     _require_range(variance, h)
     certain = variance == 0
-    with np.errstate(over="ignore", under="ignore"):  # to the limits of the law
+    with np.errstate(over="ignore", under="ignore"):  # probabilities 0 and 1
         h[~certain] *= math.sqrt(n) / np.sqrt(variance[~certain, None])
-    # A ten-millionth of a second each: Ctrl-C is heard between some tens of thousands.
-    for rows in validation.blocks(len(h), max(1, _LAWS // h.shape[1])):
+    for rows in validation.blocks(len(h), max(1, _BLOCK // h.shape[1])):  # Ctrl-C between blocks
         spread = h[rows][~certain[rows]]
         h[rows][~certain[rows]] = special.stdtr(n, spread)
     h[certain] = (1 + np.sign(h[certain])) / 2
@@ -203,10 +204,10 @@ def share(log_probability: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class BinaryPosterior:
-    """What the run of one two-class problem knows about f at points with given kernel values.
+    """The posterior of one binary problem.
 
-    `k_star` are kernel values between n points and the m examples, offset included, and `variance`
-    the (n,) predictive variances of the points.
+    In its methods `k_star` is the (n, m) array of kernel values between n points and the m
+    examples, offset included, and `variance` the (n,) array of predictive variances.
     """
 
     y: Labels
@@ -222,7 +223,7 @@ class BinaryPosterior:
     """Factor on the decision values."""
 
     weighted: WeightedResult | None = None
-    """Weights of the draws with their center, if the density is another than that of the run."""
+    """The weighted draws and their center, for a density other than the one sampled."""
 
     @property
     def draws(self) -> Floats:
@@ -274,7 +275,7 @@ class BinaryPosterior:
         return np.asarray(self.draws[chosen])
 
     def equal_draws(self, rng: np.random.Generator) -> Floats:
-        """Return the draws, or as many of equal weight, chosen among them at random."""
+        """Return the draws, or if they are weighted a random sample of them of the same size."""
         if self.weights is None:
             return self.draws
         return self.draws[rng.choice(len(self.draws), size=len(self.draws), p=self.weights)]

@@ -1,4 +1,4 @@
-"""Abstention: which points to leave undecided, and what that buys."""
+"""Abstention: the error among the points that are not rejected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["rejection_curve"]
 def rejection_curve(
     y_true: ArrayLike, proba: ArrayLike, *, labels: ArrayLike | None = None
 ) -> tuple[Floats, Floats, Floats]:
-    r"""Return the error among accepted points as more and more of them are accepted.
+    r"""Return the error among the accepted points for each number of them.
 
     A point is accepted if the expected loss :math:`1 - \max_c p_c` of its most probable class is
     at most a cost. Points of equal expected loss are accepted together.
@@ -25,7 +25,7 @@ def rejection_curve(
         True labels, at least one.
     proba : array-like of shape (n_samples, n_classes) or (n_samples,)
         Probabilities in [0, 1] of the classes in sorted order, as from `predict_proba`; for two
-        classes that of the second will do.
+        classes also that of the second alone.
     labels : array-like of shape (n_classes,), default=None
         The classes in the order of the columns. By default the sorted values of `y_true`.
 
@@ -83,8 +83,8 @@ def rejection_curve(
         )
     known = y[:, None] == classes
     if not known.any(axis=1).all():
-        strange = y[~known.any(axis=1)].tolist()[0]
-        raise ValueError(f"y_true must hold only the given labels; got {strange!r}")
+        unknown = y[~known.any(axis=1)].tolist()[0]
+        raise ValueError(f"y_true must hold only the given labels; got {unknown!r}")
     best = p.argmax(axis=1)
     cost, level, counts = np.unique(1 - p.max(axis=1), return_inverse=True, return_counts=True)
     wrong = np.bincount(level, weights=~known[np.arange(len(y)), best], minlength=len(cost))

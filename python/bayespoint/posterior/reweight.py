@@ -1,8 +1,8 @@
 """Posteriors that are not uniform on version space: weighted draws.
 
-A billiard fills version space uniformly. Where the posterior has another density, draws of the
-billiard count with that density as their weight (Ruján and Marchand, Section 18.2): importance
-sampling, as good as the weights are even.
+A billiard samples version space uniformly. For a posterior with another density its draws are
+weighted in proportion to that density (Ruján and Marchand, Section 18.2). This is importance
+sampling: its accuracy falls with the variance of the weights.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from bayespoint.base.warnings import warn
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.weighted import WeightedResult
 
-_BATCHES = 10  # of each trajectory at most, for the error of the center
-_IN_A_BATCH = 10  # draws at least
+_BATCHES = 10  # at most in each trajectory, for the error of the center
+_BATCH_SIZE = 10  # draws at least
 
 
 def reweight(
@@ -35,8 +35,8 @@ def reweight(
 ) -> WeightedResult:
     """Return the center of mass of a density, from the draws of a run.
 
-    `VersionSpace.reweight` has the parameters; `margins` returns the margins of dual coefficients
-    of shape (..., m) for the labels `y`.
+    `result`, `weight` and `log` are those of :meth:`VersionSpace.reweight`. `margins` returns the
+    margins of dual coefficients of shape (..., m) for the labels `y`.
     """
     if not isinstance(result, BilliardResult):
         raise TypeError(f"result must be a BilliardResult; got a {type(result).__name__}")
@@ -53,7 +53,7 @@ def reweight(
             values = np.log(values)
     total = float(special.logsumexp(values))
     shares = np.exp(values - total)
-    batches = min(_BATCHES, max(1, n_draws // _IN_A_BATCH))
+    batches = min(_BATCHES, max(1, n_draws // _BATCH_SIZE))
     partitions = (n_trajectories, n_trajectories * batches)
     center, norm, error = _weighted_center(draws, shares, lambda c: margins(c) * y, partitions)
     found = WeightedResult(
@@ -76,10 +76,10 @@ def _weighted_center(
     coordinates: Callable[[Floats], Floats],
     partitions: tuple[int, ...],
 ) -> tuple[Floats, float, float]:
-    """Return the center, the length of the mean and the error of the direction.
+    """Return the center, the length of the mean and the standard error of the direction.
 
-    Of the errors by so many pieces of the draws the largest counts: batches see too little where a
-    trajectory remembers longer than a batch.
+    `partitions` are numbers of pieces into which the draws are cut to estimate the error. The
+    largest estimate is returned: batches shorter than the autocorrelation time underestimate it.
     """
     mean = shares @ draws
     squared = float(mean @ coordinates(mean))
@@ -98,11 +98,11 @@ def _error(
     squared: float,
     n_pieces: int,
 ) -> float:
-    """Return the standard error of the direction of a mean of that squared length."""
+    """Return the standard error of the direction of `mean`, whose squared length is `squared`."""
     if n_pieces == 1:
         return math.nan
-    # The mean is a ratio of two sums over draws: this is what a piece adds to both, to first
-    # order, and as far as it turns the direction.
+    # The mean is a ratio of two sums over draws: to first order, `parts` are the contributions of
+    # the pieces. Only their components across the mean change its direction.
     pieces = np.array_split(np.arange(len(draws)), n_pieces)
     parts = np.stack([shares[rows] @ (draws[rows] - mean) for rows in pieces])
     images = coordinates(parts)

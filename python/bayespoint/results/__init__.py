@@ -1,4 +1,4 @@
-"""What a run returns: arrays and plain values, with a summary."""
+"""Results of runs: arrays and plain values, with a summary."""
 
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.evidence import Estimate, Evidence

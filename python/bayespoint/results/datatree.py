@@ -1,4 +1,4 @@
-"""A run of the billiard as an xarray DataTree, in the groups and dimensions that ArviZ knows."""
+"""A run of the billiard as an xarray DataTree, with the groups and dimensions of ArviZ."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["to_datatree"]
 _OF_CHAINS = (
     ("bounces", "bounces", "reflections at walls"),
     ("crossings", "crossings", "walls passed through"),
-    ("refreshes", "refreshes", "changes of direction in mid-air"),
+    ("refreshes", "refreshes", "changes of direction between walls"),
     ("escapes", "escapes", "flights that met no wall"),
     ("scatterings", "scatterings", "reflections off the scatterer"),
     ("cycles", "bounces", "period of a cycle of planes, 0 without one"),
-    ("missed", "1", "share of the others' bounces at planes never hit"),
+    ("missed", "1", "share of the others' bounces at planes never hit by this trajectory"),
 )
 _OF_EXAMPLES = (
     ("hits", "bounces", "bounces at the plane of the example"),
@@ -115,7 +115,7 @@ def to_datatree(run: Mapping[str, Any]) -> xr.DataTree:
             "constant_data": xr.Dataset(given, example),
         }
     )
-    # As text: a seed of 64 bits does not fit into the integers of every file format.
+    # As text, since not every file format has unsigned integers of 64 bits.
     about = {
         "inference_library": "bayespoint",
         "inference_library_version": version("bayespoint"),
@@ -128,6 +128,6 @@ def to_datatree(run: Mapping[str, Any]) -> xr.DataTree:
 
 
 def _plain(values: ArrayLike) -> Any:
-    """Return unsigned counts as signed ones, which every file format has."""
+    """Return unsigned integers as signed ones, which every file format supports."""
     array = np.asarray(values)
     return array.astype(np.int64) if array.dtype.kind == "u" else array

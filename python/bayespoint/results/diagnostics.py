@@ -1,9 +1,8 @@
-r"""How far the draws of several trajectories can be trusted: R-hat and effective sample size.
+r"""Convergence diagnostics of several trajectories: R-hat and effective sample size.
 
-Both are the rank-normalized forms of Vehtari et al., for arrays of shape
-``(chain, draw, ...)``: every trailing index is a quantity of its own. A bound on
-:math:`\hat R` says that trajectories agree with one another. It is never evidence that they
-agree with the right law.
+Both are the rank-normalized forms of Vehtari et al., for arrays of shape ``(chain, draw, ...)``,
+in which every trailing index is a separate quantity. A small :math:`\hat R` says that the
+trajectories agree with one another, but not that they sample the right distribution.
 
 References
 ----------
@@ -37,9 +36,9 @@ def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of shape (...)
-        The larger of the value for the draws and the value for their distances to the median
-        ("folded": it sees chains of different spread). 1 at perfect agreement. NaN for fewer
-        than 4 draws per chain, for draws that are not finite or for constant draws.
+        The larger of the values for the draws and for their distances from the median ("folded",
+        which detects chains of different spread). 1 for perfect agreement. NaN for fewer than 4
+        draws per chain, for draws that are not finite or for constant draws.
 
     Notes
     -----
@@ -68,8 +67,8 @@ def ess_bulk(draws: ArrayLike) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of shape (...)
-        How many independent draws would locate the bulk of the law as well: about the number of
-        draws at most, a little more when draws repel one another. NaN for fewer than 4 draws per
+        The number of independent draws that would estimate the mean equally well. It may exceed
+        the number of draws if these are negatively correlated. NaN for fewer than 4 draws per
         chain, for draws that are not finite or for constant draws.
 
     Notes
@@ -91,7 +90,7 @@ def ess_bulk(draws: ArrayLike) -> NDArray[np.float64]:
 
 
 def ess_and_r_hat(draws: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what `ess_bulk` and `r_hat` do, for little more than the price of one."""
+    """Return `ess_bulk` and `r_hat`, in little more time than one of them takes."""
     array, shape = _quantities(draws)
     if array is None:
         return np.full(shape, np.nan), np.full(shape, np.nan)
@@ -105,7 +104,7 @@ def ess_and_r_hat(draws: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 
 def _quantities(draws: ArrayLike) -> tuple[NDArray[np.float64] | None, tuple[int, ...]]:
-    """Return the draws as (quantity, chain, draw), or None where there are too few to say."""
+    """Return the draws as (quantity, chain, draw), or None if there are too few, and the shape."""
     array = np.asarray(validation.dense("draws", draws), dtype=np.float64)
     if array.ndim < 2:
         raise ValueError(f"draws must have shape (n_chains, n_draws, ...); got {array.shape}")
@@ -134,8 +133,8 @@ def _z_scale(array: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
     untied = _normal_scores(np.arange(1.0, n + 1), n)
     scores = np.empty_like(values)
     medians = np.empty(len(values))
-    # Row by row, one sort each, and scores that are the same for all without ties: many times
-    # faster than ranks by scipy.stats.rankdata.
+    # One sort for each row, and common scores for all rows without ties: many times faster than
+    # scipy.stats.rankdata.
     for k, order in enumerate(np.argsort(values, axis=1)):
         in_order, own = values[k][order], scores[k]
         medians[k] = (in_order[(n - 1) // 2] + in_order[n // 2]) / 2

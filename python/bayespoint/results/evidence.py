@@ -1,4 +1,4 @@
-"""Numbers that are known from a random run, with their errors."""
+"""Estimates with their standard errors: volumes and evidences."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Estimate(NamedTuple):
-    """A number known from a random run."""
+    """An estimate with its standard error."""
 
     value: float
     """The estimate."""
 
     error: float
-    """Its standard error."""
+    """The standard error of `value`."""
 
     def _repr_html_(self) -> str:
         return as_html("Estimate", [("value", f"{self.value:.6g} ± {self.error:.2g}")])
@@ -33,31 +33,32 @@ class Estimate(NamedTuple):
 class Evidence(Savable):
     """The logarithm of the share of the sphere that gives the examples their labels.
 
-    ``m`` is the number of examples. The method ``"integration"`` goes along a
-    ladder of ``k`` transparencies kappa, from 1, where every weight vector counts, down to the
-    smallest asked for. ``"bridge"`` goes from a Gaussian law to the prior, and has no figures by
-    transparency: its arrays are empty.
+    ``m`` is the number of examples. The method ``"integration"`` uses a ladder of ``k``
+    transparencies kappa, from 1, where every weight vector has the same weight, down to the
+    smallest required. ``"bridge"`` leads from a Gaussian distribution to the prior; its arrays by
+    transparency are empty.
     """
 
     value: Any
-    """Nats, at most 0: a float, or an array of shape (n,) if asked for n rates of label noise."""
+    """The value in nats, at most 0: a float, or an array of shape (n,) for n rates of label
+    noise."""
 
     error: Any
     """One standard error of `value`, in nats and of the same shape."""
 
     lag: Any
-    """Estimated bias, in nats and of the same shape: half of the difference between the ways to
-    and fro along the rungs. More than half of it cancels in `value`; what exceeds two standard
-    errors counts in `error`. NaN if unknown: if only one of the two ways
-    entered version space."""
+    """Estimated bias, in nats and of the same shape: half of the difference between the estimates
+    from going down and up the ladder. More than half of it cancels in `value`; the part that
+    exceeds two standard errors is included in `error`. NaN if only one direction entered version
+    space."""
 
     n_rungs: int
-    """Number of laws between the two ends, both included."""
+    """Number of distributions on the ladder, including both ends."""
 
     log_transparency: NDArray[np.float64]
-    """(k,) ln kappa of the rungs, falling from 0. Of the harder walls if the classes differ: the
-    rung where the other class is at its own kappa is there twice, as the last one of both classes
-    and as the first of one alone."""
+    """(k,) ln kappa of the rungs, falling from 0. If the classes differ, that of the less
+    transparent walls; the rung from which only their kappa falls occurs twice, as the last one of
+    both classes and as the first of one."""
 
     mean_violations: NDArray[np.float64]
     """(k,) Mean number of violated examples on each rung, of the classes whose kappa falls there:
@@ -65,15 +66,15 @@ class Evidence(Savable):
 
     log_share: NDArray[np.float64]
     """(m + 1,) ln of the share of the sphere that violates exactly v examples, v = 0, ..., m;
-    -inf where none was seen: with rates that differ between the classes, on the rungs where both
-    let through alike. Known to ``"integration"`` alone; else empty."""
+    -inf where none was seen. If the rates of the classes differ, it is estimated on the rungs where
+    both have the same kappa. Only with ``"integration"``, otherwise empty."""
 
     layers: NDArray[np.int64]
-    """(l, 2) The layers seen: how many examples labeled -1 and how many labeled +1 are violated.
-    Known to ``"integration"`` alone; else empty."""
+    """(l, 2) The layers seen: the numbers of violated examples labeled -1 and +1. Only with
+    ``"integration"``, otherwise empty."""
 
     layer_shares: NDArray[np.float64]
-    """(l,) Share of each layer in all layers with as many violations."""
+    """(l,) Share of each layer among all layers with the same total number of violations."""
 
     length: float
     """Path in radians per trajectory."""
@@ -88,7 +89,7 @@ class Evidence(Savable):
     def from_run(cls, run: Mapping[str, Any], method: str) -> Self:
         """Return the result of an engine's run, with an array for `value` and `error`."""
         given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
-        seen = run["layer_shares"] > 0  # some are passed through in no time
+        seen = run["layer_shares"] > 0  # others were only passed through
         by_transparency = method != "bridge"
         return cls(
             **given | {name: given[name][seen] for name in ("layers", "layer_shares")},
@@ -109,7 +110,7 @@ class Evidence(Savable):
             ("converged", "yes" if self.converged else "no"),
             (
                 "lag",
-                f"{np.nan_to_num(np.abs(self.lag)).max():.2g} nats between to and fro, halved",
+                f"{np.nan_to_num(np.abs(self.lag)).max():.2g} nats (half of down minus up)",
             ),
             ("path", f"{self.length:.4g} rad per trajectory"),
             ("rungs", str(self.n_rungs)),
@@ -118,7 +119,7 @@ class Evidence(Savable):
             first, last = self.mean_violations[[0, -1]]
             rows += [
                 ("ln kappa", f"0 to {self.log_transparency[-1]:.3g}"),
-                ("mean violations", f"{first:.4g} at the top, {last:.3g} below"),
+                ("mean violations", f"{first:.4g} on the first rung, {last:.3g} on the last"),
             ]
         return rows
 

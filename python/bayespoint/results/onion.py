@@ -1,4 +1,4 @@
-"""The onion: a center for every number of training errors of either class."""
+"""The onion: a center for each number of training errors of each class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy import special
 
 from bayespoint.base import validation
 from bayespoint.base.io import Savable
-from bayespoint.base.report import as_grid, as_html, as_text
+from bayespoint.base.report import as_columns, as_grid, as_html, as_text
 from bayespoint.base.validation import Floats, Labels
 from bayespoint.results import Estimate
 
@@ -50,13 +50,12 @@ class OnionTable(Savable):
     where there is no center."""
 
     center_error: NDArray[np.float64]
-    """(n_neg + 1, n_pos + 1) Standard error of each center's direction, in radians; NaN where
-    there is no center, or too few visits tell. With "projected" that is the sampling error alone,
-    not the distance to the layer's true center."""
+    """(n_neg + 1, n_pos + 1) Standard error of each center's direction, in radians; NaN without a
+    center or with too few visits. With "projected" it does not include the bias."""
 
     path_length: NDArray[np.float64]
     """(n_neg + 1, n_pos + 1) Path that was averaged in each layer, of all trajectories together.
-    With "exact" it says how well a layer was sampled, not how large it is."""
+    With "exact" it does not depend on the layer's volume."""
 
     log_volume: NDArray[np.float64] | None
     """(n_neg + 1, n_pos + 1) ln of each layer's share of the sphere, -inf where it was not seen.
@@ -71,25 +70,25 @@ class OnionTable(Savable):
 
     layer_log_shares: NDArray[np.float64]
     """(1 + r, l) ln of the share of the sphere of each of `layers`: by all trajectories, and by
-    all but one of them in turn (r of them; none for a single trajectory)."""
+    all but each one of the r trajectories (r = 0 for a single one)."""
 
     y: NDArray[np.int8]
     """(m,) Labels of the examples, -1 and +1."""
 
     classes: NDArray[Any]
-    """(2,) What -1 and +1 stand for."""
+    """(2,) The classes that -1 and +1 stand for."""
 
     offset: float
-    """What was added to all kernel values: 1 for an intercept."""
+    """Constant that was added to all kernel values: 1 for an intercept."""
 
     method: str
     """``"exact"`` or ``"projected"``."""
 
     length: float
-    """Path flown in radians per trajectory, settling included with "exact"."""
+    """Path in radians per trajectory, with "exact" including burn-in."""
 
     converged: bool
-    """Whether every layer seen reached the tolerances."""
+    """Whether all layers seen reached the tolerances."""
 
     @classmethod
     def from_run(
@@ -103,7 +102,7 @@ class OnionTable(Savable):
         offset: float,
         method: str,
     ) -> Self:
-        """Return the table of an engine's run, which leaves out layers that cannot be."""
+        """Return the table of an engine's run, padded by the layers that cannot exist."""
         shape = max_errors[0] + 1, max_errors[1] + 1
 
         def padded(array: Floats | None, empty: float) -> Any:
@@ -144,7 +143,7 @@ class OnionTable(Savable):
         Parameters
         ----------
         n_neg, n_pos : int
-            How many examples labeled -1 and +1 its vectors violate, from 0 to `max_errors`.
+            Numbers of violated examples labeled -1 and +1, from 0 to `max_errors`.
 
         Returns
         -------
@@ -179,32 +178,30 @@ class OnionTable(Savable):
         if a > negative or b > positive:
             return f"there are {negative} examples labeled -1 and {positive} labeled +1"
         if (2 * a, 2 * b) == (negative, positive):
-            return "with every vector it holds the opposite one, so its mean is zero"
+            return "it contains the opposite of each of its vectors, so that its mean is zero"
         return (
             f"it was not visited in {self.length:.4g} radians per trajectory; it is empty, or too "
             "small for a run of this length"
         )
 
-    # --- what the layers together say ---
+    # --- all layers ---
 
     def combine(self, weights: ArrayLike, *, per: str | None = None) -> Floats:
-        r"""Return the center of all layers together, each with a weight.
+        r"""Return the center of mass of several layers, each with a weight.
 
-        After the run "we can try different ways of weighting these results without having to
-        rerun the sampling procedure again" (Ruján and Marchand, section 18.5.3).
+        No further run is needed to try other weights (Ruján and Marchand, section 18.5.3).
 
         Parameters
         ----------
         weights : array-like of shape (n_neg + 1, n_pos + 1)
             Weights of the layers, at least 0, not all 0.
         per : {"volume", "path", "center"}, default=None
-            What a weight multiplies. "volume": the integral of the position over the layer, so
-            that the weights are the density of the law whose center is returned: :math:`\kappa^{a
-            + b}` gives the posterior of label noise :math:`\kappa / (1 + \kappa)`, as far as the
-            table reaches. Only with "exact". "path": the integral of the position over the
-            path in the layer. Only with "projected", where the path is as long as the rays have
-            it; with "exact" it is allotted. "center": the layer's unit center. None is "volume"
-            with "exact", "path" with "projected".
+            What the weights multiply. "volume": the integral of the position over the layer. The
+            weights are then a density; :math:`\kappa^{a + b}` is the posterior under label noise
+            :math:`\kappa / (1 + \kappa)`, restricted to the layers of the table. Only with "exact".
+            "path": the integral of the position along the path in the layer. Only with
+            "projected". "center": the layer's unit center. None is "volume" with "exact", "path"
+            with "projected".
 
         Returns
         -------
@@ -259,7 +256,7 @@ class OnionTable(Savable):
         return combined / math.sqrt(square)
 
     def evidence(self, label_noise: float | tuple[float, float]) -> Estimate:
-        r"""Return the log probability of the labels for any rate of label noise, by this run.
+        r"""Return the log probability of the labels for any rate of label noise, from this run.
 
         Parameters
         ----------
@@ -270,8 +267,8 @@ class OnionTable(Savable):
         Returns
         -------
         Estimate
-            Value in nats, and one standard error: the jackknife's over the trajectories, which
-            few of them tell roughly and a single one does not (NaN).
+            Value in nats, and one standard error by the jackknife over the trajectories, which is
+            rough for few of them and NaN for a single one.
 
         Raises
         ------
@@ -282,18 +279,18 @@ class OnionTable(Savable):
 
         See Also
         --------
-        VersionSpace.evidence : A run of its own for one rate, to a tolerance.
+        VersionSpace.evidence : Estimate the value for given rates to a tolerance.
 
         Notes
         -----
         With :math:`Z(\kappa_-, \kappa_+) = \sum \kappa_-^a \kappa_+^b \, \text{share}(a, b)` over
         all layers seen, also beyond `max_errors`, it is :math:`n_- \ln(1 - \epsilon_-) + n_+
         \ln(1 - \epsilon_+) + \ln Z`, with :math:`\kappa_- = \epsilon_+ / (1 - \epsilon_-)` and
-        :math:`\kappa_+ = \epsilon_- / (1 - \epsilon_+)`. Pairs of rates far from equal call for
-        layers that were seldom seen, if they are beyond `max_errors`.
+        :math:`\kappa_+ = \epsilon_- / (1 - \epsilon_+)`. For very different rates of the classes
+        the value depends on layers that are seldom seen, if they are beyond `max_errors`.
         """
         if self.method != "exact":
-            raise ValueError("the projected onion tells no evidence: run it with method='exact'")
+            raise ValueError("a projected onion gives no evidence: run it with method='exact'")
         first, second = validation.pair("label_noise", label_noise, high=0.5, high_open=True)
         negative, positive = self._counts()
         kappas = second / (1 - first), first / (1 - second)
@@ -312,18 +309,16 @@ class OnionTable(Savable):
     def test_errors(
         self, K_test: ArrayLike, y_test: ArrayLike, *, by_class: bool = False
     ) -> Floats:
-        """Return how many test examples each layer's center gets wrong.
-
-        Table 18.1 of Ruján and Marchand.
+        """Return the number of test errors of each layer's center (Ruján and Marchand, Table 18.1).
 
         Parameters
         ----------
         K_test : array-like of shape (n_test, m)
             Kernel values between test and training examples, without the offset.
         y_test : array-like of shape (n_test,)
-            True labels: the classes of the version space.
+            True labels, from the classes of the version space.
         by_class : bool, default=False
-            Whether to tell errors on negative and on positive test examples apart.
+            Whether to count errors on negative and on positive test examples separately.
 
         Returns
         -------
@@ -352,8 +347,8 @@ class OnionTable(Savable):
             )
         known = truth[:, None] == self.classes
         if not known.any(axis=1).all():
-            strange = truth[~known.any(axis=1)].tolist()[0]
-            raise ValueError(f"y_test must hold {self.classes.tolist()}; got {strange!r}")
+            unknown = truth[~known.any(axis=1)].tolist()[0]
+            raise ValueError(f"y_test must hold {self.classes.tolist()}; got {unknown!r}")
         positive = known[:, 1]
         layers = self.centers[self.has_center]
         decided = kernel @ layers.T + self.offset * layers.sum(axis=1) > 0
@@ -365,7 +360,7 @@ class OnionTable(Savable):
     # --- views ---
 
     def convergence_messages(self, tol: float, volume_tol: float | None) -> list[str]:
-        """Return what is wrong with a run that was asked for these tolerances, if anything."""
+        """Return the texts of convergence warnings for a run to these tolerances."""
         messages = []
         known = self.has_center
         with np.errstate(invalid="ignore"):
@@ -374,11 +369,11 @@ class OnionTable(Savable):
             worst = np.where(above, np.nan_to_num(self.center_error, nan=math.inf), -math.inf)
             a, b = np.unravel_index(int(worst.argmax()), worst.shape)
             error = self.center_error[a, b]
-            told = f"{error:.3g} radians" if error == error else "unknown, of too few visits"
+            size = f"{error:.3g} radians" if error == error else "unknown for too few visits"
             messages.append(
                 f"{int(above.sum())} of {int(known.sum())} layers have an estimated center_error "
                 f"above tol={tol:g} after {self.length:.4g} radians per trajectory; the largest, "
-                f"of layer ({a}, {b}), is {told}: raise max_length"
+                f"of layer ({a}, {b}), is {size}: raise max_length"
             )
         if volume_tol is not None and self.log_volume is not None:
             assert self.log_volume_error is not None
@@ -401,7 +396,7 @@ class OnionTable(Savable):
         return messages
 
     def _unvisited(self) -> list[tuple[int, int]]:
-        """Return the layers that may exist, but were not seen."""
+        """Return the layers that may exist, but were not visited."""
         negative, positive = self._counts()
         layers = [tuple(layer) for layer in np.argwhere(~self.has_center).tolist()]
         return [
@@ -458,7 +453,7 @@ class OnionTable(Savable):
         ]
 
     def _cells(self) -> tuple[str, list[list[str]]]:
-        """Return what the grid shows, and its texts."""
+        """Return the title of the grid and the texts of its cells."""
         if self.log_volume is not None:
             title, table = "ln volume", self.log_volume
         else:
@@ -481,12 +476,7 @@ class OnionTable(Savable):
         """
         title, cells = self._cells()
         head = [title, *(f"+{b}" for b in range(len(cells[0])))]
-        lines = [head, *([f"-{a}", *row] for a, row in enumerate(cells))]
-        widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
-        grid = [
-            "  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True))
-            for line in lines
-        ]
+        grid = as_columns([head, *([f"-{a}", *row] for a, row in enumerate(cells))])
         return as_text("Onion", self._rows()) + "\n" + "\n".join(f"  {line}" for line in grid)
 
     def __repr__(self) -> str:

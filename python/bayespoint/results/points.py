@@ -1,4 +1,4 @@
-"""Single weight vectors in version space: the one of the largest margin."""
+"""The weight vector of the largest margin."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from bayespoint.base.report import as_html, as_text
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MaxMargin(Savable):
-    """The weight vector with the largest smallest distance to the planes.
+    """The weight vector of the largest margin.
 
-    Only where all feature vectors have the same length is that a distance on the sphere: then
-    the hard margin is the center of the largest ball inscribed in version space.
+    If all feature vectors have the same length, the hard margin is the center of the largest ball
+    inscribed in version space.
     """
 
     dual_coef: NDArray[np.float64]
@@ -27,7 +27,7 @@ class MaxMargin(Savable):
     examples on the margin the value 1."""
 
     bias: float
-    """b beside the w of the multipliers; 0 unless it is free."""
+    """The bias b that belongs to the w of the multipliers; 0 unless it is free."""
 
     norm: float
     """``|w|``."""
@@ -44,14 +44,14 @@ class MaxMargin(Savable):
 
     kkt: float
     """Largest violation of a condition for the optimum, in units of the margin: how far margins
-    of examples with multiplier 0 are below 1, with multiplier C above 1, others off 1."""
+    are below 1 for multiplier 0, above 1 for multiplier C, and from 1 for others."""
 
     iterations: int
     """Coordinate steps and changes of the active set."""
 
     converged: bool
-    """Whether the violation is below the tolerance, or not above what rounding of the
-    multipliers explains."""
+    """Whether the violation is at most the tolerance, or what rounding of the multipliers can
+    cause."""
 
     @property
     def support(self) -> NDArray[np.intp]:

@@ -1,4 +1,4 @@
-"""What a search for the best evidence returns."""
+"""The result of a search for hyper-parameters."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint.base.io import Savable
-from bayespoint.base.report import as_grid, as_html
+from bayespoint.base.report import as_columns, as_grid, as_html
 from bayespoint.kernels.functions import short
 
 
 @dataclass(frozen=True, eq=False)
 class Search(Savable):
-    """What a search found and what it tried."""
+    """A search for hyper-parameters: the best setting, and all that were tried."""
 
     kernel: Callable[..., Any] | str
     """The kernel with the parameters of the best evidence."""
@@ -25,22 +25,23 @@ class Search(Savable):
     """The softness of the best evidence, or the one given."""
 
     label_noise: tuple[float, float]
-    """Label noise of the negative and of the positive class: of the best evidence, or given."""
+    """Label noise of the negative and of the positive class: of the best evidence, or the one
+    given."""
 
     log_evidence: float
-    """The best approximate evidence, nats: the sum over the binary problems, of the examples looked
-    at."""
+    """The best approximate evidence in nats: the sum over the binary problems, of the examples
+    used."""
 
     n_examples: int
-    """Examples looked at."""
+    """Number of examples used."""
 
     names: tuple[str, ...]
     """Names of the columns of `tried`: the kernel's parameters searched, "softness",
     "label_noise_negative", "label_noise_positive", "n_examples", "log_evidence"."""
 
     tried: NDArray[np.float64] = field(repr=False)
-    """(n_tried, n_columns) All settings tried, in order, with the number of examples looked at and
-    their approximate evidence in nats."""
+    """(n_tried, n_columns) All settings tried, in order, with the number of examples used and the
+    approximate evidence in nats."""
 
     def __repr__(self) -> str:
         noise = f"label_noise={rates(self.label_noise)}, " if any(self.label_noise) else ""
@@ -56,24 +57,16 @@ class Search(Savable):
         Parameters
         ----------
         n : int, default=10
-            How many, at most.
+            Largest number of settings.
 
         Returns
         -------
         str
-            A line for each setting, below one of their names.
+            A line with the names, and one for each setting.
         """
         rows = self._best(n)
-        cells = [
-            self.names,
-            *([f"{value:.4g}" for value in row[:-1]] + [f"{row[-1]:.2f}"] for row in rows),
-        ]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = (
-            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
-            for line in cells
-        )
-        return "\n".join(lines)
+        cells = [[f"{value:.4g}" for value in row[:-1]] + [f"{row[-1]:.2f}"] for row in rows]
+        return "\n".join(as_columns([self.names, *cells]))
 
     def _repr_html_(self) -> str:
         rows = [[f"{value:.6g}" for value in row] for row in self._best(10)]

@@ -1,4 +1,4 @@
-"""What weighted draws say of a density on version space."""
+"""The result of weighting the draws of a run by another density."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from bayespoint.base.validation import Floats
 __all__ = ["WeightedResult"]
 
 MIN_ESS = 50.0
-"""Weights worth fewer independent draws bring a warning, or fewer than half of few draws."""
+"""Effective sample size of the weights below which there is a warning, also below half of the
+draws."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,31 +29,31 @@ class WeightedResult(Savable):
     """Length of the weighted mean of the unit weight vectors, in (0, 1]."""
 
     center_error: float
-    """Estimated angle between `center` and the exact center of mass, in radians, from the spread of
-    trajectories or of batches of them, whichever says more. NaN for a single batch."""
+    """Estimated angle between `center` and the exact center of mass, in radians: the larger of the
+    estimates from the spread of trajectories and of batches. NaN for a single batch."""
 
     weights: Floats
-    """(n_trajectories, n_draws) Weights of the draws, of sum 1."""
+    """(n_trajectories, n_draws) Weights of the draws, which sum to 1."""
 
     log_mean_weight: float
-    """ln of the mean weight as it was given: of the factor by which the density changes the
-    probability of the labels, if the run had that of the prior."""
+    """ln of the mean of the weights before normalization. For a density relative to the prior it is
+    the change of the log evidence."""
 
     ess: float
     """Effective sample size of the weights, ``1 / sum(weights**2)``, from 1 to the number of
-    draws: that of the draws themselves, which are correlated, is `BilliardResult.ess`."""
+    draws. It does not include the correlation of the draws: see `BilliardResult.ess`."""
 
     max_share: float
     """The largest of the `weights`."""
 
     def convergence_messages(self) -> list[str]:
-        """Return what makes the weighted draws a poor sample, if anything does."""
+        """Return the texts of convergence warnings, empty if there is no reason for one."""
         n = self.weights.size
         if self.ess >= min(MIN_ESS, n / 2):
             return []
         return [
             f"the weights are worth {self.ess:.3g} of {n} draws, the largest has a share of "
-            f"{self.max_share:.2g}: the density is too far from the one sampled"
+            f"{self.max_share:.2g}: the density differs too much from the one sampled"
         ]
 
     def _rows(self) -> list[tuple[str, str]]:

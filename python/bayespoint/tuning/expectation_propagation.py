@@ -1,39 +1,36 @@
-r"""Expectation propagation: a fast, smooth approximation of the evidence, to search by.
+r"""Expectation propagation: a fast, differentiable approximation of the evidence.
 
 The evidence of labels :math:`y` under :math:`f \sim N(0, K)` and
 :math:`P(y_i | f_i) = \epsilon_i + s\,\Phi(y_i f_i / \sqrt{\lambda_i})` has no closed form. Here
 :math:`\epsilon_i` is the probability that an example of the other class has this label, and
-:math:`s = 1 - \epsilon_- - \epsilon_+`. Sampling computes it exactly but for a statistical
-error; expectation propagation (Minka, 2001; Rasmussen and Williams, *Gaussian Processes
-for Machine Learning*, 2006, Sections 3.6 and 5.5.2) gives an approximation that is deterministic
-and has derivatives.
+:math:`s = 1 - \epsilon_- - \epsilon_+`. Sampling estimates it without bias; expectation propagation
+(Minka, 2001; Rasmussen and Williams, *Gaussian Processes for Machine Learning*, 2006, Sections 3.6
+and 5.5.2) gives an approximation that is deterministic and has derivatives.
 
-All sites are updated at once, damped: one factorization a sweep. With label noise the likelihood is
-not log-concave: an example that looks mislabeled gets a site of negative precision. Cutting these
-off at zero puts the evidence wrong by many nats; with them it is within half a nat of the exact
-one.
+All sites are updated in parallel, with damping, so that a sweep needs one factorization. With label
+noise the likelihood is not log-concave: sites of examples that seem mislabeled have negative
+precisions. Truncating these at zero would change the evidence by many nats; with them it is within
+half a nat of the exact one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, special
+
+from bayespoint.base.validation import Floats
 
 __all__ = ["Approximation", "Sites", "approximate"]
 
-Floats: TypeAlias = NDArray[np.float64]
 
 _SWEEPS = 60
-"""Sweeps at most; with label noise twice as many."""
+"""Largest number of sweeps; with label noise twice as many."""
 
 _DAMPING = 0.8
 _DAMPING_NOISY = 0.5
-"""Share of the way to its new value that a site moves, where undamped sweeps oscillate; with label
-noise from the start."""
+"""Step size of the sites if undamped sweeps oscillate, and from the start with label noise."""
 
 _CHANGE = 1e-4
 """Change of ln Z at which to stop, nats."""
@@ -42,18 +39,18 @@ _FLAT = 1e-10
 """Smallest precision of a site or cavity that must be positive."""
 
 _KNOWN = 1e-7
-"""Precision of a site times posterior variance below which rounding spoils their difference from 1,
-and the variance is computed in another way."""
+"""Product of site precision and posterior variance below which it suffers from cancellation, and
+the variance is computed in another way."""
 
 _SMALLEST = 1e-14
-"""Smallest posterior variance, as a share of the prior's: less is rounding."""
+"""Smallest posterior variance relative to the prior's; smaller ones are rounding errors."""
 
 _LOG_NORMAL = -0.5 * np.log(2 * np.pi)
 
 
 @dataclass
 class Sites:
-    """Gaussian factors that stand for the likelihood of each example."""
+    """Gaussian factors that approximate the likelihood of each example."""
 
     precision: Floats
     """(m,) precisions."""
@@ -69,7 +66,7 @@ class Sites:
 
 @dataclass(frozen=True)
 class Approximation:
-    """The approximate evidence and what its derivatives need."""
+    """The approximate evidence and its derivatives."""
 
     log_evidence: float
     """Nats."""
@@ -84,7 +81,7 @@ class Approximation:
     """(m, m) matrix R: the derivative by a parameter t of K is sum(R * dK/dt)."""
 
     sites: Sites
-    """The sites at the end, a start for a setting nearby."""
+    """The final sites, a starting point for similar settings."""
 
     converged: bool
     """Whether the sites stopped changing."""
@@ -155,8 +152,8 @@ class _Posterior:
 
 
 def _inverse_factor(matrix: Floats) -> Floats:
-    """Return L^-1 of the factor L of a symmetric matrix, whose place it takes."""
-    # The transpose of an array in C order is what LAPACK overwrites without a copy.
+    """Return L^-1 for the Cholesky factor L of a symmetric matrix, computed in its memory."""
+    # LAPACK overwrites the transpose of an array in C order without a copy.
     factor, info = linalg.lapack.dpotrf(matrix.T, lower=1, clean=1, overwrite_a=1)
     if info == 0:
         factor, info = linalg.lapack.dtrtri(factor, lower=1, overwrite_c=1)
@@ -199,7 +196,7 @@ def approximate(
     Returns
     -------
     Approximation
-        With an evidence of minus infinity where none can be computed.
+        Its evidence is minus infinity if it could not be computed.
 
     Raises
     ------
@@ -220,7 +217,7 @@ def approximate(
             damping *= 0.5  # oscillating sites may converge with smaller steps
         posterior = _Posterior(gram, sites)
         if not posterior.proper:
-            # Too long a step: go halfway back to flat sites, which are proper.
+            # The step was too long: go halfway to flat sites, for which the posterior is proper.
             sites.precision *= 0.5
             sites.shift *= 0.5
             continue

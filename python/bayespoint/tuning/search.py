@@ -1,13 +1,13 @@
-"""Hyper-parameters by maximal evidence.
+"""Search for the hyper-parameters of the largest evidence.
 
-The evidence is the probability of the labels under the model. The kernel's parameters, the softness
-and the label noise that make it largest are taken: no examples are held out, and there is no
+The evidence is the probability of the labels under the model, as a function of the kernel's
+parameters, the softness and the label noise. Maximizing it needs no held-out examples and no
 cross-validation.
 
-The search maximizes the approximation by expectation propagation, which is deterministic, smooth
-and has derivatives: a few dozen evaluations by a quasi-Newton method in the logarithms of the
-parameters, from several starts on a part of the examples and from the best of these on all. It is
-within a nat or so of the exact evidence, which `VersionSpace.evidence` computes.
+The search maximizes the approximation by expectation propagation with a quasi-Newton method in the
+logarithms of the parameters, in a few dozen evaluations: from several starts on a part of the
+examples, then from the best result on all. The approximation is within about a nat of the exact
+evidence, which `VersionSpace.evidence` estimates.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import kernels
 from bayespoint.base import linalg
+from bayespoint.base.validation import Floats
 from bayespoint.base.warnings import warn
 from bayespoint.engine import distributed, interior
 from bayespoint.engine.problem import Problem
@@ -35,46 +36,46 @@ from bayespoint.tuning import expectation_propagation
 
 __all__ = ["approximate_log_evidence", "resolve_hyperparameters", "tune"]
 
-Floats: TypeAlias = NDArray[np.float64]
 Report: TypeAlias = Callable[[Mapping[str, float]], object]
 
 LARGEST = 500
-"""Examples that the search looks at, at most: an evaluation is O(m^3)."""
+"""Largest number of examples of the search: an evaluation takes O(m^3)."""
 
 COARSE = 250
-"""Examples of the search from several starts, where there are at least half as many again."""
+"""Number of examples of the search from several starts, if there are more than 1.5 times as
+many."""
 
 _SOFTNESS = (1e-4, 1e2)
 """Bounds of the softness relative to the mean diagonal of the kernel matrix."""
 
 _STARTS = ((1.0, 0.3), (3.0, 0.05))
-"""Starts: factor on the kernel's own starting values, and softness relative to the diagonal."""
+"""Starts: factor on the kernel's declared starts, and softness relative to the diagonal."""
 
 _RATES = (1e-4, 0.45)
 """Bounds of a rate of label noise."""
 
 _NOISY_STARTS = ((1.0, 0.02), (0.1, 0.05))
-"""Starts with label noise: factor on the softness found without, and rate."""
+"""Starts with label noise: factor on the softness found without noise, and rate."""
 
 _FLIPPED = ((0.1, 0.1), (0.2, 0.01), (0.01, 0.2))
-"""Rates to start with where the kernel starts from its own values: a solution without noise may fit
-every flipped label, and the way from there is uphill."""
+"""Rates to start with from the kernel's declared starts: a solution without noise may fit every
+flipped label, and be a local maximum."""
 
 _STEP = 0.02
-"""Step in a logarithm for a finite difference, where a kernel gives no derivatives."""
+"""Step in a logarithm for a finite difference, if a kernel provides no derivatives."""
 
 _CHANGE = 3e-4
 _FINE_CHANGE = 1e-4
 """Change of the approximate evidence, in nats, at which its sweeps end; the finer one with label
-noise or without softness."""
+noise or without softness, where sweeps may oscillate."""
 
 _GAIN = 0.01
-"""Nats that label noise must gain over none."""
+"""Smallest gain of evidence, in nats, for which label noise is accepted."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Examples:
-    """The examples that an evaluation looks at."""
+    """The examples of an evaluation: inputs, labels of shape (n_problems, m), and weights."""
 
     X: NDArray[Any]
     labels: Floats
@@ -88,7 +89,7 @@ class _Examples:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """A setting in the logarithms of what is searched, and its approximate evidence."""
+    """A setting as logarithms of the searched parameters, and its approximate evidence."""
 
     theta: Floats
     noisy: bool
@@ -96,7 +97,7 @@ class _Point:
 
 
 class _Objective:
-    """What is searched, with the approximate evidence and its gradient."""
+    """The approximate evidence with its gradient, as a function of the searched parameters."""
 
     def __init__(
         self,
@@ -186,7 +187,7 @@ class _Objective:
 
         if not len(theta):
             return _Point(theta, noisy, self._evaluate(examples, theta, noisy, sites)[0])
-        # Differences of a hundredth of a nat decide nothing.
+        # Differences of a hundredth of a nat are of no importance.
         found = optimize.minimize(
             objective,
             theta,
@@ -200,12 +201,11 @@ class _Objective:
     def minimize_all(
         self, examples: _Examples, starts: Sequence[Floats], *, noisy: bool = False
     ) -> list[_Point]:
-        """Return what `minimize` reaches from each start, from one after the other or all at once.
+        """Return what `minimize` reaches from each start.
 
-        At once in other processes, if joblib hands tasks to such.
+        If joblib's active backend runs tasks in other processes, so do these.
         """
-        ours = is_semidefinite(self.kernel)
-        if len(starts) < 2 or not (ours and distributed.active()):
+        if len(starts) < 2 or not (is_semidefinite(self.kernel) and distributed.active()):
             return [self.minimize(examples, start, noisy=noisy) for start in starts]
         worker = copy(self)
         worker.report = None
@@ -248,10 +248,8 @@ class _Objective:
                     noise=noise,
                     sites=sites[k],
                     derivatives=with_derivatives,
-                    # Here sweeps may oscillate: a finer tolerance must show that they converged.
                     change=_FINE_CHANGE if any(noise) or softness == 0 else _CHANGE,
                 )
-                # Sites that did not converge are a bad start.
                 sites[k] = one.sites if one.converged else None
                 found.append(one)
             return found
@@ -260,7 +258,7 @@ class _Objective:
             found = approximate(gram + self.offset, bool(shared))
             value = sum(one.log_evidence for one in found)
             if (any(noise) or softness == 0) and not all(one.converged for one in found):
-                value = -math.inf  # oscillating sweeps may have any value
+                value = -math.inf  # the value of oscillating sweeps is arbitrary
             by_gram = sum(one.by_gram for one in found if one.by_gram is not None)
             gradient = []
             for k, name in enumerate(own):
@@ -273,7 +271,7 @@ class _Objective:
                 ahead = approximate(other + self.offset, False)
                 gradient.append((sum(one.log_evidence for one in ahead) - value) / _STEP)
         except np.linalg.LinAlgError:
-            # Not positive semidefinite here: no model. The fit checks the kernel that is chosen.
+            # Not positive semidefinite at these parameters. The fit checks the chosen kernel.
             value, gradient = -math.inf, [0.0] * len(own)
             found = []
         if self.softness is None:
@@ -296,7 +294,7 @@ class _Objective:
 def _minimize_in_process(
     shared: tuple[_Objective, _Examples], start: Floats, noisy: bool
 ) -> tuple[_Point, list[list[float]]]:
-    """Minimize in another process; return the settings that were tried, too."""
+    """Minimize in another process; return the point and all settings tried."""
     objective, examples = copy(shared[0]), shared[1]
     objective.tried = []
     with linalg.one_thread():
@@ -319,56 +317,57 @@ def tune(
     report: Report | None = None,
     n_jobs: int | None = None,
 ) -> Search:
-    """Search the hyper-parameters of maximal evidence.
+    """Search the hyper-parameters of the largest evidence.
 
     Parameters
     ----------
     kernel : kernel object or callable
-        Its parameters are searched if it declares them (see `bayespoint.kernels`), starting from
-        the data's own scale.
+        The kernel. The parameters that it declares (see :mod:`bayespoint.kernels`) are searched,
+        from the starts that it declares.
     X : ndarray of shape (m, d)
         Inputs.
     labels : ndarray of shape (n_problems, m)
-        Labels -1 and +1 of one or several binary problems on the same inputs, whose evidences are
-        added.
+        Labels -1 and +1 of one or more binary problems on the same inputs. The sum of their
+        evidences is maximized.
     offset : float, default=0.0
         Added to every kernel value.
     softness : float or None, default=None
-        At least 0; None searches it.
+        Softness, at least 0; None searches it.
     label_noise : tuple of two floats, default=(0.0, 0.0)
-        Probability of a wrong label for examples that truly are negative, and positive.
+        Probability of a wrong label for examples that truly are negative, and positive; used with
+        rates=0.
     rates : {0, 1, 2}, default=0
-        Rates of label noise to search instead: one for both classes, or one for each.
+        Number of rates of label noise to search: none, one for both classes, or one for each.
     weights : ndarray of shape (m,), default=None
-        Positive; the softness of an example is divided by its weight.
+        Positive weights of the examples, by which their softness is divided.
     search_kernel : bool, default=True
-        Search the kernel's parameters; otherwise they stay as they are.
+        Search the kernel's parameters. False keeps them.
     seed : int, default=0
-        For the choice of examples where there are more than 375.
+        Seed of the choice of examples if there are more than 375.
     report : callable, default=None
-        Called with a mapping of names to values for each setting tried: a row of `Search.tried`.
+        Called for each setting tried with a mapping of names to values, a row of `Search.tried`.
     n_jobs : int, default=None
-        Starts to search from at a time, where joblib's active backend hands tasks to other
-        machines. The search is the same everywhere.
+        Number of starts to search from at a time, if joblib's active backend runs tasks on other
+        machines. The result does not depend on it.
 
     Returns
     -------
     Search
-        The best setting, and all that were tried.
+        The best setting, and all settings tried.
 
     Raises
     ------
     ValueError
         If no setting tried has an evidence: the kernel is not positive semidefinite, or without
-        softness and label noise it makes the labels impossible.
+        softness and label noise the labels are impossible.
 
     Notes
     -----
-    Up to 375 examples the search uses all from the beginning. Of more it takes a stratified part of
-    250 for the search from several starts, and goes on from the best of these with all, or with
-    500 at most. Label noise is searched after all else, from three starts, or from five for two
-    rates. It stays zero where it gains less than a hundredth of a nat, and a rate is zero where the
-    search leaves it at 1e-4.
+    Up to 375 examples are all used from the beginning. Of more, a stratified sample of 250 is used
+    for the search from several starts, and all, or a sample of 500, for a search from the best
+    result. Label noise is searched after everything else, from three starts, or from five for two
+    rates. It stays 0 if the gain is less than a hundredth of a nat, and so does a rate that ends at
+    its lower bound of 1e-4.
     """
     m = labels.shape[1]
     weights = np.ones(m) if weights is None else weights
@@ -381,8 +380,8 @@ def tune(
     objective = _Objective(
         kernel, examples, offset, softness, label_noise, rates, search_kernel, report, n_jobs
     )
-    # Matrices this small gain nothing by several threads of BLAS, and with one thread the rounding
-    # does not depend on how many there are.
+    # Several threads of BLAS would not be faster for such small matrices, and with one thread the
+    # rounding does not depend on their number.
     with linalg.one_thread():
         best = _search(objective, examples, coarse)
     if best.value == -math.inf:
@@ -392,7 +391,7 @@ def tune(
         )
     tuned, found_softness, noise = objective.unpack(best.theta, best.noisy)
     if best.noisy:
-        # A rate at the lower bound means none.
+        # A rate at its lower bound means none.
         noise = tuple(rate if rate > _RATES[0] * 1.01 else 0.0 for rate in noise)  # type: ignore[assignment]
     tried = np.array(objective.tried)
     return Search(tuned, found_softness, noise, best.value, n, objective.names, tried)
@@ -408,16 +407,16 @@ def approximate_log_evidence(
     label_noise: tuple[float, float] = (0.0, 0.0),
     weights: Floats | None = None,
 ) -> float:
-    """Return the evidence that `tune` searches by, at one setting.
+    """Return the approximate evidence that `tune` maximizes, at one setting.
 
     Parameters
     ----------
     kernel : kernel object or callable
-        With the parameters of the setting.
+        The kernel, with the parameters of the setting.
     X, labels, offset, weights
         As for `tune`.
     softness : float
-        Positive.
+        Softness, positive.
     label_noise : tuple of two floats, default=(0.0, 0.0)
         Probability of a wrong label for examples that truly are negative, and positive.
 
@@ -446,7 +445,7 @@ def approximate_log_evidence(
 
 
 def _search(objective: _Objective, examples: _Examples, coarse: _Examples) -> _Point:
-    """Return the best point found, from several starts on the coarse examples first."""
+    """Return the best point, by a search on the `coarse` examples and then on all."""
     starts = [objective.start(*start) for start in _STARTS]
     if not len(starts[0]):
         starts, coarse = starts[:1], examples
@@ -484,33 +483,32 @@ def resolve_hyperparameters(
     report: Report | None = None,
     n_jobs: int | None = None,
 ) -> tuple[Any, float, tuple[float, float], Search | None, tuple[Floats, bool] | None]:
-    """Return kernel, softness, label noise and search of a classifier's settings.
+    """Return the hyper-parameters for a classifier's settings, searched where they say so.
 
     Parameters
     ----------
     kernel : None, str, kernel object or callable
-        The setting. None is a Matérn kernel whose length scale is searched. A name is a kernel with
-        fixed parameters. Parameters that an object declares are searched.
+        The parameter `kernel` of the classifier.
     inputs : ndarray of shape (m, d), or (m, m) for "precomputed"
         Training inputs.
     labels, offset, softness, label_noise, rates, weights, seed, report, n_jobs
         As for `tune`.
     optimizer : "evidence" or None
-        None keeps the kernel as it is.
+        None keeps the kernel's parameters.
 
     Returns
     -------
     kernel : kernel object, callable or "precomputed"
-        What the setting means, or the best that was found.
+        The kernel, with the best parameters if they were searched.
     softness : float
-        Likewise.
+        The given softness, or the best.
     label_noise : tuple of two floats
-        Likewise: of negative and of positive examples.
+        The given label noise of negative and positive examples, or the best.
     search : Search or None
-        What was tried; None if nothing was searched.
+        The search; None if nothing was searched.
     gram : tuple of ndarray of shape (m, m) and bool, or None
-        The kernel matrix and whether it may be overwritten, as `kernels.training_gram` gives them,
-        if the search was on it; None if it would have to be computed.
+        The kernel matrix and whether it may be overwritten, as from `kernels.training_gram`, if
+        the search has computed it.
     """
     resolved = kernels.resolve(kernel, inputs)
     search_kernel = (
@@ -522,7 +520,7 @@ def resolve_hyperparameters(
         return resolved, softness, label_noise, None, None
     inputs_of_search, kernel_of_search, known = inputs, resolved, None
     if not search_kernel:
-        # One matrix serves all values. Any softness but 0 allows feature vectors of length zero.
+        # One matrix is enough. Feature vectors of length 0 are valid unless the softness is 0.
         least = np.full(labels.shape[1], 0.0 if softness == 0 else np.finfo(float).tiny)
         with linalg.threads_for(labels.shape[1]):
             known = kernels.training_gram(resolved, inputs, offset, least)
@@ -547,7 +545,7 @@ def resolve_hyperparameters(
     except ValueError as error:
         hard = softness == 0 and not rates
         if not (hard and any(label_noise)):
-            # Say so if the kernel matrix itself is invalid, or two examples contradict each other.
+            # Prefer the error for an invalid kernel matrix or for contradictory examples.
             noise = (softness or 0.0) / weights
             gram, _ = kernels.training_gram(resolved, inputs, offset, noise)
             for y in labels.astype(np.int8) if hard else ():
@@ -558,7 +556,7 @@ def resolve_hyperparameters(
             raise
         warn(
             f"the search for hyper-parameters found no evidence without softness: {error}. "
-            f"The kernel stays as it is: {resolved!r}",
+            f"The kernel is not changed: {resolved!r}",
             ConvergenceWarning,
         )
         return resolved, 0.0, label_noise, None, known
@@ -568,7 +566,7 @@ def resolve_hyperparameters(
 
 
 class _Entries:
-    """A kernel whose inputs are row numbers of a given matrix."""
+    """A kernel that takes row numbers and returns the entries of a given matrix."""
 
     def __init__(self, gram: Floats) -> None:
         self.gram = gram
@@ -584,7 +582,7 @@ class _Entries:
 
 
 def subset(labels: Floats, size: int, seed: int) -> NDArray[np.intp]:
-    """Return the examples to look at: all, or a part stratified by their labels."""
+    """Return the indices of a sample of `size` examples stratified by labels, or of all."""
     m = labels.shape[1]
     if m <= size:
         return np.arange(m)
@@ -592,8 +590,8 @@ def subset(labels: Floats, size: int, seed: int) -> NDArray[np.intp]:
     kind = np.asarray(kind).reshape(-1)
     rng = np.random.default_rng(seed)
     order = rng.permutation(m)
-    # Spread each kind evenly over the whole, in random order: then the first `size` examples hold
-    # all kinds in proportion.
+    # Spread the examples of each kind evenly over the whole range, in random order. The first
+    # `size` examples then contain all kinds in proportion.
     place = np.empty(m)
     for value in np.unique(kind):
         members = order[kind[order] == value]

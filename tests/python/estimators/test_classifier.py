@@ -444,7 +444,7 @@ def test_verbose(capsys):
     )
     assert re.fullmatch(
         r"billiard: \d+ bounces, [\d.e-]+ s: center_error 0.0\d+ rad \(tol 0.03\), "
-        r"\d+ of 120 examples put up a wall",
+        r"the walls of \d+ of 120 examples were hit",
         billiard,
     )
     BayesPointClassifier(random_state=seed(0)).fit(x, y)

@@ -154,10 +154,10 @@ def test_what_the_version_space_depends_on_has_to_be_as_in_the_fit():
     X, y = data(3)
     fitted = model(class_weight={0: 1.0, 1: 2.0, 2: 0.5}).fit(X, y)
     changed = copy.deepcopy(fitted)
-    with pytest.raises(ValueError, match=r"fit_intercept must be True as in the fit.* got False"):
+    with pytest.raises(ValueError, match=r"fit_intercept must be True, as in the fit.* got False"):
         changed.set_params(fit_intercept=False).refine(1.0)
     changed = copy.deepcopy(fitted).set_params(class_weight="balanced")
-    wanted = r"class_weight must give .* \{0: 1.0, 1: 2.0, 2: 0.5\}, .* got 'balanced'"
+    wanted = r"class_weight must give .* \{0: 1.0, 1: 2.0, 2: 0.5\} .* got 'balanced'"
     with pytest.raises(ValueError, match=wanted):
         changed.refine(tol=0.01)
     same(changed.set_params(class_weight={2: 0.5, 1: 2}).refine(1.0), fitted.refine(1.0), X)
@@ -193,8 +193,8 @@ def test_a_matrix_has_to_be_given_again():
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({}, "needs one of more_length and tol"),
-        ({"more_length": 1.0, "tol": 0.1}, "needs one of more_length and tol"),
+        ({}, "needs exactly one of more_length and tol"),
+        ({"more_length": 1.0, "tol": 0.1}, "needs exactly one of more_length and tol"),
         ({"more_length": 0.0}, "more_length must be"),
         ({"more_length": -1.0}, "more_length must be"),
         ({"more_length": np.nan}, "more_length must be"),
@@ -279,7 +279,7 @@ def test_sets_and_matrices():
     assert fitted.dual_coef_.shape == (1, 6)
     assert fitted.predict([{"e"}]) == [0]
     X, y = data()
-    with pytest.raises(ValueError, match="takes inputs"):
+    with pytest.raises(ValueError, match="needs inputs"):
         model(kernel="precomputed").fit(kernels.RBF(2.0)(X), y).add_examples(X, y)
 
 

@@ -406,9 +406,9 @@ def test_arrays_that_are_not_aligned_give_the_same_bits(kernel):
 
 @pytest.mark.parametrize("kernel", [kernels.RBF(), kernels.Laplacian()], ids=str)
 def test_distances_that_overflow_are_of_both(kernel):
-    with pytest.raises(ValueError, match="beside X that distances overflow"):
+    with pytest.raises(ValueError, match="relative to X that distances overflow"):
         kernel(np.diag([1e200, 1.0]))
-    with pytest.raises(ValueError, match=r"beside .*Y that distances overflow"):
+    with pytest.raises(ValueError, match=r"relative to .*Y that distances overflow"):
         kernel(np.ones((2, 2)), np.diag([1e200, 1.0]))
 
 

@@ -137,9 +137,9 @@ def test_classifier_of_sets():
 def test_structured_inputs_are_checked():
     model = bayespoint.BayesPointClassifier(kernel=kernels.Spectrum(1))
     for bad, error, text in [
-        ("abc", TypeError, "X must be a sequence of inputs for this kernel; got str"),
-        ({"a", "b"}, TypeError, "X must be a sequence .* got set"),
-        ({"a": 1, "b": 2}, TypeError, "X must be a sequence .* got dict"),
+        ("abc", TypeError, "X must be a sequence of inputs; got 'abc'"),
+        ({"a", "b"}, TypeError, r"X must be a sequence of inputs; got \{"),
+        ({"a": 1, "b": 2}, TypeError, r"X must be a sequence of inputs; got \{"),
         (np.array([["ab"], ["cd"]]), ValueError, "of one dimension; got 2"),
         (["ab"], ValueError, "inconsistent numbers of samples"),
         ([], ValueError, "Found array with 0 sample"),

@@ -185,7 +185,9 @@ def test_what_a_billiard_display_refuses(cone, ax, space_ax):
         draw.from_result(space, space, ax=space_ax)
     with pytest.raises(TypeError, match="space must be a VersionSpace; got a ndarray"):
         draw.from_result(run, space.gram, ax=space_ax)
-    with pytest.raises(ValueError, match="space must be the one that result is of, 10 examples"):
+    with pytest.raises(
+        ValueError, match="space must be that of result, with the same labels of 10 examples"
+    ):
         draw.from_result(run, VersionSpace(np.eye(3), [1, 1, 1]), ax=space_ax)
     with pytest.raises(ValueError, match="view must be one of 'sphere', 'chart'; got 'globe'"):
         draw.from_result(run, space, view="globe")
@@ -209,5 +211,7 @@ def test_a_version_space_without_corners_is_refused(space_ax):
     """Four examples of which one is only just inside a half of the sphere: two planes bound it."""
     x = np.array([[1.0, 0.0, 0.0], [1.0, 0.1, 0.0], [1.0, 0.05, 1e-3]])
     space = VersionSpace(x @ x.T, [1, 1, 1])
-    with pytest.raises(ValueError, match="space must have a version space with corners"):
+    with pytest.raises(
+        ValueError, match="space must have a version space with three or more corners"
+    ):
         plotting.BilliardDisplay.from_space(space, ax=space_ax)

@@ -93,7 +93,7 @@ def test_walls_of_an_estimator(three_classes, moons, ax):
     assert any("middle" in name for name in labels_of(ax))
     number = list(model.classes_).index("middle")
     np.testing.assert_array_equal(display.y, model.billiard_[number].y)
-    with pytest.raises(ValueError, match=r"label must say which class's run.*got None"):
+    with pytest.raises(ValueError, match=r"label must be one of the classes.*got None"):
         plotting.WallsDisplay.from_estimator(model, ax=ax)
     with pytest.raises(ValueError, match="label must be None for two classes; got 1"):
         plotting.WallsDisplay.from_estimator(moons[2], label=1, ax=ax)
@@ -193,7 +193,7 @@ def test_onion_refuses(table, teacher, ax):
         projected = teacher[0].onion(
             max_errors=(1, 1), method="projected", tol=0.2, random_state=SEED
         )
-    with pytest.raises(ValueError, match="which method='projected' does not tell"):
+    with pytest.raises(ValueError, match="which method='projected' does not provide"):
         draw(projected, values="log_volume", ax=ax)
     np.testing.assert_array_equal(draw(projected, ax=ax).values, projected.path_length)
 

@@ -66,7 +66,7 @@ def test_the_ladder_of_a_classifier():
     with pytest.raises(ValueError, match="method must be one of"):
         model.evidence(method="guess")
     three = model.fit(X, np.arange(30) % 3)
-    with pytest.raises(ValueError, match="label must say which class's run is meant"):
+    with pytest.raises(ValueError, match="label must be one of the classes"):
         plotting.EvidenceDisplay.from_estimator(three)
     drawn = plotting.EvidenceDisplay.from_estimator(
         three, label=2, tol=0.5, random_state=1, ax=Figure().add_subplot()
@@ -78,5 +78,5 @@ def test_the_ladder_of_a_classifier():
 def test_softness_is_told_to_be_what_takes_more_than_three_dimensions():
     X = np.random.default_rng(SEED).standard_normal((30, 2))
     model = BayesPointClassifier("linear", softness=0.1, optimizer=None, random_state=SEED)
-    with pytest.raises(ValueError, match="softness gives each example a dimension of its own"):
+    with pytest.raises(ValueError, match="softness adds a dimension for each example"):
         plotting.BilliardDisplay.from_estimator(model.fit(X, X[:, 0] > 0))
