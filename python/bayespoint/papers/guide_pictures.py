@@ -169,7 +169,7 @@ FILES = {
 _HEAD = """# Pictures
 
 The displays of `bayespoint.plotting` are classes in the manner of scikit-learn's, and need the
-optional extra `plot` (matplotlib): `pip install 'bayespoint[plot]'`.
+optional extra `plot` (matplotlib): `pip install '.[plot]'`.
 
 - `from_estimator` takes a fitted classifier (or a pipeline that ends in one, or a fitted search
   such as `GridSearchCV`, whose `best_estimator_` is drawn), `from_result` what a run returned,
