@@ -335,7 +335,7 @@ def bayes_point(polygon: Polygon) -> BayesPoint:
     Warns
     -----
     ConvergenceWarning
-        If the search did not converge; `point_error` then bounds the error.
+        If the search did not converge; `point_error` then estimates the error.
 
     See Also
     --------
