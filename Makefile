@@ -27,7 +27,7 @@ WHEEL_STAMP   := dist/.stamp-wheel
 INSTALL_STAMP := $(VENV)/.stamp-install
 DOCS_STAMP    := $(VENV)/.stamp-docs
 
-# Directories are listed too: a file taken away makes its directory newer.
+# Directories are listed too: removing a file makes its directory newer.
 SOURCES := $(wildcard Cargo.toml Cargo.lock pyproject.toml README.md LICENSE-MIT LICENSE-APACHE) \
            $(shell find src python/bayespoint ! -name '*.pyc' ! -name __pycache__ ! -name '*.so' 2>/dev/null)
 

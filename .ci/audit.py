@@ -44,7 +44,7 @@ def permitted(license: str) -> bool:
         return False
 
 
-def complaints(metadata: dict[str, Any], reasons: str) -> list[str]:
+def problems(metadata: dict[str, Any], reasons: str) -> list[str]:
     """Return what is wrong with crates; `reasons` is the text that justifies ours."""
     found = []
     for package in metadata["packages"]:
@@ -71,7 +71,7 @@ def justified(name: str, reasons: str) -> bool:
 def main() -> int:
     """Read the metadata from standard input and judge it."""
     metadata = json.load(sys.stdin)
-    found = complaints(metadata, (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    found = problems(metadata, (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
     print("\n".join(found) or f"{len(metadata['packages'])} crates: licenses and sources are good")
     return 1 if found else 0
 

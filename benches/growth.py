@@ -29,7 +29,7 @@ PILOT = 20_000
 
 LEAST_SECONDS = 0.5
 DRAWS = 100
-"""Of a run by which time is told, and the draws that it keeps."""
+"""Least duration of a timed run in seconds, and the number of draws that it keeps."""
 
 
 def dense(m: int, seed: int) -> VersionSpace:

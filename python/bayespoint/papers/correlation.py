@@ -158,7 +158,7 @@ def correlation_length(
     FloatingPointError
         If double precision gives out, as for `sample`.
     MemoryError
-        If there is no room for a factor of the Gram matrix.
+        If a factor of the Gram matrix does not fit in memory.
 
     Warns
     -----

@@ -1,4 +1,4 @@
-"""The light trap of Ruján and Marchand (2000): a way into version space through one-way mirrors."""
+"""The light trap of Ruján and Marchand (2000): enter version space through one-way mirrors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["LightTrap", "light_trap"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LightTrap(Savable):
-    """The way of a ball into version space through one-way mirrors."""
+    """The path of a ball into version space through one-way mirrors."""
 
     dual_coef: NDArray[np.float64]
     """(m,) Dual coefficients of a unit vector in version space."""
@@ -59,8 +59,8 @@ class LightTrap(Savable):
         return as_text("Light trap", self._rows())
 
     def __repr__(self) -> str:
-        way = f"{self.errors[0]} to {self.errors[-1]} errors" if len(self.errors) else "no flight"
-        return f"<LightTrap: {way}, {'caught' if self.caught else 'not caught'}>"
+        path = f"{self.errors[0]} to {self.errors[-1]} errors" if len(self.errors) else "no flight"
+        return f"<LightTrap: {path}, {'caught' if self.caught else 'not caught'}>"
 
     def _repr_html_(self) -> str:
         return as_html("Light trap", self._rows())
@@ -72,7 +72,7 @@ def light_trap(
     random_state: RandomState = None,
     callback: Callable[[Mapping[str, Any]], object] | None = None,
 ) -> LightTrap:
-    """Let a ball into version space through one-way mirrors, and count the errors on its way.
+    """Send a ball into version space through one-way mirrors and count the errors on its path.
 
     Parameters
     ----------

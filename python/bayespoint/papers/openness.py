@@ -67,7 +67,7 @@ def escape_fractions(
     max_bounces : int, default=5000
         Bounces of each trajectory, at least 1.
     n_trajectories : int, default=8
-        Independent trajectories, at least 2: their spread tells the error.
+        Independent trajectories, at least 2: their spread estimates the error.
     n_jobs : int, default=None
         Threads, as joblib counts them: None is 1, -1 all processors. It does not change the
         result.

@@ -226,7 +226,7 @@ np.savez(sys.argv[3], predicted=model.predict(new).astype(str), values=model.pre
 """
 
 
-def elsewhere(tmp_path, imports, load, file):
+def in_new_process(tmp_path, imports, load, file):
     """Return what a new process predicts with a file."""
     np.save(tmp_path / "new.npy", NEW)
     program = textwrap.dedent(NEW_PROCESS.format(imports=imports, load=load))
@@ -239,7 +239,7 @@ def elsewhere(tmp_path, imports, load, file):
 def test_a_new_process_predicts_the_same_bits(path, tmp_path):
     model = BayesPointClassifier(random_state=seed(0), tol=0.3).fit(X, TWO)
     model.save(path)
-    predicted, values = elsewhere(
+    predicted, values = in_new_process(
         tmp_path, "import bayespoint", "bayespoint.load(sys.argv[1])", path
     )
     assert (predicted == model.predict(NEW)).all()
@@ -254,7 +254,7 @@ def test_a_pipeline_through_skops_in_a_new_process(tmp_path):
     assert set(skops.io.get_untrusted_types(file=file)) <= set(bayespoint.TRUSTED_TYPES)
     imports = "import skops.io\nfrom bayespoint import TRUSTED_TYPES"
     load = "skops.io.load(sys.argv[1], trusted=TRUSTED_TYPES)"
-    predicted, values = elsewhere(tmp_path, imports, load, file)
+    predicted, values = in_new_process(tmp_path, imports, load, file)
     assert (predicted == model.predict(NEW)).all()
     assert same(values, model.predict_proba(NEW))
 
@@ -264,13 +264,13 @@ def test_a_pipeline_through_skops_in_a_new_process(tmp_path):
 def test_skops_needs_to_trust_our_classes_alone(estimator):
     model = clone(estimator).fit(X, THREE)
     data = skops.io.dumps(model)
-    foreign = {
+    external = {
         name
         for name in skops.io.get_untrusted_types(data=data)
         if not name.startswith("sklearn.gaussian_process.kernels.")
     }
-    assert type(model).__module__ + "." + type(model).__name__ in foreign
-    assert foreign <= set(bayespoint.TRUSTED_TYPES)
+    assert type(model).__module__ + "." + type(model).__name__ in external
+    assert external <= set(bayespoint.TRUSTED_TYPES)
     trusted = skops.io.get_untrusted_types(data=data)
     assert same(answers(skops.io.loads(data, trusted=trusted), NEW), answers(model, NEW))
 

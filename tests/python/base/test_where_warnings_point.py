@@ -39,7 +39,7 @@ def test_here(call):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
-    told = [one for one in caught if one.category is ConvergenceWarning]
-    assert told
-    assert {one.filename for one in told} == {__file__}
-    assert {one.lineno for one in told} == {call.__code__.co_firstlineno}
+    warned = [one for one in caught if one.category is ConvergenceWarning]
+    assert warned
+    assert {one.filename for one in warned} == {__file__}
+    assert {one.lineno for one in warned} == {call.__code__.co_firstlineno}

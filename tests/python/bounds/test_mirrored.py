@@ -51,7 +51,7 @@ def test_volume_of_the_mirrored_space_is_the_share_of_draws_whose_image_is_insid
         images = 2 * (draws @ f)[..., None] * c - draws
         inside = (space.margins(images) > 0).all(axis=-1)
         share = inside.mean()
-        # Trajectories are independent of one another: their spread tells the error.
+        # Trajectories are independent of one another: their spread estimates the error.
         error = inside.mean(axis=1).std(ddof=1) / math.sqrt(len(inside))
         whole = space.log_volume(tol=0.05, random_state=seed(index))
         part = bounds.mirrored_space(space, c).log_volume(tol=0.05, random_state=seed(index + 9))
@@ -117,7 +117,7 @@ def test_normalized_margins():
 
 @pytest.mark.slow
 def test_a_ball_is_a_part_of_what_is_symmetric_and_that_of_version_space():
-    """And the claim that the Bayes point has more room around it than the maximal margin."""
+    """And the claim that the Bayes point has more space around it than the maximal margin."""
     gains = []
     for k in range(100 if SLOW else 20):
         _, space = teacher_space(40, 5, 200 + k)

@@ -408,7 +408,7 @@ def true_risks(x, teacher, center, draws, rng, noise=0.0):
 
 
 def holds(failures, problems, delta):
-    """Whether so many failures are no proof against a probability of at most delta."""
+    """Return whether this many failures are compatible with a probability of at most delta."""
     return stats.binom.sf(failures - 1, problems, delta) > 1e-4
 
 

@@ -1,4 +1,4 @@
-"""A fit that fails, or is interrupted, leaves the estimator as it was."""
+"""A fit that fails, or is interrupted, leaves the estimator unchanged."""
 
 import os
 

@@ -274,7 +274,7 @@ def test_infeasible(intercept, kernel):
 
 @pytest.mark.parametrize("decades", [8, 12, 16])
 def test_lengths_that_hide_the_margin(decades):
-    """No word of data that cannot be separated: they can, and billiards find the way in."""
+    """The errors do not call separable data inseparable, and billiards find version space."""
     x = np.eye(5) * np.logspace(-decades / 2, decades / 2, 5)[:, None]
     y = np.array([1, -1, 1, -1, 1])
     space = VersionSpace(x @ x.T, y)

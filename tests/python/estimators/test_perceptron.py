@@ -86,7 +86,7 @@ def test_kernel_perceptron_keeps_its_bound_and_is_sparse_on_1000_problems():
 
 
 def test_with_an_intercept_normalizing_may_raise_the_bound():
-    """On a line all normalized examples are one of two points, which no intercept tells apart."""
+    """On a line all normalized examples are one of two points, which no intercept separates."""
     x, y = np.array([[1.0], [2.0], [4.0], [5.0]]), np.array([-1, -1, 1, 1])
     plain = KernelPerceptron("linear", max_epochs=10**4).fit(x, y)
     assert plain.n_mistakes_[0] <= plain.mistake_bound_[0] < np.inf

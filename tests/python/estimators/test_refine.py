@@ -137,16 +137,16 @@ def test_threads_and_calibration_that_are_changed_meanwhile_count():
 def test_a_longer_run_tells_of_few_draws_where_a_tolerance_did_not():
     X, y = data()
 
-    def complaints(work):
+    def messages(work):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             work()
         return [str(each.message) for each in caught if each.category is ConvergenceWarning]
 
     fitted = model(tol=0.3)
-    assert complaints(lambda: fitted.fit(X, y)) == []
-    assert complaints(lambda: copy.deepcopy(fitted).refine(tol=0.2)) == []
-    [text] = complaints(lambda: fitted.refine(1.0))
+    assert messages(lambda: fitted.fit(X, y)) == []
+    assert messages(lambda: copy.deepcopy(fitted).refine(tol=0.2)) == []
+    [text] = messages(lambda: fitted.refine(1.0))
     assert "R-hat" in text or "independent ones" in text
 
 

@@ -256,7 +256,7 @@ def test_what_needs_a_factor_is_refused():
     ]:
         with pytest.raises(ValueError, match=text):
             call()
-    # Whatever else looks for a matrix is told where to find one.
+    # Any other access to the matrix raises an error that names the alternative.
     for look in [np.asarray, lambda gram: gram + 1.0, lambda gram: np.eye(30) @ gram]:
         with pytest.raises(TypeError, match=r"needs the Gram matrix, .* VersionSpace\(kernel"):
             look(space.gram)
@@ -391,7 +391,7 @@ def test_nystroem_features_never_form_their_matrix():
 
 @pytest.mark.long
 def test_near_walls_alone_give_the_center_of_all():
-    """From 1000 examples on a ball with few features minds only walls that it may reach soon."""
+    """From 1000 examples on, with few features, the ball uses a neighbor list."""
     rng = np.random.default_rng([13, SEED])
     features = rng.standard_normal((1500, 4))
     y = np.sign(features @ rng.standard_normal(4))

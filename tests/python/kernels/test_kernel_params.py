@@ -160,7 +160,7 @@ def test_searched_on_a_grid(kernel):
     ).fit(X, Y)
     assert search.best_params_[key] == 1.0
     assert getattr(search.best_estimator_[-1].kernel_, name) == 1.0
-    assert getattr(kernel, name) == 1.0  # the one that was given is as it was
+    assert getattr(kernel, name) == 1.0  # the given kernel is unchanged
     assert model.kernel is kernel
 
 
@@ -335,7 +335,7 @@ class Halved(gp.RBF):
         (gp.CompoundKernel([gp.RBF(), gp.RBF()]), TypeError, "one kernel, .* got 2 in a Comp"),
         (Halved(), ValueError, "must have as many entries of theta as it declares .* 1; got 0"),
     ],
-    ids=["foreign part", "bound of zero", "order of bounds", "compound", "theta"],
+    ids=["unknown part", "bound of zero", "order of bounds", "compound", "theta"],
 )
 def test_what_cannot_be_a_kernel_is_refused(kernel, error, text):
     with pytest.raises(error, match=text):

@@ -94,7 +94,7 @@ def test_correlation_length_is_that_of_explicit_pairs():
         measured, own_error = mean(found.pair_bounces)
         error = math.hypot(error, own_error)
         assert abs(measured - explicit) < 5 * error, (found, explicit, error)
-        # Another angle has another length, which the comparison tells.
+        # Another angle has another length, and the comparison detects it.
         assert abs(measured - wide) > 8 * error
 
 

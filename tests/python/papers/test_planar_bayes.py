@@ -248,9 +248,9 @@ def test_centroid_splits_no_worse_than_four_to_five():
 
 def test_a_search_that_does_not_settle_warns(monkeypatch):
     monkeypatch.setattr(exact_center, "_MAX_STEPS", 1)
-    with pytest.warns(ConvergenceWarning, match="did not settle in 1 steps"):
+    with pytest.warns(ConvergenceWarning, match="did not converge in 1 steps"):
         found = bayes_point(Polygon(TRIANGLE))
     monkeypatch.undo()
     exact = bayes_point(Polygon(TRIANGLE))
-    away = float(np.hypot(*(found.point - exact.point)))
-    assert exact.point_error < away < found.point_error
+    distance = float(np.hypot(*(found.point - exact.point)))
+    assert exact.point_error < distance < found.point_error

@@ -421,7 +421,7 @@ def test_queries_for_several_classes():
 
 
 def test_queries_halve_version_space():
-    """A label of the chosen point tells nearly one bit, one chosen blindly less."""
+    """The label of the suggested point carries nearly one bit."""
     rng = np.random.default_rng(seed(5))
     x = rng.standard_normal((8, 4))
     model = BayesPointClassifier(

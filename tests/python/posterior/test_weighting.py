@@ -18,7 +18,7 @@ SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
 
 def cautious(margins):
-    """A density that keeps away from the walls, a little."""
+    """Return a density that decreases slightly toward the walls."""
     return np.log(np.maximum(margins, 1e-300)).sum(axis=1) / 50
 
 

@@ -20,7 +20,7 @@ from bayespoint.papers.experiments.framework import (
 from bayespoint.plotting.style import below
 
 DELTA = 0.05
-# Of Okabe and Ito: told apart with every common form of color blindness.
+# Palette of Okabe and Ito: distinguishable with every common form of color blindness.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 
 

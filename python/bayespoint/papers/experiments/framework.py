@@ -103,7 +103,7 @@ class Experiment:
     """What is done, for the page of the paper."""
 
     units: Callable[[Settings], Iterable[Row]]
-    """The units of work, told apart by their values."""
+    """The units of work, distinguished by their values."""
 
     measure: Callable[[Row, Settings], Row]
     """Measures a unit, maybe in another process."""

@@ -257,7 +257,7 @@ def _forgetful(rows: list[Row]) -> Any:
 
 
 def _allowed(failures: int, n: int, tests: int) -> bool:
-    """Whether so many failures are no proof against a probability of at most delta."""
+    """Return whether this many failures are compatible with a probability of at most delta."""
     return bool(stats.binom.sf(failures - 1, n, DELTA) > LEVEL / tests)
 
 

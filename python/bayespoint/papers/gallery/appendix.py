@@ -124,7 +124,7 @@ def mark(ax: Any, place: ArrayLike, name: str) -> None:
 
 
 def finish(ax: Any) -> Any:
-    """Take the ticks away and name what has a label."""
+    """Remove the ticks and add a legend if any artist has a label."""
     ax.set(xticks=[], yticks=[])
     if ax.get_legend_handles_labels()[1]:
         ax.legend(

@@ -21,7 +21,7 @@ SPACING = 0.004
 
 _AGREES = 1e-7  # between a draw of the engine and its place on the recovered path
 _STRAIGHT = 1e-11  # of the norm of a direction that two draws on one flight give
-_FAILURES = 1000  # ways that are tried in vain before the draws are on no path at all
+_FAILURES = 1000  # failed branches after which the draws are taken to be on no path
 
 
 @dataclass(frozen=True, eq=False)

@@ -335,7 +335,7 @@ def bayes_point(polygon: Polygon) -> BayesPoint:
     Warns
     -----
     ConvergenceWarning
-        If the search did not settle; `point_error` then says how far it may be off.
+        If the search did not converge; `point_error` then estimates the error.
 
     See Also
     --------
@@ -382,7 +382,7 @@ def bayes_point(polygon: Polygon) -> BayesPoint:
             break
     else:
         warn(
-            f"the search for the Bayes point did not settle in {_MAX_STEPS} steps; the last was "
+            f"the search for the Bayes point did not converge in {_MAX_STEPS} steps; the last was "
             f"{length:.2g} of the polygon's width",
             ConvergenceWarning,
         )

@@ -56,13 +56,13 @@ class Trajectory:
 
     def _rows(self) -> list[tuple[str, str]]:
         mean = self.mean_position
-        away = float(np.hypot(*(mean - self.centroid)))
+        distance = float(np.hypot(*(mean - self.centroid)))
         hit = np.unique(self.edges[self.edges >= 0])
         return [
             ("bounces", f"{len(self.edges)} at {len(hit)} edges, {self.corners} at corners"),
             ("path", f"{self.length:.6g}"),
             ("mean position", f"[{mean[0]:.6g}, {mean[1]:.6g}]"),
-            ("from the centroid", f"{away:.3g}"),
+            ("from the centroid", f"{distance:.3g}"),
         ]
 
     def summary(self) -> str:

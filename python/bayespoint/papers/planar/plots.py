@@ -46,13 +46,13 @@ def plot_bayes_line(polygon: Polygon, angle: float, *, ax: Any = None) -> Any:
     for name, side, shade in (("A₁", height > 0, SHADES[2]), ("A₂", height <= 0, SHADES[0])):
         # The halves are convex: around their middle the corners are in order of angle.
         corners = np.vstack([polygon.vertices[side], line.segment])
-        away = corners - corners.mean(axis=0)
-        corners = corners[np.argsort(np.arctan2(away[:, 1], away[:, 0]))]
+        offsets = corners - corners.mean(axis=0)
+        corners = corners[np.argsort(np.arctan2(offsets[:, 1], offsets[:, 0]))]
         ax.fill(*corners.T, facecolor=shade, alpha=0.75, zorder=0)
         ax.text(*corners.mean(axis=0), name, fontsize=16, ha="center", va="center", zorder=6)
     _outline(polygon, ax, fill=None)
     ax.plot(*line.segment.T, color="black", linewidth=1.8, linestyle="dashed", zorder=5)
-    # Away from the middle, where the names of the areas are.
+    # Outside the middle, which holds the names of the areas.
     foot = 0.8 * line.segment[0] + 0.2 * line.segment[1]
     size = 0.15 * float(np.hypot(*np.ptp(polygon.vertices, axis=0)))
     tip = foot + size * line.normal
@@ -181,8 +181,8 @@ def plot_trajectory(polygon: Polygon, trajectory: Trajectory, *, ax: Any = None)
 def _frame(polygon: Polygon, ax: Any) -> Any:
     """Return axes of equal scales with the polygon in their window."""
     low, high = polygon.vertices.min(axis=0), polygon.vertices.max(axis=0)
-    room = _MARGIN * float((high - low).max())
-    low, high = low - room, high + room
+    pad = _MARGIN * float((high - low).max())
+    low, high = low - pad, high + pad
     width, height = high - low
     tall = min(_WIDTH, max(_WIDTH / 3, 1.0 + 0.85 * _WIDTH * height / width))
     ax = pick_axes(ax, (_WIDTH, tall))
