@@ -20,7 +20,7 @@ pub(crate) fn check_positive(name: &'static str, x: f64) -> Result<()> {
     if x > 0.0 && x.is_finite() {
         Ok(())
     } else {
-        Err(Error::invalid(name, x, "a finite number in (0, inf)"))
+        Err(Error::invalid(name, format!("{x:?}"), "a finite number in (0, inf)"))
     }
 }
 

@@ -118,11 +118,8 @@ impl Settings {
             check_count(name, count as u64)?;
         }
         self.max_bounces.map_or(Ok(()), |count| check_count("max_bounces", count))?;
-        if let Some(length) = self.length {
-            check_positive("length", length)?;
-            if length < SHORTEST_LENGTH {
-                return Err(Error::invalid("length", length, "at least 1e-6"));
-            }
+        if let Some(length) = self.length.filter(|x| !(*x >= SHORTEST_LENGTH && x.is_finite())) {
+            return Err(Error::invalid("length", format!("{length:?}"), "in [1e-6, inf)"));
         }
         self.tol.map_or(Ok(()), |tol| check_positive("tol", tol))?;
         if let Some(first) = self.first_length
@@ -133,7 +130,11 @@ impl Settings {
         if let RefreshChoice::Pair(Some(rate)) | RefreshChoice::Full(Some(rate)) = self.refresh
             && !(rate > 0.0 && rate <= HIGHEST_RATE)
         {
-            return Err(Error::invalid("refresh_rate", rate, "in (0, 1e9], events per radian"));
+            return Err(Error::invalid(
+                "refresh_rate",
+                format!("{rate:?}"),
+                "in (0, 1e9], events per radian",
+            ));
         }
         if let Some(settle) = self.settle.filter(|x| !(*x >= 0.0 && x.is_finite())) {
             return Err(Error::invalid("settle", settle, ">= 0 and finite"));

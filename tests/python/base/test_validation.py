@@ -269,7 +269,7 @@ def test_long_and_short_feature_vectors():
 
 def test_a_path_too_short_to_integrate_is_refused():
     space = VersionSpace(np.eye(4), LABELS)
-    with pytest.raises(ValueError, match=r"length must be .* in \[1e-06, inf\); got 1e-09"):
+    with pytest.raises(ValueError, match=r"length must be in \[1e-6, inf\); got 1e-9"):
         space.sample(length=1e-9)
     result = space.sample(length=1e-6, n_trajectories=1, n_draws=1, random_state=0)
     assert result.center_norm == pytest.approx(1.0, abs=1e-9)
@@ -319,7 +319,7 @@ def test_bad_settings_of_a_run(setting, value, error):
     with pytest.raises(error, match=rf"^{setting}\b.* must .*") as caught:
         VersionSpace(np.eye(4), LABELS).sample(**{setting: value})
     if setting not in ("start", "transparency"):
-        assert re.search(re.escape(repr(value)), str(caught.value)), "the text says what came"
+        assert repr(value).lower() in str(caught.value).lower(), "the text says what came"
 
 
 @pytest.mark.parametrize(
