@@ -1,7 +1,6 @@
 """Bad input is refused with a text that names it; harmless input is taken without a copy."""
 
 import os
-import re
 
 import numpy as np
 import pytest
