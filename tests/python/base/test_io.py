@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import warnings
+import zipfile
 from dataclasses import fields, is_dataclass
 
 import joblib
@@ -310,7 +311,9 @@ def test_bytes_that_are_cut_or_changed(saved, path):
     data = path.read_bytes()
     rng = np.random.default_rng(seed(0))
     unseen = 0
-    for k in rng.integers(len(data), size=200):
+    with zipfile.ZipFile(path) as archive:
+        last = len(data) - len(archive.comment)  # a comment cut short loses no content
+    for k in rng.integers(last, size=200):
         path.write_bytes(data[:k])
         refused(path, "is not a bayespoint")
         path.write_bytes(data[:k] + bytes([data[k] ^ 1 << k % 8]) + data[k + 1 :])
