@@ -64,7 +64,7 @@ fn benches(criterion: &mut Criterion) {
             let space = problem.space();
             b.iter(|| black_box(feasible_point(&space, 1, &control).expect("separable")));
         });
-        group.bench_function(BenchmarkId::new("gas", m), |b| {
+        group.bench_function(BenchmarkId::new("run", m), |b| {
             let space = problem.space();
             let settings = Settings { tol: Some(0.1), n_threads: 1, ..Settings::default() };
             b.iter(|| black_box(run(&space, &settings, &control).expect("runs")));

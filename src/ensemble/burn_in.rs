@@ -31,8 +31,8 @@ const GAUGE_REFRESH: f64 = 1.0;
 /// How far a ball flies before anything is measured.
 pub(super) fn burn_in_goal(settings: &Settings) -> Goal {
     let share = BURN_IN_SHARE * settings.first_length.or(settings.length).unwrap_or(0.0);
-    let path = settings.settle.unwrap_or_else(|| BURN_IN_PATH.max(share));
-    let arrivals = if settings.settle.is_some() { u64::MAX } else { BURN_IN_ARRIVALS };
+    let path = settings.burn_in.unwrap_or_else(|| BURN_IN_PATH.max(share));
+    let arrivals = if settings.burn_in.is_some() { u64::MAX } else { BURN_IN_ARRIVALS };
     Goal::either(path, arrivals)
 }
 
@@ -61,7 +61,7 @@ pub(super) fn burn_in<'s>(
     let refresh = Refresh::chosen(settings.refresh, space.gram(), rate, inverse, control)?;
     let (goal, meanwhile) = match &refresh {
         // Where directions are easily drawn, those that few planes know of get their share of the length at once.
-        Refresh::Full { source, .. } if settings.settle.is_none() => {
+        Refresh::Full { source, .. } if settings.burn_in.is_none() => {
             let rate = FRESH_PER_RADIAN.max(rate / ARRIVALS_PER_FRESH);
             let source = Arc::clone(source);
             (Goal::either(BURN_IN_PATH, FRESH_ARRIVALS), Refresh::Full { rate, source })

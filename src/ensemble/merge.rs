@@ -147,10 +147,10 @@ pub(super) fn center<D: Dynamics>(
     settings: &Settings,
     pool: &WorkerPool,
     chains: &mut [Chain<'_, D>],
-    settled: f64,
+    burn_in: f64,
     control: &Control,
 ) -> Result<Center> {
-    let mut center = estimate(pool, chains, control)?.after(settled);
+    let mut center = estimate(pool, chains, control)?.after(burn_in);
     if settings.average == Average::Impulse {
         let space = watched_space(chains);
         let impulses = impulses(space, chains, control)?;

@@ -64,7 +64,7 @@ pub struct Settings {
     pub first_length: Option<f64>,
     /// Path per trajectory that is discarded first, radians; by default 2π or 5 % of `length` if that is more, and
     /// less where 4000 arrivals at walls come earlier.
-    pub settle: Option<f64>,
+    pub burn_in: Option<f64>,
     /// The dynamics; the papers' own have hard walls and no refresh.
     #[serde(rename = "dynamics")]
     pub motion: Motion,
@@ -92,7 +92,7 @@ impl Default for Settings {
             tol: Some(0.1),
             average: Average::Auto,
             first_length: None,
-            settle: None,
+            burn_in: None,
             motion: Motion::Geodesic,
             mirror: Mirror::HARD,
             refresh: RefreshChoice::Auto,
@@ -136,8 +136,8 @@ impl Settings {
                 "in (0, 1e9], events per radian",
             ));
         }
-        if let Some(settle) = self.settle.filter(|x| !(*x >= 0.0 && x.is_finite())) {
-            return Err(Error::invalid("settle", settle, ">= 0 and finite"));
+        if let Some(burn_in) = self.burn_in.filter(|x| !(*x >= 0.0 && x.is_finite())) {
+            return Err(Error::invalid("burn_in", burn_in, ">= 0 and finite"));
         }
         self.mirror.check()?;
         self.check_motion()?;

@@ -59,7 +59,7 @@ pub(super) fn run(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict
     dict.set_item("refresh_rate", rate)?;
     dict.set_item("loses_softness", loses_softness)?;
     dict.set_item("scatterer", outcome.scatterer)?;
-    dict.set_item("settled", outcome.burn_in)?;
+    dict.set_item("burn_in", outcome.burn_in)?;
     dict.set_item("stop_reason", outcome.stop_reason.name())?;
     dict.set_item("state", states::to_dict(py, outcome.state, m)?)?;
     Ok(dict)

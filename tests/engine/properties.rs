@@ -122,7 +122,7 @@ fn short(motion: Motion) -> Settings {
         n_draws: 3,
         tol: None,
         max_bounces: Some(60),
-        settle: Some(0.2),
+        burn_in: Some(0.2),
         motion,
         seed: seed(5),
         ..Settings::default()
@@ -237,7 +237,7 @@ proptest! {
         let of = |gram: bayespoint::Result<Gram<'_>>| -> bayespoint::Result<Vec<f64>> {
             let space = VersionSpace::new(gram?, problem.labels.clone())?;
             // Burn-in is a path length: in a slit of many walls that would be minutes of bounces.
-            let settings = Settings { settle: Some(0.0), ..short(Motion::Geodesic) };
+            let settings = Settings { burn_in: Some(0.0), ..short(Motion::Geodesic) };
             Ok(run(&space, &settings, &long_deadline())?.center.dual)
         };
         let one = of(Gram::new(&gram, offset, vec![0.1; m]));

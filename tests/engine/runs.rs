@@ -225,7 +225,7 @@ fn bad_input_is_an_error_that_names_the_argument() {
         ("length", Settings { length: Some(1e-7), ..default() }),
         ("tol", Settings { tol: Some(f64::NAN), ..default() }),
         ("max_bounces", Settings { max_bounces: Some(0), ..default() }),
-        ("settle", Settings { settle: Some(-1.0), ..default() }),
+        ("burn_in", Settings { burn_in: Some(-1.0), ..default() }),
         ("refresh_rate", Settings { refresh: RefreshChoice::Pair(Some(0.0)), ..default() }),
         ("refresh_rate", Settings { refresh: RefreshChoice::Full(Some(2e9)), ..default() }),
         ("transparency", Settings { mirror: Mirror { negative: 0.0, positive: 2.0 }, ..default() }),

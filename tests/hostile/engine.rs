@@ -124,7 +124,7 @@ fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Byte
             let settings = settings(space, bytes);
             trace(&settings);
             // A given burn-in is run, however long it takes.
-            let has_burn_in = settings.settle.is_some_and(|path| path > 0.0);
+            let has_burn_in = settings.burn_in.is_some_and(|path| path > 0.0);
             match run(space, &settings, if has_burn_in { &short } else { &control }) {
                 Ok(outcome) if is_kernel => check_run(space, &settings, &outcome),
                 Ok(_) => {}
@@ -312,7 +312,7 @@ fn settings(space: &VersionSpace<'_>, bytes: &mut Bytes<'_>) -> Settings {
         max_bounces: Some(u64::from(bytes.byte() % 51)),
         tol: bytes.rarely(4).then(|| bytes.mostly(0.1)),
         first_length: bytes.rarely(32).then(|| bytes.mostly(1.0)),
-        settle: (!bytes.rarely(32)).then(|| if bytes.rarely(8) { bytes.mostly(0.5) } else { 0.0 }),
+        burn_in: (!bytes.rarely(32)).then(|| if bytes.rarely(8) { bytes.mostly(0.5) } else { 0.0 }),
         refresh: if straight && !bytes.rarely(8) { RefreshChoice::Auto } else { refresh },
         mirror: if straight && !bytes.rarely(8) { Mirror::HARD } else { mirror },
         motion,

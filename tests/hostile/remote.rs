@@ -43,7 +43,7 @@ fn steps() -> &'static [Step] {
                     n_draws: 3,
                     tol: Some(0.5),
                     max_bounces: Some(60),
-                    settle: Some(0.5),
+                    burn_in: Some(0.5),
                     refresh,
                     seed: 1,
                     ..Settings::default()

@@ -43,7 +43,7 @@ fn bases() -> &'static [Base] {
             length: Some(4.0),
             max_bounces: Some(60),
             tol: None,
-            settle: Some(0.5),
+            burn_in: Some(0.5),
             seed: 1,
             ..Settings::default()
         };

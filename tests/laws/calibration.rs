@@ -57,7 +57,7 @@ fn engine(refresh: RefreshChoice, noise: f64) -> impl Fn(&Problem, u64) -> Vec<V
             n_trajectories: 1,
             n_draws: DRAWS,
             length: Some(6.0 * DRAWS as f64),
-            settle: Some(30.0),
+            burn_in: Some(30.0),
             tol: None,
             mirror: Mirror::new(kappa, kappa).expect("a transparency"),
             refresh,

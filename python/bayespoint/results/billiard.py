@@ -101,7 +101,7 @@ class BilliardResult(Savable):
     length: float
     """Path that was averaged, in radians per trajectory."""
 
-    settled: float
+    burn_in: float
     """Path flown before it and left out, in radians per trajectory."""
 
     hits: NDArray[np.uint64]
@@ -273,7 +273,7 @@ class BilliardResult(Savable):
         rows = [
             ("examples", f"{m}"),
             ("trajectories", f"{n_trajectories}, {n_draws} draws each"),
-            ("path", f"{self.length:.4g} rad per trajectory, {self.settled:.4g} rad of burn-in"),
+            ("path", f"{self.length:.4g} rad per trajectory, {self.burn_in:.4g} rad of burn-in"),
             ("stopped by", self.stop_reason),
             ("center error", f"{self.center_error:.2g} rad (estimated)"),
             ("length of the mean", f"{self.center_norm:.4g}"),

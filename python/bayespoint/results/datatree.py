@@ -32,7 +32,7 @@ _OF_EXAMPLES = (
 )
 _OF_THE_RUN = (
     ("length", "rad", "path that was averaged, of each trajectory"),
-    ("settled", "rad", "path before it, of each trajectory"),
+    ("burn_in", "rad", "path before it, of each trajectory"),
     ("spacing", "rad", "path between draws"),
     ("center_error", "rad", "estimated angle between the center and the exact one"),
     ("center_norm", "1", "length of the mean of the unit weight vectors"),

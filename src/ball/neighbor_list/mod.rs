@@ -67,7 +67,7 @@ pub(super) struct NeighborList {
     /// The features of a plane.
     #[serde(skip)]
     point: Vec<f64>,
-    /// Where the ball has settled: the sum of positions on its way, which the shortest list is then made around the mean of.
+    /// Whether the shortest list is made around the mean of the positions, whose sum and count follow.
     centered: bool,
     sum: Vec<f64>,
     sum_of_lifts: f64,

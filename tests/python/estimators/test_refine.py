@@ -331,7 +331,7 @@ def test_other_settings_start_at_the_old_center(change):
     new = warm.set_params(**change).fit(X, y).billiard_
     assert set(old.start) <= {"light_trap", "max_margin"}
     assert set(new.start) == {"given"}
-    assert new.settled > 0
+    assert new.burn_in > 0
     # The settings of the run that was are no reason to go on with it.
     assert new.draws.shape[:2] == (warm.n_trajectories, warm.n_draws)
 
