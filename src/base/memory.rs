@@ -1,56 +1,58 @@
-//! Room in memory, asked for ahead: an allocation that fails ends the process, and what is known to fail is an error instead.
+//! Checks that large allocations will succeed. In Rust an allocation that fails aborts the process; these functions return an
+//! error instead.
 //!
-//! What a system without overcommitment, a limit of the address space or a machine too small for it refuses is refused here.
-//! Where memory is promised that there is none of, nobody is told before it is touched.
+//! They detect a limit of the address space and, without overcommitment, a lack of memory. A system that overcommits grants
+//! memory it does not have; that cannot be detected here.
 
 use crate::base::error::{Error, Result};
 
-/// What small things take, and an exception that tells of a lack. More than the 32 MiB up to which the freeing of a block
-/// teaches GNU's allocator to keep blocks of its size.
+/// Headroom in bytes for small allocations and for the error itself. It exceeds the 32 MiB up to which GNU's allocator, once
+/// a block was freed, keeps blocks of its size instead of returning them to the system.
 const SPARE: usize = 33 << 20;
-/// Stack of a thread, and the address space that GNU's allocator takes for it at a time.
+/// Bytes of a thread's stack, and of the arena that GNU's allocator reserves for a thread.
 const STACK: usize = 2 << 20;
 const ARENA: usize = 64 << 20;
 
-/// Makes sure that there is room for so many bytes beside what small things take.
+/// Checks that `bytes` can be allocated, with headroom for small allocations.
 pub(crate) fn check(bytes: usize) -> Result<()> {
     let mut probe = Vec::<u8>::new();
     let found = probe.try_reserve_exact(bytes.saturating_add(SPARE));
-    // What nobody looks at need not be allocated, says the optimizer.
+    // Keeps the optimizer from removing the unused allocation.
     std::hint::black_box(&probe);
     found.map_err(|_| Error::Memory { bytes })
 }
 
-/// The same for doubles: `times` vectors of n.
+/// As [`check`], for `times` vectors of n doubles.
 pub(crate) fn check_vectors(times: usize, n: usize) -> Result<()> {
     check(times.saturating_mul(n).saturating_mul(size_of::<f64>()))
 }
 
-/// The same for the stacks of threads that are about to start, and what their allocations take at the least.
+/// As [`check`], for the stacks and the first arenas of n new threads.
 pub(crate) fn check_threads(n: usize) -> Result<()> {
     check(n.saturating_mul(STACK + ARENA))
 }
 
-/// The same for n doubles that so many threads share. What one leaves of the address space that it takes when it needs
-/// more than it began with does not serve another.
+/// As [`check`], for n doubles that several threads allocate together. Each thread reserves arenas of its own, whose unused
+/// part the others cannot use.
 pub(crate) fn check_shared(n: usize, threads: usize) -> Result<()> {
     let bytes = n.saturating_mul(size_of::<f64>());
     let more = if bytes < ARENA / 2 { 0 } else { threads.saturating_mul(ARENA) };
     check(bytes.saturating_add(more))
 }
 
-/// Room for n values, all of it or an error.
+/// Returns an empty vector with capacity for n values.
 pub(crate) fn reserved<T>(n: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
     reserve(&mut values, n)?;
     Ok(values)
 }
 
-/// Doubles from which on memory is worth a block of its own.
+/// Number of doubles from which a vector gets a block of its own.
 const MANY: usize = (4 << 20) / size_of::<f64>();
 
-/// Room for n doubles that goes back to the system as soon as it is freed or shrunk: GNU's allocator keeps blocks of a size
-/// that it has learnt, and what it keeps of this run's draws the result's cannot use. Pages that nobody touches are not taken.
+/// Returns an empty vector with capacity for n doubles in a block that goes back to the system when it is freed or shrunk.
+/// GNU's allocator keeps smaller blocks, and the copy of the draws in the result could not use them. Pages that are never
+/// written take no memory.
 pub(crate) fn reserved_apart(n: usize) -> Result<Vec<f64>> {
     let mut values = Vec::new();
     if n < MANY || values.try_reserve_exact(n.max(SPARE / size_of::<f64>())).is_err() {
@@ -59,7 +61,7 @@ pub(crate) fn reserved_apart(n: usize) -> Result<Vec<f64>> {
     Ok(values)
 }
 
-/// Room for n values more.
+/// Reserves capacity for n more values.
 pub(crate) fn reserve<T>(values: &mut Vec<T>, n: usize) -> Result<()> {
     values
         .try_reserve_exact(n)

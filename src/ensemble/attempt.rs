@@ -1,4 +1,4 @@
-//! One start of one trajectory.
+//! The start of one trajectory without a given point.
 
 use rand::rngs::ChaCha8Rng;
 
@@ -13,7 +13,7 @@ use crate::trajectory::dynamics::Geodesic;
 /// Plane coordinates and dual coefficients of the middle of version space; see [`Smoother::middle`].
 pub(super) type Middle = [Vec<f64>; 2];
 
-/// One trajectory that nobody gave a start: at a point drawn about the middle, or in its own light trap.
+/// Starts one trajectory at a random point about the middle of version space, if that is known, else with a light trap.
 pub(super) fn attempt<'s>(
     space: &'s VersionSpace<'s>,
     mirror: Mirror,
@@ -23,7 +23,7 @@ pub(super) fn attempt<'s>(
 ) -> Result<Trapped<'s>> {
     if let Some((smoother, middle)) = middle {
         let position = smoother.typical(space, middle, &mut rng, control)?;
-        // Rounding may put it outside of walls that are next to each other.
+        // Between walls that are very close, rounding may put the point outside.
         if space.contains(&position)? {
             return at(space, &position, rng, control).map(Trapped::Caught);
         }
@@ -31,7 +31,7 @@ pub(super) fn attempt<'s>(
     light_trap::trap(space, mirror, rng, control)
 }
 
-/// A trajectory from a point.
+/// Returns a trajectory that starts at a point.
 pub(super) fn at<'s>(
     space: &'s VersionSpace<'s>,
     position: &[f64],

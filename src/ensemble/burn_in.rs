@@ -1,4 +1,4 @@
-//! Burn-in: how far trajectories fly before anything is measured, and the refresh that is chosen meanwhile.
+//! Burn-in: the discarded first part of each trajectory, and the choice of the refresh during it.
 
 use std::sync::Arc;
 
@@ -13,22 +13,22 @@ use crate::linalg::Inverse;
 use crate::space::VersionSpace;
 use crate::trajectory::{Goal, Refresh};
 
-/// Path before anything is measured: radians, and the share of a given length; and arrivals at walls, which
-/// end it earlier where version space is small.
+/// Length of the burn-in: in radians, as a share of a given length, and in arrivals at walls. The arrivals end it earlier
+/// if version space is small.
 pub(super) const BURN_IN_PATH: f64 = std::f64::consts::TAU;
 const BURN_IN_SHARE: f64 = 0.05;
 pub(super) const BURN_IN_ARRIVALS: u64 = 4_000;
-/// Fresh directions per radian meanwhile where they are easily drawn, arrivals for each where that is more often, and
-/// arrivals that end it then.
+/// Full refreshes during burn-in if they are cheap: their rate per radian, the arrivals per refresh if that gives a higher
+/// rate, and the arrivals that end the burn-in.
 const FRESH_PER_RADIAN: f64 = 0.5;
 const ARRIVALS_PER_FRESH: f64 = 4_000.0;
 const FRESH_ARRIVALS: u64 = 8_000;
-/// Arrivals after which the rate of bounces is known well enough to set the rate of refreshes.
+/// Arrivals from which the rate of bounces is estimated, to set the rate of refreshes.
 const GAUGE_ARRIVALS: u64 = 256;
-/// Pair refreshes per radian meanwhile.
+/// Pair refreshes per radian while the rate of bounces is estimated.
 const GAUGE_REFRESH: f64 = 1.0;
 
-/// How far a ball flies before anything is measured.
+/// Returns the length of the burn-in.
 pub(super) fn burn_in_goal(settings: &Settings) -> Goal {
     let share = BURN_IN_SHARE * settings.first_length.or(settings.length).unwrap_or(0.0);
     let path = settings.burn_in.unwrap_or_else(|| BURN_IN_PATH.max(share));
@@ -36,7 +36,7 @@ pub(super) fn burn_in_goal(settings: &Settings) -> Goal {
     Goal::either(path, arrivals)
 }
 
-/// Chooses the refresh and lets the trajectories burn in. Returns the refresh and the mean path.
+/// Chooses the refresh and runs the burn-in. Returns the refresh and the mean path in radians.
 pub(super) fn burn_in<'s>(
     space: &'s VersionSpace<'s>,
     settings: &Settings,
@@ -53,14 +53,14 @@ pub(super) fn burn_in<'s>(
         length += path / chains.len() as f64;
         Ok(arrivals.max(1) as f64 / path)
     };
-    // The rate of arrivals sets that of pairs.
+    // The rate of pair refreshes is proportional to that of arrivals.
     for chain in chains.iter_mut() {
         chain.trajectory.set_refresh(Refresh::Pair { rate: GAUGE_REFRESH });
     }
     let rate = spend(chains, Goal::either(BURN_IN_PATH, GAUGE_ARRIVALS))?;
     let refresh = Refresh::chosen(settings.refresh, space.gram(), rate, inverse, control)?;
     let (goal, meanwhile) = match &refresh {
-        // Where directions are easily drawn, those that few planes know of get their share of the length at once.
+        // Full refreshes at once equilibrate directions in which few planes extend.
         Refresh::Full { source, .. } if settings.burn_in.is_none() => {
             let rate = FRESH_PER_RADIAN.max(rate / ARRIVALS_PER_FRESH);
             let source = Arc::clone(source);

@@ -22,33 +22,33 @@ pub(super) const MOST_PIECES: usize = 64;
 pub(crate) struct Chain<'s, D = Geodesic> {
     pub trajectory: Trajectory<'s, D>,
     pub batches: Vec<Batch>,
-    /// Where the center is one of conditional means.
+    /// Densities at the walls, if the center is one of conditional means.
     pub(super) densities: Option<Densities<'s>>,
     pub(super) start: Start,
     lap: Lap,
     pub(super) before_cut: Option<Snapshot>,
 }
 
-/// Where a trajectory is among the pieces of a stage.
+/// Position of a trajectory within a stage.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Lap {
-    /// Path where the stage began, and pieces that there were.
+    /// Path and number of pieces at the beginning of the stage.
     origin: f64,
     first: usize,
-    /// Path where the present piece began, and looks at the densities in it.
+    /// Path at the beginning of the present piece, and evaluations of the densities in it.
     from: f64,
     step: f64,
 }
 
-/// The state of a trajectory before its path was cut off in the middle of a piece.
+/// State of a trajectory at the beginning of a piece that a limit cut short.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Snapshot {
     pub state: ChainState,
-    /// Draws that there were.
+    /// Number of draws at that point.
     pub kept: usize,
 }
 
-/// What is stored of a chain: all but its draws.
+/// The stored form of a chain, without its draws.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ChainState {
     start: Start,
@@ -58,7 +58,7 @@ pub(super) struct ChainState {
     trajectory: TrajectoryState,
 }
 
-/// What a stored chain goes on with.
+/// What is needed beside the stored form to restore a chain.
 pub(super) struct Parts<'a, 's, D> {
     pub dynamics: D,
     pub mirror: Mirror,
@@ -75,14 +75,14 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         Self { trajectory, batches, densities, start, lap: Lap::default(), before_cut: None }
     }
 
-    /// Hands the ball over to another dynamics.
+    /// Returns the chain with another dynamics from its present point on.
     pub(super) fn under<E: Dynamics>(self, dynamics: E) -> Chain<'s, E> {
         let mut other = Chain::new(self.trajectory.under(dynamics), self.start);
         other.densities = self.densities;
         other
     }
 
-    /// Forgets the pieces and starts a new path.
+    /// Drops all pieces and starts a new path.
     pub(crate) fn reset(&mut self, recorder: Option<Recorder>) {
         self.trajectory.reset(recorder);
         self.batches.clear();
@@ -90,18 +90,19 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         self.begin_stage();
     }
 
-    /// Begins a stage: from here on pieces are of a length of their own.
+    /// Begins a stage, whose pieces may have another length.
     pub(super) fn begin_stage(&mut self) {
         let (path, first) = (self.trajectory.tally().path, self.batches.len());
         self.lap = Lap { origin: path, first, from: path, step: 0.0 };
     }
 
-    /// Whether the path was cut off by a limit.
+    /// Returns whether a limit cut the path short.
     pub(super) fn is_cut(&self) -> bool {
         self.before_cut.is_some()
     }
 
-    /// Flies pieces of `unit` radians until there are `stage`, or to `limit`, or until a pause is asked for.
+    /// Extends the path by pieces of `unit` radians until there are `stage` of them, the limit is reached, or a pause is
+    /// requested.
     pub(super) fn extend(
         &mut self,
         stage: usize,
@@ -112,12 +113,12 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         while !self.has(stage) {
             let piece = self.batches.len() - self.lap.first + 1;
             let end = self.lap.origin + unit * piece as f64;
-            // A piece without a length would be flown again and again.
+            // A piece of length zero would be repeated for ever.
             if end.partial_cmp(&self.lap.from) != Some(Ordering::Greater) {
                 let got = format!("one with a piece of path from {} to {end}", self.lap.from);
                 return Err(incompatible(got));
             }
-            // Flights between two looks may be too few for a trajectory to pause by itself.
+            // A piece may have too few flights for the trajectory's own check for a pause.
             if self.fly_piece(end, limit, control)? == Ended::Paused || control.is_to_pause() {
                 break;
             }
@@ -125,12 +126,12 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         Ok(())
     }
 
-    /// Whether all has been flown that [`Chain::extend`] was asked for.
+    /// Returns whether [`Chain::extend`] has reached its end.
     pub(super) fn has(&self, stage: usize) -> bool {
         self.batches.len() >= stage || self.is_cut()
     }
 
-    /// Flies the present piece, which ends at `end` or at `limit`.
+    /// Runs the present piece to `end` or to `limit`.
     fn fly_piece(&mut self, end: f64, limit: Goal, control: &Control) -> Result<Ended> {
         let length = end - self.lap.from;
         let steps =
@@ -181,23 +182,23 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         (self.lap.from, self.lap.step) = (path, 0.0);
     }
 
-    /// Draws so far.
+    /// Returns the number of draws so far.
     fn kept(&self) -> usize {
         let m = self.trajectory.space().len();
         self.trajectory.recorder().map_or(0, |recorder| recorder.kept(m))
     }
 
-    /// Draws that the trajectory goes on with.
+    /// Returns the number of draws that a continued run starts with.
     pub(super) fn kept_to_go_on(&self) -> usize {
         self.before_cut.as_ref().map_or_else(|| self.kept(), |snapshot| snapshot.kept)
     }
 
-    /// What is stored of it to go on.
+    /// Returns the stored form from which a run continues.
     pub(super) fn state_to_go_on(&self) -> ChainState {
         self.before_cut.as_ref().map_or_else(|| self.state(), |snapshot| snapshot.state.clone())
     }
 
-    /// What is stored of it as it is.
+    /// Returns the stored form of the present state.
     pub(super) fn state(&self) -> ChainState {
         ChainState {
             start: self.start,
@@ -208,7 +209,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         }
     }
 
-    /// Makes the averages of the pieces ready for the center.
+    /// Prepares the averages of the pieces for the center.
     pub(super) fn prepare(&mut self, control: &Control) -> Result<()> {
         if let Some(densities) = &self.densities {
             center::smooth(densities.smoother(), &mut self.batches, control)?;
@@ -216,7 +217,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         center::fill_fields(self.trajectory.space().gram(), &mut self.batches, control)
     }
 
-    /// The chain that was stored.
+    /// Restores a chain from its stored form.
     pub(super) fn restored(
         space: &'s VersionSpace<'s>,
         parts: Parts<'_, 's, D>,
@@ -261,7 +262,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
 const VECTORS: usize = 100;
 const SMOOTH_VECTORS: usize = 200;
 
-/// Makes sure that there is room for the trajectories and the pieces of their paths, if not for draws.
+/// Checks that memory suffices for the trajectories and the pieces of their paths. Draws are not included.
 pub(crate) fn check_memory(
     space: &VersionSpace<'_>,
     n: usize,
@@ -269,7 +270,7 @@ pub(crate) fn check_memory(
     pool: &WorkerPool,
 ) -> Result<()> {
     let vectors = if smooths { SMOOTH_VECTORS } else { VECTORS };
-    // Lists of near walls have copies of their features.
+    // Neighbor lists hold copies of features.
     let near = space.gram().features().map_or(0, |rows| rows.points().dimension());
     pool.check_memory(n, vectors + near, space.len())
 }

@@ -1,4 +1,4 @@
-//! Short cycles: trajectories that meet the same planes in the same order for ever.
+//! Detection of short cycles: trajectories that hit the same planes in the same order over and over.
 
 use crate::ball::Ball;
 use crate::base::{Control, Error, Result};
@@ -9,15 +9,15 @@ use crate::linalg::pivoted_cholesky;
 const PERIOD: usize = 64;
 const PERIOD_PER_PLANE: usize = 4;
 
-/// A cycle has to be gone round three times, and for so many bounces more: a narrow wedge can take as many to get out of.
+/// Bounces required beyond three rounds of a cycle: leaving a narrow wedge can take as many.
 const ROUNDS: usize = 3;
 const PATIENCE: usize = 2_000;
 
-/// Bounces between two looks at the stop flag.
+/// Bounces between two checks of the stop flag.
 const CHECK_EVERY: usize = 32;
 
-/// Flies on without refresh between hard walls, and returns the number of bounces after which the order of the planes repeats
-/// itself; 0 where it does not.
+/// Continues without refresh between hard walls. Returns the number of bounces after which the sequence of planes repeats, or
+/// 0 if it does not.
 ///
 /// # Errors
 ///
@@ -36,8 +36,8 @@ pub(crate) fn period(mut ball: Ball, gram: &Gram<'_>, control: &Control) -> Resu
     Ok(if period <= longest { period as u64 } else { 0 })
 }
 
-/// The smallest p with `s[i] = s[i + p]` throughout; the length of the sequence, where none is smaller. By its longest border
-/// (Knuth, Morris and Pratt).
+/// Returns the smallest p with `s[i] = s[i + p]` for all i, at most the length of the sequence, from the longest border of
+/// the sequence (Knuth, Morris and Pratt).
 fn smallest_period(sequence: &[usize]) -> usize {
     let mut borders = vec![0; sequence.len()];
     for i in 1..sequence.len() {
@@ -50,14 +50,14 @@ fn smallest_period(sequence: &[usize]) -> usize {
     sequence.len() - borders.last().copied().unwrap_or(0)
 }
 
-/// True when the feature vectors span two dimensions: there is one cycle, to and fro, and it fills version space.
+/// Returns whether the feature vectors span two dimensions. Then the only cycle runs to and fro and fills version space.
 ///
 /// # Errors
 ///
 /// [`Error::Interrupted`], [`Error::Memory`].
 pub(crate) fn is_all_there_is(gram: &Gram<'_>, control: &Control) -> Result<bool> {
     match pivoted_cholesky::has_rank_above(gram, 2, control) {
-        // Rounding of a singular matrix of two dimensions that was computed in low precision.
+        // Allows for a matrix of rank two that was computed in low precision.
         Err(Error::Breakdown { .. }) => Ok(true),
         found => Ok(!found?),
     }

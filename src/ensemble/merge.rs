@@ -1,4 +1,4 @@
-//! What the trajectories found, put together.
+//! Merges the results of the trajectories, in the order of their index.
 
 use ndarray::Array3;
 
@@ -16,7 +16,7 @@ use crate::space::VersionSpace;
 use crate::trajectory::dynamics::Dynamics;
 use crate::trajectory::{Recorder, Refresh};
 
-/// Share of the bounces of all other trajectories at planes that a trajectory did not hit.
+/// Returns for each trajectory the share of the others' bounces that were at planes it never hit.
 fn missed<D: Dynamics>(chains: &[Chain<'_, D>], hits: &[u64]) -> Vec<f64> {
     let share = |chain: &Chain<'_, D>| {
         let (mut missed, mut others) = (0, 0);
@@ -41,7 +41,7 @@ pub(super) fn merge<D: Dynamics>(
     control: &Control,
 ) -> Result<Outcome> {
     let m = space.len();
-    // The last word on drift, also for runs too short for a re-projection.
+    // Measures the drift at the end, also of runs too short for a re-projection on the way.
     pool.each(chains, |_, chain| chain.trajectory.reproject(control))?;
     let center = center(settings, pool, chains, burn_in, control)?;
     if !(center.norm.is_finite() && center.dual.iter().all(|c| c.is_finite())) {
@@ -71,7 +71,7 @@ pub(super) fn merge<D: Dynamics>(
     }
     let n_draws = chains.iter().map(kept).min().unwrap_or(0).min(settings.n_draws);
     let spacing = chains[0].trajectory.recorder().map_or(0.0, Recorder::spacing);
-    // What the outcome does not have of the draws that the trajectories go on with.
+    // Draws that a continued run needs and the outcome does not hold.
     for ((chain, held), &own) in chains.iter().zip(&mut state.held).zip(&state.kept) {
         *held = own.min(kept(chain).saturating_sub(n_draws) as u64);
     }
@@ -125,7 +125,7 @@ pub(super) fn merge<D: Dynamics>(
     })
 }
 
-/// The centers that the dynamics of all trajectories keep, added in the order of their index.
+/// Returns the sum of the running centers of all trajectories, if the dynamics keeps them.
 fn running_center<D: Dynamics>(
     space: &VersionSpace<'_>,
     chains: &[Chain<'_, D>],
@@ -142,7 +142,7 @@ fn running_center<D: Dynamics>(
     Ok(Some(dual))
 }
 
-/// The center of all paths, with the error of the center that was asked for.
+/// Returns the center of all paths, with the error of the estimate that was asked for.
 pub(super) fn center<D: Dynamics>(
     settings: &Settings,
     pool: &WorkerPool,
@@ -159,7 +159,7 @@ pub(super) fn center<D: Dynamics>(
     Ok(center)
 }
 
-/// Dual coefficients of the unit vector of all impulses on the walls; zeros where there were none.
+/// Returns the dual coefficients of the sum of all impulses on the walls, scaled to unit length; zeros without impulses.
 fn impulses<D: Dynamics>(
     space: &VersionSpace<'_>,
     chains: &[Chain<'_, D>],
@@ -175,7 +175,7 @@ fn impulses<D: Dynamics>(
     Ok(all)
 }
 
-/// Radians between two unit vectors by their dual coefficients; infinite for zeros, which have no direction.
+/// Returns the angle in radians between two unit vectors given by dual coefficients; infinity if the first is zero.
 fn angle(space: &VersionSpace<'_>, one: &[f64], other: &[f64], control: &Control) -> Result<f64> {
     if one.iter().all(|c| *c == 0.0) {
         return Ok(f64::INFINITY);

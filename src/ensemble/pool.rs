@@ -1,4 +1,4 @@
-//! The workers of one call.
+//! Worker threads of one call.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,16 +8,15 @@ use rayon::prelude::*;
 use crate::base::{Control, Error, Result, memory};
 use crate::ensemble::remote::RemoteExecutor;
 
-/// The workers of one call: a pool of its own, never the global one, which would hang in a forked child; and other processes,
-/// if there are any, for what can be done there.
+/// A rayon pool for one call, and the executor of steps in other processes, if any. The global pool would hang in a forked
+/// child.
 pub(crate) struct WorkerPool {
     pool: Option<rayon::ThreadPool>,
     executor: Option<Box<dyn RemoteExecutor>>,
     stop: Arc<AtomicBool>,
 }
 
-/// Asks all workers to stop when one of them panics: the others would fly on to the end of their stage before anybody hears
-/// of it.
+/// Sets the stop flag when a worker panics. The panic would otherwise be seen only when all others have ended their stage.
 struct Alarm<'a>(&'a AtomicBool);
 
 impl Drop for Alarm<'_> {
@@ -39,29 +38,29 @@ impl WorkerPool {
             rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().map_err(|error| {
                 Error::invalid("n_threads", error, "a number of threads that the system can start")
             })?;
-        // Each takes its address space now, so that what is left after it can be told.
+        // Threads reserve their address space when they start. Later memory checks must see what is left.
         pool.broadcast(|_| std::hint::black_box(Vec::<u8>::with_capacity(1)));
         Ok(Self { pool: Some(pool), executor: None, stop })
     }
 
-    /// Makes sure that there is room for what `n` trajectories on m examples are about to allocate, `vectors` of m doubles each.
+    /// Checks that memory suffices for `n` trajectories with `vectors` vectors of m doubles each.
     pub(crate) fn check_memory(&self, n: usize, vectors: usize, m: usize) -> Result<()> {
         let threads = self.pool.as_ref().map_or(0, rayon::ThreadPool::current_num_threads);
         memory::check_shared(n.saturating_mul(vectors).saturating_mul(m), threads)
     }
 
-    /// The same with other processes.
+    /// Adds an executor of steps in other processes.
     pub(crate) fn with(self, executor: Option<Box<dyn RemoteExecutor>>) -> Self {
         Self { executor, ..self }
     }
 
-    /// The other processes.
+    /// Returns the executor of steps in other processes, if any.
     pub(crate) fn executor(&self) -> Option<&dyn RemoteExecutor> {
         self.executor.as_deref()
     }
 
-    /// Applies `work` to every item; results, and the first error, in the order of the index. A panic ends the work of all and
-    /// goes on in the caller's thread.
+    /// Applies `work` to every item. Returns the results in the order of the index, or the error of the lowest index. A panic
+    /// of one worker stops the others and is resumed in the caller's thread.
     pub(crate) fn each<T: Send, R: Send>(
         &self,
         items: &mut [T],
@@ -85,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// Of four workers one panics while the others would work for ever.
+    /// Of four workers one panics; the others never end by themselves.
     #[test]
     fn a_panic_ends_the_work_of_all() {
         for n_threads in [1, 2, 8] {
@@ -104,7 +103,7 @@ mod tests {
             let panic = ended.expect_err("a panic");
             assert_eq!(panic.downcast_ref::<&str>(), Some(&"injected"));
             assert_eq!(control.check(), Err(Error::Interrupted));
-            // The pool itself is as good as before.
+            // The pool can still be used.
             let doubled = pool.each(&mut items, |_, item| Ok(2 * *item)).expect("no panic");
             assert_eq!(doubled, [0, 2, 4, 6]);
         }

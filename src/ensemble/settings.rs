@@ -1,4 +1,4 @@
-//! What a run is told: sizes, ends, walls, refresh, start, threads and seed.
+//! Settings of a run: sizes, limits, dynamics, walls, refresh, start, threads and seed.
 
 use serde::Deserialize;
 
@@ -7,22 +7,22 @@ use crate::space::Mirror;
 use crate::trajectory::RefreshChoice;
 use crate::trajectory::dynamics::{Motion, Points};
 
-/// Shortest path whose integral, a difference of sines, keeps ten digits.
+/// Shortest path in radians: the integral of a shorter one, a difference of sines, has fewer than ten digits.
 pub(crate) const SHORTEST_LENGTH: f64 = 1e-6;
 
-/// Most refreshes per radian that may be asked for: more than bounces in the narrowest version space there is, and with more
-/// of them a ball gets nowhere.
+/// Largest rate of refreshes per radian. It exceeds the rate of bounces in the narrowest version space; with more refreshes a
+/// ball hardly moves.
 const HIGHEST_RATE: f64 = 1e9;
 
-/// Which estimate of the center is asked for. Whether that is one of conditional means says the inverse that a run is given.
+/// Estimate of the center that a run returns. Conditional means need the inverse of the Gram matrix as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Average {
-    /// What the motion is best at.
+    /// The default of the dynamics.
     Auto,
     /// The integral over the path.
     Arc,
-    /// The impulses on the walls: the distance of their center from that of the path is then a part of the error.
+    /// The sum of impulses on the walls. Its distance from the integral over the path is a part of the error.
     Impulse,
     /// The integral of conditional means.
     Conditional,
@@ -33,13 +33,13 @@ pub enum Average {
 }
 
 impl Average {
-    /// What a flipper's center is made of.
+    /// Returns the points that a flipper averages.
     pub(crate) fn points(self) -> Points {
         if self == Self::Bounces { Points::Bounces } else { Points::Midpoints }
     }
 }
 
-/// Settings of a run. `Default` is four trajectories, 100 draws each, to 0.1 rad.
+/// Settings of a run. The default has four trajectories with 100 draws each and ends at an error of 0.1 rad.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
@@ -58,12 +58,11 @@ pub struct Settings {
     pub tol: Option<f64>,
     /// Which estimate of the center is asked for.
     pub average: Average,
-    /// The length that pieces, draws and settling are laid out for, where the run may go on for longer: by default `length`.
-    /// At the end of it a run with `length` alone goes on as one with `tol` does, with pieces that are joined and draws that
-    /// are thinned as the path grows.
+    /// Path per trajectory, radians, for which pieces, draws and burn-in are planned; by default `length`. Beyond it a run
+    /// with `length` alone continues as one with `tol` does: pieces are joined and draws thinned as the path grows.
     pub first_length: Option<f64>,
-    /// Path per trajectory that is discarded first, radians; by default 2π or 5 % of `length` if that is more, and
-    /// less where 4000 arrivals at walls come earlier.
+    /// Burn-in: path per trajectory that is discarded first, radians, at least 0. By default 2π, or 5 % of `length` if that
+    /// is more; it ends earlier after 4000 arrivals at walls.
     pub burn_in: Option<f64>,
     /// The dynamics; the papers' own have hard walls and no refresh.
     #[serde(rename = "dynamics")]
@@ -73,7 +72,7 @@ pub struct Settings {
     pub mirror: Mirror,
     /// The refresh.
     pub refresh: RefreshChoice,
-    /// Dual coefficients where all trajectories start; by default each is caught by its own light trap.
+    /// Dual coefficients of the point where all trajectories start. By default each searches for a point with a light trap.
     #[serde(skip)]
     pub start: Option<Vec<f64>>,
     /// Worker threads.
@@ -104,11 +103,11 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Makes sure that a run can have them.
+    /// Checks the ranges of all settings, and that they can be combined.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for the first that is out of its range, or does not go with another.
+    /// [`Error::Invalid`] for the first setting that is out of range or cannot be combined with another.
     pub fn check(&self) -> Result<()> {
         for (name, count) in [
             ("n_trajectories", self.n_trajectories),
@@ -152,7 +151,7 @@ impl Settings {
         Ok(())
     }
 
-    /// The share of the next flight in the running center that ends a run.
+    /// Returns the tolerance on the weight of the next flight in the running center, if the dynamics has one.
     pub(crate) fn weight_tol(&self) -> Option<f64> {
         match self.motion {
             Motion::Chord { weight_tol, .. } => weight_tol,
@@ -160,7 +159,7 @@ impl Settings {
         }
     }
 
-    /// A number for the motion and the points that its center is made of, for checkpoints.
+    /// Returns a number for the dynamics and the points it averages, for checkpoints.
     pub(crate) fn code(&self) -> u64 {
         let flips = matches!(self.motion, Motion::Flipper { .. });
         self.motion.code() + u64::from(flips && self.average == Average::Bounces)

@@ -1,4 +1,4 @@
-//! Where trajectories start.
+//! Starting points of trajectories.
 
 use crate::base::{Control, Result, random};
 use crate::ensemble::attempt::{at, attempt};
@@ -10,8 +10,8 @@ use crate::ensemble::settings::Settings;
 use crate::interior::{Start, Trapped, conflicts, hard_point};
 use crate::space::VersionSpace;
 
-/// One trajectory each at the given start, where its own light trap caught it, or at a point of the maximal-margin
-/// search, which is made once for all that the trap lost.
+/// Starts all trajectories: at the given point, or at a point that a light trap finds for each. Those whose light trap fails
+/// start at the point of a single search for the maximal margin.
 pub(super) fn start<'s>(
     space: &'s VersionSpace<'s>,
     settings: &Settings,

@@ -1,4 +1,4 @@
-//! A step of a trajectory: what all of them do between two decisions.
+//! Steps of trajectories: the work between two decisions about all of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,27 +8,27 @@ use crate::space::Mirror;
 use crate::trajectory::Goal;
 use crate::trajectory::dynamics::Dynamics;
 
-/// What all trajectories do, each for itself.
+/// A step that every trajectory takes independently of the others.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) enum Step {
-    /// Forgets what was tallied and flies to a goal.
+    /// Resets the tally and runs to a goal.
     Run(Goal),
-    /// Flies on in pieces; see [`Chain::extend`]. And prepares them for the center where it is asked for at once.
+    /// Extends the path in pieces; see [`Chain::extend`]. With `prepare`, also prepares them for the center.
     Extend { stage: usize, unit: f64, limit: Goal, prepare: bool },
 }
 
-/// What is the same for all trajectories.
+/// Settings of a step that are the same for all trajectories.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Terms {
     pub mirror: Mirror,
-    /// Draws to keep of each; 0 where there is no record.
+    /// Draws to keep of each trajectory; 0 if draws are not recorded.
     pub draws: usize,
-    /// The planes that it watches.
+    /// Indices of the planes whose coordinates are recorded with the draws.
     pub watched: Vec<usize>,
 }
 
 impl Terms {
-    /// Makes sure that terms from another process are of m examples.
+    /// Checks terms from another process against the number m of examples.
     pub(super) fn check(&self, m: usize) -> Result<()> {
         let planes = self.watched.len() <= m && self.watched.iter().all(|&plane| plane < m);
         ensure(planes, || "one that watches other planes")?;

@@ -12,27 +12,27 @@ use pyo3::types::PyDict;
 
 use crate::base::{Control, Result, State, memory};
 
-/// Between two looks for a signal; the callback is called half as often.
+/// Time between two checks for signals. The callback is called at every second one.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What the calling thread hears of.
+/// Messages from the working thread to the calling thread.
 enum News {
     Over,
     State(State),
 }
 
-/// Takes a state of the run to Python.
+/// Passes a state of the run to Python.
 type Keep = dyn Fn(Python<'_>, State) -> PyResult<()> + Send + Sync;
 
-/// Who keeps states of the run, and how often.
+/// The function that stores states of the run, and the time between two of them.
 pub(super) struct Keeping {
     pub every: Duration,
     pub keep: Box<Keep>,
 }
 
-/// Runs `work` on a thread of its own, detached from the interpreter, while the calling thread listens for signals,
-/// calls `callback` with the progress, and now and then has a state of the run kept. What any of them raises stops the work and
-/// is raised once it has stopped.
+/// Runs `work` on a new thread, detached from the interpreter. Meanwhile the calling thread checks for signals, calls
+/// `callback` with the progress, and stores a state of the run at intervals. An exception in any of these stops the work and
+/// is raised when the work has stopped.
 pub(super) fn interruptible<R: Send>(
     py: Python<'_>,
     callback: Option<&Bound<'_, PyAny>>,
@@ -72,7 +72,7 @@ pub(super) fn interruptible<R: Send>(
                     PyRuntimeError::new_err(format!("the engine can start no thread: {error}"))
                 })?;
             let mut raised = None;
-            // When to ask for the next state, unless one was asked for.
+            // When to request the next state; None while a request is pending.
             let later = || keeping.map(|keeping| Instant::now() + keeping.every);
             let mut next = later();
             let mut report_at = Instant::now() + 2 * TICK;
@@ -114,8 +114,8 @@ pub(super) fn interruptible<R: Send>(
     })
 }
 
-/// Runs `work` on the calling thread, detached from the interpreter; its checks listen for signals. For work on one thread
-/// that may be over sooner than another thread starts and has the matrix in its cache.
+/// Runs `work` on the calling thread, detached from the interpreter. The work's own checks look for signals. This is for
+/// work on one thread that may take less time than starting another thread and loading the matrix into its cache.
 pub(super) fn interruptible_here<R: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Control) -> Result<R> + Send,
@@ -123,10 +123,10 @@ pub(super) fn interruptible_here<R: Send>(
     here(py, &Raised::default(), None, work)
 }
 
-/// What was raised by a signal, or by what `work` calls: it must end then.
+/// The exception raised by a signal handler or by a function that `work` called. The work ends when there is one.
 pub(super) type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// The same for work that may raise exceptions of its own. States that it is asked for are kept at once.
+/// As [`interruptible_here`], for work that calls Python itself. States are stored as soon as they are ready.
 pub(super) fn here<R: Send>(
     py: Python<'_>,
     raised: &Raised,
@@ -150,7 +150,7 @@ pub(super) fn here<R: Send>(
     })
 }
 
-/// Checks that listen for signals, on the thread that makes them, and put down what these raise.
+/// Returns a check that looks for signals on the thread that calls it, and records the exception of a signal handler.
 fn listening(raised: &Raised) -> Control {
     let heard = Arc::clone(raised);
     Control::listening(TICK, move || {
@@ -165,7 +165,7 @@ fn listening(raised: &Raised) -> Control {
     })
 }
 
-/// What was raised while the work was done, or its result.
+/// Returns the result of the work, or the exception that was raised meanwhile.
 fn concluded<R>(raised: Option<PyErr>, result: std::thread::Result<Result<R>>) -> PyResult<R> {
     match (raised, result) {
         (Some(error), _) => Err(error),
@@ -187,20 +187,20 @@ fn report(py: Python<'_>, callback: &Py<PyAny>, control: &Control) -> PyResult<(
     callback.call1(py, (progress,)).map(|_| ())
 }
 
-/// Says how far the work has come.
+/// Writes the progress of the work into a dict.
 pub(super) fn fill(progress: &Bound<'_, PyDict>, control: &Control) -> PyResult<()> {
     progress.set_item("length", control.length())?;
     progress.set_item("bounces", control.bounces())?;
     progress.set_item("center_error", control.center_error())
 }
 
-/// With an interpreter inside: `make test-door`.
+/// These need an embedded interpreter: `make test-door`.
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ensemble::WorkerPool;
 
-    /// Four workers, of which the last panics while the others would work for ever.
+    /// Four workers. The last panics, the others never end by themselves.
     fn panics(n_threads: usize) -> impl Fn(&Control) -> Result<()> + Send {
         move |control| {
             let pool = WorkerPool::new(n_threads, control)?;
