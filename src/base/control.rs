@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use crate::base::checkpoint::State;
 use crate::base::error::{Error, Result};
 
-/// One relaxed flag that the workers look at, and the counters that they fill.
+/// A stop flag that the workers read, and the counters of progress that they write.
 ///
-/// The caller may raise the flag from any thread; every long loop of the engine looks at it at least every
-/// few dozen O(m) steps and returns [`Error::Interrupted`].
+/// Any thread may raise the flag. Every long loop of the engine reads it at least every few dozen O(m) steps and then returns
+/// [`Error::Interrupted`].
 #[derive(Debug, Default)]
 pub struct Control {
     listener: Option<Listener>,
@@ -23,7 +23,7 @@ pub struct Control {
     center_error: AtomicU64,
 }
 
-/// Who takes states of the run.
+/// Receiver of states of the run.
 struct Keeper(Box<dyn Fn(State) + Send + Sync>);
 
 impl fmt::Debug for Keeper {
@@ -32,12 +32,12 @@ impl fmt::Debug for Keeper {
     }
 }
 
-/// What the checks ask now and then.
+/// A function that the checks call at intervals to learn whether to stop.
 struct Listener {
     ear: Box<dyn Fn() -> bool + Send + Sync>,
     every: Duration,
     began: Instant,
-    /// When to ask next, nanoseconds after the beginning.
+    /// Time of the next call, in nanoseconds after the start.
     next: AtomicU64,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Debug for Listener {
 }
 
 impl Listener {
-    /// Whether the time has come and `ear` says that all is to stop.
+    /// Returns whether a call is due and `ear` asks to stop.
     fn asks_to_stop(&self) -> bool {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let now = self.began.elapsed();
@@ -68,36 +68,36 @@ impl Control {
         control
     }
 
-    /// A flag that is raised when `ear` returns true. The checks themselves call it, on their thread, not more often than
-    /// `every` so many seconds: for work on one thread, where nobody else could listen.
+    /// Returns a flag that is raised when `ear` returns true. The checks call `ear` on their own thread, at most once in the time
+    /// `every`. For work on the calling thread, where no other thread looks for signals.
     pub fn listening(every: Duration, ear: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         let next = AtomicU64::new(u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
         let listener = Listener { ear: Box::new(ear), every, began: Instant::now(), next };
         Self { listener: Some(listener), ..Self::new() }
     }
 
-    /// Gives `keeper` a state of the run whenever [`Control::ask_for_state`] asks for one, on a thread of the run, which
-    /// waits meanwhile.
+    /// Passes a state of the run to `keeper` after each [`Control::ask_for_state`], on a thread of the run, which waits
+    /// meanwhile.
     #[must_use]
     pub fn kept_by(mut self, keeper: impl Fn(State) + Send + Sync + 'static) -> Self {
         self.keeper = Some(Keeper(Box::new(keeper)));
         self
     }
 
-    /// Asks for a state of the run, as soon as it measures. Runs that cannot be continued give none.
+    /// Requests a state of the run, which follows once the burn-in is over. Runs that cannot be continued have none.
     pub fn ask_for_state(&self) {
         if self.keeper.is_some() {
             self.pause.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Whether the workers are to stand still for a state.
+    /// Returns whether the workers are to pause for a state.
     #[inline]
     pub(crate) fn is_to_pause(&self) -> bool {
         self.pause.load(Ordering::Relaxed)
     }
 
-    /// Takes the state that was asked for, which `state` makes.
+    /// Answers a request for a state with the result of `state`.
     pub(crate) fn keep(&self, state: impl FnOnce() -> State) {
         if self.pause.swap(false, Ordering::Relaxed)
             && let Some(Keeper(keeper)) = &self.keeper
@@ -111,7 +111,7 @@ impl Control {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// The flag, to be raised by whoever has nothing else of this.
+    /// Returns the flag alone, for other threads to raise.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
@@ -131,17 +131,17 @@ impl Control {
         Ok(())
     }
 
-    /// Bounces of all trajectories so far.
+    /// Returns the bounces of all trajectories so far.
     pub fn bounces(&self) -> u64 {
         self.bounces.load(Ordering::Relaxed)
     }
 
-    /// Path behind every trajectory, radians.
+    /// Returns the path of each trajectory so far, radians.
     pub fn length(&self) -> f64 {
         f64::from_bits(self.length.load(Ordering::Relaxed))
     }
 
-    /// Last estimate of the error of the center, radians; NaN until there is one.
+    /// Returns the last estimate of the error of the center, radians; NaN before the first.
     pub fn center_error(&self) -> f64 {
         f64::from_bits(self.center_error.load(Ordering::Relaxed))
     }

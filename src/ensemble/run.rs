@@ -1,4 +1,4 @@
-//! A run: many trajectories are started, fly in parallel, and are merged in the order of their index.
+//! One run: starts trajectories, runs them in parallel, and merges them in the order of their index.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::space::{VersionSpace, one_dimensional};
 use crate::trajectory::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Radius, Scattered};
 use crate::trajectory::{Refresh, RefreshChoice};
 
-/// Planes whose coordinates are kept with the draws, for the convergence diagnostics.
+/// Number of planes whose coordinates are recorded with the draws, for R-hat and effective sample size.
 const WATCHED: usize = 16;
 
 /// Samples version space with several trajectories.
@@ -37,12 +37,12 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings, control: &Control) -> 
     run_with(space, settings, None, control)
 }
 
-/// Goes on with a run, to the ends that `settings` say now: `length` and `max_bounces` of the whole path of each trajectory,
-/// behind and ahead.
+/// Continues a run to new limits: `length` and `max_bounces` in `settings` are those of the whole path of each trajectory.
 ///
-/// The problem, the inverse and the settings but for the ends, the threads, the seed and the start must be those of the run
-/// that `state` is of, with all of its draws. Then the outcome has the bits of one run to the new ends, for every number of
-/// threads and wherever the path was cut. (Of a run with `length` alone: of one with the same [`Settings::first_length`].)
+/// `state` must hold all draws. The problem, the inverse and the settings must be those of the earlier run, except for the
+/// limits, the threads, the seed and the start. The outcome then has the same bits as a single run to the new limits, for every
+/// number of threads and wherever the path was cut. (With `length` alone: as a single run with the same
+/// [`Settings::first_length`].)
 ///
 /// # Errors
 ///
@@ -57,8 +57,8 @@ pub fn resume(
     sample(space, settings, inverse, Some(state), None, control)
 }
 
-/// As [`run`]. Given the inverse of the Gram matrix the center is one of conditional means, which has far less noise, and
-/// fresh directions are drawn by it.
+/// As [`run`]. With the inverse of the Gram matrix the center is the integral of conditional means, which has far less noise,
+/// and full refreshes use the inverse.
 ///
 /// # Errors
 ///
@@ -73,7 +73,7 @@ pub fn run_with(
     sample(space, settings, inverse, None, None, control)
 }
 
-/// As [`run_with`], or with a state as [`resume`], with trajectories that fly in other processes, step by step. The same seed
+/// As [`run_with`], or as [`resume`] with a state, but takes the steps of the trajectories in other processes. The same seed
 /// gives the same bits.
 ///
 /// # Errors
@@ -155,7 +155,7 @@ fn sample(
     }
 }
 
-/// What a run has from its beginning to its end.
+/// The parts of a run that do not change.
 struct Run<'s, 'c> {
     space: &'s VersionSpace<'s>,
     settings: &'c Settings,
@@ -167,7 +167,7 @@ struct Run<'s, 'c> {
 }
 
 impl<'s> Run<'s, '_> {
-    /// Trajectories that go on as they were, if there is a state.
+    /// Restores the trajectories, if there is a state.
     fn restored<D: Dynamics>(
         &self,
         state: Option<&State>,
@@ -273,7 +273,7 @@ impl<'s> Run<'s, '_> {
         Ok(Outcome { scatterer: chains[0].trajectory.dynamics().scatterer(), ..outcome })
     }
 
-    /// Hands the balls over to a dynamics of the papers, lets them burn in and measures.
+    /// Runs one of the papers' dynamics: start, burn-in, measurement.
     fn straight<D: Dynamics>(self, state: Option<&State>, dynamics: &D) -> Result<Outcome> {
         let Self { space, settings, pool, control, .. } = self;
         if let Some((measurement, mut chains)) = self.restored(state, dynamics)? {
@@ -299,7 +299,7 @@ impl<'s> Run<'s, '_> {
         self.finish(measurement, &mut chains)
     }
 
-    /// Measures and merges.
+    /// Runs the measurement and merges the trajectories.
     fn finish<D: Dynamics>(
         self,
         mut measurement: Measurement<'s>,
@@ -340,7 +340,8 @@ fn records(state: &State, (m, q, t): (usize, usize, usize)) -> Result<Vec<(&[f64
     Ok(records)
 }
 
-/// The period of each trajectory that goes round a cycle, where a cycle is not all there is.
+/// Returns the period of each trajectory that is in a short cycle, else 0. In two dimensions a cycle fills version space and
+/// counts as 0.
 fn cycles(
     space: &VersionSpace<'_>,
     pool: &WorkerPool,

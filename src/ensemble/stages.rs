@@ -1,4 +1,4 @@
-//! The measured path: pieces, looked at between the stages of a run, and what it takes to go on with it.
+//! The measured path after burn-in: its pieces and stages, the decision to end after each stage, and its stored form.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,14 +15,14 @@ use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Dynamics, Motion, RunningCenter};
 use crate::trajectory::{Goal, Recorder, Refresh, RefreshState, Until};
 
-/// First piece of path of a run without a given length: radians, and arrivals where version space is small.
+/// First piece of path of a run without a given length, in radians and, for small version spaces, in arrivals.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
 const PIECE_ARRIVALS: f64 = 1_000.0;
-/// Independent vectors that a path must be worth for each draw to keep, before its center is good enough: an eighth of
-/// one for so many draws as decision values need, and one for each that was asked for beyond.
+/// Effective sample size, per draw to keep, that a path needs before a run with `tol` may end: an eighth for the first
+/// `FEW_DRAWS` draws, which are enough for decision values, and one for each further draw.
 const SHARE_OF_DRAWS: f64 = 0.125;
 const FEW_DRAWS: usize = 400;
-/// Looks at the densities at the walls in such a piece.
+/// Evaluations of the densities at the walls in such a piece.
 const LOOKS: f64 = 2.0;
 
 /// A measurement: how long the pieces of path are, and how many there are to be.
@@ -30,13 +30,13 @@ const LOOKS: f64 = 2.0;
 pub(super) struct Measurement<'s> {
     /// Length of a piece, radians.
     unit: f64,
-    /// Pieces of each trajectory before the next look.
+    /// Pieces of each trajectory at which the next decision is made.
     stage: usize,
     /// Whether some are still missing.
     is_open: bool,
     /// How directions are refreshed.
     pub refresh: Refresh<'s>,
-    /// Path discarded before, radians, mean over the trajectories.
+    /// Length of the burn-in, radians, mean over the trajectories.
     pub burn_in_length: f64,
 }
 
@@ -45,15 +45,15 @@ fn pieces(n_trajectories: usize) -> usize {
     if n_trajectories == 1 { 16 } else { 8 }
 }
 
-/// Pieces after which a run with a tolerance is looked at.
+/// Returns the number of pieces at which the next decision is made.
 fn next_stage(settings: &Settings, done: usize) -> usize {
     let pieces = pieces(settings.n_trajectories);
     if settings.tol.is_some() && done < pieces * 3 / 4 { pieces * 3 / 4 } else { pieces }
 }
 
 impl<'s> Measurement<'s> {
-    /// Lays out pieces and draws. Where no length is given, or a tolerance is, the pieces of path are joined and their
-    /// length doubles as the path grows.
+    /// Plans pieces and draws. Without a given length, or with a tolerance, pieces are joined two by two as the path grows,
+    /// which doubles their length.
     pub fn begin<D: Dynamics>(
         settings: &Settings,
         watched: &[usize],
@@ -70,7 +70,7 @@ impl<'s> Measurement<'s> {
             PIECE_PATH.min(PIECE_ARRIVALS * per_arrival).min(length)
         };
         let unit = if grows { piece } else { length / pieces as f64 };
-        // A growing run keeps twice the draws asked for when the pieces are full, and returns the last ones.
+        // A growing run records twice the requested draws before it joins pieces, and returns the last ones.
         let kept = if grows { 2 * settings.n_draws } else { settings.n_draws };
         let spacing = unit * pieces as f64 / kept as f64;
         let gram = watched_space(chains).gram();
@@ -85,7 +85,7 @@ impl<'s> Measurement<'s> {
         Ok(Self { unit, stage: next_stage(settings, 0), is_open: true, refresh, burn_in_length })
     }
 
-    /// Runs the path to the end that the settings say. Returns why it ended, and what it takes to go on but for the draws.
+    /// Extends the path until one of the limits is reached. Returns the limit, and the state without its draws.
     pub fn run<D: Dynamics>(
         &mut self,
         settings: &Settings,
@@ -103,7 +103,7 @@ impl<'s> Measurement<'s> {
             let mut state = None;
             if self.is_open {
                 self.fly(settings, watched, pool, chains, limit, control)?;
-                // What the look at a path that was cut off makes of its pieces is no part of a longer one.
+                // The state is that before the last piece was cut short, so that a longer run has the same bits.
                 self.is_open = chains.iter().any(Chain::is_cut);
                 state = self.is_open.then(|| self.save(settings, chains));
             }
@@ -136,7 +136,7 @@ impl<'s> Measurement<'s> {
         }
     }
 
-    /// Flies the pieces of a stage, and gives away states when they are asked for.
+    /// Runs the pieces of a stage and passes on states on request.
     fn fly<D: Dynamics>(
         &self,
         settings: &Settings,
@@ -157,7 +157,7 @@ impl<'s> Measurement<'s> {
             };
             remote::take(pool, chains, step, &terms, control)?;
             let is_done = chains.iter().all(|chain| chain.has(self.stage));
-            // Workers in other processes do not pause: a state that is asked for is that between two steps.
+            // Workers in other processes do not pause. A requested state is the one between two steps.
             if is_done && (pool.executor().is_none() || !control.is_to_pause()) {
                 return Ok(());
             }
@@ -181,7 +181,7 @@ impl<'s> Measurement<'s> {
         }
     }
 
-    /// Looks at what has been flown: why the run is over, if it is.
+    /// Returns the reason to end the run after a stage, if there is one.
     fn look<D: Dynamics>(
         &self,
         settings: &Settings,
@@ -194,7 +194,7 @@ impl<'s> Measurement<'s> {
             let center = merge::center(settings, pool, chains, self.burn_in_length, control)?;
             let enough = worth(settings, chains);
             control.report(totals(chains).0 / chains.len() as f64, center.error);
-            // A flipper goes on from a center of its own: what its halves differ by does not pass.
+            // A flipper restarts at its own running center, so its halves never agree.
             let flips = matches!(settings.motion, Motion::Flipper { .. });
             if center.error <= tol && (center.mixed || flips) && enough {
                 return Ok(Some(StopReason::Tol));
@@ -214,7 +214,7 @@ impl<'s> Measurement<'s> {
         Ok(exhausted.then_some(StopReason::MaxBounces))
     }
 
-    /// What it takes to go on, without the draws.
+    /// Returns the state of the run without its draws.
     fn save<D: Dynamics>(&self, settings: &Settings, chains: &[Chain<'s, D>]) -> State {
         let run = RunState {
             examples: watched_space(chains).len(),
@@ -232,13 +232,13 @@ impl<'s> Measurement<'s> {
         State { bytes: encode(&run), held: vec![0; kept.len()], kept, ..State::default() }
     }
 
-    /// The measurement that was stored.
+    /// Restores a measurement.
     pub fn restored(run: &RunState, refresh: Refresh<'s>) -> Self {
         let RunState { unit, stage, is_open, burn_in_length, .. } = *run;
         Self { unit, stage, is_open, refresh, burn_in_length }
     }
 
-    /// Makes sure that a record that was stored is one of this measurement.
+    /// Checks that a restored record belongs to this measurement.
     pub fn check_record<D: Dynamics>(
         &self,
         settings: &Settings,
@@ -250,7 +250,7 @@ impl<'s> Measurement<'s> {
     }
 }
 
-/// What is stored of a run: all but its draws.
+/// The stored form of a run, without its draws.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct RunState {
     examples: usize,
@@ -266,7 +266,7 @@ pub(super) struct RunState {
 }
 
 impl RunState {
-    /// Makes sure that it is of a run with these settings, as far as that can be told without its chains.
+    /// Checks everything but the chains against the problem and the settings.
     pub fn check(&self, space: &VersionSpace<'_>, settings: &Settings) -> Result<()> {
         for (what, theirs, own) in [
             ("examples", self.examples, space.len()),
@@ -286,7 +286,8 @@ impl RunState {
     }
 }
 
-/// Whether the path is worth a fair share of the draws to keep, where the center needs less.
+/// Returns whether the effective sample size of the path suffices for the draws. A center of conditional means can reach its
+/// tolerance earlier.
 fn worth<D: Dynamics>(settings: &Settings, chains: &mut [Chain<'_, D>]) -> bool {
     if chains.iter().all(|chain| chain.densities.is_none()) {
         return true;

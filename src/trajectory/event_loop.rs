@@ -1,4 +1,4 @@
-//! One ball's life: the event loop and its tallies.
+//! The event loop of one trajectory.
 
 use std::sync::Arc;
 
@@ -17,31 +17,31 @@ use crate::trajectory::tally::{Goal, Layers, Tally, Until};
 /// matrix of condition 1e8 the norms still hold to 1e-10 (1e-9 with fresh directions, which are rounded to that).
 const REPROJECT_EVERY: usize = 256;
 const REPROJECT_EVERY_PER_PLANE: usize = 10;
-/// Drift below which the next re-projection comes after twice as many events, and how many times as many at most: where rows
-/// are computed on demand it takes all of them.
+/// Drift below which the interval to the next re-projection doubles, and the largest factor. With rows computed on demand a
+/// re-projection computes all of them.
 const NO_DRIFT: f64 = 1e-12;
 const LATEST: usize = 8;
 
-/// Looks at the stop flag in a row without any gain of path after which the ball counts as stuck. A wedge as narrow as
-/// 1e-6 takes three million bounces to get out of.
+/// Consecutive checks of the stop flag without any gain of path after which the ball counts as stuck. Leaving a wedge of
+/// angle 1e-6 takes three million bounces.
 const STUCK: usize = 200_000;
 
-/// Escapes in a row after which it is clear that no flight gets to a wall.
+/// Consecutive escapes after which no flight is expected to reach a wall.
 const MOST_ESCAPES: u32 = 2_000;
 
-/// Events between two looks at the stop flag.
+/// Events between two checks of the stop flag.
 const CHECK_EVERY: usize = 32;
 
-/// How [`Trajectory::run_pausing`] came to an end.
+/// How [`Trajectory::run_pausing`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// At the goal, or with the last flight that leads up to it.
+    /// The goal is reached, or only the last flight to it is left.
     AtGoal,
-    /// Somewhere, because somebody wants to write down how things stand.
+    /// Paused before the goal, because a state of the run was requested.
     Paused,
 }
 
-/// A ball with its dynamics, mirrors, refresh and random stream.
+/// A ball with its dynamics, walls, refresh and random stream.
 #[derive(Debug)]
 pub struct Trajectory<'s, D> {
     space: &'s VersionSpace<'s>,
@@ -52,18 +52,18 @@ pub struct Trajectory<'s, D> {
     refresh: Refresh<'s>,
     /// Radians to the next refresh.
     clock: f64,
-    /// Walls that know the layers, in place of the mirror.
+    /// Walls whose transparency depends on the layer; they replace the mirror.
     walls: Option<Arc<LayerWalls>>,
-    /// Layers whose arc integrals are kept.
+    /// Arc integrals of the layers, if they are computed.
     kept: Option<LayerRange>,
-    /// Where the rays beyond the walls count too.
+    /// Rays beyond the walls, if they are integrated too.
     beyond: Option<RayBeyond>,
-    /// Planes violated now, of labels -1 and +1.
+    /// Number of violated planes with label -1 and with label +1.
     violated: [u32; 2],
-    /// The same, with planes that coincide on the same side.
+    /// The same, counting planes that coincide as on the same side.
     layer: [u32; 2],
     since_reprojection: usize,
-    /// Times as many events as the fewest until the next.
+    /// Factor on the smallest interval between re-projections.
     reprojection_delay: usize,
     /// Escapes since the last arrival.
     escapes_in_a_row: u32,
@@ -71,8 +71,8 @@ pub struct Trajectory<'s, D> {
     recorder: Option<Recorder>,
 }
 
-/// All that the path depends on but the problem, the mirrors, the settings of the dynamics, the refresh and the draws. Walls,
-/// layers and rays are not for runs that go on.
+/// The stored form of a trajectory. It leaves out the problem, the mirrors, the settings of the dynamics, the refresh and the
+/// draws. Layers and rays are not stored: only runs without them can be continued.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct TrajectoryState {
     rng: RngState,
@@ -113,7 +113,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         }
     }
 
-    /// What is to be stored.
+    /// Returns the stored form.
     pub(crate) fn state(&self) -> TrajectoryState {
         TrajectoryState {
             rng: RngState::of(&self.rng),
@@ -129,7 +129,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         }
     }
 
-    /// The trajectory that was stored. Of `watched` planes it has these draws and functionals, if it keeps a record.
+    /// Restores a trajectory, with the given draws and functionals of the `watched` planes if it keeps a record.
     pub(crate) fn restored(
         space: &'s VersionSpace<'s>,
         mut dynamics: D,
@@ -173,9 +173,9 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         &self.refresh
     }
 
-    /// The same ball under another dynamics, with the same mirrors and refresh and nothing tallied.
+    /// Returns the ball under another dynamics, with the same mirrors and refresh and an empty tally.
     pub(crate) fn under<E: Dynamics>(mut self, dynamics: E) -> Trajectory<'s, E> {
-        // Theirs may be centers that all planes have a part in.
+        // Another dynamics may have a center that depends on all planes.
         self.ball.use_all_planes(self.space.gram());
         let mut other = Trajectory::new(self.space, dynamics, self.ball, self.rng);
         other.set_mirror(self.mirror);
@@ -184,7 +184,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         other
     }
 
-    /// The same ball, about to be launched by another dynamics, with nothing tallied.
+    /// Returns the ball, launched by another dynamics, with an empty tally.
     ///
     /// # Errors
     ///
@@ -211,12 +211,12 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         &self.ball
     }
 
-    /// The ball, to be moved.
+    /// Returns the ball for changes.
     pub fn ball_mut(&mut self) -> &mut Ball {
         &mut self.ball
     }
 
-    /// What happened since the last [`Trajectory::reset`].
+    /// Returns the counters since the last [`Trajectory::reset`].
     pub fn tally(&self) -> &Tally {
         &self.tally
     }
@@ -226,7 +226,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.recorder.as_ref()
     }
 
-    /// Records the present position, where none came due.
+    /// Records the present position, for paths too short for a draw.
     pub(crate) fn record_here(&mut self) {
         if let Some(recorder) = &mut self.recorder {
             recorder.record_here(&self.ball, self.space.gram());
@@ -247,7 +247,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.violated[0] + self.violated[1]
     }
 
-    /// True when no plane of a hard mirror is violated: the ball can no longer get out.
+    /// Returns whether no plane with a hard wall is violated: the ball can no longer leave version space.
     pub fn caught(&self) -> bool {
         (self.violated[0] == 0 || self.mirror.negative > 0.0)
             && (self.violated[1] == 0 || self.mirror.positive > 0.0)
@@ -265,7 +265,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         }
     }
 
-    /// The random stream, to go on with another ball.
+    /// Returns the random stream, for use with another ball.
     pub(crate) fn into_rng(self) -> ChaCha8Rng {
         self.rng
     }
@@ -275,16 +275,16 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.mirror = mirror;
     }
 
-    /// Puts walls that know the layers in place of the mirror, or the mirror back.
+    /// Replaces the mirror by walls that depend on the layer, or restores the mirror.
     pub(crate) fn set_walls(&mut self, walls: Option<Arc<LayerWalls>>) {
         self.walls = walls;
     }
 
-    /// Integrates the arc in every layer of a range from here on; `beyond` adds the rays beyond the walls hit, in place of
-    /// which the ball must be inside hard walls. `None` stops it.
+    /// Starts to integrate the arc in every layer of a range. `beyond` adds the rays beyond the walls that are hit; the ball
+    /// must then be inside hard walls. `None` stops the integration.
     pub(crate) fn keep_layers(&mut self, range: Option<LayerRange>, beyond: bool) {
         if beyond {
-            // Where a ray goes beyond its wall, far planes count too.
+            // A ray beyond its wall can meet planes that are not in the neighbor list.
             self.ball.use_all_planes(self.space.gram());
         }
         let now = range.and_then(|range| range.index(self.layer));
@@ -293,18 +293,18 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.beyond = beyond.then(RayBeyond::default);
     }
 
-    /// Takes out what was integrated in each layer since the last call.
+    /// Returns the integrals of each layer since the last call.
     pub(crate) fn take_layer_integrals(&mut self) -> Vec<LayerIntegral> {
         self.ball.take_layers()
     }
 
-    /// Changes the refresh and draws its clock anew (which a Poisson process allows at any time).
+    /// Changes the refresh and draws the time of the next one, which a Poisson process allows at any time.
     pub fn set_refresh(&mut self, refresh: Refresh<'s>) {
         self.refresh = refresh;
         self.clock = self.refresh.draw_clock(&mut self.rng);
     }
 
-    /// Forgets what was tallied and integrated so far, and starts a record if one is given.
+    /// Resets the tally and the integrals, and starts a record if one is given.
     pub fn reset(&mut self, recorder: Option<Recorder>) {
         self.tally = Tally::new(self.space.len());
         self.ball.lay_here(self.space.gram());
@@ -315,13 +315,13 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.recorder = recorder;
     }
 
-    /// As [`Trajectory::reset`] without a record, and counts the path in every layer from here on.
+    /// As [`Trajectory::reset`] without a record; starts to count the path in every layer.
     pub fn reset_counting(&mut self) {
         self.reset(None);
         self.tally.layers = Some(Layers::new());
     }
 
-    /// Takes out what [`Trajectory::reset_counting`] counted.
+    /// Returns the counts started by [`Trajectory::reset_counting`].
     pub fn take_layers(&mut self) -> Option<Layers> {
         self.tally.layers.take()
     }
@@ -336,12 +336,13 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.advance::<true, false>(goal, control).map(|_| ())
     }
 
-    /// As [`Trajectory::run`], but stops where a pause is asked for.
+    /// As [`Trajectory::run`], but stops early when a pause is requested.
     pub(crate) fn run_pausing(&mut self, goal: Goal, control: &Control) -> Result<Ended> {
         self.advance::<true, true>(goal, control)
     }
 
-    /// The same without the flight that would end in mid-air at the end of the path: as if the path went on there.
+    /// As [`Trajectory::run_pausing`], but leaves out the last flight, which would end in mid-air: the path can be continued
+    /// as if it had no end there.
     pub(crate) fn run_short(&mut self, goal: Goal, control: &Control) -> Result<Ended> {
         self.advance::<false, true>(goal, control)
     }
@@ -390,7 +391,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         Ok(Ended::AtGoal)
     }
 
-    /// Whether the present flight leads beyond the end of the path, and no refresh comes before.
+    /// Returns whether the present flight leads beyond the end of the path without a refresh before it.
     #[inline]
     fn ends_in_mid_air(&mut self, path_end: f64) -> bool {
         let to_end = path_end - self.tally.path;
@@ -419,7 +420,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         Ok(())
     }
 
-    /// Launches the ball anew after an escape.
+    /// Launches the ball again after an escape.
     #[cold]
     fn relaunch(&mut self, control: &Control) -> Result<()> {
         if self.escapes_in_a_row == MOST_ESCAPES {
@@ -434,8 +435,8 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         Ok(())
     }
 
-    /// One flight, to the first of: the next arrival, the next refresh, the end of the path; or a new launch, where there
-    /// is no such flight.
+    /// Runs one flight to the next arrival, the next refresh or the end of the path, whichever is first, or launches the ball
+    /// again if there is none.
     #[inline]
     fn event(&mut self, path_end: f64, control: &Control) -> Result<()> {
         let gram = self.space.gram();
@@ -463,7 +464,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
             self.tally.refreshes += 1;
             self.clock = self.refresh.draw_clock(&mut self.rng);
         } else {
-            // Not by addition: the loop ends where it was told to.
+            // Assigned rather than added, so that the path ends exactly at its end.
             self.tally.path = path_end;
             self.clock -= flight;
             self.ball.fly(gram, flight);
@@ -472,7 +473,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         Ok(())
     }
 
-    /// Probability that the wall which comes next lets the ball through.
+    /// Returns the probability that the next wall lets the ball through.
     #[inline]
     fn transparency(&self) -> f64 {
         let plane = self.ball.next_wall().plane;
@@ -544,7 +545,7 @@ mod tests {
     use crate::trajectory::refresh::Refresh;
     use crate::trajectory::tally::Goal;
 
-    /// The same path twice: integrated by layer, and arrival by arrival with the arc integral of all of it.
+    /// Integrates the same path twice: by layer, and with the arc integral from arrival to arrival.
     #[test]
     fn layers_have_the_arcs_that_were_flown_in_them() {
         let (m, softness) = (12, 0.3);
@@ -603,7 +604,7 @@ mod tests {
                 compared += 1;
             }
             assert!(compared >= 8, "{compared} layers were seen");
-            // Taken out is taken out.
+            // A second call finds nothing.
             assert!(whole.take_layer_integrals().iter().all(|layer| {
                 layer.path == 0.0 && layer.events == 0 && layer.integral.iter().all(|x| *x == 0.0)
             }));
