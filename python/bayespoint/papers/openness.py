@@ -123,7 +123,13 @@ def escape_fractions(
     except TypeError as error:
         raise TypeError(f"grams must be an iterable of matrices; got {grams!r}") from error
     for gram in itertools.chain([] if first is None else [first], matrices):
-        run = VersionSpace(gram, y, softness=softness, offset=offset).sample(
+        try:
+            space = VersionSpace(gram, y, softness=softness, offset=offset)
+        except (TypeError, ValueError) as error:
+            if str(error).startswith("gram "):
+                raise validation.named(error, f"grams[{len(values)}]") from error
+            raise
+        run = space.sample(
             dynamics="flipper",
             n_trajectories=n_trajectories,
             n_draws=1,
