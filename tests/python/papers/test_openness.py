@@ -59,7 +59,7 @@ def test_softness_and_offset_count():
     [
         ([], {}, ValueError, "grams must hold at least one Gram matrix"),
         ([np.ones((2, 3))], {}, ValueError, r"^grams\[0\]: gram must be a square matrix"),
-        ([np.eye(2), [[1, 2], [0, 1]]], {}, ValueError, r"^grams\[0\]: gram must be symmetric"),
+        ([np.eye(2), [[1, 2], [0, 1]]], {}, ValueError, r"^grams\[1\]: gram must be symmetric"),
         ([np.eye(3)], {}, ValueError, r"as many labels as gram has rows, 3; got 2"),
         ([-np.eye(2)], {}, ValueError, r"every diagonal entry of gram plus"),
         (
