@@ -1,8 +1,7 @@
-//! Checkpoints: what it takes to go on with a run with the same bits.
+//! Checkpoints: states from which a run continues with the same bits.
 //!
-//! A trajectory is stored as it is between two events: nothing is recomputed or rounded on the way, so it does not matter
-//! where a run is cut. What follows from the problem and the settings alone (rows, factors, features, what a cache holds)
-//! is not stored.
+//! A trajectory is stored between two events, without recomputation or rounding, so a run can be cut anywhere. Everything that
+//! follows from the problem and the settings alone (rows, factors, features, caches) is left out.
 
 use rand::rngs::ChaCha8Rng;
 use serde::de::DeserializeOwned;
@@ -10,31 +9,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::error::{Error, Result};
 
-/// Version of the encoded bytes, to be raised whenever a struct that is stored changes: other versions are refused.
+/// Version of the encoded bytes. Raise it whenever a stored struct changes; other versions are refused.
 const VERSION: u64 = 2;
 
-/// What went on in a run that can be continued; see [`crate::resume`].
+/// The state of a run that can be continued; see [`crate::resume`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// All but the draws, encoded, with a version and a checksum.
     pub bytes: Vec<u8>,
-    /// Draws of the trajectories, one trajectory after the other, row-major (Σ held, m). Of a run that is over those that are
-    /// not among the draws of its outcome.
+    /// Draws of the trajectories, one trajectory after the other, row-major (Σ held, m). The state of a finished run leaves out
+    /// the draws of its outcome.
     pub draws: Vec<f64>,
     /// Their functionals, row-major (Σ held, q).
     pub functionals: Vec<f64>,
-    /// Draws here of each trajectory, shape (T,).
+    /// Number of draws of each trajectory in `draws`, shape (T,).
     pub held: Vec<u64>,
-    /// Draws that each trajectory goes on with, shape (T,): here, or here and then in the outcome.
+    /// Number of draws with which each trajectory continues, shape (T,): those in `draws`, then those of the outcome.
     pub kept: Vec<u64>,
 }
 
-/// A state that no run of this problem can have left.
+/// Returns the error for a state that no run of this problem can have.
 pub(crate) fn incompatible(what: impl std::fmt::Display) -> Error {
     Error::invalid("state", what, "of a run with this problem and these settings")
 }
 
-/// The version, the value and a checksum of both.
+/// Encodes a value: the version, the value, and a checksum of both.
 pub(crate) fn encode<T: Serialize>(value: &T) -> Vec<u8> {
     let start = VERSION.to_le_bytes().to_vec();
     let mut bytes = postcard::to_extend(value, start).expect("all lengths are known");
@@ -42,7 +41,7 @@ pub(crate) fn encode<T: Serialize>(value: &T) -> Vec<u8> {
     bytes
 }
 
-/// The value that was encoded. It may be forged: its numbers are still to be checked.
+/// Decodes a value. The bytes may be forged, so the caller must check the numbers.
 pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let damaged = || incompatible("one whose bytes are cut short or altered");
     let (body, sum) = bytes.split_last_chunk().ok_or_else(damaged)?;
@@ -62,19 +61,19 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     }
 }
 
-/// FNV-1a: against accidents, not against forgery.
+/// FNV-1a hash. It detects accidental damage, not forgery.
 fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
         (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// Makes sure that a decoded state is one that a run can have left.
+/// Returns an error unless a condition on a decoded state holds.
 pub(crate) fn ensure<S: std::fmt::Display>(holds: bool, what: impl FnOnce() -> S) -> Result<()> {
     if holds { Ok(()) } else { Err(incompatible(what())) }
 }
 
-/// Makes sure that decoded vectors have n finite numbers each.
+/// Checks that decoded vectors have n finite numbers each.
 pub(crate) fn ensure_vectors(n: usize, vectors: &[&[f64]]) -> Result<()> {
     for vector in vectors {
         ensure(vector.len() == n, || format!("one with {} of {n} numbers", vector.len()))?;
@@ -82,13 +81,13 @@ pub(crate) fn ensure_vectors(n: usize, vectors: &[&[f64]]) -> Result<()> {
     ensure_finite(vectors)
 }
 
-/// Makes sure that decoded numbers are finite.
+/// Checks that decoded numbers are finite.
 pub(crate) fn ensure_finite(vectors: &[&[f64]]) -> Result<()> {
     let finite = vectors.iter().copied().flatten().all(|x| x.is_finite());
     ensure(finite, || "one with numbers that are not finite")
 }
 
-/// A random generator with the place in its buffer of blocks: the word position alone would not do.
+/// The state of a random generator, with the position in its buffer of blocks. The word position alone does not suffice.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RngState(Vec<u8>);
 
@@ -128,7 +127,7 @@ mod tests {
         }
     }
 
-    /// Whatever is cut off, added or changed.
+    /// Bytes that are cut, extended or changed are refused.
     #[test]
     fn damaged_bytes_are_refused() {
         let bytes = encode(&vec![1.0, 2.0]);

@@ -1,4 +1,4 @@
-//! Settings that have to be positive, and counts as they come from outside, where they may be below 0.
+//! Checks of positive settings, and of counts that arrive as signed integers.
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 
@@ -24,7 +24,7 @@ pub(crate) fn check_positive(name: &'static str, x: f64) -> Result<()> {
     }
 }
 
-/// Reads a count. What is below 0 is refused with what [`check_count`] wants.
+/// Deserializes a count. A negative one is refused with the text of [`check_count`].
 pub(crate) fn count<'de, T: TryFrom<i64>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<T, D::Error> {
@@ -32,7 +32,7 @@ pub(crate) fn count<'de, T: TryFrom<i64>, D: Deserializer<'de>>(
     T::try_from(number).map_err(|_| D::Error::custom(format!("must be {COUNT}; got {number}")))
 }
 
-/// The same for a count that may be missing.
+/// As [`count`], for a count that may be missing.
 pub(crate) fn some_count<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<Option<u64>, D::Error> {

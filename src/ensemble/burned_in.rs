@@ -1,4 +1,4 @@
-//! Trajectories after burn-in, for what measures in its own way.
+//! Trajectories after burn-in, for other modules that make their own measurements.
 
 use crate::base::{Control, Result};
 use crate::ensemble::burn_in::burn_in;
@@ -10,7 +10,7 @@ use crate::space::VersionSpace;
 use crate::trajectory::Trajectory;
 use crate::trajectory::dynamics::{Geodesic, Radius, Scattered};
 
-/// Trajectories after burn-in, with the refresh chosen.
+/// Returns trajectories after burn-in, with the default refresh.
 pub(crate) fn trajectories<'s>(
     space: &'s VersionSpace<'s>,
     settings: &Settings,
@@ -22,7 +22,7 @@ pub(crate) fn trajectories<'s>(
     Ok(chains.into_iter().map(|chain| chain.trajectory).collect())
 }
 
-/// As [`trajectories`], and `dynamics` with the scatterer that is asked for.
+/// As [`trajectories`], and also returns `dynamics` with its scatterer placed.
 pub(crate) fn trajectories_around<'s>(
     space: &'s VersionSpace<'s>,
     settings: &Settings,

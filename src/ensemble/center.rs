@@ -7,7 +7,7 @@ use crate::ensemble::conditional_means::Smoother;
 use crate::gram::Gram;
 use crate::simd::{Precision, dot};
 
-/// The arc integral of a piece of path.
+/// A piece of path and its arc integral.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Batch {
     /// Dual coefficients of `∫ b dt`, shape (m,).
@@ -16,14 +16,15 @@ pub(crate) struct Batch {
     pub length: f64,
     /// Integral of the densities at the walls, shape (m,), until the integral is one of conditional means.
     pub densities: Option<Vec<f64>>,
-    /// What the integral was before: its dual coefficients, and what its plane coordinates have changed by.
+    /// The integral before it was replaced by conditional means: its dual coefficients, and the change of its plane
+    /// coordinates.
     pub plain: Option<[Vec<f64>; 2]>,
-    /// Plane coordinates of the integral, shape (m,), once they were needed.
+    /// Plane coordinates of the integral, shape (m,), once they have been computed.
     pub field: Option<Vec<f64>>,
 }
 
 impl Batch {
-    /// Makes sure that a piece that was stored is one of m examples.
+    /// Checks a restored piece against the number m of examples.
     pub(crate) fn check(&self, m: usize) -> Result<()> {
         let length = self.length;
         ensure(length > 0.0 && length.is_finite(), || {
@@ -55,7 +56,7 @@ impl Batch {
         self
     }
 
-    /// The same piece before it was made one of conditional means, if it was.
+    /// Returns the piece as it was before conditional means replaced its integral.
     fn as_it_was(&self) -> Option<Self> {
         let [integral, change] = self.plain.as_ref()?;
         let field = self.field.as_ref()?.iter().zip(change).map(|(f, step)| f - step).collect();
@@ -76,7 +77,7 @@ pub(crate) fn join_pairs(batches: &mut Vec<Batch>) {
     }
 }
 
-/// Makes the integrals of all batches with densities those of conditional means.
+/// Replaces the integrals of all batches with densities by those of conditional means.
 pub(crate) fn smooth(
     smoother: &Smoother<'_>,
     batches: &mut [Batch],
@@ -100,8 +101,8 @@ pub(crate) fn smooth(
     Ok(())
 }
 
-/// How many independent unit vectors the path is worth, by the standard error of its mean across the mean: of the plain
-/// mean, where the center is one of conditional means. Infinite where nothing was smoothed.
+/// Returns the effective sample size of the path in unit vectors, from the standard error of its plain mean orthogonal to the
+/// mean. Infinite without conditional means.
 pub(crate) fn worth(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> f64 {
     let plain: Option<Vec<Vec<Batch>>> =
         trajectories.iter().map(|list| list.iter().map(Batch::as_it_was).collect()).collect();
@@ -140,18 +141,16 @@ pub(crate) struct Center {
     pub norm: f64,
     /// Standard error of the direction, radians.
     pub error: f64,
-    /// False where the halves of the trajectories differ more from each other than the pieces of each do: the path is then
-    /// no longer than a few times what it remembers, and no error made of it is to be trusted. All trajectories may be on
-    /// their way from where they started together.
+    /// False if the halves of the trajectories differ more than their pieces suggest. The path is then only a few correlation
+    /// lengths long, all trajectories may still be on their way from a common start, and the error cannot be trusted.
     pub mixed: bool,
-    /// Radians from the mean to that of the trajectory furthest away, less the length of its path.
+    /// Angle from the mean to the mean of the most distant trajectory, less the length of its path, radians.
     pub missing: f64,
 }
 
 impl Center {
-    /// The same, if `burn_in_length` radians of each trajectory were left out before its path. The error is infinite where a
-    /// trajectory is further from the mean than all of its path is long: it never was where the others are, and
-    /// nothing is known of what lies between.
+    /// Returns the center after a burn-in of `burn_in_length` radians of each trajectory. The error is infinite if a trajectory
+    /// is further from the mean than its whole path is long: it has never been where the others are.
     pub(crate) fn after(self, burn_in_length: f64) -> Self {
         let error = if self.missing > burn_in_length { f64::INFINITY } else { self.error };
         Self { error, ..self }
@@ -180,13 +179,14 @@ impl Sum {
     }
 }
 
-/// The center of all batches (one list per trajectory, fields filled; empty lists do not count) and the standard error of its direction.
+/// Returns the center of all batches, and the standard error of its direction. There is one list of batches per trajectory, with
+/// plane coordinates computed; empty lists do not count.
 ///
 /// The error is `√(n/(n-1) Σ |r_k|²) / (L |mean|)` with the residuals `r_k = S_k - L_k mean` of the n pieces, less
-/// their parts along the mean, which do not turn it. The pieces are once the trajectories, once these as if all were as long,
-/// and once all batches, and the largest value counts: batches see too little where a trajectory remembers longer than a
-/// batch, lengths say too much where one gets much further than the others, few trajectories in few dimensions are a noisy
-/// sample.
+/// their components along the mean, which do not turn it. It is computed with three kinds of pieces, and the largest value is
+/// returned: the trajectories, the trajectories with equal weights, and all batches. Batches underestimate the error if the
+/// correlation length exceeds a batch; weights by length underestimate it if one trajectory is much longer than the others;
+/// few trajectories in few dimensions are a noisy sample.
 pub(crate) fn center(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> Center {
     let m = gram.len();
     let arch = gram.arch();
@@ -202,7 +202,7 @@ pub(crate) fn center(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> Center {
     let square = dot::dot(arch, &total.integral, &total.field);
     let length = total.length;
     let norm = square.max(0.0).sqrt() / length;
-    // Squared length of a piece's residual across the mean.
+    // Squared length of a piece's residual orthogonal to the mean.
     let across = |integral: &[f64], field: &[f64], part: f64| {
         let own = dot::dot(arch, integral, field);
         let along = dot::dot(arch, integral, &total.field) / length;
@@ -224,7 +224,7 @@ pub(crate) fn center(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> Center {
         .map(|sum| (across(&sum.integral, &sum.field, sum.length), sum.length))
         .collect();
     let between = spread(&mut apart.iter().map(|(square, _)| *square));
-    // Each trajectory for one: a path that the limit of arrivals cut short, in a corner, says no less about where balls are.
+    // Equal weights: a trajectory that the limit of arrivals stopped early in a corner counts as much as the others.
     let share = length / apart.len() as f64;
     let alike = spread(&mut apart.iter().map(|(square, own)| square * (share / own).powi(2)));
     let between = between.max(alike);
@@ -262,7 +262,7 @@ pub(crate) fn center(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> Center {
         .iter()
         .map(|(square, own)| square.sqrt() / (own * norm) - own)
         .fold(f64::NEG_INFINITY, f64::max);
-    // NaN loses against a number.
+    // `max` prefers a number to NaN.
     Center { dual, norm, error: between.max(pooled), mixed, missing }
 }
 

@@ -1,4 +1,4 @@
-//! The center of all pieces of path so far, and what their tallies add up to.
+//! The center of all pieces of path so far, and sums of the tallies.
 
 use crate::base::{Control, Result};
 use crate::ensemble::center;
@@ -8,7 +8,7 @@ use crate::ensemble::pool::WorkerPool;
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::Dynamics;
 
-/// Total path and arrivals of the tallies.
+/// Returns the total path and arrivals of the tallies.
 pub(crate) fn totals<D: Dynamics>(chains: &[Chain<'_, D>]) -> (f64, u64) {
     chains.iter().fold((0.0, 0), |(path, arrivals), chain| {
         let tally = chain.trajectory.tally();
@@ -20,7 +20,7 @@ pub(crate) fn watched_space<'s, D: Dynamics>(chains: &[Chain<'s, D>]) -> &'s Ver
     chains[0].trajectory.space()
 }
 
-/// The center of all pieces so far.
+/// Returns the center of all pieces so far.
 pub(crate) fn estimate<D: Dynamics>(
     pool: &WorkerPool,
     chains: &mut [Chain<'_, D>],

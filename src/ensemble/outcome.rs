@@ -1,4 +1,4 @@
-//! What a run found.
+//! The outcome of a run.
 
 use ndarray::Array3;
 
@@ -6,7 +6,7 @@ use crate::base::State;
 use crate::interior::Start;
 use crate::trajectory::Tally;
 
-/// Why a run ended.
+/// The limit that ended a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
     /// The path length was reached.
@@ -31,14 +31,14 @@ impl StopReason {
     }
 }
 
-/// What a run found. m examples, T trajectories.
+/// The outcome of a run. Shapes: m examples, T trajectories.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The center of mass.
     pub center: CenterOfMass,
     /// Positions along the paths.
     pub draws: Draws,
-    /// What each trajectory went through.
+    /// Reports of the trajectories.
     pub trajectories: Vec<TrajectoryReport>,
     /// Bounces per plane, shape (m,).
     pub hits: Vec<u64>,
@@ -50,11 +50,11 @@ pub struct Outcome {
     pub refresh: RefreshReport,
     /// Radius of the scatterer, radians, if there is one.
     pub scatterer: Option<f64>,
-    /// Path discarded before, radians, mean over the trajectories.
+    /// Length of the burn-in, which was discarded, radians, mean over the trajectories.
     pub burn_in: f64,
     /// Why the run ended.
     pub stop_reason: StopReason,
-    /// What it takes to go on.
+    /// The state from which the run can be continued.
     pub state: State,
 }
 
@@ -67,10 +67,10 @@ pub struct CenterOfMass {
     pub norm: f64,
     /// Standard error of the direction of `dual`, radians; of `impulse` for [`crate::Average::Impulse`].
     pub error: f64,
-    /// As the dynamics keeps it in its own way, if it does; all zero when no flight ended.
+    /// The running center of the dynamics, if it keeps one; all zero when no flight ended.
     pub running: Option<Vec<f64>>,
-    /// From the impulses on the walls: signed like the labels, zero for planes never hit; all zero when nothing was hit. NaN
-    /// where balls are launched anew, which breaks the identity of momenta.
+    /// From the impulses on the walls: signed like the labels, zero for planes never hit. NaN for dynamics that launch the ball
+    /// again, for which the identity of momenta does not hold.
     pub impulse: Vec<f64>,
 }
 
@@ -87,17 +87,17 @@ pub struct Draws {
     pub spacing: f64,
 }
 
-/// What a trajectory went through.
+/// Report of one trajectory.
 #[derive(Clone, Debug)]
 pub struct TrajectoryReport {
-    /// Where it started.
+    /// Kind of its starting point.
     pub start: Start,
     /// The path averaged over, and what happened on it.
     pub tally: Tally,
     /// Share of the bounces of the other trajectories at planes that this one never hit.
     pub missed: f64,
-    /// Bounces after which a trajectory without refresh meets the same planes in the same order, for ever as far as can be
-    /// seen; 0 where it does not, and in two dimensions, where this fills version space.
+    /// Period in bounces of a short cycle of a trajectory without refresh; 0 without a cycle, and in two dimensions, where a
+    /// cycle fills version space.
     pub cycle: u64,
 }
 
@@ -108,7 +108,7 @@ pub struct RefreshReport {
     pub name: &'static str,
     /// Events per radian.
     pub rate: f64,
-    /// True where fresh directions leave out what softness gives to an example.
+    /// Whether full refreshes leave out the direction that softness gives to an example.
     pub loses_softness: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Steps of trajectories on workers in other processes: what goes there, what is done there, what comes back.
+//! Steps of trajectories in other processes: messages to the workers, the work there, and the answers.
 //!
 //! A step is a function of the problem, of an order that is the same for all trajectories and of the state of one trajectory,
 //! its random generator included. So a step that is lost with its worker can be taken again, anywhere. What all trajectories
@@ -25,7 +25,7 @@ use crate::trajectory::{Refresh, RefreshState, Trajectory, TrajectoryState};
 
 /// Workers in other processes.
 pub trait RemoteExecutor: Send + Sync {
-    /// What [`take_step`] makes of every trajectory, in their order.
+    /// Applies [`take_step`] to every trajectory. Returns the results in the same order.
     ///
     /// # Errors
     ///
@@ -38,7 +38,7 @@ pub trait RemoteExecutor: Send + Sync {
     ) -> Result<Vec<Vec<u8>>>;
 }
 
-/// What workers are asked for.
+/// An order to a worker.
 #[derive(Serialize, Deserialize)]
 enum Order {
     /// Starts the trajectory of an index; see [`attempt`].
@@ -89,7 +89,7 @@ pub(crate) fn take<D: Dynamics>(
     let Some(executor) = pool.executor() else {
         return pool.each(chains, |_, chain| chain.take(step, control)).map(drop);
     };
-    // Those of the first are those of all.
+    // Refresh and smoother are the same for all trajectories.
     let first = &chains[0];
     let order = Order::Step {
         step,
@@ -110,7 +110,7 @@ pub(crate) fn take<D: Dynamics>(
 }
 
 impl<D: Dynamics> Chain<'_, D> {
-    /// Goes on from where a step has led.
+    /// Replaces the chain by the result of a step.
     fn follow(&mut self, stepped: Stepped, terms: &Terms) -> Result<()> {
         let space = self.trajectory.space();
         let (draws, functionals) = (&stepped.draws, &stepped.functionals);

@@ -9,7 +9,7 @@ use crate::space::VersionSpace;
 use crate::trajectory::Goal;
 use crate::trajectory::dynamics::{Radius, Scattered};
 
-/// Puts the scatterer that is asked for around a first estimate of the center. Returns the path that this took too.
+/// Places the scatterer around a first estimate of the center. Also returns the path used for the estimate, in radians.
 pub(super) fn with_scatterer(
     space: &VersionSpace<'_>,
     dynamics: Scattered,
@@ -23,7 +23,7 @@ pub(super) fn with_scatterer(
     Ok((dynamics.with_sphere(space, &center, radius, control)?, path))
 }
 
-/// The center of a piece of path, and the length of the piece.
+/// Returns the center of a piece of path and the length of the piece.
 fn first_center(
     pool: &WorkerPool,
     chains: &mut [Chain<'_>],
@@ -32,7 +32,7 @@ fn first_center(
     pool.each(chains, |_, chain| {
         chain.reset(None);
         let limit = Goal::either(f64::INFINITY, BURN_IN_ARRIVALS);
-        // A pause that is asked for has to wait until something is measured.
+        // A requested pause waits until the measurement begins.
         while !chain.has(1) {
             chain.extend(1, BURN_IN_PATH, limit, control)?;
         }

@@ -1,4 +1,4 @@
-//! Arrays at the door: checked and borrowed on the way in, handed over on the way out.
+//! Conversion of arrays: arguments are checked and borrowed, results are moved.
 
 use numpy::{Element, IntoPyArray, PyArray, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -28,7 +28,7 @@ pub(super) fn vector<'a, T: Element>(
     array.as_slice().map_err(|_| Error::invalid(name, "another memory layout", "contiguous").into())
 }
 
-/// Hands a vector over to Python as an array of the given shape, without a copy.
+/// Moves a vector to Python as an array of the given shape, without a copy.
 pub(super) fn to_array<T: Element, const N: usize>(
     py: Python<'_>,
     values: Vec<T>,

@@ -24,7 +24,7 @@ impl From<Error> for PyErr {
             Error::Invalid { .. } => PyValueError::new_err(text),
             Error::Breakdown { .. } => PyFloatingPointError::new_err(text),
             Error::Memory { .. } => PyMemoryError::new_err(text),
-            // Only a signal or a callback raises the flag, and both bring their own exception.
+            // A signal or a callback raised the flag. Both have an exception of their own, which replaces this one.
             Error::Interrupted => PyKeyboardInterrupt::new_err(text),
             Error::Infeasible { violations, margin_bound, certificate, .. } => {
                 Python::attach(|py| {

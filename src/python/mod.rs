@@ -1,4 +1,4 @@
-//! The Python door: few functions of a problem, settings, numbers and a seed.
+//! The Python interface: one function for each kind of run, of a problem, settings and a seed.
 
 #![allow(clippy::needless_pass_by_value, reason = "PyO3 extracts arguments by value")]
 
@@ -104,7 +104,7 @@ fn take_step<'py>(
     Ok(PyBytes::new(py, &stepped))
 }
 
-/// Pairs of neighboring balls until they part; see `bayespoint.papers.correlation_length`.
+/// Runs pairs of neighboring balls until they separate; see `bayespoint.papers.correlation`.
 #[pyfunction]
 #[pyo3(name = "correlation", signature = (problem, settings, *, callback))]
 fn correlation_pairs<'py>(
@@ -119,7 +119,7 @@ fn correlation_pairs<'py>(
     outcomes::correlation(py, found)
 }
 
-/// ln Z by a bridge or a ladder; see `VersionSpace.log_volume`.
+/// Computes ln Z by a bridge or a ladder; see `VersionSpace.log_volume`.
 #[pyfunction]
 #[pyo3(signature = (problem, settings, *, callback))]
 fn evidence<'py>(
@@ -135,7 +135,7 @@ fn evidence<'py>(
     outcomes::evidence(py, found)
 }
 
-/// The centers of the layers; see `VersionSpace.onion`.
+/// Computes the centers of the layers; see `VersionSpace.onion`.
 #[pyfunction]
 #[pyo3(signature = (problem, settings, *, callback))]
 fn onion<'py>(

@@ -1,4 +1,4 @@
-//! What runs find, as dicts of plain values and arrays that own what the engine allocated. Their keys are the fields of the
+//! Results of runs as dicts of plain values and arrays, which take over the engine's memory. The keys are the fields of the
 //! results in `bayespoint.results`.
 
 use numpy::ndarray::Array2;
@@ -12,7 +12,7 @@ use crate::ensemble::{CenterOfMass, Draws, Outcome, RefreshReport, TrajectoryRep
 use crate::evidence::EvidenceOutcome;
 use crate::onion::OnionOutcome;
 
-/// An array of a number of each trajectory.
+/// Returns an array with one number for each trajectory.
 fn column<'py, T: Element>(
     py: Python<'py>,
     trajectories: &[TrajectoryReport],
@@ -21,7 +21,7 @@ fn column<'py, T: Element>(
     trajectories.iter().map(of).collect::<Vec<T>>().into_pyarray(py)
 }
 
-/// Counts of the two classes, a row for each layer.
+/// Returns an array with the two counts of each layer as a row.
 fn layers(layers: Vec<[u32; 2]>) -> Array2<i64> {
     Array2::from(layers).mapv(i64::from)
 }

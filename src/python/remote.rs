@@ -1,4 +1,4 @@
-//! The door to other processes: steps that they take for a run here.
+//! Steps of trajectories in other processes, sent by a Python callable.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,8 +10,8 @@ use super::call::{self, Raised};
 use crate::base::{Control, Error, Result};
 use crate::ensemble::RemoteExecutor;
 
-/// A callable of Python's that hands out steps: `send(order, trajectories, progress) -> trajectories`, all of them bytes. Asks
-/// for a state of the run now and then, between two steps, where states are kept.
+/// A Python callable that distributes steps: `send(order, trajectories, progress) -> trajectories`, where orders and
+/// trajectories are bytes. If states are stored, it requests one between two steps at intervals.
 pub(super) struct Sender {
     pub send: Py<PyAny>,
     pub every: Option<Duration>,

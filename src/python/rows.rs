@@ -1,4 +1,4 @@
-//! Where the door takes the rows of a Gram matrix from: an array of doubles or of singles, or inputs and a kernel.
+//! Rows of the Gram matrix: from an array of doubles or singles, or from inputs and a kernel.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) struct Computed<'py> {
     cached_rows: usize,
 }
 
-/// The same, borrowed.
+/// Borrowed rows.
 #[derive(Clone, Copy)]
 pub(super) enum Borrowed<'a> {
     Doubles(&'a [f64]),
@@ -65,7 +65,7 @@ impl Rows<'_> {
 }
 
 impl<'a> Borrowed<'a> {
-    /// The Gram matrix with its shifts.
+    /// Returns the Gram matrix with offset and softness.
     pub(super) fn gram(self, offset: f64, softness: Vec<f64>) -> Result<Gram<'a>> {
         match self {
             Self::Doubles(values) => Gram::new(values, offset, softness),

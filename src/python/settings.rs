@@ -22,7 +22,7 @@ pub(super) fn read<T: DeserializeOwned>(values: &Bound<'_, PyAny>) -> PyResult<T
     })
 }
 
-/// Raises `ValueError` for settings of a kind that are out of their range, or do not go with each other.
+/// Raises `ValueError` if settings are out of range or cannot be combined.
 #[pyfunction]
 pub fn check_settings(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
     match kind {

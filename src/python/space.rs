@@ -1,4 +1,4 @@
-//! The version space that the arrays of a call make, and what runs on it.
+//! The version space of a call, made from its arrays.
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -14,13 +14,12 @@ use crate::ensemble::RemoteExecutor;
 use crate::linalg::Inverse;
 use crate::space::VersionSpace;
 
-/// Vectors of a number for each example that a call takes before it asks for more: the problem, and a ball on its way into
-/// version space.
+/// Vectors of length m that every call allocates, for the problem and a ball, before any further check of memory.
 const VECTORS: usize = 64;
 
 type Factored<'py> = (PyReadonlyArray2<'py, f64>, PyReadonlyArray1<'py, f64>);
 
-/// What every function of the door takes first: the attributes of `bayespoint.engine.problem.Problem`.
+/// The first argument of every function: the attributes of `bayespoint.engine.problem.Problem`.
 #[derive(FromPyObject)]
 pub struct Space<'py> {
     gram: Rows<'py>,
@@ -32,7 +31,7 @@ pub struct Space<'py> {
     inverse: Option<Factored<'py>>,
 }
 
-/// The columns of a lower triangle, which its transpose has in rows, and the diagonal of the inverse.
+/// Extracts the transposed lower triangular factor, whose rows are contiguous, and the diagonal of the inverse.
 fn factored<'py>(inverse: &Bound<'py, PyAny>) -> PyResult<Option<Factored<'py>>> {
     let Some((factor, diagonal)) = inverse.extract::<Option<(Bound<'py, PyAny>, _)>>()? else {
         return Ok(None);
@@ -41,7 +40,7 @@ fn factored<'py>(inverse: &Bound<'py, PyAny>) -> PyResult<Option<Factored<'py>>>
 }
 
 impl Space<'_> {
-    /// What the problem knows of the inverse of its Gram matrix.
+    /// Returns the inverse of the Gram matrix, if the problem has a factor.
     pub fn inverse(&self) -> PyResult<Option<Inverse<'_>>> {
         let Some((columns, diagonal)) = &self.inverse else { return Ok(None) };
         let columns = matrix("factor", columns)?;
@@ -58,7 +57,8 @@ impl Space<'_> {
         call::interruptible(py, callback, None, self.on_space(work)?)
     }
 
-    /// The same for work that `send` hands out, on the calling thread: it alone may know where the others are.
+    /// As [`Space::call`], for work that `send` distributes. It runs on the calling thread, because joblib's backend is known
+    /// to that thread only.
     pub fn call_sending<R: Send>(
         &self,
         py: Python<'_>,
@@ -77,7 +77,7 @@ impl Space<'_> {
         call::here(py, &raised, keeping, work)
     }
 
-    /// The same for work on one thread.
+    /// As [`Space::call`], for work on one thread.
     pub fn call_single<R: Send>(
         &self,
         py: Python<'_>,

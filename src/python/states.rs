@@ -1,4 +1,4 @@
-//! States of runs at the door: mappings of arrays.
+//! States of runs as mappings of arrays.
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -35,7 +35,7 @@ impl Saved<'_> {
     }
 }
 
-/// Hands over a state of a run on m examples.
+/// Converts a state of a run on m examples to a dict of arrays.
 pub(super) fn to_dict(py: Python<'_>, state: State, m: usize) -> PyResult<Bound<'_, PyDict>> {
     let State { bytes, draws, functionals, held, kept } = state;
     let rows = draws.len() / m;

@@ -23,50 +23,50 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// [`Error::Memory`](crate::Error::Memory) where there is no room.
+    /// [`Error::Memory`](crate::Error::Memory) if memory does not suffice.
     pub fn new(spacing: f64, watched: &[usize], expected: usize, gram: &Gram<'_>) -> Result<Self> {
         let watched: Vec<_> =
             watched.iter().map(|&i| (i, gram.diagonal(i).sqrt().recip())).collect();
-        // Room that is not used is never touched, while a record that grows is copied.
+        // Reserved memory that is never written costs nothing; a vector that grows is copied.
         let draws = memory::reserved_apart(expected.saturating_mul(gram.len()))?;
         let functionals = memory::reserved(expected.saturating_mul(watched.len()))?;
         Ok(Self { spacing, next: 1, watched, draws, functionals })
     }
 
-    /// Path between positions, in radians.
+    /// Returns the path between positions, in radians.
     pub fn spacing(&self) -> f64 {
         self.spacing
     }
 
-    /// Number of positions kept, of m coefficients each.
+    /// Returns the number of positions kept, of m coefficients each.
     pub fn kept(&self, m: usize) -> usize {
         self.draws.len() / m
     }
 
-    /// The last `n` positions, row-major (n, m), and their watched plane coordinates, row-major (n, watched).
+    /// Returns the last `n` positions, row-major (n, m), and their watched plane coordinates, row-major (n, watched).
     pub fn last(&self, n: usize, m: usize) -> (&[f64], &[f64]) {
         let skip = self.kept(m) - n;
         (&self.draws[skip * m..], &self.functionals[skip * self.watched.len()..])
     }
 
-    /// Takes out what [`Recorder::last`] lends.
+    /// As [`Recorder::last`], but moves the values out of the record.
     pub(crate) fn take_last(&mut self, n: usize, m: usize) -> (Vec<f64>, Vec<f64>) {
         let skip = self.kept(m) - n;
         let mut draws = std::mem::take(&mut self.draws);
         let mut functionals = std::mem::take(&mut self.functionals);
         draws.drain(..skip * m);
         functionals.drain(..skip * self.watched.len());
-        // Before they are copied, what is left of them gives back the rest.
+        // Shrinking before the copy returns the unused memory.
         draws.shrink_to_fit();
         (draws, functionals)
     }
 
-    /// Spacing and number of the next position, to be stored.
+    /// Returns the spacing and the number of the next position, to be stored.
     pub(crate) fn schedule(&self) -> (f64, u64) {
         (self.spacing, self.next)
     }
 
-    /// A record that goes on with these draws and their functionals, `path` radians from its beginning.
+    /// Restores a record with these draws and their functionals, `path` radians from its beginning.
     pub(crate) fn restored(
         (spacing, next): (f64, u64),
         watched: &[usize],
@@ -74,7 +74,7 @@ impl Recorder {
         (draws, functionals): (&[f64], &[f64]),
         path: f64,
     ) -> Result<Self> {
-        // The next is still ahead: otherwise all between would be made up for.
+        // The next position must lie ahead: the record would otherwise fill in all that were missed.
         let ahead = spacing > 0.0 && spacing.is_finite() && (next as f64 + 0.5) * spacing > path;
         ensure(ahead, || {
             format!("one with draws {spacing} radians apart, the next being number {next}")
@@ -92,16 +92,16 @@ impl Recorder {
 
     /// # Errors
     ///
-    /// [`crate::Error::Invalid`] where many more positions come due on a path as long as a `stage` than a run that keeps
-    /// `draws` records: they would take any memory.
+    /// [`crate::Error::Invalid`] if a path as long as a `stage` has many more positions than a run that keeps `draws` records:
+    /// they could take any amount of memory.
     pub(crate) fn check_spacing(&self, stage: f64, draws: usize) -> Result<()> {
-        // Twice the draws asked for come due where the path grows; twice that again before they are thinned.
+        // A growing path records twice the requested draws, and twice that before thinning.
         ensure(stage <= self.spacing * 8.0 * draws as f64, || {
             format!("one with draws every {} radians of {stage}", self.spacing)
         })
     }
 
-    /// Puts what an earlier record holds before what this one does.
+    /// Prepends the contents of an earlier record.
     pub(crate) fn follow(&mut self, earlier: &mut Self) {
         for (own, before) in [
             (&mut self.draws, &mut earlier.draws),
@@ -112,17 +112,17 @@ impl Recorder {
         }
     }
 
-    /// Draws and functionals of the positions up to the `n`-th.
+    /// Returns draws and functionals of the first `n` positions.
     pub(crate) fn first(&self, n: usize, m: usize) -> (&[f64], &[f64]) {
         (&self.draws[..n * m], &self.functionals[..n * self.watched.len()])
     }
 
-    /// Records all positions due on a flight of `flight` radians that starts at `path`.
+    /// Records all positions on a flight of `flight` radians that starts at `path`.
     #[inline]
     pub(crate) fn observe(&mut self, ball: &Ball, gram: &Gram<'_>, path: f64, flight: f64) {
         loop {
             let due = self.next as f64 * self.spacing;
-            // The sum of many flights may miss the last position by its rounding.
+            // The sum of many flights may miss the last position by rounding.
             if due > (path + flight) * (1.0 + 1e-12) {
                 break;
             }
@@ -140,12 +140,12 @@ impl Recorder {
         }));
     }
 
-    /// Records the present position out of turn.
+    /// Records the present position in addition.
     pub(crate) fn record_here(&mut self, ball: &Ball, gram: &Gram<'_>) {
         self.record(ball, gram, 0.0);
     }
 
-    /// Keeps every second position and doubles the spacing. The number kept must be unit.
+    /// Keeps every second position and doubles the spacing. The number kept must be even.
     pub(crate) fn coarsen(&mut self, m: usize) {
         debug_assert_eq!(self.kept(m) % 2, 0);
         let (q, kept) = (self.watched.len(), self.kept(m) / 2);

@@ -13,12 +13,12 @@ use crate::base::{Control, Error, Result, ensure, incompatible};
 use crate::gram::Gram;
 use crate::linalg::{Factor, Inverse, Isotropic};
 
-/// Pair refreshes per arrival at a wall, and where only they can turn the direction of isolated planes.
+/// Pair refreshes per arrival at a wall; and the same if planes are isolated, whose directions only refreshes change.
 const PAIRS_PER_ARRIVAL: f64 = 0.05;
 const MANY_PAIRS_PER_ARRIVAL: f64 = 1.5;
-/// Full refreshes per radian: what is fresh has to come back, or the center has more noise.
+/// Full refreshes per radian. Higher rates make the path diffusive and the center noisier.
 const FULL_PER_RADIAN: f64 = 0.1;
-/// The same where hardly anything else changes a direction: among few planes, or isolated ones.
+/// The same among few planes or isolated ones, where bounces hardly change the direction.
 const FRESH_PER_RADIAN: f64 = 0.3;
 const FEW: usize = 30;
 /// A plane is isolated when the squared cosines between its normal and all others sum to less.
@@ -26,48 +26,48 @@ const ISOLATED: f64 = 0.5;
 /// Share of isolated planes, of the rows looked at, that makes a difference.
 const SHARE: f64 = 0.05;
 const LOOKED_AT: usize = 200;
-/// Directions in which all examples have no more than this share of their squared lengths keep what the direction has there:
-/// dual coefficients are so large along them that plane coordinates would lose eight digits and more.
+/// Directions in which all examples have at most this share of their squared lengths are not refreshed. Dual coefficients
+/// along them are so large that plane coordinates would lose eight digits or more.
 const THIN: f64 = 1e-9;
 /// The same where the entries of the matrix are rounded to singles.
 const THIN_OF_SINGLES: f64 = 1e-4;
-/// Events per radian that no run has: it has few for each bounce.
+/// Upper limit of events per radian in a stored state. Runs stay far below it.
 const HIGHEST_OF_STATES: f64 = 1e12;
 
 /// Which refresh to use.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RefreshChoice {
-    /// Kind and rate by how the planes lie.
+    /// Kind and rate are chosen from the Gram matrix.
     Auto,
-    /// The bare billiard.
+    /// No refresh.
     None,
-    /// Tangent pairs, at a rate in events per radian or by that of arrivals at walls.
+    /// Tangent pairs, at a rate in events per radian or, by default, one proportional to the arrivals at walls.
     Pair(Option<f64>),
-    /// Fresh directions, at a rate in events per radian; by default 0.1, or 0.3 among few or isolated planes.
+    /// Independent directions, at a rate in events per radian; by default 0.1, or 0.3 among few or isolated planes.
     Full(Option<f64>),
 }
 
 /// Kind of refresh and its rate in events per radian of path.
 #[derive(Clone, Debug)]
 pub enum Refresh<'s> {
-    /// The bare billiard.
+    /// No refresh.
     None,
     /// Reflection in the tangent vector of two random planes; two Gram rows an event.
     Pair {
         /// Events per radian.
         rate: f64,
     },
-    /// A fresh isotropic direction; O(m rank) an event.
+    /// A new isotropic direction; O(m rank) operations an event.
     Full {
         /// Events per radian.
         rate: f64,
-        /// Where directions come from, shared by the trajectories: a factor of the Gram matrix, as a rule.
+        /// Source of directions, shared by the trajectories: usually a factor of the Gram matrix.
         source: Arc<dyn Isotropic + 's>,
     },
 }
 
-/// What is stored of a refresh.
+/// The stored form of a refresh.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct RefreshState {
     kind: RefreshKind,
@@ -82,18 +82,16 @@ enum RefreshKind {
 }
 
 impl<'s> Refresh<'s> {
-    /// The refresh of a choice. `arrivals` is the number of arrivals at walls per radian.
+    /// Returns the refresh for a choice. `arrivals` is the number of arrivals at walls per radian.
     ///
-    /// Fresh directions are right wherever they can be had. There are directions that few planes close, or none closely: softness
-    /// gives one to each example, a smooth kernel has many in which all feature vectors are thin, and so have as many Gaussian
-    /// examples as dimensions. Along them the billiard alone is close to integrable, and pairs turn it too little: if the ball
-    /// starts with too little of its length there, as near the middle, it takes some forty pairs a plane to get it, and many
-    /// times that where they are thin, all trajectories meanwhile being off in the same way. With as many Gaussian examples as
-    /// dimensions, 100, and the tolerance of a learning curve, rare pairs left the center's norm 25 standard errors too large and
-    /// students nearer to the teacher than they are. With 150 examples under a wide RBF kernel it was too large by 0.12, by 0.06
-    /// still with 1.5 pairs per arrival, and votes were too sure: draws so near to the middle tell its direction sooner, of which
-    /// nobody can be sure who has not seen the others. Where planes close all directions rare pairs are as good as anything, by
-    /// the effective samples of linear functionals, and fresh directions as good as they.
+    /// Full refreshes are preferred wherever they can be afforded. Some directions are bounded by few planes: each example's own
+    /// direction with softness, the many directions of little variance of a smooth kernel, and those of as many Gaussian
+    /// examples as dimensions. Along them the billiard alone is nearly integrable, and pairs mix slowly. A ball that starts
+    /// near the center has too small a component there. It takes some forty pairs for each plane to equilibrate, many times
+    /// that along directions of little variance, and meanwhile all trajectories have the same bias. Measured: with 100 Gaussian
+    /// examples in 100 dimensions rare pairs left the norm of the center 25 standard errors too large. With 150 examples and a
+    /// wide RBF kernel it was too large by 0.12, and by 0.06 with 1.5 pairs per arrival, and votes were overconfident. Where
+    /// planes bound all directions closely, rare pairs and full refreshes have equal effective sample sizes.
     pub(crate) fn chosen(
         choice: RefreshChoice,
         gram: &Gram<'_>,
@@ -118,18 +116,18 @@ impl<'s> Refresh<'s> {
         }
     }
 
-    /// The best refresh where the rate is free, and the kind too unless full ones are ruled out.
+    /// Returns the default refresh: full if that is allowed and affordable, else pairs.
     fn free(gram: &Gram<'_>, arrivals: f64, may_be_full: bool, control: &Control) -> Result<Self> {
         let isolated = has_isolated_planes(gram);
         let mut lonely = isolated || gram.softness().iter().any(|&softness| softness > 0.0);
-        // On a circle there is no direction to choose.
+        // On a circle there is no other direction.
         if may_be_full && gram.len() > 2 {
             match Factor::if_affordable(gram, thin(gram), control) {
                 Ok(Some(factor)) => {
                     let rate = rate_of_full(gram, isolated);
                     return Ok(Self::Full { rate, source: Arc::new(factor) });
                 }
-                // Too many dimensions, or a matrix that is indefinite by more than rounding: pairs need no factor.
+                // Too many dimensions, or a matrix that is not positive semidefinite: pairs need no factor.
                 Ok(None) | Err(Error::Breakdown { .. }) => lonely = true,
                 Err(other) => return Err(other),
             }
@@ -138,7 +136,7 @@ impl<'s> Refresh<'s> {
         Ok(Self::Pair { rate: arrivals * each })
     }
 
-    /// Events per radian.
+    /// Returns the events per radian.
     pub fn rate(&self) -> f64 {
         match self {
             Self::None => 0.0,
@@ -146,12 +144,12 @@ impl<'s> Refresh<'s> {
         }
     }
 
-    /// True where fresh directions leave out what softness gives to an example.
+    /// Returns whether full refreshes leave out the direction that softness gives to an example.
     pub(crate) fn loses_softness(&self) -> bool {
         matches!(self, Self::Full { source, .. } if source.loses_softness())
     }
 
-    /// "none", "pair" or "full".
+    /// Returns "none", "pair" or "full".
     pub fn name(&self) -> &'static str {
         match self {
             Self::None => "none",
@@ -160,7 +158,7 @@ impl<'s> Refresh<'s> {
         }
     }
 
-    /// Kind and rate, to be stored.
+    /// Returns kind and rate, to be stored.
     pub(crate) fn state(&self) -> RefreshState {
         let kind = match self {
             Self::None => RefreshKind::None,
@@ -170,14 +168,14 @@ impl<'s> Refresh<'s> {
         RefreshState { kind, rate: self.rate() }
     }
 
-    /// The refresh that was stored; full ones are by the inverse, if there is one.
+    /// Restores a refresh. Full ones use the inverse, if there is one.
     pub(crate) fn restored(
         RefreshState { kind, rate }: RefreshState,
         gram: &Gram<'_>,
         inverse: Option<Inverse<'s>>,
         control: &Control,
     ) -> Result<Self> {
-        // With NaN or infinitely many events the ball would never fly.
+        // With NaN or an infinite rate the ball would not move.
         ensure((0.0..HIGHEST_OF_STATES).contains(&rate), || {
             format!("one with {rate} refreshes per radian")
         })?;
@@ -191,7 +189,7 @@ impl<'s> Refresh<'s> {
         })
     }
 
-    /// Radians to the next event.
+    /// Returns the radians to the next event.
     pub(crate) fn draw_clock(&self, rng: &mut impl Rng) -> f64 {
         let rate = self.rate();
         if rate > 0.0 {
@@ -202,7 +200,7 @@ impl<'s> Refresh<'s> {
         }
     }
 
-    /// Flies `angle` radians and refreshes the direction there.
+    /// Moves the ball by `angle` radians and refreshes the direction there.
     ///
     /// # Errors
     ///
@@ -235,8 +233,8 @@ impl<'s> Refresh<'s> {
     }
 }
 
-/// Where fresh directions that were asked for come from, and those of a run that is gone on with: it could afford what it
-/// made of rows on demand.
+/// Returns a factor as the source of directions, at any cost: for full refreshes that were asked for, and for continued runs,
+/// whose first part could afford it.
 fn directions(gram: &Gram<'_>, control: &Control) -> Result<Factor> {
     if gram.is_in_memory() {
         return Factor::without_thin(gram, thin(gram), control);
@@ -260,7 +258,7 @@ fn rate_of_full(gram: &Gram<'_>, isolated: bool) -> f64 {
     if gram.len() <= FEW || isolated { FRESH_PER_RADIAN } else { FULL_PER_RADIAN }
 }
 
-/// Whether some planes are nearly orthogonal to all others.
+/// Returns whether some planes are nearly orthogonal to all others.
 fn has_isolated_planes(gram: &Gram<'_>) -> bool {
     let m = gram.len();
     // The offset is one direction that all feature vectors share; the rest decides.

@@ -1,4 +1,4 @@
-//! What ends a run of the event loop, and what it counts.
+//! Goals and counters of the event loop.
 
 use std::collections::BTreeMap;
 
@@ -6,43 +6,43 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::{Result, ensure, ensure_finite, ensure_vectors};
 
-/// Where a run of the event loop ends; whichever comes first.
+/// End of a run of the event loop: the first of several limits.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Goal {
-    /// Path of the tally, radians.
+    /// Path since the last reset, radians.
     pub path: f64,
-    /// Arrivals at walls of the tally, bounces and crossings.
+    /// Arrivals at walls since the last reset, bounces and crossings.
     pub arrivals: u64,
-    /// End as soon as enough planes are satisfied.
+    /// Condition on the violated planes that ends the run at once.
     pub until: Until,
 }
 
-/// Sides that end a run.
+/// Conditions that end a run early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Until {
-    /// None do.
+    /// None.
     Never,
     /// No plane is violated.
     Satisfied,
-    /// No plane of a hard mirror is violated: the ball can no longer get out.
+    /// No plane with a hard wall is violated: the ball can no longer leave.
     Caught,
     /// The running center of the dynamics has converged.
     CenterConverged,
 }
 
 impl Goal {
-    /// A path length alone.
+    /// Returns a goal of a path length alone.
     pub fn path(path: f64) -> Self {
         Self { path, arrivals: u64::MAX, until: Until::Never }
     }
 
-    /// The first of a path length and a number of arrivals at walls.
+    /// Returns a goal of a path length or a number of arrivals at walls.
     pub fn either(path: f64, arrivals: u64) -> Self {
         Self { path, arrivals, until: Until::Never }
     }
 }
 
-/// What a trajectory has gone through since the tally was reset.
+/// Counters of a trajectory since the last reset.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tally {
     /// Path, radians.
@@ -53,7 +53,7 @@ pub struct Tally {
     pub crossings: u64,
     /// Refreshes.
     pub refreshes: u64,
-    /// Flights that had no end.
+    /// Flights that met no wall.
     pub escapes: u64,
     /// Reflections in mid-air, off the scatterer.
     pub scatterings: u64,
@@ -66,7 +66,7 @@ pub struct Tally {
     pub impulses: Vec<f64>,
     /// Largest drift found at a re-projection.
     pub drift: f64,
-    /// Path by the numbers of violated planes, radians; kept where [`crate::Trajectory::reset_counting`] asked for it.
+    /// Path by the numbers of violated planes, radians, if [`crate::Trajectory::reset_counting`] started it.
     #[serde(skip)]
     pub layers: Option<Layers>,
 }
@@ -93,14 +93,14 @@ impl Tally {
         }
     }
 
-    /// Makes sure that a tally that was stored is one of m examples.
+    /// Checks a restored tally against the number m of examples.
     pub(crate) fn check(&self, m: usize) -> Result<()> {
         let sums = [self.path, self.violations, self.drift];
         ensure_finite(&[&sums])?;
         ensure(sums.iter().all(|sum| *sum >= 0.0), || "one with a path below 0")?;
         ensure(self.hits.len() == m, || "one with hits of other examples")?;
         ensure_vectors(m, &[&self.impulses])?;
-        // So that their sums do not overflow.
+        // Larger ones would overflow in sums.
         let counts = [self.bounces, self.crossings, self.refreshes, self.escapes, self.scatterings];
         let small = counts.iter().chain(&self.hits).all(|count| *count >> 48 == 0);
         ensure(small, || "one with counts that are out of range")
