@@ -116,7 +116,8 @@ def escape_fractions(
     max_bounces = validation.integer("max_bounces", max_bounces, low=1)
     n_trajectories = validation.integer("n_trajectories", n_trajectories, low=2)
     seed = validation.seed(random_state)
-    values, errors = [], []
+    values: list[float] = []
+    errors: list[float] = []
     try:
         matrices = iter(grams)
         first = next(matrices, None)
