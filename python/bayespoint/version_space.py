@@ -118,7 +118,7 @@ class VersionSpace:
     def __init__(
         self, gram: ArrayLike, y: ArrayLike, *, softness: ArrayLike = 0.0, offset: float = 0.0
     ) -> None:
-        matrix, exact = validation.gram_of_its_kind(gram)
+        matrix, exact = validation.gram_matrix(gram, keep_singles=True)
         self._set(matrix, y, softness, offset, "gram")
         validation.positive_semidefinite(matrix, self.offset, self.softness, exact=exact)
 

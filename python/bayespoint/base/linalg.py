@@ -131,7 +131,7 @@ def cholesky(matrix: Floats) -> int:
         _, info = linalg.lapack.dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
         return int(info)
     step = min(max(interruptible_step(m * m / 4), _LEAST_COLUMNS), _COLUMNS)
-    with _held(beside_numpy=True):
+    with one_thread(beside_numpy=True):
         for columns in validation.blocks(m, step):
             begin, end = columns.start, columns.stop
             done = matrix[begin:, :begin] @ matrix[columns, :begin].T
@@ -243,7 +243,7 @@ def _set_threads(library: Any, threads: int) -> None:
 
 
 @contextmanager
-def _held(*, beside_numpy: bool = False) -> Iterator[None]:
+def one_thread(*, beside_numpy: bool = False) -> Iterator[None]:
     """Limit BLAS to one thread; with `beside_numpy` only SciPy's, if it differs from NumPy's.
 
     The number of threads belongs to the process, so that callers are counted and the last one
@@ -275,11 +275,6 @@ def _held(*, beside_numpy: bool = False) -> Iterator[None]:
                     _set_threads(library, _before[key])
 
 
-def one_thread() -> AbstractContextManager[None]:
-    """Limit BLAS to one thread until the last caller leaves the context."""
-    return _held()
-
-
 def threads_for(m: int) -> AbstractContextManager[None]:
     """Limit BLAS to one thread for at most `FEW` examples."""
-    return _held() if m <= FEW else nullcontext()
+    return one_thread() if m <= FEW else nullcontext()

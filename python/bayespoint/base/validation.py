@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import joblib  # type: ignore[import-untyped]
 import numpy as np
@@ -20,6 +20,8 @@ Labels: TypeAlias = NDArray[np.int8]
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 Numbers: TypeAlias = Any
 """Result of a function that broadcasts: a float for numbers, an array for arrays."""
+
+_T = TypeVar("_T")
 
 MANY = 10**8
 """Largest size of an array that an argument can ask for."""
@@ -131,50 +133,31 @@ def seed(random_state: RandomState) -> int:
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**64, dtype=np.uint64))
     try:
-        number = integer("random_state", random_state, low=0, high=2**64)
+        return integer("random_state", random_state, low=0, high=2**64 - 1)
     except (TypeError, ValueError):
-        number = 2**64
-    if number >= 2**64:
         raise ValueError(
             "random_state must be None, an integer in [0, 2**64), a numpy.random.Generator or a "
             f"numpy.random.RandomState; got {random_state!r}"
-        )
-    return number
+        ) from None
 
 
-def pair(name: str, value: object, *, high: float, high_open: bool) -> tuple[float, float]:
-    """Return a number in [0, `high`], or a pair of them, as a pair."""
-    names, values = _two(name, value, "number")
-    first, second = (
-        real(each, one, low=0.0, high=high, high_open=high_open)
-        for each, one in zip(names, values, strict=True)
-    )
-    return first, second
-
-
-def two_numbers(name: str, value: object) -> tuple[float, float]:
-    """Return a number of any size, or a pair of them, as a pair."""
-    names, values = _two(name, value, "number")
-    first, second = (number(each, one) for each, one in zip(names, values, strict=True))
-    return first, second
-
-
-def two_integers(name: str, value: object) -> tuple[int, int]:
-    """Return an integer, or a pair of them, as a pair."""
-    names, values = _two(name, value, "integer")
-    first, second = (integer(each, one) for each, one in zip(names, values, strict=True))
-    return first, second
-
-
-def _two(name: str, value: object, kind: str) -> tuple[tuple[str, str], tuple[object, object]]:
-    """Return one value or a pair as a pair, with the names of both."""
+def pair(name: str, value: object, check: Callable[..., _T], **limits: Any) -> tuple[_T, _T]:
+    """Return one value or a pair as a pair; `check` is `real`, `number` or `integer`."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, (tuple, list)):
-        return (name, name), (value, value)
+        one = check(name, value, **limits)
+        return one, one
     if len(value) != 2:
+        kind = "integer" if check is integer else "number"
         raise ValueError(f"{name} must be one {kind} or two; got {len(value)}: {value!r}")
-    return (f"{name}[0]", f"{name}[1]"), (value[0], value[1])
+    first, second = value
+    return check(f"{name}[0]", first, **limits), check(f"{name}[1]", second, **limits)
+
+
+def label_noise(value: object) -> tuple[float, float]:
+    """Return the label noise of the two classes, each a rate in [0, 0.5)."""
+    return pair("label_noise", value, real, low=0.0, high=0.5, high_open=True)
 
 
 def set_fields(record: object, /, **values: object) -> None:
@@ -193,8 +176,9 @@ def dense(name: str, value: ArrayLike) -> NDArray[Any]:
             f"{name} must be a dense array; got a sparse {type(value).__name__}: "
             "convert it with .toarray()"
         )
-    if np.ma.isMaskedArray(value) or _has_masked(value):
+    if np.ma.isMaskedArray(value):
         raise _masked(name)
+    refuse_masked(name, value)
     try:
         array = np.asarray(value)
     except ValueError as error:
@@ -210,13 +194,9 @@ def _masked(name: str) -> TypeError:
 
 def refuse_masked(name: str, value: object) -> None:
     """Raise TypeError if entries are masked: `np.asarray` would return the masked values."""
-    if _has_masked(value):
-        raise _masked(name)
-
-
-def _has_masked(value: object) -> bool:
     rows = value if isinstance(value, (list, tuple)) else (value,)
-    return any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in rows)
+    if any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in rows):
+        raise _masked(name)
 
 
 def named(error: Exception, text: str) -> Exception:
@@ -247,7 +227,7 @@ def dual_coef(name: str, value: ArrayLike, m: int, *, many: bool = False) -> Flo
 
 def weights(name: str, value: ArrayLike, n: int, *, log: bool) -> Floats:
     """Return the checked values of a weight function: n weights, not all 0, or their logs."""
-    array = dense(f"what {name} returns", value)
+    array = dense(f"the value of {name}", value)
     if array.shape != (n,):
         raise ValueError(f"{name} must return an array of shape ({n},); got shape {array.shape}")
     array = array.astype(np.float64)
@@ -381,28 +361,15 @@ def _first(array: Floats, where: Any) -> str:
 # --- the Gram matrix -------------------------------------------------------------------------
 
 
-def gram_matrix(value: ArrayLike, *, name: str = "gram") -> tuple[Floats, bool]:
+def gram_matrix(
+    value: ArrayLike, *, name: str = "gram", keep_singles: bool = False
+) -> tuple[NDArray[Any], bool]:
     """Return a square, finite, symmetric matrix in C order, and whether it was double precision.
 
     A matrix of doubles in C order is returned as it is, one in Fortran order as its transpose,
-    without a copy. Others are converted if memory suffices.
+    without a copy; with `keep_singles` also one of singles that is symmetric to the last bit.
+    Others are converted if memory suffices.
     """
-    gram, exact = _gram(value, name, np.dtype(np.float64))
-    return gram, exact
-
-
-def gram_of_its_kind(
-    value: ArrayLike, *, name: str = "gram"
-) -> tuple[Floats | NDArray[np.float32], bool]:
-    """Return the same as `gram_matrix`, but a matrix of singles in single precision.
-
-    It is copied only if it is in neither order, or not symmetric to the last bit.
-    """
-    array = dense(name, value)
-    return _gram(array, name, np.dtype(np.float32 if array.dtype == np.float32 else np.float64))
-
-
-def _gram(value: ArrayLike, name: str, dtype: np.dtype[Any]) -> tuple[NDArray[Any], bool]:
     array = dense(name, value)
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         raise ValueError(f"{name} must be a square matrix; got shape {array.shape}")
@@ -410,21 +377,24 @@ def _gram(value: ArrayLike, name: str, dtype: np.dtype[Any]) -> tuple[NDArray[An
     if m == 0:
         raise ValueError(f"{name} must have at least one row; got an empty matrix")
     exact = not (array.dtype.kind == "f" and array.dtype.itemsize < 8)
+    singles = keep_singles and array.dtype == np.float32
+    dtype, kind = (np.float32, "singles") if singles else (np.float64, "doubles")
     ready = array.dtype == dtype and array.flags.aligned
-    kind = "doubles" if dtype == np.float64 else "singles"
-    needed = float(dtype.itemsize) * m * m
     if ready and array.flags.c_contiguous:
         gram = array
     elif ready and array.flags.f_contiguous:
         gram = array.T
     else:
-        memory.require(needed, f"a copy of {name} ({m} x {m} {kind})")
+        memory.require(np.dtype(dtype).itemsize * m * m, f"a copy of {name} ({m} x {m} {kind})")
         gram = np.array(array, dtype=dtype, order="C")
     for rows in blocks(m):
         if not np.isfinite(gram[rows]).all():
             raise ValueError(f"{name} must be finite; it holds NaN or infinity")
     _check_symmetric(gram, name, _SYMMETRY if exact else _SYMMETRY_LOW)
-    if not exact and not _mirrors(gram):
+    if not exact and not all(
+        np.array_equal(gram[rows, columns], gram[columns, rows].T)
+        for rows, columns in _block_pairs(m)
+    ):
         if np.may_share_memory(gram, array):
             gram = gram.copy()
         for rows, columns in _block_pairs(m):
@@ -434,14 +404,6 @@ def _gram(value: ArrayLike, name: str, dtype: np.dtype[Any]) -> tuple[NDArray[An
                 gram[rows, columns] = upper
             gram[columns, rows] = upper.T
     return gram, exact
-
-
-def _mirrors(gram: NDArray[Any]) -> bool:
-    """Return whether a matrix is symmetric to the last bit."""
-    return all(
-        np.array_equal(gram[rows, columns], gram[columns, rows].T)
-        for rows, columns in _block_pairs(len(gram))
-    )
 
 
 def blocks(n: int, size: int = _BLOCK) -> Iterator[slice]:

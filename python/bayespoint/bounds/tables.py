@@ -167,7 +167,7 @@ def bounds_of(
 ) -> RiskBounds:
     """Return the table for a version space; `refusal` is the reason if no bound holds, or ""."""
     delta = validation.real("delta", delta, low=0, high=1, low_open=True, high_open=True)
-    noise = validation.pair("label_noise", label_noise, high=0.5, high_open=True)
+    noise = validation.label_noise(label_noise)
     candidates = validation.integer("candidates", candidates, low=1)
     validation.threads(n_jobs)  # also where nothing is estimated
     if any(noise) and learned.rule != "bayes_point":

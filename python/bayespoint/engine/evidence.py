@@ -96,7 +96,7 @@ class _Run:
 def _noise_rates(value: object) -> Rates:
     """Return checked label noise: one rate, a tuple for the two classes, or an array of rates."""
     if isinstance(value, tuple):
-        return validation.pair("label_noise", value, high=0.5, high_open=True)
+        return validation.label_noise(value)
     if isinstance(value, list):
         value = validation.dense("label_noise", value)
     if not isinstance(value, np.ndarray) or value.ndim == 0:

@@ -36,7 +36,7 @@ def onion(
     callback: Callback = None,
 ) -> OnionTable:
     """Return the center of every layer; `VersionSpace.onion` has the parameters."""
-    most = validation.two_integers("max_errors", max_errors)
+    most = validation.pair("max_errors", max_errors, validation.integer)
     settings = OnionSettings(most, method, tol, volume_tol, max_length, n_trajectories)
     threads, number = validation.threads(n_jobs), validation.seed(seed)
     table = _peel(problem, settings, np.asarray(classes), threads, number, callback)
@@ -60,7 +60,7 @@ def choose_layer(
     callback: Callback = None,
 ) -> LayerChoice:
     """Choose a layer by examples left out; `VersionSpace.choose_layer` has the parameters."""
-    most = validation.two_integers("max_errors", max_errors)
+    most = validation.pair("max_errors", max_errors, validation.integer)
     settings = OnionSettings(most, method, tol, None, max_length, n_trajectories)
     threads = validation.threads(n_jobs)
     m = len(problem)

@@ -14,8 +14,8 @@ from bayespoint.base.validation import (
     choice,
     integer,
     number,
+    pair,
     set_fields,
-    two_numbers,
 )
 from bayespoint.engine import dynamics as engine_dynamics
 from bayespoint.engine.dynamics import FIRST_AVERAGE, Dynamics, Geodesic
@@ -108,7 +108,7 @@ class SampleSettings:
             tol=None if tol is None else number("tol", tol),
             max_bounces=None if bounces is None else integer("max_bounces", bounces),
             dynamics=engine_dynamics.resolve(self.dynamics),
-            transparency=two_numbers("transparency", self.transparency),
+            transparency=pair("transparency", self.transparency, number),
             refresh_rate=self._rate(),
         )
         _core.check_settings("sample", self.engine_values())

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayespoint.base import validation
 from bayespoint.base.validation import (
     RandomState,
     boolean,
     choice,
     integer,
     number,
-    pair,
     real,
     seed,
 )
@@ -81,7 +81,7 @@ def fit_settings(
         )
     if isinstance(verbose, (bool, np.bool_)):
         verbose = int(verbose)
-    noise = (0.0, 0.0) if rates else pair("label_noise", label_noise, high=0.5, high_open=True)
+    noise = (0.0, 0.0) if rates else validation.label_noise(label_noise)
     straight = isinstance(engine_dynamics.resolve(dynamics), engine_dynamics.STRAIGHT)
     if straight and (rates or any(noise)):
         raise ValueError(

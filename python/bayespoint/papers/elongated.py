@@ -68,7 +68,7 @@ class CenterErrors:
         ValueError, TypeError
             If `errors` are not two numbers in [0, 1].
         """
-        margin, center = validation.pair("errors", errors, high=1.0, high_open=False)
+        margin, center = validation.pair("errors", errors, validation.real, low=0.0, high=1.0)
         return int(self.seeds[self._distance(margin, center).argmin()])
 
     def _distance(self, margin: float, center: float) -> Floats:

@@ -291,7 +291,7 @@ class OnionTable(Savable):
         """
         if self.method != "exact":
             raise ValueError("a projected onion gives no evidence: run it with method='exact'")
-        first, second = validation.pair("label_noise", label_noise, high=0.5, high_open=True)
+        first, second = validation.label_noise(label_noise)
         negative, positive = self._counts()
         kappas = second / (1 - first), first / (1 - second)
         powers = special.xlogy(self.layers, kappas).sum(axis=1)

@@ -231,7 +231,7 @@ def test_bad_weights(octant):
         ORTHANT.reweight(octant, returning(missing), log=True)
     with pytest.raises(ValueError, match="weight must be positive at some draw"):
         ORTHANT.reweight(octant, returning(np.full(n, -np.inf)), log=True)
-    with pytest.raises(TypeError, match="what weight returns must hold real numbers"):
+    with pytest.raises(TypeError, match="the value of weight must hold real numbers"):
         ORTHANT.reweight(octant, returning(np.ones(n) * 1j))
     with pytest.raises(TypeError, match=r"weight must be a callable; got 3\.0"):
         ORTHANT.reweight(octant, 3.0)

@@ -319,7 +319,7 @@ def plot_arc_sum(
         If an argument is out of range.
     """
     angle = validation.real("angle", angle, low=0.0, low_open=True, high=math.pi, high_open=True)
-    first, second = validation.pair("weights", weights, high=math.inf, high_open=True)
+    first, second = validation.pair("weights", weights, validation.real, low=0.0)
     if first + second == 0:
         raise ValueError("weights must not both be 0; got (0, 0)")
     a, b = np.array([1.0, 0.0]), np.array([math.cos(angle), math.sin(angle)])
