@@ -57,11 +57,8 @@ class Savable:
         check_path("path", path)
         if is_dataclass(self):
             arrays: Arrays = {}
-            try:
+            with contextlib.suppress(_NotPlainError):  # it holds a kernel
                 content = {f.name: _tree(getattr(self, f.name), arrays) for f in fields(self)}
-            except _NotPlainError:  # it holds a kernel
-                pass
-            else:
                 meta = {"class": type(self).__name__, "content": content}
                 write(path, _RESULT, _VERSION, arrays, meta)
                 return

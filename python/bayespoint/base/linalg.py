@@ -173,7 +173,8 @@ def factorize(gram: Any, offset: float, softness: Floats, *, overwrite: bool = F
     diagonal = gram.diagonal().copy()
     matrix = gram.T  # the same symmetric matrix, in Fortran order for LAPACK
     info = cholesky(matrix)
-    certain = info == 0 and _is_certain(matrix.diagonal(), diagonal)
+    least = _CERTAIN * m * np.finfo(float).eps
+    certain = info == 0 and bool((matrix.diagonal() ** 2 > least * diagonal).all())
     if certain or (info == 0 and softness.min() > 0):
         clear_above(matrix)
         return Factor(matrix, None, certain)
@@ -194,12 +195,6 @@ def factorize(gram: Any, offset: float, softness: Floats, *, overwrite: bool = F
     pivots = order[:rank].astype(np.intp) - 1
     matrix *= length[pivots][:, None]
     return Factor(matrix, pivots)
-
-
-def _is_certain(pivots: Floats, diagonal: Floats) -> bool:
-    """Return whether a matrix with these pivots' roots and diagonal is certainly not singular."""
-    least = _CERTAIN * len(pivots) * np.finfo(float).eps
-    return bool((pivots**2 > least * diagonal).all())
 
 
 def clear_above(matrix: Floats) -> None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["as_columns", "as_grid", "as_html", "as_text", "page"]
-
 Rows = Sequence[tuple[str, str]]
 
 # Inline, since notebooks drop style sheets; `color: inherit`, since some of them color tables.

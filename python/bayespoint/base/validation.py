@@ -188,6 +188,13 @@ def dense(name: str, value: ArrayLike) -> NDArray[Any]:
     return array
 
 
+def finite(name: str, array: NDArray[Any], *, verb: str = "holds") -> None:
+    """Raise ValueError if the array, of at least one dimension, has an entry that is not finite."""
+    for rows in blocks(len(array)):
+        if not np.isfinite(array[rows]).all():
+            raise ValueError(f"{name} must be finite; it {verb} NaN or infinity")
+
+
 def _masked(name: str) -> TypeError:
     return TypeError(f"{name} must not be a masked array: fill or drop the masked entries")
 
@@ -220,8 +227,7 @@ def dual_coef(name: str, value: ArrayLike, m: int, *, many: bool = False) -> Flo
         wanted = f"(..., {m})" if many else f"({m},)"
         raise ValueError(f"{name} must have shape {wanted}; got shape {array.shape}")
     array = np.ascontiguousarray(array, dtype=np.float64)
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite; it holds NaN or infinity")
+    finite(name, array)
     return array
 
 
@@ -268,8 +274,8 @@ def binary_labels(y: ArrayLike, m: int, *, rows: str = "gram") -> tuple[Labels, 
         raise ValueError(f"y must have one dimension; got shape {array.shape}")
     if len(array) != m:
         raise ValueError(f"y must have as many labels as {rows} has rows, {m}; got {len(array)}")
-    if array.dtype.kind in "fc" and not np.isfinite(array).all():
-        raise ValueError("y must be finite; it holds NaN or infinity")
+    if array.dtype.kind in "fc":
+        finite("y", array)
     try:
         classes, index = np.unique(array, return_inverse=True)
     except TypeError as error:
@@ -387,9 +393,7 @@ def gram_matrix(
     else:
         memory.require(np.dtype(dtype).itemsize * m * m, f"a copy of {name} ({m} x {m} {kind})")
         gram = np.array(array, dtype=dtype, order="C")
-    for rows in blocks(m):
-        if not np.isfinite(gram[rows]).all():
-            raise ValueError(f"{name} must be finite; it holds NaN or infinity")
+    finite(name, gram)
     _check_symmetric(gram, name, _SYMMETRY if exact else _SYMMETRY_LOW)
     if not exact and not all(
         np.array_equal(gram[rows, columns], gram[columns, rows].T)

@@ -90,8 +90,8 @@ _DATA_SETS = {
 
 _DOCSTRING = """Load {summary}.
 
-    {n} examples with {d} features: {negative} of class -1 ({first}) and {positive} of class +1
-    ({second}).
+    {n} examples with {n_features} features: {examples[0]} of class -1 ({target_names[0]}) and
+    {examples[1]} of class +1 ({target_names[1]}).
     {notes}
     The rows may be sorted by class: shuffle or stratify before splitting.
 
@@ -107,7 +107,7 @@ _DOCSTRING = """Load {summary}.
     sklearn.utils.Bunch or tuple
         With ``return_X_y=True`` a pair, otherwise a dictionary whose keys are also attributes:
 
-        data : ndarray or DataFrame of shape ({n}, {d})
+        data : ndarray or DataFrame of shape ({n}, {n_features})
             One example per row.
         target : ndarray or Series of shape ({n},)
             Labels -1 and +1, integers.
@@ -133,7 +133,7 @@ _DOCSTRING = """Load {summary}.
     --------
     >>> from bayespoint.datasets import load_{name}
     >>> load_{name}().data.shape
-    ({n}, {d})
+    ({n}, {n_features})
     """
 
 
@@ -200,21 +200,8 @@ def _loader(name: str) -> Callable[..., Any]:
         return load(name, return_X_y=return_X_y, as_frame=as_frame)
 
     known = _DATA_SETS[name]
-    negative, positive = known.examples
-    first, second = known.target_names
     loader.__name__ = loader.__qualname__ = f"load_{name}"
-    loader.__doc__ = _DOCSTRING.format(
-        name=name,
-        n=negative + positive,
-        d=known.n_features,
-        negative=negative,
-        positive=positive,
-        first=first,
-        second=second,
-        summary=known.summary,
-        notes=known.notes,
-        reference=known.reference,
-    )
+    loader.__doc__ = _DOCSTRING.format(name=name, n=sum(known.examples), **known._asdict())
     return loader
 
 

@@ -147,7 +147,6 @@ class CompositeKernel(Base):
         return all(is_semidefinite(part) for part in self.parts)
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
-        """Return the parameters of all parts."""
         return tuple(
             dataclasses.replace(parameter, name=f"{number}.{parameter.name}")
             for number, part in enumerate(self.parts)
@@ -170,8 +169,7 @@ class CompositeKernel(Base):
         return combined
 
     def diag(self, X: Inputs) -> Floats:
-        values: Floats = self._operation.reduce([diagonal(part, X) for part in self.parts], axis=0)
-        return values
+        return np.asarray(self._operation.reduce([diagonal(part, X) for part in self.parts]))
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
         """Return the derivatives of the parts, in a product multiplied by all other parts."""
@@ -202,7 +200,7 @@ class Sum(CompositeKernel):
 
 @dataclass(frozen=True, repr=False)
 class Product(CompositeKernel):
-    """The product of kernels, made by ``*``, whose features are all products of theirs.
+    """The product of kernels, made by ``*``, whose features are the products of their features.
 
     Parameters
     ----------
@@ -274,7 +272,6 @@ class Scaled(WrappedKernel):
         return np.multiply(self.factor, diagonal(self.kernel, X))
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
-        """Return the factor and the parameters of the kernel."""
         inner = (
             dataclasses.replace(parameter, name=f"kernel.{parameter.name}")
             for parameter in parameters(self.kernel, X)
@@ -336,7 +333,6 @@ class Normalized(WrappedKernel):
         return np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
-        """Return the parameters of the kernel."""
         return parameters(self.kernel, X)
 
     def with_values(self, values: Mapping[str, float]) -> Self:

@@ -71,24 +71,19 @@ class Bounded(WrappedKernel):
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         """Return the parameters of the kernel that are not fixed."""
-        chosen = dict(self.bounds)
-        return tuple(
-            _within(parameter, chosen.get(parameter.name))
-            for parameter in self._declared(X)
-            if chosen.get(parameter.name) != "fixed"
-        )
-
-    def _declared(self, X: Inputs) -> tuple[Parameter, ...]:
-        """Return the parameters of the kernel; raise ValueError for bounds of unknown ones."""
-        declared = parameters(self.kernel, X)
-        names = [parameter.name for parameter in declared]
-        for name, _ in self.bounds:
-            if name not in names:
+        found = {parameter.name: parameter for parameter in parameters(self.kernel, X)}
+        names = ", ".join(found) or "none"
+        for name, bounds in self.bounds:
+            if name not in found:
                 raise ValueError(
-                    f"bounds of {self!r} must be of parameters that can be searched: "
-                    f"{', '.join(names) or 'none'}; got {name!r}"
+                    f"bounds of {self!r} must be of parameters that can be searched: {names}; got "
+                    f"{name!r}"
                 )
-        return declared
+            if bounds == "fixed":
+                del found[name]
+            else:
+                found[name] = _within(found[name], *bounds)
+        return tuple(found.values())
 
     def with_values(self, values: Mapping[str, float]) -> Self:
         return type(self)(replace(self.kernel, values), self.bounds)
@@ -106,7 +101,7 @@ class Bounded(WrappedKernel):
 def refuse_unknown_bounds(kernel: Any, X: Inputs) -> None:
     """Raise ValueError for bounds of an unknown parameter of the kernel or a nested one."""
     if isinstance(kernel, Bounded):
-        kernel._declared(X)
+        kernel.parameters(X)
     for part in getattr(kernel, "parts", (getattr(kernel, "kernel", None),)):
         if isinstance(part, KernelObject):
             refuse_unknown_bounds(part, X)
@@ -143,11 +138,8 @@ def _checked(bounds: Any) -> Bounds:
     return tuple(found)
 
 
-def _within(parameter: Parameter, bounds: str | tuple[float, float] | None) -> Parameter:
-    """Return a parameter with other bounds, if they are given."""
-    if not isinstance(bounds, tuple):
-        return parameter
-    low, high = bounds
+def _within(parameter: Parameter, low: float, high: float) -> Parameter:
+    """Return a parameter with other bounds."""
     start = parameter.start
     if not low < start < high:
         start = math.sqrt(low) * math.sqrt(high)

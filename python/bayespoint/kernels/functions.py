@@ -102,9 +102,7 @@ def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
     array = validation.dense(f"the value of {name}", value)
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}; got shape {array.shape}")
-    for rows in validation.blocks(len(array)):
-        if not np.isfinite(array[rows]).all():
-            raise ValueError(f"{name} must be finite; it returned NaN or infinity")
+    validation.finite(name, array, verb="returned")
     return array
 
 

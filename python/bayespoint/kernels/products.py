@@ -53,8 +53,7 @@ def vectors(name: str, X: Any) -> Any:
         raise ValueError(f"{name} must have shape (n, n_features); got shape {array.shape}")
     # For unaligned arrays NumPy does not use BLAS, and rounds differently.
     array = np.require(array, dtype=np.float64, requirements=["C", "A"])
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite; it holds NaN or infinity")
+    validation.finite(name, array)
     return array
 
 
@@ -86,7 +85,7 @@ def inner(X: Any, Y: Any | None) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):
             if sparse.issparse(X) or sparse.issparse(other):
                 return np.asarray(X @ other.T)  # dense, for one sparse side
-            return _dense(X, None if Y is None else other)
+            return _dense(X, Y)
     X, turned = X.tocsr(), other.T.tocsr()
     gram = np.empty((X.shape[0], other.shape[0]))
     for rows in validation.blocks(len(gram), ROWS):

@@ -14,6 +14,7 @@ from bayespoint.kernels.bounded import Bounded
 from bayespoint.kernels.dot_product import Linear, Polynomial
 from bayespoint.kernels.functions import evaluate
 from bayespoint.kernels.gram import resolve
+from bayespoint.kernels.products import vectors
 from bayespoint.kernels.stationary import RBF, units_of
 
 Gram: TypeAlias = "NDArray[np.float64] | NDArray[np.float32] | KernelRows"
@@ -120,11 +121,7 @@ def kernel_rows(X: ArrayLike, kernel: object, cache_size: object) -> KernelRows:
             f"{array.shape}"
         )
     size = validation.real("cache_size", cache_size, low=0.0, low_open=True)
-    if not (array.dtype == np.float64 and array.flags.c_contiguous and array.flags.aligned):
-        array = np.array(array, dtype=np.float64, order="C")
-    for rows in validation.blocks(len(array)):
-        if not np.isfinite(array[rows]).all():
-            raise ValueError("X must be finite; it holds NaN or infinity")
+    array = vectors("X", array)
     return KernelRows(array, resolve(kernel, array), size)
 
 

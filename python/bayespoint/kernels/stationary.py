@@ -449,15 +449,10 @@ def class_distance(X: ArrayLike, y: ArrayLike) -> float:
     >>> RBF(sigma=class_distance([[0.0], [1.0], [4.0]], ["a", "a", "b"]))
     RBF(sigma=3.0)
     """
-    points = np.asarray(validation.dense("X", X), dtype=np.float64)
+    points = vectors("X", validation.dense("X", X))
     labels = validation.labels("y", y)
-    if points.ndim != 2 or labels.shape != (len(points),):
-        raise ValueError(
-            "X must have shape (n_samples, n_features) and y shape (n_samples,); got shapes "
-            f"{points.shape} and {labels.shape}"
-        )
-    if not np.isfinite(points).all():
-        raise ValueError("X must be finite; it holds NaN or infinity")
+    if labels.shape != (len(points),):
+        raise ValueError(f"y must have shape ({len(points)},); got shape {labels.shape}")
     classes, index = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"y must hold at least two classes; got {len(classes)}")

@@ -25,8 +25,7 @@ class _Counted(Base):
         """Return how often each feature occurs in input `x`; `name` is for error messages."""
         raise NotImplementedError
 
-    def _products(self, X: Inputs, Y: Inputs | None) -> Floats:
-        """Return the (n, n') inner products of the counts."""
+    def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
         names: dict[Hashable, int] = {}
         left = self._table("X", X, names)
         right = left if Y is None else self._table("Y", Y, names)
@@ -34,7 +33,7 @@ class _Counted(Base):
         left.resize(left.shape[0], len(names))
         return inner(left, None if Y is None else right)
 
-    def _squares(self, X: Inputs) -> Floats:
+    def diag(self, X: Inputs) -> Floats:
         return np.array(
             [
                 sum(count * count for count in self._counts(f"X[{number}]", x).values())
@@ -92,17 +91,17 @@ class SetIntersection(_Counted):
         validation.set_fields(self, base=validation.real("base", self.base, low=1.0, low_open=True))
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
-        return self._power(self._products(X, Y))
+        return self._power(super().__call__(X, Y))
 
     def diag(self, X: Inputs) -> Floats:
-        return self._power(self._squares(X))
+        return self._power(super().diag(X))
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         return (Parameter("base", 1.01, 4.0, 2.0),)
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
         """Return dK / d ln(base): the sizes of the intersections times K."""
-        return KernelGradient({"base": lambda: self._products(X, None) * gram})
+        return KernelGradient({"base": lambda: _Counted.__call__(self, X) * gram})
 
     def _power(self, sizes: Floats) -> Floats:
         with np.errstate(over="ignore"):  # `evaluate` refuses infinities
@@ -146,12 +145,6 @@ class Spectrum(_Counted):
 
     def __post_init__(self) -> None:
         validation.set_fields(self, length=validation.integer("length", self.length, low=1))
-
-    def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
-        return self._products(X, Y)
-
-    def diag(self, X: Inputs) -> Floats:
-        return self._squares(X)
 
     def _counts(self, name: str, x: Any) -> Mapping[Hashable, int]:
         # Masked entries are arrays of no dimension.

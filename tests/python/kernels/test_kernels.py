@@ -363,7 +363,7 @@ def test_class_distance():
     apart = distance.cdist(X, X)[labels[:, None] != labels]
     assert kernels.class_distance(X, labels) == pytest.approx(apart.min(), rel=1e-12)
     for bad, text in [
-        ((X, labels[1:]), "shapes"),
+        ((X, labels[1:]), r"y must have shape \(300,\); got shape \(299,\)"),
         ((X, np.zeros(len(X))), "at least two classes; got 1"),
         ((np.zeros((2, 2)), [0, 1]), "X must hold examples .* two of them coincide"),
         ((X * np.nan, labels), "X must be finite"),
