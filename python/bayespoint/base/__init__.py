@@ -1,1 +1,1 @@
-"""Foundations of all other folders: checks, linear algebra, memory, files, texts, warnings."""
+"""Checks of arguments, linear algebra, free memory, files, reports and warnings."""

@@ -58,7 +58,7 @@ class Savable:
         if is_dataclass(self):
             arrays: Arrays = {}
             with contextlib.suppress(_NotPlainError):  # it holds a kernel
-                content = {f.name: _tree(getattr(self, f.name), arrays) for f in fields(self)}
+                content = {f.name: _encoded(getattr(self, f.name), arrays) for f in fields(self)}
                 meta = {"class": type(self).__name__, "content": content}
                 write(path, _RESULT, _VERSION, arrays, meta)
                 return
@@ -108,15 +108,15 @@ def load(path: StrPath) -> Any:
     """
     check_path("path", path)
     with open(path, "rb") as file:
-        with _refused(path, f"{_MODEL} or result"), zipfile.ZipFile(file) as archive:
+        with _as_value_error(path, f"{_MODEL} or result"), zipfile.ZipFile(file) as archive:
             is_model, comment = "schema.json" in archive.namelist(), archive.comment.decode()
         if is_model:
-            with _refused(path, _MODEL):
+            with _as_value_error(path, _MODEL):
                 return _read_model(file, comment)
     arrays, meta = read(path, _RESULT, _VERSION)
-    with _refused(path, _RESULT):
+    with _as_value_error(path, _RESULT):
         known = {cls.__name__: cls for cls in _own_classes() if issubclass(cls, Savable)}
-        content = {name: _value(tree, arrays) for name, tree in meta["content"].items()}
+        content = {name: _decoded(tree, arrays) for name, tree in meta["content"].items()}
         return known[meta["class"]](**content)
 
 
@@ -127,14 +127,14 @@ def write(
     path: StrPath, format_name: str, version: int, arrays: Arrays, meta: Mapping[str, Any]
 ) -> None:
     """Write arrays and JSON-serializable `meta` to a file; tuples in it become lists."""
-    header = {"format": format_name, "version": version, "package": _package(), "meta": meta}
+    header = {"format": format_name, "version": version, "package": _release(), "meta": meta}
     with _replacing(path) as file:
         np.savez(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
 
 
 def read(path: StrPath, format_name: str, version: int) -> tuple[Arrays, dict[str, Any]]:
     """Return arrays and `meta` of a file of :func:`write`; raise ValueError for any other file."""
-    with open(path, "rb") as file, _refused(path, format_name):
+    with open(path, "rb") as file, _as_value_error(path, format_name):
         with np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         header = json.loads(str(arrays.pop("header")))
@@ -162,15 +162,15 @@ def try_to_write(path: StrPath) -> None:
 
 
 def remove_leftovers(path: StrPath) -> None:
-    """Remove temporary files that killed writers of `path` left.
+    """Remove temporary files that killed processes left beside `path`.
 
     No other process may be writing to `path`: its write would fail.
     """
     target = Path(os.path.realpath(path))
     pattern = re.compile(re.escape(f".{target.name}.") + r"[0-9a-f]{16}\.tmp")
-    for beside in target.parent.iterdir():
-        if pattern.fullmatch(beside.name):
-            beside.unlink(missing_ok=True)
+    for file in target.parent.iterdir():
+        if pattern.fullmatch(file.name):
+            file.unlink(missing_ok=True)
 
 
 class _NotWrittenError(Exception):
@@ -179,9 +179,9 @@ class _NotWrittenError(Exception):
 
 @contextlib.contextmanager
 def _replacing(path: StrPath) -> Iterator[IO[bytes]]:
-    """Open a temporary file that replaces `path`, or the target of a link, when it is complete."""
+    """Open a temporary file that replaces `path` on exit; a link keeps pointing to its target."""
     target = Path(os.path.realpath(path))
-    # Unpredictable, so that no link can have been placed there.
+    # An unpredictable name prevents symlink attacks.
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "x+b") as file:
@@ -199,17 +199,16 @@ def _replacing(path: StrPath) -> Iterator[IO[bytes]]:
 
 
 @contextlib.contextmanager
-def _refused(path: StrPath, format_name: str) -> Iterator[None]:
+def _as_value_error(path: StrPath, format_name: str) -> Iterator[None]:
     """Turn the various exceptions of libraries for an invalid file into ValueError."""
     try:
         yield
     except MemoryError:
         raise
     except Exception as error:
-        reason = str(error) or type(error).__name__
         raise ValueError(
-            f"{os.fspath(path)!r} is not a {format_name} that bayespoint {_package()} can read: "
-            f"{reason}"
+            f"{os.fspath(path)!r} is not a {format_name} that bayespoint {_release()} can "
+            f"read: {str(error) or type(error).__name__}"
         ) from error
 
 
@@ -221,7 +220,7 @@ def _check_version(found: object, version: int, package: object) -> None:
         )
 
 
-def _package() -> str:
+def _release() -> str:
     return importlib.metadata.version("bayespoint")
 
 
@@ -232,7 +231,7 @@ class _NotPlainError(Exception):
     """Raised for a value that is neither an array nor a plain value."""
 
 
-def _tree(value: Any, arrays: Arrays) -> Any:
+def _encoded(value: Any, arrays: Arrays) -> Any:
     """Return a JSON-serializable tree of the value, with its arrays moved to `arrays`."""
     if value is None or type(value) in (bool, int, float, str):
         return value
@@ -241,21 +240,21 @@ def _tree(value: Any, arrays: Arrays) -> Any:
         arrays[name] = np.asarray(value)
         return {"array" if isinstance(value, np.ndarray) else "scalar": name}
     if type(value) in (list, tuple):
-        return {type(value).__name__: [_tree(one, arrays) for one in value]}
+        return {type(value).__name__: [_encoded(one, arrays) for one in value]}
     if isinstance(value, Mapping) and all(type(key) is str for key in value):
-        return {"dict": {key: _tree(one, arrays) for key, one in value.items()}}
+        return {"dict": {key: _encoded(one, arrays) for key, one in value.items()}}
     raise _NotPlainError
 
 
-def _value(tree: Any, arrays: Arrays) -> Any:
-    """Return the value whose tree and arrays `_tree` made."""
+def _decoded(tree: Any, arrays: Arrays) -> Any:
+    """Return the value that `_encoded` turned into a tree and arrays."""
     if not isinstance(tree, dict):
         return tree
     ((kind, content),) = tree.items()
     if kind == "dict":
-        return {key: _value(one, arrays) for key, one in content.items()}
+        return {key: _decoded(one, arrays) for key, one in content.items()}
     if kind in ("list", "tuple"):
-        values = [_value(one, arrays) for one in content]
+        values = [_decoded(one, arrays) for one in content]
         return values if kind == "list" else tuple(values)
     return arrays[content] if kind == "array" else arrays[content][()]
 
@@ -282,12 +281,12 @@ def trusted_types() -> list[str]:
 
 
 def _all_trusted() -> list[str]:
-    """Return `trusted_types` and the classes of others that inputs and kernels may be of."""
+    """Return `trusted_types` and the other classes that inputs and kernels may have."""
     from sklearn.gaussian_process import kernels as gp
 
-    kernels = (cls for cls in vars(gp).values() if isinstance(cls, type))
-    others = [cls for cls in kernels if issubclass(cls, gp.Kernel)]
-    return [*trusted_types(), *map(_full_name, [*others, sparse.csr_array, frozenset])]
+    classes = (cls for cls in vars(gp).values() if isinstance(cls, type))
+    kernels = (cls for cls in classes if issubclass(cls, gp.Kernel))
+    return [*trusted_types(), *map(_full_name, (*kernels, sparse.csr_array, frozenset))]
 
 
 def _full_name(cls: type[Any]) -> str:
@@ -312,7 +311,7 @@ def _write_model(path: StrPath, model: Any) -> None:
     with _replacing(path) as file:
         file.write(data)
         with zipfile.ZipFile(file, "a") as archive:
-            archive.comment = f"{_MODEL} {_VERSION} {_package()}".encode()
+            archive.comment = f"{_MODEL} {_VERSION} {_release()}".encode()
 
 
 def _read_model(file: IO[bytes], comment: str) -> Any:

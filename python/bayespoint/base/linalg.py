@@ -18,25 +18,25 @@ from threadpoolctl import ThreadpoolController
 from bayespoint.base import memory, validation
 from bayespoint.base.validation import Floats
 
-FEW = 1500
-"""Number of examples up to which BLAS gets one thread: further ones spin for some hundredths of a
-second after each call, on processors that the trajectories need."""
+ONE_THREAD_ROWS = 1500
+"""Largest number of examples for which BLAS gets one thread. Idle ones spin for some hundredths of
+a second after each call, on processors that the trajectories need."""
 
-_CERTAIN = 1e3
+_CERTAIN_PIVOT = 1e3
 """Smallest squared pivot of a matrix that is certainly not singular, relative to the diagonal
-entry, in units of the number of rows times the rounding error."""
+entry, in units of the number of rows times the machine epsilon."""
 
-_WHOLE = 2048
-"""Number of rows up to which a triangle is inverted as a whole, in the memory of a second one."""
+_INVERT_AT_ONCE = 2048
+"""Largest number of rows of a triangle that is inverted in one call, into a second one."""
 
 _STEP_WORK = 3e9
 """Multiplications between two checks for Ctrl-C: some hundredths of a second on one processor."""
 
-_AT_ONCE = 3000
-"""Number of rows up to which a matrix is factored in one call."""
+_FACTOR_AT_ONCE = 3000
+"""Largest number of rows of a matrix that is factored in one call."""
 
-_LEAST_COLUMNS = 32
-_COLUMNS = 512
+_MIN_COLUMNS = 32
+_MAX_COLUMNS = 512
 """Smallest and largest number of columns that are factored together."""
 
 _BLOCK = 256
@@ -84,7 +84,7 @@ class Factor:
         its columns beyond.
         """
         m = self.rank
-        if m <= _WHOLE:
+        if m <= _INVERT_AT_ONCE:
             whole, _ = linalg.lapack.dtrtri(self.lower, lower=1)
             return np.asarray(np.einsum("ij,ij->j", whole, whole))
         parts = list(validation.blocks(m, _BLOCK))
@@ -127,10 +127,10 @@ def cholesky(matrix: Floats) -> int:
     left-looking algorithm), so that Ctrl-C can interrupt it.
     """
     m = len(matrix)
-    if m <= _AT_ONCE:
+    if m <= _FACTOR_AT_ONCE:
         _, info = linalg.lapack.dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
         return int(info)
-    step = min(max(interruptible_step(m * m / 4), _LEAST_COLUMNS), _COLUMNS)
+    step = min(max(interruptible_step(m * m / 4), _MIN_COLUMNS), _MAX_COLUMNS)
     with one_thread(beside_numpy=True):
         for columns in validation.blocks(m, step):
             begin, end = columns.start, columns.stop
@@ -173,7 +173,7 @@ def factorize(gram: Any, offset: float, softness: Floats, *, overwrite: bool = F
     diagonal = gram.diagonal().copy()
     matrix = gram.T  # the same symmetric matrix, in Fortran order for LAPACK
     info = cholesky(matrix)
-    least = _CERTAIN * m * np.finfo(float).eps
+    least = _CERTAIN_PIVOT * m * np.finfo(float).eps
     certain = info == 0 and bool((matrix.diagonal() ** 2 > least * diagonal).all())
     if certain or (info == 0 and softness.min() > 0):
         clear_above(matrix)
@@ -215,17 +215,17 @@ def _libraries() -> Any:
 
 _lock = threading.Lock()
 _holders: dict[object, int] = {}
-_before: dict[object, int] = {}
+_threads_before: dict[object, int] = {}
 
 
-def _forked() -> None:
+def _replace_lock() -> None:
     """Replace the lock, which another thread may have held when the process was forked."""
     global _lock
     _lock = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=_replace_lock)
 
 
 def _set_threads(library: Any, threads: int) -> None:
@@ -241,9 +241,9 @@ def _set_threads(library: Any, threads: int) -> None:
 def one_thread(*, beside_numpy: bool = False) -> Iterator[None]:
     """Limit BLAS to one thread; with `beside_numpy` only SciPy's, if it differs from NumPy's.
 
-    The number of threads belongs to the process, so that callers are counted and the last one
-    restores it. If each restored the number it had found, as `threadpool_limits` does, the first
-    to leave would change the number of threads, and so the last bits, of the others' results.
+    The number of threads belongs to the process, so callers are counted and the last one restores
+    it. If each restored the number it had found, as `threadpool_limits` does, the first to leave
+    would change the number of threads of the others, and so the last bits of their results.
     """
     libraries = _libraries()
     if beside_numpy:
@@ -258,7 +258,7 @@ def one_thread(*, beside_numpy: bool = False) -> Iterator[None]:
         for key, library in zip(keys, libraries, strict=True):
             _holders[key] = _holders.get(key, 0) + 1
             if _holders[key] == 1:
-                _before[key] = library.num_threads
+                _threads_before[key] = library.num_threads
                 _set_threads(library, 1)
     try:
         yield
@@ -267,9 +267,9 @@ def one_thread(*, beside_numpy: bool = False) -> Iterator[None]:
             for key, library in zip(keys, libraries, strict=True):
                 _holders[key] -= 1
                 if not _holders[key]:
-                    _set_threads(library, _before[key])
+                    _set_threads(library, _threads_before[key])
 
 
 def threads_for(m: int) -> AbstractContextManager[None]:
-    """Limit BLAS to one thread for at most `FEW` examples."""
-    return one_thread() if m <= FEW else nullcontext()
+    """Limit BLAS to one thread if there are at most `ONE_THREAD_ROWS` examples."""
+    return one_thread() if m <= ONE_THREAD_ROWS else nullcontext()

@@ -207,7 +207,7 @@ def refuse_masked(name: str, value: object) -> None:
 
 
 def named(error: Exception, text: str) -> Exception:
-    """Return a library's TypeError or ValueError with `text`, which names the argument, first."""
+    """Return a TypeError or ValueError with `text`, which names the argument, before `error`."""
     return (TypeError if isinstance(error, TypeError) else ValueError)(f"{text}: {error}")
 
 

@@ -200,8 +200,7 @@ def make_words(
         raise ValueError(f"alphabet must have at least two different letters; got {alphabet!r}")
     if not motif or set(motif) - set(letters):
         raise ValueError(
-            f"motif must not be empty and hold letters of alphabet, {alphabet!r}, only; got "
-            f"{motif!r}"
+            f"motif must be one or more letters of alphabet, {alphabet!r}; got {motif!r}"
         )
     shortest, longest = _range("length", length, low=len(motif))
     rng = np.random.default_rng(validation.seed(random_state))

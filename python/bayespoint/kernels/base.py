@@ -83,7 +83,7 @@ class KernelObject:
         return dataclasses.replace(self, **values)  # type: ignore[type-var]
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-        """Return the derivatives of the kernel matrix by the logarithms of parameters.
+        """Return the derivatives of the kernel matrix with respect to log parameters.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class KernelObject:
         Returns
         -------
         mapping of str to ndarray of shape (n, n)
-            Derivatives by names of parameters, each computed on access. For missing ones the
+            Derivatives by name of the parameter, each computed on access. For missing ones the
             search uses finite differences.
         """
         return {}

@@ -89,7 +89,7 @@ class Bounded(WrappedKernel):
         return type(self)(replace(self.kernel, values), self.bounds)
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-        """Return the kernel's derivatives by the parameters that are not fixed."""
+        """Return the derivatives for the parameters that are not fixed."""
         fixed = {name for name, pair in self.bounds if pair == "fixed"}
         known = deferred(derivatives(self.kernel, X, gram))
         return KernelGradient({name: known[name] for name in known if name not in fixed})

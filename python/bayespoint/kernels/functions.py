@@ -1,4 +1,4 @@
-"""Functions for any kernel: of this module, of scikit-learn's Gaussian processes, a callable."""
+"""Functions of any kernel: of this package, of scikit-learn's Gaussian processes, or a callable."""
 
 from __future__ import annotations
 
@@ -38,10 +38,7 @@ def replace(kernel: Any, values: Mapping[str, float]) -> Any:
 
 
 def derivatives(kernel: object, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
-    """Return the derivatives of ``gram = kernel(X)`` by the logarithms of parameters.
-
-    Those that the kernel does not provide are missing.
-    """
+    """Return the known derivatives of ``gram = kernel(X)`` with respect to log parameters."""
     if gaussian_process.is_gp(kernel):
         return gaussian_process.derivatives(kernel, X)
     known = getattr(kernel, "derivatives", None)
@@ -66,7 +63,7 @@ def accepts_sparse(kernel: object) -> bool:
 
 
 def is_semidefinite(kernel: object) -> bool:
-    """Return whether a kernel consists of this module's kernels, which are semidefinite."""
+    """Return whether a kernel is known to be positive semidefinite: only those of this package."""
     return isinstance(kernel, KernelObject) and kernel.semidefinite
 
 
@@ -107,7 +104,7 @@ def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def short(kernel: object) -> str:
-    """Return the text of a kernel with its numbers rounded to four digits."""
+    """Return the repr of a kernel with its numbers rounded to four digits."""
     if not (isinstance(kernel, KernelObject) or gaussian_process.is_gp(kernel)):
         return repr(kernel)
     return _DECIMAL.sub(lambda found: f"{float(found[0]):.4g}", repr(kernel))

@@ -48,7 +48,7 @@ def replace(kernel: Any, values: Mapping[str, float]) -> Any:
 
 
 def derivatives(kernel: Any, X: Inputs) -> Mapping[str, Floats]:
-    """Return the derivatives by the logarithms of the hyper-parameters, all computed at once."""
+    """Return the derivatives with respect to log hyper-parameters, all computed at once."""
 
     @cache
     def gradient() -> Floats:

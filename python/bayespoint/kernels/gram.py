@@ -1,4 +1,4 @@
-"""The kernel that a setting stands for, and its checked matrix of the training inputs."""
+"""The kernel for a setting, and its checked matrix of the training inputs."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def training_gram(
         name, value = "X", X
     else:
         name, value = "kernel(X, X)", evaluate(kernel, X)
-        if is_semidefinite(kernel):  # and symmetric, and ours
+        if is_semidefinite(kernel):  # so of this package: the matrix is symmetric and new
             validation.positive_diagonal(value, offset, softness, name=name)
             return value, True
     gram, exact = validation.gram_matrix(value, name=name)

@@ -12,15 +12,15 @@ from scipy import sparse
 from bayespoint.base import validation
 from bayespoint.kernels.protocol import ROWS, Floats
 
-_ENTRIES = 2**23
-_WORK = 10**9
-"""Entries and multiplications of a product that is computed in one call, in hundredths of a second;
-larger ones are computed in blocks."""
+_MAX_ENTRIES = 2**23
+_MAX_WORK = 10**9
+"""Most entries and multiplications of a product that is computed in one call, which takes
+hundredths of a second. Larger ones are computed in blocks."""
 
-_PART = 2**20
+_BLOCK_ENTRIES = 2**20
 """Entries of a block."""
 
-_PAIRS = 4096
+_BLOCK_PAIRS = 4096
 """Pairs of rows that are subtracted at a time."""
 
 
@@ -37,8 +37,8 @@ def counts(X: Any, Y: Any | None) -> tuple[int, int]:
 
 def sequence(name: str, X: Any) -> Any:
     """Return `X` if it is a sequence of inputs; a string, which is one input, is refused."""
-    holds = hasattr(X, "__len__") and hasattr(X, "__getitem__") and getattr(X, "ndim", 1) > 0
-    if not holds or isinstance(X, (str, bytes, Mapping)) or sparse.issparse(X):
+    indexable = hasattr(X, "__len__") and hasattr(X, "__getitem__") and getattr(X, "ndim", 1) > 0
+    if not indexable or isinstance(X, (str, bytes, Mapping)) or sparse.issparse(X):
         raise TypeError(f"{name} must be a sequence of inputs; got {X!r}")
     validation.refuse_masked(name, X)
     return X
@@ -86,10 +86,10 @@ def inner(X: Any, Y: Any | None) -> Floats:
             if sparse.issparse(X) or sparse.issparse(other):
                 return np.asarray(X @ other.T)  # dense, for one sparse side
             return _dense(X, Y)
-    X, turned = X.tocsr(), other.T.tocsr()
+    X, transposed = X.tocsr(), other.T.tocsr()
     gram = np.empty((X.shape[0], other.shape[0]))
     for rows in validation.blocks(len(gram), ROWS):
-        gram[rows] = (X[rows] @ turned).toarray()
+        gram[rows] = (X[rows] @ transposed).toarray()
     return gram
 
 
@@ -97,9 +97,9 @@ def _dense(X: Floats, Y: Floats | None) -> Floats:
     """Return ``X @ Y.T``, large products in blocks, so that Ctrl-C can interrupt them."""
     other = X if Y is None else Y
     n = len(X)
-    if n * len(other) <= _ENTRIES and n * other.size <= _WORK:
+    if n * len(other) <= _MAX_ENTRIES and n * other.size <= _MAX_WORK:
         return np.asarray(X @ other.T)
-    step = max(1, min(_PART // max(1, len(other)), _WORK // max(1, other.size)))
+    step = max(1, min(_BLOCK_ENTRIES // max(1, len(other)), _MAX_WORK // max(1, other.size)))
     gram = np.empty((n, len(other)))
     for rows in validation.blocks(n, step):
         if Y is not None:
@@ -135,7 +135,7 @@ def squared_distances(
 ) -> Floats:
     """Return the squared distances in `units` of the pairs of rows ``X[i]`` and ``Y[j]``."""
     values = np.empty(len(i))
-    for pairs in validation.blocks(len(i), _PAIRS):
+    for pairs in validation.blocks(len(i), _BLOCK_PAIRS):
         left, right = X[i[pairs]], Y[j[pairs]]
         if sparse.issparse(left) != sparse.issparse(right):
             left, right = sparse.csr_matrix(left), sparse.csr_matrix(right)

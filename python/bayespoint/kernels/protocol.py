@@ -1,4 +1,4 @@
-"""The interface of kernels, their tunable parameters, and derivatives by these."""
+"""The interface of kernels, their tunable parameters, and the derivatives for these."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class Parameter:
 
 
 class KernelGradient(Mapping[str, Floats]):
-    """Derivatives of a kernel matrix by the logarithms of parameters, each computed on access.
+    """Derivatives of a kernel matrix with respect to log parameters, each computed on access.
 
-    With a length scale for each of many features, all of these matrices may not fit into memory.
+    With a length scale for each of many features, the matrices may not all fit into memory.
     """
 
     def __init__(self, compute: Mapping[str, Callable[[], Floats]]) -> None:

@@ -25,8 +25,8 @@ _BLOCK_BYTES = 64 * 2**20
 _PANEL = 32
 """Number of inputs in a panel of the engine."""
 
-_FEWEST = 2
-"""Smallest number of cached rows: a refresh by a pair reads two."""
+_MIN_ROWS = 2
+"""Smallest number of cached rows: a pair refresh reads two."""
 
 
 class KernelRows:
@@ -65,10 +65,10 @@ class KernelRows:
                 f"multiple of one, for rows on demand; got {kernel!r}: give VersionSpace the matrix"
             )
         self.cached_rows = int(min(cache_size * 2**20 / (8 * m), m))
-        if self.cached_rows < min(_FEWEST, m):
+        if self.cached_rows < min(_MIN_ROWS, m):
             raise ValueError(
-                f"cache_size must have room for {_FEWEST} rows of {m} kernel values, "
-                f"{_FEWEST * 8 * m / 2**20:.3g} MB; got {cache_size!r}"
+                f"cache_size must have room for {_MIN_ROWS} rows of {m} kernel values, "
+                f"{_MIN_ROWS * 8 * m / 2**20:.3g} MB; got {cache_size!r}"
             )
         memory.require(
             8.0 * m * self.cached_rows + 8.0 * d * (m + _PANEL),

@@ -34,21 +34,21 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-_CACHED = 2**15
+_CACHED_VALUES = 2**15
 """Kernel values in a block that fits into the processor's cache."""
 
-_PAIRS = 2**21
-"""Distances that are computed in one call."""
+_CALL_PAIRS = 2**21
+"""Most distances that are computed in one call."""
 
 _LONG = 1e5
 """Half the sum of the squared lengths of two sparse rows, in units of the length scale, beyond
 which a Gaussian kernel of close rows would have fewer than ten digits."""
 
-_LONGEST = 1e306
+_MAX_LENGTH = 1e306
 """Squared length of a row, in units of the length scale, beyond which distances might overflow."""
 
-_VANISHED = -40.0
-"""Exponents below this give negligible kernel values, so that their rounding has no effect."""
+_NEGLIGIBLE = -40.0
+"""Exponents below this give negligible kernel values, so their rounding has no effect."""
 
 _ROUNDING = 1e-12
 """Largest rounding error of an exponent, relative to the squared lengths."""
@@ -119,15 +119,15 @@ class _Stationary(Base):
         return dataclasses.replace(self, sigma=sigma, **others)
 
     def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
-        """Return the derivatives by the logarithms of the length scales."""
+        """Return the derivatives with respect to the logarithms of the length scales."""
         if not isinstance(self.sigma, tuple):
-            return KernelGradient({"sigma": lambda: self._by_scale(X, gram)})
+            return KernelGradient({"sigma": lambda: self._scale_derivative(X, gram)})
         units = divided(X, units_of(self.sigma, X))
         units = units.tocsc() if sparse.issparse(units) else units
 
         def by_feature(k: int) -> Floats:
             values = column(units, k)
-            return self._by_feature(X, gram, np.subtract.outer(values, values))
+            return self._feature_derivative(X, gram, np.subtract.outer(values, values))
 
         return KernelGradient(
             {f"sigma[{k}]": partial(by_feature, k) for k in range(len(self.sigma))}
@@ -142,18 +142,18 @@ class _Stationary(Base):
             scaled = divided(X, units)
         lengths = squares(scaled)
         # Differences of infinite lengths would be NaN.
-        if not lengths.max(initial=0.0) < _LONGEST:
+        if not lengths.max(initial=0.0) < _MAX_LENGTH:
             raise ValueError(
                 f"sigma must not be so small relative to {names} that distances overflow; got "
                 f"{self.sigma}"
             )
         return scaled, lengths
 
-    def _by_scale(self, X: Floats, gram: Floats) -> Floats:
+    def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
         """Return dK / d ln(sigma) for one length scale."""
         raise NotImplementedError
 
-    def _by_feature(self, X: Floats, gram: Floats, steps: Floats) -> Floats:
+    def _feature_derivative(self, X: Floats, gram: Floats, differences: Floats) -> Floats:
         """Return dK / d ln(sigma_k) from the (m, m) differences (x_k - x'_k) / sigma_k."""
         raise NotImplementedError
 
@@ -186,10 +186,10 @@ class RBF(_Stationary):
         X, Y = pair_of_vectors(X, Y)
         units = units_of(self.sigma, X)
         X, other = in_rows(X), in_rows(X if Y is None else Y)
-        thin = sparse.issparse(X) or sparse.issparse(other)
-        if not thin:
+        is_sparse = sparse.issparse(X) or sparse.issparse(other)
+        if not is_sparse:
             # An origin inside the data reduces rounding errors. Sparse rows cannot be shifted:
-            # `_restore` recomputes exponents that lost digits.
+            # `_recompute_rounded` recomputes exponents that lost digits.
             origin = other.mean(axis=0) if len(other) else 0.0
             other = other - origin
             X = other if Y is None else X - origin
@@ -198,36 +198,36 @@ class RBF(_Stationary):
         left, half_left = (right, half_right) if Y is None else self._in_units(X, units, names)
         gram = inner(left, None if Y is None else right)
         half_left, half_right = half_left / 2, half_right / 2
-        long = thin and half_left.max(initial=0.0) + half_right.max(initial=0.0) > _LONG
-        for rows in validation.blocks(len(gram), max(1, _CACHED // max(1, len(half_right)))):
+        long = is_sparse and half_left.max(initial=0.0) + half_right.max(initial=0.0) > _LONG
+        for rows in validation.blocks(len(gram), max(1, _CACHED_VALUES // max(1, len(half_right)))):
             block = gram[rows]
             block -= np.add.outer(half_left[rows], half_right)
             np.minimum(block, 0.0, out=block)
             if long:
-                _restore(block, X[rows], other, units, half_left[rows], half_right)
+                _recompute_rounded(block, X[rows], other, units, half_left[rows], half_right)
             _exponential(block)
         if Y is None:
             np.fill_diagonal(gram, 1.0)
         return gram
 
-    def _by_scale(self, X: Floats, gram: Floats) -> Floats:
+    def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
         derivative = np.log(np.maximum(gram, 1e-300))  # K ln K is 0 where K is
         derivative *= gram
         derivative *= -2.0
         return derivative
 
-    def _by_feature(self, X: Floats, gram: Floats, steps: Floats) -> Floats:
-        steps *= steps
-        steps *= gram
-        return steps
+    def _feature_derivative(self, X: Floats, gram: Floats, differences: Floats) -> Floats:
+        differences *= differences
+        differences *= gram
+        return differences
 
 
-def _restore(
+def _recompute_rounded(
     block: Floats, X: Any, Y: Any, units: Floats, half_left: Floats, half_right: Floats
 ) -> None:
     """Recompute exponents that are small relative to the lengths of rows, and so lost digits."""
     lengths = np.add.outer(half_left, half_right)
-    lost = (lengths > _LONG) & (block > _VANISHED - _ROUNDING * lengths)
+    lost = (lengths > _LONG) & (block > _NEGLIGIBLE - _ROUNDING * lengths)
     i, j = np.nonzero(lost)
     block[i, j] = squared_distances(X, i, Y, j, units) / -2
 
@@ -251,17 +251,17 @@ class _Distances(_Stationary):
         right = left if Y is None else self._in_units(Y, units, "Y")[0]
         values = np.empty((len(left), len(right)))
         # Block by block, so that Ctrl-C can interrupt it.
-        for rows in validation.blocks(len(left), max(1, _PAIRS // max(1, len(right)))):
+        for rows in validation.blocks(len(left), max(1, _CALL_PAIRS // max(1, len(right)))):
             distance.cdist(left[rows], right, self._metric, out=values[rows])
         return values
 
     def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
         gram = self._distances(X, Y)
-        for rows in validation.blocks(len(gram), max(1, _CACHED // max(1, gram.shape[1]))):
-            self._fill(gram[rows])
+        for rows in validation.blocks(len(gram), max(1, _CACHED_VALUES // max(1, gram.shape[1]))):
+            self._to_values(gram[rows])
         return gram
 
-    def _fill(self, distances: Floats) -> None:
+    def _to_values(self, distances: Floats) -> None:
         """Overwrite distances by kernel values."""
         raise NotImplementedError
 
@@ -278,15 +278,15 @@ class Laplacian(_Distances):
 
     _metric = "cityblock"
 
-    def _fill(self, distances: Floats) -> None:
+    def _to_values(self, distances: Floats) -> None:
         np.negative(distances, out=distances)
         _exponential(distances)
 
-    def _by_scale(self, X: Floats, gram: Floats) -> Floats:
+    def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
         return gram * self._distances(X)
 
-    def _by_feature(self, X: Floats, gram: Floats, steps: Floats) -> Floats:
-        return gram * np.abs(steps)
+    def _feature_derivative(self, X: Floats, gram: Floats, differences: Floats) -> Floats:
+        return gram * np.abs(differences)
 
 
 @dataclass(frozen=True)
@@ -316,7 +316,7 @@ class Matern(_Distances):
             raise ValueError(f"nu must be 0.5, 1.5 or 2.5; got {nu!r}")
         validation.set_fields(self, nu=float(nu))
 
-    def _fill(self, distances: Floats) -> None:
+    def _to_values(self, distances: Floats) -> None:
         distances *= math.sqrt(2 * self.nu)
         polynomial = 1.0 + distances if self.nu > 1 else None
         if polynomial is not None and self.nu > 2:
@@ -326,12 +326,12 @@ class Matern(_Distances):
         if polynomial is not None:
             distances *= polynomial
 
-    def _by_scale(self, X: Floats, gram: Floats) -> Floats:
+    def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
         distances = self._distances(X)
         return self._decay(distances) * distances**2
 
-    def _by_feature(self, X: Floats, gram: Floats, steps: Floats) -> Floats:
-        return self._decay(self._distances(X)) * steps**2
+    def _feature_derivative(self, X: Floats, gram: Floats, differences: Floats) -> Floats:
+        return self._decay(self._distances(X)) * differences**2
 
     def _decay(self, distances: Floats) -> Floats:
         """Return ``-dk/dr / r``; 0 at r = 0, where it is multiplied by 0."""
@@ -377,39 +377,39 @@ class RationalQuadratic(_Distances):
         return (*super().parameters(X), Parameter("alpha", 0.02, 150.0, 1.0))
 
     def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
-        """Return the derivatives by the logarithms of the length scales and of the exponent."""
+        """Return the derivatives with respect to the log length scales and the log exponent."""
         known = deferred(super().derivatives(X, gram))
-        return KernelGradient({**known, "alpha": lambda: self._by_exponent(X, gram)})
+        return KernelGradient({**known, "alpha": lambda: self._exponent_derivative(X, gram)})
 
-    def _fill(self, distances: Floats) -> None:
+    def _to_values(self, distances: Floats) -> None:
         # log1p is accurate for large alpha, where values are near 1.
         distances /= 2 * self.alpha
         np.log1p(distances, out=distances)
         distances *= -self.alpha
         _exponential(distances)
 
-    def _by_scale(self, X: Floats, gram: Floats) -> Floats:
+    def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
         distances = self._distances(X)
         return gram * distances / (1 + distances / (2 * self.alpha))
 
-    def _by_feature(self, X: Floats, gram: Floats, steps: Floats) -> Floats:
-        return gram * steps**2 / (1 + self._distances(X) / (2 * self.alpha))
+    def _feature_derivative(self, X: Floats, gram: Floats, differences: Floats) -> Floats:
+        return gram * differences**2 / (1 + self._distances(X) / (2 * self.alpha))
 
-    def _by_exponent(self, X: Floats, gram: Floats) -> Floats:
+    def _exponent_derivative(self, X: Floats, gram: Floats) -> Floats:
         ratio = self._distances(X) / (2 * self.alpha)
         return self.alpha * gram * (ratio / (1 + ratio) - np.log1p(ratio))
 
 
 def scale_of(X: Any) -> float:
     """Return ``sqrt(d Var(X) / 2)``: the length scale of scikit-learn's gamma="scale"."""
-    thin = sparse.issparse(X)
-    values = X.data if thin else X
+    is_sparse = sparse.issparse(X)
+    values = X.data if is_sparse else X
     # Divide X by a power of two, which does not round, or its squares could over- or underflow.
     largest = float(np.abs(values).max()) if values.size else 0.0
     size = 2.0 ** (math.frexp(largest)[1] - 1)
     if not size > 0:
         variance = 0.0
-    elif thin:
+    elif is_sparse:
         mean = float((values / size).sum()) / math.prod(X.shape)
         zeros = 1.0 - values.size / math.prod(X.shape)
         own = float(((values / size - mean) ** 2).sum()) / math.prod(X.shape)

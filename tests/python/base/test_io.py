@@ -328,7 +328,7 @@ def test_bytes_that_are_cut_or_changed(saved, path):
 def test_a_later_version_is_refused(saved, path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(io, "_VERSION", 3)
-        patch.setattr(io, "_package", lambda: "9.8.7")
+        patch.setattr(io, "_release", lambda: "9.8.7")
         saved.save(path)
     refused(
         path,

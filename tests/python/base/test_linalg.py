@@ -38,7 +38,7 @@ def test_few_examples_are_fitted_by_one_thread_of_blas(monkeypatch):
         model.fit(X, y)
         assert all(set(threads) == {1} for threads in seen)
         assert set(blas_threads()) == {2}
-        monkeypatch.setattr(linalg, "FEW", 59)
+        monkeypatch.setattr(linalg, "ONE_THREAD_ROWS", 59)
         seen.clear()
         model.fit(X, y)
         assert set(seen[0]) == {2}

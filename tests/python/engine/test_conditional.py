@@ -31,7 +31,7 @@ def angle(space, a, b):
 @pytest.mark.parametrize("m", [1, 7, 255, 256, 257, 600])
 def test_diagonal_of_the_inverse(m, in_blocks, monkeypatch):
     if in_blocks:
-        monkeypatch.setattr(linalg, "_WHOLE", 0)
+        monkeypatch.setattr(linalg, "_INVERT_AT_ONCE", 0)
     rng = np.random.default_rng(m)
     X = rng.normal(size=(m, 3))
     gram, softness = kernels.RBF(1.0)(X), rng.uniform(0.1, 1.0, m)
