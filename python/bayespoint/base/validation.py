@@ -62,6 +62,11 @@ def real(
     return number
 
 
+def positive(name: str, value: object) -> float:
+    """Return `value` as a finite float above 0."""
+    return real(name, value, low=0.0, low_open=True)
+
+
 def number(name: str, value: object) -> float:
     """Return a real `value` as a float, NaN if it is too large for one; any size is allowed."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):

@@ -187,8 +187,8 @@ def bounds_of(
         noise=noise,
         draws=draws,
         condition=SOFT if space.softness.any() else "",
-        tol=validation.real("tol", tol, low=0.0, low_open=True),
-        max_length=validation.real("max_length", max_length, low=0.0, low_open=True),
+        tol=validation.positive("tol", tol),
+        max_length=validation.positive("max_length", max_length),
         n_jobs=n_jobs,
         rng=np.random.default_rng(validation.seed(random_state)),
     )

@@ -1172,9 +1172,9 @@ class BayesPointClassifier(
                 f"and tol={tol!r}"
             )
         if more_length is not None:
-            more_length = validation.real("more_length", more_length, low=0.0, low_open=True)
+            more_length = validation.positive("more_length", more_length)
         else:
-            tol = validation.real("tol", tol, low=0.0, low_open=True)
+            tol = validation.positive("tol", tol)
         settings, results = self._fit_settings(self.seed_), [one.result for one in self.problems_]
         weights = self._weights(self.classes_[self._index])[self._index]
         self._require_as_fitted(settings.offset, weights)

@@ -44,7 +44,7 @@ def log_labeling_probability(
         )
     n = count(inputs)
     signs = 2 * estimators_inputs.known_labels(posterior.classes, y, n) - 1
-    tol = validation.real("tol", tol, low=0.0, low_open=True)
+    tol = validation.positive("tol", tol)
     everything = estimators_inputs.joined(posterior.inputs, inputs)
     gram = kernels.evaluate(posterior.kernel, everything)
     softness = np.concatenate([posterior.example_softness, np.full(n, posterior.softness)])

@@ -62,7 +62,7 @@ class Base(KernelObject):
 def _operand(verb: str, other: object) -> Any:
     """Return the other operand of a sum or product as a kernel; a number becomes a constant."""
     if isinstance(other, (int, float, np.integer, np.floating)) and not isinstance(other, bool):
-        return Constant(validation.real("a number + or * a kernel", other, low=0.0, low_open=True))
+        return Constant(validation.positive("a number + or * a kernel", other))
     if callable(other) and not isinstance(other, type):
         return other
     raise TypeError(f"a kernel can be {verb} kernels and positive numbers; got {other!r}")
@@ -84,9 +84,7 @@ class Constant(Base):
     accepts_sparse = None
 
     def __post_init__(self) -> None:
-        validation.set_fields(
-            self, value=validation.real("value", self.value, low=0.0, low_open=True)
-        )
+        validation.set_fields(self, value=validation.positive("value", self.value))
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
         return np.full(counts(X, Y), self.value)
@@ -225,6 +223,12 @@ class WrappedKernel(Base):
         if not callable(self.kernel) or isinstance(self.kernel, type):
             raise TypeError(f"kernel must be a kernel object or a callable; got {self.kernel!r}")
 
+    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
+        return parameters(self.kernel, X)
+
+    def with_values(self, values: Mapping[str, float]) -> Self:
+        return dataclasses.replace(self, kernel=replace(self.kernel, values))
+
     @property
     def requires_vector_input(self) -> bool | None:  # type: ignore[override]
         return requires_vectors(self.kernel)
@@ -258,9 +262,7 @@ class Scaled(WrappedKernel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        validation.set_fields(
-            self, factor=validation.real("factor", self.factor, low=0.0, low_open=True)
-        )
+        validation.set_fields(self, factor=validation.positive("factor", self.factor))
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
         gram = np.array(evaluate(self.kernel, X, Y), dtype=np.float64)
@@ -274,7 +276,7 @@ class Scaled(WrappedKernel):
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         inner = (
             dataclasses.replace(parameter, name=f"kernel.{parameter.name}")
-            for parameter in parameters(self.kernel, X)
+            for parameter in super().parameters(X)
         )
         return (_weight("factor", self.factor), *inner)
 
@@ -331,12 +333,6 @@ class Normalized(WrappedKernel):
             )
         roots = np.sqrt(squares)
         return np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
-
-    def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
-        return parameters(self.kernel, X)
-
-    def with_values(self, values: Mapping[str, float]) -> Self:
-        return type(self)(replace(self.kernel, values))
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
         """Return the scaled derivatives minus half the matrix times those of the log diagonal."""

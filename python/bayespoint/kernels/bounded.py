@@ -6,18 +6,15 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayespoint.base import validation
 from bayespoint.kernels.algebra import WrappedKernel
 from bayespoint.kernels.base import KernelObject
-from bayespoint.kernels.functions import derivatives, diagonal, evaluate, parameters, replace
+from bayespoint.kernels.functions import derivatives, diagonal, evaluate
 from bayespoint.kernels.protocol import Floats, Inputs, KernelGradient, Parameter, deferred
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 Bounds = tuple[tuple[str, str | tuple[float, float]], ...]
 
@@ -71,7 +68,7 @@ class Bounded(WrappedKernel):
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         """Return the parameters of the kernel that are not fixed."""
-        found = {parameter.name: parameter for parameter in parameters(self.kernel, X)}
+        found = {parameter.name: parameter for parameter in super().parameters(X)}
         names = ", ".join(found) or "none"
         for name, bounds in self.bounds:
             if name not in found:
@@ -84,9 +81,6 @@ class Bounded(WrappedKernel):
             else:
                 found[name] = _within(found[name], *bounds)
         return tuple(found.values())
-
-    def with_values(self, values: Mapping[str, float]) -> Self:
-        return type(self)(replace(self.kernel, values), self.bounds)
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
         """Return the derivatives for the parameters that are not fixed."""
@@ -127,7 +121,7 @@ def _checked(bounds: Any) -> Bounds:
                 f'bounds of {name} must be "fixed" or a pair of numbers; got {wanted!r}'
             )
         low, high = (
-            validation.real(f"the {which} bound of {name}", value, low=0.0, low_open=True)
+            validation.positive(f"the {which} bound of {name}", value)
             for which, value in zip(("lower", "upper"), wanted, strict=True)
         )
         if not low < high:

@@ -120,7 +120,7 @@ def kernel_rows(X: ArrayLike, kernel: object, cache_size: object) -> KernelRows:
             "X must have shape (n_samples, n_features) with at least one of each; got shape "
             f"{array.shape}"
         )
-    size = validation.real("cache_size", cache_size, low=0.0, low_open=True)
+    size = validation.positive("cache_size", cache_size)
     array = vectors("X", array)
     return KernelRows(array, resolve(kernel, array), size)
 

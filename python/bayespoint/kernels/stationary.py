@@ -87,11 +87,10 @@ class _Stationary(Base):
                     f"shape {np.shape(values)}"
                 )
             sigma: Any = tuple(
-                validation.real(f"sigma[{k}]", value, low=0.0, low_open=True)
-                for k, value in enumerate(flat)
+                validation.positive(f"sigma[{k}]", value) for k, value in enumerate(flat)
             )
         else:
-            sigma = validation.real("sigma", values, low=0.0, low_open=True)
+            sigma = validation.positive("sigma", values)
         validation.set_fields(self, sigma=sigma)
 
     def diag(self, X: Floats) -> Floats:
@@ -368,9 +367,7 @@ class RationalQuadratic(_Distances):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        validation.set_fields(
-            self, alpha=validation.real("alpha", self.alpha, low=0.0, low_open=True)
-        )
+        validation.set_fields(self, alpha=validation.positive("alpha", self.alpha))
 
     def parameters(self, X: Floats) -> tuple[Parameter, ...]:
         """Return the length scales as for other kernels of distances, and the exponent."""

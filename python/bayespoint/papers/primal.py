@@ -271,7 +271,7 @@ class Perceptron(PrimalClassifier):
             If a setting is out of range or the data are not fit for classification.
         """
         update = validation.choice("bias_update", self.bias_update, ("R", "R2", None))
-        rate = validation.real("learning_rate", self.learning_rate, low=0.0, low_open=True)
+        rate = validation.positive("learning_rate", self.learning_rate)
         max_epochs = validation.integer("max_epochs", self.max_epochs, low=1)
         inputs, index = self._checked(X, y)
         order = presentation(self.order, len(inputs), self.random_state)
@@ -461,9 +461,7 @@ class HingeClassifier(PrimalClassifier):
         ValueError
             If a setting is out of range or the data are not fit for classification.
         """
-        regularization = validation.real(
-            "regularization", self.regularization, low=0.0, low_open=True
-        )
+        regularization = validation.positive("regularization", self.regularization)
         tol = validation.real("tol", self.tol, low=0.0, low_open=True, high=1.0, high_open=True)
         max_iter = validation.integer("max_iter", self.max_iter, low=1)
         inputs, index = self._checked(X, y)

@@ -204,7 +204,7 @@ class BilliardDisplay(Display):
         radius = float(np.arccos(np.clip(vertices @ centroid, -1, 1)).max())
         path = _LENGTH * radius
         if length is not None:
-            path = validation.real("length", length, low=0.0, low_open=True)
+            path = validation.positive("length", length)
         n_draws = max(2, math.ceil(path / (_SPACING * radius)))
         if n_draws > _MOST:
             raise ValueError(
@@ -304,7 +304,7 @@ class BilliardDisplay(Display):
             raise ValueError(
                 f"n_frames must be at most the number of draws, {n_draws}; got {frames}"
             )
-        interval = validation.real("interval", interval, low=0.0, low_open=True)
+        interval = validation.positive("interval", interval)
         self._stage(view, ax, "mean so far")
         heads = [self._line("o", color, markersize=7, zorder=9) for color, _ in self._strokes()]
         ends = np.linspace(1, n_draws, frames).round().astype(int)

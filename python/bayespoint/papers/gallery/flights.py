@@ -146,7 +146,7 @@ def fly(
     points = np.array(validation.dense("X", X), dtype=np.float64)
     if points.ndim != 2:
         raise ValueError(f"X must have shape (m, d); got shape {points.shape}")
-    length = validation.real("length", length, low=0.0, low_open=True)
+    length = validation.positive("length", length)
     space = VersionSpace(points @ points.T, y)
     with warnings.catch_warnings():
         # One ball without refresh, which may go round a cycle: its flights are asked for, not its
