@@ -136,7 +136,7 @@ def test_fitted_state_is_arrays_and_plain_values(estimator):
 def test_results_come_back(path):
     space = VersionSpace(X @ X.T, np.sign(X[:, 0]))
     with warnings.catch_warnings():
-        # Not with every X is there a weight vector that violates one example, of this class.
+        # For some X no weight vector violates just one example, of this class.
         warnings.filterwarnings("ignore", "1 of 4 layers were not visited", ConvergenceWarning)
         onion = space.onion(max_errors=(1, 1), tol=0.2, random_state=seed(0))
     results = [
@@ -171,7 +171,7 @@ def test_a_weighted_posterior_comes_back(path):
         again.predict(NEW[:, :2])
 
 
-def test_inputs_that_are_no_vectors(path):
+def test_inputs_other_than_vectors(path):
     texts = ["abba", "cab\0", "bb", "ba", "ccc", "acab"] * 2
     sets = [{1, 2}, frozenset({2, "x"}), {3}, ("x", 2.5), [b"y", 1], {None}] * 2
     y = [0, 1, 0, 1, 1, 0] * 2
@@ -210,7 +210,7 @@ def test_a_precomputed_matrix_and_sparse_values(path):
         np.random.Generator(np.random.Philox(5)),
     ],
 )
-def test_random_generators_go_on(random, path):
+def test_random_generators_keep_their_state(random, path):
     BayesPointClassifier(random_state=random).save(path)
     again = bayespoint.load(path).random_state
     assert type(again) is type(random)
@@ -262,7 +262,7 @@ def test_a_pipeline_through_skops_in_a_new_process(tmp_path):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=name_of)
-def test_skops_needs_to_trust_our_classes_alone(estimator):
+def test_only_our_classes_need_trust_in_skops(estimator):
     model = clone(estimator).fit(X, THREE)
     data = skops.io.dumps(model)
     external = {
@@ -276,7 +276,7 @@ def test_skops_needs_to_trust_our_classes_alone(estimator):
     assert same(answers(skops.io.loads(data, trusted=trusted), NEW), answers(model, NEW))
 
 
-def test_what_cannot_be_saved(path):
+def test_objects_that_cannot_be_saved(path):
     class Mine(BayesPointClassifier):
         pass
 
@@ -306,7 +306,7 @@ def refused(path, match):
 
 @both
 def test_bytes_that_are_cut_or_changed(saved, path):
-    """They are refused, or were none of the content: dates and the like."""
+    """They raise an error, or the change was outside the content, as in dates."""
     saved.save(path)
     data = path.read_bytes()
     rng = np.random.default_rng(seed(0))
@@ -386,7 +386,7 @@ def test_a_write_that_fails_leaves_the_old_file(saved, path, monkeypatch):
             saved.save(path.parent / "nowhere" / "x" if error is FileNotFoundError else path.parent)
 
 
-def test_leftovers_of_killed_writers_are_removed_and_nothing_else(path):
+def test_only_leftovers_of_killed_writers_are_removed(path):
     keep = {path.name, ".model.file.tmp", ".other.0123456789abcdef.tmp", "model.file.tmp"}
     for name in [*keep, ".model.file.0123456789abcdef.tmp"]:
         (path.parent / name).write_text("")
@@ -406,7 +406,7 @@ def test_links_stay_and_modes_are_those_of_new_files(tmp_path, path):
 
 
 @pytest.mark.parametrize("path", [3, None, ["x.npz"], object()])
-def test_what_is_no_path_is_refused_by_its_name(path):
+def test_invalid_paths(path):
     model = KernelPerceptron().fit([[0.0], [1.0]], [0, 1])
     for call in (bayespoint.load, model.save):
         with pytest.raises(TypeError, match=r"^path must be a str or path-like; got "):

@@ -1,4 +1,4 @@
-"""BLAS is held to one thread by small fits, and has its own number again afterwards."""
+"""Small fits limit BLAS to one thread and restore the number afterwards."""
 
 import os
 import threading
@@ -21,7 +21,7 @@ def blas_threads():
 
 
 pytestmark = pytest.mark.skipif(
-    not blas_threads(), reason="no BLAS here whose threads can be set: macOS's own"
+    not blas_threads(), reason="the threads of this BLAS (macOS's own) cannot be set"
 )
 
 
@@ -57,7 +57,7 @@ def test_threads_of_blas_do_not_change_the_bits_of_a_small_fit():
 
 @contextmanager
 def held_elsewhere():
-    """Let another thread hold BLAS; what is yielded ends that, which the end does too."""
+    """Limit BLAS in another thread until the yielded function is called or the block ends."""
     entered, leave = threading.Event(), threading.Event()
 
     def other():
@@ -79,7 +79,7 @@ def held_elsewhere():
 
 
 def test_blas_is_held_until_the_last_thread_lets_go():
-    """The first to leave gives the other no threads in the midst of its work; none stays held."""
+    """The first to leave does not change the threads of the other; the last restores them."""
     with threadpool_limits(limits=2, user_api="blas"):
         with ExitStack() as elsewhere:
             with linalg.one_thread():
@@ -102,7 +102,7 @@ def test_a_child_forked_while_a_thread_holds_blas_works():
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_fits_in_two_threads_have_the_bits_they_have_alone():
+def test_concurrent_fits_have_the_same_bits():
     X, y = make_moons(200, noise=0.2, random_state=seed(0))
 
     def fit(index):
@@ -117,7 +117,7 @@ def test_fits_in_two_threads_have_the_bits_they_have_alone():
     np.testing.assert_array_equal(together, alone)
 
 
-def test_blas_has_its_threads_again_after_an_error():
+def test_threads_are_restored_after_an_error():
     def fail():
         raise KeyError("stop")
 

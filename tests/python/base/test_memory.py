@@ -1,4 +1,4 @@
-"""Matrices that do not fit are refused before they are asked for."""
+"""Matrices that do not fit into memory are refused before they are allocated."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from bayespoint.base import memory
 
 
 def test_a_matrix_of_60_000_examples_is_refused(monkeypatch):
-    """Whatever the machine has."""
+    """However much memory the machine has."""
     monkeypatch.setattr(memory, "available", lambda: 8 * 2**30)
     X = np.zeros((60_000, 1))
     X[0] = 1.0

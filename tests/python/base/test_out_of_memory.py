@@ -1,4 +1,4 @@
-"""Where memory is limited every call ends in a MemoryError or in its result: never in an abort."""
+"""With limited memory every call returns its result or raises MemoryError; none aborts."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from bayespoint import VersionSpace
 
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits are kept to by Linux")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces the limit")
 
 PROGRAM = """
     import resource, sys, warnings
@@ -67,7 +67,7 @@ PROGRAM = """
         refused = str(error)
     else:
         refused = ""
-    # The interpreter lives, and with room enough so does the package.
+    # After an error, and without the limit, the package still works.
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     assert space().sample(length=5.0, random_state=0).length == 5.0
     print("refused:" if refused else "done", refused)
@@ -75,7 +75,7 @@ PROGRAM = """
 
 
 def ending(name, room):
-    """Return how a call ends with so many MiB of address space beside what is in use."""
+    """Return the output of a call with `room` MiB of address space beside what is in use."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     run = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(PROGRAM), name, str(room)],
@@ -120,7 +120,7 @@ def test_what_fits_is_done():
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "enough"), CALLS if SLOW else [("onion", 400)])
 def test_no_limit_ends_the_process(name, enough):
-    """From next to nothing up to what is enough, in small steps."""
+    """Limits from almost nothing to enough, in small steps."""
     rooms = [1, 3, 6, 10, *range(20, enough, 40)] if SLOW else [20]
     endings = [ending(name, room) for room in rooms]
     assert endings[0].startswith("refused:")

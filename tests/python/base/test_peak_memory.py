@@ -40,20 +40,6 @@ def test_a_fit_holds_the_matrix_and_its_factor():
     assert int(done.stdout) < 2 * 8 * m**2 + 35e6
 
 
-@pytest.mark.parametrize(
-    "kernel", [kernels.RBF(2.0), kernels.Matern(2.0, nu=2.5), kernels.Laplacian(2.0)]
-)
-def test_kernel_matrices_take_little_beside_themselves(kernel):
-    X = np.random.default_rng(0).normal(size=(1500, 4))
-    size = 8 * len(X) ** 2
-    kernel(X[:10])
-    tracemalloc.start()
-    kernel(X)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert size <= peak < 1.25 * size
-
-
 @pytest.mark.long
 def test_predictions_take_blocks(monkeypatch):
     rng = np.random.default_rng(0)

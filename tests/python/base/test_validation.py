@@ -1,6 +1,4 @@
-"""Bad input is refused with a text that names it; harmless input is taken without a copy."""
-
-import os
+"""Invalid input raises errors that name it; valid input is copied only where necessary."""
 
 import numpy as np
 import pytest
@@ -8,14 +6,14 @@ from scipy import sparse
 
 from bayespoint import BayesPointClassifier, VersionSpace
 from bayespoint.base import validation
+from helpers import seed
 
 LABELS = [1, -1, 1, -1]
-SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
 
-def gram(m=4, seed=0):
+def gram(m=4):
     """A well-conditioned kernel matrix."""
-    points = np.random.default_rng(seed).standard_normal((m, m + 3))
+    points = np.random.default_rng(0).standard_normal((m, m + 3))
     return points @ points.T
 
 
@@ -65,15 +63,16 @@ def test_bad_gram(matrix, error, text):
         VersionSpace(matrix, LABELS)
 
 
-def test_not_semidefinite_beyond_direct_factorization():
+@pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.long)])
+def test_not_semidefinite_beyond_direct_factorization(dtype):
     """Above 2000 examples Lanczos steps find the negative eigenvalue."""
     m = 2100
-    points = np.random.default_rng(0).standard_normal((m, 60))
+    points = np.random.default_rng(0).standard_normal((m, 60)).astype(dtype)
     matrix = points @ points.T / 60
     labels = np.resize([1, -1], m)
     VersionSpace(matrix, labels)  # singular, but no eigenvalue is negative
-    direction = np.random.default_rng(1).standard_normal(m) / np.sqrt(m)
-    matrix -= 0.5 * np.outer(direction, direction)
+    direction = np.random.default_rng(1).standard_normal(m).astype(dtype) / np.sqrt(m)
+    matrix -= 0.5 * np.outer(direction, direction).astype(dtype)
     with pytest.raises(ValueError, match="positive semidefinite"):
         VersionSpace(matrix, labels)
 
@@ -91,7 +90,7 @@ def test_rounding_noise_passes(m):
 
 
 def test_offset_and_softness_count():
-    """What must be positive semidefinite is the matrix with offset and softness."""
+    """The matrix with offset and softness must be positive semidefinite."""
     matrix = np.eye(4) + 2 * np.eye(4)[::-1]
     VersionSpace(matrix, LABELS, softness=1.1)
     with pytest.raises(ValueError, match="positive semidefinite"):
@@ -155,7 +154,7 @@ def test_float32_is_made_symmetric():
 
 
 def test_float32_of_low_rank_needs_no_factor():
-    """Its rounding leaves eigenvalues below zero, which the default refresh does without."""
+    """Rounding leaves negative eigenvalues, but the default refresh needs no factor."""
     points = np.random.default_rng(0).standard_normal((60, 5)).astype(np.float32)
     labels = np.where(points[:, 0] > 0, 1, -1)
     matrix = points @ points.T
@@ -174,7 +173,7 @@ def test_integers_are_converted():
 
 
 def test_large_matrices_are_checked_in_blocks():
-    """An asymmetric or infinite entry is found wherever it is."""
+    """An asymmetric or infinite entry is found in any block."""
     labels = np.resize([1, -1], 1300)
     for at in [(0, 1299), (700, 3), (1299, 1298), (511, 512)]:
         matrix = np.eye(1300)
@@ -220,7 +219,7 @@ def test_two_classes_of_any_type(labels):
 
 
 def test_one_class_of_signs_and_one_example():
-    """Labels -1 or +1 say by themselves which side they mean."""
+    """A single class is accepted if its label is -1 or +1."""
     assert VersionSpace(np.eye(3), [1, 1, 1]).y.tolist() == [1, 1, 1]
     space = VersionSpace([[4.0]], [-1.0])
     np.testing.assert_allclose(space.max_margin().dual_coef, [-0.5])
@@ -234,7 +233,7 @@ def test_the_scale_of_the_matrix_does_not_matter(scale):
     labels = np.resize([1, -1, -1], 5)
     for refresh in ("pair", "full", "auto"):
         space = VersionSpace(scale * np.eye(5), labels)
-        result = space.sample(length=3000.0, refresh=refresh, random_state=0)
+        result = space.sample(length=3000.0, refresh=refresh, random_state=seed(0))
         exact = labels / np.sqrt(5 * scale)
         np.testing.assert_allclose(result.center / exact, 1.0, atol=6 * result.center_error)
         assert result.center_norm == pytest.approx(0.8385, abs=0.01)
@@ -257,11 +256,11 @@ def test_a_scale_that_cannot_be_squared_is_refused(scale):
 
 
 def test_long_and_short_feature_vectors():
-    """Their lengths do not matter, however different: full refreshes reach all of the span."""
+    """Very different lengths do not matter: full refreshes reach the whole span."""
     lengths, labels = np.array([1e-30, 1e-9, 1.0, 1e9, 1e30]), np.resize([1, -1, -1], 5)
     for refresh in ("pair", "full", "auto"):
         space = VersionSpace(np.diag(lengths**2), labels)
-        result = space.sample(length=3000.0, refresh=refresh, random_state=0)
+        result = space.sample(length=3000.0, refresh=refresh, random_state=seed(0))
         exact = labels / (lengths * np.sqrt(5))
         np.testing.assert_allclose(result.center / exact, 1.0, atol=6 * result.center_error)
 
@@ -318,7 +317,7 @@ def test_bad_settings_of_a_run(setting, value, error):
     with pytest.raises(error, match=rf"^{setting}\b.* must .*") as caught:
         VersionSpace(np.eye(4), LABELS).sample(**{setting: value})
     if setting not in ("start", "transparency"):
-        assert repr(value).lower() in str(caught.value).lower(), "the text says what came"
+        assert repr(value).lower() in str(caught.value).lower(), "the message has the value"
 
 
 @pytest.mark.parametrize(
@@ -405,6 +404,3 @@ def test_threads(monkeypatch):
     assert [validation.threads(n) for n in (None, 1, 3, -1, -2, -6, -9)] == [1, 1, 3, 6, 5, 1, 1]
     # No more than there are trajectories: 100 000 threads would take minutes to start.
     VersionSpace(np.eye(4), LABELS).sample(n_jobs=100_000, length=100.0, random_state=0)
-
-
-# --- memory ---

@@ -1,6 +1,5 @@
-"""Warnings name the line of the user's, whatever lies between."""
+"""Warnings refer to the user's line, also through pipelines."""
 
-import os
 import warnings
 
 import numpy as np
@@ -15,8 +14,8 @@ from bayespoint import (
     MaxMarginClassifier,
     VersionSpace,
 )
+from helpers import SHIFT as SEED
 
-SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 RNG = np.random.default_rng(SEED)
 X = RNG.standard_normal((60, 3))
 Y = np.where(X[:, 0] + 0.5 * RNG.standard_normal(60) > 0, 1, -1)

@@ -1,4 +1,4 @@
-"""The bundled data: the values that were published, in the form scikit-learn's users expect."""
+"""The bundled data have the published values, in scikit-learn's form."""
 
 import hashlib
 import sys
@@ -78,7 +78,7 @@ def test_a_frame_without_pandas_says_what_to_do(monkeypatch):
 
 
 @pytest.mark.parametrize("argument", ["return_X_y", "as_frame"])
-def test_switches_are_keywords_true_or_false(load, argument):
+def test_options_are_keywords_and_boolean(load, argument):
     with pytest.raises(TypeError, match=f"{argument} must be True or False; got 'yes'"):
         load(**{argument: "yes"})
     with pytest.raises(TypeError, match="positional"):

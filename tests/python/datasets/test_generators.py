@@ -1,4 +1,4 @@
-"""Generators of data follow the laws they state."""
+"""Generators of data follow their documented distributions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_teacher_labels_its_examples():
     assert abs(X.var() - 1) < 5 * np.sqrt(2 / X.size)
 
 
-def test_words_hold_the_motif_where_the_label_says_so():
+def test_labels_say_whether_words_hold_the_motif():
     words, y = make_words(400, length=(4, 9), alphabet="xyz", motif="xyx", random_state=seed(4))
     assert {len(word) for word in words} == set(range(4, 10))
     assert set("".join(words)) == set("xyz")

@@ -1,6 +1,4 @@
-"""Bounds of the user's for what the search by evidence may do to a kernel."""
-
-import os
+"""User's bounds for the search of kernel parameters by evidence."""
 
 import numpy as np
 import pytest
@@ -18,8 +16,8 @@ from bayespoint.kernels import (
     normalize,
     parameters,
 )
+from helpers import SHIFT as SEED
 
-SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 X, Y = make_moons(80, noise=0.2, random_state=SEED)
 
 
@@ -40,7 +38,7 @@ def test_the_search_stays_within():
 
 
 @pytest.mark.long
-def test_what_is_fixed_stays_and_the_rest_is_searched():
+def test_fixed_parameters_are_not_searched():
     kernel = 3.0 * Bounded(RationalQuadratic(1.3, 0.7), {"alpha": "fixed"})
     model = fitted(kernel)
     assert model.tuning_.names[:3] == ("factor", "kernel.sigma", "softness")
@@ -52,7 +50,7 @@ def test_what_is_fixed_stays_and_the_rest_is_searched():
     assert held.tuning_.names[0] == "softness"
 
 
-def test_starts_out_of_bounds_are_in_the_middle():
+def test_starts_out_of_bounds_move_to_the_middle():
     [declared] = RBF().parameters(X)
     for factor, expected in ((100.0, 1000.0), (0.001, 0.01), (0.5, 1.0)):
         low, high = factor * declared.start, 100.0 * factor * declared.start
@@ -61,7 +59,7 @@ def test_starts_out_of_bounds_are_in_the_middle():
         assert own.start == pytest.approx(expected * declared.start)
 
 
-def test_kernels_of_others_have_bounds_too():
+def test_bounds_of_other_kernels():
     inside = Bounded(gp.RBF(1.0), {"length_scale": (0.25, 0.5)})
     model = fitted(1.0 * inside)
     assert 0.25 <= model.kernel_.kernel.kernel.length_scale <= 0.5 * (1 + 1e-12)
@@ -104,7 +102,7 @@ def test_bad_bounds(bounds, error, text):
         Bounded(Constant(1.0), bounds)
 
 
-def test_parameters_that_are_not_there():
+def test_unknown_parameters():
     with pytest.raises(ValueError, match="that can be searched: sigma; got 'scale'"):
         fitted(Bounded(RBF(), {"scale": (1.0, 2.0)}))
     with pytest.raises(TypeError, match="kernel must be a kernel object or a callable; got 'rbf'"):
@@ -120,7 +118,7 @@ def test_parameters_that_are_not_there():
     ],
     ids=["BayesPointClassifier", "MaxMarginClassifier", "KernelPerceptron"],
 )
-def test_parameters_that_are_not_there_are_refused_where_nothing_is_searched_too(model):
+def test_unknown_parameters_without_a_search(model):
     wrong = Bounded(RBF(), {"sigm": "fixed"})
     for kernel in (wrong, 2.0 * wrong + Linear(), Bounded(wrong, {}), normalize(wrong)):
         with pytest.raises(ValueError, match=r"searched: sigma; got 'sigm'"):

@@ -1,4 +1,4 @@
-"""Predictions for inputs far from the examples or next to the origin: limits, or errors."""
+"""Predictions very far from the examples or very near the origin: limits, or errors."""
 
 import numpy as np
 import pytest
@@ -29,9 +29,6 @@ def weighted(kernel, classes, **settings):
     return fitted(kernel, classes, **settings).reweight(density)
 
 
-SIGNS = {
-    "vote": lambda model, points: model.predict(points, method="vote"),
-}
 VALUES = {
     "decision values": lambda model, points: model.decision_function(points),
     "moments": lambda model, points: model.predict_proba(points),
@@ -40,7 +37,7 @@ VALUES = {
     "rejected": lambda model, points: model.reject(points, 0.2)[1],
 }
 ANSWERS = {
-    **SIGNS,
+    "vote": lambda model, points: model.predict(points, method="vote"),
     **VALUES,
     "classes": lambda model, points: model.predict(points),
     "one draw": lambda model, points: (
@@ -62,13 +59,13 @@ ANSWERS = {
     ],
 )
 def test_limits_along_rays(make, classes, kernel, lengths):
-    """The law of f over its length depends on the direction alone, the further the more."""
+    """Far out, the distribution of f, scaled to the input, depends on the direction alone."""
     model = make(kernel, classes)
     for name, answer in ANSWERS.items():
         limit = answer(model, 1e10 * RAYS)
         for length in lengths:
             np.testing.assert_allclose(answer(model, length * RAYS), limit, rtol=1e-6, err_msg=name)
-    # They are no constants of another kind.
+    # The limits are not all the same.
     assert np.ptp(model.decision_function(1e10 * RAYS)) > 0.5
 
 
@@ -91,8 +88,8 @@ def test_values_too_large_to_square_are_refused(make, classes, kernel, length):
         model.sample_functions(points)
 
 
-def test_without_a_diagonal_of_its_own():
-    """A plain function is asked for k(x, x) pair by pair."""
+def test_the_diagonal_of_a_plain_function():
+    """It is computed from small blocks of the matrix."""
 
     def plain(a, b):
         with np.errstate(over="ignore"):
@@ -104,7 +101,7 @@ def test_without_a_diagonal_of_its_own():
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_next_to_the_origin(classes):
-    """Without intercept and softness f is as short as the input: its square may be no double."""
+    """Without intercept and softness f is as small as the input, and its square may underflow."""
     settings = {"optimizer": None, "softness": 0.0, "fit_intercept": False, "random_state": seed(0)}
     y = LABELS[2] if classes == 2 else np.arange(20) % 3
     examples = X if classes == 2 else 0.1 * X + np.eye(3)[y]
@@ -122,7 +119,7 @@ def test_next_to_the_origin(classes):
                 pytest.fail(f"{name}: {answer(model, length * RAYS)}")
     with pytest.raises(ValueError, match="X must not be so small"):
         model.sample_functions(1e-160 * RAYS)
-    # The zero vector has no tie to anything: that is known.
+    # At the zero vector f is known to be 0.
     zero = model.decision_function(np.zeros((1, 3)))
     assert not zero.any()
 
@@ -143,7 +140,7 @@ def test_with_softness_the_origin_is_reached(kernel, length):
 
 @pytest.mark.parametrize("power", [-300, -200, 200, 300])
 def test_the_unit_of_f_does_not_matter(power):
-    """Powers of two leave no rounding: the same bits."""
+    """Scaling by a power of two does not round."""
     rng = np.random.default_rng(seed(1))
     k_star, draws = rng.standard_normal((50, 4)), rng.standard_normal((30, 4)) / 9
     center, variance = draws.mean(axis=0), rng.uniform(0.1, 1.0, 50)
@@ -160,7 +157,7 @@ def test_the_unit_of_f_does_not_matter(power):
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_function_closest_to_the_vote(classes):
-    """It is as short as the points are long, and has the same values at them."""
+    """It scales inversely with the points and keeps its values at them."""
     model = fitted(LINEAR, classes, softness=0.1, fit_intercept=False)
     for length in (2.0**-400, 2.0**400):
         np.testing.assert_allclose(
@@ -175,8 +172,8 @@ def test_the_function_closest_to_the_vote(classes):
 
 
 @pytest.mark.parametrize("size", [1e150, 1e300, 2e307])
-def test_kernel_values_that_cannot_be(size):
-    """Precomputed ones longer than k(x, x) allows: a decision without doubt, or an error."""
+def test_impossible_kernel_values(size):
+    """Precomputed values larger than k(x, x) allows: a certain decision, or an error."""
     model = BayesPointClassifier(
         "precomputed", softness=1e-9, optimizer=None, tol=0.5, n_draws=8, random_state=seed(0)
     ).fit(X @ X.T, LABELS[2])
@@ -196,7 +193,7 @@ def test_kernel_values_that_cannot_be(size):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("kind", [KernelPerceptron, MaxMarginClassifier])
-def test_machines_with_one_vector(kind, classes):
+def test_classifiers_of_one_vector(kind, classes):
     model = kind(kernel=LINEAR).fit(X, LABELS[classes])
     limit = model.decision_function(1e10 * RAYS) / 1e10
     for length in (1e77, 1e150, 1e200):
@@ -208,7 +205,7 @@ def test_machines_with_one_vector(kind, classes):
 
 
 def test_distances_beyond_doubles_are_refused():
-    """Values that are doubles, and distances that are not, for a vector of length below 1."""
+    """Decision values are finite, but distances overflow for a vector shorter than 1."""
     model = KernelPerceptron(kernel=LINEAR).fit(X, LABELS[2])
     model.norm_ = 1e-20 * model.norm_
     with pytest.raises(ValueError, match="X must not be so large that decision values overflow"):
@@ -225,7 +222,7 @@ def test_sparse_points():
 
 
 def test_weights_that_sum_to_more_than_one():
-    """By a rounding: where all draws agree the probability is 1, not more, and no NaN."""
+    """By rounding. Where all draws agree the probability is 1, not more and not NaN."""
     weights = np.full(49, 1 / 49) * (1 + 1e-15)
     draws = np.ones((49, 1))
     p = predictive.mixture_probability(np.ones((1, 1)), np.zeros(1), draws, 1, weights)

@@ -1,6 +1,5 @@
 """Every source of Gram rows: matrices of doubles and singles, rows on demand, explicit features."""
 
-import os
 from collections import namedtuple
 
 import numpy as np
@@ -15,8 +14,8 @@ from bayespoint.dynamics import Scattered
 from bayespoint.kernels import RBF, Bounded, Laplacian, Linear, Polynomial
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
+from helpers import SHIFT as SEED
 
-SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 KERNELS = [
     Linear(),
     RBF(1.5),
@@ -26,14 +25,14 @@ KERNELS = [
     2.0 * Bounded(0.5 * Polynomial(), {"kernel.coef0": "fixed"}),
 ]
 
-# Runs whose bits are compared, or their draws one by one: too short to agree with each other.
+# Runs that are compared bit by bit are too short for their chains to agree.
 SHORT = pytest.mark.filterwarnings(
     "ignore:.*disagree:sklearn.exceptions.ConvergenceWarning",
     "ignore:.*draws are worth:sklearn.exceptions.ConvergenceWarning",
 )
 
 
-# Of noisy labels the light trap often finds no point: those runs start at the one of the fallback.
+# With noisy labels the light trap often fails, and runs start at the point of the fallback.
 ONE_START = pytest.mark.filterwarnings(
     "ignore:the light trap found no point:sklearn.exceptions.ConvergenceWarning"
 )
@@ -82,7 +81,7 @@ def test_singles_are_borrowed_and_give_the_bits_of_their_doubles():
 
 
 def test_singles_give_the_billiard_of_a_rounded_matrix():
-    """Rounding moves the center by far less than it is known."""
+    """Rounding moves the center by less than its error."""
     X, y = problem(300)
     K = RBF(1.5)(X)
     run = {"tol": 0.03, "random_state": 4}
@@ -95,7 +94,6 @@ def test_singles_give_the_billiard_of_a_rounded_matrix():
 def test_singles_in_another_order():
     X, y = problem(60)
     singles = RBF(1.5)(X).astype(np.float32)
-    assert np.shares_memory(VersionSpace(np.asfortranarray(singles), y).gram, singles) is False
     fortran = np.asfortranarray(singles)
     assert np.shares_memory(VersionSpace(fortran, y).gram, fortran)
     strided = np.repeat(singles, 2, axis=1)[:, ::2]
@@ -104,21 +102,8 @@ def test_singles_in_another_order():
     np.testing.assert_array_equal(space.gram, singles)
 
 
-@pytest.mark.long
-def test_singles_that_are_not_semidefinite_are_refused():
-    m = 2100
-    points = np.random.default_rng(0).standard_normal((m, 60)).astype(np.float32)
-    matrix = points @ points.T / 60
-    labels = np.resize([1, -1], m)
-    VersionSpace(matrix, labels)
-    direction = np.random.default_rng(1).standard_normal(m).astype(np.float32) / np.sqrt(m)
-    matrix -= np.outer(direction, direction).astype(np.float32)
-    with pytest.raises(ValueError, match="positive semidefinite"):
-        VersionSpace(matrix, labels)
-
-
 def test_margins_of_singles_make_no_matrix_of_doubles(monkeypatch):
-    """Block by block, however small the blocks are."""
+    """They are computed in blocks of any size."""
     monkeypatch.setattr("bayespoint.kernels.rows_on_demand._BLOCK_BYTES", 8 * 60 * 7)
     X, y = problem(60)
     singles = RBF(1.5)(X).astype(np.float32)
@@ -146,7 +131,7 @@ def test_a_factor_of_singles_is_in_doubles():
     ("m", "width", "softness"), [(50, 2.0, 0.0), (100, 1.0, 1e-4), (300, 1.5, 0.1)]
 )
 def test_rows_on_demand_have_the_law_of_the_matrix(m, width, softness):
-    """Norms and votes too, which tangent pairs along thin directions leave too large for long."""
+    """Also norms and votes, for which pair refreshes mix slowly along thin directions."""
     X, y = problem(m, 3)
     y = np.where(X[:, 0] + 0.3 * X[:, 1] > 0, 1, -1)
     run = {"length": 3000.0, "n_draws": 400}
@@ -210,7 +195,7 @@ def test_names_stand_for_the_kernels_of_the_package(name):
 
 
 @SHORT
-def test_all_that_needs_no_factor_works():
+def test_everything_that_needs_no_factor():
     X, y = problem(80)
     kernel = RBF(1.5)
     dense = VersionSpace(kernel(X), y, softness=0.05, offset=1.0)
@@ -240,7 +225,7 @@ def test_all_that_needs_no_factor_works():
     assert choice.n_tests.max() == 20
 
 
-def test_what_needs_a_factor_is_refused():
+def test_errors_where_a_factor_is_needed():
     X, y = problem(30)
     space = VersionSpace.from_features(X, y, RBF(1.5), softness=0.1)
     text = r"needs a factor of the Gram matrix, .* VersionSpace\(kernel\(X\), y\)"
@@ -374,7 +359,7 @@ def test_opposite_directions_contradict_each_other():
 
 @SHORT
 def test_nystroem_features_never_form_their_matrix():
-    """Labels of a teacher in the features; memory and time would not do for a matrix."""
+    """A matrix would take too much memory and time."""
     X, _ = problem(3000, 3, seed=9)
     features = Nystroem(gamma=0.1, n_components=25, random_state=0).fit_transform(X)
     y = np.sign(features @ np.random.default_rng(9).standard_normal(25))
@@ -390,7 +375,7 @@ def test_nystroem_features_never_form_their_matrix():
 
 
 @pytest.mark.long
-def test_near_walls_alone_give_the_center_of_all():
+def test_neighbor_lists_give_the_center_of_all_walls():
     """From 1000 examples on, with few features, the ball uses a neighbor list."""
     rng = np.random.default_rng([13, SEED])
     features = rng.standard_normal((1500, 4))
@@ -411,7 +396,7 @@ def test_near_walls_alone_give_the_center_of_all():
 
 
 def test_the_margin_of_features_needs_no_more_than_their_rank(monkeypatch):
-    """The active set of a hard margin has as many free examples as there are features at most."""
+    """The active set of a hard margin has at most as many free examples as features."""
     rng = np.random.default_rng(5)
     features = rng.standard_normal((3000, 5))
     y = np.sign(features @ rng.standard_normal(5))
@@ -425,7 +410,7 @@ def test_the_margin_of_features_needs_no_more_than_their_rank(monkeypatch):
 
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_singles_on_one_line(offset):
-    """Rounding gives them other dimensions, of which none is theirs; an offset is added to them."""
+    """Rounding adds spurious dimensions, which do not count; an offset adds a true one."""
     x = np.random.default_rng([11, SEED]).standard_normal((30, 1))
     y = np.where(x[:, 0] > 0, 1, -1)
     K = (x @ x.T).astype(np.float32)

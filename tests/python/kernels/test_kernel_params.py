@@ -1,4 +1,4 @@
-"""Kernels in the hands of scikit-learn: parameters by name, copies, and its own kernels."""
+"""Kernels within scikit-learn: parameters by name, copies, and scikit-learn's own kernels."""
 
 import pickle
 
@@ -23,7 +23,7 @@ RNG = np.random.default_rng(seed(0))
 X = RNG.standard_normal((60, 3))
 Y = np.where(X[:, 0] + np.sin(2 * X[:, 1]) + 0.3 * RNG.standard_normal(60) > 0, 1.0, -1.0)
 NEW = RNG.standard_normal((20, 3))
-# The share of right labels that a coin reaches by five standard deviations.
+# Five standard deviations above the accuracy of guessing.
 LEARNED = 0.5 + 5 * 0.5 / np.sqrt(len(Y))
 
 ALL = [
@@ -67,7 +67,7 @@ def test_kernels_are_values(kernel):
 
 
 def test_numbers_of_numpy_are_plain():
-    """So that the text of a kernel from a grid can be read, and its hash is that of its equals."""
+    """So the repr of a kernel from a grid is readable, and equal kernels have equal hashes."""
     for made, plain in [
         (kernels.Polynomial(np.int64(2), np.float32(0.5)), kernels.Polynomial(2, 0.5)),
         (kernels.Constant(np.float64(2)), kernels.Constant(2.0)),
@@ -91,7 +91,7 @@ def test_parameters_by_name():
     found = kernel.set_params(factor=3, kernel__0__sigma=5, kernel__1__kernel__degree=4)
     assert found is kernel
     assert kernel == 3.0 * (kernels.RBF(5.0) + kernels.normalize(kernels.Polynomial(4)))
-    assert part == kernels.RBF(2.0)  # it may stand in other kernels too
+    assert part == kernels.RBF(2.0)  # it may be part of other kernels too
     kernel.set_params(**{"kernel__0": kernels.Matern(), "kernel__0__nu": 2.5})
     assert kernel.kernel.parts[0] == kernels.Matern(nu=2.5)
     both = kernels.Sum((part, part)).set_params(**{"0__sigma": 9.0})
@@ -122,7 +122,7 @@ def test_bad_parameters_change_nothing(params, text):
 
 
 class Shifted(kernels.Base):
-    """A kernel of somebody else's that is no dataclass."""
+    """A user's kernel that is not a dataclass."""
 
     def __init__(self, shift):
         self.shift = [shift]
@@ -134,7 +134,7 @@ class Shifted(kernels.Base):
         return (a * a).sum(axis=1) + self.shift[0]
 
 
-def test_a_kernel_that_does_not_say_what_it_is_made_of():
+def test_a_kernel_without_declared_fields():
     kernel = Shifted(2.0)
     assert kernel.get_params() == {}
     assert kernel.set_params() is kernel
@@ -184,7 +184,7 @@ def test_a_fitted_model_does_not_see_later_parameters(classifier, kernel):
 
 
 def test_their_hyper_parameters_are_searched():
-    """The same evidence is found as with the same kernel of ours."""
+    """The evidence found is that of our equivalent kernel."""
     ours = tuning_search.tune(1.0 * kernels.RBF(), X, Y[None], offset=1.0)
     theirs = tuning_search.tune(gp.ConstantKernel() * gp.RBF(), X, Y[None], offset=1.0)
     assert theirs.names[:3] == ("k1__constant_value", "k2__length_scale", "softness")
@@ -201,7 +201,7 @@ def test_their_hyper_parameters_are_searched():
 
 
 class Alike(gp.GenericKernelMixin, gp.StationaryKernelMixin, gp.Kernel):
-    """A kernel of anything of numbers: the exponential of the mean of absolute differences."""
+    """A kernel of numbers or arrays: the exponential of the mean absolute difference."""
 
     def __init__(self, width=1.0):
         self.width = width
@@ -224,8 +224,8 @@ class Alike(gp.GenericKernelMixin, gp.StationaryKernelMixin, gp.Kernel):
     ],
     ids=["constant", "mixed", "own"],
 )
-def test_kernels_of_anything_take_rows_of_numbers(kernel, score):
-    """Those of scikit-learn say of themselves that they need no vectors."""
+def test_kernels_of_any_inputs_take_rows_of_numbers(kernel, score):
+    """Kernels of scikit-learn declare that they need no vectors."""
     model = BayesPointClassifier(kernel, random_state=seed(0), softness=0.1, optimizer=None)
     model.fit(X, Y)
     assert model.n_features_in_ == 3
@@ -237,7 +237,7 @@ def test_kernels_of_anything_take_rows_of_numbers(kernel, score):
 
 
 @pytest.mark.parametrize("kernel", [Alike(), kernels.Constant() * Alike()])
-def test_kernels_of_anything_take_anything_else(kernel):
+def test_kernels_of_any_inputs_take_other_inputs(kernel):
     model = BayesPointClassifier(kernel, random_state=seed(0), softness=0.1, optimizer=None)
     expected = model.fit(X[:, :1], Y).decision_function(X[:, :1])
     for inputs in (X[:, 0], X[:, 0].tolist()):
@@ -247,7 +247,7 @@ def test_kernels_of_anything_take_anything_else(kernel):
     np.testing.assert_array_equal(model.fit(ragged, Y).decision_function(ragged), expected)
 
 
-def test_their_bounds_hold_and_what_is_fixed_stays():
+def test_their_bounds_and_fixed_parameters():
     kernel = gp.ConstantKernel(0.7, "fixed") * gp.Matern(1.0, (0.9, 1.1)) + gp.RBF(5.0, "fixed")
     found = BayesPointClassifier(kernel=kernel, random_state=seed(0)).fit(X, Y)
     assert found.tuning_.names[:2] == ("k1__k2__length_scale", "softness")
@@ -281,7 +281,7 @@ def test_their_derivatives(kernel):
     assert set(slopes) == set(declared)
     step = 1e-5
     for name, one in declared.items():
-        # Theirs start where they are, ours at the scale of the data.
+        # Theirs start at their current values, ours at the scale of the data.
         start = kernels.replace(kernel, {name: one.start})
         slope = kernels.derivatives(start, X, kernels.evaluate(start, X))[name]
         ends = [
@@ -304,7 +304,7 @@ def test_white_noise_is_softness():
         )
         draws = [one.sample_functions(points, random_state=seed(0)) for one in (white, soft)]
         np.testing.assert_allclose(*draws, rtol=1e-6, atol=1e-8)
-    # And it is found by the evidence as the softness is, of classes that overlap.
+    # With overlapping classes the search finds it as it finds the softness.
     noise = np.random.default_rng(seed(1)).standard_normal(len(X))
     y = np.where(X[:, 0] + noise > 0, 1.0, -1.0)[None]
     searched = {"offset": 1.0, "softness": 0.0}
@@ -337,12 +337,12 @@ class Halved(gp.RBF):
     ],
     ids=["unknown part", "bound of zero", "order of bounds", "compound", "theta"],
 )
-def test_what_cannot_be_a_kernel_is_refused(kernel, error, text):
+def test_invalid_kernels(kernel, error, text):
     with pytest.raises(error, match=text):
         BayesPointClassifier(kernel=kernel, random_state=seed(0)).fit(X, Y)
 
 
-def test_the_other_machines_take_them_as_they_are():
+def test_the_other_classifiers_use_them_unchanged():
     for classifier in (MaxMarginClassifier, KernelPerceptron):
         kernel = gp.ConstantKernel(2.0) * gp.RBF(1.5) + gp.DotProduct(1.0)
         ours = 2.0 * kernels.RBF(1.5) + kernels.Linear() + 1

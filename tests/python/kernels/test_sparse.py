@@ -109,7 +109,7 @@ def test_the_scale_of_sparse_inputs():
 @pytest.mark.long
 @pytest.mark.parametrize("kernel", ["linear", "poly", kernels.Linear() + kernels.RBF()], ids=str)
 def test_the_classifier(kernel):
-    """With the search by evidence, and all that a fitted model can be asked."""
+    """With the search by evidence, and all methods of a fitted model."""
     dense = BayesPointClassifier(kernel, random_state=seed(0)).fit(X, Y)
     model = BayesPointClassifier(kernel, random_state=seed(0)).fit(sparse.csr_array(X), Y)
     assert sparse.issparse(model.X_fit_)
@@ -147,7 +147,7 @@ def test_the_classifier(kernel):
 
 @pytest.mark.parametrize("kernel", ["linear", kernels.RBF(2.0) * kernels.Linear() + 1], ids=str)
 @pytest.mark.parametrize("classifier", [MaxMarginClassifier, KernelPerceptron])
-def test_the_other_machines(classifier, kernel):
+def test_the_other_classifiers(classifier, kernel):
     dense = classifier(kernel, softness=1.0).fit(X, Y)
     model = classifier(kernel, softness=1.0).fit(sparse.csc_matrix(X), Y)
     assert model.X_fit_.format == "csr"
@@ -158,7 +158,7 @@ def test_the_other_machines(classifier, kernel):
     assert [row.name for row in bounds[0].rows] == [row.name for row in bounds[1].rows]
 
 
-def test_duplicate_entries_are_summed_and_the_given_matrix_is_left_alone():
+def test_duplicate_entries_are_summed_and_the_matrix_is_unchanged():
     given = sparse.csr_matrix(
         (np.array([1.0, 2.0, 3.0, 1.0]), np.array([1, 0, 0, 1]), np.array([0, 3, 4])), shape=(2, 2)
     )
@@ -173,7 +173,7 @@ def test_duplicate_entries_are_summed_and_the_given_matrix_is_left_alone():
 @pytest.mark.parametrize(
     "kernel", DENSE_ONLY, ids=lambda kernel: getattr(kernel, "__name__", None) or str(kernel)
 )
-def test_other_kernels_refuse(kernel):
+def test_kernels_without_sparse_support(kernel):
     message = r"X must be a dense array for .*; got a sparse csr_array: convert it with .toarray"
     model = BayesPointClassifier(kernel, softness=1.0, random_state=seed(0))
     assert not model.__sklearn_tags__().input_tags.sparse
@@ -189,7 +189,7 @@ def test_other_kernels_refuse(kernel):
 
 
 class Overlap:
-    """A kernel of somebody else's, of sparse rows alone."""
+    """A user's kernel that takes only sparse rows."""
 
     accepts_sparse = True
 
@@ -197,7 +197,7 @@ class Overlap:
         return (a.minimum(0) @ b.minimum(0).T + a.maximum(0) @ b.maximum(0).T).toarray()
 
 
-def test_a_callable_may_say_that_it_takes_sparse_inputs():
+def test_callables_may_accept_sparse_inputs():
     given = {"softness": 1.0, "optimizer": None, "random_state": seed(0)}
     model = BayesPointClassifier(kernels.Linear() + Overlap(), **given).fit(sparse.csr_matrix(X), Y)
 
@@ -212,7 +212,7 @@ def test_a_callable_may_say_that_it_takes_sparse_inputs():
         kernels.evaluate(lambda a, b: a @ b.T, sparse.csr_matrix(X))
 
 
-def test_tags_and_what_stays_dense():
+def test_sparse_tags():
     for kernel in ("linear", "rbf", "poly", *KERNELS, kernels.Constant()):
         for classifier in (BayesPointClassifier, MaxMarginClassifier, KernelPerceptron):
             assert classifier(kernel).__sklearn_tags__().input_tags.sparse
@@ -234,7 +234,7 @@ def test_the_inputs_are_never_dense(kernel):
     probability = BayesPointClassifier(kernel, **given).fit(wide, y).predict_proba(wide)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 8 * 8 * d  # the like of eight rows: the transpose has a pointer for each feature
+    assert peak < 8 * 8 * d  # eight dense rows: the transpose has a pointer for each feature
     narrow = wide[:, np.unique(places[1])].toarray()
     expected = BayesPointClassifier(kernel, **given).fit(narrow, y).predict_proba(narrow)
     np.testing.assert_allclose(probability, expected, rtol=1e-6)

@@ -13,7 +13,7 @@ from helpers import SETS, seed
 
 
 def test_set_kernel_counts_common_subsets():
-    """2^|A n S| is the number of sets that are part of both, counted one by one."""
+    """2^|A n S| is the number of common subsets, which are counted here."""
     gram = kernels.SetIntersection()(SETS, SETS[:7])
     for i, a in enumerate(SETS):
         for j, s in enumerate(SETS[:7]):
@@ -163,8 +163,8 @@ def test_structured_inputs_are_checked():
         model.predict([])
 
 
-def test_structured_kernels_of_others():
-    """An object says by scikit-learn's ``requires_vector_input`` that it takes no vectors."""
+def test_structured_kernels_of_users():
+    """A false attribute `requires_vector_input`, as in scikit-learn, means other inputs."""
 
     class Lengths:
         requires_vector_input = False
