@@ -51,15 +51,13 @@ def real(
 ) -> float:
     """Return `value` as a finite float between `low` and `high`."""
     wanted = f"a finite number in {_interval(low, high, low_open, high_open)}"
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be {wanted}; got {value!r}")
-    number = _float_or_nan(value)
-    inside = (low < number if low_open else low <= number) and (
-        number < high if high_open else number <= high
+    found = number(name, value, wanted=wanted)
+    inside = (low < found if low_open else low <= found) and (
+        found < high if high_open else found <= high
     )
-    if not math.isfinite(number) or not inside:
+    if not math.isfinite(found) or not inside:
         raise ValueError(f"{name} must be {wanted}; got {value!r}")
-    return number
+    return found
 
 
 def positive(name: str, value: object) -> float:
@@ -67,15 +65,10 @@ def positive(name: str, value: object) -> float:
     return real(name, value, low=0.0, low_open=True)
 
 
-def number(name: str, value: object) -> float:
-    """Return a real `value` as a float, NaN if it is too large for one; any size is allowed."""
+def number(name: str, value: object, *, wanted: str = "a number") -> float:
+    """Return a real `value` of any size as a float, NaN if it is too large for one."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number; got {value!r}")
-    return _float_or_nan(value)
-
-
-def _float_or_nan(value: numbers.Real) -> float:
-    """Return a number as a float, NaN if it is too large for one."""
+        raise TypeError(f"{name} must be {wanted}; got {value!r}")
     try:
         return float(value)
     except OverflowError:

@@ -18,6 +18,7 @@ PROGRAM = """
     import resource, sys, warnings
     import numpy as np, psutil
     from bayespoint import BayesPointClassifier, VersionSpace, kernels
+    from bayespoint.papers.correlation import correlation_length
 
     warnings.simplefilter("ignore")
     name, room = sys.argv[1], int(float(sys.argv[2]) * 2**20)
