@@ -149,16 +149,8 @@ def cholesky(matrix: Floats) -> int:
 def factorize(gram: Any, offset: float, softness: Floats, *, overwrite: bool = False) -> Factor:
     """Return the factor of ``gram + offset + diag(softness)``.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (m, m)
-        Symmetric, in C order; of doubles with `overwrite`.
-    offset : float
-        Added to every entry.
-    softness : ndarray of shape (m,)
-        Added to the diagonal.
-    overwrite : bool, default=False
-        Compute the factor in the memory of `gram`.
+    `gram` is an (m, m) symmetric matrix in C order, `softness` has shape (m,). With `overwrite` the
+    factor is computed in the memory of `gram`, which must hold doubles.
     """
     m = len(gram)
     if not overwrite:

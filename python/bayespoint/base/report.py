@@ -63,20 +63,9 @@ def as_grid(
     names: bool = False,
     note: str = "",
 ) -> str:
-    """Return a table with a line of names above its columns.
+    """Return a table of `cells`, row by row, with the names of the columns, `head`, above.
 
-    Parameters
-    ----------
-    title : str
-        Title of the table.
-    head : sequence of str
-        Names of the columns.
-    cells : iterable of sequences of str
-        Texts of each row, as many as columns.
-    names : bool, default=False
-        Whether the first text of each row is its name.
-    note : str, default=""
-        Small text below the table, with its line breaks.
+    With `names` the first text of each row is its name. `note` is small text below the table.
     """
     styles = [_FIRST if names else _HEAD] + [_HEAD] * (len(head) - 1)
     top = "".join(
