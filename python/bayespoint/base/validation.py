@@ -253,9 +253,9 @@ def softness(value: ArrayLike, m: int) -> Floats:
     if array.shape not in ((), (m,)):
         raise ValueError(f"softness must be a number or have shape ({m},); got {array.shape}")
     array = np.array(np.broadcast_to(array, (m,)), dtype=np.float64)
-    if not np.isfinite(array).all() or (array < 0).any():
-        worst = array[~(np.isfinite(array) & (array >= 0))][0]
-        raise ValueError(f"softness must be finite and at least 0; got {worst}")
+    wrong = ~(np.isfinite(array) & (array >= 0))
+    if wrong.any():
+        raise ValueError(f"softness must be finite and at least 0; got {array[wrong][0]}")
     return array
 
 

@@ -81,7 +81,7 @@ class Constant(Base):
     value: float = 1.0
 
     requires_vector_input = None
-    accepts_sparse = None
+    accepts_sparse = True
 
     def __post_init__(self) -> None:
         validation.set_fields(self, value=validation.positive("value", self.value))
@@ -133,11 +133,9 @@ class CompositeKernel(Base):
         return next(iter(self._kinds), None)
 
     @property
-    def accepts_sparse(self) -> bool | None:  # type: ignore[override]
-        """Whether all parts accept sparse matrices; None if all take any inputs."""
-        if not all(accepts_sparse(part) for part in self.parts):
-            return False
-        return None if self.requires_vector_input is None else True
+    def accepts_sparse(self) -> bool:  # type: ignore[override]
+        """Whether all parts accept sparse matrices."""
+        return all(accepts_sparse(part) for part in self.parts)
 
     @property
     def semidefinite(self) -> bool:  # type: ignore[override]
@@ -234,9 +232,8 @@ class WrappedKernel(Base):
         return requires_vectors(self.kernel)
 
     @property
-    def accepts_sparse(self) -> bool | None:  # type: ignore[override]
-        value: bool | None = getattr(self.kernel, "accepts_sparse", False)
-        return value
+    def accepts_sparse(self) -> bool:  # type: ignore[override]
+        return accepts_sparse(self.kernel)
 
     @property
     def semidefinite(self) -> bool:  # type: ignore[override]
@@ -355,8 +352,8 @@ def normalize(kernel: Callable[..., Any]) -> Base:
     """Return the kernel ``k(x, x') / sqrt(k(x, x) k(x', x'))``, with feature vectors of length 1.
 
     Version space does not change, since planes do not depend on the lengths of their normals.
-    Perceptron updates, the maximal margin and the effect of softness do. Where ``k(x, x)`` is 0 all
-    values are 0.
+    Perceptron updates, the maximal margin and the effect of softness do change. Where ``k(x, x)``
+    is 0 all values are 0.
 
     Parameters
     ----------

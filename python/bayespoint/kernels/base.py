@@ -27,8 +27,8 @@ class KernelObject:
     """Whether inputs are rows of a numeric array (True), other objects (False), or either
     (None)."""
 
-    accepts_sparse: bool | None = False
-    """Whether inputs may be rows of a sparse matrix; None for a kernel of any inputs."""
+    accepts_sparse: bool = False
+    """Whether inputs may be rows of a sparse matrix."""
 
     semidefinite = True
     """Whether the kernel is known to be positive semidefinite."""

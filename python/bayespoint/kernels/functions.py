@@ -59,7 +59,7 @@ def requires_vectors(kernel: object) -> bool | None:
 
 def accepts_sparse(kernel: object) -> bool:
     """Return whether a kernel takes sparse matrices, as its attribute `accepts_sparse` says."""
-    return getattr(kernel, "accepts_sparse", False) is not False
+    return bool(getattr(kernel, "accepts_sparse", False))
 
 
 def is_semidefinite(kernel: object) -> bool:

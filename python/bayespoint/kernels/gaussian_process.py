@@ -74,9 +74,9 @@ def refuse_invalid(kernel: Any) -> None:
     for name, value in kernel.get_params().items():
         if callable(value) and not is_gp(value):
             raise TypeError(
-                f"{name} of the Gaussian-process kernel must be its own kind of kernel or a number;"
-                f" got {value!r}: write a sum or product with a kernel of bayespoint first, as in "
-                "bayespoint.kernels.RBF() + gp_kernel"
+                f"{name} of a Gaussian-process kernel must be a Gaussian-process kernel or a "
+                f"number; got {value!r}: write sums and products with a kernel of bayespoint first,"
+                " as in bayespoint.kernels.RBF() + gp_kernel"
             )
 
 

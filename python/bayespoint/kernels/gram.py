@@ -44,7 +44,6 @@ def resolve(kernel: object, X: Inputs) -> Callable[..., Any] | str:
         if kernel == "poly":
             return Polynomial()
         if kernel == "rbf":
-            # As scikit-learn's gamma="scale": gamma = 1 / (d Var(X)), or 1 for constant inputs.
             return RBF(scale_of(X))
         if kernel == "precomputed":
             return kernel

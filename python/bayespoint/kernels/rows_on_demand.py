@@ -47,7 +47,6 @@ class KernelRows:
         self.shape = (m, m)
         self.factor, base = _without_factor(kernel)
         self.sigma, self.degree, self.coef0 = 1.0, 1, 0.0
-        # The engine takes one length scale: divide the inputs by several.
         self.inputs = inputs
         if type(base) is Linear:
             self.form = "linear"
@@ -55,7 +54,7 @@ class KernelRows:
             self.form, self.degree, self.coef0 = "poly", base.degree, base.coef0
         elif type(base) is RBF:
             self.form = "rbf"
-            if isinstance(base.sigma, tuple):
+            if isinstance(base.sigma, tuple):  # the engine takes a single length scale
                 self.inputs = np.ascontiguousarray(inputs / units_of(base.sigma, inputs))
             else:
                 self.sigma = base.sigma

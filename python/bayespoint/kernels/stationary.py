@@ -210,7 +210,7 @@ class RBF(_Stationary):
         return gram
 
     def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
-        derivative = np.log(np.maximum(gram, 1e-300))  # K ln K is 0 where K is
+        derivative = np.log(np.maximum(gram, 1e-300))  # K ln K is 0 where K is 0
         derivative *= gram
         derivative *= -2.0
         return derivative
@@ -398,7 +398,10 @@ class RationalQuadratic(_Distances):
 
 
 def scale_of(X: Any) -> float:
-    """Return ``sqrt(d Var(X) / 2)``: the length scale of scikit-learn's gamma="scale"."""
+    """Return the length scale of scikit-learn's gamma="scale", ``sqrt(d Var(X) / 2)``.
+
+    For constant inputs it is ``sqrt(1 / 2)``, of gamma = 1.
+    """
     is_sparse = sparse.issparse(X)
     values = X.data if is_sparse else X
     # Divide X by a power of two, which does not round, or its squares could over- or underflow.
