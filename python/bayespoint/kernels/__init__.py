@@ -37,7 +37,6 @@ from bayespoint.kernels.functions import (
     derivatives as derivatives,
     diagonal as diagonal,
     evaluate as evaluate,
-    is_semidefinite as is_semidefinite,
     parameters as parameters,
     replace as replace,
     requires_vectors as requires_vectors,

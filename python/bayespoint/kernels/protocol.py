@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import UserDict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -48,26 +49,16 @@ class Parameter:
     """Where the search starts."""
 
 
-class KernelGradient(Mapping[str, Floats]):
+class KernelGradient(UserDict[str, Any]):
     """Derivatives of a kernel matrix with respect to log parameters, each computed on access.
 
-    With a length scale for each of many features, the matrices may not all fit into memory.
+    It is made from functions that return them. With a length scale for each of many features, the
+    matrices may not all fit into memory.
     """
 
-    def __init__(self, compute: Mapping[str, Callable[[], Floats]]) -> None:
-        self._compute = compute
-
     def __getitem__(self, name: str) -> Floats:
-        return self._compute[name]()
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._compute
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._compute)
-
-    def __len__(self) -> int:
-        return len(self._compute)
+        values: Floats = self.data[name]()
+        return values
 
 
 def deferred(
