@@ -102,13 +102,9 @@ def test_estimators_come_back_bit_by_bit(estimator, y, path):
     again = bayespoint.load(path)
     assert same(again, model)
     assert same(answers(again, NEW), answers(model, NEW))
-    for other in (pickle.loads(pickle.dumps(model)), _through_joblib(model, path)):
-        assert same(answers(other, NEW), answers(model, NEW))
-
-
-def _through_joblib(model, path):
     joblib.dump(model, path)
-    return joblib.load(path)
+    for other in (pickle.loads(pickle.dumps(model)), joblib.load(path)):
+        assert same(answers(other, NEW), answers(model, NEW))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
