@@ -200,7 +200,7 @@ def _replacing(path: StrPath) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def _as_value_error(path: StrPath, format_name: str) -> Iterator[None]:
-    """Turn the various exceptions of libraries for an invalid file into ValueError."""
+    """Turn the exceptions that libraries raise for an invalid file into ValueError."""
     try:
         yield
     except MemoryError:

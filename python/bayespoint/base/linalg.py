@@ -80,8 +80,8 @@ class Factor:
     def inverse_diagonal(self) -> Floats:
         """Return the (m,) diagonal of ``A^-1`` of an invertible matrix.
 
-        Takes O(m^3 / 3) operations, and the memory of ``L^-1`` for up to 2048 examples, of 256 of
-        its columns beyond.
+        Takes m^3 / 3 operations, and memory for ``L^-1`` up to 2048 examples, beyond that for 256
+        of its columns.
         """
         m = self.rank
         if m <= _INVERT_AT_ONCE:

@@ -112,7 +112,7 @@ def _without_factor(kernel: Any) -> tuple[float, Any]:
 
 
 def kernel_rows(X: ArrayLike, kernel: object, cache_size: object) -> KernelRows:
-    """Return the `KernelRows` of inputs that are checked first."""
+    """Check the inputs and return their `KernelRows`."""
     array = validation.dense("X", X)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(
@@ -125,7 +125,7 @@ def kernel_rows(X: ArrayLike, kernel: object, cache_size: object) -> KernelRows:
 
 
 def require_matrix(gram: Gram, what: str) -> None:
-    """Raise ValueError if there is no matrix: `what` needs a factor of it."""
+    """Raise ValueError for rows on demand: `what` needs a factor of the matrix."""
     if isinstance(gram, KernelRows):
         raise ValueError(  # noqa: TRY004
             f"{what} needs a factor of the Gram matrix, which rows on demand do not have: make the "
@@ -147,7 +147,7 @@ def product(c: Floats, gram: Gram) -> Floats:
 
 
 def part(gram: Gram, index: NDArray[np.intp]) -> Gram:
-    """Return the kernel values of some of the examples among themselves."""
+    """Return the Gram matrix of some of the examples."""
     if isinstance(gram, KernelRows):
         return KernelRows(gram.X[index], gram.kernel, gram.cache_size)
     values: NDArray[Any] = np.ascontiguousarray(gram[np.ix_(index, index)])
