@@ -16,6 +16,13 @@ from helpers import SETS, seed
 RNG = np.random.default_rng(seed(0))
 X, Y = RNG.standard_normal((300, 7)), RNG.standard_normal((41, 7))
 SCALES = RNG.uniform(1, 4, 7)
+OF_VECTORS = [
+    kernels.Linear(),
+    kernels.Polynomial(),
+    kernels.RBF(),
+    kernels.Laplacian(),
+    kernels.Matern(nu=2.5),
+]
 
 
 def squares(a):
@@ -89,17 +96,7 @@ def test_the_gaussian_kernel_does_not_depend_on_the_origin():
     assert kernel(X).max() == 1.0
 
 
-@pytest.mark.parametrize(
-    "kernel",
-    [
-        kernels.Linear(),
-        kernels.Polynomial(),
-        kernels.RBF(),
-        kernels.Laplacian(),
-        kernels.Matern(nu=2.5),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("kernel", OF_VECTORS, ids=repr)
 def test_memory_beyond_the_matrix_is_small(kernel):
     points = np.random.default_rng(seed(1)).standard_normal((2500, 5))
     tracemalloc.start()
@@ -376,15 +373,7 @@ def test_class_distance():
 
 @pytest.mark.parametrize(
     "kernel",
-    [
-        kernels.Linear(),
-        kernels.Polynomial(),
-        kernels.RBF(),
-        kernels.Laplacian(),
-        kernels.Constant(),
-        kernels.Linear() + 1.0,
-        kernels.normalize(kernels.RBF()),
-    ],
+    [*OF_VECTORS, kernels.Constant(), kernels.Linear() + 1.0, kernels.normalize(kernels.RBF())],
     ids=str,
 )
 @pytest.mark.parametrize("bad", [3, np.ma.masked_less([[0.0, 1.0]], 0.5)])
@@ -425,11 +414,7 @@ def test_errors_of_distances_that_overflow(kernel):
         (np.ma.masked_all((2, 2)), TypeError, "X must not be a masked array"),
     ],
 )
-@pytest.mark.parametrize(
-    "kernel",
-    [kernels.Linear(), kernels.Polynomial(), kernels.RBF(), kernels.Matern(), kernels.Laplacian()],
-    ids=lambda kernel: type(kernel).__name__,
-)
+@pytest.mark.parametrize("kernel", OF_VECTORS, ids=str)
 def test_invalid_arrays(kernel, X, error, text):
     for call in (kernel, kernel.diag):
         with pytest.raises(error, match=text):
