@@ -1,4 +1,4 @@
-"""Pairs of neighboring balls, and how long they meet the same planes."""
+"""The correlation length: how long two neighboring balls meet the same planes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def correlation(
 ) -> Mapping[str, Any]:
     """Return ``pair_bounces``, ``pair_lengths`` and ``parted``, each (n_trajectories, n_pairs).
 
-    The function `bayespoint.papers.correlation.correlation_length` has the parameters.
+    The parameters are those of `bayespoint.papers.correlation.correlation_length`.
     """
     settings = CorrelationSettings(angle, n_pairs, n_trajectories, max_bounces, dynamics)
     threads, number = validation.threads(n_jobs), validation.seed(seed)

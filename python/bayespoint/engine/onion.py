@@ -1,4 +1,4 @@
-"""The layers of weight vectors around version space, by their numbers of training errors."""
+"""The onion: layers of weight vectors with given numbers of training errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def onion(
     most = validation.two_integers("max_errors", max_errors)
     settings = OnionSettings(most, method, tol, volume_tol, max_length, n_trajectories)
     threads, number = validation.threads(n_jobs), validation.seed(seed)
-    table = _peel(problem, settings, np.asarray(classes), threads, number, callback)
+    table = _compute_table(problem, settings, np.asarray(classes), threads, number, callback)
     for message in table.convergence_messages(settings.tol, settings.volume_tol):
         warn(message, ConvergenceWarning)
     return table
@@ -59,7 +59,7 @@ def choose_layer(
     seed: RandomState = None,
     callback: Callback = None,
 ) -> LayerChoice:
-    """Choose a layer by examples left out; `VersionSpace.choose_layer` has the parameters."""
+    """Choose a layer by held-out examples; `VersionSpace.choose_layer` has the parameters."""
     most = validation.two_integers("max_errors", max_errors)
     settings = OnionSettings(most, method, tol, None, max_length, n_trajectories)
     threads = validation.threads(n_jobs)
@@ -81,7 +81,9 @@ def choose_layer(
         left_out, order = order[:k], order[k:]
         rest = np.setdiff1d(np.arange(m), left_out)
         part = problem.part(rest)
-        table = _peel(part, settings, np.array([-1, 1]), threads, validation.seed(rng), callback)
+        table = _compute_table(
+            part, settings, np.array([-1, 1]), threads, validation.seed(rng), callback
+        )
         between = rows_on_demand.between(problem.gram, left_out, rest)
         errors = table.test_errors(between, problem.y[left_out])
         wrong += np.nan_to_num(errors)
@@ -108,7 +110,7 @@ def choose_layer(
     return LayerChoice((best[0], best[1]), mean, tests)
 
 
-def _peel(
+def _compute_table(
     problem: Problem,
     settings: OnionSettings,
     classes: NDArray[Any],
@@ -116,7 +118,7 @@ def _peel(
     seed: int,
     callback: Callback,
 ) -> OnionTable:
-    """Return the onion, without warnings."""
+    """Return the table of layers, without convergence warnings."""
     if settings.method == "exact":
         rows_on_demand.require_matrix(problem.gram, "the onion with method='exact'")
     given = {"n_threads": min(n_threads, settings.n_trajectories), "seed": seed}

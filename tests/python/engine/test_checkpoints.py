@@ -286,7 +286,7 @@ def test_a_disk_that_fills_up_leaves_the_old_file(tmp_path):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, hard))
     try:
-        with pytest.warns(RuntimeWarning, match="the run goes on without: .*File too large"):
+        with pytest.warns(RuntimeWarning, match="the run continues without it: .*File too large"):
             same(whole, one.sample(checkpoint=path, every=0.0, **settings))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -324,7 +324,7 @@ def test_a_disk_that_is_full(tmp_path):
         before = path.read_bytes()
         with pytest.raises(OSError, match="No space left"):
             fill(folder / "other")
-        with pytest.warns(RuntimeWarning, match="the run goes on without: .*No space left"):
+        with pytest.warns(RuntimeWarning, match="the run continues without it: .*No space left"):
             same(whole, one.sample(checkpoint=path, every=0.0, **settings))
         assert path.read_bytes() == before
         assert sorted(os.listdir(folder)) == ["other", "run.npz"]

@@ -181,7 +181,7 @@ def test_start_inside(dynamics):
     point = space.feasible_point(random_state=SHIFT)
     result = space.sample(dynamics=dynamics, start=point, tol=0.05, random_state=SHIFT)
     assert result.start == ("given",) * 4
-    with pytest.raises(ValueError, match="start must lie in version space"):
+    with pytest.raises(ValueError, match="start must be in version space"):
         space.sample(dynamics=dynamics, start=-point)
 
 

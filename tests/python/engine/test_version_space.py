@@ -336,7 +336,7 @@ def test_start():
     result = space.sample(length=200.0, start=inside, random_state=seed(0))
     assert result.start == ("given",) * 4
     outside = -inside
-    with pytest.raises(ValueError, match=r"start must lie in version space.* violates 20 of 20"):
+    with pytest.raises(ValueError, match=r"start must be in version space.* violates 20 of 20"):
         space.sample(length=200.0, start=outside)
     mixed = space.sample(length=200.0, start=outside, transparency=0.5, random_state=seed(0))
     assert mixed.mean_violations > 0
