@@ -51,14 +51,14 @@ class SampleSettings:
         Path length at which to stop, in radians per trajectory, at least 1e-6.
     tol : float, default=None
         Estimated angular error of the center at which to stop, in radians, provided that the
-        first and second halves of all trajectories agree within their errors. 0.1 if none of
+        first and second halves of the trajectories agree within their errors. 0.1 if none of
         `length`, `tol` and `max_bounces` is given.
     max_bounces : int, default=None
-        Number of arrivals at walls, reflected or not, in any one trajectory at which to stop.
+        Number of arrivals at walls, reflected or not, of one trajectory at which to stop.
         10 000 000 if only `tol` is given. The run stops at the first limit that is reached.
     dynamics : str or object of :mod:`bayespoint.dynamics`, default="geodesic"
         ``Geodesic()``: great circles with exact reflections. ``Scattered(...)``: with
-        scattering at the walls or off a sphere. ``Chord(...)`` and ``Flipper(...)``: the
+        scattering at the walls or by a sphere. ``Chord(...)`` and ``Flipper(...)``: the
         biased straight flights of the papers. A name stands for the object with its defaults.
     transparency : float or pair of floats, default=0.0
         Probability in [0, 1] that a wall lets the ball through to its violated side; a pair
@@ -67,24 +67,24 @@ class SampleSettings:
         :math:`\epsilon` the posterior has :math:`\epsilon / (1 - \epsilon)`.
     refresh : {"auto", "pair", "full", None}, default="auto"
         Random changes of direction between bounces, without which a billiard can be confined to
-        a part of version space. "pair": reflections in the plane of two examples, which read
-        two rows of the Gram matrix. They mix slowly along the many directions in which the
-        feature vectors of a smooth kernel have little variance. "full": an independent
-        direction, which needs a factor of the Gram matrix. "auto": "full" if that factor takes
-        at most half a second (up to 2400 examples in any number of dimensions), else "pair".
+        a part of version space. "full": an independent direction, which needs a factor of the
+        Gram matrix. "pair": a reflection in the plane of two examples, which mixes slowly along
+        directions in which the feature vectors have little variance. "auto": "full" if the factor
+        takes at most half a second (up to 2400 examples in any dimension), else "pair".
     refresh_rate : float or "auto", default="auto"
-        Changes per radian, positive, at most 1e9. "auto" is 0.1 to 0.3 with "full"; with
+        Refreshes per radian, positive, at most 1e9. "auto" is 0.1 to 0.3 with "full"; with
         "pair" a twentieth of the rate of bounces, or 1.5 times that rate with softness or
         nearly orthogonal planes.
     average : {"auto", "arc", "impulse", "conditional", "midpoints", "bounces"}, default="auto"
         Estimator of `center`. "arc": the integral along the path. "impulse": the sum of the
         impulses at the walls, less accurate, and zero for examples that do not bound version
         space. "conditional": the integral of conditional means, which has far less noise (see
-        Notes) and needs a factor of a Gram matrix far from singular. "midpoints" (the default
-        of "chord" and "flipper") and "bounces" ("flipper" only) are those of the papers. "auto"
-        is "conditional" if softness is positive for all examples, the matrix is one of doubles
-        (or of up to 2000 examples in singles) and far from singular, and `refresh` is "auto" or
-        "full"; else "arc".
+        Notes), but needs a factor of a Gram matrix far from singular. "midpoints" (the default
+        of "chord" and "flipper") and "bounces" ("flipper" only) are those of the papers.
+
+        "auto" is "conditional" if the softness of all examples is positive, the matrix is one of
+        doubles (or of up to 2000 examples in singles) and far from singular, and `refresh` is
+        "auto" or "full"; else "arc".
     """
 
     n_trajectories: int = 4
