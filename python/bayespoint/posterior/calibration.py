@@ -1,9 +1,8 @@
 r"""Calibration: one factor on all decision values, from leave-one-out predictions.
 
-The probabilities of a Gaussian process are right if the data came from it. For other data the
-decision values may still rank points well, but be too small or too large throughout. They are
-multiplied by the factor that makes the leave-one-out predictions of the training examples most
-probable. These predictions need no further fit.
+The probabilities of a Gaussian process are correct if the data come from it. Otherwise the decision
+values may rank points well, but be too small or too large. They are multiplied by the factor that
+makes the labels most probable in leave-one-out predictions. These need no further fit.
 
 Let h be the function values at the examples with their noise, of covariance :math:`C = K + \lambda
 I`, and :math:`Q = C^{-1}`. Given all others, :math:`h_i` has the mean :math:`h_i - (Q h)_i /
@@ -29,17 +28,17 @@ LARGEST = 1000
 """Largest number of examples used."""
 
 _COLUMNS = 128
-"""Columns of the kernel matrix that are multiplied together."""
+"""Number of columns of the kernel matrix in one product."""
 
 _LENGTHS = 8
-"""Quantiles that represent the chi distribution of the weight vector's length in few dimensions."""
+"""Number of quantiles that represent the chi distribution of the weight vector's length."""
 
 _MANY = 100
-"""Dimension from which two lengths do, one standard deviation below and above the mean."""
+"""Dimension from which two points are used: one standard deviation below and above the mean."""
 
 _SPREAD = 0.3
 """Standard deviation of the normal prior of the factor's logarithm, which keeps the factor near 1
-if there are only a few dozen examples."""
+for a few dozen examples."""
 
 _RANGE = 2.0
 """Largest factor; the smallest is its inverse."""
@@ -49,7 +48,7 @@ _LARGEST_Z = 8.0
 
 
 class LeaveOneOutPredictions:
-    """Leave-one-out predictions of the training examples, of all or of a random thousand.
+    """Leave-one-out predictions of the training examples, at most a random thousand.
 
     Parameters
     ----------

@@ -30,10 +30,10 @@ from bayespoint.results import BilliardResult
 from bayespoint.results.weighted import WeightedResult
 
 _BLOCK = 2**17
-"""Values of Student's distribution function that are computed in one call."""
+"""Number of values of Student's distribution function between two checks for Ctrl-C."""
 
 _LARGEST = 1e140
-"""Largest value of f: its square, sums of these and their inverses are in the range of doubles."""
+"""Largest value of f: sums of its squares, and their inverses, are in the range of doubles."""
 
 
 def chi_mean(n: int) -> float:
@@ -63,7 +63,7 @@ def decision_values(
     n: int,
     weights: Floats | None = None,
 ) -> Floats:
-    r"""Return the decision values z, for which P(f > 0) is close to Phi(z), by two moments of f.
+    r"""Return the decision values z, from two moments of f, with P(f > 0) close to Phi(z).
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def decision_values(
     draws : ndarray of shape (n_draws, m)
         Dual coefficients of unit weight vectors.
     center : ndarray of shape (m,)
-        Dual coefficients of the unit center of mass, which determines the sign of z: it is more
+        Dual coefficients of the unit center of mass, which determines the sign of z. It is more
         accurate than the mean of the draws.
     center_norm : float
         Length of the mean of the unit weight vectors.
@@ -169,7 +169,7 @@ def mixture_probability(
     certain = variance == 0
     with np.errstate(over="ignore", under="ignore"):  # probabilities 0 and 1
         h[~certain] *= math.sqrt(n) / np.sqrt(variance[~certain, None])
-    for rows in validation.blocks(len(h), max(1, _BLOCK // h.shape[1])):  # Ctrl-C between blocks
+    for rows in validation.blocks(len(h), max(1, _BLOCK // h.shape[1])):
         spread = h[rows][~certain[rows]]
         h[rows][~certain[rows]] = special.stdtr(n, spread)
     h[certain] = (1 + np.sign(h[certain])) / 2
@@ -180,10 +180,9 @@ def mixture_probability(
 def observed(
     log_first: Floats, log_second: Floats, noise: tuple[float, float]
 ) -> tuple[Floats, Floats]:
-    """Return the log probabilities of observing the first and the second class.
+    """Return the log probabilities of observing the first and the second class, from the true ones.
 
-    `log_first` and `log_second` are those of the true class. `noise` is the probability of a
-    wrong label for examples of the first and of the second class:
+    `noise` is the probability of a wrong label for examples of the first and of the second class:
     p(second) = noise[0] + (1 - noise[0] - noise[1]) P(second).
     """
     if not any(noise):
@@ -195,7 +194,7 @@ def observed(
 
 
 def share(log_probability: Floats) -> Floats:
-    """Scale the probabilities in each row to sum to 1, given and returned as logarithms."""
+    """Normalize the probabilities in each row, given and returned as logarithms."""
     total = special.logsumexp(log_probability, axis=1, keepdims=True)
     even = np.full_like(log_probability, -math.log(log_probability.shape[1]))
     shared: Floats = np.subtract(log_probability, total, out=even, where=np.isfinite(total))
@@ -232,7 +231,7 @@ class BinaryPosterior:
 
     @property
     def weights(self) -> Floats | None:
-        """(n_draws,) weights of the draws, of sum 1; None where all are equal."""
+        """(n_draws,) weights of the draws, of sum 1; None if all are equal."""
         return None if self.weighted is None else self.weighted.weights.ravel()
 
     @property
@@ -246,17 +245,17 @@ class BinaryPosterior:
         return (self.weighted or self.result).center_norm
 
     def is_positive(self, k_star: Floats) -> NDArray[np.bool_]:
-        """Return where the center predicts the positive class."""
+        """Return whether the center predicts the positive class at each point."""
         return product(k_star, self.center_norm * self.center) > 0
 
     def decision_values(self, k_star: Floats, variance: Floats) -> Floats:
-        """Return z, calibrated."""
+        """Return the calibrated decision values z."""
         return self.calibration * decision_values(
             k_star, variance, self.draws, self.center, self.center_norm, self.rank, self.weights
         )
 
     def probability(self, k_star: Floats, variance: Floats) -> Floats:
-        """Return the mixture form of P(f > 0), calibrated."""
+        """Return the calibrated mixture form of P(f > 0)."""
         p = mixture_probability(k_star, variance, self.draws, self.rank, self.weights)
         if self.calibration == 1:
             return p
@@ -275,7 +274,7 @@ class BinaryPosterior:
         return np.asarray(self.draws[chosen])
 
     def equal_draws(self, rng: np.random.Generator) -> Floats:
-        """Return the draws, or if they are weighted a random sample of them of the same size."""
+        """Return the draws; if they are weighted, a random sample of the same size."""
         if self.weights is None:
             return self.draws
         return self.draws[rng.choice(len(self.draws), size=len(self.draws), p=self.weights)]

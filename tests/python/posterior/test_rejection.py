@@ -74,7 +74,7 @@ def test_calibrated_probabilities_promise_their_error():
     [
         (([0, 1], [0.5]), ValueError, "a row for each of the 2 labels in y_true"),
         (([0, 1, 2], [0.5, 0.1, 0.2]), ValueError, "a column for each of 3 classes"),
-        (([1, 1], [0.5, 0.1]), ValueError, "name the classes by labels"),
+        (([1, 1], [0.5, 0.1]), ValueError, "set labels if y_true lacks a class"),
         (([0, 1], [0.5, math.nan]), ValueError, r"proba must lie in \[0, 1\]"),
         (([0, 1], [0.5, 1.5]), ValueError, r"proba must lie in \[0, 1\]"),
         (([0, 1], ["a", "b"]), TypeError, "proba must hold real numbers"),

@@ -138,10 +138,3 @@ def test_normal_scores_are_those_of_average_ranks(decimals):
     scores, medians = diagnostics._z_scale(values)
     np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-15)
     np.testing.assert_array_equal(medians, np.median(values, axis=(1, 2)))
-
-
-def test_both_at_once_are_each_alone():
-    draws = np.random.default_rng(seed(2)).standard_normal((4, 101, 3))
-    ess, r_hat = diagnostics.ess_and_r_hat(draws)
-    np.testing.assert_array_equal(ess, diagnostics.ess_bulk(draws))
-    np.testing.assert_array_equal(r_hat, diagnostics.r_hat(draws))
