@@ -382,7 +382,10 @@ def test_centers_that_are_not_there():
     assert math.isfinite(table.log_volume[0, 4])
     with pytest.raises(ValueError, match="so its mean is zero"):
         table.center(0, 4)
-    for n, match in [((2, 0), "n_neg must be at most 1"), ((0, 5), "n_pos must be at most 4")]:
+    for n, match in [
+        ((2, 0), "n_neg must be an integer of at most 1"),
+        ((0, 5), "n_pos must be an integer of at most 4"),
+    ]:
         with pytest.raises(ValueError, match=match):
             table.center(*n)
     with pytest.raises(ValueError, match="n_neg must be an integer of at least 0"):
