@@ -1,4 +1,4 @@
-"""The center of conditional means, and what it needs of the Gram matrix."""
+"""The center of conditional means, and the Gram matrices for which it exists."""
 
 import math
 import os
@@ -78,7 +78,7 @@ def test_softness_calls_for_conditional_means(softness, settings, chosen):
     X = np.random.default_rng(SEED).standard_normal((150, 4))
     space = VersionSpace(kernels.RBF(3.0)(X), np.sign(X[:, 0]), softness=softness)
     run = space.sample(tol=1.0, n_draws=4, random_state=SEED, **settings)
-    # "typical" is where trajectories start that have the inverse of the Gram matrix.
+    # Trajectories start at "typical" points if the inverse of the Gram matrix is known.
     assert (set(run.start) == {"typical"}) == chosen
     if chosen:
         same = space.sample(
@@ -94,7 +94,7 @@ def test_next_to_singular_matrices_get_the_integral_of_the_path():
         with pytest.warns(ConvergenceWarning, match=f"softness, {softness:g} at .* too small"):
             run = space.sample(tol=1.0, n_draws=4, random_state=SEED)
         assert "typical" not in run.start
-    # What singles lose of examples without softness is no matter.
+    # Rounding to singles does not matter for examples without softness.
     some = np.where(np.arange(150) < 75, 1.0, 0.0)
     space = VersionSpace((X @ X.T).astype(np.float32), np.sign(X[:, 0]), softness=some)
     with warnings.catch_warnings():
@@ -116,8 +116,8 @@ def test_draws_are_worth_something_where_the_center_is_exact():
         .sample(tol=0.1, average="conditional", n_draws=400, random_state=SEED)
         .draws.reshape(-1, 2)
     )
-    # The first coordinate of a point of the quarter circle has mean 2 / pi. 1600 draws that are
-    # worth 400 have a standard error of 0.015.
+    # The first coordinate of a point of the quarter circle has mean 2 / pi. 1600 draws with an
+    # effective sample size of 400 have a standard error of 0.015.
     assert abs(draws[:, 0].mean() - 2 / math.pi) < 0.08
     assert np.ptp(np.arctan2(draws[:, 1], draws[:, 0])) > 1.4
 
@@ -155,7 +155,7 @@ def test_classifiers_use_them_where_they_can():
     hard = BayesPointClassifier("linear", softness=0.0, **given).fit(X, y)
     assert hard.billiard_.start[0] != "typical"
     assert hard.posterior_.factor.rank == 4
-    # One far from singular has, without softness too.
+    # A matrix far from singular has one, also without softness.
     apart = BayesPointClassifier(kernels.RBF(0.5), softness=0.0, **given).fit(X, y)
     assert apart.billiard_.start[0] == "typical"
     assert apart.posterior_.factor.pivots is None

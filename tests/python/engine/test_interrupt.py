@@ -22,7 +22,7 @@ SLACK = 1.0  # seconds; the engine promises 0.2 on an idle machine
 
 @pytest.fixture(autouse=True)
 def listening():
-    """Ctrl-C means something: shells let processes in the background ignore it."""
+    """Enable Ctrl-C, which background processes may ignore."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -105,7 +105,7 @@ def test_sigint_ends_a_run(n_jobs, opaque, capsys):
         print(f" [control returned after {waited:.3f} s]", end="")
     assert waited < SLACK
     assert settled_threads(before) <= before
-    # And the engine is as good as new.
+    # Later calls still work.
     assert space(20).sample(length=500.0, random_state=seed(0)).length == pytest.approx(500.0)
 
 
@@ -138,7 +138,7 @@ def test_sigint_ends_an_onion(method, capsys):
 def test_sigint_ends_a_search():
     x = np.random.default_rng(seed(0)).standard_normal((2000, 4))
     labels = np.random.default_rng(seed(1)).permutation(np.resize([1, -1], 2000))
-    hard = VersionSpace(kernels.RBF(1.0)(x), labels)  # seconds, for its bad condition
+    hard = VersionSpace(kernels.RBF(1.0)(x), labels)  # takes seconds: ill-conditioned
     timer = after(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
@@ -150,7 +150,7 @@ def test_sigint_ends_a_search():
 @pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
 def test_ctrl_c_ends_a_program(tmp_path):
-    """From outside, with default handlers: the exit status tells that it was SIGINT."""
+    """SIGINT from another process, with default handlers: the exit status is that of SIGINT."""
     script = tmp_path / "endless.py"
     script.write_text(
         textwrap.dedent("""

@@ -1,4 +1,4 @@
-"""The power user's door: geometry, settings, diagnostics, invariances."""
+"""`VersionSpace`: geometry, settings, diagnostics, invariances."""
 
 import dataclasses
 import functools
@@ -73,7 +73,7 @@ def test_contains():
 
 @pytest.mark.parametrize("method", ["light_trap", "one_way", "perceptron", "max_margin"])
 @pytest.mark.parametrize("settings", [{}, {"softness": 0.3}, {"offset": 1.0}])
-@pytest.mark.filterwarnings("ignore:method='light_trap' did not find")  # it may, and says so
+@pytest.mark.filterwarnings("ignore:method='light_trap' did not find")  # the fallback is allowed
 def test_feasible_points(method, settings):
     gram, labels = cone(m=60, r=12)
     space = VersionSpace(gram, labels, **settings)
@@ -115,7 +115,7 @@ def test_infeasible(attempt):
         )
     again = pickle.loads(pickle.dumps(error))
     assert (again.violations, str(again)) == (error.violations, str(error))
-    # With softness anything is feasible.
+    # With softness any labels are feasible.
     assert VersionSpace(gram, labels, softness=0.1).max_margin().margin > 0
 
 
@@ -134,7 +134,7 @@ def test_largest_margin_of_orthogonal_examples():
 
 @pytest.mark.parametrize("settings", [{}, {"softness": 0.2}, {"offset": 1.0}])
 def test_largest_margin_is_optimal(settings):
-    """Its dual is a shortest vector of a convex hull: non-negative least squares finds it too."""
+    """The dual is the shortest vector of a convex hull, found by non-negative least squares too."""
     gram, labels = cone(m=40, r=8)
     space = VersionSpace(gram, labels, **settings)
     found = space.max_margin(tol=1e-8)
@@ -155,8 +155,7 @@ def test_largest_margin_is_optimal(settings):
 @pytest.mark.parametrize("settings", [{}, {"C": 1.0}, {"C": 1.0, "free_bias": True}])
 def test_unfinished_search_is_reported(settings):
     rng = np.random.default_rng(seed(0))
-    # So far from a plane that 25 steps find a margin; in so many dimensions that the largest one
-    # rests on more examples than they can settle.
+    # 25 steps find a positive margin, but not the largest, which needs more active examples.
     x = rng.standard_normal((40, 100))
     labels = np.where(x[:, 0] > 0, 1, -1)
     x[:, 0] += 3.0 * labels
@@ -213,7 +212,7 @@ def test_draws_and_centers_agree(long_run):
 
 
 def test_impulses_have_the_sign_of_the_labels(long_run):
-    """And no weight where no wall was hit."""
+    """They are zero for walls that were not hit."""
     space, result = long_run
     signed = result.impulse_center * space.y
     assert signed.min() >= 0
@@ -274,7 +273,7 @@ def test_warnings():
     result = space.sample(length=1000.0, n_draws=100, random_state=seed(0))
     assert result.convergence_messages(None) == []
     assert result.convergence_messages(0.5) == []
-    # One trajectory elsewhere.
+    # One trajectory far from the others.
     apart = {"functionals": result.functionals + np.array([0, 0, 0, 9.0])[:, None, None]}
     for change, text in [
         (apart, "the trajectories disagree: R-hat is"),
@@ -282,19 +281,19 @@ def test_warnings():
     ]:
         (message,) = dataclasses.replace(result, **change).convergence_messages(None)
         assert text in message
-    # A run that met its tolerance is as accurate as it was asked to be.
+    # A run that met its tolerance needs no warning.
     met = dataclasses.replace(result, **apart, stop_reason="tol", center_error=0.01)
     assert met.convergence_messages(0.1) == []
     assert len(dataclasses.replace(met, center_error=np.nan).convergence_messages(0.1)) == 1
 
 
 def test_allowed_r_hat():
-    """1.01, and more for so few draws that chance alone exceeds it."""
+    """1.01, or more for few draws, of which R-hat exceeds it by chance."""
     allowed = billiard.allowed_r_hat
     assert allowed(4, 4000) == 1.01
     assert 1.05 < allowed(4, 200) < 1.1
     assert allowed(1, 50) > allowed(2, 100) > 1.1
-    # Of independent draws that are worth what they are, hardly any trip over it.
+    # Independent draws hardly ever exceed it.
     draws = np.random.default_rng(seed(0)).standard_normal((4, 50, 1000))
     above = diagnostics.r_hat(draws) > allowed(4, 200)
     assert above.mean() < 2e-3
@@ -312,7 +311,7 @@ def test_few_draws_are_told():
 
 
 def test_trajectories_that_cannot_have_met():
-    """Balls in corners of a slit of a millionth of a radian: nothing is known of the error."""
+    """Balls in the corners of a slit of a millionth of a radian: the error is unknown."""
     x = np.array([[0.0, 1, 0], [-1e-6, 1, 0], [0, 0, 1]])
     space = VersionSpace(x @ x.T, [1, -1, 1])
     with pytest.warns(ConvergenceWarning, match="the estimated center_error is inf"):
@@ -343,14 +342,14 @@ def test_start():
 
 
 def test_transparent_walls():
-    """Without walls the prior is left: half the labels are wrong on average."""
+    """With fully transparent walls the prior is sampled: half the labels are wrong on average."""
     m = 12
     space = VersionSpace(np.eye(m), np.ones(m), softness=0.5)
     free = space.sample(length=3000.0, transparency=1.0, refresh="full", random_state=seed(0))
     assert free.bounces.sum() == 0
     assert free.crossings.sum() > 0
     assert free.mean_violations == pytest.approx(m / 2, abs=0.3)
-    # Independent labels, each wrong with odds kappa.
+    # Independent labels, each violated with odds kappa.
     for kappa in (0.1, (0.5, 0.25)):
         half = space.sample(length=3000.0, transparency=kappa, refresh="full", random_state=seed(0))
         odds = kappa if isinstance(kappa, float) else kappa[1]
@@ -486,7 +485,7 @@ def test_a_corner_is_not_taken_for_the_whole(index):
 
 
 def test_a_callback_is_one_from_the_beginning():
-    """Also where the work is over before it is called."""
+    """A callback is checked even if the run ends before calling it."""
     space = VersionSpace(np.eye(3), [1, 1, -1], softness=0.1)
     for call in (
         space.sample,

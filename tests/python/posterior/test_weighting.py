@@ -77,7 +77,7 @@ def test_center_of_a_power_of_the_margins(octant, powers):
 
 @pytest.mark.parametrize("powers", POWERS)
 def test_a_wrong_weighting_is_noticed(octant, powers):
-    """What the test above would say of the uniform law, and of weights in the wrong order."""
+    """The test above rejects uniform weights, and weights in the wrong order."""
     exact = power_center(powers) * SIGNS
     exact /= math.sqrt(exact @ exact)
     for wrong in (lambda margins: np.ones(len(margins)), _reversed(log_power(powers))):
@@ -90,7 +90,7 @@ def _reversed(log_weight):
 
 
 def test_the_error_of_the_center_is_as_large_as_it_says():
-    """Over many runs the true angles are as large as the estimates, in the mean of squares."""
+    """Over many runs the mean square of the true angles agrees with the estimates."""
     exact = power_center((1.0, 0.0, 0.0)) * SIGNS
     exact /= math.sqrt(exact @ exact)
     true, estimated = [], []
@@ -101,12 +101,12 @@ def test_the_error_of_the_center_is_as_large_as_it_says():
         found = ORTHANT.reweight(run, lambda margins: margins[:, 0])
         true.append(angle(ORTHANT, found.center, exact) ** 2)
         estimated.append(found.center_error**2)
-    # Two directions across, so 120 squares; the estimate itself has its own spread.
+    # Two orthogonal directions, so 120 squares; the estimates vary, too.
     assert 0.6 < np.mean(true) / np.mean(estimated) < 1.6
 
 
 def test_trajectories_that_stay_apart_are_told_by_the_error(octant):
-    """Each stands still: its draws are worth one, however many batches they make."""
+    """Each trajectory repeats one point, so batches underestimate the error."""
     still = np.repeat(octant.draws[:, :1], 5000, axis=1)
     found = ORTHANT.reweight(replace(octant, draws=still), lambda margins: np.ones(len(margins)))
     points = still[:, 0]
@@ -117,7 +117,7 @@ def test_trajectories_that_stay_apart_are_told_by_the_error(octant):
 
 
 def test_a_wedge_by_quadrature():
-    """Two planes at an angle, with offset and softness: margins are what the docs say."""
+    """Two planes at an angle, with offset and softness: margins follow their definition."""
     gram = np.array([[1.0, 0.6], [0.6, 2.0]])
     space = VersionSpace(gram, [1, -1], softness=[0.3, 0.1], offset=0.5)
     full = gram + 0.5 + np.diag([0.3, 0.1])
@@ -135,7 +135,7 @@ def test_a_wedge_by_quadrature():
     density = np.where((margins > 0).all(axis=1), weight(margins), 0.0)
     mean = integrate.trapezoid(density * np.array([np.cos(grid), np.sin(grid)]), grid)
     exact = np.linalg.solve(root.T, mean / math.hypot(*mean))
-    # In two dimensions a ball goes to and fro at one speed.
+    # In two dimensions a ball moves to and fro at constant speed.
     run = space.sample(length=3000.0, n_draws=3000, random_state=SEED)
     found = space.reweight(run, weight)
     assert found.center_error < 0.01
@@ -145,13 +145,13 @@ def test_a_wedge_by_quadrature():
 
 
 def test_from_one_label_noise_to_another():
-    """Weights by the violated planes take the law of one transparency to that of another."""
+    """Weights by violations convert one transparency to another."""
     m = 4
     space = VersionSpace(np.eye(m), np.ones(m))
     run = space.sample(
         length=30_000.0, n_draws=8000, transparency=0.5, refresh="full", random_state=SEED
     )
-    kappa = np.array([0.5, 0.5, 0.1, 0.1])  # of single examples: a billiard knows classes alone
+    kappa = np.array([0.5, 0.5, 0.1, 0.1])  # by example; a billiard has rates by class only
     found = space.reweight(run, lambda margins: ((kappa / 0.5) ** (margins < 0)).prod(axis=1))
     drift = (1 - kappa) / (1 + kappa)
     size = math.exp(special.gammaln(m / 2) - special.gammaln((m + 1) / 2)) / math.sqrt(math.pi)
@@ -241,7 +241,7 @@ def test_bad_weights(octant):
         ORTHANT.reweight(octant.draws, returning(np.ones(n)))
     with pytest.raises(ValueError, match="result must be of 2 examples; got one of 3"):
         VersionSpace(np.eye(2), [1, -1]).reweight(octant, returning(np.ones(n)))
-    with pytest.raises(ZeroDivisionError):  # what the function raises is not swallowed
+    with pytest.raises(ZeroDivisionError):  # exceptions of the function are passed on
         ORTHANT.reweight(octant, lambda margins: 1 / 0)
 
 
@@ -308,7 +308,7 @@ def test_predictions_by_quadrature(power):
     np.testing.assert_array_equal(weighted.predict(points), z > 0)
     np.testing.assert_array_equal(weighted.predict(points, method="vote"), laws[:, 0] > 0)
     assert weighted.intercept[0] == 0.0
-    if power == 4.0:  # and the weights matter
+    if power == 4.0:  # the weights matter
         plain = model.reweight(lambda margins: np.ones(len(margins)))
         assert np.abs(plain.decision_function(points) - laws[:, 2]).max() > 0.3
         assert (plain.predict(points) != weighted.predict(points)).any()
@@ -333,7 +333,7 @@ def test_equal_weights_predict_as_the_model_does():
         for method in ("moments", "mixture"):
             apart = weighted.predict_proba(new, method=method)
             apart -= model.predict_proba(new, method=method)
-            # The model's center is the mean along the path, not that of draws.
+            # The center of the model is the mean along the path, not of the draws.
             assert np.sqrt(np.mean(apart**2)) < 0.015
         vote = model.predict(new, method="vote")
         np.testing.assert_array_equal(weighted.predict(new, method="vote"), vote)
@@ -347,14 +347,14 @@ def test_equal_weights_predict_as_the_model_does():
 
 
 def test_draws_one_by_one_are_chosen_by_their_weights():
-    """Random functions and single draws have the weighted law too."""
+    """Random functions and single draws have the weighted distribution, too."""
     model = quarter(0.5)
     weighted = model.reweight(lambda margins: margins[:, 0] ** 4)
     point = np.array([[0.75, 1.0]])
     vote, mixture, _ = quarter_law(point[0], 0.5, 4.0)
     signs = weighted.sample_functions(point, random_state=SEED) > 0
     assert signs.mean() == pytest.approx(mixture, abs=0.03)
-    # Without weights the same point is judged otherwise.
+    # Without weights the prediction differs.
     plain = model.sample_functions(point, random_state=SEED) > 0
     assert abs(plain.mean() - mixture) > 0.1
     rng = np.random.default_rng(SEED)

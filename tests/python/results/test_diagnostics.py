@@ -24,7 +24,7 @@ def wide(x):
     return np.concatenate([3 * x[:1], x[1:]])
 
 
-# (draws that never shift, R-hat, bulk effective sample size), as computed by ArviZ 0.23.4.
+# (draws of a fixed seed, R-hat, bulk effective sample size), as computed by ArviZ 0.23.4.
 REFERENCES = {
     "independent": (walk(0.0), 1.0033266213274679, 248.16037387385344),
     "correlated": (walk(0.5), 1.0487064567984463, 53.99724681980518),
@@ -65,7 +65,7 @@ def test_effective_size_of_an_autoregressive_process(coefficient):
         expected = draws.size * (1 - coefficient) / (1 + coefficient)
         ratios.append(diagnostics.ess_bulk(draws) / expected)
         assert diagnostics.r_hat(draws) < 1.01
-    # One of them is 5 % off for a = 0.9; where the sum of correlations ends costs a bias of 1 %.
+    # The standard error is 5 % for a = 0.9; truncating the sum of correlations adds a bias of 1 %.
     error = np.std(ratios, ddof=1) / np.sqrt(len(ratios))
     assert abs(np.mean(ratios) - 1) < 5 * error + 0.02
 
