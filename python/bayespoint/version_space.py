@@ -16,7 +16,7 @@ from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.engine import InfeasibleError, evidence, interior, onion, sampling
 from bayespoint.engine.continuation import EVERY
 from bayespoint.engine.problem import Problem
-from bayespoint.engine.settings import SampleSettings, with_settings
+from bayespoint.engine.settings import OnionSettings, SampleSettings, with_settings
 from bayespoint.kernels import rows_on_demand
 from bayespoint.posterior.reweight import reweight
 from bayespoint.results.billiard import BilliardResult
@@ -648,7 +648,7 @@ class VersionSpace:
         >>> bool(abs(found.value + 10 * np.log(2)) < 4 * found.error < 0.4)
         True
         """
-        return evidence.log_volume(
+        return evidence.evidence(
             self.problem,
             method=method,
             tol=tol,
@@ -824,15 +824,11 @@ class VersionSpace:
         >>> bool(np.abs(table.center(1, 0) - [0.577, 0.577, 0.577]).max() < 0.1)
         True
         """
+        most = validation.two_integers("max_errors", max_errors)
         return onion.onion(
             self.problem,
-            max_errors,
+            OnionSettings(most, method, tol, volume_tol, max_length, n_trajectories),
             classes=self.classes,
-            method=method,
-            tol=tol,
-            volume_tol=volume_tol,
-            max_length=max_length,
-            n_trajectories=n_trajectories,
             n_jobs=n_jobs,
             seed=random_state,
             callback=callback,
@@ -900,15 +896,12 @@ class VersionSpace:
         >>> bool(choice.errors[choice.layer] == choice.errors.min())
         True
         """
+        most = validation.two_integers("max_errors", max_errors)
         return onion.choose_layer(
             self.problem,
-            max_errors,
+            OnionSettings(most, method, tol, None, max_length, n_trajectories),
             k=k,
             n_repeats=n_repeats,
-            method=method,
-            tol=tol,
-            max_length=max_length,
-            n_trajectories=n_trajectories,
             n_jobs=n_jobs,
             seed=random_state,
             callback=callback,

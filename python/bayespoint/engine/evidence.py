@@ -1,4 +1,4 @@
-"""The evidence: the log probability of the labels, and the log volume of version space."""
+"""The evidence: the log probability of the labels. At rate 0 it is the log volume."""
 
 from __future__ import annotations
 
@@ -24,30 +24,6 @@ from bayespoint.results.evidence import Evidence
 
 Callback: TypeAlias = Callable[[Mapping[str, Any]], object] | None
 Rates: TypeAlias = float | tuple[float, float] | Floats
-
-
-def log_volume(
-    problem: Problem,
-    *,
-    method: str = "auto",
-    tol: float = 0.1,
-    max_length: float = 1e5,
-    n_trajectories: int = 4,
-    n_jobs: int | None = None,
-    seed: RandomState = None,
-    callback: Callback = None,
-) -> Evidence:
-    """Return the evidence without label noise; `VersionSpace.log_volume` has the parameters."""
-    return evidence(
-        problem,
-        method=method,
-        tol=tol,
-        max_length=max_length,
-        n_trajectories=n_trajectories,
-        n_jobs=n_jobs,
-        seed=seed,
-        callback=callback,
-    )
 
 
 def evidence(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _core
@@ -23,23 +23,16 @@ Callback = Callable[[Mapping[str, Any]], object] | None
 
 def onion(
     problem: Problem,
-    max_errors: int | tuple[int, int] = (5, 5),
+    settings: OnionSettings,
     *,
-    classes: ArrayLike = (-1, 1),
-    method: str = "exact",
-    tol: float = 0.1,
-    volume_tol: float | None = None,
-    max_length: float = 2e4,
-    n_trajectories: int = 4,
-    n_jobs: int | None = None,
-    seed: RandomState = None,
-    callback: Callback = None,
+    classes: NDArray[Any],
+    n_jobs: int | None,
+    seed: RandomState,
+    callback: Callback,
 ) -> OnionTable:
     """Return the center of every layer; `VersionSpace.onion` has the parameters."""
-    most = validation.two_integers("max_errors", max_errors)
-    settings = OnionSettings(most, method, tol, volume_tol, max_length, n_trajectories)
     threads, number = validation.threads(n_jobs), validation.seed(seed)
-    table = _compute_table(problem, settings, np.asarray(classes), threads, number, callback)
+    table = _compute_table(problem, settings, classes, threads, number, callback)
     for message in table.convergence_messages(settings.tol, settings.volume_tol):
         warn(message, ConvergenceWarning)
     return table
@@ -47,21 +40,15 @@ def onion(
 
 def choose_layer(
     problem: Problem,
-    max_errors: int | tuple[int, int] = (5, 5),
+    settings: OnionSettings,
     *,
-    k: int = 10,
-    n_repeats: int | None = None,
-    method: str = "exact",
-    tol: float = 0.1,
-    max_length: float = 2e4,
-    n_trajectories: int = 4,
-    n_jobs: int | None = None,
-    seed: RandomState = None,
-    callback: Callback = None,
+    k: int,
+    n_repeats: int | None,
+    n_jobs: int | None,
+    seed: RandomState,
+    callback: Callback,
 ) -> LayerChoice:
     """Choose a layer by held-out examples; `VersionSpace.choose_layer` has the parameters."""
-    most = validation.two_integers("max_errors", max_errors)
-    settings = OnionSettings(most, method, tol, None, max_length, n_trajectories)
     threads = validation.threads(n_jobs)
     m = len(problem)
     k = validation.integer("k", k, low=1)
