@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.engine import InfeasibleError, evidence, interior, onion, sampling
 from bayespoint.engine.continuation import EVERY
-from bayespoint.engine.problem import Problem
+from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import OnionSettings, SampleSettings, with_settings
 from bayespoint.kernels import rows_on_demand
 from bayespoint.posterior.reweight import reweight
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["InfeasibleError", "VersionSpace"]
-
-Callback = Callable[[Mapping[str, Any]], object] | None
 
 
 class VersionSpace:
@@ -187,11 +185,9 @@ class VersionSpace:
 
         Raises
         ------
-        ValueError
-            If the inputs are not finite or of the wrong shape, the kernel is not one of these, two
-            rows do not fit into the cache, or as for the constructor.
-        TypeError
-            As for the constructor.
+        ValueError, TypeError
+            As for the constructor, and if the inputs are not finite or of the wrong shape, the
+            kernel is not one of these, or two rows do not fit into the cache.
         MemoryError
             If the cache and a copy of the inputs do not fit into memory.
 
@@ -755,7 +751,7 @@ class VersionSpace:
         r"""Return the center of every layer of weight vectors with some training errors.
 
         Layer (a, b) holds the unit vectors that violate exactly a examples labeled -1 and b
-        examples labeled +1. Version space is layer (0, 0).
+        examples labeled +1 (Ruján and Marchand, section 18.5.3). Version space is layer (0, 0).
 
         Parameters
         ----------
@@ -804,11 +800,6 @@ class VersionSpace:
 
         The layer with half of the examples of each class contains the opposite of each of its
         vectors, and so has no center.
-
-        References
-        ----------
-        P. Ruján and M. Marchand, "Computing the Bayes Kernel Classifier", in Advances in Large
-        Margin Classifiers, MIT Press, 2000, section 18.5.3.
 
         Examples
         --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -17,12 +17,11 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import interior
-from bayespoint.engine.problem import Problem
+from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import EvidenceSettings
 from bayespoint.kernels import rows_on_demand
 from bayespoint.results.evidence import Evidence
 
-Callback: TypeAlias = Callable[[Mapping[str, Any]], object] | None
 Rates: TypeAlias = float | tuple[float, float] | Floats
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,9 @@ from bayespoint._core import InfeasibleError
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
-from bayespoint.engine.problem import Problem
+from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import MarginSettings, PerceptronSettings
 from bayespoint.results.points import MaxMargin
-
-Callback = Callable[[Mapping[str, Any]], object] | None
 
 
 def feasible_point(

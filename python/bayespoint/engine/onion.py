@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,10 @@ from bayespoint import _core
 from bayespoint.base import validation
 from bayespoint.base.validation import RandomState
 from bayespoint.base.warnings import warn
-from bayespoint.engine.problem import Problem
+from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import OnionSettings
 from bayespoint.kernels import rows_on_demand
 from bayespoint.results.onion import LayerChoice, OnionTable
-
-Callback = Callable[[Mapping[str, Any]], object] | None
 
 
 def onion(

@@ -1,8 +1,10 @@
-"""A labeled Gram matrix, the first argument of the engine's functions."""
+"""Arguments that the engine's functions share: a labeled Gram matrix, a callback."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,9 @@ from bayespoint.base.linalg import Factor
 from bayespoint.base.validation import Floats, Labels
 from bayespoint.kernels import rows_on_demand
 from bayespoint.kernels.rows_on_demand import Gram
+
+Callback: TypeAlias = Callable[[Mapping[str, Any]], object] | None
+"""Called with the progress of a run. An exception from it ends the run."""
 
 
 @dataclass(frozen=True, eq=False)

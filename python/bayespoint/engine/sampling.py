@@ -18,12 +18,10 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import continuation, distributed
 from bayespoint.engine.dynamics import Scattered
-from bayespoint.engine.problem import Problem
+from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.kernels import rows_on_demand
 from bayespoint.results.billiard import BilliardResult
-
-Callback = Callable[[Mapping[str, Any]], object] | None
 
 _MAX_SINGLES = 2000
 """Number of examples up to which a matrix of singles is factorized in doubles by default."""
