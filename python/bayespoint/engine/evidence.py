@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint import _core
 from bayespoint._core import InfeasibleError
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats, Labels, RandomState
+from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import interior
 from bayespoint.engine.problem import Callback, Problem
@@ -125,8 +125,10 @@ def _log_evidence(run: _Run, rates: Rates) -> Evidence:
     transparencies = list(zip(negative.tolist(), positive.tolist(), strict=True))
     found = _log_z(run, transparencies, method)
     if not (found.value > -math.inf).any():
-        # If the rates differ, one of them is 0: only the examples of one label have hard walls.
-        hard = np.ones(len(y), bool) if (first == second).all() else _hard(y, first)
+        if (first == second).all():
+            hard = np.ones(len(y), dtype=bool)
+        else:  # one of the rates is 0: only the examples of one label have hard walls
+            hard = y > 0 if first[0] == 0 else y < 0
         raise _infeasible(run.problem, found, hard)
     n_positive = int((y > 0).sum())
     n_negative = len(y) - n_positive
@@ -182,31 +184,24 @@ def _not_converged(found: Evidence, tol: float) -> str:
     return text
 
 
-def _hard(y: Labels, first: Floats) -> NDArray[np.bool_]:
-    """Return which examples have hard walls, if exactly one of the two rates is 0."""
-    return np.asarray(y > 0 if first[0] == 0 else y < 0)
-
-
 def _infeasible(problem: Problem, found: Evidence, hard: NDArray[np.bool_]) -> InfeasibleError:
     """Return the error for an evidence of zero, with the examples that have hard walls."""
     run = f"in {found.length:.4g} radians per trajectory"
     small = "too small for this max_length"
     help_ = "Allow for noise: a positive softness, or label_noise"
-    seen = np.flatnonzero(np.isfinite(found.log_share))
-    # At least one violation: with none the value would be finite.
-    fewest = 1
-    if not hard.all():
-        text = (
-            "no weight vector that satisfies all examples of the class without label noise was "
-            f"found {run}: such vectors exist, but their part of the sphere is {small}. {help_} "
-            "in both classes"
-        )
-    else:
-        fewest = int(seen[0])
+    if hard.all():
+        fewest = int(np.flatnonzero(np.isfinite(found.log_share))[0])
         text = (
             f"no weight vector that satisfies all examples was found {run}; the smallest number "
             f"of violated examples was {fewest} of {len(found.log_share) - 1}: version space is "
             f"empty, or {small}. {help_}"
+        )
+    else:
+        fewest = 1  # at least: with no violation the value would be finite
+        text = (
+            "no weight vector that satisfies all examples of the class without label noise was "
+            f"found {run}: such vectors exist, but their part of the sphere is {small}. {help_} "
+            "in both classes"
         )
     error = InfeasibleError(text)
     error.violations = fewest

@@ -13,8 +13,8 @@ import pytest
 from scipy import special
 
 from bayespoint import ConvergenceWarning, InfeasibleError, OnionTable, VersionSpace
+from helpers import SHIFT, dual_angle
 
-SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 CAREFUL = {"tol": 0.03, "max_length": 1e5, "n_trajectories": 8, "n_jobs": 2}
 ERRORS = 5.5  # two of 20 000 layers in a trial run were off by more than 5 standard errors
@@ -63,13 +63,6 @@ def brute_force(x, y, shape, index=99):
 
 def unit(v):
     return v / np.linalg.norm(v, axis=-1, keepdims=True)
-
-
-def angle(space, a, b):
-    """Angle between two weight vectors given by dual coefficients."""
-    matrix = space.gram + space.offset + np.diag(space.softness)
-    difference = a / math.sqrt(a @ matrix @ a) - b / math.sqrt(b @ matrix @ b)
-    return 2 * math.asin(min(1.0, math.sqrt(max(difference @ matrix @ difference, 0)) / 2))
 
 
 # --- centers and volumes ---
@@ -137,7 +130,7 @@ def test_version_space_is_that_of_the_billiard():
     volume = space.log_volume(tol=0.05, random_state=SHIFT)
     for method in ("exact", "projected"):
         table = quiet(space, (1, 1), method=method, tol=0.01)
-        off = angle(space, table.center(0, 0), billiard.center)
+        off = dual_angle(space, table.center(0, 0), billiard.center)
         assert off < ERRORS * math.hypot(table.center_error[0, 0], billiard.center_error)
     table = quiet(space, (1, 1), volume_tol=0.1, max_length=1e6)
     error = math.hypot(table.log_volume_error[0, 0], volume.error)
@@ -179,12 +172,12 @@ def test_weights_of_the_soft_posterior_give_its_center(kappa):
     spread = np.nan_to_num(parts * np.minimum(table.log_volume_error, 1))
     error = math.hypot(error, math.sqrt(float((spread**2).sum())))
     error /= float(np.linalg.norm(np.nansum(parts[..., None] * (table.centers @ x), axis=(0, 1))))
-    off = angle(space, center, sample.center)
+    off = dual_angle(space, center, sample.center)
     assert off < 5 * math.hypot(error, sample.center_error)
     assert error < 0.1
     # Another density has another center.
     flat = table.combine(np.ones((10, 10)) * (powers < 9))
-    assert angle(space, flat, sample.center) > 3 * off or kappa == 0.2
+    assert dual_angle(space, flat, sample.center) > 3 * off or kappa == 0.2
     # Weights may be scaled by any factor.
     np.testing.assert_allclose(table.combine(1e-200 * kappa**powers), center, atol=1e-10)
 

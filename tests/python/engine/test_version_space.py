@@ -18,7 +18,7 @@ from bayespoint import (
 )
 from bayespoint.datasets import load_banana
 from bayespoint.results import billiard, diagnostics
-from helpers import seed
+from helpers import dual_angle, seed
 
 
 def cone(m=20, r=5, index=0):
@@ -26,13 +26,6 @@ def cone(m=20, r=5, index=0):
     rng = np.random.default_rng(seed(index))
     x = rng.standard_normal((m, r))
     return x @ x.T, np.where(x @ rng.standard_normal(r) > 0, 1, -1)
-
-
-def angle(space, a, b):
-    """Angle between two weight vectors given by dual coefficients."""
-    matrix = space.gram + space.offset + np.diag(space.softness)
-    inner = a @ matrix @ b / math.sqrt((a @ matrix @ a) * (b @ matrix @ b))
-    return math.acos(min(1.0, inner))
 
 
 def norms(space, duals):
@@ -206,9 +199,11 @@ def test_draws_and_centers_agree(long_run):
     mean = result.draws.mean(axis=(0, 1))
     spread = math.sqrt(1 - result.center_norm**2) / result.center_norm
     error = spread / math.sqrt(result.ess) + result.center_error
-    assert angle(space, mean, result.center) < 4 * error
+    assert dual_angle(space, mean, result.center) < 4 * error
     assert norms(space, mean) == pytest.approx(result.center_norm, abs=4 * error)
-    assert angle(space, result.impulse_center, result.arc_center) < 5 * result.center_error + 0.02
+    assert (
+        dual_angle(space, result.impulse_center, result.arc_center) < 5 * result.center_error + 0.02
+    )
 
 
 def test_impulses_have_the_sign_of_the_labels(long_run):
@@ -227,7 +222,7 @@ def test_center_of_an_orthant(m, refresh):
     result = space.sample(length=3000.0, refresh=refresh, random_state=seed(5))
     exact = labels / np.sqrt(np.arange(1.0, m + 1))
     assert result.center_error < 0.02
-    assert angle(space, result.center, exact) < 4 * result.center_error
+    assert dual_angle(space, result.center, exact) < 4 * result.center_error
     # The mean coordinate of a uniform point of the orthant, times the root of m.
     norm = math.sqrt(m) * math.gamma(m / 2) / (math.sqrt(math.pi) * math.gamma((m + 1) / 2))
     assert result.center_norm == pytest.approx(norm, abs=4 * result.center_error)
@@ -408,7 +403,7 @@ def test_invariances():
         (flipped, -flipped.center),
     ]:
         error = math.hypot(result.center_error, base.center_error)
-        assert angle(space, center, base.center) < 4 * error
+        assert dual_angle(space, center, base.center) < 4 * error
 
 
 def test_callback_sees_progress():

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
+from helpers import dual_angle
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
@@ -20,12 +21,6 @@ SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 def cautious(margins):
     """Return a density that decreases slightly toward the walls."""
     return np.log(np.maximum(margins, 1e-300)).sum(axis=1) / 50
-
-
-def angle(space, a, b):
-    """The angle between two unit vectors, by their difference: accurate for small ones."""
-    apart = np.subtract(a, b)
-    return 2 * math.asin(math.sqrt(max(0.0, apart @ (space.margins(apart) * space.y))) / 2)
 
 
 def power_center(powers):
@@ -61,7 +56,7 @@ def test_center_of_a_power_of_the_margins(octant, powers):
     exact = power_center(powers) * SIGNS
     norm = math.sqrt(exact @ exact)
     assert 1e-3 < found.center_error < 0.02
-    assert angle(ORTHANT, found.center, exact / norm) < 4 * found.center_error
+    assert dual_angle(ORTHANT, found.center, exact / norm) < 4 * found.center_error
     assert found.center @ found.center == pytest.approx(1.0)
     assert found.center_norm == pytest.approx(norm, abs=4 * found.center_error)
     plain = ORTHANT.reweight(octant, lambda margins: np.exp(log_power(powers)(margins)))
@@ -82,7 +77,7 @@ def test_a_wrong_weighting_is_noticed(octant, powers):
     exact /= math.sqrt(exact @ exact)
     for wrong in (lambda margins: np.ones(len(margins)), _reversed(log_power(powers))):
         found = ORTHANT.reweight(octant, wrong)
-        assert angle(ORTHANT, found.center, exact) > 8 * found.center_error
+        assert dual_angle(ORTHANT, found.center, exact) > 8 * found.center_error
 
 
 def _reversed(log_weight):
@@ -99,7 +94,7 @@ def test_the_error_of_the_center_is_as_large_as_it_says():
             length=400.0, n_draws=100, refresh="full", random_state=1000 * SEED + index
         )
         found = ORTHANT.reweight(run, lambda margins: margins[:, 0])
-        true.append(angle(ORTHANT, found.center, exact) ** 2)
+        true.append(dual_angle(ORTHANT, found.center, exact) ** 2)
         estimated.append(found.center_error**2)
     # Two orthogonal directions, so 120 squares; the estimates vary, too.
     assert 0.6 < np.mean(true) / np.mean(estimated) < 1.6
@@ -139,9 +134,9 @@ def test_a_wedge_by_quadrature():
     run = space.sample(length=3000.0, n_draws=3000, random_state=SEED)
     found = space.reweight(run, weight)
     assert found.center_error < 0.01
-    assert angle(space, found.center, exact) < max(4 * found.center_error, 1e-3)
+    assert dual_angle(space, found.center, exact) < max(4 * found.center_error, 1e-3)
     uniform = space.reweight(run, lambda margins: np.ones(len(margins)))
-    assert angle(space, uniform.center, exact) > 0.05
+    assert dual_angle(space, uniform.center, exact) > 0.05
 
 
 def test_from_one_label_noise_to_another():
@@ -155,7 +150,7 @@ def test_from_one_label_noise_to_another():
     found = space.reweight(run, lambda margins: ((kappa / 0.5) ** (margins < 0)).prod(axis=1))
     drift = (1 - kappa) / (1 + kappa)
     size = math.exp(special.gammaln(m / 2) - special.gammaln((m + 1) / 2)) / math.sqrt(math.pi)
-    assert angle(space, found.center, drift / math.hypot(*drift)) < 4 * found.center_error
+    assert dual_angle(space, found.center, drift / math.hypot(*drift)) < 4 * found.center_error
     assert found.center_norm == pytest.approx(size * math.hypot(*drift), rel=0.05)
     assert found.log_mean_weight == pytest.approx(2 * math.log(1.1 / 1.5), abs=0.05)
 
