@@ -200,8 +200,6 @@ class VersionSpace:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
         >>> from bayespoint.kernels import RBF
         >>> X = np.random.default_rng(0).standard_normal((200, 3))
         >>> y = np.sign(X[:, 0])
@@ -371,8 +369,6 @@ class VersionSpace:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
         >>> space = VersionSpace(np.eye(3), [1, 1, -1])
         >>> result = space.sample(length=200.0, n_draws=50, random_state=1)
         >>> result.draws.shape
@@ -437,8 +433,6 @@ class VersionSpace:
         --------
         Weights by a power of the first margin move the center away from its plane:
 
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
         >>> space = VersionSpace(np.eye(2), [1, -1])
         >>> run = space.sample(length=2000.0, n_draws=500, random_state=0)
         >>> found = space.reweight(run, lambda margins: margins[:, 0] ** 3)
@@ -483,8 +477,6 @@ class VersionSpace:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
         >>> space = VersionSpace(np.eye(2), ["no", "yes"])
         >>> space.contains(space.feasible_point("perceptron", random_state=0))
         True
@@ -556,8 +548,6 @@ class VersionSpace:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
         >>> found = VersionSpace(np.eye(2), [1, -1]).max_margin()
         >>> print(f"{found.margin:.3f}")
         0.707
@@ -638,8 +628,6 @@ class VersionSpace:
         --------
         Ten orthogonal planes cut the sphere into 1024 equal pieces.
 
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
         >>> found = VersionSpace(np.eye(10), np.ones(10)).log_volume(random_state=0)
         >>> bool(abs(found.value + 10 * np.log(2)) < 4 * found.error < 0.4)
         True
@@ -716,8 +704,6 @@ class VersionSpace:
         --------
         With orthogonal planes all labelings are equally probable at any rate.
 
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
         >>> space = VersionSpace(np.eye(6), [1, -1, 1, 1, -1, 1])
         >>> found = space.evidence([0.0, 0.1, 0.3], random_state=0)
         >>> bool((abs(found.value + 6 * np.log(2)) < 4 * found.error).all())
@@ -806,8 +792,6 @@ class VersionSpace:
         Three orthogonal planes cut the sphere into octants. Violating the third example leads
         into the next one.
 
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
         >>> space = VersionSpace(np.eye(3), [1, 1, -1])
         >>> table = space.onion((1, 0), random_state=0)
         >>> bool(np.abs(table.center(0, 0) - [0.577, 0.577, -0.577]).max() < 0.1)
@@ -877,8 +861,6 @@ class VersionSpace:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
         >>> x = np.random.default_rng(0).standard_normal((30, 4))
         >>> space = VersionSpace(x @ x.T, np.where(x[:, 0] > 0, 1, -1))
         >>> choice = space.choose_layer((1, 1), k=5, random_state=0)

@@ -184,25 +184,15 @@ def _checked(state: State) -> dict[str, NDArray[Any]]:
 class Checkpoint:
     """The file that holds the state of a run, so that the run can be continued if it is killed.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file. If it exists, it must be a checkpoint of the same problem and settings.
-    every : float
-        Seconds between two writes.
-    problem : Problem
-        The problem of the run.
-    settings : dict
-        All settings on which the result depends, as plain values.
-    seed : int
-        Seed of a new run. If the file exists, its seed replaces this one.
+    `settings` are all on which the result depends, as plain values. `seed` is that of a new run; an
+    existing file has its own. `state` is that in the file, or None if there is no file.
 
     Raises
     ------
     OSError
         If no file can be written in the folder, or the file cannot be read.
     ValueError
-        If the file is damaged, of another program, or of another run.
+        If the file is damaged, of another program, or of another problem or other settings.
     """
 
     def __init__(

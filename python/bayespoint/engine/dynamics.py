@@ -89,14 +89,6 @@ class Flipper:
 
 Dynamics: TypeAlias = Geodesic | Scattered | Chord | Flipper
 
-DEFAULT_AVERAGE: dict[type[Dynamics], str] = {
-    Geodesic: "arc",
-    Scattered: "arc",
-    Chord: "midpoints",
-    Flipper: "midpoints",
-}
-"""The estimator of the center for average="auto" without conditional means."""
-
 STRAIGHT = (Chord, Flipper)
 """Dynamics with straight flights, opaque walls and no refresh."""
 

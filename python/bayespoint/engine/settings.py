@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from bayespoint import _core
 from bayespoint.base.validation import boolean, choice, integer, number, set_fields, two_numbers
 from bayespoint.engine import dynamics as engine_dynamics
-from bayespoint.engine.dynamics import DEFAULT_AVERAGE, Dynamics, Geodesic
+from bayespoint.engine.dynamics import Dynamics, Geodesic
 
 LIMITS = ("length", "tol", "max_bounces")
 """Settings that end a run. The `weight_tol` of `Chord` is another limit."""
@@ -168,7 +168,8 @@ class SampleSettings:
         if conditional:
             return dataclasses.replace(self, average="conditional")
         if self.average == "auto":
-            return dataclasses.replace(self, average=DEFAULT_AVERAGE[type(self.motion)])
+            straight = isinstance(self.motion, engine_dynamics.STRAIGHT)
+            return dataclasses.replace(self, average="midpoints" if straight else "arc")
         return self
 
     def plain(self) -> dict[str, Any]:

@@ -113,12 +113,8 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), or a sequence of n examples
-            Inputs of the kernel; with kernel="precomputed" the (n, m) kernel values between them
-            and the training examples.
-        diag : array-like of shape (n,), default=None
-            With kernel="precomputed": the values ``k(x, x)``. None takes them from a constant
-            diagonal of the training matrix.
+        X, diag
+            As for :meth:`BayesPointClassifier.decision_function`.
 
         Returns
         -------
@@ -213,7 +209,7 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), or a sequence of n examples
+        X
             As for `decision_function`.
 
         Returns
@@ -274,10 +270,8 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        X, method, diag
-            As for :meth:`BayesPointClassifier.predict_proba`.
-        cost : float
-            Cost of abstention, in [0, 1]; an error costs 1.
+        X, cost, method, diag
+            As for :meth:`BayesPointClassifier.reject`.
 
         Returns
         -------
@@ -298,10 +292,8 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or a sequence of n_samples examples
-            Candidates, as for `decision_function`.
-        n : int, default=1
-            Number of points to choose, from 1 to n_samples.
+        X, n
+            As for :meth:`BayesPointClassifier.suggest_query`.
 
         Returns
         -------
@@ -334,14 +326,8 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), or a sequence of n examples
-            As for `decision_function`.
-        gram : array-like of shape (n, n), default=None
-            With kernel="precomputed": the kernel values between the points.
-        noise : bool, default=True
-            Whether to add independent noise of variance `softness` at each point.
-        random_state : None, int, Generator or RandomState, default=None
-            Seed.
+        X, gram, noise, random_state
+            As for :meth:`BayesPointClassifier.sample_functions`.
 
         Returns
         -------
@@ -376,8 +362,8 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        X_unlabelled : array-like of shape (n, n_features), or a sequence of n examples
-            As for `decision_function`.
+        X_unlabelled
+            As for :meth:`BayesPointClassifier.bayes_point`.
 
         Returns
         -------
@@ -416,11 +402,8 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        weight : callable
-            The density relative to this posterior: maps the (n, m) margins of the draws to n
-            weights, as for :meth:`BayesPointClassifier.reweight`.
-        log : bool, default=False
-            Whether `weight` returns natural logarithms of the weights.
+        weight, log
+            As for :meth:`BayesPointClassifier.reweight`. The density is relative to this posterior.
 
         Returns
         -------

@@ -8,6 +8,7 @@ import textwrap
 import threading
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 import psutil
@@ -38,6 +39,18 @@ def space(m=300):
 
 def endless(**settings):
     return space().sample(length=1e15, random_state=seed(0), **settings)
+
+
+def endless_onion(method, n_jobs):
+    space().onion(method=method, tol=1e-12, max_length=1e15, n_jobs=n_jobs, random_state=seed(0))
+
+
+CALLS = {
+    "opaque": endless,
+    "transparent": partial(endless, transparency=0.2),
+    "exact onion": partial(endless_onion, "exact"),
+    "projected onion": partial(endless_onion, "projected"),
+}
 
 
 def n_threads():
@@ -87,8 +100,8 @@ def test_an_exception_of_the_callback_propagates(n_jobs):
     threading.current_thread() is not threading.main_thread(), reason="not the main thread"
 )
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("opaque", [True, False])
-def test_sigint_ends_a_run(n_jobs, opaque, capsys):
+@pytest.mark.parametrize("name", CALLS)
+def test_sigint_ends_a_run(name, n_jobs, capsys):
     before = n_threads()
     sent = []
 
@@ -98,7 +111,7 @@ def test_sigint_ends_a_run(n_jobs, opaque, capsys):
 
     timer = after(0.7, interrupt)
     with pytest.raises(KeyboardInterrupt):
-        endless(n_jobs=n_jobs, transparency=0.0 if opaque else 0.2)
+        CALLS[name](n_jobs=n_jobs)
     waited = time.monotonic() - sent[0]
     timer.join()
     with capsys.disabled():
@@ -107,30 +120,6 @@ def test_sigint_ends_a_run(n_jobs, opaque, capsys):
     assert settled_threads(before) <= before
     # Later calls still work.
     assert space(20).sample(length=500.0, random_state=seed(0)).length == pytest.approx(500.0)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
-@pytest.mark.skipif(
-    threading.current_thread() is not threading.main_thread(), reason="not the main thread"
-)
-@pytest.mark.parametrize("method", ["exact", "projected"])
-def test_sigint_ends_an_onion(method, capsys):
-    before = n_threads()
-    sent = []
-
-    def interrupt():
-        sent.append(time.monotonic())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    timer = after(0.7, interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        space().onion(method=method, tol=1e-12, max_length=1e15, n_jobs=2, random_state=seed(0))
-    waited = time.monotonic() - sent[0]
-    timer.join()
-    with capsys.disabled():
-        print(f" [control returned after {waited:.3f} s]", end="")
-    assert waited < SLACK
-    assert settled_threads(before) <= before
 
 
 @pytest.mark.long
