@@ -13,6 +13,11 @@ dimension of the span (m if A is positive definite). At a new point, with
 the latent value is :math:`\rho h` plus Gaussian noise of variance :math:`s_*^2` (Rasmussen &
 Williams, *Gaussian Processes for Machine Learning*, 2006, Eq. 3.9 and Section 3.3). Decision
 values and probabilities are means over the draws.
+
+The functions take `k_star`, the (n_points, m) kernel values with the offset; `variance`, the
+(n_points,) values of :math:`s_*^2`; `draws`, the (n_draws, m) dual coefficients of unit weight
+vectors; `n`; and `weights`, the (n_draws,) weights of the draws, of sum 1, or None if all are
+equal. They raise ValueError if squares of values of f overflow or underflow.
 """
 
 from __future__ import annotations
@@ -63,38 +68,13 @@ def decision_values(
     n: int,
     weights: Floats | None = None,
 ) -> Floats:
-    r"""Return the decision values z, from two moments of f, with P(f > 0) close to Phi(z).
+    r"""Return the (n_points,) decision values z, for which P(f > 0) is close to Phi(z).
 
-    Parameters
-    ----------
-    k_star : ndarray of shape (n_points, m)
-        Kernel values between the points and the training examples, offset included.
-    variance : ndarray of shape (n_points,)
-        Predictive variance :math:`s_*^2`, at least 0.
-    draws : ndarray of shape (n_draws, m)
-        Dual coefficients of unit weight vectors.
-    center : ndarray of shape (m,)
-        Dual coefficients of the unit center of mass, which determines the sign of z. It is more
-        accurate than the mean of the draws.
-    center_norm : float
-        Length of the mean of the unit weight vectors.
-    n : int
-        Dimension of the span.
-    weights : ndarray of shape (n_draws,), default=None
-        Weights of the draws, which sum to 1. None: equal weights.
-
-    Returns
-    -------
-    ndarray of shape (n_points,)
-        :math:`z = M / \sqrt{V + s_*^2}`. Here :math:`M = a_n |\bar b|\, k_*^\top c` for the
-        center c and its norm :math:`|\bar b|`, :math:`a_n = E\rho`, and
-        :math:`V = n\,\overline{h^2} - a_n^2\,\bar h^2`. The absolute value of z is at most 1e8,
-        and z = 0 where M, V and :math:`s_*^2` are all zero.
-
-    Raises
-    ------
-    ValueError
-        If squares of values of f overflow or underflow.
+    They follow from two moments of f: :math:`z = M / \sqrt{V + s_*^2}`. Here :math:`M = a_n |\bar
+    b|\, k_*^\top c` for the unit `center` c and the `center_norm` :math:`|\bar b|`, :math:`a_n =
+    E\rho`, and :math:`V = n\,\overline{h^2} - a_n^2\,\bar h^2`. The center determines the sign of z
+    since it is more accurate than the mean of the draws. The absolute value of z is at most 1e8,
+    and z = 0 where M, V and :math:`s_*^2` are all zero.
     """
     a = chi_mean(n)
     h = product(k_star, draws.T)
@@ -146,23 +126,10 @@ def _mean(values: Floats, weights: Floats | None) -> Floats:
 def mixture_probability(
     k_star: Floats, variance: Floats, draws: Floats, n: int, weights: Floats | None = None
 ) -> Floats:
-    r"""Return P(f > 0), the mean over draws of its exact value given the draw's direction.
+    r"""Return the (n_points,) values of P(f > 0), means of the exact ones given the directions.
 
-    Parameters
-    ----------
-    k_star, variance, draws, n, weights
-        As for `decision_values`.
-
-    Returns
-    -------
-    ndarray of shape (n_points,)
-        The mean over draws of :math:`F_{t,n}(\sqrt n\, h / s_*)`, with the distribution function
-        of Student's t; where :math:`s_* = 0` the share of draws with h > 0, ties counted half.
-
-    Raises
-    ------
-    ValueError
-        As for `decision_values`.
+    It is the mean over draws of :math:`F_{t,n}(\sqrt n\, h / s_*)`, with the distribution function
+    of Student's t; where :math:`s_* = 0` the share of draws with h > 0, ties counted half.
     """
     h = product(k_star, draws.T)
     _require_range(variance, h)
@@ -203,11 +170,7 @@ def share(log_probability: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class BinaryPosterior:
-    """The posterior of one binary problem.
-
-    In its methods `k_star` is the (n, m) array of kernel values between n points and the m
-    examples, offset included, and `variance` the (n,) array of predictive variances.
-    """
+    """The posterior of one binary problem."""
 
     y: Labels
     """(m,) labels of the examples, -1 or +1."""

@@ -1,8 +1,8 @@
 r"""Convergence diagnostics of several trajectories: R-hat and effective sample size.
 
-Both are the rank-normalized forms of Vehtari et al. [1]_, for arrays of shape
-``(chain, draw, ...)``, in which every trailing index is a separate quantity. A small
-:math:`\hat R` shows that trajectories agree, not that they sample the right distribution.
+Both are the rank-normalized forms of Vehtari et al., for arrays of shape ``(chain, draw, ...)``,
+in which every trailing index is a separate quantity. A small :math:`\hat R` shows that
+trajectories agree, not that they sample the right distribution.
 
 References
 ----------
@@ -28,6 +28,8 @@ _MIN_DRAWS = 4
 def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
     r"""Return the rank-normalized split :math:`\hat R` of every quantity.
 
+    By Vehtari et al. (2021), Eqs. 1-4 and Section 4.
+
     Parameters
     ----------
     draws : array-like of shape (n_chains, n_draws, ...)
@@ -39,10 +41,6 @@ def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
         The larger of the values for the draws and for their distances from the median ("folded",
         which detects chains of different spread). 1 for perfect agreement. NaN for fewer than 4
         draws per chain, and for draws that are constant or not finite.
-
-    Notes
-    -----
-    Vehtari et al. (2021), Eqs. 1-4 and Section 4.
 
     Examples
     --------
@@ -67,6 +65,9 @@ def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
 def ess_bulk(draws: ArrayLike) -> NDArray[np.float64]:
     """Return the bulk effective sample size of every quantity.
 
+    By Vehtari et al. (2021), Eqs. 10-15, on rank-normalized split chains: autocovariances by fast
+    Fourier transform are summed over the initial monotone sequence of Geyer (1992).
+
     Parameters
     ----------
     draws : array-like of shape (n_chains, n_draws, ...)
@@ -77,11 +78,6 @@ def ess_bulk(draws: ArrayLike) -> NDArray[np.float64]:
     ndarray of shape (...)
         The number of independent draws that would estimate the mean equally well. It may exceed
         the number of draws if these are negatively correlated. NaN as for `r_hat`.
-
-    Notes
-    -----
-    Vehtari et al. (2021), Eqs. 10-15, on rank-normalized split chains: autocovariances by fast
-    Fourier transform, summed over Geyer's initial monotone sequence [2]_.
 
     Examples
     --------
