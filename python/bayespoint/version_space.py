@@ -576,7 +576,8 @@ class VersionSpace:
         ----------
         method : {"auto", "bridge", "integration"}, default="auto"
             "bridge" (and "auto"): billiards inside version space on a ladder of Gaussian
-            distributions, from one fitted to version space to the isotropic one, combined by MBAR.
+            distributions, from one fitted to version space to the isotropic one. They are combined
+            by MBAR (Shirts and Chodera).
             "integration": billiards on a ladder of transparencies from 1 to 0. It often needs a
             much longer path, but also estimates the mean violations on each rung.
         tol : float, default=0.1
@@ -614,7 +615,7 @@ class VersionSpace:
         the transparency :math:`\kappa`, which is 1 at :math:`\kappa = 1` and the volume at
         :math:`\kappa = 0`. The bridge keeps the walls and changes the measure: seven to thirty
         distributions lead from a Gaussian one with a large share in version space to the isotropic
-        one (Cousins and Vempala). MBAR combines them (Shirts and Chodera).
+        one (Cousins and Vempala).
 
         References
         ----------
@@ -660,9 +661,9 @@ class VersionSpace:
         Parameters
         ----------
         label_noise : float, tuple of two floats, or array-like of shape (n,), default=0.0
-            Probability in [0, 0.5) that a label was flipped. A tuple of two is for examples whose
-            true class is negative and positive. A list or array holds several rates, each for both
-            classes, which share one ladder.
+            Probability in [0, 0.5) that a label was flipped. A tuple of two holds the rates of
+            examples that truly are negative and of those that truly are positive. A list or array
+            holds several rates, each for both classes. They share one ladder.
         method : {"auto", "bridge", "integration"}, default="auto"
             As for `log_volume` with rate 0. For a positive rate or an array of rates "auto" is
             "integration": the posterior may have modes that a bridge does not find.

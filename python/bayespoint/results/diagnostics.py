@@ -98,7 +98,7 @@ def _quantities(draws: ArrayLike) -> tuple[NDArray[np.float64] | None, tuple[int
     if array.ndim < 2:
         raise ValueError(f"draws must have shape (n_chains, n_draws, ...); got {array.shape}")
     shape = array.shape[2:]
-    if array.shape[0] < 1 or array.shape[1] < _MIN_DRAWS or array.size == 0:
+    if array.shape[1] < _MIN_DRAWS or array.size == 0:
         return None, shape
     return np.ascontiguousarray(np.moveaxis(array.reshape(*array.shape[:2], -1), 2, 0)), shape
 
