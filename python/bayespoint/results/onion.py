@@ -31,10 +31,10 @@ class OnionTable(Result):
     """The centers of the layers of weight vectors around version space.
 
     Layer ``(a, b)`` holds the unit vectors that violate exactly `a` examples labeled -1 and `b`
-    examples labeled +1; version space is layer ``(0, 0)``. Arrays have a row for each `a` and a
-    column for each `b`, up to `max_errors`. ``m`` is the number of examples. A weight vector is
-    given by its signed dual coefficients ``c``: ``w = sum(c_i phi_i)``. Angles and path lengths
-    are radians on the unit sphere.
+    examples labeled +1; version space is layer ``(0, 0)``. Tables of layers have the shape
+    (n_neg + 1, n_pos + 1): a row for each `a` and a column for each `b`, up to `max_errors`. ``m``
+    is the number of examples. A weight vector is given by its signed dual coefficients ``c``:
+    ``w = sum(c_i phi_i)``. Angles and path lengths are radians on the unit sphere.
     """
 
     _title = "Onion"
@@ -48,23 +48,21 @@ class OnionTable(Result):
     training examples, softness included."""
 
     center_norm: NDArray[np.float64]
-    """(n_neg + 1, n_pos + 1) Length of the mean of each layer's unit vectors, in (0, 1]; NaN
-    without a center."""
+    """Table: length of the mean of each layer's unit vectors, in (0, 1]; NaN without a center."""
 
     center_error: NDArray[np.float64]
-    """(n_neg + 1, n_pos + 1) Standard error of each center's direction, in radians; NaN without a
-    center or with too few visits. With "projected" it does not include the bias."""
+    """Table: standard error of each center's direction, in radians; NaN without a center or with
+    too few visits. With "projected" it does not include the bias."""
 
     path_length: NDArray[np.float64]
-    """(n_neg + 1, n_pos + 1) Averaged path in each layer, the sum over all trajectories. With
-    "exact" it does not depend on the layer's volume."""
+    """Table: averaged path in each layer, the sum over all trajectories. With "exact" it does not
+    depend on the layer's volume."""
 
     log_volume: NDArray[np.float64] | None
-    """(n_neg + 1, n_pos + 1) ln of each layer's share of the sphere, -inf if it was not seen. None
-    with "projected"."""
+    """Table: ln of each layer's share of the sphere, -inf if not seen. None with "projected"."""
 
     log_volume_error: NDArray[np.float64] | None
-    """(n_neg + 1, n_pos + 1) Standard error of `log_volume`, in nats. None with "projected"."""
+    """Table: standard error of `log_volume`, in nats. None with "projected"."""
 
     layers: NDArray[np.int64]
     """(l, 2) All layers that were seen, also beyond `max_errors`. Empty with "projected"."""
@@ -135,7 +133,7 @@ class OnionTable(Result):
 
     @property
     def has_center(self) -> NDArray[np.bool_]:
-        """(n_neg + 1, n_pos + 1) Whether a layer has a center."""
+        """Table: whether a layer has a center."""
         return ~np.isnan(self.center_norm)
 
     def center(self, n_neg: int, n_pos: int) -> Floats:
