@@ -1,10 +1,10 @@
-"""Version space: the unit weight vectors that give every example its label."""
+"""Version space: the unit weight vectors that satisfy all labels."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.engine import InfeasibleError, evidence, interior, onion, sampling
 from bayespoint.engine.continuation import EVERY
-from bayespoint.engine.problem import Problem
-from bayespoint.engine.settings import SampleSettings, with_settings
+from bayespoint.engine.problem import Callback, Problem
+from bayespoint.engine.settings import OnionSettings, SampleSettings, with_settings
 from bayespoint.kernels import rows_on_demand
 from bayespoint.posterior.reweight import reweight
 from bayespoint.results.billiard import BilliardResult
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["InfeasibleError", "VersionSpace"]
-
-Callback = Callable[[Mapping[str, Any]], object] | None
 
 
 class VersionSpace:
@@ -45,10 +43,9 @@ class VersionSpace:
     ----------
     gram : array-like of shape (m, m)
         Kernel values between the examples: finite, symmetric, positive semidefinite with
-        `offset` and `softness` added. Doubles and singles in C or Fortran order are not copied
-        (do not change them while a method runs), except singles that are not symmetric to the last
-        bit. Singles (float32) take half the memory; all arithmetic is in doubles. Other arrays are
-        converted to doubles.
+        `offset` and `softness` added. Contiguous arrays of float64, and of float32 if exactly
+        symmetric, are not copied: do not change them while a method runs. All arithmetic is in
+        double precision.
     y : array-like of shape (m,)
         Labels: -1 and +1, or two classes of any sortable type, of which the first is negative and
         the second positive.
@@ -56,8 +53,8 @@ class VersionSpace:
         Added to the diagonal, at least 0: the variance of a Gaussian noise on the latent function.
         With positive values any labels are feasible.
     offset : float, default=0.0
-        Added to every kernel value, at least 0. With 1 each feature vector has an additional
-        coordinate 1, for the intercept ``sum(c_i)``.
+        Added to every kernel value, at least 0. 1 gives each feature vector a further coordinate
+        1, for the intercept ``sum(c_i)``.
 
     Attributes
     ----------
@@ -70,14 +67,13 @@ class VersionSpace:
     ------
     ValueError
         If the Gram matrix is not square, finite, symmetric or positive semidefinite, if a diagonal
-        entry with offset and softness is not positive, or if the labels are neither -1 and +1 nor
-        of two classes.
+        entry with offset and softness is not positive, or if the labels are not of two classes.
     TypeError
         For sparse, masked, complex or object arrays.
 
     See Also
     --------
-    from_features : Without the matrix, from inputs and a kernel.
+    from_features : Version space of inputs and a kernel, without the matrix.
     BayesPointClassifier : Fit and predict from inputs and a kernel.
 
     Notes
@@ -85,10 +81,10 @@ class VersionSpace:
     Positive semidefiniteness is tested by a factorization for up to 2000 examples. Beyond that
     about forty multiplications with the matrix are used, which detect clear violations.
 
-    All methods that run the engine raise FloatingPointError if double precision is not sufficient,
-    since the Gram matrix is too ill-conditioned or has a small negative eigenvalue (a softness
-    helps), MemoryError if memory does not suffice, InfeasibleError if version space is empty or no
-    point of it was found, and ValueError or TypeError for a wrong setting.
+    All methods that run the engine raise InfeasibleError if version space is empty or no point of
+    it was found; FloatingPointError if double precision is not sufficient, because the Gram matrix
+    is ill-conditioned or has a small negative eigenvalue (a softness helps); MemoryError if memory
+    does not suffice; and ValueError or TypeError for a wrong setting.
 
     References
     ----------
@@ -125,7 +121,7 @@ class VersionSpace:
     def _set(
         self, gram: rows_on_demand.Gram, y: ArrayLike, softness: ArrayLike, offset: float, name: str
     ) -> None:
-        """Check all but the kernel values; `name` is that of the matrix in error messages."""
+        """Check everything but the kernel values. `name` is the matrix in error messages."""
         labels, self.classes = validation.binary_labels(y, len(gram), rows=name)
         soft = validation.softness(softness, len(gram))
         constant = validation.real("offset", offset, low=0.0)
@@ -134,12 +130,12 @@ class VersionSpace:
 
     @classmethod
     def over(cls, problem: Problem) -> Self:
-        """Return the version space of a problem whose arrays have been checked already.
+        """Return the version space of a checked problem.
 
         Parameters
         ----------
         problem : Problem
-            The arrays.
+            The arrays, which are not checked again.
 
         Returns
         -------
@@ -163,26 +159,24 @@ class VersionSpace:
     ) -> Self:
         """Return the version space of inputs and a kernel, without the Gram matrix.
 
-        Rows of the matrix are computed when the billiard needs them, and cached for all
-        trajectories. With kernel="linear" `X` may hold explicit features of any kernel, for
-        instance from scikit-learn's ``Nystroem``.
+        Rows of the matrix are computed when needed, and cached for all trajectories. With
+        kernel="linear" `X` may hold explicit features of any kernel, for instance from
+        scikit-learn's ``Nystroem``.
 
         Parameters
         ----------
         X : array-like of shape (m, n_features)
-            Inputs, finite. Doubles in C order are not copied: do not change them while a method
-            runs.
-        y : array-like of shape (m,)
-            Labels, as for the constructor.
+            Inputs, finite. Arrays of float64 in C order are not copied: do not change them while a
+            method runs.
+        y, softness, offset
+            As for the constructor.
         kernel : {"linear", "rbf", "poly"} or kernel object, default="linear"
             "rbf" has the length scale ``sqrt(n_features Var(X) / 2)``, "poly" degree 3 and coef0 1.
             Or ``Linear``, ``RBF`` or ``Polynomial`` of :mod:`bayespoint.kernels`, or a positive
             multiple of one.
-        softness, offset
-            As for the constructor.
         cache_size : float, default=200.0
-            Size of the cache in MB of 2**20 bytes: at least two rows of m doubles. It changes the
-            time of a run, but not its result.
+            Size of the cache in MB of 2**20 bytes: at least two rows of m doubles. It does not
+            change results.
 
         Returns
         -------
@@ -191,27 +185,21 @@ class VersionSpace:
 
         Raises
         ------
-        ValueError
-            If the inputs are not finite or of the wrong shape, the kernel is not one of these, two
-            rows do not fit into the cache, or as in the constructor for labels, softness and
-            offset.
-        TypeError
-            For sparse, masked, complex or object arrays.
+        ValueError, TypeError
+            As for the constructor, and if the inputs are not finite or of the wrong shape, the
+            kernel is not one of these, or two rows do not fit into the cache.
         MemoryError
             If the cache and a copy of the inputs do not fit into memory.
 
         Notes
         -----
-        A bounce that reads a cached row costs the same as with a matrix, another one O(m
-        n_features). With the linear kernel, 1000 examples or more and at least 8 for each feature,
-        a neighbor list of the walls that the ball can reach soon avoids most reads. Methods that
-        need a factor of the matrix are refused: refresh="full", `Scattered` dynamics,
-        `log_volume`, `evidence`, and the exact `onion`.
+        A bounce that reads a cached row costs the same as with a matrix, any other O(m n_features).
+        With the linear kernel, at least 1000 examples and at least 8 for each feature, a neighbor
+        list of walls avoids most reads. What needs a factor of the matrix is refused:
+        refresh="full", `Scattered` dynamics, `log_volume`, `evidence`, and the exact `onion`.
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
         >>> from bayespoint.kernels import RBF
         >>> X = np.random.default_rng(0).standard_normal((200, 3))
         >>> y = np.sign(X[:, 0])
@@ -271,8 +259,9 @@ class VersionSpace:
         Returns
         -------
         ndarray of the same shape
-            Positive where the vector gives the example its label. For distances to the planes
-            divide by the square root of ``gram[i, i] + offset + softness[i]`` and the norm of w.
+            Positive if the vector satisfies the label. Divided by the square root of
+            ``gram[i, i] + offset + softness[i]`` and by the norm of w, it is the distance to the
+            plane of the example.
 
         Raises
         ------
@@ -283,12 +272,12 @@ class VersionSpace:
         return self.problem.margins(c)
 
     def contains(self, dual_coef: ArrayLike) -> bool:
-        """Return whether a weight vector gives every example its label.
+        """Return whether a weight vector satisfies all labels.
 
         Parameters
         ----------
         dual_coef : array-like of shape (m,)
-            Dual coefficients of the vector, of any length but zero.
+            Dual coefficients of the vector, which need not have unit length.
 
         Returns
         -------
@@ -320,29 +309,29 @@ class VersionSpace:
 
         A ball moves along great circles and is reflected at the planes. Its path fills version
         space uniformly: the mean position is the center of mass, and points at equal spacing
-        along the path are (correlated) draws from the uniform distribution.
+        along the path are correlated draws from the uniform distribution.
 
         Parameters
         ----------
         start : array-like of shape (m,), default=None
-            Dual coefficients of the point from which all trajectories start. With opaque walls it
-            must be in version space. None searches for one.
+            Dual coefficients of the start of all trajectories, in version space if the walls are
+            opaque. None searches for one.
         continue_from : BilliardResult, default=None
             A run on this version space to continue. `length`, `tol` and `max_bounces` are limits of
-            the whole run; all other settings are those of the run and must be left out. With a
-            smaller `tol` the result has the same bits as a single run with it.
+            the whole run; all other settings must be left out. With a smaller `tol` the result has
+            the same bits as a single run.
         checkpoint : str or path-like, default=None
             A file for the state of the run. If it exists, it must be of the same problem and
-            settings: the run continues from it, with the same bits as without an interruption. Only
-            one run may write to it.
+            settings: the run continues from it, with the same bits as without an interruption.
+            Only one run may write to it.
         every : float, default=60.0
             Seconds between two writes of the `checkpoint`, at least 0.
         n_jobs : int, default=None
-            Number of threads, as in joblib: None is 1, -1 all processors. It does not change the
-            result: on one machine the same seed gives the same bits.
+            Number of threads, as in joblib: None is 1, -1 all processors. On one machine the same
+            seed gives the same bits for any number.
         random_state : None, int, Generator or RandomState, default=None
-            Seed. None draws one from NumPy's global generator. With `continue_from` it must be
-            left out: the seed is that of the earlier run.
+            Seed. None draws one from NumPy's global generator. It must be left out with
+            `continue_from`.
         callback : callable, default=None
             Called about ten times a second, in the calling thread, with a mapping of the current
             ``length``, ``bounces`` and ``center_error``. An exception from it ends the run.
@@ -354,18 +343,14 @@ class VersionSpace:
 
         Raises
         ------
-        InfeasibleError
-            If version space is empty, or no point of it was found.
+        InfeasibleError, FloatingPointError, MemoryError
+            See the notes of the class.
         ValueError
             If a setting is out of range or not supported by the `dynamics`, if `start` is outside
             version space, if `continue_from` or the `checkpoint` is of another problem or other
             settings, or if the file is damaged (it is then not overwritten).
         OSError
             If no file can be written in the folder of the `checkpoint`, or it cannot be read.
-        FloatingPointError
-            If double precision is not sufficient.
-        MemoryError
-            If the draws or other arrays of the run do not fit into memory.
 
         Warns
         -----
@@ -374,19 +359,16 @@ class VersionSpace:
         ConvergenceWarning
             If `tol` was not reached, or in a run without `tol` if R-hat is high or the effective
             sample size small; if rounding has moved the walls, or a trajectory repeats a short
-            cycle. The user guide on diagnostics says what to do.
+            cycle. See the user guide on diagnostics.
 
         Notes
         -----
         With average="conditional" the plane coordinate of each example is replaced by its mean
-        given all others, that of a normal variable truncated at the wall, which is known at every
-        point of the path. On kernel matrices with softness a tenth of the bounces or fewer reach
-        the same tolerance.
+        given all others, that of a normal variable truncated at the wall. On kernel matrices with
+        softness this takes at most a tenth of the bounces for the same tolerance.
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
         >>> space = VersionSpace(np.eye(3), [1, 1, -1])
         >>> result = space.sample(length=200.0, n_draws=50, random_state=1)
         >>> result.draws.shape
@@ -409,7 +391,7 @@ class VersionSpace:
     def reweight(
         self, result: BilliardResult, weight: Callable[[Floats], ArrayLike], *, log: bool = False
     ) -> WeightedResult:
-        r"""Return the center of mass of a density on version space, from a run's draws.
+        r"""Return the center of mass of a density on version space, from weighted draws.
 
         Parameters
         ----------
@@ -417,12 +399,11 @@ class VersionSpace:
             A run of `sample` in this version space.
         weight : callable
             The density, up to a factor, relative to that of the run (uniform with opaque walls).
-            It is called once with the margins :math:`y_i \langle w, \phi_i \rangle` of all draws,
-            which are unit vectors, as an array of shape (n, m), and returns n weights, finite, at
-            least 0 and not all 0.
+            It is called once with the (n, m) margins :math:`y_i \langle w, \phi_i \rangle` of the
+            draws, which are unit vectors, and returns n weights, finite, at least 0 and not all 0.
         log : bool, default=False
-            `weight` returns natural logarithms of the weights, -inf for 0, so that products over
-            many examples do not underflow.
+            Whether `weight` returns natural logarithms, -inf for 0, so that products over many
+            examples do not underflow.
 
         Returns
         -------
@@ -445,16 +426,13 @@ class VersionSpace:
 
         Notes
         -----
-        Ruján and Marchand (2000, Section 18.2) average the points of the trajectory with weights
-        in proportion to the posterior. The estimate is a ratio of two means. Its bias falls with
-        the effective sample size `ess` of the weights.
+        Importance sampling (Ruján and Marchand, 2000, section 18.2). The estimate is a ratio of two
+        means, whose bias is in inverse proportion to the effective sample size of the weights.
 
         Examples
         --------
         Weights by a power of the first margin move the center away from its plane:
 
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
         >>> space = VersionSpace(np.eye(2), [1, -1])
         >>> run = space.sample(length=2000.0, n_draws=500, random_state=0)
         >>> found = space.reweight(run, lambda margins: margins[:, 0] ** 3)
@@ -475,10 +453,10 @@ class VersionSpace:
         Parameters
         ----------
         method : {"light_trap", "one_way", "perceptron", "max_margin"}, default="light_trap"
-            "light_trap": a billiard from a random point, with walls that always let the ball in
-            and let it out with a probability that decreases from 1 to 0. "one_way": the same with
-            probability 0 from the start. "perceptron": the kernel perceptron. "max_margin": the
-            search for the largest margin, stopped as soon as no example is violated.
+            "light_trap": a billiard from a random point, with walls that always let the ball in,
+            and out with a probability that decreases from 1 to 0. "one_way": the same with
+            probability 0. "perceptron": the kernel perceptron. "max_margin": the search for the
+            maximal margin, stopped as soon as no example is violated.
         random_state, callback
             As for `sample`.
 
@@ -489,20 +467,16 @@ class VersionSpace:
 
         Raises
         ------
-        InfeasibleError
-            If version space is empty, or no point of it was found.
-        FloatingPointError
-            If double precision is not sufficient for a light trap.
+        InfeasibleError, FloatingPointError
+            See the notes of the class.
 
         Warns
         -----
         ConvergenceWarning
-            If a light trap found no point, and the search for the largest margin was used instead.
+            If a light trap found no point, and the search for the maximal margin was used instead.
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
         >>> space = VersionSpace(np.eye(2), ["no", "yes"])
         >>> space.contains(space.feasible_point("perceptron", random_state=0))
         True
@@ -531,8 +505,8 @@ class VersionSpace:
         free_bias : bool, default=False
             Add a bias b without penalty to ``<w, phi_i>``. Both labels must occur.
         tol : float, default=1e-8
-            Largest violation of the conditions for the optimum, in units of the margin, in
-            (0, 1), apart from the rounding of the multipliers.
+            Largest violation of the optimality conditions, in units of the margin, in (0, 1),
+            apart from the rounding of the multipliers.
         max_iter : int, default=10000000
             Largest number of coordinate steps and changes of the active set, at least 1.
         callback : callable, default=None
@@ -546,16 +520,15 @@ class VersionSpace:
         Raises
         ------
         InfeasibleError
-            For a hard margin: if version space is empty, or `max_iter` steps did not lead into
-            it. Its `certificate` has weights :math:`a \ge 0` for which :math:`\sum_i a_i y_i
+            For a hard margin: if version space is empty, or was not reached in `max_iter` steps.
+            Its `certificate` has weights :math:`a \ge 0` for which :math:`\sum_i a_i y_i
             \phi_i`, and with a free bias :math:`\sum_i a_i y_i`, is close to zero.
         ValueError
             If a setting is out of range, or with a free bias only one label occurs. For a hard
-            margin without free bias also if the examples can be separated, but the lengths of
-            feature vectors differ by 1e4 or more, so that rounding of the longest exceeds the
-            margin.
+            margin without free bias also if the lengths of the feature vectors differ by 1e4 or
+            more, so that rounding exceeds the margin of examples that can be separated.
         MemoryError
-            If the factor of the active examples does not fit into memory.
+            See the notes of the class.
 
         Warns
         -----
@@ -564,7 +537,7 @@ class VersionSpace:
 
         Notes
         -----
-        Without a free bias, an intercept by `offset` is part of the norm. After some steps of dual
+        An intercept by `offset` is part of the norm, a free bias is not. After some steps of dual
         coordinate ascent an active-set method finds the exact solution (Goldfarb and Idnani,
         1983), refined by residuals in twice the working precision.
 
@@ -575,8 +548,6 @@ class VersionSpace:
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
         >>> found = VersionSpace(np.eye(2), [1, -1]).max_margin()
         >>> print(f"{found.margin:.3f}")
         0.707
@@ -599,26 +570,25 @@ class VersionSpace:
         r"""Return the logarithm of the volume of version space, as a fraction of the sphere's.
 
         With `softness` this is the log marginal likelihood of Gaussian-process classification
-        with probit noise, without an approximation: the only error is the reported sampling error.
+        with probit noise. The only error is the reported sampling error.
 
         Parameters
         ----------
         method : {"auto", "bridge", "integration"}, default="auto"
             "bridge" (and "auto"): billiards inside version space on a ladder of Gaussian
-            distributions, from one fitted to version space to the isotropic one, combined by MBAR.
-            "integration": billiards on a ladder of transparencies from 1 to 0, often with a much
-            longer path for the same error, but with the mean violations on each rung.
+            distributions, from one fitted to version space to the isotropic one. They are combined
+            by MBAR (Shirts and Chodera).
+            "integration": billiards on a ladder of transparencies from 1 to 0. It often needs a
+            much longer path, but also estimates the mean violations on each rung.
         tol : float, default=0.1
-            Standard error at which to stop, in nats. Positive.
+            Standard error at which to stop, in nats, positive.
         max_length : float, default=1e5
             Path in radians per trajectory at which to stop in any case, after a complete first
-            round. Positive.
+            round, positive.
         n_trajectories : int, default=4
             Number of independent trajectories, at least 1.
-        n_jobs, random_state
-            As for `sample`.
-        callback : callable, default=None
-            As for `sample`, with a mapping of ``length`` and ``error`` (nats).
+        n_jobs, random_state, callback
+            As for `sample`; the mapping has ``length`` and ``error`` (nats).
 
         Returns
         -------
@@ -628,13 +598,11 @@ class VersionSpace:
         Raises
         ------
         InfeasibleError
-            If no point of version space was found: it is empty, or too small. ``violations`` is
-            the smallest number of violated examples seen.
-        FloatingPointError
-            If double precision is not sufficient, as for a very narrow version space.
-        MemoryError
-            If the matrices do not fit into memory: about :math:`1.5 \sqrt m` of the size of the
-            Gram matrix for "bridge", two for "integration".
+            If no point of version space was found. ``violations`` is the smallest number of
+            violated examples seen.
+        FloatingPointError, MemoryError
+            See the notes of the class. "bridge" needs about :math:`1.5 \sqrt m` times the memory of
+            the Gram matrix, "integration" twice.
 
         Warns
         -----
@@ -645,10 +613,9 @@ class VersionSpace:
         -----
         The integration uses :math:`Z(\kappa) = E[\kappa^{\text{violations}}]` over the sphere for
         the transparency :math:`\kappa`, which is 1 at :math:`\kappa = 1` and the volume at
-        :math:`\kappa = 0`. The bridge keeps the walls and changes the measure: from a Gaussian
-        distribution with a large share in version space, made from the center, its distance from
-        the walls and the spread of the plane coordinates, seven to thirty distributions lead to
-        the isotropic one.
+        :math:`\kappa = 0`. The bridge keeps the walls and changes the measure: seven to thirty
+        distributions lead from a Gaussian one with a large share in version space to the isotropic
+        one (Cousins and Vempala).
 
         References
         ----------
@@ -662,13 +629,11 @@ class VersionSpace:
         --------
         Ten orthogonal planes cut the sphere into 1024 equal pieces.
 
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
         >>> found = VersionSpace(np.eye(10), np.ones(10)).log_volume(random_state=0)
         >>> bool(abs(found.value + 10 * np.log(2)) < 4 * found.error < 0.4)
         True
         """
-        return evidence.log_volume(
+        return evidence.evidence(
             self.problem,
             method=method,
             tol=tol,
@@ -696,9 +661,9 @@ class VersionSpace:
         Parameters
         ----------
         label_noise : float, tuple of two floats, or array-like of shape (n,), default=0.0
-            Probability in [0, 0.5) that a label was flipped. A tuple of two gives it for
-            examples that truly are negative and for those that truly are positive. A list or
-            array holds several rates, each for both classes; one ladder is used for all of them.
+            Probability in [0, 0.5) that a label was flipped. A tuple of two holds the rates of
+            examples that truly are negative and of those that truly are positive. A list or array
+            holds several rates, each for both classes. They share one ladder.
         method : {"auto", "bridge", "integration"}, default="auto"
             As for `log_volume` with rate 0. For a positive rate or an array of rates "auto" is
             "integration": the posterior may have modes that a bridge does not find.
@@ -714,9 +679,9 @@ class VersionSpace:
         Raises
         ------
         InfeasibleError
-            If every value is minus infinity, which is possible only with a rate of 0. In an array
-            with other rates such a value is returned with an infinite error, or with error 0 if
-            two examples contradict each other.
+            If all values are minus infinity, which is possible only with a rate of 0. Among other
+            rates such a value is returned with an infinite error, or with error 0 if two examples
+            are in conflict.
         ValueError
             If a rate or a setting is out of range, or the method does not support the rates.
         FloatingPointError, MemoryError
@@ -734,15 +699,12 @@ class VersionSpace:
         `log_volume`. For :math:`\epsilon_-` and :math:`\epsilon_+` it is :math:`n_-
         \ln(1 - \epsilon_-) + n_+ \ln(1 - \epsilon_+) + \ln Z(\kappa_-, \kappa_+)`. Here
         :math:`n_\pm` examples are labeled :math:`\pm`, :math:`\kappa_- = \epsilon_+ / (1 -
-        \epsilon_-)` and :math:`\kappa_+ = \epsilon_- / (1 - \epsilon_+)`. On the ladder each class
-        stays at its own transparency from the rung where that is reached.
+        \epsilon_-)` and :math:`\kappa_+ = \epsilon_- / (1 - \epsilon_+)`.
 
         Examples
         --------
-        Orthogonal planes leave every label to chance, however noisy.
+        With orthogonal planes all labelings are equally probable at any rate.
 
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
         >>> space = VersionSpace(np.eye(6), [1, -1, 1, 1, -1, 1])
         >>> found = space.evidence([0.0, 0.1, 0.3], random_state=0)
         >>> bool((abs(found.value + 6 * np.log(2)) < 4 * found.error).all())
@@ -776,29 +738,27 @@ class VersionSpace:
         r"""Return the center of every layer of weight vectors with some training errors.
 
         Layer (a, b) holds the unit vectors that violate exactly a examples labeled -1 and b
-        examples labeled +1. Version space is layer (0, 0).
+        examples labeled +1 (Ruján and Marchand, section 18.5.3). Version space is layer (0, 0).
 
         Parameters
         ----------
         max_errors : int or pair of ints, default=(5, 5)
-            Largest a and largest b, at least 0. Layers beyond the number of examples of a class
-            are empty.
+            Largest a and largest b, at least 0.
         method : {"exact", "projected"}, default="exact"
             "exact": a billiard with transparent walls that spends about the same path in every
-            layer. Labels need not be feasible. "projected": the rays of a billiard in version
-            space, each extended beyond the wall it hits through the layers behind (Ruján and
+            layer. Version space may be empty. "projected": the rays of a billiard in version
+            space, each extended through the layers beyond the wall that it hits (Ruján and
             Marchand). Faster, but biased, and without volumes.
         tol : float, default=0.1
-            Standard error, in radians, of the center of every layer seen at which to stop.
-            Positive.
+            Standard error, in radians, of the center of every layer seen at which to stop,
+            positive.
         volume_tol : float, default=None
-            Standard error, in nats, of ln of the volume of every layer seen at which to stop.
-            Positive; None for no condition. Only with "exact".
+            Standard error, in nats, of the log volume of every layer seen at which to stop,
+            positive. None: no condition. Only with "exact".
         max_length : float, default=2e4
-            Path in radians per trajectory at which to stop in any case, after a complete first
-            round. Positive.
+            As for `log_volume`.
         n_trajectories : int, default=4
-            Number of independent trajectories, at least 1.
+            As for `log_volume`.
         n_jobs, random_state, callback
             As for `sample`; ``center_error`` is the largest of all layers.
 
@@ -809,12 +769,8 @@ class VersionSpace:
 
         Raises
         ------
-        InfeasibleError
-            With "projected", if version space is empty or no point of it was found.
-        FloatingPointError
-            If double precision is not sufficient.
-        MemoryError
-            If the layers, or with "exact" a factor of the Gram matrix, do not fit into memory.
+        InfeasibleError, FloatingPointError, MemoryError
+            See the notes of the class; InfeasibleError only with "projected".
 
         Warns
         -----
@@ -826,26 +782,17 @@ class VersionSpace:
         Within a layer a billiard with transparent walls is uniform for all transparencies. A ball
         passes from one layer to another with probability :math:`\min(1, W' / W)`, where W is the
         inverse of the layer's volume, estimated during the run. Between the parts of the path that
-        are averaged, the trajectories go up a ladder of transparencies to fully transparent walls
-        and down again.
+        are averaged, the trajectories climb a ladder of transparencies to fully transparent walls
+        and return. A bounce costs O(m + number of layers).
 
-        The layer with half of the examples of each class contains the opposite of every vector,
-        and so has no center.
-
-        A bounce costs O(m + number of layers).
-
-        References
-        ----------
-        P. Ruján and M. Marchand, "Computing the Bayes Kernel Classifier", in Advances in Large
-        Margin Classifiers, MIT Press, 2000, section 18.5.3.
+        The layer with half of the examples of each class contains the opposite of each of its
+        vectors, and so has no center.
 
         Examples
         --------
         Three orthogonal planes cut the sphere into octants. Violating the third example leads
         into the next one.
 
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
         >>> space = VersionSpace(np.eye(3), [1, 1, -1])
         >>> table = space.onion((1, 0), random_state=0)
         >>> bool(np.abs(table.center(0, 0) - [0.577, 0.577, -0.577]).max() < 0.1)
@@ -853,15 +800,11 @@ class VersionSpace:
         >>> bool(np.abs(table.center(1, 0) - [0.577, 0.577, 0.577]).max() < 0.1)
         True
         """
+        most = validation.pair("max_errors", max_errors, validation.integer)
         return onion.onion(
             self.problem,
-            max_errors,
+            OnionSettings(most, method, tol, volume_tol, max_length, n_trajectories),
             classes=self.classes,
-            method=method,
-            tol=tol,
-            volume_tol=volume_tol,
-            max_length=max_length,
-            n_trajectories=n_trajectories,
             n_jobs=n_jobs,
             seed=random_state,
             callback=callback,
@@ -881,10 +824,10 @@ class VersionSpace:
         random_state: RandomState = None,
         callback: Callback = None,
     ) -> LayerChoice:
-        """Choose the layer whose center makes the fewest errors on examples left out.
+        """Choose the layer whose center makes the fewest errors on held-out examples.
 
-        In each repetition k examples are left out, the onion of the others is computed, and every
-        layer's center is tested on the k examples.
+        In each repetition k examples are left out, the onion of the others is computed, and the
+        center of every layer is tested on the k examples (Ruján and Marchand, with k = 10).
 
         Parameters
         ----------
@@ -893,25 +836,23 @@ class VersionSpace:
         k : int, default=10
             Number of examples left out at a time, at least 1 and fewer than m.
         n_repeats : int, default=None
-            Number of repetitions, at least 1. None is m // k, which leaves almost every example out
-            once. Examples are left out in a random order, which changes when all have been.
+            Number of repetitions, at least 1. None is m // k, in which almost every example is left
+            out once. The order is random, and drawn again when fewer than k examples remain.
         method, tol, max_length, n_trajectories, n_jobs, random_state, callback
             As for `onion`, for each run.
 
         Returns
         -------
         LayerChoice
-            The layer, and the mean errors of all. Only layers with a center in every run can be
-            chosen; of several equally good ones the one with the fewest training errors is.
+            The layer, and the mean errors of all. Only layers with a center in every run are
+            candidates. Ties go to the layer with the fewest training errors.
 
         Raises
         ------
-        InfeasibleError
-            With "projected", if the version space of a part of the examples is empty.
+        InfeasibleError, FloatingPointError, MemoryError
+            As for `onion`.
         ValueError
             If a setting is out of range, or no layer had a center in every run.
-        FloatingPointError, MemoryError
-            As for `onion`.
 
         Warns
         -----
@@ -919,14 +860,8 @@ class VersionSpace:
             If in a run the error of a layer's center is above `tol`. There is no warning for layers
             that were not visited: see `LayerChoice.n_tests`.
 
-        Notes
-        -----
-        Ruján and Marchand report errors by this protocol, with k = 10.
-
         Examples
         --------
-        >>> import numpy as np
-        >>> from bayespoint import VersionSpace
         >>> x = np.random.default_rng(0).standard_normal((30, 4))
         >>> space = VersionSpace(x @ x.T, np.where(x[:, 0] > 0, 1, -1))
         >>> choice = space.choose_layer((1, 1), k=5, random_state=0)
@@ -935,15 +870,12 @@ class VersionSpace:
         >>> bool(choice.errors[choice.layer] == choice.errors.min())
         True
         """
+        most = validation.pair("max_errors", max_errors, validation.integer)
         return onion.choose_layer(
             self.problem,
-            max_errors,
+            OnionSettings(most, method, tol, None, max_length, n_trajectories),
             k=k,
             n_repeats=n_repeats,
-            method=method,
-            tol=tol,
-            max_length=max_length,
-            n_trajectories=n_trajectories,
             n_jobs=n_jobs,
             seed=random_state,
             callback=callback,

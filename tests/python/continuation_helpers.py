@@ -1,4 +1,4 @@
-"""Runs of every kind, and what it is for two of them to be the same bit by bit."""
+"""Runs of every kind, and the comparison of two of them bit by bit."""
 
 import dataclasses
 import os
@@ -45,4 +45,4 @@ RUNS = {
 every_kind = pytest.mark.parametrize(
     "settings", [kind | {"random_state": SEED} for kind in RUNS.values()], ids=list(RUNS)
 )
-"""All of them, as the settings of a test."""
+"""Parametrizes a test by the settings of all of them."""

@@ -43,6 +43,13 @@ def angle(a, b):
     return 2 * math.asin(min(1.0, np.linalg.norm(unit(a) - unit(b)) / 2))
 
 
+def dual_angle(space, a, b):
+    """Angle between two weight vectors given by dual coefficients."""
+    matrix = space.gram + space.offset + np.diag(space.softness)
+    difference = a / math.sqrt(a @ matrix @ a) - b / math.sqrt(b @ matrix @ b)
+    return 2 * math.asin(min(1.0, math.sqrt(max(difference @ matrix @ difference, 0)) / 2))
+
+
 def polygon_centroid(x, y):
     """Half the sum over edges of length times unit inward normal, scaled to the sphere."""
     normals = y[:, None] * x / np.linalg.norm(x, axis=1)[:, None]

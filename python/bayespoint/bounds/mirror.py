@@ -19,7 +19,7 @@ from bayespoint.results import Estimate, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace
 
 if TYPE_CHECKING:
-    from bayespoint.engine.evidence import Callback
+    from bayespoint.engine.problem import Callback
 
 __all__ = [
     "bayes_point",

@@ -1,4 +1,4 @@
-"""The compiled engine's calls as functions of a labeled Gram matrix: its only importers."""
+"""Functions of a labeled Gram matrix that call the compiled engine."""
 
 from bayespoint._core import InfeasibleError, __version__
 

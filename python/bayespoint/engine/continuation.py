@@ -1,8 +1,7 @@
-"""Runs that go on: what a result keeps for it, and checkpoints of runs that may be killed.
+"""Continued runs, from the state in a result or from a checkpoint.
 
-The state of a run is a mapping of arrays with the settings that it belongs to. Its bytes are the
-engine's; the draws are arrays of their own, because a result has most of them already and its
-state does not hold these a second time.
+A state is a mapping of arrays, with the settings and digests of the problem of its run. Its bytes
+are the engine's. Draws are separate arrays: those in the result are not stored a second time.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from bayespoint.base import io, validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine.problem import Problem
-from bayespoint.engine.settings import ENDS, SampleSettings
+from bayespoint.engine.settings import LIMITS, SampleSettings
 from bayespoint.kernels.rows_on_demand import Gram, KernelRows
 from bayespoint.results.billiard import BilliardResult
 
@@ -30,7 +29,7 @@ State = Mapping[str, Any]
 FORMAT = "bayespoint checkpoint"
 VERSION = 2
 EVERY = 60.0
-"""Seconds between two states, unless said otherwise."""
+"""Default of the seconds between two writes of a checkpoint."""
 
 _ARRAYS = {
     "bytes": (np.uint8, 1),
@@ -41,7 +40,7 @@ _ARRAYS = {
 }
 
 
-# --- the problem and the settings that a state belongs to ------------------------------------
+# --- problem and settings --------------------------------------------------------------------
 
 
 def _digest(*arrays: NDArray[Any]) -> str:
@@ -58,14 +57,14 @@ def _gram_digest(gram: Gram) -> str:
         kernel = np.array([gram.form, repr(gram.sigma), repr(gram.degree), repr(gram.coef0)])
         return _digest(gram.inputs, kernel, np.array(gram.factor))
     digest = hashlib.blake2b(f"{gram.dtype.str}{gram.shape}".encode(), digest_size=16)
-    rows = gram if gram.flags.c_contiguous else gram.T  # the same values: it is symmetric
+    rows = gram if gram.flags.c_contiguous else gram.T  # the same values by symmetry
     for block in validation.blocks(len(rows)):
         digest.update(rows[block].tobytes())
     return digest.hexdigest()
 
 
 def digests(problem: Problem) -> dict[str, str]:
-    """Return digests of what a problem is made of, but for kernel values off the diagonal."""
+    """Return digests of a problem, without the kernel values off the diagonal."""
     return {
         "labels": _digest(problem.y),
         "softness": _digest(problem.softness),
@@ -75,48 +74,47 @@ def digests(problem: Problem) -> dict[str, str]:
 
 
 def resumed_settings(result: BilliardResult, new: SampleSettings) -> SampleSettings:
-    """Return the settings of a run that goes on from a result.
+    """Return the settings of a run that continues `result`: its own, with the limits of `new`.
 
-    The ends are the `new` ones. The other settings are those of the run, and the new ones may only
-    say the same: one that is the default was left out.
+    Raises ValueError if another setting of `new` is neither the default nor that of the run.
     """
     own = SampleSettings.from_plain(_state(result)["settings"])
     weight_tol = getattr(new.motion, "weight_tol", None)
-    ends = {name: getattr(new, name) for name in ENDS}
-    if weight_tol is None and all(end is None for end in ends.values()):
-        raise ValueError("continue_from needs an end of the run: length, tol, max_bounces, ...")
+    limits = {name: getattr(new, name) for name in LIMITS}
+    if weight_tol is None and all(limit is None for limit in limits.values()):
+        raise ValueError("continue_from needs a limit of the run: length, tol, max_bounces, ...")
     theirs, wanted, default = own.plain(), new.plain(), SampleSettings().plain()
     for name, value in wanted.items():
         if value not in (default[name], theirs[name]):
             raise ValueError(
                 f"{name} must be left out with continue_from, or be {getattr(own, name)!r} as in "
-                f"the run that goes on; got {getattr(new, name)!r}"
+                f"the earlier run; got {getattr(new, name)!r}"
             )
     if new.length is not None and new.length < result.length:
         raise ValueError(
             "length is that of the whole path, and must be at least the "
-            f"{result.length!r} radians that are behind; got {new.length!r}"
+            f"{result.length!r} radians of the earlier run; got {new.length!r}"
         )
     dynamics = own.motion if weight_tol is None else new.motion
-    return dataclasses.replace(own, **ends, dynamics=dynamics)
+    return dataclasses.replace(own, **limits, dynamics=dynamics)
 
 
 def _resumed_seed(result: BilliardResult, random_state: RandomState) -> int:
-    """Return the seed of a run that goes on from a result: no other may be given."""
+    """Return the seed of `result`, or raise ValueError if `random_state` is another."""
     if random_state is None or (
         isinstance(random_state, (int, np.integer)) and random_state == result.seed
     ):
         return result.seed
     raise ValueError(
-        f"random_state must be left out with continue_from, or be {result.seed} as in the run that "
-        f"goes on; got {random_state!r}"
+        f"random_state must be left out with continue_from, or be {result.seed} as in the earlier "
+        f"run; got {random_state!r}"
     )
 
 
-def fits(result: BilliardResult, problem: Problem, new: SampleSettings) -> bool:
-    """Whether a run on a problem with `new` settings would be an old one, but for its ends.
+def can_continue(result: BilliardResult, problem: Problem, new: SampleSettings) -> bool:
+    """Return whether a run with `new` settings may continue `result`.
 
-    Kernel values are told by their diagonal alone.
+    Only the diagonal of the kernel values is compared.
     """
     state = result.state
     if state is None:
@@ -128,7 +126,7 @@ def fits(result: BilliardResult, problem: Problem, new: SampleSettings) -> bool:
 
 
 def _state(result: object) -> State:
-    """Return the state of a result that can be continued."""
+    """Return the state of a result, or raise an error if it has none."""
     if not isinstance(result, BilliardResult):
         raise TypeError(
             f"continue_from must be a BilliardResult; got an object of {type(result).__name__}"
@@ -142,9 +140,9 @@ def _state(result: object) -> State:
 
 
 def complete(result: BilliardResult) -> dict[str, NDArray[Any]]:
-    """Return the state of a result with all draws that its trajectories go on with.
+    """Return the state of a result, with the draws that only the result holds.
 
-    Raises ValueError for arrays that cannot be those of a state.
+    Raises ValueError if its arrays do not fit together.
     """
     state = _checked(_state(result))
     draws, functionals = [], []
@@ -170,7 +168,7 @@ def complete(result: BilliardResult) -> dict[str, NDArray[Any]]:
 
 
 def _checked(state: State) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a state, with the types and dimensions that they should have."""
+    """Return the arrays of a state, or raise ValueError for a wrong type or dimension."""
     arrays = {}
     for name, (dtype, ndim) in _ARRAYS.items():
         array = state.get(name)
@@ -184,27 +182,17 @@ def _checked(state: State) -> dict[str, NDArray[Any]]:
 
 
 class Checkpoint:
-    """The file that a run is kept in, to go on from there if it is killed.
+    """The file that holds the state of a run, so that the run can be continued if it is killed.
 
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-    every : float
-        Seconds between two states.
-    problem : Problem
-        What the run is about.
-    settings : dict
-        All settings of the run that its result depends on, plain values.
-    seed : int
-        Of the run, if it begins here: the file knows that of another beginning.
+    `settings` are all on which the result depends, as plain values. `seed` is that of a new run; an
+    existing file has its own. `state` is that in the file, or None if there is no file.
 
     Raises
     ------
     OSError
-        If files cannot be made in its folder, or it cannot be read.
+        If no file can be written in the folder, or the file cannot be read.
     ValueError
-        If there is a file that is damaged, of another program, or of another run.
+        If the file is damaged, of another program, or of another problem or other settings.
     """
 
     def __init__(
@@ -215,7 +203,7 @@ class Checkpoint:
         settings: Mapping[str, Any],
         seed: int,
     ) -> None:
-        # Longer than any run; the engine's clock does not count further than 1e19.
+        # The engine's clock cannot represent more than 1e19 seconds.
         self.every = min(validation.real("every", every, low=0.0), 1e9)
         try:
             self.path = Path(path)
@@ -233,7 +221,7 @@ class Checkpoint:
         io.remove_leftovers(self.path)
 
     def _read(self) -> dict[str, NDArray[Any]] | None:
-        """Return the state in the file, if there is one."""
+        """Return the state in the file, or None if there is no file."""
         try:
             arrays, meta = io.read(self.path, FORMAT, VERSION)
         except FileNotFoundError:
@@ -250,7 +238,7 @@ class Checkpoint:
             raise ValueError(f"checkpoint {name!r}: {error}") from None
 
     def _compare(self, what: str, article: str, theirs: object) -> None:
-        """Raise ValueError where problem or settings are not those of the file."""
+        """Raise ValueError if the problem or the settings differ from those in the file."""
         own = self.meta[what]
         found = theirs if isinstance(theirs, dict) else {}
         for key in (*own, *found):
@@ -258,17 +246,17 @@ class Checkpoint:
                 seen = f" ({found.get(key)!r}, not {own.get(key)!r})" if what == "settings" else ""
                 raise ValueError(
                     f"checkpoint {os.fspath(self.path)!r} is of {article}: the {key} differs"
-                    f"{seen}. Remove the file to start afresh, or give another one"
+                    f"{seen}. Remove the file to start again, or give another one"
                 )
 
     def write(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Write a state; where that fails, warn."""
+        """Write a state, or issue a warning if that fails."""
         arrays = {name: state[name] for name in _ARRAYS}
         try:
             io.write(self.path, FORMAT, VERSION, arrays, self.meta)
         except OSError as error:
             warn(
-                f"the checkpoint is not up to date, the run goes on without: {error}",
+                f"the checkpoint is not up to date, the run continues without it: {error}",
                 RuntimeWarning,
             )
 
@@ -283,7 +271,7 @@ def begin(
     checkpoint: io.StrPath | None,
     every: object,
 ) -> Origin:
-    """Return what a run goes on from, and where it is kept."""
+    """Return the origin of a run; `VersionSpace.sample` has the parameters."""
     own, about = settings.plain(), digests(problem)
     state = None
     if continue_from is None:
@@ -301,9 +289,9 @@ def begin(
         if every != EVERY:
             raise ValueError(f"every is for runs with a checkpoint; got {every!r} without one")
         return Origin(own, about, number, state, None)
-    whole = own | settings.ends()
+    whole = own | settings.limits()
     whole["weight_tol"] = getattr(settings.motion, "weight_tol", None)
-    # The state of a generator cannot be compared.
+    # Seeds drawn from a generator are not compared: it has moved on since the first call.
     whole["random_state"] = int(seed) if isinstance(seed, (int, np.integer)) else None
     whole["start"] = None if start is None else _digest(start)
     whole["continue_from"] = None if state is None else _digest(state["bytes"])
@@ -314,33 +302,22 @@ def begin(
 
 @dataclasses.dataclass(frozen=True)
 class Origin:
-    """What a run goes on from, and where it is kept."""
+    """The beginning of a run: new, or the state of an earlier one."""
 
     settings: dict[str, Any]
-    problem: dict[str, str]
-    seed: int
-    """Of the beginning of the run."""
+    """`SampleSettings.plain` of the run."""
 
+    problem: dict[str, str]
+    """Digests of the problem."""
+
+    seed: int
     state: Mapping[str, NDArray[Any]] | None
     checkpoint: Checkpoint | None
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What the engine is told."""
-        keep: Callable[[Any], None] | None = (
-            None if self.checkpoint is None else self.checkpoint.write
-        )
-        every = 0.0 if self.checkpoint is None else self.checkpoint.every
-        return {"state": self.state, "checkpoint": keep, "every": every}
-
-    def concluded(self, run: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a run whose state says what it belongs to."""
-        state = run["state"]
-        if state is not None:
-            state = {**state, "settings": self.settings, "problem": self.problem}
-        return {**run, "state": state}
-
-    def keep(self, result: BilliardResult) -> None:
-        """Write the state of a run that is over."""
-        if self.checkpoint is not None and result.state is not None:
-            self.checkpoint.write(complete(result))
+        """The arguments of the engine's run."""
+        if self.checkpoint is None:
+            return {"state": self.state, "checkpoint": None, "every": 0.0}
+        write, every = self.checkpoint.write, self.checkpoint.every
+        return {"state": self.state, "checkpoint": write, "every": every}

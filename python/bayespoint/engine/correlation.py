@@ -1,15 +1,15 @@
-"""Pairs of neighboring balls, and how long they meet the same planes."""
+"""The correlation length: how long two neighboring balls meet the same planes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from bayespoint import _core
 from bayespoint.base import validation
 from bayespoint.base.validation import RandomState
 from bayespoint.engine.dynamics import Dynamics
-from bayespoint.engine.problem import Problem
+from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import CorrelationSettings
 from bayespoint.kernels import rows_on_demand
 
@@ -24,11 +24,11 @@ def correlation(
     dynamics: Dynamics | str = "geodesic",
     n_jobs: int | None = None,
     seed: RandomState = None,
-    callback: Callable[[Mapping[str, Any]], object] | None = None,
+    callback: Callback = None,
 ) -> Mapping[str, Any]:
     """Return ``pair_bounces``, ``pair_lengths`` and ``parted``, each (n_trajectories, n_pairs).
 
-    The function `bayespoint.papers.correlation.correlation_length` has the parameters.
+    The parameters are those of `bayespoint.papers.correlation.correlation_length`.
     """
     settings = CorrelationSettings(angle, n_pairs, n_trajectories, max_bounces, dynamics)
     threads, number = validation.threads(n_jobs), validation.seed(seed)

@@ -1,7 +1,4 @@
-"""How the ball moves: great circles, and what the papers propose in their place.
-
-The default fills version space uniformly. The dynamics of the papers are here for comparison.
-"""
+"""Dynamics of the ball: great circles, and for comparison those of the papers."""
 
 from __future__ import annotations
 
@@ -17,27 +14,27 @@ __all__ = ["Chord", "Flipper", "Geodesic", "Scattered"]
 
 @dataclass(frozen=True)
 class Geodesic:
-    """Great circles with exact reflections, which fill version space uniformly."""
+    """Great circles with exact reflections. They fill version space uniformly."""
 
 
 @dataclass(frozen=True)
 class Scattered:
     """Great circles, scattered at the walls or by a sphere (Ruján and Marchand, section 18.4.2).
 
-    Both leave the law uniform, and both take a factor of the Gram matrix and O(m^2) operations
-    each time. Beyond a few dimensions hardly a flight meets the sphere, and the cosine law, which
-    forgets where the ball was going, is less accurate than a refresh.
+    Both keep the uniform distribution. Both need a factor of the Gram matrix and O(m^2) operations
+    for each scattering. Beyond a few dimensions the sphere is hardly ever hit, and the cosine law,
+    which forgets the incoming direction, is less accurate than a refresh.
     """
 
     scattering: str = "cosine"
-    """``"cosine"``: a wall throws the ball back in a random direction by Lambert's law.
-    ``"specular"``: as a mirror does."""
+    """``"cosine"``: a wall reflects the ball in a random direction by Lambert's law.
+    ``"specular"``: as a mirror."""
 
     scatterer: float | str | None = None
     """Radius in radians, at least 1e-6, of a reflecting sphere around the center, which is
-    estimated first and then fixed. It must lie inside version space, whose walls must be opaque.
-    ``"auto"`` is half of the distance to the nearest wall. The way straight through the sphere is
-    counted too, so that center and draws are those of version space with the sphere filled in."""
+    estimated first and then fixed. It must lie inside version space, and the walls be opaque.
+    ``"auto"`` is half of the distance to the nearest wall. The straight path through the sphere is
+    counted too, so that center and draws are those of the whole version space."""
 
     def __post_init__(self) -> None:
         scattering = validation.choice("scattering", self.scattering, ("cosine", "specular"))
@@ -49,20 +46,20 @@ class Scattered:
 class Chord:
     """Algorithm 1 of Herbrich, Graepel and Campbell (2001): straight flights.
 
-    The ball is put back to the sphere at every wall and gets a new direction on the spot. A flight
-    that escapes is launched anew in a random direction, at O(m^2). The center is biased: on
-    polygons (ten random planes in three dimensions) by 0.005 to 0.03 radians however long the run.
-    Walls are opaque and nothing is refreshed.
+    Position and direction are normalized at every wall. A flight that escapes is launched again in
+    a random direction, at O(m^2). The center is biased, for runs of any length: by 0.005 to 0.03
+    radians on polygons (ten random planes in three dimensions). Walls are opaque and there is no
+    refresh.
     """
 
     tau_max: float = 1e6
-    """Flight time, above 0, from which a flight counts as escaped; in a time of 1 the ball gets as
-    far as the unit direction is long. Values near 1 or below magnify rounding if the Gram matrix is
-    singular and has more than 2000 rows or computes them on demand: look at the drift."""
+    """Positive flight time from which a flight counts as escaped. In a time of 1 the ball moves by
+    the length of its unit direction. With a Gram matrix that is singular, and has more than 2000
+    rows or computes them on demand, values near 1 or below magnify rounding: check the drift."""
 
     weight_tol: float | None = None
-    """TOL of the algorithm, in (0, 1): the run ends once the share of the next flight in the center
-    of one trajectory can be no larger."""
+    """TOL of the algorithm, in (0, 1): the run ends when the next flight cannot have a larger share
+    of the center of a trajectory."""
 
     def __post_init__(self) -> None:
         tol = self.weight_tol
@@ -76,10 +73,10 @@ class Chord:
 
 @dataclass(frozen=True)
 class Flipper:
-    """Algorithm 18.1 of Ruján and Marchand (2000): straight flights on in the cone.
+    """Algorithm 18.1 of Ruján and Marchand (2000): straight flights within the cone.
 
     A flight that escapes restarts at the running center, at O(m^2). The center is biased: on the
-    polygons of `Chord` by 0.01 to 0.13 radians. Walls are opaque and nothing is refreshed.
+    polygons of `Chord` by 0.01 to 0.13 radians. Walls are opaque and there is no refresh.
     """
 
     tau_max: float = math.inf
@@ -92,16 +89,8 @@ class Flipper:
 
 Dynamics: TypeAlias = Geodesic | Scattered | Chord | Flipper
 
-FIRST_AVERAGE: dict[type[Dynamics], str] = {
-    Geodesic: "arc",
-    Scattered: "arc",
-    Chord: "midpoints",
-    Flipper: "midpoints",
-}
-"""The center that a run finds unless it is asked for another."""
-
 STRAIGHT = (Chord, Flipper)
-"""Dynamics of straight flights: opaque walls, no refresh."""
+"""Dynamics with straight flights, opaque walls and no refresh."""
 
 BY_NAME: dict[str, type[Dynamics]] = {
     "geodesic": Geodesic,
@@ -112,7 +101,7 @@ BY_NAME: dict[str, type[Dynamics]] = {
 
 
 def resolve(value: object) -> Dynamics:
-    """Return dynamics given as an object, or by the name of one with its defaults."""
+    """Return the dynamics of an object or a name, which stands for the object's defaults."""
     if isinstance(value, (Geodesic, Scattered, Chord, Flipper)):
         return value
     if isinstance(value, str) and value in BY_NAME:
@@ -124,14 +113,14 @@ def resolve(value: object) -> Dynamics:
 
 
 def plain(dynamics: Dynamics) -> dict[str, Any]:
-    """Return dynamics as plain values, without what only ends a run."""
+    """Return dynamics as plain values, without the limit `weight_tol`."""
     values = {"name": type(dynamics).__name__.lower()} | asdict(dynamics)
     values.pop("weight_tol", None)
     return values
 
 
 def from_plain(values: dict[str, Any]) -> Dynamics:
-    """Return the dynamics that `plain` made these values of."""
+    """Return the dynamics of the values of `plain`."""
     return BY_NAME[values["name"]](**{key: values[key] for key in values if key != "name"})
 
 

@@ -1,9 +1,9 @@
-"""The evidence: how much of the sphere gives the examples their labels."""
+"""The evidence: the log probability of the labels. At rate 0 it is the log volume."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -14,40 +14,15 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint import _core
 from bayespoint._core import InfeasibleError
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats, Labels, RandomState
+from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import interior
-from bayespoint.engine.problem import Problem
+from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import EvidenceSettings
 from bayespoint.kernels import rows_on_demand
 from bayespoint.results.evidence import Evidence
 
-Callback: TypeAlias = Callable[[Mapping[str, Any]], object] | None
 Rates: TypeAlias = float | tuple[float, float] | Floats
-
-
-def log_volume(
-    problem: Problem,
-    *,
-    method: str = "auto",
-    tol: float = 0.1,
-    max_length: float = 1e5,
-    n_trajectories: int = 4,
-    n_jobs: int | None = None,
-    seed: RandomState = None,
-    callback: Callback = None,
-) -> Evidence:
-    """Return ln of the share of the sphere; `VersionSpace.log_volume` has the parameters."""
-    return evidence(
-        problem,
-        method=method,
-        tol=tol,
-        max_length=max_length,
-        n_trajectories=n_trajectories,
-        n_jobs=n_jobs,
-        seed=seed,
-        callback=callback,
-    )
 
 
 def evidence(
@@ -72,7 +47,7 @@ def evidence(
         found = _with_rates_of_zero(run, rates)
     else:
         by_bridge = method in ("auto", "bridge") and not isinstance(rates, np.ndarray)
-        if not by_bridge and not np.any(rates):  # the bridge looks itself
+        if not by_bridge and not np.any(rates):  # the bridge makes this test itself
             error = interior.conflict(problem)
             if error is not None:
                 raise error
@@ -84,7 +59,7 @@ def evidence(
 
 @dataclass(frozen=True)
 class _Run:
-    """What the compiled engine is told, but for the transparencies."""
+    """Arguments of the compiled engine, without the transparencies."""
 
     problem: Problem
     settings: EvidenceSettings
@@ -118,7 +93,7 @@ def _noise_rates(value: object) -> Rates:
 
 
 def _with_rates_of_zero(run: _Run, rates: Floats) -> Evidence:
-    """Return the evidence for rates of which some are zero, where it may be provably minus inf."""
+    """Return the evidence for rates of which some are 0: minus infinity there after a conflict."""
     if interior.conflict(run.problem) is not None:
         noisy = rates > 0
         found = _log_evidence(run, rates[noisy])
@@ -140,18 +115,20 @@ def _log_evidence(run: _Run, rates: Rates) -> Evidence:
     if method == "bridge" and (several or noisy):
         wanted = "label_noise" if noisy else "an array of rates"
         raise ValueError(
-            f"method must be 'integration' for {wanted}: behind walls that let through, a bridge "
-            "misses modes of the posterior; got 'bridge'"
+            f"method must be 'integration' for {wanted}: with transparent walls a bridge may miss "
+            "modes of the posterior; got 'bridge'"
         )
     pair = rates if isinstance(rates, tuple) else (rates, rates)
     first, second = np.array(pair, dtype=np.float64).reshape(2, -1)
-    # P(label | the other class) over P(label | its own class), seen - and seen +.
+    # P(label | other class) / P(label | its own class), for labels -1 and +1.
     negative, positive = second / (1 - first), first / (1 - second)
     transparencies = list(zip(negative.tolist(), positive.tolist(), strict=True))
     found = _log_z(run, transparencies, method)
     if not (found.value > -math.inf).any():
-        # Of rates that differ one is 0, that of examples which truly are of one class.
-        hard = np.ones(len(y), bool) if (first == second).all() else _hard(y, first)
+        if (first == second).all():
+            hard = np.ones(len(y), dtype=bool)
+        else:  # one of the rates is 0: only the examples of one label have hard walls
+            hard = y > 0 if first[0] == 0 else y < 0
         raise _infeasible(run.problem, found, hard)
     n_positive = int((y > 0).sum())
     n_negative = len(y) - n_positive
@@ -172,7 +149,7 @@ def _log_z(run: _Run, transparencies: list[tuple[float, float]], method: str) ->
         assert callback is not None
         return callback({"length": progress["length"], "error": progress["center_error"]})
 
-    # Next to the ends of the range, products of rungs leave it; a power of two changes no digit.
+    # Rescale extreme values, whose products overflow or underflow. A power of two is exact.
     size = float(np.max(problem.gram.diagonal())) + problem.offset + float(problem.softness.max())
     scale = 1.0 if 1e-100 < size < 1e100 else 2.0 ** -round(math.log2(size))
     if scale != 1.0:
@@ -194,7 +171,7 @@ def _log_z(run: _Run, transparencies: list[tuple[float, float]], method: str) ->
 
 
 def _not_converged(found: Evidence, tol: float) -> str:
-    """Return what to warn of after a run that was asked for the tolerance `tol`."""
+    """Return the text of the warning that `tol` was not reached."""
     worst = float(np.max(found.error))
     text = (
         f"the evidence has an estimated standard error of {worst:.3g} nats after "
@@ -203,38 +180,32 @@ def _not_converged(found: Evidence, tol: float) -> str:
     )
     if np.isfinite(found.lag).any():
         lag = np.abs(np.nan_to_num(found.lag)).max()
-        text += f". The ways up and down the rungs differ as by a bias of {lag:.2g} nats"
+        text += f". The difference between up and down the rungs indicates a bias of {lag:.2g} nats"
     return text
-
-
-def _hard(y: Labels, first: Floats) -> NDArray[np.bool_]:
-    """Return which examples have hard walls, if one of the rates is 0: those labeled the other."""
-    return np.asarray(y > 0 if first[0] == 0 else y < 0)
 
 
 def _infeasible(problem: Problem, found: Evidence, hard: NDArray[np.bool_]) -> InfeasibleError:
     """Return the error for an evidence of zero, with the examples that have hard walls."""
     run = f"in {found.length:.4g} radians per trajectory"
-    small = "too small for a run of this max_length"
+    small = "too small for this max_length"
     help_ = "Allow for noise: a positive softness, or label_noise"
-    seen = np.flatnonzero(np.isfinite(found.log_share))
-    # One at least, or the value would be finite: more is known where both classes count alike.
-    fewest = 1
-    if not hard.all():
+    if hard.all():
+        fewest = int(np.flatnonzero(np.isfinite(found.log_share))[0])
         text = (
-            "no weight vector that explains all examples of the class without label noise was met "
-            f"{run}: there is one, but the part of the sphere that they leave is {small}. {help_} "
-            "in both classes"
+            f"no weight vector that satisfies all examples was found {run}; the smallest number "
+            f"of violated examples was {fewest} of {len(found.log_share) - 1}: version space is "
+            f"empty, or {small}. {help_}"
         )
     else:
-        fewest = int(seen[0])
+        fewest = 1  # at least: with no violation the value would be finite
         text = (
-            f"no weight vector that explains all examples was met {run}; the fewest violated were "
-            f"{fewest} of {len(found.log_share) - 1}: version space is empty, or {small}. {help_}"
+            "no weight vector that satisfies all examples of the class without label noise was "
+            f"found {run}: such vectors exist, but their part of the sphere is {small}. {help_} "
+            "in both classes"
         )
     error = InfeasibleError(text)
     error.violations = fewest
-    # Any convex combination bounds the margin; a ladder knows of none better than the mean.
+    # Any convex combination of the examples bounds the margin. This is their mean.
     error.certificate = hard / hard.sum()
     combined = problem.y * error.certificate
     diagonal = problem.gram.diagonal() + problem.offset + problem.softness

@@ -1,9 +1,9 @@
-"""Single points of version space: inside it, of the largest margin, and what a perceptron finds."""
+"""Single weight vectors: feasible points, the maximal margin, and the kernel perceptron."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,9 @@ from bayespoint._core import InfeasibleError
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
-from bayespoint.engine.problem import Problem
+from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import MarginSettings, PerceptronSettings
 from bayespoint.results.points import MaxMargin
-
-Callback = Callable[[Mapping[str, Any]], object] | None
 
 
 def feasible_point(
@@ -33,12 +31,7 @@ def feasible_point(
     methods = ("light_trap", "one_way", "perceptron", "max_margin")
     method = validation.choice("method", method, methods)
     number = validation.seed(seed)
-    found = _core.feasible_point(
-        problem,
-        method=method,
-        seed=number,
-        callback=callback,
-    )
+    found = _core.feasible_point(problem, method=method, seed=number, callback=callback)
     if found["method"] != method:
         warn(
             f"method={method!r} did not find a point of version space; this one is from the "
@@ -51,13 +44,8 @@ def feasible_point(
 def light_trap(
     problem: Problem, *, seed: RandomState = None, callback: Callback = None
 ) -> Mapping[str, Any]:
-    """Return the way of a ball through one-way mirrors: ``dual_coef``, ``errors``, ``bounces``."""
-    number = validation.seed(seed)
-    return _core.light_trap(
-        problem,
-        seed=number,
-        callback=callback,
-    )
+    """Return the path of a ball with one-way walls: ``dual_coef``, ``errors``, ``bounces``."""
+    return _core.light_trap(problem, seed=validation.seed(seed), callback=callback)
 
 
 def max_margin(
@@ -88,15 +76,15 @@ def max_margin(
 def perceptron(
     problem: Problem, settings: PerceptronSettings, *, order: NDArray[np.int64]
 ) -> Mapping[str, Any]:
-    """Return what the kernel perceptron learns from mistakes, example by example in an order.
+    """Train the kernel perceptron on the examples in the given order.
 
-    A mapping of ``dual_coef``, ``mistakes``, ``epochs`` and ``converged``.
+    Returns a mapping of ``dual_coef``, ``mistakes``, ``epochs`` and ``converged``.
     """
     return _core.perceptron(problem, settings, order=order, callback=None)
 
 
 def conflict(problem: Problem) -> InfeasibleError | None:
-    """Return the proof that no weight vector satisfies all examples, if two are enough for it."""
+    """Return the error for an empty version space if two examples prove it, otherwise None."""
     try:
         feasible_point(problem, "max_margin", seed=0)
     except InfeasibleError as error:

@@ -1,45 +1,35 @@
-"""The layers of weight vectors around version space, by their numbers of training errors."""
+"""The onion: layers of weight vectors with given numbers of training errors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint import _core
 from bayespoint.base import validation
 from bayespoint.base.validation import RandomState
 from bayespoint.base.warnings import warn
-from bayespoint.engine.problem import Problem
+from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import OnionSettings
 from bayespoint.kernels import rows_on_demand
 from bayespoint.results.onion import LayerChoice, OnionTable
 
-Callback = Callable[[Mapping[str, Any]], object] | None
-
 
 def onion(
     problem: Problem,
-    max_errors: int | tuple[int, int] = (5, 5),
+    settings: OnionSettings,
     *,
-    classes: ArrayLike = (-1, 1),
-    method: str = "exact",
-    tol: float = 0.1,
-    volume_tol: float | None = None,
-    max_length: float = 2e4,
-    n_trajectories: int = 4,
-    n_jobs: int | None = None,
-    seed: RandomState = None,
-    callback: Callback = None,
+    classes: NDArray[Any],
+    n_jobs: int | None,
+    seed: RandomState,
+    callback: Callback,
 ) -> OnionTable:
     """Return the center of every layer; `VersionSpace.onion` has the parameters."""
-    most = validation.pair("max_errors", max_errors, validation.integer)
-    settings = OnionSettings(most, method, tol, volume_tol, max_length, n_trajectories)
     threads, number = validation.threads(n_jobs), validation.seed(seed)
-    table = _peel(problem, settings, np.asarray(classes), threads, number, callback)
+    table = _compute_table(problem, settings, classes, threads, number, callback)
     for message in table.convergence_messages(settings.tol, settings.volume_tol):
         warn(message, ConvergenceWarning)
     return table
@@ -47,21 +37,15 @@ def onion(
 
 def choose_layer(
     problem: Problem,
-    max_errors: int | tuple[int, int] = (5, 5),
+    settings: OnionSettings,
     *,
-    k: int = 10,
-    n_repeats: int | None = None,
-    method: str = "exact",
-    tol: float = 0.1,
-    max_length: float = 2e4,
-    n_trajectories: int = 4,
-    n_jobs: int | None = None,
-    seed: RandomState = None,
-    callback: Callback = None,
+    k: int,
+    n_repeats: int | None,
+    n_jobs: int | None,
+    seed: RandomState,
+    callback: Callback,
 ) -> LayerChoice:
-    """Choose a layer by examples left out; `VersionSpace.choose_layer` has the parameters."""
-    most = validation.pair("max_errors", max_errors, validation.integer)
-    settings = OnionSettings(most, method, tol, None, max_length, n_trajectories)
+    """Choose a layer by held-out examples; `VersionSpace.choose_layer` has the parameters."""
     threads = validation.threads(n_jobs)
     m = len(problem)
     k = validation.integer("k", k, low=1)
@@ -81,7 +65,9 @@ def choose_layer(
         left_out, order = order[:k], order[k:]
         rest = np.setdiff1d(np.arange(m), left_out)
         part = problem.part(rest)
-        table = _peel(part, settings, np.array([-1, 1]), threads, validation.seed(rng), callback)
+        table = _compute_table(
+            part, settings, np.array([-1, 1]), threads, validation.seed(rng), callback
+        )
         between = rows_on_demand.between(problem.gram, left_out, rest)
         errors = table.test_errors(between, problem.y[left_out])
         wrong += np.nan_to_num(errors)
@@ -108,7 +94,7 @@ def choose_layer(
     return LayerChoice((best[0], best[1]), mean, tests)
 
 
-def _peel(
+def _compute_table(
     problem: Problem,
     settings: OnionSettings,
     classes: NDArray[Any],
@@ -116,7 +102,7 @@ def _peel(
     seed: int,
     callback: Callback,
 ) -> OnionTable:
-    """Return the onion, without warnings."""
+    """Return the table of layers, without convergence warnings."""
     if settings.method == "exact":
         rows_on_demand.require_matrix(problem.gram, "the onion with method='exact'")
     given = {"n_threads": min(n_threads, settings.n_trajectories), "seed": seed}

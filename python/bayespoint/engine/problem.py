@@ -1,8 +1,10 @@
-"""What every function of the engine takes first: a labeled Gram matrix."""
+"""Arguments that the engine's functions share: a labeled Gram matrix, a callback."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +14,13 @@ from bayespoint.base.validation import Floats, Labels
 from bayespoint.kernels import rows_on_demand
 from bayespoint.kernels.rows_on_demand import Gram
 
+Callback: TypeAlias = Callable[[Mapping[str, Any]], object] | None
+"""Called with the progress of a run. An exception from it ends the run."""
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A labeled Gram matrix of ``m`` examples: arrays that have been checked already."""
+    """A labeled Gram matrix of ``m`` examples: arrays that are already checked."""
 
     gram: Gram
     """(m, m) Kernel values, without offset and softness, or rows on demand."""
@@ -30,14 +35,14 @@ class Problem:
     """Added to every kernel value."""
 
     inverse: tuple[Factor, Floats] | None = None
-    """A factor of the Gram matrix, with offset and softness, and the diagonal of its inverse, if
-    at hand: an invertible one is not computed again."""
+    """A factor of the invertible Gram matrix, with offset and softness, and the diagonal of its
+    inverse, if they have been computed."""
 
     def __len__(self) -> int:
         return len(self.y)
 
     def part(self, index: NDArray[np.intp]) -> Problem:
-        """Return the problem of some of the examples."""
+        """Return the problem of the examples with the given indices."""
         part = rows_on_demand.part(self.gram, index)
         return Problem(part, self.y[index], self.softness[index], self.offset)
 

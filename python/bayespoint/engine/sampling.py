@@ -1,4 +1,4 @@
-"""The billiard: what a run is prepared with, the run itself, and its result."""
+"""Runs of the billiard: preparation, the engine's run, and the result with its warnings."""
 
 from __future__ import annotations
 
@@ -18,15 +18,13 @@ from bayespoint.base.validation import Floats, RandomState
 from bayespoint.base.warnings import warn
 from bayespoint.engine import continuation, distributed
 from bayespoint.engine.dynamics import Scattered
-from bayespoint.engine.problem import Problem
+from bayespoint.engine.problem import Callback, Problem
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.kernels import rows_on_demand
 from bayespoint.results.billiard import BilliardResult
 
-Callback = Callable[[Mapping[str, Any]], object] | None
-
-_FEW_SINGLES = 2000
-"""Examples up to which a factor in doubles is made beside a matrix of singles."""
+_MAX_SINGLES = 2000
+"""Number of examples up to which a matrix of singles is factorized in doubles by default."""
 
 
 def sample(
@@ -45,9 +43,9 @@ def sample(
     threads = validation.threads(n_jobs)
     if continue_from is not None:
         if start is not None:
-            raise ValueError("start must be None with continue_from: the balls are under way")
+            raise ValueError("start must be None with continue_from")
         settings = continuation.resumed_settings(continue_from, settings)
-    problem, settings = prepared(problem, settings)
+    problem, settings = prepare(problem, settings)
     first = None if start is None else _checked_start(problem, start, opaque=settings.opaque)
     origin = continuation.begin(
         problem,
@@ -59,17 +57,17 @@ def sample(
         every=every,
     )
     with distributed.sender(problem, settings, n_jobs, callback) as executor:
-        run = fly(problem, settings, origin, threads, first, callback, executor)
-    return concluded(problem, settings, origin, run)
+        run = run_engine(problem, settings, origin, threads, first, callback, executor)
+    return to_result(problem, settings, origin, run)
 
 
-def prepared(problem: Problem, settings: SampleSettings) -> tuple[Problem, SampleSettings]:
-    """Return what a run is of: with an inverse exactly where the center has conditional means."""
+def prepare(problem: Problem, settings: SampleSettings) -> tuple[Problem, SampleSettings]:
+    """Return the problem with an inverse if conditional means are averaged, and the settings."""
     inverse = _inverse(problem, settings)
     return replace(problem, inverse=inverse), settings.resolved(conditional=inverse is not None)
 
 
-def fly(
+def run_engine(
     problem: Problem,
     settings: SampleSettings,
     origin: continuation.Origin,
@@ -78,14 +76,13 @@ def fly(
     callback: Callback = None,
     executor: Callable[..., Any] | None = None,
 ) -> Mapping[str, Any]:
-    """Return the compiled engine's run of what was `prepared`.
+    """Return the compiled engine's run of what `prepare` returned.
 
-    With an `executor` the trajectories fly in other processes, to which it hands their steps.
+    With an `executor` the steps of the trajectories run in other processes.
     """
     if settings.refresh == "full" or isinstance(settings.motion, Scattered):
         what = "refresh='full'" if settings.refresh == "full" else "to scatter a ball"
         rows_on_demand.require_matrix(problem.gram, what)
-    # More threads than trajectories would have no ball.
     given = {"n_threads": min(n_threads, settings.n_trajectories), "seed": origin.seed}
     return _core.run(
         problem,
@@ -97,27 +94,32 @@ def fly(
     )
 
 
-def concluded(
+def to_result(
     problem: Problem,
     settings: SampleSettings,
     origin: continuation.Origin,
     run: Mapping[str, Any],
 ) -> BilliardResult:
-    """Return the result of a run, with a warning of what is wrong with it."""
+    """Return the result of a run, write its checkpoint, and issue convergence warnings."""
+    state = run["state"]
+    if state is not None:
+        state = {**state, "settings": origin.settings, "problem": origin.problem}
     known = {
         "y": problem.y,
         "softness": problem.softness,
         "offset": problem.offset,
         "seed": origin.seed,
+        "state": state,
     }
-    result = BilliardResult.from_run({**origin.concluded(run), **known}, settings.average)
-    origin.keep(result)
-    messages = result.convergence_messages(settings.ends()["tol"], settings.n_draws)
+    result = BilliardResult.from_run({**run, **known}, settings.average)
+    if origin.checkpoint is not None and state is not None:
+        origin.checkpoint.write(continuation.complete(result))
+    messages = result.convergence_messages(settings.limits()["tol"], settings.n_draws)
     if run["loses_softness"]:
         messages.append(
-            f"the softness, {problem.softness[problem.softness > 0].min():.2g} at the least, is "
-            "too small beside the feature vectors for double precision: center_norm is not that of "
-            "the exact law. 1e-9 of the squared lengths is enough (1e-4 of a matrix of singles)"
+            f"the smallest softness, {problem.softness[problem.softness > 0].min():.2g}, is too "
+            "small for double precision, relative to the feature vectors: center_norm is not that "
+            "of the exact law. 1e-9 of their squared lengths is enough (1e-4 with singles)"
         )
     for message in messages:
         warn(message, ConvergenceWarning)
@@ -125,10 +127,13 @@ def concluded(
 
 
 def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats] | None:
-    """Return a factor of the Gram matrix and the diagonal of its inverse, where called for."""
+    """Return a factor of the Gram matrix and the diagonal of its inverse, for conditional means.
+
+    None if the settings do not ask for these, or leave the choice open and they are not suitable.
+    """
     asked = settings.average == "conditional"
     affordable = isinstance(problem.gram, np.ndarray) and (
-        problem.gram.dtype == np.float64 or len(problem) <= _FEW_SINGLES
+        problem.gram.dtype == np.float64 or len(problem) <= _MAX_SINGLES
     )
     soft = problem.softness.min() > 0
     if not (asked or (settings.may_be_conditional and affordable and soft)):
@@ -144,7 +149,7 @@ def _inverse(problem: Problem, settings: SampleSettings) -> tuple[Factor, Floats
         return None
     raise ValueError(
         "average='conditional' needs a Gram matrix, with offset and softness, that is far "
-        "from singular: a softness, or a larger one, makes it so"
+        "from singular: increase the softness"
     )
 
 
@@ -153,13 +158,13 @@ def _checked_start(problem: Problem, start: ArrayLike, *, opaque: bool) -> Float
     if not c.any():
         raise ValueError("start must not be the zero vector")
     size = float(np.abs(c).max())
-    if not 1e-100 < size < 1e100:  # a direction: the square of its length would overflow
+    if not 1e-100 < size < 1e100:  # only the direction matters; the squared length would overflow
         c = c / size
     margins = problem.margins(c)
     if opaque and not (margins > 0).all():
         worst = int(np.argmin(margins))
         raise ValueError(
-            "start must lie in version space, or the walls be transparent; got a point that "
+            "start must be in version space unless the walls are transparent; got a point that "
             f"violates {int((margins <= 0).sum())} of {len(margins)} examples, example "
             f"{worst} with margin {margins[worst]:.3g}"
         )

@@ -48,7 +48,7 @@ class PreviousFit:
 
         def run(k: int, problem: Problem, new: SampleSettings) -> Mapping[str, Any]:
             old = self.results[k]
-            if same and continuation.fits(old, problem, new):
+            if same and continuation.can_continue(old, problem, new):
                 settings = SampleSettings(tol=new.tol)
                 return {"settings": settings, "continue_from": old, "seed": None}
             return at_center(problem, new, old.center)

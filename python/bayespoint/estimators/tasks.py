@@ -23,7 +23,7 @@ def samples(
 
     All runs are finished when this returns; the warnings of each are issued with its result.
     """
-    first, settings = sampling.prepared(problems[0], settings)
+    first, settings = sampling.prepare(problems[0], settings)
     problems = [replace(problem, inverse=first.inverse) for problem in problems]
     origins = [
         continuation.begin(
@@ -41,11 +41,11 @@ def samples(
     with distributed.Workers(first, n_jobs) as workers:
         runs = workers.each(_run, [(problem.y, settings, origin) for problem, origin in pairs])
     found = zip(pairs, runs, strict=True)
-    return (sampling.concluded(problem, settings, origin, run) for (problem, origin), run in found)
+    return (sampling.to_result(problem, settings, origin, run) for (problem, origin), run in found)
 
 
 def _run(
     shared: Problem, y: Labels, settings: SampleSettings, origin: continuation.Origin
 ) -> Mapping[str, Any]:
     """Run the billiard of one problem in a worker, with one thread for each problem."""
-    return sampling.fly(replace(shared, y=y), settings, origin, n_threads=1)
+    return sampling.run_engine(replace(shared, y=y), settings, origin, n_threads=1)

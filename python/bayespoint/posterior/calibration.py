@@ -1,9 +1,8 @@
 r"""Calibration: one factor on all decision values, from leave-one-out predictions.
 
-The probabilities of a Gaussian process are right if the data came from it. For other data the
-decision values may still rank points well, but be too small or too large throughout. They are
-multiplied by the factor that makes the leave-one-out predictions of the training examples most
-probable. These predictions need no further fit.
+The probabilities of a Gaussian process are correct if the data come from it. Otherwise the decision
+values may rank points well, but be too small or too large. They are multiplied by the factor that
+makes the labels most probable in leave-one-out predictions. These need no further fit.
 
 Let h be the function values at the examples with their noise, of covariance :math:`C = K + \lambda
 I`, and :math:`Q = C^{-1}`. Given all others, :math:`h_i` has the mean :math:`h_i - (Q h)_i /
@@ -29,17 +28,17 @@ LARGEST = 1000
 """Largest number of examples used."""
 
 _COLUMNS = 128
-"""Columns of the kernel matrix that are multiplied together."""
+"""Number of columns of the kernel matrix in one product."""
 
 _LENGTHS = 8
-"""Quantiles that represent the chi distribution of the weight vector's length in few dimensions."""
+"""Number of quantiles that represent the chi distribution of the weight vector's length."""
 
 _MANY = 100
-"""Dimension from which two lengths do, one standard deviation below and above the mean."""
+"""Dimension from which two points are used: one standard deviation below and above the mean."""
 
 _SPREAD = 0.3
 """Standard deviation of the normal prior of the factor's logarithm, which keeps the factor near 1
-if there are only a few dozen examples."""
+for a few dozen examples."""
 
 _RANGE = 2.0
 """Largest factor; the smallest is its inverse."""
@@ -49,24 +48,11 @@ _LARGEST_Z = 8.0
 
 
 class LeaveOneOutPredictions:
-    """Leave-one-out predictions of the training examples, of all or of a random thousand.
+    """Leave-one-out predictions of the training examples, at most a random thousand.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (m, m)
-        Kernel matrix without offset and softness. No reference to it is kept.
-    offset : float
-        Added to all entries.
-    softness : ndarray of shape (m,)
-        Added to the diagonal.
-    result : BilliardResult
-        The billiard of a binary problem.
-    labels : ndarray of shape (m,)
-        -1 or +1.
-    noise : tuple of two floats
-        Label noise of the negative and of the positive class.
-    seed : int
-        Seed of the choice of examples.
+    `gram` is the (m, m) kernel matrix without offset and softness, to which no reference is kept.
+    `labels` are -1 and +1. `noise` is the label noise of the negative and of the positive class.
+    `seed` is for the choice of examples.
     """
 
     def __init__(
@@ -116,26 +102,10 @@ def leave_one_out(
 ) -> Floats:
     r"""Return the leave-one-out decision values of examples, times their labels.
 
-    Parameters
-    ----------
-    heights : ndarray of shape (n_draws, n_examples)
-        Function values, noise included, of draws of unit length.
-    draws : ndarray of shape (n_draws, n_examples)
-        Dual coefficients of the same examples.
-    precision : ndarray of shape (n_examples,)
-        Diagonal entries of :math:`C^{-1}`.
-    labels : ndarray of shape (n_examples,)
-        -1 or +1.
-    noise : tuple of two floats
-        Label noise of the negative and of the positive class.
-    n : int
-        Dimension of the span.
-
-    Returns
-    -------
-    ndarray of shape (n_examples,)
-        z with :math:`\Phi(z)` the probability of the label before label noise, at most 8 in
-        absolute value.
+    These are z with :math:`\Phi(z)` the probability of the label before label noise, at most 8 in
+    absolute value. `heights` are the (n_draws, n_examples) function values, noise included, of
+    draws of unit length, `draws` their dual coefficients, `precision` the diagonal entries of
+    :math:`C^{-1}`, and `n` is the dimension of the span.
     """
     z = labels * (heights - draws / precision) * np.sqrt(precision)
     floor, log_span = _noise(labels, noise)
@@ -165,15 +135,7 @@ def _lengths(n: int) -> list[float]:
 
 
 def best_factor(z: Floats, labels: Labels, noise: tuple[float, float]) -> float:
-    """Return the factor on decision values of the largest posterior probability, from 1/2 to 2.
-
-    Parameters
-    ----------
-    z : ndarray of shape (n_examples,)
-        What `leave_one_out` returns.
-    labels, noise
-        As for `leave_one_out`.
-    """
+    """Return the factor of the largest posterior probability, from 1/2 to 2, by `leave_one_out`."""
     floor, log_span = _noise(labels, noise)
 
     def loss(log_factor: float) -> float:

@@ -34,7 +34,7 @@ BLOCK_BYTES = 64 * 2**20
 """Approximate memory of one block of test points."""
 
 _RIDGE = 1e-8
-"""Ridge of the fit to the votes, in units of the mean eigenvalue."""
+"""Ridge in `Posterior.bayes_point`, relative to the mean eigenvalue."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,8 +42,8 @@ class Posterior(Savable):
     """The posterior of a fitted classifier, which predicts at new points.
 
     It is the attribute `posterior_` of a fitted :class:`BayesPointClassifier`, whose methods of
-    the same names have the full documentation. `n_problems` is 1 for two classes and the number of
-    classes otherwise, m the number of training examples.
+    the same names have the full documentation. `n_problems` is 1 for two classes, otherwise the
+    number of classes; m is the number of training examples.
     """
 
     classes: NDArray[Any]
@@ -113,12 +113,8 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), or a sequence of n examples
-            Inputs as the kernel takes them; with kernel="precomputed" the (n, m) kernel values
-            between them and the training examples.
-        diag : array-like of shape (n,), default=None
-            With kernel="precomputed": the values ``k(x, x)``. None takes them from a constant
-            diagonal of the training matrix.
+        X, diag
+            As for :meth:`BayesPointClassifier.decision_function`.
 
         Returns
         -------
@@ -135,9 +131,7 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        X, diag
-            As for `decision_function`.
-        method : {"moments", "mixture"}, default="moments"
+        X, method, diag
             As for :meth:`BayesPointClassifier.predict_proba`.
 
         Returns
@@ -154,9 +148,7 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        X, diag
-            As for `decision_function`.
-        method : {"moments", "mixture"}, default="moments"
+        X, method, diag
             As for :meth:`BayesPointClassifier.predict_proba`.
 
         Returns
@@ -186,9 +178,7 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        X, diag
-            As for `decision_function`.
-        method : {"center", "vote", "gibbs"}, default="center"
+        X, method, diag
             As for :meth:`BayesPointClassifier.predict`.
         random_state : None, int, Generator or RandomState, default=None
             Seed of the choice of a draw, for "gibbs".
@@ -215,11 +205,11 @@ class Posterior(Savable):
         return predicted
 
     def votes(self, X: ArrayLike) -> Floats:
-        """Return the mean over the draws of the sign of the function at each point.
+        """Return the mean sign of the draws at each point.
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), or a sequence of n examples
+        X
             As for `decision_function`.
 
         Returns
@@ -250,7 +240,7 @@ class Posterior(Savable):
         -------
         ndarray of shape (n, n_problems)
             For two classes ``<w, phi(x)>``, of which only the sign matters. Otherwise the decision
-            function given the draw, so that functions of different spread can be compared.
+            values given the draw, which are comparable between problems.
         """
         points = self._points(X)
         own = None if self._is_binary else self._own_variance(points, diag, strict=False)
@@ -280,12 +270,8 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        X, diag
-            As for `decision_function`.
-        cost : float
-            Cost of abstention, in [0, 1]; an error costs 1.
-        method : {"moments", "mixture"}, default="moments"
-            As for :meth:`BayesPointClassifier.predict_proba`.
+        X, cost, method, diag
+            As for :meth:`BayesPointClassifier.reject`.
 
         Returns
         -------
@@ -297,24 +283,22 @@ class Posterior(Savable):
         cost = validation.real("cost", cost, low=0.0, high=1.0)
         probability = self.predict_proba(X, method=method, diag=diag)
         labels: NDArray[Any] = self.classes[probability.argmax(axis=1)]
-        # Probabilities sum to 1 up to rounding: an even split must not exceed 1 - 1 / n_classes.
+        # Equal probabilities have an expected loss of 1 - 1 / n_classes up to rounding.
         rejected = 1 - probability.max(axis=1) > cost + 1e-12
         return labels, rejected
 
     def suggest_query(self, X: ArrayLike, n: int = 1) -> NDArray[np.intp]:
-        """Return the points about which the draws disagree most.
+        """Return the points on which the draws disagree most.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or a sequence of n_samples examples
-            Candidates, as for `decision_function`.
-        n : int, default=1
-            Number of points to choose, from 1 to n_samples.
+        X, n
+            As for :meth:`BayesPointClassifier.suggest_query`.
 
         Returns
         -------
         ndarray of shape (n,)
-            Row numbers of `X`, the most divided first.
+            Row numbers of `X`, those of most disagreement first.
         """
         points = self._points(X)
         n = validation.integer("n", n, low=1)
@@ -342,14 +326,8 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        X : array-like of shape (n, n_features), or a sequence of n examples
-            As for `decision_function`.
-        gram : array-like of shape (n, n), default=None
-            With kernel="precomputed": the kernel values between the points.
-        noise : bool, default=True
-            Add an independent noise of variance `softness` at each point.
-        random_state : None, int, Generator or RandomState, default=None
-            Seed.
+        X, gram, noise, random_state
+            As for :meth:`BayesPointClassifier.sample_functions`.
 
         Returns
         -------
@@ -380,12 +358,12 @@ class Posterior(Savable):
         return means[0] if self._is_binary else means
 
     def bayes_point(self, X_unlabelled: ArrayLike) -> Floats:
-        """Return the function closest to the vote of the draws at given points.
+        """Return the weight vector closest to the vote of the draws at given points.
 
         Parameters
         ----------
-        X_unlabelled : array-like of shape (n, n_features), or a sequence of n examples
-            As for `decision_function`.
+        X_unlabelled
+            As for :meth:`BayesPointClassifier.bayes_point`.
 
         Returns
         -------
@@ -404,7 +382,7 @@ class Posterior(Savable):
         for rows, k_star in self._blocks(X):
             points[:, rows] = self.factor.whitened(k_star)
         votes = self.votes(X)
-        # The largest is enough: smaller squares are negligible beside it.
+        # Only the largest matters: squares that underflow are negligible.
         require_square(np.maximum(points.max(), -points.min()))
         products = points @ points.T if rank <= n else points.T @ points
         ridge = _RIDGE * float(products.trace()) / small
@@ -424,21 +402,15 @@ class Posterior(Savable):
 
         Parameters
         ----------
-        weight : callable
-            The density relative to this posterior: maps the (n, m) margins of the draws to n
-            weights, as for :meth:`BayesPointClassifier.reweight`.
-        log : bool, default=False
-            `weight` returns natural logarithms of the weights.
+        weight, log
+            As for :meth:`BayesPointClassifier.reweight`. The density is relative to this posterior.
 
         Returns
         -------
         Posterior
-            The same with weighted draws and without calibration. Methods that need single draws,
-            `gibbs` and `sample_functions`, choose them at random in proportion to their weights.
-
-        Notes
-        -----
-        The law of the weight vectors' lengths stays as it is.
+            The same with weighted draws and without calibration. `gibbs` and `sample_functions`
+            choose draws at random in proportion to their weights. The distribution of the weight
+            vectors' lengths is unchanged.
         """
         if not callable(weight):
             raise TypeError(f"weight must be a callable; got {weight!r}")
@@ -456,7 +428,7 @@ class Posterior(Savable):
                 return f
 
             relative, before = weight, one.weights
-            if before is not None:  # draws that are weighted already: the product of the two
+            if before is not None:  # weights of an earlier call
                 relative = _product_of(weight, before, log)
             found = reweight(one.result, relative, margins, one.y, log=log)
             binary.append(replace(one, calibration=1.0, weighted=found))
@@ -465,9 +437,8 @@ class Posterior(Savable):
     def training_matrix(self, question: str) -> tuple[Floats, float, Floats]:
         """Return the kernel matrix of the training examples, and the offset and softness to add.
 
-        A precomputed matrix is recovered from its factor. It includes offset and softness, which
-        are then 0. Raises ValueError if it is singular; `question` is the name of the method that
-        needs it, for the message.
+        A precomputed matrix is recovered from its factor, which includes offset and softness. These
+        are then 0. Raises ValueError if it is singular; `question` is the calling method's name.
         """
         if not isinstance(self.kernel, str):
             gram = kernels.training_gram(
@@ -477,7 +448,7 @@ class Posterior(Savable):
         if self.factor.pivots is not None:
             raise ValueError(
                 f"{question} needs the kernel matrix, and with kernel='precomputed' a singular one "
-                f"is not kept: ask VersionSpace(gram, y).{question}"
+                f"is not kept: use VersionSpace(gram, y).{question}"
             )
         lower = self.factor.lower
         return lower @ lower.T, 0.0, np.zeros(len(lower))
@@ -489,7 +460,7 @@ class Posterior(Savable):
         return len(self.binary) == 1
 
     def _points(self, X: Any) -> Any:
-        """Return inputs in the form the kernel takes, with their shape checked."""
+        """Return inputs as the kernel requires them, with their shape checked."""
         width = len(self.example_softness)
         if self.inputs is not None:
             if self.inputs.ndim == 1:  # objects such as sets or strings
@@ -536,8 +507,8 @@ class Posterior(Savable):
     ) -> Floats:
         """Return z, or with `mixture` P(f > 0), for each point and binary problem.
 
-        If k(x, x) is unknown, raise ValueError if `strict`; otherwise take the point to lie in the
-        span of the training examples, where its variance is the softness.
+        If k(x, x) is unknown, raises ValueError if `strict`. Otherwise the point is assumed to be
+        in the span of the training examples, where its variance is the softness.
         """
         own = self._own_variance(X, diag, strict=strict)
         values = np.empty((count(X), len(self.binary)))
@@ -582,7 +553,7 @@ class Posterior(Savable):
 
 
 def _root(covariance: Floats) -> Floats:
-    """Return R with R R^T the covariance, whose eigenvalues may be negative by rounding."""
+    """Return R with R R^T the covariance. Eigenvalues that are negative by rounding count as 0."""
     lower = np.array(covariance, order="F")
     if cholesky(lower) == 0:
         clear_above(lower)
@@ -594,7 +565,7 @@ def _root(covariance: Floats) -> Floats:
 def _product_of(
     weight: Callable[[Floats], ArrayLike], before: Floats, log: bool
 ) -> Callable[[Floats], ArrayLike]:
-    """Return the product of a density and the weights that the draws have already."""
+    """Return the product of a density and earlier weights of the draws."""
 
     def both(margins: Floats) -> ArrayLike:
         values = validation.weights("weight", weight(margins), len(before), log=log)

@@ -13,6 +13,11 @@ dimension of the span (m if A is positive definite). At a new point, with
 the latent value is :math:`\rho h` plus Gaussian noise of variance :math:`s_*^2` (Rasmussen &
 Williams, *Gaussian Processes for Machine Learning*, 2006, Eq. 3.9 and Section 3.3). Decision
 values and probabilities are means over the draws.
+
+The functions take `k_star`, the (n_points, m) kernel values with the offset; `variance`, the
+(n_points,) values of :math:`s_*^2`; `draws`, the (n_draws, m) dual coefficients of unit weight
+vectors; `n`; and `weights`, the (n_draws,) weights of the draws, of sum 1, or None if all are
+equal. They raise ValueError if squares of values of f overflow or underflow.
 """
 
 from __future__ import annotations
@@ -30,10 +35,10 @@ from bayespoint.results import BilliardResult
 from bayespoint.results.weighted import WeightedResult
 
 _BLOCK = 2**17
-"""Values of Student's distribution function that are computed in one call."""
+"""Number of values of Student's distribution function between two checks for Ctrl-C."""
 
 _LARGEST = 1e140
-"""Largest value of f: its square, sums of these and their inverses are in the range of doubles."""
+"""Largest value of f: sums of its squares, and their inverses, are in the range of doubles."""
 
 
 def chi_mean(n: int) -> float:
@@ -63,38 +68,13 @@ def decision_values(
     n: int,
     weights: Floats | None = None,
 ) -> Floats:
-    r"""Return the decision values z, for which P(f > 0) is close to Phi(z), by two moments of f.
+    r"""Return the (n_points,) decision values z, for which P(f > 0) is close to Phi(z).
 
-    Parameters
-    ----------
-    k_star : ndarray of shape (n_points, m)
-        Kernel values between the points and the training examples, offset included.
-    variance : ndarray of shape (n_points,)
-        Predictive variance :math:`s_*^2`, at least 0.
-    draws : ndarray of shape (n_draws, m)
-        Dual coefficients of unit weight vectors.
-    center : ndarray of shape (m,)
-        Dual coefficients of the unit center of mass, which determines the sign of z: it is more
-        accurate than the mean of the draws.
-    center_norm : float
-        Length of the mean of the unit weight vectors.
-    n : int
-        Dimension of the span.
-    weights : ndarray of shape (n_draws,), default=None
-        Weights of the draws, which sum to 1. None: equal weights.
-
-    Returns
-    -------
-    ndarray of shape (n_points,)
-        :math:`z = M / \sqrt{V + s_*^2}`. Here :math:`M = a_n |\bar b|\, k_*^\top c` for the
-        center c and its norm :math:`|\bar b|`, :math:`a_n = E\rho`, and
-        :math:`V = n\,\overline{h^2} - a_n^2\,\bar h^2`. The absolute value of z is at most 1e8,
-        and z = 0 where M, V and :math:`s_*^2` are all zero.
-
-    Raises
-    ------
-    ValueError
-        If squares of values of f overflow or underflow.
+    They follow from two moments of f: :math:`z = M / \sqrt{V + s_*^2}`. Here :math:`M = a_n |\bar
+    b|\, k_*^\top c` for the unit `center` c and the `center_norm` :math:`|\bar b|`, :math:`a_n =
+    E\rho`, and :math:`V = n\,\overline{h^2} - a_n^2\,\bar h^2`. The center determines the sign of z
+    since it is more accurate than the mean of the draws. The absolute value of z is at most 1e8,
+    and z = 0 where M, V and :math:`s_*^2` are all zero.
     """
     a = chi_mean(n)
     h = product(k_star, draws.T)
@@ -146,30 +126,17 @@ def _mean(values: Floats, weights: Floats | None) -> Floats:
 def mixture_probability(
     k_star: Floats, variance: Floats, draws: Floats, n: int, weights: Floats | None = None
 ) -> Floats:
-    r"""Return P(f > 0), the mean over draws of its exact value given the draw's direction.
+    r"""Return the (n_points,) values of P(f > 0), means of the exact ones given the directions.
 
-    Parameters
-    ----------
-    k_star, variance, draws, n, weights
-        As for `decision_values`.
-
-    Returns
-    -------
-    ndarray of shape (n_points,)
-        The mean over draws of :math:`F_{t,n}(\sqrt n\, h / s_*)`, with the distribution function
-        of Student's t; where :math:`s_* = 0` the share of draws with h > 0, ties counted half.
-
-    Raises
-    ------
-    ValueError
-        As for `decision_values`.
+    It is the mean over draws of :math:`F_{t,n}(\sqrt n\, h / s_*)`, with the distribution function
+    of Student's t; where :math:`s_* = 0` the share of draws with h > 0, ties counted half.
     """
     h = product(k_star, draws.T)
     _require_range(variance, h)
     certain = variance == 0
     with np.errstate(over="ignore", under="ignore"):  # probabilities 0 and 1
         h[~certain] *= math.sqrt(n) / np.sqrt(variance[~certain, None])
-    for rows in validation.blocks(len(h), max(1, _BLOCK // h.shape[1])):  # Ctrl-C between blocks
+    for rows in validation.blocks(len(h), max(1, _BLOCK // h.shape[1])):
         spread = h[rows][~certain[rows]]
         h[rows][~certain[rows]] = special.stdtr(n, spread)
     h[certain] = (1 + np.sign(h[certain])) / 2
@@ -180,10 +147,9 @@ def mixture_probability(
 def observed(
     log_first: Floats, log_second: Floats, noise: tuple[float, float]
 ) -> tuple[Floats, Floats]:
-    """Return the log probabilities of observing the first and the second class.
+    """Return the log probabilities of observing the first and the second class, from the true ones.
 
-    `log_first` and `log_second` are those of the true class. `noise` is the probability of a
-    wrong label for examples of the first and of the second class:
+    `noise` is the probability of a wrong label for examples of the first and of the second class:
     p(second) = noise[0] + (1 - noise[0] - noise[1]) P(second).
     """
     if not any(noise):
@@ -195,7 +161,7 @@ def observed(
 
 
 def share(log_probability: Floats) -> Floats:
-    """Scale the probabilities in each row to sum to 1, given and returned as logarithms."""
+    """Normalize the probabilities in each row, given and returned as logarithms."""
     total = special.logsumexp(log_probability, axis=1, keepdims=True)
     even = np.full_like(log_probability, -math.log(log_probability.shape[1]))
     shared: Floats = np.subtract(log_probability, total, out=even, where=np.isfinite(total))
@@ -204,11 +170,7 @@ def share(log_probability: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class BinaryPosterior:
-    """The posterior of one binary problem.
-
-    In its methods `k_star` is the (n, m) array of kernel values between n points and the m
-    examples, offset included, and `variance` the (n,) array of predictive variances.
-    """
+    """The posterior of one binary problem."""
 
     y: Labels
     """(m,) labels of the examples, -1 or +1."""
@@ -232,7 +194,7 @@ class BinaryPosterior:
 
     @property
     def weights(self) -> Floats | None:
-        """(n_draws,) weights of the draws, of sum 1; None where all are equal."""
+        """(n_draws,) weights of the draws, of sum 1; None if all are equal."""
         return None if self.weighted is None else self.weighted.weights.ravel()
 
     @property
@@ -246,17 +208,17 @@ class BinaryPosterior:
         return (self.weighted or self.result).center_norm
 
     def is_positive(self, k_star: Floats) -> NDArray[np.bool_]:
-        """Return where the center predicts the positive class."""
+        """Return whether the center predicts the positive class at each point."""
         return product(k_star, self.center_norm * self.center) > 0
 
     def decision_values(self, k_star: Floats, variance: Floats) -> Floats:
-        """Return z, calibrated."""
+        """Return the calibrated decision values z."""
         return self.calibration * decision_values(
             k_star, variance, self.draws, self.center, self.center_norm, self.rank, self.weights
         )
 
     def probability(self, k_star: Floats, variance: Floats) -> Floats:
-        """Return the mixture form of P(f > 0), calibrated."""
+        """Return the calibrated mixture form of P(f > 0)."""
         p = mixture_probability(k_star, variance, self.draws, self.rank, self.weights)
         if self.calibration == 1:
             return p
@@ -275,7 +237,7 @@ class BinaryPosterior:
         return np.asarray(self.draws[chosen])
 
     def equal_draws(self, rng: np.random.Generator) -> Floats:
-        """Return the draws, or if they are weighted a random sample of them of the same size."""
+        """Return the draws; if they are weighted, a random sample of the same size."""
         if self.weights is None:
             return self.draws
         return self.draws[rng.choice(len(self.draws), size=len(self.draws), p=self.weights)]

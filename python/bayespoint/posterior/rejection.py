@@ -1,4 +1,4 @@
-"""Abstention: the error among the points that are not rejected."""
+"""Abstention: the error among the accepted points."""
 
 from __future__ import annotations
 
@@ -14,30 +14,29 @@ __all__ = ["rejection_curve"]
 def rejection_curve(
     y_true: ArrayLike, proba: ArrayLike, *, labels: ArrayLike | None = None
 ) -> tuple[Floats, Floats, Floats]:
-    r"""Return the error among the accepted points for each number of them.
+    r"""Return coverage and error among the accepted points for every cost of abstention.
 
     A point is accepted if the expected loss :math:`1 - \max_c p_c` of its most probable class is
-    at most a cost. Points of equal expected loss are accepted together.
+    at most the cost.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
         True labels, at least one.
     proba : array-like of shape (n_samples, n_classes) or (n_samples,)
-        Probabilities in [0, 1] of the classes in sorted order, as from `predict_proba`; for two
-        classes also that of the second alone.
+        Probabilities in [0, 1] of the classes, or for two classes of the second.
     labels : array-like of shape (n_classes,), default=None
-        The classes in the order of the columns. By default the sorted values of `y_true`.
+        The classes in the order of the columns. None: the sorted values of `y_true`.
 
     Returns
     -------
     coverage : ndarray of shape (n_costs,)
-        Share of the points accepted, in (0, 1], rising to 1.
+        Share of accepted points, in (0, 1], rising to 1.
     error : ndarray of shape (n_costs,)
-        Share of the accepted points whose most probable class is wrong, in [0, 1]. A tie goes to
-        the first class.
+        Share of the accepted points whose most probable class is wrong, in [0, 1]. Ties go to the
+        first class.
     cost : ndarray of shape (n_costs,)
-        The expected losses that occur, rising: the cost that gives each coverage.
+        The costs of these coverages, rising: the expected losses that occur.
 
     Raises
     ------
@@ -78,8 +77,8 @@ def rejection_curve(
     if p.shape != (len(y), len(classes)):
         raise ValueError(
             f"proba must have a row for each of the {len(y)} labels in y_true and a column for "
-            f"each of {len(classes)} classes; got shape {np.shape(proba)} (name the classes by "
-            "labels)"
+            f"each of {len(classes)} classes; got shape {np.shape(proba)} (set labels if y_true "
+            "lacks a class)"
         )
     known = y[:, None] == classes
     if not known.any(axis=1).all():

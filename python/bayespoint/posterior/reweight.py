@@ -1,8 +1,7 @@
-"""Posteriors that are not uniform on version space: weighted draws.
+"""Posteriors that are not uniform on version space: importance sampling.
 
-A billiard samples version space uniformly. For a posterior with another density its draws are
-weighted in proportion to that density (Ruján and Marchand, Section 18.2). This is importance
-sampling: its accuracy falls with the variance of the weights.
+The draws of a billiard, which are uniform, are weighted in proportion to the density (Ruján and
+Marchand, section 18.2). The accuracy falls with the variance of the weights.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from bayespoint.base.warnings import warn
 from bayespoint.results.billiard import BilliardResult
 from bayespoint.results.weighted import WeightedResult
 
-_BATCHES = 10  # at most in each trajectory, for the error of the center
-_BATCH_SIZE = 10  # draws at least
+_BATCHES = 10  # largest number of batches of a trajectory, for the error of the center
+_BATCH_SIZE = 10  # smallest number of draws in a batch
 
 
 def reweight(
@@ -84,7 +83,7 @@ def _weighted_center(
     mean = shares @ draws
     squared = float(mean @ coordinates(mean))
     if not squared > 0:
-        raise ValueError("weight must leave a mean direction; the weighted draws balance to 0")
+        raise ValueError("weight must not make the weighted mean of the draws zero")
     errors = [_error(draws, shares, coordinates, mean, squared, n) for n in partitions]
     norm = math.sqrt(squared)
     return mean / norm, norm, float(np.fmax.reduce(errors))
@@ -101,8 +100,8 @@ def _error(
     """Return the standard error of the direction of `mean`, whose squared length is `squared`."""
     if n_pieces == 1:
         return math.nan
-    # The mean is a ratio of two sums over draws: to first order, `parts` are the contributions of
-    # the pieces. Only their components across the mean change its direction.
+    # The mean is a ratio of two sums. To first order, `parts` are the contributions of the pieces
+    # to its error. Only the components orthogonal to the mean change its direction.
     pieces = np.array_split(np.arange(len(draws)), n_pieces)
     parts = np.stack([shares[rows] @ (draws[rows] - mean) for rows in pieces])
     images = coordinates(parts)

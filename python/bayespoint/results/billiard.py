@@ -1,4 +1,4 @@
-"""What a billiard run returns, and what of it is worth a warning."""
+"""The result of a billiard run, and its convergence warnings."""
 
 from __future__ import annotations
 
@@ -12,38 +12,36 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from bayespoint.base.io import Savable
-from bayespoint.base.report import as_html, as_text
 from bayespoint.results import diagnostics
 from bayespoint.results.datatree import to_datatree
+from bayespoint.results.result import Result
 
 if TYPE_CHECKING:
     import xarray as xr
     from typing_extensions import Self
 
 MAX_DRIFT = 1e-6
-"""A larger relative drift of the plane coordinates is worth a warning."""
+"""Largest relative drift of the plane coordinates without a warning."""
 
 MAX_R_HAT = 1.01
-"""A larger R-hat is worth a warning (Vehtari et al., 2021), unless the run met its tolerance or
-chance explains it."""
+"""Largest R-hat without a warning (Vehtari et al., 2021), if there are many draws."""
 
 MIN_ESS = 100.0
-"""Draws worth fewer independent ones are worth a warning, or fewer than half of few draws."""
+"""Smallest effective sample size without a warning, or half of the draws if that is less."""
 
 LEAST_DRAWS = 4
-"""Draws of a trajectory below which R-hat and effective sample size do not exist."""
+"""Smallest number of draws per trajectory for R-hat and effective sample size."""
 
 R_HAT_DRAWS = 1000
-"""Draws of a trajectory that R-hat looks at, at most."""
+"""Largest number of draws per trajectory from which R-hat is computed."""
 
 
 def allowed_r_hat(n_trajectories: int, ess: float) -> float:
-    """Return the R-hat beyond which a run that no tolerance ended is worth a warning.
+    """Return the largest R-hat without a warning in a run that was not ended by a tolerance.
 
-    1.01, or what one in a million quantities exceeds by chance if the draws are worth `ess`
-    independent ones: then the variance between the halves of trajectories over that within them is
-    close to chi-square over its degrees of freedom.
+    It is 1.01, or the value that one in a million quantities exceeds by chance for an effective
+    sample size of `ess`: the ratio of the variance between half trajectories to that within them
+    is then approximately chi-square over its degrees of freedom.
     """
     freedom = 2 * n_trajectories - 1
     ratio = float(stats.chi2.isf(1e-6, freedom)) / freedom
@@ -51,17 +49,18 @@ def allowed_r_hat(n_trajectories: int, ess: float) -> float:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BilliardResult(Savable):
-    """The outcome of billiard trajectories in version space.
+class BilliardResult(Result):
+    """The result of billiard trajectories in version space.
 
     ``m`` is the number of examples. A weight vector is given by its signed dual coefficients
     ``c``: ``w = sum(c_i phi_i)``. Angles and path lengths are radians on the unit sphere.
     """
 
+    _title = "Billiard in version space"
+
     center: NDArray[np.float64]
-    """(m,) Dual coefficients of the center of mass, scaled to a unit vector: `arc_center`,
-    `impulse_center`, or for "chord" and "flipper" the center of their own, whichever the run was
-    asked for."""
+    """(m,) Dual coefficients of the center of mass, scaled to a unit vector. By the setting
+    `average` it is `arc_center`, `impulse_center`, or the center of "chord" or "flipper"."""
 
     center_norm: float
     """Length of the mean of the unit weight vectors, in (0, 1]: near 1 where version space is
@@ -72,19 +71,19 @@ class BilliardResult(Savable):
     average="conditional" of its conditional means."""
 
     impulse_center: NDArray[np.float64]
-    """(m,) Unit center from the impulses the walls received: never of the sign opposite to the
-    label, exactly zero for planes never hit. Zeros if no wall was hit. NaN for "chord" and
-    "flipper", whose launches break the balance of momenta."""
+    """(m,) Unit center from the impulses on the walls. Entries have the sign of the label, or are
+    zero for planes never hit. NaN for "chord" and "flipper", whose launches do not conserve
+    momentum."""
 
     draws: NDArray[np.float64]
     """(n_trajectories, n_draws, m) Unit weight vectors at equal spacing along the path."""
 
     functionals: NDArray[np.float64]
-    """(n_trajectories, n_draws, 16 or m) The draws' coordinates ``<w, phi_i> / |phi_i|`` at the
-    planes of `watched`: what `ess` and `r_hat` are about."""
+    """(n_trajectories, n_draws, 16 or m) Coordinates ``<w, phi_i> / |phi_i|`` of the draws at the
+    planes of `watched`, from which `ess` and `r_hat` are computed."""
 
     watched: NDArray[np.int64]
-    """(16 or m,) Indices of as many planes, evenly spread over the examples."""
+    """(16 or m,) Indices of planes, evenly spread over the examples: at most 16."""
 
     spacing: float
     """Path between one draw and the next, in radians."""
@@ -96,28 +95,29 @@ class BilliardResult(Savable):
     """(n_trajectories,) Walls passed through."""
 
     refreshes: NDArray[np.uint64]
-    """(n_trajectories,) Changes of direction in mid-air that keep the uniform law."""
+    """(n_trajectories,) Random changes of direction between walls."""
 
     length: float
-    """Path that was averaged, in radians per trajectory."""
+    """Averaged path, in radians per trajectory."""
 
     burn_in: float
-    """Path flown before it and left out, in radians per trajectory."""
+    """Path before it, which is not averaged, in radians per trajectory."""
 
     hits: NDArray[np.uint64]
     """(m,) Bounces at each plane."""
 
     cycles: NDArray[np.uint64]
-    """(n_trajectories,) For a run of opaque, specular walls without refresh: the number of bounces
-    after which a trajectory meets the same planes in the same order, over and over again. Such a
-    cycle does not fill version space. 0 if there is none of up to 4 m + 64 bounces."""
+    """(n_trajectories,) With opaque, specular walls and without refresh: the number of bounces
+    after which a trajectory repeats the same planes in the same order, which does not fill version
+    space. 0 without such a cycle of up to 4 m + 64 bounces."""
 
     missed: NDArray[np.float64]
-    """(n_trajectories,) Share of the bounces of all the other trajectories at planes that this one
-    never hit: near 0 where all go everywhere."""
+    """(n_trajectories,) Share of the bounces of all other trajectories at planes that this one
+    never hit: near 0 if all trajectories reach the same planes."""
 
     stop_reason: str
-    """``"length"``, ``"max_bounces"``, ``"tol"`` or ``"weight_tol"``: what ended the run."""
+    """The limit that ended the run: ``"length"``, ``"max_bounces"``, ``"tol"`` or
+    ``"weight_tol"``."""
 
     escapes: NDArray[np.uint64]
     """(n_trajectories,) Flights that met no wall, each followed by a new launch. Zeros for
@@ -130,12 +130,12 @@ class BilliardResult(Savable):
     """Radius of the reflecting sphere around the center, in radians; None without one."""
 
     center_error: float
-    """Estimated angle between `arc_center` and the exact center of mass, in radians; with
-    average="impulse" between `impulse_center` and that: the distance of the two centers is part of
-    it. For "chord" and "flipper" the statistical error alone, without their bias."""
+    """Estimated angle between `arc_center` and the exact center of mass, in radians. With
+    average="impulse" it is that of `impulse_center` and includes the distance between the two
+    centers. For "chord" and "flipper" it does not include the bias."""
 
     mean_violations: float
-    """Time average of the number of violated examples (0 behind opaque walls)."""
+    """Mean number of violated examples along the path, 0 with opaque walls."""
 
     refresh: str
     """``"pair"``, ``"full"`` or ``"none"``: how directions were refreshed."""
@@ -144,11 +144,11 @@ class BilliardResult(Savable):
     """Refreshes per radian."""
 
     drift: float
-    """Largest relative difference between plane coordinates as carried along and recomputed."""
+    """Largest relative difference between updated and recomputed plane coordinates."""
 
     start: tuple[str, ...]
-    """Where each trajectory's starting point came from: ``"light_trap"``, ``"max_margin"``,
-    ``"typical"`` (drawn about the center, for average="conditional") or ``"given"``."""
+    """Source of the start of each trajectory: ``"light_trap"``, ``"max_margin"``, ``"typical"``
+    (drawn around the center, for average="conditional") or ``"given"``."""
 
     y: NDArray[np.int8]
     """(m,) Labels of the examples, -1 and +1."""
@@ -157,19 +157,19 @@ class BilliardResult(Savable):
     """(m,) Softness of the examples."""
 
     offset: float
-    """What was added to all kernel values."""
+    """Constant that was added to all kernel values."""
 
     seed: int
-    """The `random_state` that gives the same run again."""
+    """The `random_state` that reproduces the run."""
 
     state: Mapping[str, Any] | None = None
-    """What it takes to go on with the run (``continue_from`` of :meth:`VersionSpace.sample`):
-    arrays, of some dozens of numbers for each example and trajectory, and such of the older draws
-    as the run goes on with; with its settings and digests of the problem."""
+    """The state from which ``continue_from`` of :meth:`VersionSpace.sample` continues: arrays with
+    some dozens of numbers for each example and trajectory, and with older draws that are still
+    needed; the settings, and digests of the problem."""
 
     @classmethod
     def from_run(cls, run: Mapping[str, Any], average: str) -> Self:
-        """Return the result of an engine's run with `average` as center."""
+        """Return the result of the engine's run, with the center that `average` names."""
         centers = {"arc": "arc", "impulse": "impulse", "conditional": "arc"}
         given = {name: run[name] for name in cls.__dataclass_fields__ if name in run}
         return cls(center=run[f"{centers.get(average, 'running')}_center"], **given)
@@ -178,18 +178,17 @@ class BilliardResult(Savable):
     def ess(self) -> float:
         """The smallest bulk effective sample size of the draws.
 
-        Over the watched plane coordinates, and their squares where they change sign. NaN for
-        fewer than 4 draws per trajectory. Computed when it is first asked for.
+        Taken over the coordinates in `functionals`, and the squares of those that change sign. NaN
+        for fewer than 4 draws per trajectory. Computed on first access.
         """
         values = diagnostics.ess_bulk(self._watched(self.functionals))
         return float(np.fmin.reduce(values, initial=np.nan))
 
     @cached_property
     def r_hat(self) -> float:
-        """The largest rank-normalized split R-hat over the same quantities.
+        """The largest rank-normalized split R-hat of the same quantities.
 
-        Of no more than 1000 draws per trajectory, evenly spread, where there are more: enough to
-        tell whether trajectories agree.
+        Computed from at most 1000 draws per trajectory, evenly spread.
         """
         step = max(1, -(-self.functionals.shape[1] // R_HAT_DRAWS))
         values = diagnostics.r_hat(self._watched(self.functionals[:, ::step]))
@@ -197,16 +196,15 @@ class BilliardResult(Savable):
 
     @staticmethod
     def _watched(coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
-        # Where a coordinate keeps its sign, its square has the same ranks.
+        # The square of a coordinate that keeps its sign has the same ranks.
         crossed = (coordinates > 0).any(axis=(0, 1)) & (coordinates < 0).any(axis=(0, 1))
         return np.concatenate([coordinates, coordinates[:, :, crossed] ** 2], axis=2)
 
     def convergence_messages(self, tol: float | None, n_draws: int = LEAST_DRAWS) -> list[str]:
-        """Return what is wrong with a run that was asked for `tol` and so many draws.
+        """Return the texts of convergence warnings for a run with these settings.
 
-        A tolerance that was not met; in a run that no tolerance ended, trajectories that disagree
-        (R-hat) or few effective draws; and what these would not show: double precision that moved
-        the walls, and short cycles.
+        They concern a tolerance that was not met; without one, R-hat and effective sample size; and
+        drift of the walls by rounding, and short cycles, which these do not show.
         """
         messages = []
         if math.isinf(self.center_error) or (tol is not None and not self.center_error <= tol):
@@ -230,16 +228,17 @@ class BilliardResult(Savable):
         return [f"{message} (see the guide on diagnostics)" for message in messages]
 
     def _messages_of_draws(self, wanted: int) -> list[str]:
-        """Return what is wrong with the draws, of each trajectory `wanted` ones."""
+        """Return the text of the warning about the draws, if there is one."""
         n_trajectories, n_draws = self.draws.shape[:2]
         longer = f"after {self.length:.4g} radians per trajectory: a longer run helps"
         if n_draws < LEAST_DRAWS:
             few = f"{n_draws} of {wanted} draws are too few to tell whether trajectories agree"
             return [f"{few} {longer}"] if n_draws < wanted else []
         least = min(MIN_ESS, n_trajectories * n_draws / 2)
-        # Draws of trajectories that disagree are worth little: that does not excuse them.
-        looked_at = n_trajectories * min(n_draws, R_HAT_DRAWS)
-        allowed = allowed_r_hat(n_trajectories, min(max(self.ess, least), looked_at))
+        # Trajectories that disagree have a small effective sample size, which must not raise the
+        # limit of R-hat.
+        most = n_trajectories * min(n_draws, R_HAT_DRAWS)
+        allowed = allowed_r_hat(n_trajectories, min(max(self.ess, least), most))
         if self.r_hat > allowed:
             high = f"R-hat is {self.r_hat:.3f} (above {allowed:.3f})"
             return [f"the trajectories disagree: {high} {longer}"]
@@ -252,10 +251,10 @@ class BilliardResult(Savable):
 
     @property
     def escape_fraction(self) -> float:
-        """Share of the flights that met no wall, in [0, 1]; NaN without any flight.
+        """Share of the flights that met no wall, in [0, 1]; NaN without flights.
 
-        For "chord" and "flipper" it tells a closed billiard (near 0: version space is small) from
-        an open one. A straight flight gets less than pi radians far between two launches.
+        For "chord" and "flipper" a value near 0 indicates a closed billiard in a small version
+        space. A straight flight covers less than pi radians between two launches.
         """
         escapes, bounces = int(self.escapes.sum()), int(self.bounces.sum())
         return escapes / (escapes + bounces) if escapes + bounces else math.nan
@@ -297,13 +296,13 @@ class BilliardResult(Savable):
         return rows
 
     def to_datatree(self) -> xr.DataTree:
-        """Return the run as a tree of labeled arrays, as ArviZ 1.0 takes it.
+        """Return the run as a tree of labeled arrays for ArviZ.
 
         Returns
         -------
         xarray.DataTree
             Groups ``posterior`` (dimensions chain and draw), ``sample_stats``, ``observed_data``
-            and ``constant_data``. No time of day is in it: equal runs give equal trees.
+            and ``constant_data``. There is no time stamp: equal runs give equal trees.
 
         Raises
         ------
@@ -312,9 +311,9 @@ class BilliardResult(Savable):
 
         Notes
         -----
-        ArviZ 1 takes the tree as it is, ArviZ 0.22 and 0.23 take ``arviz.from_datatree(tree)``.
-        ``var_names="plane_coordinate"`` asks about what `ess` and `r_hat` are about, instead of
-        about the dual coefficients too, which are as many as examples.
+        ArviZ 1 takes the tree itself, ArviZ 0.22 and 0.23 take ``arviz.from_datatree(tree)``.
+        ``var_names="plane_coordinate"`` selects the quantities of `ess` and `r_hat`, without the
+        many dual coefficients.
 
         Examples
         --------
@@ -327,16 +326,6 @@ class BilliardResult(Savable):
         """
         return to_datatree(vars(self))
 
-    def summary(self) -> str:
-        """Return the main figures as text, one to a line.
-
-        Returns
-        -------
-        str
-            The text, without a newline at its end.
-        """
-        return as_text("Billiard in version space", self._rows())
-
     def __repr__(self) -> str:
         n_trajectories, n_draws, m = self.draws.shape
         return (
@@ -344,6 +333,3 @@ class BilliardResult(Savable):
             f"{int(self.bounces.sum())} bounces, center_error={self.center_error:.2g} rad, "
             f"stop_reason={self.stop_reason!r}>"
         )
-
-    def _repr_html_(self) -> str:
-        return as_html("Billiard in version space", self._rows())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["to_datatree"]
 
-# Name, dimension, unit and meaning: of each trajectory, of each example, and of the run.
+# Name, unit and description of the statistics of trajectories, of examples and of the run.
 _OF_CHAINS = (
     ("bounces", "bounces", "reflections at walls"),
     ("crossings", "crossings", "walls passed through"),
@@ -78,7 +78,7 @@ def to_datatree(run: Mapping[str, Any]) -> xr.DataTree:
         | {
             "draw": np.arange(n_draws),
             "path": ("draw", path, {"units": "rad", "long_name": "path since the first draw"}),
-            "plane": ("plane", run["watched"], {"long_name": "example that the plane is of"}),
+            "plane": ("plane", run["watched"], {"long_name": "example of the plane"}),
         }
         | example,
     )
@@ -115,7 +115,7 @@ def to_datatree(run: Mapping[str, Any]) -> xr.DataTree:
             "constant_data": xr.Dataset(given, example),
         }
     )
-    # As text, since not every file format has unsigned integers of 64 bits.
+    # The seed as text: not every file format has unsigned integers of 64 bits.
     about = {
         "inference_library": "bayespoint",
         "inference_library_version": version("bayespoint"),

@@ -1,8 +1,8 @@
 r"""Convergence diagnostics of several trajectories: R-hat and effective sample size.
 
 Both are the rank-normalized forms of Vehtari et al., for arrays of shape ``(chain, draw, ...)``,
-in which every trailing index is a separate quantity. A small :math:`\hat R` says that the
-trajectories agree with one another, but not that they sample the right distribution.
+in which every trailing index is a separate quantity. A small :math:`\hat R` shows that
+trajectories agree, not that they sample the right distribution.
 
 References
 ----------
@@ -28,6 +28,8 @@ _MIN_DRAWS = 4
 def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
     r"""Return the rank-normalized split :math:`\hat R` of every quantity.
 
+    By Vehtari et al. (2021), Eqs. 1-4 and Section 4.
+
     Parameters
     ----------
     draws : array-like of shape (n_chains, n_draws, ...)
@@ -38,11 +40,7 @@ def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
     ndarray of shape (...)
         The larger of the values for the draws and for their distances from the median ("folded",
         which detects chains of different spread). 1 for perfect agreement. NaN for fewer than 4
-        draws per chain, for draws that are not finite or for constant draws.
-
-    Notes
-    -----
-    Vehtari et al. (2021), Eqs. 1-4 and Section 4.
+        draws per chain, and for draws that are constant or not finite.
 
     Examples
     --------
@@ -53,11 +51,22 @@ def r_hat(draws: ArrayLike) -> NDArray[np.float64]:
     >>> print(f"{float(r_hat(draws + np.array([[0.0], [0.0], [0.0], [3.0]]))):.1f}")
     1.5
     """
-    return ess_and_r_hat(draws)[1]
+    array, shape = _quantities(draws)
+    if array is None:
+        return np.full(shape, np.nan)
+    split = _split(array)
+    with np.errstate(invalid="ignore"):
+        scores, medians = _z_scale(split)
+        folded, _ = _z_scale(np.abs(split - medians[:, None, None]))
+        value = np.maximum(_plain_r_hat(scores), _plain_r_hat(folded))
+    return _mark(value, array).reshape(shape)
 
 
 def ess_bulk(draws: ArrayLike) -> NDArray[np.float64]:
     """Return the bulk effective sample size of every quantity.
+
+    By Vehtari et al. (2021), Eqs. 10-15, on rank-normalized split chains: autocovariances by fast
+    Fourier transform are summed over the initial monotone sequence of Geyer (1992).
 
     Parameters
     ----------
@@ -68,13 +77,7 @@ def ess_bulk(draws: ArrayLike) -> NDArray[np.float64]:
     -------
     ndarray of shape (...)
         The number of independent draws that would estimate the mean equally well. It may exceed
-        the number of draws if these are negatively correlated. NaN for fewer than 4 draws per
-        chain, for draws that are not finite or for constant draws.
-
-    Notes
-    -----
-    Vehtari et al. (2021), Eqs. 10-15, on rank-normalized split chains: autocovariances by fast
-    Fourier transform, summed as far as Geyer's initial monotone sequence goes (1992).
+        the number of draws if these are negatively correlated. NaN as for `r_hat`.
 
     Examples
     --------
@@ -89,27 +92,13 @@ def ess_bulk(draws: ArrayLike) -> NDArray[np.float64]:
     return _mark(_plain_ess(_z_scale(_split(array))[0]), array).reshape(shape)
 
 
-def ess_and_r_hat(draws: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return `ess_bulk` and `r_hat`, in little more time than one of them takes."""
-    array, shape = _quantities(draws)
-    if array is None:
-        return np.full(shape, np.nan), np.full(shape, np.nan)
-    split = _split(array)
-    with np.errstate(invalid="ignore"):
-        scores, medians = _z_scale(split)
-        folded, _ = _z_scale(np.abs(split - medians[:, None, None]))
-        value = np.maximum(_plain_r_hat(scores), _plain_r_hat(folded))
-    ess = _mark(_plain_ess(scores), array).reshape(shape)
-    return ess, _mark(value, array).reshape(shape)
-
-
 def _quantities(draws: ArrayLike) -> tuple[NDArray[np.float64] | None, tuple[int, ...]]:
     """Return the draws as (quantity, chain, draw), or None if there are too few, and the shape."""
     array = np.asarray(validation.dense("draws", draws), dtype=np.float64)
     if array.ndim < 2:
         raise ValueError(f"draws must have shape (n_chains, n_draws, ...); got {array.shape}")
     shape = array.shape[2:]
-    if array.shape[0] < 1 or array.shape[1] < _MIN_DRAWS or array.size == 0:
+    if array.shape[1] < _MIN_DRAWS or array.size == 0:
         return None, shape
     return np.ascontiguousarray(np.moveaxis(array.reshape(*array.shape[:2], -1), 2, 0)), shape
 
@@ -133,7 +122,7 @@ def _z_scale(array: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
     untied = _normal_scores(np.arange(1.0, n + 1), n)
     scores = np.empty_like(values)
     medians = np.empty(len(values))
-    # One sort for each row, and common scores for all rows without ties: many times faster than
+    # One sort for each row, and common scores for rows without ties: much faster than
     # scipy.stats.rankdata.
     for k, order in enumerate(np.argsort(values, axis=1)):
         in_order, own = values[k][order], scores[k]
@@ -173,7 +162,7 @@ def _plain_ess(array: NDArray[np.float64]) -> NDArray[np.float64]:
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = 1 - (within - covariance) / variance
     rho[:, 0] = 1.0
-    # Sums of an even lag and the odd one after it: positive and falling for a reversible chain.
+    # Sums of an even lag and the next odd one: positive and falling for a reversible chain.
     n_pairs = max((n - 1) // 2, 1)
     even, odd = rho[:, 0 : 2 * n_pairs : 2], rho[:, 1 : 2 * n_pairs : 2]
     pairs = even + odd
@@ -181,7 +170,7 @@ def _plain_ess(array: NDArray[np.float64]) -> NDArray[np.float64]:
     positive[:, -1] = False  # the last pair only ends the sum
     kept = positive.sum(axis=1, keepdims=True)
     monotone = np.where(positive, np.minimum.accumulate(pairs, axis=1), 0.0)
-    # The first even lag left out counts once: always where the draws ran out, else if positive.
+    # The first even lag left out counts once: always if the draws ran out, otherwise if positive.
     last = np.take_along_axis(rho, 2 * kept, axis=1)[:, 0]
     ran_out = np.take_along_axis(pairs, kept, axis=1)[:, 0] >= 0
     last = np.where(ran_out, last, np.maximum(last, 0.0))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bayespoint.base.io import Savable
-from bayespoint.base.report import as_html, as_text
+from bayespoint.base.report import as_html
+from bayespoint.results.result import Result
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -30,48 +30,47 @@ class Estimate(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evidence(Savable):
-    """The logarithm of the share of the sphere that gives the examples their labels.
+class Evidence(Result):
+    """The log probability of the labels, with its standard error.
 
-    ``m`` is the number of examples. The method ``"integration"`` uses a ladder of ``k``
-    transparencies kappa, from 1, where every weight vector has the same weight, down to the
-    smallest required. ``"bridge"`` leads from a Gaussian distribution to the prior; its arrays by
-    transparency are empty.
+    ``m`` is the number of examples. ``"integration"`` has a ladder of ``k`` transparencies kappa,
+    from 1, where all weight vectors have equal weight, to the smallest required. ``"bridge"`` has
+    one from a Gaussian distribution to the prior; its arrays by transparency are empty.
     """
 
+    _title = "Evidence"
+
     value: Any
-    """The value in nats, at most 0: a float, or an array of shape (n,) for n rates of label
-    noise."""
+    """The value in nats, at most 0: a float, or an (n,) array for n rates of label noise."""
 
     error: Any
-    """One standard error of `value`, in nats and of the same shape."""
+    """Standard error of `value`, in nats and of the same shape."""
 
     lag: Any
     """Estimated bias, in nats and of the same shape: half of the difference between the estimates
-    from going down and up the ladder. More than half of it cancels in `value`; the part that
-    exceeds two standard errors is included in `error`. NaN if only one direction entered version
-    space."""
+    down and up the ladder. More than half of it cancels in `value`. The part above two standard
+    errors is included in `error`. NaN if version space was entered in only one direction."""
 
     n_rungs: int
     """Number of distributions on the ladder, including both ends."""
 
     log_transparency: NDArray[np.float64]
     """(k,) ln kappa of the rungs, falling from 0. If the classes differ, that of the less
-    transparent walls; the rung from which only their kappa falls occurs twice, as the last one of
-    both classes and as the first of one."""
+    transparent walls. The rung from which only their kappa falls then occurs twice: as the last
+    for both classes and as the first for one."""
 
     mean_violations: NDArray[np.float64]
-    """(k,) Mean number of violated examples on each rung, of the classes whose kappa falls there:
+    """(k,) Mean number of violated examples on each rung, in the classes whose kappa falls there:
     the derivative of ln Z by ln kappa."""
 
     log_share: NDArray[np.float64]
     """(m + 1,) ln of the share of the sphere that violates exactly v examples, v = 0, ..., m;
-    -inf where none was seen. If the rates of the classes differ, it is estimated on the rungs where
-    both have the same kappa. Only with ``"integration"``, otherwise empty."""
+    -inf if none was seen. It is estimated on the rungs where both classes have the same kappa.
+    Empty with ``"bridge"``."""
 
     layers: NDArray[np.int64]
-    """(l, 2) The layers seen: the numbers of violated examples labeled -1 and +1. Only with
-    ``"integration"``, otherwise empty."""
+    """(l, 2) The layers seen: the numbers of violated examples labeled -1 and +1. Empty with
+    ``"bridge"``."""
 
     layer_shares: NDArray[np.float64]
     """(l,) Share of each layer among all layers with the same total number of violations."""
@@ -108,10 +107,7 @@ class Evidence(Savable):
             ("value", f"{self._figures()} nats"),
             ("method", self.method),
             ("converged", "yes" if self.converged else "no"),
-            (
-                "lag",
-                f"{np.nan_to_num(np.abs(self.lag)).max():.2g} nats (half of down minus up)",
-            ),
+            ("lag", f"{np.nan_to_num(np.abs(self.lag)).max():.2g} nats (half of down minus up)"),
             ("path", f"{self.length:.4g} rad per trajectory"),
             ("rungs", str(self.n_rungs)),
         ]
@@ -123,19 +119,6 @@ class Evidence(Savable):
             ]
         return rows
 
-    def summary(self) -> str:
-        """Return the main figures as text, one to a line.
-
-        Returns
-        -------
-        str
-            The text, without a newline at its end.
-        """
-        return as_text("Evidence", self._rows())
-
     def __repr__(self) -> str:
         end = "" if self.converged else ", not converged"
         return f"<Evidence: {self._figures()} nats, {self.method}{end}>"
-
-    def _repr_html_(self) -> str:
-        return as_html("Evidence", self._rows())

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from bayespoint.base import validation
-from bayespoint.base.io import Savable
-from bayespoint.base.report import as_columns, as_grid, as_html, as_text
+from bayespoint.base.report import as_columns, as_grid
 from bayespoint.base.validation import Floats, Labels
-from bayespoint.results import Estimate
+from bayespoint.results.evidence import Estimate
+from bayespoint.results.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,54 +23,53 @@ if TYPE_CHECKING:
 
 __all__ = ["LayerChoice", "OnionTable"]
 
-_SHOWN = 5  # layers named in a message
+_SHOWN = 5  # largest number of layers named in a message
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OnionTable(Savable):
+class OnionTable(Result):
     """The centers of the layers of weight vectors around version space.
 
     Layer ``(a, b)`` holds the unit vectors that violate exactly `a` examples labeled -1 and `b`
-    examples labeled +1; version space is layer ``(0, 0)``. Arrays have a row for each `a` and a
-    column for each `b`, up to the `max_errors` asked for. ``m`` is the number of examples. A
-    weight vector is given by its signed dual coefficients ``c``: ``w = sum(c_i phi_i)``. Angles
-    and path lengths are radians on the unit sphere.
+    examples labeled +1; version space is layer ``(0, 0)``. Tables of layers have the shape
+    (n_neg + 1, n_pos + 1): a row for each `a` and a column for each `b`, up to `max_errors`. ``m``
+    is the number of examples. A weight vector is given by its signed dual coefficients ``c``:
+    ``w = sum(c_i phi_i)``. Angles and path lengths are radians on the unit sphere.
     """
+
+    _title = "Onion"
 
     centers: NDArray[np.float64]
     """(n_neg + 1, n_pos + 1, m) Dual coefficients of each layer's center of mass, scaled to a
-    unit vector; NaN where there is none."""
+    unit vector; NaN without a center."""
 
     plane_coordinates: NDArray[np.float64]
     """(n_neg + 1, n_pos + 1, m) ``<w, phi_i>`` of each center: its decision values for the
     training examples, softness included."""
 
     center_norm: NDArray[np.float64]
-    """(n_neg + 1, n_pos + 1) Length of the mean of each layer's unit vectors, in (0, 1]; NaN
-    where there is no center."""
+    """Table: length of the mean of each layer's unit vectors, in (0, 1]; NaN without a center."""
 
     center_error: NDArray[np.float64]
-    """(n_neg + 1, n_pos + 1) Standard error of each center's direction, in radians; NaN without a
-    center or with too few visits. With "projected" it does not include the bias."""
+    """Table: standard error of each center's direction, in radians; NaN without a center or with
+    too few visits. With "projected" it does not include the bias."""
 
     path_length: NDArray[np.float64]
-    """(n_neg + 1, n_pos + 1) Path that was averaged in each layer, of all trajectories together.
-    With "exact" it does not depend on the layer's volume."""
+    """Table: averaged path in each layer, the sum over all trajectories. With "exact" it does not
+    depend on the layer's volume."""
 
     log_volume: NDArray[np.float64] | None
-    """(n_neg + 1, n_pos + 1) ln of each layer's share of the sphere, -inf where it was not seen.
-    None with "projected"."""
+    """Table: ln of each layer's share of the sphere, -inf if not seen. None with "projected"."""
 
     log_volume_error: NDArray[np.float64] | None
-    """(n_neg + 1, n_pos + 1) One standard error of `log_volume`, in nats. None with
-    "projected"."""
+    """Table: standard error of `log_volume`, in nats. None with "projected"."""
 
     layers: NDArray[np.int64]
     """(l, 2) All layers that were seen, also beyond `max_errors`. Empty with "projected"."""
 
     layer_log_shares: NDArray[np.float64]
-    """(1 + r, l) ln of the share of the sphere of each of `layers`: by all trajectories, and by
-    all but each one of the r trajectories (r = 0 for a single one)."""
+    """(1 + r, l) ln of the share of the sphere of each of `layers`: from all trajectories, and
+    for the jackknife without each of the r trajectories (r = 0 for a single one)."""
 
     y: NDArray[np.int8]
     """(m,) Labels of the examples, -1 and +1."""
@@ -102,7 +101,7 @@ class OnionTable(Savable):
         offset: float,
         method: str,
     ) -> Self:
-        """Return the table of an engine's run, padded by the layers that cannot exist."""
+        """Return the table of the engine's run, padded with the layers that cannot exist."""
         shape = max_errors[0] + 1, max_errors[1] + 1
 
         def padded(array: Floats | None, empty: float) -> Any:
@@ -134,7 +133,7 @@ class OnionTable(Savable):
 
     @property
     def has_center(self) -> NDArray[np.bool_]:
-        """(n_neg + 1, n_pos + 1) Whether a layer has a center."""
+        """Table: whether a layer has a center."""
         return ~np.isnan(self.center_norm)
 
     def center(self, n_neg: int, n_pos: int) -> Floats:
@@ -156,16 +155,11 @@ class OnionTable(Savable):
             If the layer is not in the table, is empty, was never visited, or has its center of
             mass at the origin.
         """
-        layer = []
-        names = ("n_neg", "n_pos")
-        for name, value, most in zip(names, (n_neg, n_pos), self.max_errors, strict=True):
-            number = validation.integer(name, value, low=0)
-            if number > most:
-                raise ValueError(f"{name} must be at most {most}, by max_errors; got {value!r}")
-            layer.append(number)
-        a, b = layer
+        rows, columns = self.max_errors
+        a = validation.integer("n_neg", n_neg, low=0, high=rows)
+        b = validation.integer("n_pos", n_pos, low=0, high=columns)
         if not self.has_center[a, b]:
-            raise ValueError(f"layer ({a}, {b}) has no center: {self._why_not(a, b)}")
+            raise ValueError(f"layer ({a}, {b}) has no center: {self._reason(a, b)}")
         center: Floats = self.centers[a, b].copy()
         return center
 
@@ -173,12 +167,13 @@ class OnionTable(Savable):
         positive = int((self.y > 0).sum())
         return len(self.y) - positive, positive
 
-    def _why_not(self, a: int, b: int) -> str:
+    def _reason(self, a: int, b: int) -> str:
+        """Return why a layer has no center."""
         negative, positive = self._counts()
         if a > negative or b > positive:
             return f"there are {negative} examples labeled -1 and {positive} labeled +1"
         if (2 * a, 2 * b) == (negative, positive):
-            return "it contains the opposite of each of its vectors, so that its mean is zero"
+            return "it contains the opposite of each of its vectors, so its mean is zero"
         return (
             f"it was not visited in {self.length:.4g} radians per trajectory; it is empty, or too "
             "small for a run of this length"
@@ -189,19 +184,18 @@ class OnionTable(Savable):
     def combine(self, weights: ArrayLike, *, per: str | None = None) -> Floats:
         r"""Return the center of mass of several layers, each with a weight.
 
-        No further run is needed to try other weights (Ruján and Marchand, section 18.5.3).
+        Other weights need no further run (Ruján and Marchand, section 18.5.3).
 
         Parameters
         ----------
         weights : array-like of shape (n_neg + 1, n_pos + 1)
             Weights of the layers, at least 0, not all 0.
         per : {"volume", "path", "center"}, default=None
-            What the weights multiply. "volume": the integral of the position over the layer. The
-            weights are then a density; :math:`\kappa^{a + b}` is the posterior under label noise
-            :math:`\kappa / (1 + \kappa)`, restricted to the layers of the table. Only with "exact".
-            "path": the integral of the position along the path in the layer. Only with
-            "projected". "center": the layer's unit center. None is "volume" with "exact", "path"
-            with "projected".
+            What the weights multiply. "volume" (only with "exact"): the integral of the position
+            over the layer. The weights are then a density: :math:`\kappa^{a + b}` gives the
+            posterior under label noise :math:`\kappa / (1 + \kappa)`, restricted to the layers of
+            the table. "path" (only with "projected"): the integral of the position along the path.
+            "center": the unit center. None is "volume" or "path".
 
         Returns
         -------
@@ -211,9 +205,9 @@ class OnionTable(Savable):
         Raises
         ------
         ValueError
-            If `weights` has another shape, is negative, not finite or zero for every layer
-            with a center, if `per` does not fit the method, if `per` is "center" and a layer
-            without one has a weight, or if the layers cancel.
+            If `weights` has another shape, is negative, not finite, or zero for all layers with a
+            center, if `per` does not fit the method, if with "center" a layer without one has a
+            weight, or if the weighted mean is zero.
         """
         validation.choice("per", per, ("volume", "path", "center", None))
         exact = self.method == "exact"
@@ -234,7 +228,7 @@ class OnionTable(Savable):
             a, b = (int(k) for k in np.argwhere((w > 0) & ~known)[0])
             raise ValueError(
                 f"weights must be 0 for layers without a center; got {w[a, b]:g} for layer "
-                f"({a}, {b}): {self._why_not(a, b)}"
+                f"({a}, {b}): {self._reason(a, b)}"
             )
         with np.errstate(divide="ignore"):
             mass = np.log(w[known])
@@ -252,23 +246,22 @@ class OnionTable(Savable):
         combined: Floats = mass @ self.centers[known]
         square = float(combined @ (mass @ self.plane_coordinates[known]))
         if not square > 1e-20 * mass.sum() ** 2:
-            raise ValueError("weights must not let the layers cancel; their weighted mean is zero")
+            raise ValueError("weights must not let the layers cancel; their mean is zero")
         return combined / math.sqrt(square)
 
     def evidence(self, label_noise: float | tuple[float, float]) -> Estimate:
-        r"""Return the log probability of the labels for any rate of label noise, from this run.
+        r"""Return the log probability of the labels, given a rate of label noise, from this run.
 
         Parameters
         ----------
         label_noise : float or pair of floats
-            Probability in [0, 0.5) that a label was flipped; a pair is for examples that truly
-            are negative and for those that truly are positive.
+            As for :meth:`VersionSpace.evidence`, without several rates.
 
         Returns
         -------
         Estimate
-            Value in nats, and one standard error by the jackknife over the trajectories, which is
-            rough for few of them and NaN for a single one.
+            Value in nats and its standard error by the jackknife over trajectories, which is rough
+            for few of them and NaN for a single one.
 
         Raises
         ------
@@ -283,14 +276,13 @@ class OnionTable(Savable):
 
         Notes
         -----
-        With :math:`Z(\kappa_-, \kappa_+) = \sum \kappa_-^a \kappa_+^b \, \text{share}(a, b)` over
-        all layers seen, also beyond `max_errors`, it is :math:`n_- \ln(1 - \epsilon_-) + n_+
-        \ln(1 - \epsilon_+) + \ln Z`, with :math:`\kappa_- = \epsilon_+ / (1 - \epsilon_-)` and
-        :math:`\kappa_+ = \epsilon_- / (1 - \epsilon_+)`. For very different rates of the classes
-        the value depends on layers that are seldom seen, if they are beyond `max_errors`.
+        The formula of :meth:`VersionSpace.evidence` with :math:`Z(\kappa_-, \kappa_+) = \sum
+        \kappa_-^a \kappa_+^b \, \text{share}(a, b)` over all layers seen, also beyond `max_errors`.
+        If the rates of the classes are very different, the value depends on layers that are seldom
+        seen beyond `max_errors`.
         """
         if self.method != "exact":
-            raise ValueError("a projected onion gives no evidence: run it with method='exact'")
+            raise ValueError("the evidence needs an onion with method='exact'; got 'projected'")
         first, second = validation.label_noise(label_noise)
         negative, positive = self._counts()
         kappas = second / (1 - first), first / (1 - second)
@@ -318,7 +310,7 @@ class OnionTable(Savable):
         y_test : array-like of shape (n_test,)
             True labels, from the classes of the version space.
         by_class : bool, default=False
-            Whether to count errors on negative and on positive test examples separately.
+            Whether to count errors on negative and on positive examples separately.
 
         Returns
         -------
@@ -458,8 +450,7 @@ class OnionTable(Savable):
             title, table = "ln volume", self.log_volume
         else:
             title, table = "path, rad", self.path_length
-        with np.errstate(invalid="ignore"):
-            seen = self.has_center | (np.isfinite(table) & (table != 0))
+        seen = self.has_center | (np.isfinite(table) & (table != 0))
         texts = [
             [f"{value:.4g}" if known else "-" for value, known in zip(*row, strict=True)]
             for row in zip(table.tolist(), seen.tolist(), strict=True)
@@ -475,9 +466,8 @@ class OnionTable(Savable):
             The text, without a newline at its end.
         """
         title, cells = self._cells()
-        head = [title, *(f"+{b}" for b in range(len(cells[0])))]
-        grid = as_columns([head, *([f"-{a}", *row] for a, row in enumerate(cells))])
-        return as_text("Onion", self._rows()) + "\n" + "\n".join(f"  {line}" for line in grid)
+        grid = as_columns(_with_names(title, cells))
+        return super().summary() + "\n" + "\n".join(f"  {line}" for line in grid)
 
     def __repr__(self) -> str:
         rows, columns = self.center_norm.shape
@@ -488,31 +478,34 @@ class OnionTable(Savable):
 
     def _repr_html_(self) -> str:
         title, cells = self._cells()
-        head = ["violated", *(f"+{b}" for b in range(len(cells[0])))]
-        lines = [[f"-{a}", *row] for a, row in enumerate(cells)]
-        return as_html("Onion", self._rows()) + as_grid(title, head, lines, names=True)
+        head, *lines = _with_names("violated", cells)
+        return super()._repr_html_() + as_grid(title, head, lines, names=True)
 
 
 class LayerChoice(NamedTuple):
-    """The layer with the fewest errors on examples left out of the training set."""
+    """The layer with the fewest errors on held-out examples."""
 
     layer: tuple[int, int]
     """The numbers of violated examples labeled -1 and +1."""
 
     errors: NDArray[np.float64]
-    """(n_neg + 1, n_pos + 1) Mean error on the examples left out; NaN for layers that had a
-    center in no run."""
+    """(n_neg + 1, n_pos + 1) Mean error on the held-out examples; NaN for layers that never had a
+    center."""
 
     n_tests: NDArray[np.int64]
-    """(n_neg + 1, n_pos + 1) Examples left out on which each layer's center was tested."""
+    """(n_neg + 1, n_pos + 1) Number of held-out examples on which each center was tested."""
 
     def _repr_html_(self) -> str:
-        title = (
-            f"Layer ({self.layer[0]}, {self.layer[1]}) has the fewest errors on examples left out"
-        )
-        head = ["violated", *(f"+{b}" for b in range(self.errors.shape[1]))]
-        lines = [
-            [f"-{a}", *("-" if math.isnan(error) else f"{error:.4g}" for error in row)]
-            for a, row in enumerate(self.errors.tolist())
+        title = f"Layer {self.layer} has the fewest errors on held-out examples"
+        texts = [
+            ["-" if math.isnan(error) else f"{error:.4g}" for error in row]
+            for row in self.errors.tolist()
         ]
+        head, *lines = _with_names("violated", texts)
         return as_grid(title, head, lines, names=True)
+
+
+def _with_names(corner: str, cells: list[list[str]]) -> list[list[str]]:
+    """Return a grid of layers with a line and a column of names."""
+    head = [corner, *(f"+{b}" for b in range(len(cells[0])))]
+    return [head, *([f"-{a}", *row] for a, row in enumerate(cells))]

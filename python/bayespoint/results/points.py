@@ -1,4 +1,4 @@
-"""The weight vector of the largest margin."""
+"""The weight vector of the maximal margin."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bayespoint.base.io import Savable
-from bayespoint.base.report import as_html, as_text
+from bayespoint.results.result import Result
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MaxMargin(Savable):
-    """The weight vector of the largest margin.
+class MaxMargin(Result):
+    """The weight vector of the maximal margin.
 
     If all feature vectors have the same length, the hard margin is the center of the largest ball
     inscribed in version space.
     """
 
+    _title = "Maximal margin"
+
     dual_coef: NDArray[np.float64]
     """(m,) Dual coefficients of the unit vector, labels included."""
 
     multipliers: NDArray[np.float64]
-    """(m,) Lagrange multipliers ``a_i``, from 0 to C: ``w = sum(a_i y_i phi_i)`` gives the
-    examples on the margin the value 1."""
+    """(m,) Lagrange multipliers ``a_i``, from 0 to C. With ``w = sum(a_i y_i phi_i)`` the examples
+    on the margin have decision values of 1 in absolute value."""
 
     bias: float
-    """The bias b that belongs to the w of the multipliers; 0 unless it is free."""
+    """The bias b that belongs to this w; 0 unless it is free."""
 
     norm: float
     """``|w|``."""
@@ -40,18 +41,17 @@ class MaxMargin(Savable):
     length of the minimal connector between the convex hulls of the two classes."""
 
     gap: float
-    """Relative duality gap that was reached: for a hard margin ``1 - (margin / bound)^2``."""
+    """Relative duality gap: for a hard margin ``1 - (margin / bound)^2``."""
 
     kkt: float
-    """Largest violation of a condition for the optimum, in units of the margin: how far margins
-    are below 1 for multiplier 0, above 1 for multiplier C, and from 1 for others."""
+    """Largest violation of an optimality condition (Karush, Kuhn and Tucker), in units of the
+    margin: how far margins are below 1 for multiplier 0, above 1 for C, and from 1 for others."""
 
     iterations: int
     """Coordinate steps and changes of the active set."""
 
     converged: bool
-    """Whether the violation is at most the tolerance, or what rounding of the multipliers can
-    cause."""
+    """Whether `kkt` is at most the tolerance, or the rounding error of the multipliers."""
 
     @property
     def support(self) -> NDArray[np.intp]:
@@ -70,22 +70,9 @@ class MaxMargin(Savable):
             ("converged", "yes" if self.converged else "no"),
         ]
 
-    def summary(self) -> str:
-        """Return the main figures as text, one to a line.
-
-        Returns
-        -------
-        str
-            The text, without a newline at its end.
-        """
-        return as_text("Maximal margin", self._rows())
-
     def __repr__(self) -> str:
         end = "" if self.converged else ", not converged"
         return (
             f"<MaxMargin: margin={self.margin:.4g}, {len(self.support)} support vectors of "
             f"{len(self.multipliers)}{end}>"
         )
-
-    def _repr_html_(self) -> str:
-        return as_html("Maximal margin", self._rows())

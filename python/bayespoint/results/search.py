@@ -16,7 +16,7 @@ from bayespoint.kernels.functions import short
 
 @dataclass(frozen=True, eq=False)
 class Search(Savable):
-    """A search for hyper-parameters: the best setting, and all that were tried."""
+    """A search for hyper-parameters: the best setting, and all settings tried."""
 
     kernel: Callable[..., Any] | str
     """The kernel with the parameters of the best evidence."""
@@ -25,12 +25,10 @@ class Search(Savable):
     """The softness of the best evidence, or the one given."""
 
     label_noise: tuple[float, float]
-    """Label noise of the negative and of the positive class: of the best evidence, or the one
-    given."""
+    """Label noise of the negative and of the positive class, of the best evidence or given."""
 
     log_evidence: float
-    """The best approximate evidence in nats: the sum over the binary problems, of the examples
-    used."""
+    """The best approximate evidence in nats, of the examples used, summed over binary problems."""
 
     n_examples: int
     """Number of examples used."""
@@ -40,8 +38,7 @@ class Search(Savable):
     "label_noise_negative", "label_noise_positive", "n_examples", "log_evidence"."""
 
     tried: NDArray[np.float64] = field(repr=False)
-    """(n_tried, n_columns) All settings tried, in order, with the number of examples used and the
-    approximate evidence in nats."""
+    """(n_tried, n_columns) The settings tried, in order."""
 
     def __repr__(self) -> str:
         noise = f"label_noise={rates(self.label_noise)}, " if any(self.label_noise) else ""

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bayespoint.base.io import Savable
-from bayespoint.base.report import as_html, as_text
 from bayespoint.base.validation import Floats
+from bayespoint.results.result import Result
 
 __all__ = ["WeightedResult"]
 
 MIN_ESS = 50.0
-"""Effective sample size of the weights below which there is a warning, also below half of the
-draws."""
+"""Smallest effective sample size without a warning, or half of the draws if that is less."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WeightedResult(Savable):
+class WeightedResult(Result):
     """The center of mass of a density on version space, from weighted draws.
 
     ``m`` is the number of examples. A weight vector is given by its signed dual coefficients.
     """
+
+    _title = "Weighted draws"
 
     center: Floats
     """(m,) Dual coefficients of the center of mass, scaled to a unit vector."""
@@ -29,15 +29,15 @@ class WeightedResult(Savable):
     """Length of the weighted mean of the unit weight vectors, in (0, 1]."""
 
     center_error: float
-    """Estimated angle between `center` and the exact center of mass, in radians: the larger of the
-    estimates from the spread of trajectories and of batches. NaN for a single batch."""
+    """Estimated angle between `center` and the exact center of mass, in radians, from the spread
+    of trajectories or of batches, whichever is larger. NaN for a single batch."""
 
     weights: Floats
     """(n_trajectories, n_draws) Weights of the draws, which sum to 1."""
 
     log_mean_weight: float
-    """ln of the mean of the weights before normalization. For a density relative to the prior it is
-    the change of the log evidence."""
+    """ln of the mean weight before normalization. For a density relative to the prior it is the
+    change of the log evidence."""
 
     ess: float
     """Effective sample size of the weights, ``1 / sum(weights**2)``, from 1 to the number of
@@ -68,21 +68,8 @@ class WeightedResult(Savable):
             ("length of the mean", f"{self.center_norm:.4g}"),
         ]
 
-    def summary(self) -> str:
-        """Return the main figures as text, one to a line.
-
-        Returns
-        -------
-        str
-            The text, without a newline at its end.
-        """
-        return as_text("Weighted draws", self._rows())
-
     def __repr__(self) -> str:
         return (
             f"<WeightedResult: m={len(self.center)}, {self.ess:.4g} of {self.weights.size} draws, "
             f"center_error={self.center_error:.2g} rad>"
         )
-
-    def _repr_html_(self) -> str:
-        return as_html("Weighted draws", self._rows())

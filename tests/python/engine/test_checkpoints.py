@@ -1,4 +1,4 @@
-"""Runs that go on from a file: the bits of one run, whatever happened to it."""
+"""Runs continued from a checkpoint have the bits of an uninterrupted run."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ class Enough(Exception):  # noqa: N818
 
 
 def broken_off(one, path, *, after=2, **settings):
-    """Begin a run and end it once some states have been written; the last of them stays."""
+    """Begin a run and end it after some states have been written."""
     written = []
     write = continuation.Checkpoint.write
 
@@ -41,7 +41,7 @@ def broken_off(one, path, *, after=2, **settings):
 
 @every_kind
 def test_broken_off_and_taken_up(tmp_path, settings):
-    """Every kind of run, from states in its middle."""
+    """Every kind of run, from intermediate states."""
     one, path = space(), tmp_path / "run.npz"
     settings = settings | {"max_bounces": 15_000 if "dynamics" in settings else 60_000}
     whole = one.sample(**settings)
@@ -227,7 +227,7 @@ def test_seconds_beyond_any_run(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="links take rights")
 def test_a_link_to_where_nothing_can_be_made(tmp_path):
-    """What is tried is the folder of the file itself, not of the link to it."""
+    """The folder of the file itself is tested, not that of the link to it."""
     link = tmp_path / "run.npz"
     link.symlink_to(tmp_path / "gone" / "run.npz")
     flown = []
@@ -275,7 +275,7 @@ def test_a_full_disk_takes_the_file_but_not_the_result(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="limits are those of POSIX")
 def test_a_disk_that_fills_up_leaves_the_old_file(tmp_path):
-    """Which the run then goes on from, with the bits of one that had room all the time."""
+    """The run continues from it, with the bits of one on a disk with space."""
     import resource
 
     one, path = space(), tmp_path / "run.npz"
@@ -286,7 +286,7 @@ def test_a_disk_that_fills_up_leaves_the_old_file(tmp_path):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, hard))
     try:
-        with pytest.warns(RuntimeWarning, match="the run goes on without: .*File too large"):
+        with pytest.warns(RuntimeWarning, match="the run continues without it: .*File too large"):
             same(whole, one.sample(checkpoint=path, every=0.0, **settings))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -296,7 +296,7 @@ def test_a_disk_that_fills_up_leaves_the_old_file(tmp_path):
 
 
 def mounted(tmp_path, options):
-    """Mount a small file system in memory, where that is allowed."""
+    """Mount a small file system in memory, or skip the test if that is not allowed."""
     folder = tmp_path / "disk"
     folder.mkdir()
     if sys.platform != "linux" or os.geteuid() != 0:
@@ -314,7 +314,7 @@ def fill(path):
 
 
 def test_a_disk_that_is_full(tmp_path):
-    """A real one, of 4 MB, filled up under way but for some."""
+    """A real disk of 4 MB, which fills up during the run."""
     folder = mounted(tmp_path, "size=4m")
     try:
         one, path = space(), folder / "run.npz"
@@ -324,20 +324,20 @@ def test_a_disk_that_is_full(tmp_path):
         before = path.read_bytes()
         with pytest.raises(OSError, match="No space left"):
             fill(folder / "other")
-        with pytest.warns(RuntimeWarning, match="the run goes on without: .*No space left"):
+        with pytest.warns(RuntimeWarning, match="the run continues without it: .*No space left"):
             same(whole, one.sample(checkpoint=path, every=0.0, **settings))
         assert path.read_bytes() == before
         assert sorted(os.listdir(folder)) == ["other", "run.npz"]
         (folder / "other").unlink()
         same(whole, one.sample(checkpoint=path, **settings))
-        # Of the finished file nothing is written again.
+        # A finished checkpoint is not written again.
         same(whole, one.sample(checkpoint=path, **settings))
     finally:
         subprocess.run(["umount", str(folder)], check=True)
 
 
 def test_a_disk_that_is_read_only(tmp_path):
-    """For root too: nothing flies that cannot be kept."""
+    """For root too, the run does not begin if its checkpoint cannot be written."""
     folder = mounted(tmp_path, "ro,size=100k")
     try:
         flown = []

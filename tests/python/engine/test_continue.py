@@ -1,4 +1,4 @@
-"""Runs that go on from a result: the bits of one run, in however many steps."""
+"""Runs continued from a result have the bits of a single run, for any number of steps."""
 
 import dataclasses
 import json
@@ -25,7 +25,7 @@ def test_in_how_many_steps_does_not_matter(settings):
     same(whole, steps)
     assert (whole.length, start.length) == (77.7, 10.0)
     assert whole.draws.shape == start.draws.shape
-    # Nothing flies to where it is.
+    # A run that has reached its limit does not change.
     same(whole, one.sample(length=77.7, continue_from=whole))
 
 
@@ -94,8 +94,8 @@ def test_a_state_is_small_and_of_arrays_and_plain_values():
         ({"transparency": 0.1}, "transparency must be left out"),
         ({"refresh": "pair"}, "refresh must be left out"),
         ({"average": "arc"}, "average must be left out"),
-        ({"length": None}, "needs an end of the run"),
-        ({"length": 19.0}, "at least the 20.0 radians that are behind"),
+        ({"length": None}, "needs a limit of the run"),
+        ({"length": 19.0}, "at least the 20.0 radians of the earlier run"),
         ({"start": np.ones(60)}, "start must be None"),
         ({"continue_from": "result"}, "continue_from must be a BilliardResult; got"),
     ],
@@ -125,7 +125,7 @@ def test_settings_may_be_said_again():
         (lambda: space(seed=1, softness=0.1), "labels differ|fit this Gram matrix"),
         (lambda: VersionSpace(2 * space().gram, space().y, softness=0.1), "diagonal"),
         (lambda: VersionSpace(space().gram, space().y, softness=0.1, offset=1.0), "offset"),
-        # Of the same diagonal: the balls are not where they would be.
+        # Same diagonal, but the stored coordinates do not fit.
         (lambda: VersionSpace(space().gram ** 2, space().y, softness=0.1), "fit this Gram matrix"),
     ],
 )
@@ -158,7 +158,7 @@ def test_states_that_do_not_fit():
 
 
 def global_state():
-    """Return how NumPy's global generator stands."""
+    """Return the state of NumPy's global generator."""
     return check_random_state(None).get_state()[1].tobytes()
 
 

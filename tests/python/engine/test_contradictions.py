@@ -1,4 +1,4 @@
-"""Examples that contradict one another, and such as only seem to."""
+"""Examples in conflict, and examples that are not."""
 
 import os
 
@@ -13,7 +13,7 @@ SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
 @pytest.mark.parametrize(("scale", "labels"), [(1.0, [1, -1]), (3.0, [1, -1]), (-1.0, [1, 1])])
 def test_conflicts(scale, labels):
-    """Two examples in one direction that ask for different sides, and one across."""
+    """Two parallel examples with conflicting labels, and an orthogonal one."""
     x = np.array([[1.0, 0.0], [scale, 0.0], [0.0, 1.0]])
     matrix, labels = x @ x.T, [*labels, 1]
     space = VersionSpace(matrix, labels)
@@ -53,7 +53,7 @@ def test_narrow_wedges_are_no_conflicts(width, rows, start):
     try:
         result = space.sample(start=start, random_state=SEED)
     except FloatingPointError:
-        # Now and then the light trap's ball has too few digits left, and at 1e-7 any.
+        # Sometimes the light trap loses too many digits, at 1e-7 always.
         if width == 1e-6 or (width > 1e-7 and start is not None):
             raise
         return
@@ -85,7 +85,7 @@ def test_what_rounding_hides_is_not_called_impossible(rows):
 
 @pytest.mark.parametrize(("pairs", "others"), [(10, 0), (50, 0), (1, 40), (50, 100)])
 def test_violations_are_counted(pairs, others):
-    """Any vector violates one of each pair; some vector that was tried violates no more."""
+    """Any vector violates one example of each pair, and the best one tried no others."""
     rng = np.random.default_rng([pairs, others, SEED])
     x = rng.standard_normal((pairs + others, 4))
     labels = np.where(x @ rng.standard_normal(4) > 0, 1, -1)
@@ -104,7 +104,7 @@ def test_violations_are_counted(pairs, others):
             lambda each=each: light_trap(each, random_state=SEED),
             each.max_margin,
         ]
-    # The difference of the class means is one of those tried.
+    # The difference of the class means is one of the vectors tried.
     unit = labels / np.linalg.norm(x, axis=1)
     means = unit / np.where(labels > 0, (labels > 0).sum(), (labels < 0).sum())
     rounding = 1e-12 * (np.abs(x @ x.T) @ np.abs(means))
@@ -122,7 +122,7 @@ def test_duplicates_that_agree():
 
 
 def test_conflict_far_from_the_diagonal():
-    """Blocks are searched too; softness of either example is enough."""
+    """Duplicates are found in all blocks; softness of one of them is enough."""
     x = np.random.default_rng(0).standard_normal((600, 700))
     x[550] = 2.5 * x[7]
     labels = np.resize([1, -1], 600)
@@ -137,7 +137,7 @@ def test_conflict_far_from_the_diagonal():
 
 
 def test_softness_that_an_offset_hides_is_not_called_impossible():
-    """Softness separates any labels; beside so large an offset not in double precision."""
+    """Softness makes any labels feasible, but a huge offset exceeds double precision."""
     x = np.random.default_rng(SEED).standard_normal((12, 3))
     y = np.where(np.arange(12) % 3, 1, -1)
     space = VersionSpace(x @ x.T, y, softness=0.1, offset=1e16)
@@ -153,7 +153,7 @@ def test_softness_that_an_offset_hides_is_not_called_impossible():
 
 
 def test_few_are_violated_by_the_best_vector_tried():
-    """Never more than half, and about as few as the best of thousands in all directions."""
+    """At most half, and about as few as the best of thousands of random directions."""
     shares = []
     for index in range(30):
         rng = np.random.default_rng([SEED, index])

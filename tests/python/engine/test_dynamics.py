@@ -1,4 +1,4 @@
-"""The papers' own dynamics: through the door, their options, their bias, the classifier."""
+"""The dynamics of the papers: options, bias, and fits by the classifier."""
 
 import math
 import os
@@ -66,9 +66,7 @@ def test_averages(dynamics):
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings(
-    "ignore:the trajectories disagree"
-)  # each restarts at a center of its own
+@pytest.mark.filterwarnings("ignore:the trajectories disagree")  # each restarts at its own center
 def test_off_the_exact_centroid():
     offs = {"geodesic": [], "chord": [], "flipper": []}
     errors = []
@@ -84,7 +82,7 @@ def test_off_the_exact_centroid():
                 errors.append(result.center_error)
     rms = {name: math.sqrt(np.mean(np.square(off))) for name, off in offs.items()}
     assert rms["geodesic"] < 4 * math.sqrt(np.mean(np.square(errors)))
-    for dynamics in STRAIGHT:  # small, and yet not statistics
+    for dynamics in STRAIGHT:  # small, but not statistical
         assert 3 * rms["geodesic"] < rms[dynamics] < 0.3, rms
 
 
@@ -96,17 +94,17 @@ def test_weight_tol_ends_a_run():
         for tol in (1e-2, 1e-3)
     ]
     assert [run.stop_reason for run in runs] == ["weight_tol", "weight_tol"]
-    # The share of a flight falls like one over their number.
+    # The share of a flight is in inverse proportion to their number.
     assert 5 < runs[1].bounces[0] / runs[0].bounces[0] < 20
 
 
 # They may: flights are counted.
 @pytest.mark.filterwarnings("ignore:the trajectories disagree", "ignore:the .* draws are worth")
-# Flights that escape after a tenth of a radian get nowhere, and the run says so.
+# Flights that escape after a tenth of a radian do not move far, and the run warns.
 @pytest.mark.filterwarnings("ignore:. of 100 draws are too few")
 def test_tau_max():
     x, y = cone()
-    # Regular: short flights magnify what a singular Gram matrix does not see.
+    # A regular matrix: with a singular one short flights magnify rounding.
     space = VersionSpace(x @ x.T, y, softness=0.5)
     for dynamics in STRAIGHT:
 
@@ -181,7 +179,7 @@ def test_start_inside(dynamics):
     point = space.feasible_point(random_state=SHIFT)
     result = space.sample(dynamics=dynamics, start=point, tol=0.05, random_state=SHIFT)
     assert result.start == ("given",) * 4
-    with pytest.raises(ValueError, match="start must lie in version space"):
+    with pytest.raises(ValueError, match="start must be in version space"):
         space.sample(dynamics=dynamics, start=-point)
 
 
@@ -194,7 +192,7 @@ def bent(index):
 
 @pytest.mark.parametrize("dynamics", STRAIGHT)
 def test_runs_end_at_their_tolerance(dynamics):
-    """Each flipper restarts at a center of its own: that their halves differ must not go on."""
+    """Each flipper restarts at its own center: the run must end although their halves differ."""
     for index in range(3):
         x, y = bent(index)
         space = VersionSpace(RBF(1.0)(x), y, softness=0.1, offset=1.0)
@@ -214,10 +212,10 @@ def test_classifier(dynamics):
     assert other.billiard_.escapes.sum() > 0
     grid = np.random.default_rng((SHIFT, 4)).standard_normal((300, 2))
     probability, expected = other.predict_proba(grid)[:, 1], exact.predict_proba(grid)[:, 1]
-    # Biased, as their centers are: by 0.1 to 0.2 in places.
+    # Biased like their centers, by up to 0.1 to 0.2.
     assert np.abs(probability - expected).max() < 0.3
     assert np.abs(probability - expected).mean() < 0.05
-    # What predicts is the center that is reported, which is the paper's own.
+    # Predictions use the reported center, which is that of the paper.
     predicted, z = other.predict(grid), other.decision_function(grid)
     values = (RBF(1.0)(grid, x) + 1.0) @ other.dual_coef_[0]
     np.testing.assert_array_equal(predicted, values > 0)

@@ -67,7 +67,7 @@ def random_labels(m=14):
         edges = np.cross(x[i], x[j])
         wrong = (edges @ x.T) * labels < 0
         wrong[np.arange(len(i)), i] = wrong[np.arange(len(i)), j] = False
-        # The other end of an edge has the other m - 2 examples wrong.
+        # The opposite end of an edge violates the other m - 2 examples.
         fewest = int(np.minimum(wrong.sum(axis=1), m - 2 - wrong.sum(axis=1)).min())
         share = (((x @ w) * labels[:, None] <= 0).sum(axis=0) == fewest).mean()
         if fewest >= 2 and share > 1e-3:
@@ -85,7 +85,7 @@ def random_labels(m=14):
     ],
 )
 def test_orthants(m, method):
-    """Orthogonal planes cut the sphere into 2^m equal pieces, however long the normals."""
+    """Orthogonal planes cut the sphere into 2^m equal pieces, for normals of any length."""
     labels = np.resize([1, -1, -1], m)
     space = VersionSpace(np.diag(np.arange(1.0, m + 1)), labels)
     found = space.log_volume(method=method, random_state=seed(m))
@@ -101,7 +101,7 @@ def test_orthants(m, method):
 
 
 def test_angles():
-    """In the plane the share is the angle over the whole turn; in three dimensions Girard's."""
+    """In the plane the share is the angle over 2 pi; in three dimensions Girard's theorem."""
     rng = np.random.default_rng(seed(0))
     for index in range(3):
         x = rng.standard_normal((2, 2))
@@ -176,7 +176,7 @@ def test_equal_rates_are_one_rate():
 
 @pytest.mark.parametrize("what", ["volume", "rate", "pair", "far pair", "rates", "integration"])
 def test_errors_are_honest(what):
-    """The spread of repeated runs is what they report; and the mean is right."""
+    """The spread of repeated runs agrees with their errors, and the mean with the exact value."""
     space = gaussian_process(6, index=7)
     rates = {
         "rate": 0.03,
@@ -200,7 +200,7 @@ def test_errors_are_honest(what):
     assert abs(bias) < allowed + reported**2 / 2  # of the logarithm of a mean
 
 
-# --- what comes with the value ---
+# --- other results ---
 
 
 def test_fields():
@@ -234,7 +234,7 @@ def test_fields():
 
 
 def test_shares_of_layers():
-    """Independent planes: v of m are violated with binomial odds, every subset alike."""
+    """Independent planes: the number of violations is binomial, and all subsets equally likely."""
     space = VersionSpace(np.eye(6), [1, 1, 1, 1, -1, -1])
     for label_noise in (0.0, [0.1, 0.2]):
         found = space.evidence(label_noise, method="integration", tol=0.02, random_state=seed(0))
@@ -300,18 +300,18 @@ def test_callback():
             )
 
 
-# --- what cannot be ---
+# --- infeasible labels ---
 
 
 def check_certificate(space, error):
-    """Weights whose combination of the examples is as short as the bound of the margin says."""
+    """The combination of the examples with these weights has the length of the margin's bound."""
     weights = error.certificate
     assert weights.min() >= 0
     assert weights.sum() == pytest.approx(1.0)
     gram = space.gram + space.offset + np.diag(space.softness)
     combined = space.y * weights
     length = math.sqrt(max(combined @ gram @ combined, 0.0) / gram.diagonal().max())
-    # The square root of a sum that rounding moves by 1e-16.
+    # The square root of a sum with a rounding error of 1e-16.
     assert error.margin_bound == pytest.approx(length, abs=5e-8)
 
 
@@ -339,11 +339,11 @@ def test_infeasible(method):
 
 
 def test_infeasible_with_noise_in_one_class():
-    """Noise in either class explains a contradiction, unless all its labels are of the other."""
+    """Noise in one class explains a conflict, unless it has only labels of the other."""
     x = np.random.default_rng(seed(0)).standard_normal((3, 3))
     x = np.vstack([x, x.sum(axis=0)])
     space = VersionSpace(x @ x.T, [1, 1, 1, -1])  # the sum of three positive values, negative
-    with pytest.raises(InfeasibleError, match="the fewest violated were 1 of 4"):
+    with pytest.raises(InfeasibleError, match="violated examples was 1 of 4"):
         space.log_volume(method="integration", max_length=2000.0, random_state=seed(0))
     for pair in ((0.0, 0.2), (0.2, 0.0)):
         found = space.evidence(pair, tol=0.05, random_state=seed(0))
@@ -363,7 +363,7 @@ def test_infeasible_with_noise_in_one_class():
 
 @pytest.mark.parametrize(("pair", "label"), [((0.0, 0.3), 1), ((0.3, 0.0), -1)])
 def test_one_class_too_small_to_be_met(pair, label, monkeypatch):
-    """A run that met no weight vector which satisfies the class with hard walls."""
+    """A run that found no weight vector which satisfies the class with hard walls."""
     space = gaussian_process(8, index=2)
     run = _core.evidence
 
@@ -371,7 +371,7 @@ def test_one_class_too_small_to_be_met(pair, label, monkeypatch):
         return run(*args, **settings) | {"value": np.array([-math.inf])}
 
     monkeypatch.setattr(_core, "evidence", unlucky)
-    with pytest.raises(InfeasibleError, match="class without label noise was met") as caught:
+    with pytest.raises(InfeasibleError, match="class without label noise was found") as caught:
         space.evidence(pair, random_state=0)
     assert caught.value.violations == 1
     np.testing.assert_array_equal(caught.value.certificate > 0, space.y == label)
@@ -379,7 +379,7 @@ def test_one_class_too_small_to_be_met(pair, label, monkeypatch):
 
 
 def test_the_rung_where_a_class_stays_behind():
-    """What the curve of the ladder encloses is the evidence, with rates by class too."""
+    """The area below the curve of the ladder is the evidence, also with rates by class."""
     space = gaussian_process(20, index=8)
     found = space.evidence((0.02, 0.3), tol=0.05, max_length=1e6, random_state=seed(0))
     x, y = found.log_transparency, found.mean_violations
@@ -389,14 +389,14 @@ def test_the_rung_where_a_class_stays_behind():
     assert len(x) == found.n_rungs + 1
     n_positive = (space.y > 0).sum()
     certain = n_positive * math.log(0.7) + (20 - n_positive) * math.log(0.98)
-    # The ladder may end above the last transparency, where hardly any is violated.
+    # The ladder may end above the last transparency, where there are hardly any violations.
     lowest = math.log(0.02 / 0.7)
     area = -np.trapezoid(y, x) + y[-1] * (x[-1] - lowest)
     assert area == pytest.approx(certain - found.value, rel=0.1, abs=0.3)
 
 
 def test_proven_conflicts():
-    """Equal inputs of different labels: a rate of 0 has no evidence, and nothing is run for it."""
+    """Equal inputs with different labels: minus infinity at a rate of 0, without a run."""
     gram = np.array([[1.0, 1.0, 0.3], [1.0, 1.0, 0.3], [0.3, 0.3, 1.0]])
     space = VersionSpace(gram, [1, -1, 1])
     for run in (space.log_volume, space.evidence, lambda: space.evidence([0.0, 0.0])):

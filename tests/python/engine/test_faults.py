@@ -1,4 +1,4 @@
-"""Ctrl-C and raising callbacks in every long call: soon back, and everything as before."""
+"""Ctrl-C and raising callbacks in every long call: it ends soon, and later calls still work."""
 
 import gc
 import os
@@ -28,7 +28,7 @@ from bayespoint.papers.light_trap import light_trap
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 SLACK = 1.0
-"""Seconds; 0.2 is what is promised on an idle machine."""
+"""Seconds; the promise is 0.2 on an idle machine."""
 
 M = 300
 RNG = np.random.default_rng([SEED, 9])
@@ -74,7 +74,7 @@ TRAINED = given(softness=0.01, tol=0.3).fit(X, SIGN)
 
 
 def again(call):
-    """Call a thing again and again."""
+    """Call a function repeatedly."""
 
     def endless():
         while True:
@@ -181,7 +181,7 @@ def interrupted(call, after):
 
 @pytest.fixture
 def listening():
-    """Ctrl-C means something, as it may not in a process of the background."""
+    """Enable Ctrl-C, which background processes may ignore."""
     if threading.current_thread() is not threading.main_thread():
         pytest.skip("signals come to the main thread")
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -203,7 +203,7 @@ def test_ctrl_c_ends_every_long_call(name, listening, capsys):
         assert waited < SLACK
     assert settled_threads(number) <= number
     assert signal.getsignal(signal.SIGINT) is listening
-    # And the next call has the bits that it would have had.
+    # The next call has the same bits as without the interruption.
     np.testing.assert_array_equal(
         soft().sample(length=5.0, random_state=SEED).draws, expected.draws
     )
@@ -297,7 +297,7 @@ def told(model, stop):
 
 @pytest.mark.parametrize("task", ["search by evidence", "billiard"])
 def test_what_a_callback_of_a_fit_raises_arrives(task):
-    """In the search for hyper-parameters, and while the billiard is played."""
+    """During the search for hyper-parameters, and during the billiard."""
     number = threads()
     kernel = None if task == "search by evidence" else RBF
     settings = {} if kernel is None else {"softness": 0.1, "optimizer": None}
@@ -326,7 +326,7 @@ def test_what_a_callback_raises_leaves_a_classifier_to_refine_as_it_was(monkeypa
 @pytest.mark.long
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_ctrl_c_ends_an_experiment(tmp_path, n_jobs, capsys):
-    """The command line: what is measured stays, nobody is left behind."""
+    """The command line: measured values are kept, and no process remains."""
     command = [
         sys.executable,
         "-m",
@@ -340,7 +340,7 @@ def test_ctrl_c_ends_an_experiment(tmp_path, n_jobs, capsys):
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         text=True,
-        # Where the tests themselves run in the background Ctrl-C is ignored, and that is inherited.
+        # If the tests run in the background they ignore Ctrl-C, and the process inherits that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as run:
         try:

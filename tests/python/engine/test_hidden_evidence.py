@@ -1,4 +1,4 @@
-"""Evidence where most of what counts is hidden: lags, modes, and what the errors say of them."""
+"""Evidence whose main contribution is hard to find: lags, modes, and the reported errors."""
 
 import math
 
@@ -42,7 +42,7 @@ def test_what_lags_behind_the_ladder_shows_in_the_error(softness):
     longer = space.log_volume(method="integration", tol=1.0, max_length=1e6, random_state=seed(1))
     assert longer.converged
     assert abs(longer.value - known) < 3.5 * longer.error + 0.5
-    # A bridge has nothing to find on its way.
+    # A bridge starts inside version space.
     bridge = space.log_volume(tol=0.1, random_state=seed(0))
     assert bridge.converged
     assert abs(bridge.value - longer.value) < 3.5 * math.hypot(bridge.error, longer.error)
@@ -74,7 +74,7 @@ def test_without_lag_there_is_no_bias():
             found = space.log_volume(method=method, tol=0.2, random_state=seed(k))
             ratios.append(found.lag / found.error)
     assert np.abs(ratios).max() < 4.5
-    # Of ways of which some met version space and others did not there is none.
+    # There is no lag if only some of the passes entered version space.
     gram, y = one_on_the_wrong_side()
     space = VersionSpace(gram, y, softness=0.001, offset=1.0)
     with pytest.warns(ConvergenceWarning, match="standard error of inf nats"):

@@ -8,6 +8,7 @@ import textwrap
 import threading
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 import psutil
@@ -22,7 +23,7 @@ SLACK = 1.0  # seconds; the engine promises 0.2 on an idle machine
 
 @pytest.fixture(autouse=True)
 def listening():
-    """Ctrl-C means something: shells let processes in the background ignore it."""
+    """Enable Ctrl-C, which background processes may ignore."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -38,6 +39,18 @@ def space(m=300):
 
 def endless(**settings):
     return space().sample(length=1e15, random_state=seed(0), **settings)
+
+
+def endless_onion(method, n_jobs):
+    space().onion(method=method, tol=1e-12, max_length=1e15, n_jobs=n_jobs, random_state=seed(0))
+
+
+CALLS = {
+    "opaque": endless,
+    "transparent": partial(endless, transparency=0.2),
+    "exact onion": partial(endless_onion, "exact"),
+    "projected onion": partial(endless_onion, "projected"),
+}
 
 
 def n_threads():
@@ -87,8 +100,8 @@ def test_an_exception_of_the_callback_propagates(n_jobs):
     threading.current_thread() is not threading.main_thread(), reason="not the main thread"
 )
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("opaque", [True, False])
-def test_sigint_ends_a_run(n_jobs, opaque, capsys):
+@pytest.mark.parametrize("name", CALLS)
+def test_sigint_ends_a_run(name, n_jobs, capsys):
     before = n_threads()
     sent = []
 
@@ -98,39 +111,15 @@ def test_sigint_ends_a_run(n_jobs, opaque, capsys):
 
     timer = after(0.7, interrupt)
     with pytest.raises(KeyboardInterrupt):
-        endless(n_jobs=n_jobs, transparency=0.0 if opaque else 0.2)
+        CALLS[name](n_jobs=n_jobs)
     waited = time.monotonic() - sent[0]
     timer.join()
     with capsys.disabled():
         print(f" [control returned after {waited:.3f} s]", end="")
     assert waited < SLACK
     assert settled_threads(before) <= before
-    # And the engine is as good as new.
+    # Later calls still work.
     assert space(20).sample(length=500.0, random_state=seed(0)).length == pytest.approx(500.0)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
-@pytest.mark.skipif(
-    threading.current_thread() is not threading.main_thread(), reason="not the main thread"
-)
-@pytest.mark.parametrize("method", ["exact", "projected"])
-def test_sigint_ends_an_onion(method, capsys):
-    before = n_threads()
-    sent = []
-
-    def interrupt():
-        sent.append(time.monotonic())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    timer = after(0.7, interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        space().onion(method=method, tol=1e-12, max_length=1e15, n_jobs=2, random_state=seed(0))
-    waited = time.monotonic() - sent[0]
-    timer.join()
-    with capsys.disabled():
-        print(f" [control returned after {waited:.3f} s]", end="")
-    assert waited < SLACK
-    assert settled_threads(before) <= before
 
 
 @pytest.mark.long
@@ -138,7 +127,7 @@ def test_sigint_ends_an_onion(method, capsys):
 def test_sigint_ends_a_search():
     x = np.random.default_rng(seed(0)).standard_normal((2000, 4))
     labels = np.random.default_rng(seed(1)).permutation(np.resize([1, -1], 2000))
-    hard = VersionSpace(kernels.RBF(1.0)(x), labels)  # seconds, for its bad condition
+    hard = VersionSpace(kernels.RBF(1.0)(x), labels)  # takes seconds: ill-conditioned
     timer = after(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
@@ -150,7 +139,7 @@ def test_sigint_ends_a_search():
 @pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX has them")
 def test_ctrl_c_ends_a_program(tmp_path):
-    """From outside, with default handlers: the exit status tells that it was SIGINT."""
+    """SIGINT from another process, with default handlers: the exit status is that of SIGINT."""
     script = tmp_path / "endless.py"
     script.write_text(
         textwrap.dedent("""

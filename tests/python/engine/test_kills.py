@@ -33,12 +33,12 @@ KILLED = """
             space.sample(**settings, checkpoint=path, every=0.0, n_jobs=1 + k % 3)
             os._exit(0)
         while stamp() == seen_last and os.waitid(os.P_PID, child, ended) is None:
-            time.sleep(0.001)  # until it has written something
+            time.sleep(0.001)  # until a state has been written
         time.sleep(rng.uniform(0.0, 0.02))
         os.kill(child, signal.SIGKILL)
         killed += os.WIFSIGNALED(os.waitpid(child, 0)[1])
         seen_last = stamp()
-        if os.path.exists(path):  # whole, whenever that was
+        if os.path.exists(path):  # complete, at any moment
             arrays, _ = io.read(path, continuation.FORMAT, continuation.VERSION)
             seen.add(arrays["bytes"].tobytes())
     found = space.sample(**settings, checkpoint=path, n_jobs=2)

@@ -1,4 +1,4 @@
-"""The laws through the Python door: simulation-based calibration, closed forms, rejection.
+"""Samplers against exact laws: simulation-based calibration, closed forms, rejection.
 
 The harness of the engine is tests/laws; what the door and the classifier add is checked here.
 """
@@ -38,7 +38,7 @@ def ranks(data_sets, softness, noise, assumed, salt):
     found = np.empty((data_sets, len(QUANTITIES)), int)
     for index in range(data_sets):
         rng = np.random.default_rng(seed(100_000 * salt + index))
-        while True:  # a set with one class is no problem to fit: that depends on the data alone
+        while True:  # sets with a single class cannot be fitted; this depends on the data alone
             X = rng.standard_normal((18, 2))
             values = prior_values(rng, X, softness)
             flipped = rng.uniform(size=15) < noise
@@ -63,7 +63,7 @@ def ranks(data_sets, softness, noise, assumed, salt):
 
 
 def unevenness(found):
-    """Return the probability of ranks as uneven in eight bins, for each quantity."""
+    """Return the p-value of uniform ranks in eight bins, for each quantity."""
     bins = found * 8 // (DRAWS + 1)
     return [stats.chisquare(np.bincount(column, minlength=8)).pvalue for column in bins.T]
 
@@ -119,7 +119,7 @@ def judge(values, exact, law):
 
 
 def _worth(u):
-    """Return what (chains, draws) values are worth in independent ones, at most their number."""
+    """Return the effective sample size of (chains, draws) values, at most their number."""
     return min(float(diagnostics.ess_bulk(u[..., None])[0]), u.size)
 
 

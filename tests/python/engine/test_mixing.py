@@ -1,4 +1,4 @@
-"""What makes a billiard mix: cosine-law scattering, the reflecting sphere; short cycles."""
+"""Mixing of a billiard: cosine-law scattering, the reflecting sphere; short cycles."""
 
 import math
 import os
@@ -47,7 +47,7 @@ def test_centers_of_impulses_are_as_near_as_they_say(tol, settings):
 
 
 def test_a_few_impulses_are_not_taken_for_the_center():
-    """In more dimensions they are far from it for long, and say so."""
+    """In more dimensions they converge slowly, and their errors show it."""
     for seed in range(3):
         rng = np.random.default_rng([SHIFT, seed])
         x = rng.standard_normal((100, 10))
@@ -67,7 +67,7 @@ def test_scatterer_result():
     sphere = Scattered("specular", "auto")
     result = space.sample(dynamics=sphere, length=100.0, random_state=SHIFT)
     nearest = math.asin((space.margins(result.center) / np.linalg.norm(x, axis=1)).min())
-    assert 0.2 * nearest < result.scatterer < 1.5 * nearest  # the first center was a rough one
+    assert 0.2 * nearest < result.scatterer < 1.5 * nearest  # the first center is rough
     assert result.scatterings.sum() > 0
     assert result.stop_reason == "length"
     assert f"hit {result.scatterings.sum()} times" in result.summary()
@@ -115,7 +115,7 @@ def test_refused_in_a_run():
 
 
 def test_a_small_sphere_does_not_lose_the_ball():
-    """A normal of length 1 - cos(radius)^2 would leave its rounding, 1e-7, in the direction."""
+    """A normal of length 1 - cos(radius)^2 would give the direction its rounding error of 1e-7."""
     x, y = cone(m=10, r=3)
     run = space_of(x, y).sample(
         dynamics=Scattered("specular", 1e-4),
@@ -138,16 +138,16 @@ def test_orthogonal_planes_have_cycles(m):
             refresh=None, length=50.0, random_state=SHIFT
         )
     assert any("4 of 4 trajectories go round a short cycle" in str(w.message) for w in warned)
-    # Every great circle closes: each plane is met twice, and half of it is the other half's image.
+    # Every great circle is a cycle that meets each plane twice.
     assert (result.cycles > 0).all()
     assert (2 * m % result.cycles == 0).all()
     assert "4 trajectories, not to be trusted" in result.summary()
 
 
-# They are all integrable.
+# All of these are integrable.
 @pytest.mark.filterwarnings("ignore:the trajectories disagree", "ignore:the .* draws are worth")
 def test_cycles_in_triangles():
-    """With two right angles a triangle has cycles if the third angle is a part of pi."""
+    """With two right angles a triangle has cycles if the third angle is pi / n."""
 
     def triangle(corner):
         x = np.array([[1.0, 0, 0], [-math.cos(corner), math.sin(corner), 0], [0, 0, 1.0]])
@@ -156,7 +156,7 @@ def test_cycles_in_triangles():
     settings = {"length": 200.0, "random_state": SHIFT}
     with pytest.warns(ConvergenceWarning, match="4 of 4 trajectories go round a short cycle"):
         result = triangle(math.pi / 4).sample(refresh=None, **settings)
-    # The mirrors are 5 great circles, and another crosses each of them twice.
+    # The mirrors are 5 great circles, and any other crosses each of them twice.
     assert set(result.cycles.tolist()) <= {5, 10}
     assert not triangle(1.0).sample(refresh=None, **settings).cycles.any()
     assert not triangle(math.pi / 4).sample(**settings).cycles.any()
@@ -187,7 +187,7 @@ def test_a_bare_billiard_of_many_planes_has_no_short_cycle():
         assert not result.cycles.any()
 
 
-@pytest.mark.filterwarnings("ignore:the trajectories disagree")  # draws come round in step
+@pytest.mark.filterwarnings("ignore:the trajectories disagree")  # draws repeat with the cycle
 def test_to_and_fro_fills_two_dimensions():
     x, y = cone(m=6, r=2)
     result = space_of(x, y).sample(refresh=None, length=100.0, random_state=SHIFT)
@@ -196,7 +196,7 @@ def test_to_and_fro_fills_two_dimensions():
 
 @pytest.mark.filterwarnings("ignore:the trajectories disagree", "ignore:.*go round a short cycle")
 def test_what_a_trajectory_missed():
-    """An octant with a corner cut off: some great circles stay clear of the cut for ever."""
+    """An octant with a corner cut off: some great circles never reach the cut."""
     x = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [-1, 1, 1]])
     space = VersionSpace(x @ x.T, [1, 1, 1, 1])
     settings = {"length": 3000.0, "n_trajectories": 16, "random_state": SHIFT}
@@ -206,10 +206,10 @@ def test_what_a_trajectory_missed():
     clear = 0
     for missed, cycle, own in zip(bare.missed, bare.cycles, bare.bounces, strict=True):
         others = int(bare.hits.sum()) - int(own)
-        if cycle == 3:  # once round the three mirrors at right angles
+        if cycle == 3:  # around the three mirrors at right angles
             assert missed == bare.hits[3] / others
             clear += 1
-        elif cycle == 2:  # to and fro between the cut and the plane across
+        elif cycle == 2:  # between the cut and the opposite plane
             assert missed == bare.hits[[1, 2]].sum() / others
         else:
             assert missed == 0

@@ -1,4 +1,4 @@
-"""The layers of the onion against brute force, and what their table makes of them."""
+"""The layers of the onion against brute force, and the methods of their table."""
 
 import dataclasses
 import math
@@ -13,11 +13,11 @@ import pytest
 from scipy import special
 
 from bayespoint import ConvergenceWarning, InfeasibleError, OnionTable, VersionSpace
+from helpers import SHIFT, dual_angle
 
-SHIFT = int(os.environ.get("BAYESPOINT_SEED", "0"))
 SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 CAREFUL = {"tol": 0.03, "max_length": 1e5, "n_trajectories": 8, "n_jobs": 2}
-ERRORS = 5.5  # of 20 000 layers in a trial run two were more than 5 standard errors off
+ERRORS = 5.5  # two of 20 000 layers in a trial run were off by more than 5 standard errors
 
 
 def generator(index):
@@ -25,7 +25,7 @@ def generator(index):
 
 
 def taught(m, d, index, flips=0):
-    """Return normal examples, labeled by a teacher who is then contradicted a few times."""
+    """Return normal examples, labeled by a teacher with some flipped labels."""
     rng = generator(index)
     x = rng.standard_normal((m, d))
     y = np.where(x @ rng.standard_normal(d) > 0, 1, -1)
@@ -34,7 +34,7 @@ def taught(m, d, index, flips=0):
 
 
 def quiet(space, *args, **settings):
-    """Return the onion without a word on layers that are empty."""
+    """Return the onion without warnings about empty layers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return space.onion(*args, random_state=SHIFT, **settings)
@@ -65,20 +65,13 @@ def unit(v):
     return v / np.linalg.norm(v, axis=-1, keepdims=True)
 
 
-def angle(space, a, b):
-    """Angle between two weight vectors given by dual coefficients."""
-    matrix = space.gram + space.offset + np.diag(space.softness)
-    difference = a / math.sqrt(a @ matrix @ a) - b / math.sqrt(b @ matrix @ b)
-    return 2 * math.asin(min(1.0, math.sqrt(max(difference @ matrix @ difference, 0)) / 2))
-
-
 # --- centers and volumes ---
 
 
 @pytest.mark.long
 @pytest.mark.slow
 def test_exact_and_projected_against_brute_force(capsys):
-    """The exact centers are those of brute force; of the projected ones version space's alone."""
+    """Exact centers agree with brute force, projected ones only for version space."""
     worst = 0.0
     for index in range(3):
         x, y = taught(7, 3, index)
@@ -99,7 +92,7 @@ def test_exact_and_projected_against_brute_force(capsys):
         error = np.hypot(exact.log_volume_error, 1 / np.sqrt(np.maximum(counts, 1)))
         volume = np.log(np.maximum(counts, 1) / draws)
         assert (np.abs(exact.log_volume - volume)[seen] < 5 * error[seen]).all()
-        # The rays of a hard billiard see version space as it is, and no other layer.
+        # Only the rays within version space are unbiased.
         noise = np.hypot(projected.center_error, spread)
         assert off["projected"][0, 0] < ERRORS * noise[0, 0]
         worst = max(worst, (off["projected"] / noise)[seen].max())
@@ -137,7 +130,7 @@ def test_version_space_is_that_of_the_billiard():
     volume = space.log_volume(tol=0.05, random_state=SHIFT)
     for method in ("exact", "projected"):
         table = quiet(space, (1, 1), method=method, tol=0.01)
-        off = angle(space, table.center(0, 0), billiard.center)
+        off = dual_angle(space, table.center(0, 0), billiard.center)
         assert off < ERRORS * math.hypot(table.center_error[0, 0], billiard.center_error)
     table = quiet(space, (1, 1), volume_tol=0.1, max_length=1e6)
     error = math.hypot(table.log_volume_error[0, 0], volume.error)
@@ -172,20 +165,20 @@ def test_weights_of_the_soft_posterior_give_its_center(kappa):
     powers = np.add.outer(np.arange(10), np.arange(10))
     center = table.combine(kappa**powers)
     sample = space.sample(transparency=kappa, tol=0.005, random_state=SHIFT)
-    # The error of a mixture is at most that of its worst part; here of all that matter.
+    # The error of a mixture is at most that of its worst layer with a weight that matters.
     mass = kappa**powers * np.exp(table.log_volume)
     parts = np.nan_to_num(mass * table.center_norm)
     error = math.sqrt(float(np.nansum((parts * table.center_error) ** 2)))
     spread = np.nan_to_num(parts * np.minimum(table.log_volume_error, 1))
     error = math.hypot(error, math.sqrt(float((spread**2).sum())))
     error /= float(np.linalg.norm(np.nansum(parts[..., None] * (table.centers @ x), axis=(0, 1))))
-    off = angle(space, center, sample.center)
+    off = dual_angle(space, center, sample.center)
     assert off < 5 * math.hypot(error, sample.center_error)
     assert error < 0.1
     # Another density has another center.
     flat = table.combine(np.ones((10, 10)) * (powers < 9))
-    assert angle(space, flat, sample.center) > 3 * off or kappa == 0.2
-    # Scaling the weights changes nothing, not even by much.
+    assert dual_angle(space, flat, sample.center) > 3 * off or kappa == 0.2
+    # Weights may be scaled by any factor.
     np.testing.assert_allclose(table.combine(1e-200 * kappa**powers), center, atol=1e-10)
 
 
@@ -276,7 +269,7 @@ def test_evidence_for_any_label_noise(pair):
     likelihood = np.where(f * y > 0, right, wrong).prod(axis=1)
     exact = math.log(likelihood.mean())
     error = likelihood.std() / likelihood.mean() / 1000
-    # A jackknife over eight trajectories knows its own error to a quarter.
+    # A jackknife over eight trajectories has a relative error of a quarter.
     assert 0 < found.error < 0.2
     assert abs(found.value - exact) < 7 * math.hypot(found.error, error)
     alone = quiet(space, (0, 0), n_trajectories=1).evidence(pair)
@@ -287,7 +280,7 @@ def test_evidence_for_any_label_noise(pair):
 def test_evidence_refuses():
     x, y = taught(8, 3, 13)
     space = VersionSpace(x @ x.T, y)
-    with pytest.raises(ValueError, match="projected onion gives no evidence"):
+    with pytest.raises(ValueError, match="evidence needs an onion with method='exact'"):
         quiet(space, (1, 1), method="projected").evidence(0.1)
     table = quiet(space, (0, 0))
     for bad in (0.5, -0.1, (0.1, 0.2, 0.3)):
@@ -377,12 +370,15 @@ def test_centers_that_are_not_there():
     assert (table.log_volume[1] == -math.inf).all()
     with pytest.raises(ValueError, match=r"layer \(1, 0\) has no center: there are 0 examples"):
         table.center(1, 0)
-    # Four of eight examples of one class: with w it holds -w.
+    # Four of eight examples of one class: the layer contains -w with w.
     assert table.path_length[0, 4] > 0
     assert math.isfinite(table.log_volume[0, 4])
-    with pytest.raises(ValueError, match="so that its mean is zero"):
+    with pytest.raises(ValueError, match="so its mean is zero"):
         table.center(0, 4)
-    for n, match in [((2, 0), "n_neg must be at most 1"), ((0, 5), "n_pos must be at most 4")]:
+    for n, match in [
+        ((2, 0), "n_neg must be an integer of at most 1"),
+        ((0, 5), "n_pos must be an integer of at most 4"),
+    ]:
         with pytest.raises(ValueError, match=match):
             table.center(*n)
     with pytest.raises(ValueError, match="n_neg must be an integer of at least 0"):
@@ -396,7 +392,7 @@ def test_centers_that_are_not_there():
 
 
 def test_duplicates():
-    """Every example twice: layers of odd numbers are empty, the others those of each once."""
+    """With every example twice odd layers are empty, the others those of single examples."""
     x, y = taught(6, 3, 24)
     once = quiet(VersionSpace(x @ x.T, y), (1, 1), **CAREFUL)
     doubled, labels = np.vstack([x, 3 * x]), np.concatenate([y, y])
@@ -407,7 +403,7 @@ def test_duplicates():
         off = twice.center(2 * a, 2 * b) @ doubled - once.center(a, b) @ x
         error = math.hypot(twice.center_error[2 * a, 2 * b], once.center_error[a, b])
         assert np.linalg.norm(off) < ERRORS * error
-    # And with both labels: one of each pair is violated, whatever w is.
+    # With both labels any w violates one of each pair.
     both = VersionSpace(np.tile(x @ x.T, (2, 2)), np.concatenate([y, -y]))
     table = quiet(both, (6, 6))
     assert (table.layers.sum(axis=1) == 6).all()
@@ -451,7 +447,7 @@ def test_tolerances_and_warnings():
         warnings.simplefilter("error")
         table = space.onion((1, 1), volume_tol=0.2, max_length=1e6, random_state=SHIFT)
     assert table.log_volume_error.max() <= 0.2
-    # The path allowed is used, and not exceeded by more than the first round.
+    # The path limit is reached, and exceeded by at most the first round.
     long = quiet(space, (1, 1), tol=1e-9, max_length=5e3)
     assert 4e3 < long.length <= 5e3
 
@@ -543,13 +539,13 @@ def test_leaving_examples_out():
 
 
 def test_what_is_left_out_is_not_learned():
-    """Labels at random: whoever peeked would make fewer errors than a coin."""
+    """Random labels: with a leak there would be fewer errors than by chance."""
     rng = generator(41)
     x, y = rng.standard_normal((60, 60)), rng.permutation(np.resize([1, -1], 60))
     space = VersionSpace(x @ x.T / 60, y)
     choice = space.choose_layer(0, k=6, method="projected", random_state=SHIFT)
     assert choice.n_tests[0, 0] == 60
-    # Four standard deviations of a coin, and a half of them for what the groups share.
+    # Four binomial standard deviations, and half of them for the dependence of the groups.
     assert choice.errors[0, 0] > 0.5 - 6 * 0.5 / math.sqrt(60)
 
 

@@ -1,4 +1,4 @@
-"""Forks, threads and processes: a child that was forked fits, threads do not disturb each other."""
+"""Forks, threads and processes: forked children can fit, threads do not disturb each other."""
 
 import multiprocessing
 import os
@@ -19,7 +19,7 @@ SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 X = np.random.default_rng([SEED, 3]).standard_normal((200, 4))
 Y = np.where(X[:, 0] > 0, 1, -1)
 LIMIT = 60.0
-"""Seconds for what takes a fraction of one: a child that hangs is found out."""
+"""Seconds after which a child counts as hanging; it needs a fraction of one."""
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -40,9 +40,9 @@ def interrupt():
 
 
 def forked(work):
-    """Return the exit status of a forked child that does some work, which must end in time."""
+    """Return the exit status of a forked child that calls `work`, or fail if it hangs."""
     with warnings.catch_warnings():
-        # Python warns of forks beside threads; here that is what is tried.
+        # Python warns of forks with threads, which are tested here.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
@@ -64,7 +64,7 @@ def forked(work):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_fit_fork_fit():
-    """The child has the bits of its parent, and the parent goes on."""
+    """The child has the bits of its parent, and the parent can fit again."""
     expected = fitted()
 
     def work():
@@ -77,7 +77,7 @@ def test_fit_fork_fit():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_a_fork_in_the_middle_of_a_run():
-    """Another thread forks while workers fly: the child has none of them, and needs none."""
+    """Another thread forks during a run: the child works without the workers."""
     expected = sampled(SEED)
     states = []
 
@@ -95,7 +95,7 @@ def test_a_fork_in_the_middle_of_a_run():
 @pytest.mark.long
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_threads_fit_at_once(n_jobs):
-    """Each has the bits that it has alone."""
+    """Each has the same bits as alone."""
     alone = [fitted(seed, n_jobs) for seed in range(4)]
     centers = [sampled(seed, n_jobs) for seed in range(4)]
     with ThreadPoolExecutor(4) as pool:
@@ -106,7 +106,7 @@ def test_threads_fit_at_once(n_jobs):
 
 
 def test_two_runs_on_one_version_space_at_once():
-    """Of one matrix that both borrow, and of rows with a cache that is each run's own."""
+    """Both borrow one matrix; with rows on demand each has its own cache."""
     for space in (
         VersionSpace(kernels.RBF(2.0)(X), Y, softness=0.1),
         VersionSpace.from_features(X, Y, kernels.RBF(2.0), softness=0.1, cache_size=0.1),
@@ -123,7 +123,7 @@ def test_two_runs_on_one_version_space_at_once():
 
 
 def test_a_run_in_another_thread_does_not_hear_ctrl_c():
-    """Signals come to the main thread: it ends, the run in the other thread goes on to its end."""
+    """Signals end the call of the main thread, but not a run in another thread."""
     if threading.current_thread() is not threading.main_thread() or os.name == "nt":
         pytest.skip("signals come to the main thread, as POSIX has them")
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -143,7 +143,7 @@ def test_a_run_in_another_thread_does_not_hear_ctrl_c():
 @pytest.mark.long
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_processes_of_multiprocessing(method, tmp_path, monkeypatch):
-    """Started in every way there is, they have the bits of this one."""
+    """With every start method they have the bits of this process."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     program = (
         "import multiprocessing, sys, warnings\n"

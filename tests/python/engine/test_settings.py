@@ -1,4 +1,4 @@
-"""Settings: types are checked in Python, ranges by the compiled engine; a message tells both."""
+"""Settings: types are checked in Python, ranges by the compiled engine."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The power user's door: geometry, settings, diagnostics, invariances."""
+"""`VersionSpace`: geometry, settings, diagnostics, invariances."""
 
 import dataclasses
 import functools
@@ -18,7 +18,7 @@ from bayespoint import (
 )
 from bayespoint.datasets import load_banana
 from bayespoint.results import billiard, diagnostics
-from helpers import seed
+from helpers import dual_angle, seed
 
 
 def cone(m=20, r=5, index=0):
@@ -26,13 +26,6 @@ def cone(m=20, r=5, index=0):
     rng = np.random.default_rng(seed(index))
     x = rng.standard_normal((m, r))
     return x @ x.T, np.where(x @ rng.standard_normal(r) > 0, 1, -1)
-
-
-def angle(space, a, b):
-    """Angle between two weight vectors given by dual coefficients."""
-    matrix = space.gram + space.offset + np.diag(space.softness)
-    inner = a @ matrix @ b / math.sqrt((a @ matrix @ a) * (b @ matrix @ b))
-    return math.acos(min(1.0, inner))
 
 
 def norms(space, duals):
@@ -73,7 +66,7 @@ def test_contains():
 
 @pytest.mark.parametrize("method", ["light_trap", "one_way", "perceptron", "max_margin"])
 @pytest.mark.parametrize("settings", [{}, {"softness": 0.3}, {"offset": 1.0}])
-@pytest.mark.filterwarnings("ignore:method='light_trap' did not find")  # it may, and says so
+@pytest.mark.filterwarnings("ignore:method='light_trap' did not find")  # the fallback is allowed
 def test_feasible_points(method, settings):
     gram, labels = cone(m=60, r=12)
     space = VersionSpace(gram, labels, **settings)
@@ -115,7 +108,7 @@ def test_infeasible(attempt):
         )
     again = pickle.loads(pickle.dumps(error))
     assert (again.violations, str(again)) == (error.violations, str(error))
-    # With softness anything is feasible.
+    # With softness any labels are feasible.
     assert VersionSpace(gram, labels, softness=0.1).max_margin().margin > 0
 
 
@@ -134,7 +127,7 @@ def test_largest_margin_of_orthogonal_examples():
 
 @pytest.mark.parametrize("settings", [{}, {"softness": 0.2}, {"offset": 1.0}])
 def test_largest_margin_is_optimal(settings):
-    """Its dual is a shortest vector of a convex hull: non-negative least squares finds it too."""
+    """The dual is the shortest vector of a convex hull, found by non-negative least squares too."""
     gram, labels = cone(m=40, r=8)
     space = VersionSpace(gram, labels, **settings)
     found = space.max_margin(tol=1e-8)
@@ -155,8 +148,7 @@ def test_largest_margin_is_optimal(settings):
 @pytest.mark.parametrize("settings", [{}, {"C": 1.0}, {"C": 1.0, "free_bias": True}])
 def test_unfinished_search_is_reported(settings):
     rng = np.random.default_rng(seed(0))
-    # So far from a plane that 25 steps find a margin; in so many dimensions that the largest one
-    # rests on more examples than they can settle.
+    # 25 steps find a positive margin, but not the largest, which needs more active examples.
     x = rng.standard_normal((40, 100))
     labels = np.where(x[:, 0] > 0, 1, -1)
     x[:, 0] += 3.0 * labels
@@ -207,13 +199,15 @@ def test_draws_and_centers_agree(long_run):
     mean = result.draws.mean(axis=(0, 1))
     spread = math.sqrt(1 - result.center_norm**2) / result.center_norm
     error = spread / math.sqrt(result.ess) + result.center_error
-    assert angle(space, mean, result.center) < 4 * error
+    assert dual_angle(space, mean, result.center) < 4 * error
     assert norms(space, mean) == pytest.approx(result.center_norm, abs=4 * error)
-    assert angle(space, result.impulse_center, result.arc_center) < 5 * result.center_error + 0.02
+    assert (
+        dual_angle(space, result.impulse_center, result.arc_center) < 5 * result.center_error + 0.02
+    )
 
 
 def test_impulses_have_the_sign_of_the_labels(long_run):
-    """And no weight where no wall was hit."""
+    """They are zero for walls that were not hit."""
     space, result = long_run
     signed = result.impulse_center * space.y
     assert signed.min() >= 0
@@ -228,7 +222,7 @@ def test_center_of_an_orthant(m, refresh):
     result = space.sample(length=3000.0, refresh=refresh, random_state=seed(5))
     exact = labels / np.sqrt(np.arange(1.0, m + 1))
     assert result.center_error < 0.02
-    assert angle(space, result.center, exact) < 4 * result.center_error
+    assert dual_angle(space, result.center, exact) < 4 * result.center_error
     # The mean coordinate of a uniform point of the orthant, times the root of m.
     norm = math.sqrt(m) * math.gamma(m / 2) / (math.sqrt(math.pi) * math.gamma((m + 1) / 2))
     assert result.center_norm == pytest.approx(norm, abs=4 * result.center_error)
@@ -274,7 +268,7 @@ def test_warnings():
     result = space.sample(length=1000.0, n_draws=100, random_state=seed(0))
     assert result.convergence_messages(None) == []
     assert result.convergence_messages(0.5) == []
-    # One trajectory elsewhere.
+    # One trajectory far from the others.
     apart = {"functionals": result.functionals + np.array([0, 0, 0, 9.0])[:, None, None]}
     for change, text in [
         (apart, "the trajectories disagree: R-hat is"),
@@ -282,19 +276,19 @@ def test_warnings():
     ]:
         (message,) = dataclasses.replace(result, **change).convergence_messages(None)
         assert text in message
-    # A run that met its tolerance is as accurate as it was asked to be.
+    # A run that met its tolerance needs no warning.
     met = dataclasses.replace(result, **apart, stop_reason="tol", center_error=0.01)
     assert met.convergence_messages(0.1) == []
     assert len(dataclasses.replace(met, center_error=np.nan).convergence_messages(0.1)) == 1
 
 
 def test_allowed_r_hat():
-    """1.01, and more for so few draws that chance alone exceeds it."""
+    """1.01, or more for few draws, of which R-hat exceeds it by chance."""
     allowed = billiard.allowed_r_hat
     assert allowed(4, 4000) == 1.01
     assert 1.05 < allowed(4, 200) < 1.1
     assert allowed(1, 50) > allowed(2, 100) > 1.1
-    # Of independent draws that are worth what they are, hardly any trip over it.
+    # Independent draws hardly ever exceed it.
     draws = np.random.default_rng(seed(0)).standard_normal((4, 50, 1000))
     above = diagnostics.r_hat(draws) > allowed(4, 200)
     assert above.mean() < 2e-3
@@ -312,7 +306,7 @@ def test_few_draws_are_told():
 
 
 def test_trajectories_that_cannot_have_met():
-    """Balls in corners of a slit of a millionth of a radian: nothing is known of the error."""
+    """Balls in the corners of a slit of a millionth of a radian: the error is unknown."""
     x = np.array([[0.0, 1, 0], [-1e-6, 1, 0], [0, 0, 1]])
     space = VersionSpace(x @ x.T, [1, -1, 1])
     with pytest.warns(ConvergenceWarning, match="the estimated center_error is inf"):
@@ -336,21 +330,21 @@ def test_start():
     result = space.sample(length=200.0, start=inside, random_state=seed(0))
     assert result.start == ("given",) * 4
     outside = -inside
-    with pytest.raises(ValueError, match=r"start must lie in version space.* violates 20 of 20"):
+    with pytest.raises(ValueError, match=r"start must be in version space.* violates 20 of 20"):
         space.sample(length=200.0, start=outside)
     mixed = space.sample(length=200.0, start=outside, transparency=0.5, random_state=seed(0))
     assert mixed.mean_violations > 0
 
 
 def test_transparent_walls():
-    """Without walls the prior is left: half the labels are wrong on average."""
+    """With fully transparent walls the prior is sampled: half the labels are wrong on average."""
     m = 12
     space = VersionSpace(np.eye(m), np.ones(m), softness=0.5)
     free = space.sample(length=3000.0, transparency=1.0, refresh="full", random_state=seed(0))
     assert free.bounces.sum() == 0
     assert free.crossings.sum() > 0
     assert free.mean_violations == pytest.approx(m / 2, abs=0.3)
-    # Independent labels, each wrong with odds kappa.
+    # Independent labels, each violated with odds kappa.
     for kappa in (0.1, (0.5, 0.25)):
         half = space.sample(length=3000.0, transparency=kappa, refresh="full", random_state=seed(0))
         odds = kappa if isinstance(kappa, float) else kappa[1]
@@ -409,7 +403,7 @@ def test_invariances():
         (flipped, -flipped.center),
     ]:
         error = math.hypot(result.center_error, base.center_error)
-        assert angle(space, center, base.center) < 4 * error
+        assert dual_angle(space, center, base.center) < 4 * error
 
 
 def test_callback_sees_progress():
@@ -486,7 +480,7 @@ def test_a_corner_is_not_taken_for_the_whole(index):
 
 
 def test_a_callback_is_one_from_the_beginning():
-    """Also where the work is over before it is called."""
+    """A callback is checked even if the run ends before calling it."""
     space = VersionSpace(np.eye(3), [1, 1, -1], softness=0.1)
     for call in (
         space.sample,

@@ -1,4 +1,4 @@
-"""The factor on decision values, and the leave-one-out probabilities it comes from."""
+"""The factor on decision values, and the leave-one-out predictions that determine it."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def test_leave_one_out_is_what_a_fit_without_the_example_says(noise):
         floor = model.label_noise_[0 if y[i] > 0 else 1]
         alone[i] = (seen - floor) / (1 - sum(model.label_noise_))
     np.testing.assert_allclose(special.ndtr(z), alone, atol=0.02)
-    # They are not what the model says of its own examples.
+    # They differ from the predictions of the full model.
     own = special.ndtr(y * model.decision_function(X))
     assert np.abs(special.ndtr(z) - own).max() > 0.1
 
@@ -63,7 +63,7 @@ def test_the_factor_undoes_a_stretch(stretch):
     labels = np.where(rng.uniform(size=len(z)) < special.ndtr(z), 1, -1)
     found = calibration.best_factor(labels * z / stretch, labels, (0.0, 0.0))
     assert found == pytest.approx(stretch, rel=0.08)
-    # With label noise, known to be there.
+    # With known label noise.
     rate = np.where(labels > 0, 0.05, 0.1)
     seen = np.where(rng.uniform(size=len(z)) < rate, -labels, labels)
     # Rates by true class: the first is the negative one.

@@ -89,7 +89,7 @@ def test_gibbs(fitted):
     calls = np.array([model.predict(problem.points, method="gibbs") > 0 for _ in range(1500)])
     spread = np.sqrt(exact * (1 - exact) / 1500) + 5 * error / 4
     assert (np.abs(calls.mean(axis=0) - exact) < 4 * spread + 1e-3).all()
-    # One weight vector labels all points of a call.
+    # All points of a call are labeled by the same weight vector.
     pairs = (problem.h_star[:, 0] > 0) & (problem.h_star[:, 1] > 0)
     both = (calls[:, 0] & calls[:, 1]).mean()
     assert abs(both - pairs.mean()) < 4 * math.sqrt(0.25 / 1500) + 2 * error
@@ -101,7 +101,7 @@ def test_gibbs(fitted):
 
 @pytest.mark.long
 def test_one_draw_makes_all_rules_one():
-    """With a single draw the vote and the Gibbs rule have no choice."""
+    """With a single draw the vote and the Gibbs rule agree."""
     for classes in (2, 3):
         x, y = IRIS[0], np.minimum(IRIS[1], classes - 1)
         model = BayesPointClassifier(n_trajectories=2, n_draws=4, random_state=seed(0)).fit(x, y)
@@ -115,7 +115,7 @@ def test_one_draw_makes_all_rules_one():
             np.testing.assert_array_equal(model.predict(x, method="gibbs"), vote)
         else:
             np.testing.assert_array_equal(vote, (h > 0).argmax(axis=1))
-            # Where a single class is in favor, the Gibbs rule takes it.
+            # If only one class is positive, the Gibbs rule predicts it.
             single = (h > 0).sum(axis=1) == 1
             assert single.mean() > 0.5
             np.testing.assert_array_equal(model.predict(x[single], method="gibbs"), vote[single])
@@ -127,7 +127,7 @@ def test_rules_for_several_classes():
     model = BayesPointClassifier(random_state=seed(0)).fit(x[::2], y[::2])
     for method in ("center", "vote", "gibbs"):
         assert np.mean(model.predict(x[1::2], method=method) == y[1::2]) > 0.85
-    # A far point has no tie to any example but the intercept; a tie goes to the first class.
+    # At a far point only the intercept matters; ties go to the first class.
     bare = BayesPointClassifier(fit_intercept=False, random_state=seed(0)).fit(x, y + 3)
     far = np.full((1, 4), 1e4)
     for method in ("vote", "gibbs"):
@@ -150,19 +150,19 @@ def test_functions_have_the_joint_law_of_the_posterior(fitted):
     )
     covariance, exact = np.cov(f.T), np.cov(problem.f_star.T)
     assert (np.abs(covariance - exact) < 7 * error * np.outer(scale, scale)).all()
-    # Below the noise, the same function: each point's own part is left out.
+    # Without noise the same functions, without the independent part of each point.
     below = np.cov(model.sample_functions(problem.points, noise=False, random_state=seed(1)).T)
     exact_below = exact - SOFTNESS * np.eye(n)
-    assert (7 * error * scale**2 < SOFTNESS).any()  # else noise would not be seen
+    assert (7 * error * scale**2 < SOFTNESS).any()  # otherwise noise could not be detected
     assert (np.abs(below - exact_below) < 7 * error * np.outer(scale, scale)).all()
-    # Some points hang together, which independent noise would not show.
+    # Some points are correlated, unlike independent noise.
     alone = covariance - np.diag(np.diag(covariance))
     assert np.abs(alone).max() > 20 * error * scale.min() ** 2
     for signs in itertools.product([-1, 1], repeat=n):
         share = (f * signs > 0).all(axis=1).mean()
         expected = (problem.f_star * signs > 0).all(axis=1).mean()
         assert abs(share - expected) < 5 * error / 2
-    # The signs of each are the mixture form, before label noise.
+    # The share of positive signs is the mixture form, before label noise.
     mixture = model.predict_proba(problem.points, method="mixture")[:, 1]
     first, second = problem.noise
     clean = (mixture - first) / (1 - first - second)
@@ -196,7 +196,7 @@ def test_functions():
 
 
 def test_what_examples_tell_and_what_they_cannot():
-    """Many labels at one place leave no doubt of the function there, but of the next label."""
+    """Many labels at one point determine the function there, but not the next label."""
     rng = np.random.default_rng(SEED)
     x = np.r_[rng.normal(0.0, 0.3, (150, 1)), [[4.0], [4.2]]]
     y = np.r_[np.arange(150) % 2, 1, 1]
@@ -215,14 +215,14 @@ def test_what_examples_tell_and_what_they_cannot():
 
 
 def test_functions_without_softness():
-    """Without softness the functions pass the examples on their sides; the matrix is singular."""
+    """Without softness the functions satisfy all labels; the matrix is singular."""
     rng = np.random.default_rng(seed(0))
     x = rng.standard_normal((30, 3))
     y = x @ [1.0, 2.0, -1.0] > 0
     model = BayesPointClassifier("linear", fit_intercept=False, softness=0.0, random_state=seed(0))
     model.fit(x, y)
     f = model.sample_functions(x, random_state=seed(0))
-    assert ((f > 0) == y).mean() > 0.999  # but for rounding of the noise, of size 1e-8
+    assert ((f > 0) == y).mean() > 0.999  # up to the noise of size 1e-8
     assert np.linalg.matrix_rank(f, tol=1e-4 * np.linalg.norm(f)) == 3
 
 
@@ -240,7 +240,7 @@ def test_reject():
             predicted, rejected = model.reject(x, cost)
             np.testing.assert_array_equal(predicted, model.classes_[probability.argmax(axis=1)])
             np.testing.assert_array_equal(rejected, 1 - probability.max(axis=1) > cost)
-            assert (rejected <= before).all()  # what is accepted stays accepted
+            assert (rejected <= before).all()  # a larger cost rejects no other points
             before = rejected
         assert not before.any()
         assert model.reject(x, 0.0)[1].all()
@@ -283,7 +283,7 @@ def test_bayes_point(points, classes):
         np.testing.assert_allclose(k_star @ row, basis @ best, atol=1e-5)
         clear = np.abs(vote) > 0.5
         assert np.mean(np.sign(k_star @ row)[clear] == np.sign(vote[clear])) > 0.95
-        # Closer than the center of mass, at any length.
+        # Closer than the center of mass, scaled to any length.
         center = k_star @ w
         scale = (center @ vote) / (center @ center)
         distance = np.linalg.norm(k_star @ row - vote)
@@ -325,7 +325,7 @@ def test_log_labeling_probability(fitted):
         assert abs(found.value - exact) < 4 * math.hypot(found.error, error)
         total += math.exp(found.value)
         variance += (math.exp(found.value) * found.error) ** 2
-    # The examples' evidence is common to all: its error does not average out.
+    # All share the evidence of the examples, whose error does not average out.
     assert abs(total - 1) < 4 * math.sqrt(variance) + 4 * 0.05
 
 
@@ -385,7 +385,7 @@ def test_labelings_that_cannot_be_judged():
         other.log_labeling_probability(gram[:1], [0])
 
 
-# --- questions ---
+# --- queries ---
 
 
 def test_suggest_query(fitted):
@@ -393,13 +393,13 @@ def test_suggest_query(fitted):
     assert model.posterior_.votes(problem.points).shape == (4, 1)
     rng = np.random.default_rng(seed(0))
     many = 2 * rng.standard_normal((50, 2))
-    many = np.concatenate([many, many])  # every split twice
+    many = np.concatenate([many, many])  # each vote twice
     votes = np.abs(model.posterior_.votes(many)[:, 0])
     for n in (1, 5, 100):
         chosen = model.suggest_query(many, n)
         np.testing.assert_array_equal(chosen, np.argsort(votes, kind="stable")[:n])
     chosen = model.suggest_query(many, 6)
-    np.testing.assert_array_equal(chosen[1::2], chosen[::2] + 50)  # ties by order
+    np.testing.assert_array_equal(chosen[1::2], chosen[::2] + 50)  # ties in order
     assert model.suggest_query(many).shape == (1,)
     for n in (0, -1, 101):
         with pytest.raises(ValueError, match="n must be"):
@@ -416,7 +416,7 @@ def test_queries_for_several_classes():
     np.testing.assert_array_equal(
         model.suggest_query(IRIS[0], 20), np.argsort(lead, kind="stable")[:20]
     )
-    # The species that overlap are asked about.
+    # Queries are about the two species that overlap.
     assert (IRIS[1][model.suggest_query(IRIS[0], 10)] > 0).all()
 
 

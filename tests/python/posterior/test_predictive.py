@@ -1,4 +1,4 @@
-"""The predictive law against brute force: Gaussian draws that happen to satisfy all labels."""
+"""The predictive distribution against rejection sampling of Gaussian draws."""
 
 import math
 
@@ -15,13 +15,13 @@ OFFSET, SOFTNESS = 1.0, 0.2
 
 
 class Problem:
-    """A few examples, a few new points, and how a Gaussian process sees them."""
+    """A few examples and new points, with their joint Gaussian distribution."""
 
     def __init__(self, m, index, softness=SOFTNESS):
         rng = np.random.default_rng(seed(index))
         self.kernel = kernels.RBF(1.2)
         self.inputs = rng.standard_normal((m, 2))
-        # New ones, and the places of the examples, where most is known.
+        # New points, and those of the examples, where the variance is smallest.
         self.points = np.concatenate([rng.standard_normal((6, 2)) * 1.5, self.inputs])
         self.labels = np.where(rng.standard_normal(m) > 0, 1, -1)
         self.labels[:2] = 1, -1
@@ -65,7 +65,7 @@ def problem(request):
 
 
 def test_moments(problem):
-    """The mean and variance of f come out as if the length of w had been drawn too."""
+    """The mean and variance of f include the distribution of the length of w."""
     f = problem.accepted(index=10)
     _, _, mean, spread = problem.exact(f)
     units = problem.directions(problem.accepted(index=11))
@@ -74,13 +74,13 @@ def test_moments(problem):
     n = problem.factor.rank
     z = predictive.decision_values(problem.k_star, problem.variance, units, center / norm, norm, n)
     expected = mean / np.sqrt(spread + problem.variance)
-    # Both sides carry Monte Carlo error: of the means, and of the variances.
+    # Both sides have a Monte Carlo error, of the means and of the variances.
     share = spread / (spread + problem.variance)
     error = np.sqrt((share + (expected * share) ** 2 / 2) * (1 / len(f) + 1 / len(units)))
     assert (np.abs(z - expected) < 5 * error).all()
     probability = problem.exact(f)[0]
     assert np.abs(special.ndtr(z) - probability).max() < 0.02
-    # The square root of n in place of the mean of the chi law would be visibly wrong.
+    # The test detects sqrt(n) in place of the mean of the chi distribution.
     wrong = z * math.sqrt(n) / predictive.chi_mean(n)
     assert (np.abs(wrong - expected) > 5 * error).any()
 
@@ -100,7 +100,7 @@ def test_mixture(problem):
 @pytest.mark.long
 @pytest.mark.parametrize("noise", [0.0, 0.1, (0.05, 0.2)])
 def test_the_classifier_against_rejection(noise):
-    """The whole road: billiard, draws, predictive law, label noise of either class."""
+    """The whole fit: billiard, draws, predictive distribution, label noise of either class."""
     problem = Problem(5, 3)
     pair = noise if isinstance(noise, tuple) else (noise, noise)
     f = problem.accepted(index=14, noise=pair)
@@ -114,13 +114,13 @@ def test_the_classifier_against_rejection(noise):
         tol=0.004,
         random_state=seed(0),
     ).fit(problem.inputs, problem.labels)
-    # Draws are correlated: their error is that of the effective number.
+    # The error of correlated draws follows from their effective sample size.
     error += 0.5 / math.sqrt(model.billiard_.ess)
     assert error.max() < 0.02
     mixture = model.predict_proba(problem.points, method="mixture")
     np.testing.assert_allclose(mixture.sum(axis=1), 1.0)
     assert (np.abs(mixture[:, 1] - expected) < 4 * error).all()
-    # The moment form has the moments right; how Gaussian f is, is another matter.
+    # The moment form is exact for the moments, but f is not Gaussian.
     gaussian = special.ndtr(mean / np.sqrt(spread + problem.variance))
     moments = model.predict_proba(problem.points)[:, 1]
     assert (np.abs(moments - pair[0] - (1 - sum(pair)) * gaussian) < 4 * error).all()
@@ -153,7 +153,7 @@ def test_a_short_feature_vector_counts_for_the_rank():
 @pytest.mark.parametrize("softness", [0.0, 0.3, 1e-14])
 @pytest.mark.parametrize("overwrite", [True, False])
 def test_factor(softness, overwrite):
-    """The same law whatever the softness, however small; and no writing unless allowed."""
+    """The same predictions for any softness; the matrix is overwritten only if allowed."""
     rng = np.random.default_rng(seed(1))
     inputs = rng.standard_normal((700, 2))
     softness = np.full(700, softness)
@@ -174,9 +174,10 @@ def test_factor(softness, overwrite):
         np.testing.assert_allclose(explained, expected, rtol=1e-6)
         assert factor.rank == 700
         return
-    # What a singular matrix explains of a point beside a lonely example is no double's to tell.
-    # Bounds are: k(x, x), and what is explained with noise of variance 1e-9. The pivots give no
-    # less of that than their residuals r of k(x, x) allow, (sum r) / 1e-9 of what is left.
+    # For a singular matrix double precision does not determine the explained variance of a point
+    # near an isolated example. Bounds are k(x, x), and the explained variance with noise of
+    # variance 1e-9. The pivoted factor is below the latter by at most (sum r) / 1e-9 of the rest,
+    # with the residuals r of k(x, x).
     assert factor.rank < 700
     root = np.linalg.solve(factor.lower, matrix[chosen])
     residuals = matrix.trace() - np.square(root).sum()
@@ -196,7 +197,7 @@ def test_chi_mean():
 
 
 def test_nothing_known_and_nothing_uncertain():
-    """A point without any tie to the examples: z = 0; a direction without spread: a limit."""
+    """z = 0 at a point unrelated to the examples, and a limit for draws without spread."""
     draws, center = np.eye(2), np.ones(2) / math.sqrt(2)
     k_star = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
     z = predictive.decision_values(k_star, np.array([0.0, 1.0, 0.0]), draws, center, 0.7, 2)
@@ -237,7 +238,7 @@ def test_blocks_do_not_change_predictions(monkeypatch):
 
 
 def test_the_sign_is_that_of_the_center():
-    """Where mean of the draws and center disagree, the center decides."""
+    """If the mean of the draws and the center disagree, the center decides."""
     space = VersionSpace(np.eye(3), [1, 1, -1])
     result = space.sample(length=100.0, n_draws=50, random_state=seed(0))
     draws = result.draws.reshape(-1, 3)

@@ -13,7 +13,7 @@ from helpers import seed
 def test_by_hand():
     proba = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.4, 0.4, 0.2], [0.1, 0.1, 0.8]]
     coverage, error, cost = rejection_curve(["a", "b", "b", "a"], proba, labels=["a", "b", "c"])
-    # Two points of loss 0.2 are accepted together; the tie of the third goes to "a".
+    # Two points of loss 0.2 are accepted together. The tie of the third goes to "a".
     np.testing.assert_allclose(cost, [0.2, 0.3, 0.6])
     np.testing.assert_allclose(coverage, [0.5, 0.75, 1.0])
     np.testing.assert_allclose(error, [1 / 2, 1 / 3, 1 / 2])
@@ -29,7 +29,7 @@ def test_two_classes_by_one_column():
 
 
 def test_properties():
-    """Costs and coverage rise to the whole; the last error is that of all points."""
+    """Costs and coverage rise, the coverage to 1; the last error is that of all points."""
     rng = np.random.default_rng(seed(1))
     proba = rng.dirichlet(np.ones(3), size=500).round(2)
     proba[:, 2] = 1 - proba[:, :2].sum(axis=1)
@@ -54,7 +54,7 @@ def test_properties():
 
 
 def test_calibrated_probabilities_promise_their_error():
-    """If labels follow the probabilities, the error is the mean loss of what was accepted."""
+    """With labels drawn from the probabilities the error is the mean loss of accepted points."""
     rng = np.random.default_rng(seed(2))
     p = rng.uniform(size=40_000)
     y = rng.uniform(size=len(p)) < p
@@ -74,7 +74,7 @@ def test_calibrated_probabilities_promise_their_error():
     [
         (([0, 1], [0.5]), ValueError, "a row for each of the 2 labels in y_true"),
         (([0, 1, 2], [0.5, 0.1, 0.2]), ValueError, "a column for each of 3 classes"),
-        (([1, 1], [0.5, 0.1]), ValueError, "name the classes by labels"),
+        (([1, 1], [0.5, 0.1]), ValueError, "set labels if y_true lacks a class"),
         (([0, 1], [0.5, math.nan]), ValueError, r"proba must lie in \[0, 1\]"),
         (([0, 1], [0.5, 1.5]), ValueError, r"proba must lie in \[0, 1\]"),
         (([0, 1], ["a", "b"]), TypeError, "proba must hold real numbers"),

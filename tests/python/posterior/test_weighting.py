@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
+from helpers import dual_angle
 
 SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 
@@ -20,12 +21,6 @@ SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 def cautious(margins):
     """Return a density that decreases slightly toward the walls."""
     return np.log(np.maximum(margins, 1e-300)).sum(axis=1) / 50
-
-
-def angle(space, a, b):
-    """The angle between two unit vectors, by their difference: accurate for small ones."""
-    apart = np.subtract(a, b)
-    return 2 * math.asin(math.sqrt(max(0.0, apart @ (space.margins(apart) * space.y))) / 2)
 
 
 def power_center(powers):
@@ -61,7 +56,7 @@ def test_center_of_a_power_of_the_margins(octant, powers):
     exact = power_center(powers) * SIGNS
     norm = math.sqrt(exact @ exact)
     assert 1e-3 < found.center_error < 0.02
-    assert angle(ORTHANT, found.center, exact / norm) < 4 * found.center_error
+    assert dual_angle(ORTHANT, found.center, exact / norm) < 4 * found.center_error
     assert found.center @ found.center == pytest.approx(1.0)
     assert found.center_norm == pytest.approx(norm, abs=4 * found.center_error)
     plain = ORTHANT.reweight(octant, lambda margins: np.exp(log_power(powers)(margins)))
@@ -77,12 +72,12 @@ def test_center_of_a_power_of_the_margins(octant, powers):
 
 @pytest.mark.parametrize("powers", POWERS)
 def test_a_wrong_weighting_is_noticed(octant, powers):
-    """What the test above would say of the uniform law, and of weights in the wrong order."""
+    """The test above rejects uniform weights, and weights in the wrong order."""
     exact = power_center(powers) * SIGNS
     exact /= math.sqrt(exact @ exact)
     for wrong in (lambda margins: np.ones(len(margins)), _reversed(log_power(powers))):
         found = ORTHANT.reweight(octant, wrong)
-        assert angle(ORTHANT, found.center, exact) > 8 * found.center_error
+        assert dual_angle(ORTHANT, found.center, exact) > 8 * found.center_error
 
 
 def _reversed(log_weight):
@@ -90,7 +85,7 @@ def _reversed(log_weight):
 
 
 def test_the_error_of_the_center_is_as_large_as_it_says():
-    """Over many runs the true angles are as large as the estimates, in the mean of squares."""
+    """Over many runs the mean square of the true angles agrees with the estimates."""
     exact = power_center((1.0, 0.0, 0.0)) * SIGNS
     exact /= math.sqrt(exact @ exact)
     true, estimated = [], []
@@ -99,14 +94,14 @@ def test_the_error_of_the_center_is_as_large_as_it_says():
             length=400.0, n_draws=100, refresh="full", random_state=1000 * SEED + index
         )
         found = ORTHANT.reweight(run, lambda margins: margins[:, 0])
-        true.append(angle(ORTHANT, found.center, exact) ** 2)
+        true.append(dual_angle(ORTHANT, found.center, exact) ** 2)
         estimated.append(found.center_error**2)
-    # Two directions across, so 120 squares; the estimate itself has its own spread.
+    # Two orthogonal directions, so 120 squares; the estimates vary, too.
     assert 0.6 < np.mean(true) / np.mean(estimated) < 1.6
 
 
 def test_trajectories_that_stay_apart_are_told_by_the_error(octant):
-    """Each stands still: its draws are worth one, however many batches they make."""
+    """Each trajectory repeats one point, so batches underestimate the error."""
     still = np.repeat(octant.draws[:, :1], 5000, axis=1)
     found = ORTHANT.reweight(replace(octant, draws=still), lambda margins: np.ones(len(margins)))
     points = still[:, 0]
@@ -117,7 +112,7 @@ def test_trajectories_that_stay_apart_are_told_by_the_error(octant):
 
 
 def test_a_wedge_by_quadrature():
-    """Two planes at an angle, with offset and softness: margins are what the docs say."""
+    """Two planes at an angle, with offset and softness: margins follow their definition."""
     gram = np.array([[1.0, 0.6], [0.6, 2.0]])
     space = VersionSpace(gram, [1, -1], softness=[0.3, 0.1], offset=0.5)
     full = gram + 0.5 + np.diag([0.3, 0.1])
@@ -135,27 +130,27 @@ def test_a_wedge_by_quadrature():
     density = np.where((margins > 0).all(axis=1), weight(margins), 0.0)
     mean = integrate.trapezoid(density * np.array([np.cos(grid), np.sin(grid)]), grid)
     exact = np.linalg.solve(root.T, mean / math.hypot(*mean))
-    # In two dimensions a ball goes to and fro at one speed.
+    # In two dimensions a ball moves to and fro at constant speed.
     run = space.sample(length=3000.0, n_draws=3000, random_state=SEED)
     found = space.reweight(run, weight)
     assert found.center_error < 0.01
-    assert angle(space, found.center, exact) < max(4 * found.center_error, 1e-3)
+    assert dual_angle(space, found.center, exact) < max(4 * found.center_error, 1e-3)
     uniform = space.reweight(run, lambda margins: np.ones(len(margins)))
-    assert angle(space, uniform.center, exact) > 0.05
+    assert dual_angle(space, uniform.center, exact) > 0.05
 
 
 def test_from_one_label_noise_to_another():
-    """Weights by the violated planes take the law of one transparency to that of another."""
+    """Weights by violations convert one transparency to another."""
     m = 4
     space = VersionSpace(np.eye(m), np.ones(m))
     run = space.sample(
         length=30_000.0, n_draws=8000, transparency=0.5, refresh="full", random_state=SEED
     )
-    kappa = np.array([0.5, 0.5, 0.1, 0.1])  # of single examples: a billiard knows classes alone
+    kappa = np.array([0.5, 0.5, 0.1, 0.1])  # by example; a billiard has rates by class only
     found = space.reweight(run, lambda margins: ((kappa / 0.5) ** (margins < 0)).prod(axis=1))
     drift = (1 - kappa) / (1 + kappa)
     size = math.exp(special.gammaln(m / 2) - special.gammaln((m + 1) / 2)) / math.sqrt(math.pi)
-    assert angle(space, found.center, drift / math.hypot(*drift)) < 4 * found.center_error
+    assert dual_angle(space, found.center, drift / math.hypot(*drift)) < 4 * found.center_error
     assert found.center_norm == pytest.approx(size * math.hypot(*drift), rel=0.05)
     assert found.log_mean_weight == pytest.approx(2 * math.log(1.1 / 1.5), abs=0.05)
 
@@ -241,7 +236,7 @@ def test_bad_weights(octant):
         ORTHANT.reweight(octant.draws, returning(np.ones(n)))
     with pytest.raises(ValueError, match="result must be of 2 examples; got one of 3"):
         VersionSpace(np.eye(2), [1, -1]).reweight(octant, returning(np.ones(n)))
-    with pytest.raises(ZeroDivisionError):  # what the function raises is not swallowed
+    with pytest.raises(ZeroDivisionError):  # exceptions of the function are passed on
         ORTHANT.reweight(octant, lambda margins: 1 / 0)
 
 
@@ -308,7 +303,7 @@ def test_predictions_by_quadrature(power):
     np.testing.assert_array_equal(weighted.predict(points), z > 0)
     np.testing.assert_array_equal(weighted.predict(points, method="vote"), laws[:, 0] > 0)
     assert weighted.intercept[0] == 0.0
-    if power == 4.0:  # and the weights matter
+    if power == 4.0:  # the weights matter
         plain = model.reweight(lambda margins: np.ones(len(margins)))
         assert np.abs(plain.decision_function(points) - laws[:, 2]).max() > 0.3
         assert (plain.predict(points) != weighted.predict(points)).any()
@@ -333,7 +328,7 @@ def test_equal_weights_predict_as_the_model_does():
         for method in ("moments", "mixture"):
             apart = weighted.predict_proba(new, method=method)
             apart -= model.predict_proba(new, method=method)
-            # The model's center is the mean along the path, not that of draws.
+            # The center of the model is the mean along the path, not of the draws.
             assert np.sqrt(np.mean(apart**2)) < 0.015
         vote = model.predict(new, method="vote")
         np.testing.assert_array_equal(weighted.predict(new, method="vote"), vote)
@@ -347,14 +342,14 @@ def test_equal_weights_predict_as_the_model_does():
 
 
 def test_draws_one_by_one_are_chosen_by_their_weights():
-    """Random functions and single draws have the weighted law too."""
+    """Random functions and single draws have the weighted distribution, too."""
     model = quarter(0.5)
     weighted = model.reweight(lambda margins: margins[:, 0] ** 4)
     point = np.array([[0.75, 1.0]])
     vote, mixture, _ = quarter_law(point[0], 0.5, 4.0)
     signs = weighted.sample_functions(point, random_state=SEED) > 0
     assert signs.mean() == pytest.approx(mixture, abs=0.03)
-    # Without weights the same point is judged otherwise.
+    # Without weights the prediction differs.
     plain = model.sample_functions(point, random_state=SEED) > 0
     assert abs(plain.mean() - mixture) > 0.1
     rng = np.random.default_rng(SEED)

@@ -1,4 +1,4 @@
-"""A run as a DataTree: what stands where, and that ArviZ of either generation reads it."""
+"""A run as a DataTree: its contents, read by both generations of ArviZ."""
 
 import os
 import sys
@@ -29,12 +29,12 @@ def tree(run):
 
 
 def for_arviz(arviz, tree):
-    """Return what this generation of ArviZ takes."""
+    """Return the run as the installed ArviZ takes it."""
     return arviz.from_datatree(tree) if hasattr(arviz, "from_datatree") else tree
 
 
 def of_posterior(values):
-    """Return the arrays that a diagnostic of either generation gives."""
+    """Return the arrays of a diagnostic of either generation."""
     return values["posterior"] if "posterior" in getattr(values, "children", {}) else values
 
 
@@ -108,7 +108,7 @@ def test_spacing_where_draws_are_the_last_of_more():
     space = VersionSpace(np.eye(3), [1, 1, -1])
     result = space.sample(tol=0.02, n_draws=64, random_state=SEED)
     assert 1 <= result.length / (64 * result.spacing) <= 2
-    # Exact flights: no two draws can be further apart than the path between them.
+    # The angle between two draws is at most the path between them.
     draws = result.draws[0]
     angles = np.arccos(np.clip((draws[1:] * draws[:-1]).sum(axis=1), -1, 1))
     assert (angles <= result.spacing + 1e-7).all()
@@ -136,7 +136,7 @@ def test_diagnostics_are_those_of_arviz(run, tree):
 
 
 def test_the_smallest_size_is_that_of_the_result(run, tree):
-    """`ess` looks at the squares of coordinates that change sign, too."""
+    """`ess` includes the squares of coordinates that change sign."""
     arviz = pytest.importorskip("arviz")
     _, result = run
     values = tree["posterior"]["plane_coordinate"]
