@@ -60,7 +60,7 @@ class RejectionDisplay(Display):
         Parameters
         ----------
         estimator : fitted classifier
-            Must offer ``predict_proba`` and ``classes_``.
+            Has ``predict_proba`` and ``classes_``.
         X : array-like of shape (n_samples, n_features)
             Test inputs.
         y : array-like of shape (n_samples,)
@@ -99,7 +99,7 @@ class RejectionDisplay(Display):
         name: str | None = None,
         ax: Any = None,
     ) -> RejectionDisplay:
-        """Draw the curve of probabilities.
+        """Draw the curve of given probabilities.
 
         Parameters
         ----------
@@ -126,8 +126,8 @@ class RejectionDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on. None makes a new figure.
+        ax
+            As for `from_estimator`.
         **kwargs : dict
             Further arguments of the line: ``color="C1"`` for a second curve in the same axes.
 
@@ -138,7 +138,6 @@ class RejectionDisplay(Display):
         """
         ax = self._begin(ax, (5.0, 3.6))
         style = {"color": COLORS[0], "linewidth": 1.8, "label": self.name} | kwargs
-        # Between two costs no further point is accepted.
         [self.line_] = ax.plot(
             100 * self.coverage, 100 * self.error, drawstyle="steps-post", **style
         )
