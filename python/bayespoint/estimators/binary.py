@@ -125,7 +125,7 @@ def _percents(advance: Advance, tol: float) -> Callable[[Mapping[str, Any]], Non
 def over_training(
     problems: Sequence[BinaryProblem], kernel: Any, inputs: Any, gram: ArrayLike | None
 ) -> list[Problem]:
-    """Return the problems of a fit with their kernel matrix, computed again or given again."""
+    """Return the problems of a fit with their kernel matrix, recomputed or given again."""
     first = problems[0]
     inputs = estimators_inputs.again(kernel, inputs, len(first.y), gram)
     matrix, _ = kernels.training_gram(kernel, inputs, first.offset, first.softness)

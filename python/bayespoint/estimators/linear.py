@@ -212,7 +212,7 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         )
 
     def problems_over(self, gram: ArrayLike | None = None) -> list[Problem]:
-        """Return the binary problems with their kernel matrix, computed again or given again."""
+        """Return the binary problems with their kernel matrix, recomputed or given again."""
         check_is_fitted(self)
         return binary.over_training(self.problems_, self.kernel_, self.X_fit_, gram)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -37,18 +38,10 @@ class FitSettings:
     verbose: int
 
 
-def fit_settings(
-    *,
-    fit_intercept: object,
-    softness: object,
-    optimizer: object,
-    label_noise: object,
-    dynamics: object,
-    calibration: object,
-    random_state: RandomState,
-    verbose: object,
-) -> FitSettings:
-    """Check the settings of a classifier."""
+def fit_settings(model: Any, random_state: RandomState) -> FitSettings:
+    """Return the checked settings of a classifier, with the seed of the given state."""
+    softness, label_noise, verbose = model.softness, model.label_noise, model.verbose
+    optimizer, calibration = model.optimizer, model.calibration
     if optimizer is not None:
         optimizer = choice("optimizer", optimizer, ("evidence", None))
     by_evidence = _is_evidence(softness)
@@ -82,14 +75,14 @@ def fit_settings(
     if isinstance(verbose, (bool, np.bool_)):
         verbose = int(verbose)
     noise = (0.0, 0.0) if rates else pair("label_noise", label_noise, high=0.5, high_open=True)
-    straight = isinstance(engine_dynamics.resolve(dynamics), engine_dynamics.STRAIGHT)
+    straight = isinstance(engine_dynamics.resolve(model.dynamics), engine_dynamics.STRAIGHT)
     if straight and (rates or any(noise)):
         raise ValueError(
-            f"label_noise must be 0 with dynamics={dynamics!r}, whose walls are opaque; got "
+            f"label_noise must be 0 with dynamics={model.dynamics!r}, whose walls are opaque; got "
             f"{label_noise!r}"
         )
     return FitSettings(
-        offset=float(boolean("fit_intercept", fit_intercept)),
+        offset=float(boolean("fit_intercept", model.fit_intercept)),
         softness=None if by_evidence else real("softness", softness, low=0.0),
         optimizer=optimizer,
         label_noise=noise,
