@@ -87,7 +87,9 @@ def test_percents_are_told_on_the_way():
 def test_a_wish_to_stop_is_answered():
     callbacks()
     model = BayesPointClassifier(random_state=seed(0)).set_callbacks(Recorder(stop=True))
-    with pytest.warns(UserWarning, match="a callback asked to stop the fit, which went on"):
+    with pytest.warns(
+        UserWarning, match="a callback asked to stop the fit, which is not supported"
+    ):
         model.fit(*TWO)
 
 
