@@ -65,8 +65,10 @@ def risk_bounds(
     ----------
     model : BayesPointClassifier, MaxMarginClassifier or KernelPerceptron
         A fitted classifier.
-    delta, gram, candidates, tol, max_length, n_jobs, random_state
+    gram
         As for :meth:`BayesPointClassifier.risk_bounds`.
+    delta, candidates, tol, max_length, n_jobs, random_state
+        As for `table`.
 
     Returns
     -------

@@ -95,6 +95,7 @@ class Rows:
     delta: float
     noise: tuple[float, float]
     draws: Floats | None
+    refusal: str
     condition: str
     settings: dict[str, Any]
 
@@ -104,19 +105,14 @@ class Rows:
         self.noisy = any(self.noise)
 
     def all(self) -> list[RiskBound]:
-        """Return all rows."""
+        """Return all rows; with a `refusal` without estimating volumes."""
         rows = self._symmetric() + self._margins() + self._compression()
         if self.learned.rule != "bayes_point":
             return rows
-        return (self._noisy_posterior() if self.noisy else self._version_space()) + rows
-
-    def refused(self, reason: str) -> list[RiskBound]:
-        """Return all rows, each refused for the same reason, without estimating volumes."""
-        rows = self._refused_symmetric(reason) + self._margins(reason)
-        if self.learned.rule == "bayes_point":
+        if self.refusal:
             region = POSTERIOR if self.noisy else WHOLE
-            rows = self._refused_posterior(reason, region) + rows
-        return rows + [self._refused(name, reason) for name in ("sparsity", "margin")]
+            return self._refused_posterior(self.refusal, region) + rows
+        return (self._noisy_posterior() if self.noisy else self._version_space()) + rows
 
     @cached_property
     def violated(self) -> NDArray[np.bool_]:
@@ -183,7 +179,7 @@ class Rows:
 
     def _symmetric(self) -> list[RiskBound]:
         """Return the rows by the part of version space that is symmetric about w."""
-        if reason := self._no_consistent():
+        if reason := self._not_consistent():
             return self._refused_symmetric(reason)
         try:
             volume = symmetric_volume(self.space, self.learned.dual_coef, **self.settings)
@@ -197,9 +193,9 @@ class Rows:
 
     # --- margins and sparsity ---
 
-    def _margins(self, reason: str = "") -> list[RiskBound]:
+    def _margins(self) -> list[RiskBound]:
         """Return the rows by the margin of w."""
-        if reason := reason or self._no_consistent():
+        if reason := self._not_consistent():
             names = "linear_svm", "luckiness", "pac_margin"
             return [
                 self._refused("volume_bayes", reason, self.of, BALL),
@@ -220,6 +216,8 @@ class Rows:
     def _compression(self) -> list[RiskBound]:
         """Return the rows by sparsity."""
         learned = self.learned
+        if self.refusal:
+            return [self._refused(name, self.refusal) for name in ("sparsity", "margin")]
         if learned.rule == "bayes_point":
             return [self._refused("sparsity", _DENSE), self._refused("margin", _OTHER)]
         # Only the examples that do not determine w must be correct, and have no softness.
@@ -236,7 +234,7 @@ class Rows:
         else:
             bound = sparsity(self.m, d, self.delta)
             by_sparsity = self._row("sparsity", bound, known, condition=learned.condition)
-        reason = _OTHER if learned.rule == "max_margin" else self._no_consistent()
+        reason = _OTHER if learned.rule == "max_margin" else self._not_consistent()
         if reason:
             return [by_sparsity, self._refused("margin", reason)]
         radius, attained = self._largest_margin()
@@ -265,8 +263,10 @@ class Rows:
 
     # --- rows ---
 
-    def _no_consistent(self) -> str:
+    def _not_consistent(self) -> str:
         """Return why bounds for a consistent w do not hold; empty if they do."""
+        if self.refusal:
+            return self.refusal
         if self.noisy:
             return _NOISY
         if self.learned.bias is not None:

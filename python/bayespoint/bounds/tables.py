@@ -185,14 +185,14 @@ def bounds_of(
             "draws must be given with label_noise, to count the examples that they violate; got "
             "None"
         )
-    maker = Rows(
+    rows = Rows(
         space=space,
         learned=learned,
         delta=delta / candidates,
         noise=noise,
         draws=draws,
+        refusal=refusal,
         condition=SOFT if space.softness.any() else "",
         settings=settings,
-    )
-    rows = maker.refused(refusal) if refusal else maker.all()
-    return RiskBounds(tuple(sorted(rows, key=lambda row: row.refused)), delta, maker.m)
+    ).all()
+    return RiskBounds(tuple(sorted(rows, key=lambda row: row.refused)), delta, len(space.y))

@@ -155,10 +155,8 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
 
         Parameters
         ----------
-        delta, gram, candidates, tol, max_length, random_state
-            As for :meth:`BayesPointClassifier.risk_bounds`.
-        n_jobs : int, default=None
-            Number of threads, as in joblib.
+        delta, gram, candidates, tol, max_length, n_jobs, random_state
+            As for :func:`bayespoint.bounds.risk_bounds`.
 
         Returns
         -------

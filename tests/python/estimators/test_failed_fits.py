@@ -30,11 +30,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 class Stop(BaseException):
-    """What an interrupt is: no error."""
+    """Raised like Ctrl-C: not an `Exception`."""
 
 
 def interrupted(monkeypatch, estimator):
-    """Interrupt a fit after its last attribute but one is there."""
+    """Interrupt a fit before it sets its last attribute."""
     kind = type(estimator)
     fitted = clone(estimator).fit(X, Y)
     last = [name for name in vars(fitted) if name not in vars(estimator)][-1]

@@ -1,4 +1,4 @@
-"""Notebook representations: all in one form, well-formed, escaped, readable on any page."""
+"""Notebook representations: one form, well-formed, escaped, readable on dark pages."""
 
 import re
 import warnings
@@ -49,7 +49,7 @@ def read(html):
 
 
 def results():
-    """Return an instance of everything that is shown, by name."""
+    """Return an instance of every class with a representation, by name."""
     X, y = make_teacher(30, 4, random_state=seed(0))
     space = VersionSpace(X @ X.T, y)
     run = space.sample(tol=0.1, random_state=seed(0))
@@ -58,7 +58,7 @@ def results():
     three.fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
     polygon = planar.Polygon([[0, 0], [3, 0], [4, 2], [1, 3]])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # short runs are enough to be shown
+        warnings.simplefilter("ignore")  # short runs
         table = space.onion(max_errors=(1, 2), tol=0.2, random_state=seed(0))
         return {
             "VersionSpace": space,
@@ -119,7 +119,7 @@ def test_all_are_tables_in_one_form(shown):
 
 
 def test_none_brings_colors_or_files(shown):
-    """What a dark page could make unreadable, or a page without network empty."""
+    """Colors would be unreadable on dark pages, and files missing without a network."""
     for name, (_, html) in shown.items():
         assert not re.search(r"https?:|url\(|<script|<link|<style|src=|class=", html), name
         for style in read(html).styles:

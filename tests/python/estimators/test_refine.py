@@ -1,4 +1,4 @@
-"""Classifiers that learn on: longer runs, more examples, other settings."""
+"""Fits that continue: longer runs, more examples, other settings."""
 
 import copy
 import os
@@ -33,7 +33,7 @@ def data(n_classes=2, n=90, seed=0):
 
 
 def separable(n=90, d=4):
-    """Examples that a plane separates, on a singular matrix: a point inside has to be found."""
+    """Separable examples on a singular matrix, for which a start has to be found."""
     X = np.random.default_rng([SEED, d]).standard_normal((n, d))
     return X, (X[:, 0] + 0.5 * X[:, 1] > 0.2).astype(int)
 
@@ -71,7 +71,7 @@ def same(a, b, X):
 )
 def test_in_how_many_steps_does_not_matter(n_classes, settings):
     X, y = data(n_classes)
-    if settings.get("softness") == 0.0:  # separable for sure
+    if settings.get("softness") == 0.0:  # surely separable
         settings = settings | {"kernel": kernels.RBF(0.5)}
     fitted = model(**settings).fit(X, y)
     once = copy.deepcopy(fitted).refine(12.0)
@@ -89,7 +89,7 @@ def test_to_a_smaller_tolerance_is_a_fit_with_it(settings):
     X, y = data()
     refined = model(tol=0.2, **settings).fit(X, y).refine(tol=0.03)
     same(refined, model(tol=0.03, **settings).fit(X, y), X)
-    # What is reached is reached.
+    # The tolerance has been reached already.
     before = refined.dual_coef_
     assert np.array_equal(refined.refine(tol=0.1).dual_coef_, before)
 
@@ -332,7 +332,7 @@ def test_other_settings_start_at_the_old_center(change):
     assert set(old.start) <= {"light_trap", "max_margin"}
     assert set(new.start) == {"given"}
     assert new.burn_in > 0
-    # The settings of the run that was are no reason to go on with it.
+    # A run with other settings is not continued.
     assert new.draws.shape[:2] == (warm.n_trajectories, warm.n_draws)
 
 

@@ -1,4 +1,4 @@
-"""Displays of fitted searches and of what else holds a classifier: what it found is drawn."""
+"""Displays of fitted searches and pipelines draw their classifier."""
 
 import os
 
