@@ -61,7 +61,7 @@ def test_relaxed_margin_bound(n):
     assert exact < relaxed
 
 
-def test_pac_margin_of_the_astronomical_sample():
+def test_pac_margin_of_a_very_large_sample():
     assert round(bounds.pac_margin(410_743_386, 600, 0.05), 4) == 0.1120
     # The paper's kappa gives the perceptron's bound of 0.067 at 740 of 60 000 examples.
     assert bounds.margin(410_743_386, 600) < 1e-4

@@ -189,7 +189,7 @@ def test_a_length_scale_from_the_examples(model):
         KernelPerceptron(RBF(1.0), softness=0.1),
     ],
 )
-def test_softness_is_told(model):
+def test_rows_with_softness_have_a_condition(model):
     """Rows about the extended feature space have a condition."""
     X, y = NOISY
     found = model.fit(X, y).risk_bounds(tol=1.0, random_state=0)
@@ -268,7 +268,7 @@ def test_support_vectors_that_do_not_determine_the_classifier():
     assert not model.risk_bounds().find("sparsity").refused
 
 
-def test_an_order_of_ones_own_is_told():
+def test_a_given_order_is_a_condition():
     X, y = linear(80)
     order = np.arange(80)[::-1]
     model = KernelPerceptron("linear", order=order, fit_intercept=False).fit(X, y)

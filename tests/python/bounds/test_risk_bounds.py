@@ -338,7 +338,7 @@ def test_several_classes():
     assert setosa < versicolor  # the class that stands apart
 
 
-def test_a_volume_known_too_badly_is_said(example):
+def test_a_volume_that_is_too_inaccurate(example):
     _, y, space, result = example
     with pytest.warns(ConvergenceWarning, match="raise max_length"):
         bounds.table(

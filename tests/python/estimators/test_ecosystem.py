@@ -162,7 +162,7 @@ def test_the_output_of_a_pipeline_keeps_its_names(library):
 
 
 @pytest.mark.long
-def test_a_stranger_is_productive_in_a_minute(tmp_path):
+def test_a_session_with_the_usual_tools(tmp_path):
     """A session as in scikit-learn, with a frame of polars and names of classes."""
     pl = pytest.importorskip("polars")
     data = load_breast_cancer()

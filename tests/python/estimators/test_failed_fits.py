@@ -65,7 +65,7 @@ def test_an_interrupted_fit_changes_nothing(monkeypatch, estimator):
         first.predict(NEW)
 
 
-def test_nor_does_one_of_data_that_cannot_be_separated():
+def test_an_infeasible_fit_changes_nothing():
     rng = np.random.default_rng(SEED)
     labels = rng.permutation(Y)
     for model, hard in (

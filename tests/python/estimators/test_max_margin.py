@@ -389,7 +389,7 @@ def test_bad_settings(settings, error, text):
         MaxMarginClassifier(**settings).fit(*IRIS)
 
 
-def test_bad_questions():
+def test_invalid_inputs():
     with pytest.raises(NotFittedError):
         MaxMarginClassifier().predict(IRIS[0])
     model = MaxMarginClassifier().fit(*IRIS)
@@ -417,7 +417,7 @@ def test_unfinished_fits_warn():
     assert model.kkt_.max() > 1e-8
 
 
-def test_result_in_words():
+def test_summary_of_the_result():
     found = VersionSpace(np.eye(3), [1, -1, 1]).max_margin()
     assert "support vectors" in found.summary()
     assert "margin=0.5774, 3 support vectors of 3" in repr(found)

@@ -118,7 +118,7 @@ def test_all_are_tables_in_one_form(shown):
         assert reader.tags.count("tr") >= 1, name
 
 
-def test_none_brings_colors_or_files(shown):
+def test_they_have_no_colors_or_files(shown):
     """Colors would be unreadable on dark pages, and files missing without a network."""
     for name, (_, html) in shown.items():
         assert not re.search(r"https?:|url\(|<script|<link|<style|src=|class=", html), name
@@ -127,7 +127,7 @@ def test_none_brings_colors_or_files(shown):
             assert set(colors) <= {"inherit", "transparent"}, name
 
 
-def test_they_say_what_the_summary_says(shown):
+def test_they_contain_the_summary(shown):
     for name in ("BilliardResult", "Evidence", "MaxMargin", "OnionTable", "WeightedResult"):
         one, html = shown[name]
         texts = read(html).texts
@@ -158,7 +158,7 @@ def test_grids_have_as_many_cells_in_each_line(shown):
         assert len(counts) == 1, name
 
 
-def test_light_trap_in_words(shown):
+def test_light_trap_as_text(shown):
     trap, _ = shown["LightTrap"]
     assert "violated at the start" in trap.summary()
     assert repr(trap).startswith("<LightTrap: ")

@@ -73,7 +73,7 @@ def test_the_tasks_of_a_fit(data, n):
     np.testing.assert_array_equal(silent.dual_coef_, model.dual_coef_)
 
 
-def test_percents_are_told_on_the_way():
+def test_percents_are_reported():
     """For a billiard that takes about a second."""
     callbacks()
     seen = Recorder()
@@ -84,7 +84,7 @@ def test_percents_are_told_on_the_way():
     assert 2 < sum(path(each)[:-1] == ("fit", "billiard") for each in seen.begun) < 100
 
 
-def test_a_wish_to_stop_is_answered():
+def test_a_request_to_stop_warns():
     callbacks()
     model = BayesPointClassifier(random_state=seed(0)).set_callbacks(Recorder(stop=True))
     with pytest.warns(

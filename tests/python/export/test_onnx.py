@@ -161,13 +161,13 @@ def test_without_probabilities_the_graph_has_none():
     ],
     ids=["precomputed", "function", "other package", "strings"],
 )
-def test_what_onnx_cannot_say(estimator, inputs, message):
+def test_kernels_and_labels_that_cannot_be_exported(estimator, inputs, message):
     model = estimator.fit(inputs, TWO)
     with pytest.raises(TypeError, match=message):
         to_onnx(model)
 
 
-def test_what_is_no_fitted_classifier():
+def test_other_objects_are_refused():
     with pytest.raises(NotFittedError):
         to_onnx(BayesPointClassifier())
     with pytest.raises(TypeError, match="classifier must be a BayesPointClassifier"):
@@ -183,7 +183,7 @@ def test_what_is_no_fitted_classifier():
         to_onnx(BayesPointClassifier(), probabilities="yes")
 
 
-def test_without_onnx_it_says_what_to_install(monkeypatch):
+def test_without_onnx_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"`pip install 'bayespoint\[onnx\]'`"):
         to_onnx(BayesPointClassifier())

@@ -178,7 +178,7 @@ def test_other_ranks_are_refused(rank, space_ax):
         plotting.BilliardDisplay.from_space(space, ax=space_ax)
 
 
-def test_what_a_billiard_display_refuses(cone, ax, space_ax):
+def test_invalid_arguments_of_a_billiard_display(cone, ax, space_ax):
     space, _, run = cone
     draw = plotting.BilliardDisplay
     with pytest.raises(TypeError, match="result must be a BilliardResult; got a VersionSpace"):

@@ -246,7 +246,7 @@ def test_a_part_of_the_examples_leads_to_the_same_maximum():
     assert found.log_evidence >= max(values) - 0.05
 
 
-def test_what_is_no_kernel_is_refused():
+def test_invalid_kernels_are_refused():
     X, y = problem()
     bad = -np.ones((len(X), len(X))) + np.eye(len(X))
     places = np.arange(len(X), dtype=float)[:, None]
@@ -367,7 +367,7 @@ def test_several_classes_share_their_parameters():
         BayesPointClassifier(label_noise=("evidence", "evidence")).fit(X, y)
 
 
-def test_verbose_tells_what_is_tried(capsys):
+def test_verbose_prints_the_settings_tried(capsys):
     X, y = problem(40)
     model = BayesPointClassifier(random_state=seed(0), verbose=3).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
