@@ -1009,19 +1009,6 @@ class BayesPointClassifier(
         With label noise the bounds for classifiers without training errors are refused.
         `pac_bayes_kl` is given for the posterior: it bounds the probability that an observed,
         noisy label is predicted wrongly.
-
-        Examples
-        --------
-        >>> from bayespoint import BayesPointClassifier
-        >>> from bayespoint.kernels import RBF
-        >>> from sklearn.datasets import make_moons
-        >>> X, y = make_moons(400, noise=0.1, random_state=0)
-        >>> model = BayesPointClassifier(
-        ...     RBF(1.0), softness=0.01, optimizer=None, random_state=0
-        ... ).fit(X, y)
-        >>> found = model.risk_bounds(random_state=0)
-        >>> 0.0 < found.find("pac_bayes_kl", of="center").value < 0.2
-        True
         """
         return risk_bounds(
             self,
@@ -1094,16 +1081,6 @@ class BayesPointClassifier(
         -----
         The kernel matrix and its factor are computed again. After an exception, such as Ctrl-C, the
         estimator is unchanged.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from bayespoint import BayesPointClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> model = BayesPointClassifier(random_state=0).fit(X[50:], y[50:])
-        >>> before = model.billiard_.length
-        >>> round(model.refine(300.0).billiard_.length - before, 6)
-        300.0
         """
         check_is_fitted(self)
         if (more_length is None) == (tol is None):
@@ -1180,15 +1157,6 @@ class BayesPointClassifier(
         -----
         After an exception, such as Ctrl-C, the estimator is unchanged. To search kernel and
         softness again, fit to all examples.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from bayespoint import BayesPointClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> model = BayesPointClassifier(random_state=0).fit(X[::2], y[::2])
-        >>> model.add_examples(X[1::2], y[1::2]).dual_coef_.shape
-        (3, 150)
         """
         check_is_fitted(self)
         if self.X_fit_ is None:

@@ -34,6 +34,7 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
 
     kernel: Any
     norm_: Floats
+    kernel_: Any
     X_fit_: NDArray[Any] | None
     problems_: tuple[BinaryProblem, ...]
 

@@ -14,7 +14,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -94,28 +94,24 @@ class _Point:
     value: float
 
 
+@dataclass(eq=False)
 class _Objective:
     """The approximate evidence with its gradient, as a function of the searched parameters."""
 
-    def __init__(
-        self,
-        kernel: Any,
-        examples: _Examples,
-        offset: float,
-        softness: float | None,
-        noise: tuple[float, float],
-        rates: int,
-        search_kernel: bool,
-        report: Report | None,
-        n_jobs: int | None,
-    ) -> None:
-        self.n_jobs = n_jobs
-        self.kernel, self.offset = kernel, offset
-        self.softness, self.noise, self.rates = softness, noise, rates
-        self.parameters = kernels.parameters(kernel, examples.X) if search_kernel else ()
-        scale = float(np.mean(kernels.diagonal(kernel, examples.X)))
+    kernel: Any
+    examples: InitVar[_Examples]
+    offset: float
+    softness: float | None
+    noise: tuple[float, float]
+    rates: int
+    search_kernel: InitVar[bool]
+    report: Report | None
+    n_jobs: int | None
+
+    def __post_init__(self, examples: _Examples, search_kernel: bool) -> None:
+        self.parameters = kernels.parameters(self.kernel, examples.X) if search_kernel else ()
+        scale = float(np.mean(kernels.diagonal(self.kernel, examples.X)))
         self.scale = scale if scale > 0 and math.isfinite(scale) else 1.0
-        self.report = report
         self.tried: list[list[float]] = []
 
     @property
