@@ -61,14 +61,8 @@ def table(
     candidates : int, default=1
         Length, at least 1, of the list of settings, fixed beforehand, from which these were
         selected by means of the examples. `delta` is divided by it.
-    tol : float, default=0.3
-        Standard error of ln of the estimated volumes at which to stop, in nats. Positive.
-    max_length : float, default=1e5
-        Path in radians per trajectory at which to stop in any case, for each volume.
-    n_jobs : int, default=None
-        Number of threads, as in joblib.
-    random_state : None, int, Generator or RandomState, default=None
-        Seed. None draws one from NumPy's global generator.
+    tol, max_length, n_jobs, random_state
+        As for :meth:`VersionSpace.log_volume`, for each volume.
 
     Returns
     -------
@@ -104,8 +98,8 @@ def table(
     since directions outside their span do not change the share of the sphere.
 
     "one draw" is a weight vector in the whole feature space, with values as in
-    :meth:`BayesPointClassifier.sample_functions`. The "vote" at x is for the class with a
-    probability above one half by ``predict_proba(method="mixture")``, without label noise.
+    :meth:`BayesPointClassifier.sample_functions`. The "vote" at x is the class with a probability
+    above one half by ``predict_proba(method="mixture")``, without label noise.
 
     With softness the bounds are for feature vectors with an additional coordinate for every input,
     of squared length `softness`. At new inputs w has no component along that coordinate.

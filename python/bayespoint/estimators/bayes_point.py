@@ -980,8 +980,10 @@ class BayesPointClassifier(
             Probability in (0, 1) with which each statement may fail.
         gram : array-like of shape (n_samples, n_samples), default=None
             With kernel="precomputed", and only then: the matrix given to `fit`.
-        candidates, tol, max_length, random_state
+        candidates
             As for :func:`bayespoint.bounds.table`.
+        tol, max_length, random_state
+            As for `evidence`, for each volume.
 
         Returns
         -------
