@@ -89,7 +89,7 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
     """
     c = _consistent(space, dual_coef)
     m = len(c)
-    memory.require(8 * 8.0 * m * m, f"the Gram matrix of {2 * m} examples, mirrored ones included")
+    memory.require(8 * 8.0 * m * m, f"the Gram matrix of {2 * m} examples, half of them mirrored")
     rows_on_demand.require_matrix(space.gram, "the mirrored version space")
     gram = np.add(space.gram, space.offset, dtype=np.float64)
     gram.flat[:: m + 1] += space.softness
@@ -290,7 +290,7 @@ def normalized_margins(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
     array([0.707, 0.707])
     """
     c = validation.dual_coef("dual_coef", dual_coef, len(space.y))
-    c = c / max(np.abs(c).max(), np.finfo(float).tiny)  # squares in the range of doubles
+    c = c / max(np.abs(c).max(), np.finfo(float).tiny)  # avoids overflow of squares
     margins = space.margins(c)
     square = float(c @ (margins * space.y))
     if not square > 0:

@@ -136,7 +136,7 @@ def _determined_by_support(
     y = space.y[kept]
     if len(kept) == 0 or (free and (y == y[0]).all()):
         return False
-    gram = np.asarray(space.gram, dtype=np.float64)  # a fit's is a matrix of doubles
+    gram = np.asarray(space.gram, dtype=np.float64)  # as in a fit
     few = VersionSpace.over(
         Problem(gram[np.ix_(kept, kept)], y, space.softness[kept], space.offset)
     )

@@ -136,7 +136,7 @@ class BayesPointClassifier(
     softness_ : float
         The softness used.
     tuning_ : Search or None
-        The search for hyper-parameters; None if all were given.
+        The search for hyperparameters; None if all were given.
     label_noise_ : tuple of two floats
         Label noise of the first and of the second class; with more classes both are the same.
     calibration_ : ndarray of shape (1,) or (n_classes,)
@@ -1087,8 +1087,8 @@ class BayesPointClassifier(
         check_is_fitted(self)
         if (more_length is None) == (tol is None):
             raise ValueError(
-                f"refine needs exactly one of more_length and tol; got more_length={more_length!r} "
-                f"and tol={tol!r}"
+                "exactly one of more_length and tol must be given; got "
+                f"more_length={more_length!r} and tol={tol!r}"
             )
         if more_length is not None:
             more_length = validation.real("more_length", more_length, low=0.0, low_open=True)

@@ -208,9 +208,9 @@ def _linear(graph: _Graph, classifier: Any) -> None:
 def _kernel(graph: _Graph, classifier: Any, index: Any = slice(None)) -> str:
     """Return the kernel values between the input and the training examples."""
     if classifier.X_fit_ is None:
-        raise TypeError("kernel must be one of inputs to be exported; got 'precomputed'")
+        raise TypeError("kernel must be a function of inputs to be exported; got 'precomputed'")
     if not isinstance(classifier.X_fit_, np.ndarray) or classifier.X_fit_.ndim != 2:
-        raise TypeError(f"kernel must be one of dense vectors; got {classifier.kernel_!r}")
+        raise TypeError(f"kernel must be a function of dense vectors; got {classifier.kernel_!r}")
     return _values(graph, classifier.kernel_, classifier.X_fit_[index])
 
 

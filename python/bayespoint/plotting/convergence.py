@@ -198,7 +198,9 @@ class ConvergenceDisplay(Display):
         check_type("space", space, VersionSpace)
         paths = validation.reals("lengths", lengths, low=0.0, low_open=True)
         if paths.ndim != 1 or len(paths) < 2 or (np.diff(paths) <= 0).any():
-            raise ValueError(f"lengths must be at least two and rise; got {paths.tolist()}")
+            raise ValueError(
+                f"lengths must be at least two increasing numbers; got {paths.tolist()}"
+            )
         rng = np.random.default_rng(validation.seed(random_state))
         seed = validation.seed(rng)
         settings = {"n_draws": 4} | settings

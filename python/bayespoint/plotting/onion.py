@@ -119,7 +119,7 @@ class OnionDisplay(Display):
                 )
         shown = np.where(np.isfinite(table), table, np.nan)
         if np.isnan(shown).all():
-            raise ValueError("values must be finite for at least one layer; got none that is")
+            raise ValueError("values must be finite for at least one layer; got none")
         negative, positive = map(str, result.classes.tolist())
         display = cls(values=shown, name=name or "values", classes=(negative, positive))
         return display.plot(values_format=values_format, ax=ax)

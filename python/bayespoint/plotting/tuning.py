@@ -1,4 +1,4 @@
-"""Display of the approximate evidence over hyper-parameters, with the settings tried."""
+"""Display of the approximate evidence over hyperparameters, with the settings tried."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class WallsDisplay(Display):
         impulse = np.abs(result.impulse_center)
         if not np.isfinite(impulse).all():
             raise ValueError(
-                "result must have impulses; got a run whose launches break the balance of momenta "
+                "result must have impulses; got one for which they do not sum to the center "
                 "(dynamics 'chord' or 'flipper')"
             )
         if not impulse.any():

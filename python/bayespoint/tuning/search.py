@@ -543,7 +543,7 @@ def resolve_hyperparameters(
         if not hard:
             raise
         warn(
-            f"the search for hyper-parameters found no evidence without softness: {error}. "
+            f"the search for hyperparameters found no evidence without softness: {error}. "
             f"The kernel is not changed: {resolved!r}",
             ConvergenceWarning,
         )

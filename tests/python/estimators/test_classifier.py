@@ -274,7 +274,7 @@ def test_hard_boundary_needs_separable_examples():
         model.fit(thrice, labels)
     # With conflicting labels at one place and no softness no setting has an evidence.
     settings = {"softness": 0.0, "label_noise": 0.2, "random_state": seed(0)}
-    with pytest.warns(ConvergenceWarning, match="the search for hyper-parameters found no"):
+    with pytest.warns(ConvergenceWarning, match="the search for hyperparameters found no"):
         model = BayesPointClassifier(kernels.RBF(0.3), **settings).fit(thrice, labels)
     assert model.kernel_ == kernels.RBF(0.3)
 

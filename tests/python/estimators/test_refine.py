@@ -193,8 +193,8 @@ def test_a_matrix_has_to_be_given_again():
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({}, "needs exactly one of more_length and tol"),
-        ({"more_length": 1.0, "tol": 0.1}, "needs exactly one of more_length and tol"),
+        ({}, "exactly one of more_length and tol must be given"),
+        ({"more_length": 1.0, "tol": 0.1}, "exactly one of more_length and tol must be given"),
         ({"more_length": 0.0}, "more_length must be"),
         ({"more_length": -1.0}, "more_length must be"),
         ({"more_length": np.nan}, "more_length must be"),

@@ -354,7 +354,7 @@ def test_convergence_without_a_reference_has_its_error(ax):
 def test_convergence_refuses(teacher, ax):
     space, run = teacher
     draw = plotting.ConvergenceDisplay
-    with pytest.raises(ValueError, match="lengths must be at least two and rise"):
+    with pytest.raises(ValueError, match="lengths must be at least two increasing numbers"):
         draw.from_space(space, [2.0, 1.0], ax=ax)
     with pytest.raises(ValueError, match="lengths must be finite and in"):
         draw.from_space(space, [-1.0, 1.0], ax=ax)
