@@ -49,8 +49,8 @@ class MaxMarginClassifier(LinearClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted. Of two, the second is the positive one.
+    classes_, X_fit_, kernel_, n_features_in_, feature_names_in_
+        As for :class:`BayesPointClassifier`.
     dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
         Signed multipliers :math:`y_i a_i`, :math:`0 \le a_i \le C`, of each binary problem.
     intercept_ : ndarray of shape (1,) or (n_classes,)
@@ -76,14 +76,6 @@ class MaxMarginClassifier(LinearClassifier):
         Largest violation of the optimality conditions, in units of the margin.
     n_iter_ : ndarray of shape (1,) or (n_classes,)
         Steps taken.
-    X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR matrix, or None
-        Training inputs, sparse if they were; None for kernel="precomputed".
-    kernel_ : kernel object, callable or "precomputed"
-        The kernel with its parameters.
-    n_features_in_ : int
-        Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if all are strings.
 
     Warns
     -----

@@ -58,16 +58,12 @@ class KernelPerceptron(LinearClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted. Of two, the second is the positive one.
+    classes_, intercept_, norm_, X_fit_, n_features_in_, feature_names_in_
+        As for :class:`MaxMarginClassifier`.
     dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
         Signed coefficients: multiples of the learning rate, nonzero for mistakes only.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts: 0 without `fit_intercept`.
     support_ : ndarray of shape (n_support,)
         Indices of the examples on which a mistake was made in any binary problem.
-    norm_ : ndarray of shape (1,) or (n_classes,)
-        :math:`|w|`, in the space with the coordinates that intercept and softness add.
     n_mistakes_ : ndarray of shape (1,) or (n_classes,)
         Mistakes made in training.
     n_epochs_ : ndarray of shape (1,) or (n_classes,)
@@ -83,14 +79,8 @@ class KernelPerceptron(LinearClassifier):
         Novikoff's bound :math:`(R / \gamma)^2` with the geometric margin :math:`\gamma` of the
         weight vector found; inf if it does not separate the examples. A larger margin of another
         weight vector gives a smaller bound.
-    X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR matrix, or None
-        Training inputs, sparse if they were; None for kernel="precomputed".
     kernel_ : kernel object, callable or "precomputed"
         The kernel with its parameters, normalized with normalize=True.
-    n_features_in_ : int
-        Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if all are strings.
 
     Warns
     -----

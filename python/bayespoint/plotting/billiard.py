@@ -103,12 +103,6 @@ class BilliardDisplay(Display):
         -------
         BilliardDisplay
             The drawing.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `from_result`, and if `label` is not one of several classes or the estimator has no
-            run.
         """
         result, number = run_of(estimator, label)
         space = space_of(estimator, number, "the picture of version space")

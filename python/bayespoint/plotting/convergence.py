@@ -90,9 +90,8 @@ class ConvergenceDisplay(Display):
 
         Raises
         ------
-        ValueError, TypeError
-            As in `from_result` and `WallsDisplay.from_estimator`, and if the matrix of
-            kernel="precomputed" is singular, since the classifier does not keep it.
+        ValueError
+            With kernel="precomputed" if the matrix is singular, since it is not kept.
         """
         result, number = run_of(estimator, label)
         space = space_of(estimator, number, "convergence")

@@ -82,7 +82,7 @@ class EvidenceDisplay(Display):
         Raises
         ------
         ValueError, TypeError, InfeasibleError, FloatingPointError, MemoryError
-            As :meth:`BayesPointClassifier.evidence` and `WallsDisplay.from_estimator`.
+            As :meth:`BayesPointClassifier.evidence`.
 
         Warns
         -----

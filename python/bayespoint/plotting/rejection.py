@@ -33,7 +33,7 @@ class RejectionDisplay(Display):
 
     See Also
     --------
-    bayespoint.posterior.rejection_curve : What is drawn.
+    bayespoint.posterior.rejection_curve : The curve, and the errors raised for its arguments.
 
     Examples
     --------
@@ -74,11 +74,6 @@ class RejectionDisplay(Display):
         -------
         RejectionDisplay
             The drawing.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `rejection_curve`.
         """
         check_is_fitted(estimator)
         return cls.from_predictions(
@@ -112,11 +107,6 @@ class RejectionDisplay(Display):
         -------
         RejectionDisplay
             The drawing.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `rejection_curve`.
         """
         coverage, error, cost = rejection_curve(y_true, proba, labels=labels)
         return cls(coverage=coverage, error=error, cost=cost, name=name).plot(ax=ax)

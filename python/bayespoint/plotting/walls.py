@@ -78,12 +78,6 @@ class WallsDisplay(Display):
         -------
         WallsDisplay
             The drawing.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `from_result`, and if `label` is not one of several classes or the estimator has no
-            run.
         """
         result, _ = run_of(estimator, label)
         classes = estimator.classes_ if label is None else ("others", label)
