@@ -12,7 +12,7 @@ from bayespoint.base.validation import Floats, Numbers, plain, reals, whole
 __all__ = ["margin", "mistakes", "sparsity"]
 
 _ROUNDING = 8 * np.finfo(np.float64).eps
-"""Relative rounding error of a square that is taken for a whole number."""
+"""Relative distance above a whole number that is attributed to rounding."""
 
 
 def sparsity(m: ArrayLike, d: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:

@@ -276,7 +276,7 @@ class Rows:
         return ""
 
     def _row(self, name: str, value: float, known: dict[str, float], **fields: Any) -> RiskBound:
-        """Return a row; `fields` replace the classifier and condition of the table, or add more."""
+        """Return a row; `fields` override those that all rows share."""
         shared = {"of": self.of, "condition": self.condition}
         quantities = {"m": self.m, "delta": self.delta} | known
         return RiskBound(name=name, value=value, quantities=quantities, **(shared | fields))

@@ -42,7 +42,7 @@ def hoeffding_samples(
     Notes
     -----
     Lemma 18.1 of [1]_, Eqs. 18.13, 18.29 and 18.31, from Hoeffding's inequality for each component
-    and a union bound. Draws of a billiard are not independent: their number is
+    and a union bound. Draws of a billiard are not independent: their effective number is
     ``BilliardResult.ess``. Far fewer are sufficient in practice, since the components of a unit
     vector cannot all be large.
 

@@ -50,7 +50,9 @@ class BinaryProblem:
     def result(self) -> BilliardResult:
         """The billiard."""
         if self.posterior is None:
-            raise AttributeError("this problem has no billiard: its classifier runs none")
+            raise AttributeError(
+                "this problem has no billiard, since its classifier does not sample"
+            )
         return self.posterior.result
 
     @property

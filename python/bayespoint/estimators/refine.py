@@ -35,7 +35,7 @@ class PreviousFit:
     def continuation(
         self, classes: NDArray[Any], index: NDArray[np.intp], inputs: Any, kernel: Any
     ) -> Continuation | None:
-        """Return how a fit to these examples continues; None if the first are not the previous."""
+        """Return how a fit continues whose first examples are the previous ones, otherwise None."""
         m = len(self.index)
         if not np.array_equal(self.classes, classes) or not np.array_equal(self.index, index[:m]):
             return None

@@ -12,7 +12,7 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 @contextmanager
 def rolled_back_on_error(estimator: Any) -> Iterator[None]:
-    """Restore the attributes of an estimator, which belong together, if the block raises."""
+    """Restore all attributes of an estimator if the block raises an exception."""
     before = vars(estimator).copy()
     try:
         yield

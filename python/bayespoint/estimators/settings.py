@@ -69,8 +69,8 @@ def fit_settings(model: Any, random_state: RandomState) -> FitSettings:
         calibration = choice("calibration", calibration, ("auto", "leave-one-out", None))
     if calibration == "leave-one-out" and isinstance(softness, (int, float)) and softness == 0:
         raise ValueError(
-            'softness must be positive with calibration="leave-one-out": with 0 the other examples '
-            "may determine each one; got 0"
+            'softness must be positive with calibration="leave-one-out": with 0 an example '
+            "may be determined by the others; got 0"
         )
     if isinstance(verbose, (bool, np.bool_)):
         verbose = int(verbose)

@@ -195,7 +195,10 @@ class _Objective:
     def minimize_all(
         self, examples: _Examples, starts: Sequence[Floats], *, noisy: bool = False
     ) -> list[_Point]:
-        """Return the points that `minimize` reaches, in other processes if joblib runs these."""
+        """Return the points that `minimize` reaches from each start.
+
+        The searches run in other processes if joblib's active backend does that.
+        """
         if len(starts) < 2 or not (is_semidefinite(self.kernel) and distributed.active()):
             return [self.minimize(examples, start, noisy=noisy) for start in starts]
         worker = copy(self)
