@@ -1,10 +1,10 @@
 r"""Bounds on the probability of error of a classifier, from its training examples alone.
 
 With probability at least ``1 - delta`` over m independent examples of one distribution, the risk is
-at most the value of the bound; values of 1 and more are vacuous. m, R, :math:`\gamma` and the other
-quantities are those of the examples; kernel and prior must have been chosen without them. The
-functions take numbers or arrays that broadcast together. They raise ``ValueError`` or ``TypeError``
-for arguments that are out of range, not numbers, or of shapes that do not fit.
+at most the value of the bound; values of 1 and more are vacuous. Kernel and prior must have been
+chosen without the examples. The functions take numbers or arrays that broadcast together. They
+raise ``ValueError`` or ``TypeError`` for arguments that are out of range, not numbers, or of shapes
+that do not fit.
 
 =================== ==========================================================================
 `sparsity`          a consistent classifier that few examples determine
@@ -24,6 +24,16 @@ for arguments that are out of range, not numbers, or of shapes that do not fit.
 =================== ==========================================================================
 
 `mirrored_space`, `normalized_margins` and `margin_histogram` compute their arguments.
+
+References
+----------
+The docstrings cite two of the papers by their authors:
+
+R. Herbrich, T. Graepel and C. Campbell, "Bayesian Learning in Reproducing Kernel Hilbert Spaces",
+Technical Report 99-11, Technical University of Berlin, 1999.
+
+T. Graepel, R. Herbrich and R. C. Williamson, "From Margin to Sparsity", Advances in Neural
+Information Processing Systems 13, 2001.
 """
 
 from __future__ import annotations

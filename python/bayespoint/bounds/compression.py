@@ -12,7 +12,7 @@ from bayespoint.base.validation import Floats, Numbers, plain, reals, whole
 __all__ = ["margin", "mistakes", "sparsity"]
 
 _ROUNDING = 8 * np.finfo(np.float64).eps
-"""A square above a whole number by less than this, relatively, is that number."""
+"""Relative distance above a whole number that is attributed to rounding."""
 
 
 def sparsity(m: ArrayLike, d: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:
@@ -32,7 +32,7 @@ def sparsity(m: ArrayLike, d: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:
     -------
     float or ndarray
         :math:`\left(\ln\binom{m}{d} + \ln m + \ln\frac1\delta\right) / (m - d)`; infinite for
-        d = m. Vacuous from 1 on.
+        d = m.
 
     See Also
     --------
@@ -40,20 +40,15 @@ def sparsity(m: ArrayLike, d: ArrayLike, delta: ArrayLike = 0.05) -> Numbers:
 
     Notes
     -----
-    Theorem 3 of [1]_: with probability at least ``1 - delta`` over m independent examples of one
-    distribution the classifier errs with at most this probability. It must be the one that the same
-    algorithm finds from the d examples alone, and make no error on the others. This is true of the
-    maximal margin, and of the perceptron, since examples without an update do not influence it.
+    Graepel et al. (2001), Lemma 1, Theorem 3 and Eq. 7. The same algorithm must find this
+    classifier from the d examples alone, and it must make no error on the others. Both hold for the
+    maximal margin, and for the perceptron, since examples without an update do not influence it.
     The term ln m allows d to depend on the examples. Vacuous from about d = m / 3 on.
-
-    References
-    ----------
-    .. [1] T. Graepel, R. Herbrich and R. C. Williamson, "From Margin to Sparsity", Advances in
-       Neural Information Processing Systems 13, 2001: Lemma 1, Theorem 3, Eq. 7.
 
     Examples
     --------
-    A perceptron with 740 support vectors for the digit 0 among 60 000 (Table 1 of [1]_: 6.7 %):
+    A perceptron with 740 support vectors for the digit 0 among 60 000 (6.7 % in the paper's
+    Table 1):
 
     >>> print(f"{100 * sparsity(60_000, 740):.1f} %")
     6.7 %
@@ -72,12 +67,10 @@ def margin(
 
     Parameters
     ----------
-    m : array-like of whole numbers
-        Examples, at least 1.
+    m, delta
+        Number of examples and probability of failure, as for `sparsity`.
     kappa : array-like of whole numbers
         :math:`\kappa^* = \lceil (R / \gamma)^2 \rceil`, at least 1: see `mistakes`.
-    delta : array-like of float, default=0.05
-        Probability in (0, 1) with which the statement may fail.
     n : array-like of float, default=None
         At least 4, with ``kappa < m / n``: return the relaxed, larger form.
 
@@ -86,20 +79,15 @@ def margin(
     float or ndarray
         `sparsity` at d = kappa, infinite from kappa = m on; the relaxed form is
         :math:`\frac{n}{n-1}\,\frac1m \left(\kappa^* \ln\frac{em}{\kappa^*} + \ln m +
-        \ln\frac1\delta\right)`. Vacuous from 1 on.
+        \ln\frac1\delta\right)`.
 
     Notes
     -----
-    Theorem 4 of [1]_: if any weight vector separates the m examples with margin :math:`\gamma`
-    and all feature vectors have a length of at most R, the perceptron makes at most
-    :math:`\kappa^*` updates, in any order of presentation, and so depends on at most as many
-    examples. The bound is for the vector that the perceptron finds, whatever its own margin.
-
-    References
-    ----------
-    .. [1] T. Graepel, R. Herbrich and R. C. Williamson, "From Margin to Sparsity", Advances in
-       Neural Information Processing Systems 13, 2001: Theorem 4, Eq. 8, and Section 5 for the
-       relaxed form.
+    Graepel et al. (2001), Theorem 4 and Eq. 8, and Section 5 for the relaxed form. If any weight
+    vector separates the examples with margin :math:`\gamma`, and no feature vector is longer than
+    R, the perceptron makes at most :math:`\kappa^*` updates in any order of presentation. It
+    therefore depends on at most as many examples. The bound is for the vector that it finds,
+    whatever the margin of that vector.
 
     Examples
     --------
@@ -113,8 +101,9 @@ def margin(
     )
     if n is None:
         return plain(_sparsity(m, np.minimum(kappa, m), delta))
-    ratio = reals("n", n, low=4.0)
-    m, kappa, delta, ratio = validation.broadcast(m=m, kappa=kappa, delta=delta, n=ratio)
+    m, kappa, delta, ratio = validation.broadcast(
+        m=m, kappa=kappa, delta=delta, n=reals("n", n, low=4.0)
+    )
     if not (kappa < m / ratio).all():
         i = tuple(np.argwhere(kappa >= m / ratio)[0])
         raise ValueError(
@@ -133,32 +122,27 @@ def mistakes(margin: ArrayLike, radius: ArrayLike = 1.0) -> Numbers:
     margin : array-like of float
         :math:`\gamma = \min_i y_i \langle w, \phi_i\rangle / |w|` of any separating w, positive.
     radius : array-like of float, default=1.0
-        Largest length R of a feature vector, at least `margin`. For a normalized kernel it is 1,
-        and the bound is never larger than without normalization.
+        Largest length R of a feature vector, at least `margin`. It is 1 for a normalized kernel,
+        for which the bound is never larger than without normalization.
 
     Returns
     -------
     float or ndarray
         The whole number :math:`\lceil (R / \gamma)^2 \rceil`, the :math:`\kappa^*` of `margin`
-        and `pac_margin`. The dual coefficients of the perceptron, started from zero, have at most
-        as many nonzero entries.
+        and `pac_margin`. A perceptron that starts from zero has at most as many nonzero dual
+        coefficients.
 
     Notes
     -----
-    Novikoff's theorem in feature space (Theorem 2 of [1]_), for the learning rule without bias. A
-    perceptron with a bias is one without in a space with one coordinate more: with the update
-    :math:`b \leftarrow b + y R^2` the vectors are (x, R), of length at most :math:`\sqrt2 R`;
-    `margin` is then that of (w, b / R).
-
-    References
-    ----------
-    .. [1] T. Graepel, R. Herbrich and R. C. Williamson, "From Margin to Sparsity", Advances in
-       Neural Information Processing Systems 13, 2001: Theorem 2, Definition 3, Eq. 5.
+    Novikoff's theorem in feature space (Graepel et al., 2001, Theorem 2, Definition 3 and Eq. 5),
+    for a perceptron without a bias. One with the update :math:`b \leftarrow b + y R^2` is equal to
+    one without a bias on the vectors (x, R), of length at most :math:`\sqrt2 R`; `margin` is then
+    that of (w, b / R).
 
     Examples
     --------
-    Two parallel lines in the unit ball at a distance of the square root of 2 (footnote 2 of
-    [1]_), each half of that from the plane between them:
+    Two parallel lines in the unit ball at a distance of the square root of 2 (footnote 2 of the
+    paper), each half of that from the plane between them:
 
     >>> mistakes(np.sqrt(2) / 2)
     2.0
@@ -171,7 +155,7 @@ def mistakes(margin: ArrayLike, radius: ArrayLike = 1.0) -> Numbers:
 
 
 def _sparsity(m: Floats, d: Floats, delta: Floats) -> Floats:
-    # By the beta function, since differences of log-gammas lose all digits for m above 1e12.
+    # Differences of log-gammas would lose all digits for m above 1e12.
     ways = -np.log1p(m) - special.betaln(m - d + 1, d + 1)
     with np.errstate(divide="ignore"):
         bound: Floats = (ways + np.log(m) - np.log(delta)) / (m - d)

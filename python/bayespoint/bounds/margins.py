@@ -19,20 +19,18 @@ def pac_margin(m: ArrayLike, kappa: ArrayLike, delta: ArrayLike = 0.05) -> Numbe
 
     Parameters
     ----------
-    m : array-like of whole numbers
-        Examples, at least 1.
+    m, delta
+        Number of examples and probability of failure, as for `sparsity`.
     kappa : array-like of whole numbers
         :math:`\kappa = \lceil (R / \gamma)^2 \rceil` of the hyperplane's own margin, at least 1:
         see `mistakes`.
-    delta : array-like of float, default=0.05
-        Probability in (0, 1) with which the statement may fail.
 
     Returns
     -------
     float or ndarray
         :math:`\frac2m \left(64\kappa \log_2\frac{em}{8\kappa} \log_2(32m) + \log_2(2m) +
         \log_2\frac1\delta\right)`. For 64 kappa > 8 m, where the expression would decrease, its
-        maximum. Vacuous from 1 on.
+        maximum.
 
     See Also
     --------
@@ -40,20 +38,18 @@ def pac_margin(m: ArrayLike, kappa: ArrayLike, delta: ArrayLike = 0.05) -> Numbe
 
     Notes
     -----
-    Quoted by [1]_ from [2]_, for hyperplanes without a training error and feature vectors no
-    longer than R. Vacuous unless m is at least 35 000 times kappa.
+    Quoted by Graepel et al. (2001), Section 5, from [1]_, for hyperplanes without a training error
+    and feature vectors no longer than R. Vacuous unless m is at least 35 000 times kappa.
 
     References
     ----------
-    .. [1] T. Graepel, R. Herbrich and R. C. Williamson, "From Margin to Sparsity", Advances in
-       Neural Information Processing Systems 13, 2001: Section 5.
-    .. [2] J. Shawe-Taylor, P. L. Bartlett, R. C. Williamson and M. Anthony, "Structural risk
+    .. [1] J. Shawe-Taylor, P. L. Bartlett, R. C. Williamson and M. Anthony, "Structural risk
        minimization over data-dependent hierarchies", IEEE Transactions on Information Theory 44,
        1998.
 
     Examples
     --------
-    The very large sample that [1]_ computes for :math:`\kappa = 600`:
+    The very large sample that Graepel et al. compute for :math:`\kappa = 600`:
 
     >>> print(f"{pac_margin(410_743_386, 600):.4f}")
     0.1120
@@ -71,39 +67,31 @@ def luckiness(
 
     Parameters
     ----------
-    m : array-like of whole numbers
-        Examples, at least 1.
+    m, delta
+        Number of examples and probability of failure, as for `sparsity`.
     margin : array-like of float
         :math:`\gamma = \min_i y_i \langle w, \phi_i\rangle / |w|`, positive.
-    delta : array-like of float, default=0.05
-        Probability in (0, 1) with which the statement may fail.
     radius : array-like of float, default=1.0
-        Radius R, at least `margin`, of a ball around 0 that holds the feature vectors of all
-        possible inputs. For feature vectors scaled to unit length it is 1, whatever the inputs.
+        Radius R, at least `margin`, of a ball around 0 that contains the feature vectors of all
+        possible inputs. For feature vectors scaled to unit length it is 1.
 
     Returns
     -------
     float or ndarray
         :math:`\frac2m \left(\kappa \log_2\frac{8em}{\kappa} \log_2(32m) + \log_2\frac{8m}\delta
         \right)` with :math:`\kappa = \lceil 577 R^2/\gamma^2\rceil`. For kappa > 8 m, where the
-        expression would decrease, its maximum. Vacuous from 1 on.
+        expression would decrease, its maximum.
 
     Notes
     -----
-    Theorem 1 of [1]_, where the first letter inside the logarithm is Euler's e, not the
-    confidence. It holds with probability at least ``1 - delta`` over m independent examples, for
-    any hyperplane without a training error. Vacuous for every margin unless m is above
-    350 000.
-
-    References
-    ----------
-    .. [1] R. Herbrich, T. Graepel and C. Campbell, "Bayesian Learning in Reproducing Kernel
-       Hilbert Spaces", Technical Report 99-11, Technical University of Berlin, 1999: Theorem 1.
+    Herbrich et al. (1999), Theorem 1, where the first letter inside the logarithm is Euler's e, not
+    the confidence. It holds for any hyperplane without a training error. Vacuous for every margin
+    unless m is above 350 000.
 
     Examples
     --------
-    For 60 000 handwritten digits it is vacuous for any margin (Figure 2b of [1]_), even the
-    largest possible one:
+    For 60 000 handwritten digits it is vacuous even for the largest possible margin (Figure 2b of
+    the paper):
 
     >>> print(f"{luckiness(60_000, 1.0):.2f}")
     4.47
@@ -119,7 +107,7 @@ def luckiness(
 
 
 def _fat(d: Floats, m: Floats) -> Floats:
-    """Return ``d log2(8 e m / d) log2(32 m)``, held at its largest value from d = 8 m on."""
+    """Return ``d log2(8 e m / d) log2(32 m)``, constant from its maximum at d = 8 m on."""
     d = np.minimum(d, 8 * m)
     bits: Floats = d * np.log2(8 * math.e * m / d) * np.log2(32 * m)
     return bits

@@ -31,9 +31,9 @@ __all__ = [
 SYMMETRIC = "symmetric part"
 """Name of the region: the intersection of version space and its mirror image."""
 
-_LONG, _HOPELESS = 500.0, 100.0
-"""An estimate whose standard error, in nats, is above the second number after as many radians per
-trajectory as the first is given up."""
+_CHECKED_AFTER, _ABANDONED_ABOVE = 500.0, 100.0
+"""An estimate is abandoned if its standard error, in nats, is above the second number after a path,
+in radians per trajectory, of the first."""
 
 _LARGEST_ERROR = 10.0
 """Largest standard error of a useful estimate, in nats."""
@@ -65,17 +65,17 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
 
     Notes
     -----
-    Mirrored at the unit vector w, v becomes :math:`v' = 2\langle w, v\rangle w - v`. It is in
+    The mirror image of v at the unit vector w is :math:`v' = 2\langle w, v\rangle w - v`. It is in
     version space if v is on the right side of the planes with the normals :math:`\phi'_i = 2
-    \langle w, \phi_i\rangle w - \phi_i` (Herbrich et al., Section 4.3, where the factor w is
-    missing from the print). With the plane coordinates :math:`f = Kc` all inner products follow
-    from K: :math:`\langle\phi'_i, \phi_j\rangle = 2 f_i f_j - K_{ij}`,
+    \langle w, \phi_i\rangle w - \phi_i` (Herbrich et al., 1999, Section 4.3, where the print lacks
+    the factor w). With the plane coordinates :math:`f = Kc` the inner products are
+    :math:`\langle\phi'_i, \phi_j\rangle = 2 f_i f_j - K_{ij}` and
     :math:`\langle\phi'_i, \phi'_j\rangle = K_{ij}`.
 
     Examples
     --------
-    A quarter circle is symmetric about its middle; about a point at 30 degrees from one end, 60
-    degrees are symmetric.
+    A quarter circle is symmetric about its middle. About a point 30 degrees from one end, 60
+    degrees of it are.
 
     >>> import numpy as np
     >>> from bayespoint import VersionSpace
@@ -87,15 +87,14 @@ def mirrored_space(space: VersionSpace, dual_coef: ArrayLike) -> VersionSpace:
     True
     True
     """
-    c = _inside(space, dual_coef)
+    c = _consistent(space, dual_coef)
     m = len(c)
-    memory.require(8 * 8.0 * m * m, f"the Gram matrix of {2 * m} examples, mirrored ones included")
+    memory.require(8 * 8.0 * m * m, f"the Gram matrix of {2 * m} examples, half of them mirrored")
     rows_on_demand.require_matrix(space.gram, "the mirrored version space")
     gram = np.add(space.gram, space.offset, dtype=np.float64)
     gram.flat[:: m + 1] += space.softness
-    # By coordinates, since rounding errors of f = K c would increase the rank of the matrix.
-    factor = factorize(space.gram, space.offset, space.softness)
-    phi = factor.whitened(gram)
+    # Not from f = K c, whose rounding errors would increase the rank of the matrix.
+    phi = factorize(space.gram, space.offset, space.softness).whitened(gram)
     w = phi @ c
     w /= np.linalg.norm(w)
     both = np.hstack([phi, 2 * np.outer(w, w @ phi) - phi])
@@ -119,11 +118,8 @@ def bayes_point(
 
     Parameters
     ----------
-    space : VersionSpace
-        The version space V of m examples.
-    dual_coef : array-like of shape (m,)
-        Dual coefficients of a weight vector w in it, of any length: the Bayes point, the maximal
-        margin, or any other.
+    space, dual_coef
+        As for `mirrored_space`.
     delta : float, default=0.05
         Probability in (0, 1) with which the statement may fail.
     tol : float, default=0.3
@@ -159,19 +155,14 @@ def bayes_point(
 
     Notes
     -----
-    Section 4.3 of [1]_: let R(w) be the intersection of V and its mirror image at w. Of a weight
-    vector in R(w) and its mirror image at least one agrees with w on any input, since their sum is
-    a positive multiple of w. The vote of R(w) is therefore the decision of w, and `volume_bayes`
-    bounds its risk by the volume of R(w). A billiard with the mirrored planes added estimates that
-    volume. Vacuous for volumes below about :math:`e^{-m/2}`.
+    Herbrich et al. (1999), Section 4.3: the sum of a weight vector and its mirror image at w is a
+    positive multiple of w, so at least one of the two agrees with w on any input. The vote of the
+    symmetric part is therefore the decision of w, and `volume_bayes` bounds its risk. A billiard
+    with the mirrored planes added estimates the volume. Vacuous for volumes below about
+    :math:`e^{-m/2}`.
 
-    With `softness` feature vectors have an additional coordinate for every input: the bound holds
-    for inputs other than those of the examples.
-
-    References
-    ----------
-    .. [1] R. Herbrich, T. Graepel and C. Campbell, "Bayesian Learning in Reproducing Kernel
-       Hilbert Spaces", Technical Report 99-11, Technical University of Berlin, 1999.
+    With softness the bound holds for inputs other than those of the examples, since feature
+    vectors have an additional coordinate for every input.
 
     Examples
     --------
@@ -199,12 +190,11 @@ def bayes_point(
 
 
 def symmetric_volume(space: VersionSpace, dual_coef: ArrayLike, **settings: Any) -> Estimate:
-    """Return ln of the volume of the part symmetric about a weight vector, as `estimated` does."""
+    """Return ln of the volume of the part that is symmetric about a weight vector."""
     region = mirrored_space(space, dual_coef)
     try:
         return estimated(region.log_volume, **settings)
-    except InfeasibleError as error:
-        # The weight vector itself is in it.
+    except InfeasibleError as error:  # although the weight vector is in the region
         raise FloatingPointError(
             "No point was found in the region about the weight vector, which seems too thin for "
             "double precision."
@@ -214,16 +204,16 @@ def symmetric_volume(space: VersionSpace, dual_coef: ArrayLike, **settings: Any)
 def estimated(
     estimate: Callable[..., Evidence], *, tol: float, callback: Callback = None, **settings: Any
 ) -> Estimate:
-    """Return ln of the volume, or the evidence, that a method estimates: at most 0, with its error.
+    """Return the log volume or log evidence that a method estimates, at most 0, with its error.
 
-    Raises FloatingPointError if double precision is not sufficient, as for a region that is some
-    hundred thousand times as long as thick.
+    Raises FloatingPointError if double precision is not sufficient, as for a region about 1e5
+    times as long as it is thick.
     """
     raised: list[FloatingPointError] = []
 
     def watch(state: Mapping[str, Any]) -> None:
-        if state["length"] > _LONG and state["error"] > _HOPELESS:
-            raise _vague(state["error"])
+        if state["length"] > _CHECKED_AFTER and state["error"] > _ABANDONED_ABOVE:
+            raise _too_inaccurate(state["error"])
         if callback is not None:
             try:
                 callback(state)
@@ -234,7 +224,7 @@ def estimated(
     try:
         found = estimate(tol=tol, callback=watch, **settings)
         if found.error > max(_LARGEST_ERROR, tol) or found.value > 5 * max(found.error, tol):
-            raise _vague(found.error)
+            raise _too_inaccurate(found.error)
     except FloatingPointError as error:
         if error in raised:  # the callback's own
             raise
@@ -245,7 +235,7 @@ def estimated(
     return Estimate(min(found.value, 0.0), found.error)
 
 
-def _vague(error: float) -> FloatingPointError:
+def _too_inaccurate(error: float) -> FloatingPointError:
     return FloatingPointError(f"its standard error is {error:.3g} nats")
 
 
@@ -283,10 +273,9 @@ def normalized_margins(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
     -------
     ndarray of shape (m,)
         :math:`y_i \langle w, \phi_i\rangle / (|w| |\phi_i|)`, in [-1, 1]: the sine of the angle
-        between w and the plane of the example, positive if w gives it its label. Offset and
-        softness of `space` are included. The smallest is the margin of Graepel, Herbrich and
-        Williamson (2001), Definition 3; its arc sine is the radius of the largest ball around w in
-        version space.
+        between w and the plane of the example, positive if w agrees with its label. Includes offset
+        and softness of `space`. The smallest is the margin of Graepel et al. (2001), Definition 3;
+        its arc sine is the radius of the largest ball around w in version space.
 
     Raises
     ------
@@ -301,7 +290,7 @@ def normalized_margins(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
     array([0.707, 0.707])
     """
     c = validation.dual_coef("dual_coef", dual_coef, len(space.y))
-    c = c / max(np.abs(c).max(), np.finfo(float).tiny)  # squares in the range of doubles
+    c = c / max(np.abs(c).max(), np.finfo(float).tiny)  # avoids overflow of squares
     margins = space.margins(c)
     square = float(c @ (margins * space.y))
     if not square > 0:
@@ -313,14 +302,12 @@ def normalized_margins(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
 def margin_histogram(
     space: VersionSpace, dual_coef: ArrayLike, bins: int = 20
 ) -> tuple[NDArray[np.intp], Floats]:
-    """Return the histogram of the normalized margins, a measure of a classifier's quality.
+    """Return the histogram of the normalized margins.
 
     Parameters
     ----------
-    space : VersionSpace
-        The m examples.
-    dual_coef : array-like of shape (m,)
-        Dual coefficients of a weight vector, of any length but zero.
+    space, dual_coef
+        As for `normalized_margins`.
     bins : int, default=20
         Bins of equal width from the smallest margin to the largest, at least 1.
 
@@ -352,12 +339,11 @@ def margin_histogram(
     array([0.408, 0.612, 0.816])
     """
     bins = validation.integer("bins", bins, low=1, high=validation.MANY)
-    counts, edges = np.histogram(normalized_margins(space, dual_coef), bins=bins)
-    return counts.astype(np.intp), edges
+    return np.histogram(normalized_margins(space, dual_coef), bins=bins)
 
 
-def _inside(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
-    """Return dual coefficients scaled to a unit vector; raise ValueError outside version space."""
+def _consistent(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
+    """Return the coefficients of the unit vector, or raise if it is not in version space."""
     c = validation.dual_coef("dual_coef", dual_coef, len(space.y))
     if not c.any():
         raise ValueError("dual_coef must not be all zero")
@@ -367,6 +353,6 @@ def _inside(space: VersionSpace, dual_coef: ArrayLike) -> Floats:
         worst = int(np.argmin(margins))
         raise ValueError(
             "dual_coef must be those of a weight vector in version space; got one that violates "
-            f"{int((margins <= 0).sum())} of {len(margins)} examples, example {worst} for one"
+            f"{int((margins <= 0).sum())} of {len(margins)} examples, such as example {worst}"
         )
     return np.asarray(c / np.sqrt(c @ (margins * space.y)))

@@ -24,8 +24,8 @@ class RiskBound:
     """Name of the function of :mod:`bayespoint.bounds`."""
 
     of: str
-    """The classifier: ``"one draw"`` of the posterior (Gibbs classifier), the ``"vote"`` of all
-    draws, the ``"center"``, or another ``"weight vector"``."""
+    """The classifier: ``"one draw"`` (Gibbs classifier), the ``"vote"`` of all draws, the
+    ``"center"``, or another ``"weight vector"``."""
 
     value: float
     """The bound; NaN if it is refused."""
@@ -47,7 +47,7 @@ class RiskBound:
 
     @property
     def refused(self) -> bool:
-        """Whether the bound is refused, since it does not hold here."""
+        """Whether the bound is refused."""
         return bool(self.reason)
 
     @property
@@ -82,7 +82,9 @@ class RiskBound:
         if self.region:
             lines.append(f"  region: {self.region}")
         lines += [f"  {name}: {value:.6g}" for name, value in self.quantities.items()]
-        return "\n".join([*lines, *([f"  {self._note()}"] if self._note() else [])])
+        if note := self._note():
+            lines.append(f"  {note}")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         rows = [("bound", self._figures()), ("region", self.region)]

@@ -21,10 +21,10 @@ from bayespoint.version_space import InfeasibleError, VersionSpace
 __all__ = ["risk_bounds"]
 
 _AGREEMENT = 1e-4
-"""Largest difference of decision values from those of a second fit, relative to the larger of the
-margin and themselves."""
+"""Largest difference of decision values from those of a second fit, relative to the larger of 1,
+which is the margin, and the value itself."""
 
-_NOT_ALONE = (
+_UNDETERMINED = (
     "The {d} examples with coefficients do not determine the classifier: a fit to them alone "
     "differs. The fit did not converge, or the free intercept is not determined."
 )
@@ -33,8 +33,8 @@ _ORDERED = "the order of presentation was chosen without using the examples"
 _REFUSALS = {
     "": "",
     "evidence": (
-        "Kernel or softness were searched for the largest evidence of these examples, among "
-        "infinitely many: choose from a list fixed beforehand and pass its length as candidates."
+        "Kernel or softness were chosen by the evidence of these examples, among infinitely many: "
+        "choose from a list fixed beforehand and pass its length as candidates."
     ),
     "length scale": (
         "The length scale was computed from the inputs of these examples: give a kernel with a "
@@ -65,8 +65,10 @@ def risk_bounds(
     ----------
     model : BayesPointClassifier, MaxMarginClassifier or KernelPerceptron
         A fitted classifier.
-    delta, gram, candidates, tol, max_length, n_jobs, random_state
+    gram
         As for :meth:`BayesPointClassifier.risk_bounds`.
+    delta, candidates, tol, max_length, n_jobs, random_state
+        As for `table`.
 
     Returns
     -------
@@ -90,23 +92,21 @@ def risk_bounds(
     refusal = _REFUSALS[model.prior_from_examples_]
     tables = []
     for k, problem in enumerate(model.problems_over(gram)):
-        space = VersionSpace.over(problem)
-        posterior = model.problems_[k].posterior
-        tables.append(
-            bounds_of(
-                space,
-                _learned(model, space, k, refused=bool(refusal)),
-                delta=delta,
-                label_noise=model.problems_[k].label_noise,
-                draws=None if posterior is None else posterior.result.draws,
-                candidates=candidates,
-                refusal=refusal,
-                tol=tol,
-                max_length=max_length,
-                n_jobs=n_jobs,
-                random_state=rng,
-            )
+        space, fitted = VersionSpace.over(problem), model.problems_[k]
+        table = bounds_of(
+            space,
+            _learned(model, space, k, refused=bool(refusal)),
+            delta=delta,
+            label_noise=fitted.label_noise,
+            draws=None if fitted.posterior is None else fitted.posterior.result.draws,
+            candidates=candidates,
+            refusal=refusal,
+            tol=tol,
+            max_length=max_length,
+            n_jobs=n_jobs,
+            random_state=rng,
         )
+        tables.append(table)
     return tables[0] if len(tables) == 1 else tables
 
 
@@ -119,12 +119,11 @@ def _learned(model: Any, space: VersionSpace, k: int, *, refused: bool) -> Learn
         condition = "" if isinstance(model.order, str) else _ORDERED
         mistakes = int(model.n_mistakes_[k])
         return Learned(dual_coef, "perceptron", condition=condition, mistakes=mistakes)
-    free = isinstance(model.fit_intercept, str)
     if refused:
         return Learned(dual_coef, "max_margin")
-    bias = float(model.intercept_[k]) if free else None
-    alone = _determined_by_support(model, space, dual_coef, bias)
-    reason = "" if alone else _NOT_ALONE.format(d=np.count_nonzero(dual_coef))
+    bias = float(model.intercept_[k]) if isinstance(model.fit_intercept, str) else None
+    determined = _determined_by_support(model, space, dual_coef, bias)
+    reason = "" if determined else _UNDETERMINED.format(d=np.count_nonzero(dual_coef))
     return Learned(dual_coef, "max_margin", bias, undetermined=reason)
 
 
@@ -137,7 +136,7 @@ def _determined_by_support(
     y = space.y[kept]
     if len(kept) == 0 or (free and (y == y[0]).all()):
         return False
-    gram = np.asarray(space.gram, dtype=np.float64)  # a fit's is a matrix of doubles
+    gram = np.asarray(space.gram, dtype=np.float64)  # as in a fit
     few = VersionSpace.over(
         Problem(gram[np.ix_(kept, kept)], y, space.softness[kept], space.offset)
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -30,7 +29,6 @@ from bayespoint.bounds.volume import (
     cap_log_fraction,
     linear_svm,
     pac_bayes_kl,
-    volume_bayes,
     volume_gibbs,
 )
 from bayespoint.results import Estimate, diagnostics
@@ -44,8 +42,8 @@ _UNFOUND = (InfeasibleError, FloatingPointError)
 """Exceptions of a failed estimate of a volume, after which the bounds by it are refused."""
 
 SOFT = (
-    "inputs of new examples are never among those of the training examples: with softness the "
-    "bound is for feature vectors that have an additional coordinate for every input"
+    "no new example has the input of a training example: with softness the bound is for feature "
+    "vectors with an additional coordinate for every input"
 )
 _NOISY = (
     "A zero-error bound: with label noise the weight vectors of the posterior violate examples. "
@@ -54,9 +52,13 @@ _NOISY = (
 _DENSE = "The computed center of mass depends on all examples: it is not determined by a few."
 _OTHER = "Holds for the perceptron's weight vector only."
 _FREE = (
-    "A free intercept is not part of the weight vector, and has no prior. fit_intercept=True gives "
-    "an intercept that is."
+    "A free intercept is not part of the weight vector, and has no prior. The intercept of "
+    "fit_intercept=True is part of it."
 )
+
+
+_NONE = Estimate(0.0, 0.0)
+"""Empirical error of a posterior without training errors."""
 
 
 @dataclass(frozen=True)
@@ -86,18 +88,16 @@ class Learned:
 
 @dataclass
 class Rows:
-    """Computes the rows of a table from the version space and settings in its fields."""
+    """Computes the rows of a table; `settings` are those of `VersionSpace.log_volume`."""
 
     space: VersionSpace
     learned: Learned
     delta: float
     noise: tuple[float, float]
     draws: Floats | None
+    refusal: str
     condition: str
-    tol: float
-    max_length: float
-    n_jobs: int | None
-    rng: np.random.Generator
+    settings: dict[str, Any]
 
     def __post_init__(self) -> None:
         self.m = len(self.space.y)
@@ -105,20 +105,14 @@ class Rows:
         self.noisy = any(self.noise)
 
     def all(self) -> list[RiskBound]:
-        """Return all rows."""
+        """Return all rows; with a `refusal` without estimating volumes."""
         rows = self._symmetric() + self._margins() + self._compression()
         if self.learned.rule != "bayes_point":
             return rows
-        return (self._noisy_posterior() if self.noisy else self._version_space()) + rows
-
-    def refused(self, reason: str) -> list[RiskBound]:
-        """Return all rows, each refused for the same reason, without estimating volumes."""
-        rows = self._refused_symmetric(reason) + self._margins(reason)
-        if self.learned.rule == "bayes_point":
+        if self.refusal:
             region = POSTERIOR if self.noisy else WHOLE
-            rows = self._refused_posterior(reason, region) + rows
-        rows += [self._refused(name, reason) for name in ("sparsity", "margin")]
-        return rows
+            return self._refused_posterior(self.refusal, region) + rows
+        return (self._noisy_posterior() if self.noisy else self._version_space()) + rows
 
     @cached_property
     def violated(self) -> NDArray[np.bool_]:
@@ -133,15 +127,15 @@ class Rows:
     def _version_space(self) -> list[RiskBound]:
         """Return the rows for one draw and for the vote of version space."""
         try:
-            volume = estimated(self.space.log_volume, **self._settings())
+            volume = estimated(self.space.log_volume, **self.settings)
         except _UNFOUND as error:
             return self._refused_posterior(str(error), WHOLE)
         known = {"log_volume": volume.value, "log_volume_error": volume.error}
         return [
-            self._by_volume("volume_gibbs", "one draw", WHOLE, volume_gibbs, volume),
-            self._by_kl("one draw", WHOLE, 1, -volume.value, volume.error, known),
-            self._by_volume("volume_bayes", "vote", WHOLE, volume_bayes, volume),
-            self._by_kl("vote", WHOLE, 2, -volume.value, volume.error, known),
+            self._by_volume(1, "one draw", WHOLE, volume),
+            self._by_kl(1, "one draw", WHOLE, -volume.value, volume.error, known),
+            self._by_volume(2, "vote", WHOLE, volume),
+            self._by_kl(2, "vote", WHOLE, -volume.value, volume.error, known),
         ]
 
     def _noisy_posterior(self) -> list[RiskBound]:
@@ -153,7 +147,7 @@ class Rows:
         first, second = self.noise
         rates: float | tuple[float, float] = first if first == second else self.noise
         try:
-            found = estimated(partial(self.space.evidence, rates), **self._settings())
+            found = estimated(partial(self.space.evidence, rates), **self.settings)
         except _UNFOUND as error:
             rows = self._refused_posterior(str(error), POSTERIOR)
             return [row for row in rows if row.name == "pac_bayes_kl"] + refused
@@ -178,57 +172,52 @@ class Rows:
         kl_error = math.hypot(found.error, weight.error)
         known = {"kl": kl, "kl_error": kl_error, "empirical_error_error": wrong.error}
         return [
-            self._by_kl("one draw", POSTERIOR, 1, kl, kl_error, known, wrong),
-            self._by_kl("vote", POSTERIOR, 2, kl, kl_error, known, wrong),
+            self._by_kl(1, "one draw", POSTERIOR, kl, kl_error, known, wrong),
+            self._by_kl(2, "vote", POSTERIOR, kl, kl_error, known, wrong),
             *refused,
         ]
 
     def _symmetric(self) -> list[RiskBound]:
         """Return the rows by the part of version space that is symmetric about w."""
-        if reason := self._no_consistent():
+        if reason := self._not_consistent():
             return self._refused_symmetric(reason)
         try:
-            volume = symmetric_volume(self.space, self.learned.dual_coef, **self._settings())
+            volume = symmetric_volume(self.space, self.learned.dual_coef, **self.settings)
         except _UNFOUND as error:
             return self._refused_symmetric(str(error))
         known = {"log_volume": volume.value, "log_volume_error": volume.error}
         return [
             from_volume(self.m, self.delta, volume, of=self.of, condition=self.condition),
-            self._by_kl(self.of, SYMMETRIC, 2, -volume.value, volume.error, known),
+            self._by_kl(2, self.of, SYMMETRIC, -volume.value, volume.error, known),
         ]
 
     # --- margins and sparsity ---
 
-    def _margins(self, reason: str = "") -> list[RiskBound]:
+    def _margins(self) -> list[RiskBound]:
         """Return the rows by the margin of w."""
-        reason = reason or self._no_consistent()
-        if reason:
+        if reason := self._not_consistent():
+            names = "linear_svm", "luckiness", "pac_margin"
             return [
                 self._refused("volume_bayes", reason, self.of, BALL),
-                *(
-                    self._refused(name, reason)
-                    for name in ("linear_svm", "luckiness", "pac_margin")
-                ),
+                *(self._refused(name, reason) for name in names),
             ]
         n = factorize(self.space.gram, self.space.offset, self.space.softness).rank
         gamma = float(normalized_margins(self.space, self.learned.dual_coef).min())
         ball = Estimate(cap_log_fraction(n, math.asin(gamma)), 0.0)
         kappa = mistakes(gamma)
-        known = {"n": n, "margin": gamma}
+        known, unit = {"n": n, "margin": gamma}, {"margin": gamma, "radius": 1.0}
         return [
-            self._by_volume("volume_bayes", self.of, BALL, volume_bayes, ball, known),
+            self._by_volume(2, self.of, BALL, ball, n=n, margin=gamma),
             self._row("linear_svm", linear_svm(self.m, n, gamma, self.delta), known),
-            self._row(
-                "luckiness",
-                luckiness(self.m, gamma, self.delta),
-                {"margin": gamma, "radius": 1.0},
-            ),
+            self._row("luckiness", luckiness(self.m, gamma, self.delta), unit),
             self._row("pac_margin", pac_margin(self.m, kappa, self.delta), {"kappa": kappa}),
         ]
 
     def _compression(self) -> list[RiskBound]:
         """Return the rows by sparsity."""
         learned = self.learned
+        if self.refusal:
+            return [self._refused(name, self.refusal) for name in ("sparsity", "margin")]
         if learned.rule == "bayes_point":
             return [self._refused("sparsity", _DENSE), self._refused("margin", _OTHER)]
         # Only the examples that do not determine w must be correct, and have no softness.
@@ -240,29 +229,28 @@ class Rows:
         known: dict[str, float] = {"d": d}
         if learned.mistakes is not None:
             known["mistakes"] = learned.mistakes
-        by_sparsity = (
-            self._refused("sparsity", reason)
-            if reason
-            else self._row("sparsity", sparsity(self.m, d, self.delta), known, learned.condition)
-        )
-        if learned.rule == "max_margin":
-            return [by_sparsity, self._refused("margin", _OTHER)]
-        if reason := self._no_consistent():
+        if reason:
+            by_sparsity = self._refused("sparsity", reason)
+        else:
+            bound = sparsity(self.m, d, self.delta)
+            by_sparsity = self._row("sparsity", bound, known, condition=learned.condition)
+        reason = _OTHER if learned.rule == "max_margin" else self._not_consistent()
+        if reason:
             return [by_sparsity, self._refused("margin", reason)]
-        radius, attained = self._unscaled()
+        radius, attained = self._largest_margin()
         kappa = mistakes(attained, radius)
         known = {"kappa": kappa, "margin": attained, "radius": radius}
         bound = margin(self.m, kappa, self.delta)
-        return [by_sparsity, self._row("margin", bound, known, learned.condition)]
+        return [by_sparsity, self._row("margin", bound, known, condition=learned.condition)]
 
-    def _unscaled(self) -> tuple[float, float]:
-        """Return the largest length of a feature vector, and the largest margin found.
+    def _largest_margin(self) -> tuple[float, float]:
+        """Return the largest length of a feature vector, and the largest margin known.
 
-        The margin may be that of any weight vector: of w, or of the maximal margin if it is found.
+        It is that of w or of the maximal margin, if that is found: any attained margin is valid.
         """
         found = [self.learned.dual_coef]
         with warnings.catch_warnings(), contextlib.suppress(InfeasibleError):
-            warnings.simplefilter("ignore", ConvergenceWarning)  # any attained margin is valid
+            warnings.simplefilter("ignore", ConvergenceWarning)
             found.append(self.space.max_margin().dual_coef)
         attained = 0.0
         for dual_coef in found:
@@ -275,35 +263,23 @@ class Rows:
 
     # --- rows ---
 
-    def _no_consistent(self) -> str:
+    def _not_consistent(self) -> str:
         """Return why bounds for a consistent w do not hold; empty if they do."""
+        if self.refusal:
+            return self.refusal
         if self.noisy:
             return _NOISY
         if self.learned.bias is not None:
             return _FREE
-        wrong = int(self.violated.sum())
-        if wrong:
+        if wrong := int(self.violated.sum()):
             return f"A zero-error bound: the weight vector violates {wrong} of {self.m} examples."
         return ""
 
-    def _settings(self) -> dict[str, Any]:
-        return {
-            "tol": self.tol,
-            "max_length": self.max_length,
-            "n_jobs": self.n_jobs,
-            "random_state": self.rng,
-        }
-
-    def _row(
-        self, name: str, value: float, known: dict[str, float], condition: str | None = None
-    ) -> RiskBound:
-        return RiskBound(
-            name=name,
-            of=self.of,
-            value=value,
-            quantities={"m": self.m, "delta": self.delta} | known,
-            condition=self.condition if condition is None else condition,
-        )
+    def _row(self, name: str, value: float, known: dict[str, float], **fields: Any) -> RiskBound:
+        """Return a row; `fields` override those that all rows share."""
+        shared = {"of": self.of, "condition": self.condition}
+        quantities = {"m": self.m, "delta": self.delta} | known
+        return RiskBound(name=name, value=value, quantities=quantities, **(shared | fields))
 
     def _refused(self, name: str, reason: str, of: str = "", region: str = "") -> RiskBound:
         return RiskBound(name, of or self.of, math.nan, region=region, reason=reason)
@@ -322,44 +298,29 @@ class Rows:
         ]
 
     def _by_volume(
-        self,
-        name: str,
-        of: str,
-        region: str,
-        form: Callable[..., Floats],
-        volume: Estimate,
-        known: dict[str, float] | None = None,
+        self, factor: int, of: str, region: str, volume: Estimate, **known: float
     ) -> RiskBound:
-        """Return a row by `volume_gibbs` or `volume_bayes`."""
-        factor = 1 if form is volume_gibbs else 2
-        return RiskBound(
-            name=name,
+        """Return a row by `volume_gibbs` (factor 1) or `volume_bayes` (factor 2)."""
+        return self._row(
+            "volume_gibbs" if factor == 1 else "volume_bayes",
+            float(factor * volume_gibbs(self.m, volume.value, self.delta)),
+            {"log_volume": volume.value, "log_volume_error": volume.error} | known,
             of=of,
-            value=float(form(self.m, volume.value, self.delta)),
-            standard_error=factor * volume.error / self.m,
             region=region,
-            quantities={
-                "m": self.m,
-                "delta": self.delta,
-                "log_volume": volume.value,
-                "log_volume_error": volume.error,
-                **(known or {}),
-            },
-            condition=self.condition,
+            standard_error=factor * volume.error / self.m,
         )
 
     def _by_kl(
         self,
+        factor: int,
         of: str,
         region: str,
-        factor: int,
         kl: float,
         error: float,
         known: dict[str, float],
-        wrong: Estimate | None = None,
+        wrong: Estimate = _NONE,
     ) -> RiskBound:
         """Return a row by `factor` times `pac_bayes_kl`; `wrong` is the empirical error."""
-        wrong = Estimate(0.0, 0.0) if wrong is None else wrong
         moved = min(wrong.value + wrong.error, 1.0)
         value, more, worse = factor * pac_bayes_kl(
             self.m,
@@ -367,23 +328,22 @@ class Rows:
             self.delta,
             empirical_error=np.array([wrong.value, wrong.value, moved]),
         )
-        return RiskBound(
-            name="pac_bayes_kl",
+        return self._row(
+            "pac_bayes_kl",
+            float(value),
+            {"empirical_error": wrong.value} | known,
             of=of,
-            value=float(value),
-            standard_error=math.hypot(more - value, worse - value),
             region=region,
-            quantities={"m": self.m, "delta": self.delta, "empirical_error": wrong.value} | known,
-            condition=self.condition,
+            standard_error=math.hypot(more - value, worse - value),
         )
 
 
 def _mean(values: Floats) -> Estimate:
-    """Return the mean over draws (n_trajectories, n_draws) and its standard error."""
+    """Return the mean of `values` (n_trajectories, n_draws) and its standard error."""
     spread = float(values.std())
     if spread == 0:
         return Estimate(float(values.mean()), 0.0)
     effective = float(diagnostics.ess_bulk(values))
-    if not effective >= 1:  # NaN for too few draws: count one for each trajectory
+    if not effective >= 1:  # NaN for too few draws: count one per trajectory
         effective = len(values)
     return Estimate(float(values.mean()), spread / math.sqrt(effective))

@@ -24,7 +24,7 @@ def hoeffding_samples(
     Parameters
     ----------
     n : array-like of whole numbers
-        Number of components of the vectors, at least 1; for dual coefficients that of examples.
+        Number of components of the vectors, at least 1; for dual coefficients one per example.
     epsilon : array-like of float
         Distance from the true mean, positive.
     eta : array-like of float, default=0.05
@@ -42,9 +42,9 @@ def hoeffding_samples(
     Notes
     -----
     Lemma 18.1 of [1]_, Eqs. 18.13, 18.29 and 18.31, from Hoeffding's inequality for each component
-    and a union bound. The draws must be independent: of a billiard's draws the effective sample
-    size counts (``BilliardResult.ess``). Far fewer are sufficient in practice, since the components
-    of a unit vector cannot all be large.
+    and a union bound. Draws of a billiard are not independent: their effective number is
+    ``BilliardResult.ess``. Far fewer are sufficient in practice, since the components of a unit
+    vector cannot all be large.
 
     References
     ----------

@@ -50,32 +50,26 @@ def table(
     rule : {"bayes_point", "max_margin", "perceptron"}, default="bayes_point"
         How w was found. "bayes_point": the table also has bounds for the vote and for one draw.
         "max_margin" and "perceptron": the examples with nonzero dual coefficients determine w, so
-        that `sparsity` holds. "perceptron", run from zero on these kernel values with a constant
-        learning rate: `margin` holds too, by the largest margin of any weight vector.
+        that `sparsity` holds. "perceptron", started from zero with a constant learning rate:
+        `margin` holds too, by the largest margin of any weight vector.
     label_noise : float or pair of floats, default=0.0
-        With rule="bayes_point": probability in [0, 0.5) that a label was flipped, as the posterior
-        assumes it, or one for examples that truly are negative and one for positive ones.
+        With rule="bayes_point": the posterior's probability in [0, 0.5) that a label was flipped,
+        or one for truly negative and one for truly positive examples.
     draws : array-like of shape (n_trajectories, n_draws, m), default=None
-        With label noise: dual coefficients of draws from the posterior, for the number of examples
-        that its weight vectors violate.
+        With label noise: dual coefficients of draws from the posterior, whose violated examples are
+        counted.
     candidates : int, default=1
-        Number of kernels and other settings from which this one was selected by means of the
-        examples, at least 1: the length of a list fixed beforehand. `delta` is divided by it.
-    tol : float, default=0.3
-        Standard error of ln of the estimated volumes at which to stop, in nats. Positive.
-    max_length : float, default=1e5
-        Path in radians per trajectory at which to stop in any case, for each volume.
-    n_jobs : int, default=None
-        Number of threads, as in joblib.
-    random_state : None, int, Generator or RandomState, default=None
-        Seed. None draws one from NumPy's global generator.
+        Length, at least 1, of the list of settings, fixed beforehand, from which these were
+        selected by means of the examples. `delta` is divided by it.
+    tol, max_length, n_jobs, random_state
+        As for :meth:`VersionSpace.log_volume`, for each volume.
 
     Returns
     -------
     RiskBounds
-        One row for each bound, with its value, its arguments, and its standard error from that of
-        the volume. Bounds that do not hold are refused, with the reason: those that assume no label
-        noise or training errors, and those whose volume could not be estimated.
+        One row for each bound, with its value, arguments and standard error. Bounds that do not
+        hold are refused, with the reason: those that assume no label noise or training errors, and
+        those whose volume could not be estimated.
 
     Raises
     ------
@@ -96,18 +90,16 @@ def table(
 
     Notes
     -----
-    All bounds assume that the examples and new examples are independent draws from one
-    distribution, and that the kernel, including any scaling of features, was chosen without the
-    examples. Margins are those of feature vectors scaled to unit length, which changes no decision,
-    so that the radius is 1. Only for `margin` they are not scaled, as in the perceptron.
+    All bounds assume that the kernel, including any scaling of features, was chosen without the
+    examples. Feature vectors are scaled to unit length, so that the radius is 1; only for `margin`
+    they are not, as in the perceptron.
 
-    The dimension of `linear_svm` is the rank of the Gram matrix. It may depend on the examples:
-    directions outside the span are not restricted, so that the share of the sphere of the whole
-    feature space is the same.
+    The dimension of `linear_svm` is the rank of the Gram matrix. It may depend on the examples,
+    since directions outside their span do not change the share of the sphere.
 
     "one draw" is a weight vector in the whole feature space, with values as in
-    :meth:`BayesPointClassifier.sample_functions`. The "vote" at x is for the class with a
-    probability above one half by ``predict_proba(method="mixture")``, without label noise.
+    :meth:`BayesPointClassifier.sample_functions`. The "vote" at x is the class with a probability
+    above one half by ``predict_proba(method="mixture")``, without label noise.
 
     With softness the bounds are for feature vectors with an additional coordinate for every input,
     of squared length `softness`. At new inputs w has no component along that coordinate.
@@ -169,7 +161,14 @@ def bounds_of(
     delta = validation.real("delta", delta, low=0, high=1, low_open=True, high_open=True)
     noise = validation.label_noise(label_noise)
     candidates = validation.integer("candidates", candidates, low=1)
-    validation.threads(n_jobs)  # also where nothing is estimated
+    # Settings are checked here, since not every table estimates a volume.
+    validation.threads(n_jobs)
+    settings = {
+        "tol": validation.positive("tol", tol),
+        "max_length": validation.positive("max_length", max_length),
+        "n_jobs": n_jobs,
+        "random_state": np.random.default_rng(validation.seed(random_state)),
+    }
     if any(noise) and learned.rule != "bayes_point":
         raise ValueError(
             f"label_noise must be 0 with rule={learned.rule!r}, which has no posterior; got "
@@ -177,21 +176,17 @@ def bounds_of(
         )
     if any(noise) and draws is None and not refusal:
         raise ValueError(
-            "draws must hold draws from the posterior with label_noise, to count the examples that "
-            "they violate; got None"
+            "draws must be given with label_noise, to count the examples that they violate; got "
+            "None"
         )
-    make = Rows(
+    rows = Rows(
         space=space,
         learned=learned,
         delta=delta / candidates,
         noise=noise,
         draws=draws,
+        refusal=refusal,
         condition=SOFT if space.softness.any() else "",
-        tol=validation.positive("tol", tol),
-        max_length=validation.positive("max_length", max_length),
-        n_jobs=n_jobs,
-        rng=np.random.default_rng(validation.seed(random_state)),
-    )
-    rows = make.refused(refusal) if refusal else make.all()
-    ordered = sorted(rows, key=lambda row: row.refused)  # stable: those refused last
-    return RiskBounds(tuple(ordered), delta, make.m)
+        settings=settings,
+    ).all()
+    return RiskBounds(tuple(sorted(rows, key=lambda row: row.refused)), delta, len(space.y))

@@ -24,19 +24,16 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
 
     Parameters
     ----------
-    m : array-like of whole numbers
-        Examples, at least 1.
+    m, delta
+        Number of examples and probability of failure, as for `sparsity`.
     log_volume : array-like of float
-        ln of the volume of the part relative to the sphere's, at most 0; for all of version space
-        from :meth:`VersionSpace.log_volume`.
-    delta : array-like of float, default=0.05
-        Probability in (0, 1) with which the statement may fail.
+        ln of the part's share of the sphere, at most 0; for all of version space the value of
+        :meth:`VersionSpace.log_volume`.
 
     Returns
     -------
     float or ndarray
-        :math:`\left(\ln\frac1{\mathrm{vol}} + \ln\frac1\delta + 2\ln m + 1\right) / m`. Vacuous
-        from 1 on.
+        :math:`\left(\ln\frac1{\mathrm{vol}} + \ln\frac1\delta + 2\ln m + 1\right) / m`.
 
     See Also
     --------
@@ -45,23 +42,19 @@ def volume_gibbs(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
 
     Notes
     -----
-    Theorem 2 of [1]_, by McAllester [2]_: with probability at least ``1 - delta`` over m
-    independent examples of one distribution it holds for all measurable parts of version space at
-    once. The risk is that of one weight vector drawn at random (Gibbs classifier). The prior, which
-    is the uniform distribution on the sphere of feature space, and so the kernel must not depend on
-    the examples. Vacuous for volumes below about :math:`e^{-m}`.
+    Herbrich et al. (1999), Theorem 2, Eq. 15, by McAllester [1]_. The bound holds for all
+    measurable parts of version space at once. The risk is that of one weight vector drawn at random
+    (Gibbs classifier). The prior is uniform on the sphere of feature space. Vacuous for volumes
+    below about :math:`e^{-m}`.
 
     References
     ----------
-    .. [1] R. Herbrich, T. Graepel and C. Campbell, "Bayesian Learning in Reproducing Kernel
-       Hilbert Spaces", Technical Report 99-11, Technical University of Berlin, 1999: Theorem 2,
-       Eq. 15.
-    .. [2] D. A. McAllester, "Some PAC-Bayesian theorems", Proceedings of the Eleventh Annual
+    .. [1] D. A. McAllester, "Some PAC-Bayesian theorems", Proceedings of the Eleventh Annual
        Conference on Computational Learning Theory, 1998.
 
     Examples
     --------
-    The volume :math:`100 \cdot 2^{-100}` at 100 examples, for which [1]_ finds less than 1:
+    The volume :math:`100 \cdot 2^{-100}` at 100 examples, as in the paper:
 
     >>> print(f"{volume_gibbs(100, np.log(100) - 100 * np.log(2)):.3f}")
     0.779
@@ -85,26 +78,20 @@ def volume_bayes(m: ArrayLike, log_volume: ArrayLike, delta: ArrayLike = 0.05) -
     Returns
     -------
     float or ndarray
-        Twice `volume_gibbs`. Vacuous from 1 on.
+        Twice `volume_gibbs`.
 
     Notes
     -----
-    Theorem 3 and Corollary 1 of [1]_: where the majority errs, at least half of the weight vectors
-    err. For a part of version space that is symmetric about a point w the vote is that of w alone,
-    so that the same expression bounds the maximal margin (`linear_svm`) and the Bayes point
-    (`bayes_point`). Vacuous for volumes below about :math:`e^{-m/2}`, for instance
-    :math:`2^{-m}`, the volume for random labels.
-
-    References
-    ----------
-    .. [1] R. Herbrich, T. Graepel and C. Campbell, "Bayesian Learning in Reproducing Kernel
-       Hilbert Spaces", Technical Report 99-11, Technical University of Berlin, 1999: Theorem 3,
-       Eq. 17.
+    Herbrich et al. (1999), Theorem 3, Eq. 17 and Corollary 1: where the majority errs, at least
+    half of the weight vectors err. The vote of a part that is symmetric about a point w is the
+    decision of w, so the same expression bounds the maximal margin (`linear_svm`) and the Bayes
+    point (`bayes_point`). Vacuous for volumes below about :math:`e^{-m/2}`, such as :math:`2^{-m}`,
+    the volume for random labels.
 
     Examples
     --------
-    For the volume :math:`100 \cdot 2^{-100}` the text of [1]_ quotes `volume_gibbs`; the vote's
-    bound is trivial:
+    For the volume :math:`100 \cdot 2^{-100}` the paper's text quotes `volume_gibbs`; this bound is
+    vacuous:
 
     >>> print(f"{volume_bayes(100, np.log(100) - 100 * np.log(2)):.3f}")
     1.558
@@ -117,20 +104,17 @@ def linear_svm(m: ArrayLike, n: ArrayLike, margin: ArrayLike, delta: ArrayLike =
 
     Parameters
     ----------
-    m : array-like of whole numbers
-        Examples, at least 1.
+    m, delta
+        Number of examples and probability of failure, as for `sparsity`.
     n : array-like of whole numbers
         Dimension of feature space, or of the span of the examples' feature vectors; at least 1.
     margin : array-like of float
         :math:`\gamma = \min_i y_i \langle w, \phi_i\rangle / (|w| |\phi_i|)`, in (0, 1].
-    delta : array-like of float, default=0.05
-        Probability in (0, 1) with which the statement may fail.
 
     Returns
     -------
     float or ndarray
-        :math:`\frac2m \left(n \ln\frac4{\gamma^2} + 2\ln m + \ln\frac1\delta + 1\right)`. Vacuous
-        from 1 on.
+        :math:`\frac2m \left(n \ln\frac4{\gamma^2} + 2\ln m + \ln\frac1\delta + 1\right)`.
 
     See Also
     --------
@@ -138,20 +122,14 @@ def linear_svm(m: ArrayLike, n: ArrayLike, margin: ArrayLike, delta: ArrayLike =
 
     Notes
     -----
-    Corollary 2 of [1]_: the points nearer to w than :math:`\gamma` are a part of version space
-    and symmetric about w; Lemma 2 bounds their volume. With the exact volume,
-    ``volume_bayes(m, cap_log_fraction(n, arcsin(margin)), delta)``, the bound is never larger.
-    Vacuous unless m exceeds :math:`2 n \ln(4/\gamma^2)`.
-
-    References
-    ----------
-    .. [1] R. Herbrich, T. Graepel and C. Campbell, "Bayesian Learning in Reproducing Kernel
-       Hilbert Spaces", Technical Report 99-11, Technical University of Berlin, 1999: Corollary 2,
-       Appendix B.1.
+    Herbrich et al. (1999), Corollary 2 and Appendix B.1: the points within :math:`\gamma` of w are
+    a part of version space that is symmetric about w; Lemma 2 bounds their volume. With the exact
+    volume, ``volume_bayes(m, cap_log_fraction(n, arcsin(margin)), delta)``, the bound is never
+    larger. Vacuous unless m exceeds :math:`2 n \ln(4/\gamma^2)`.
 
     Examples
     --------
-    Handwritten digits with a margin of 0.01 (Figure 2b of [1]_), and with the exact volume:
+    Handwritten digits with a margin of 0.01 (Figure 2b of the paper), and with the exact volume:
 
     >>> print(f"{linear_svm(60_000, 400, 0.01):.4f}")
     0.1422
@@ -179,14 +157,12 @@ def pac_bayes_kl(
 
     Parameters
     ----------
-    m : array-like of whole numbers
-        Examples, at least 1.
+    m, delta
+        Number of examples and probability of failure, as for `sparsity`.
     kl : array-like of float
         Relative entropy of the posterior to the prior in nats, at least 0. For the uniform
-        distribution on a part of version space it is minus ln of its volume: the bound is then a
-        tighter form of `volume_gibbs`, and twice the bound one of `volume_bayes`.
-    delta : array-like of float, default=0.05
-        Probability in (0, 1) with which the statement may fail.
+        distribution on a part of version space it is minus ln of its volume. The bound is then a
+        tighter form of `volume_gibbs`, and twice the bound is one of `volume_bayes`.
     empirical_error : array-like of float, default=0.0
         Mean share of the examples that a weight vector of the posterior misclassifies, in [0, 1].
 
@@ -199,9 +175,8 @@ def pac_bayes_kl(
 
     Notes
     -----
-    Seeger's theorem [1]_ with Maurer's constant [2]_: with probability at least ``1 - delta``
-    over m independent examples of one distribution it holds for all posteriors at once. The prior
-    must not depend on the examples. Training errors, and so label noise, are allowed.
+    Seeger's theorem [1]_ with Maurer's constant [2]_. It holds for all posteriors at once, also
+    with training errors and label noise.
 
     References
     ----------
@@ -251,12 +226,11 @@ def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
     Parameters
     ----------
     n : array-like of whole numbers
-        Dimension of the space whose unit sphere it is, at least 1.
+        Dimension of the space, at least 1.
     angle : array-like of float
-        Radius :math:`\Psi` of the cap in radians, in (0, pi]. A part of version space that is a
-        ball with the margin :math:`\gamma` has :math:`\Psi = \arcsin\gamma`; the points at a
-        distance of at most :math:`\gamma`, as in Lemma 1 of [1]_, have :math:`\cos\Psi = 1 -
-        \gamma^2/2`.
+        Radius :math:`\Psi` of the cap in radians, in (0, pi]. The largest ball about a weight
+        vector with the margin :math:`\gamma` has :math:`\Psi = \arcsin\gamma`; the points at a
+        distance of at most :math:`\gamma`, as in the paper, have :math:`\cos\Psi = 1 - \gamma^2/2`.
 
     Returns
     -------
@@ -266,14 +240,10 @@ def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
 
     Notes
     -----
-    Lemma 1 of [1]_ (whose upper integral runs to pi, not :math:`2\pi` as printed), by the
-    regularized incomplete beta function: the share is :math:`\frac12 I_{\sin^2\Psi}\left(
-    \frac{n-1}2, \frac12\right)` up to a right angle, beyond it 1 minus that of the opposite cap.
-
-    References
-    ----------
-    .. [1] R. Herbrich, T. Graepel and C. Campbell, "Bayesian Learning in Reproducing Kernel
-       Hilbert Spaces", Technical Report 99-11, Technical University of Berlin, 1999: Lemma 1.
+    Herbrich et al. (1999), Lemma 1, where the upper integral runs to pi, not :math:`2\pi` as
+    printed. Up to a right angle the share is :math:`\frac12 I_{\sin^2\Psi}\left(\frac{n-1}2,
+    \frac12\right)` by the regularized incomplete beta function; beyond it, it is 1 minus that of
+    the opposite cap.
 
     Examples
     --------
@@ -289,15 +259,14 @@ def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
         n=whole("n", n, low=1),
         angle=reals("angle", angle, low=0.0, low_open=True, high=float(np.pi)),
     )
-    a = (n - 1) / 2
+    # For n = 1 the sphere is two points, one of them within any angle below pi: see below.
+    a = np.where(n == 1, 1.0, (n - 1) / 2)
     sine, cosine = np.sin(angle), np.cos(angle)
-    # For n = 1 the sphere is two points, one of them within any angle below pi.
-    a = np.where(n == 1, 1.0, a)
     # The smaller of the two opposite caps, by the form whose argument is not close to 1.
     half = np.where(
         sine**2 < 0.5, special.betainc(a, 0.5, sine**2), special.betaincc(0.5, a, cosine**2)
     )
-    half = half / 2
+    half /= 2
     with np.errstate(divide="ignore"):
         value = np.where(cosine >= 0, np.log(half), np.log1p(-half))
     small = (cosine > 0) & (half < _SMALLEST)
@@ -310,8 +279,8 @@ def cap_log_fraction(n: ArrayLike, angle: ArrayLike) -> Numbers:
 def _log_small_cap(a: Floats, sine: Floats, cosine: Floats) -> Floats:
     """Return ln of half the incomplete beta function I_{sine^2}(a, 1/2), where it is tiny.
 
-    By its continued fraction (NIST Digital Library of Mathematical Functions, 8.17.22), with
-    Lentz's algorithm. It converges fast well below x = (a + 1) / (a + 5/2), where such values are.
+    Evaluates its continued fraction (NIST Digital Library of Mathematical Functions, 8.17.22) by
+    Lentz's algorithm, which converges fast for x well below (a + 1) / (a + 5/2).
     """
     b, x = 0.5, sine**2
     front = 2 * a * np.log(sine) + np.log(cosine) - np.log(2 * a) - special.betaln(a, b)
@@ -328,7 +297,7 @@ def _log_small_cap(a: Floats, sine: Floats, cosine: Floats) -> Floats:
         tail *= change
         if (np.abs(change - 1) < 1e-15).all():
             break
-    else:  # pragma: no cover - the region of use ends long before
+    else:  # pragma: no cover - all values of this form converge in fewer steps
         raise RuntimeError(f"the continued fraction did not converge in {_STEPS} steps")
     log: Floats = front - np.log(tail)
     return log

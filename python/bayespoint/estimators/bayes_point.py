@@ -35,7 +35,7 @@ from bayespoint.estimators.settings import FitSettings, fit_settings, tolerance
 from bayespoint.kernels.functions import short
 from bayespoint.posterior import Posterior
 from bayespoint.posterior.calibration import LeaveOneOutPredictions
-from bayespoint.results import Estimate, Evidence, Search
+from bayespoint.results import Estimate, Evidence
 from bayespoint.results.search import rates
 from bayespoint.tuning import search
 
@@ -54,9 +54,9 @@ class BayesPointClassifier(
     r"""Bayes point classification by billiards in version space.
 
     The Bayes point is the center of mass of all unit weight vectors that label the training
-    examples correctly. A billiard samples these vectors. With `softness` they are the weight
-    vectors of Gaussian-process classification with probit noise, whose posterior is sampled
-    without a Gaussian approximation. More than two classes are treated one against the rest.
+    examples correctly. A billiard samples these vectors. With `softness` the model is
+    Gaussian-process classification with probit noise, and the posterior is sampled without a
+    Gaussian approximation. More than two classes are treated one against the rest.
 
     Parameters
     ----------
@@ -65,46 +65,41 @@ class BayesPointClassifier(
           with optimizer=None they are 1 and the length scale of "rbf".
         - "rbf": :math:`\exp(-|x - x'|^2 / 2\sigma^2)` with
           :math:`\sigma = \sqrt{d \operatorname{Var}(X) / 2}` for d features; "linear":
-          :math:`x \cdot x'`; "poly": :math:`(x \cdot x' + 1)^3`. None of these has parameters
-          that are searched.
+          :math:`x \cdot x'`; "poly": :math:`(x \cdot x' + 1)^3`. Their parameters are fixed.
         - "precomputed": `X` holds kernel values.
         - an object of :mod:`bayespoint.kernels` or :mod:`sklearn.gaussian_process.kernels`, whose
-          parameters `optimizer` searches. The search starts from the scale of the data: a grid
-          over ``kernel__sigma`` needs optimizer=None and a number for `softness`. The user guide
-          on kernels gives starts and bounds.
+          parameters `optimizer` searches, from starts that depend on the data: see the user guide
+          on kernels. A grid over ``kernel__sigma`` needs optimizer=None.
         - a callable ``k(X, Y)`` that returns the (n, n') matrix of kernel values.
     fit_intercept : bool, default=True
         Add 1 to all kernel values, which gives the weight vector an intercept.
     softness : float or "evidence", default="evidence"
-        Added to the diagonal of the training kernel matrix, at least 0, in units of the kernel's
-        values: the variance of Gaussian noise on the latent function. With 0 the training examples
+        Variance of Gaussian noise on the latent function, at least 0, in units of the kernel's
+        values: added to the diagonal of the training kernel matrix. With 0 the training examples
         must be separable. "evidence": searched by `optimizer`.
     optimizer : {"evidence"} or None, default="evidence"
         "evidence": search the kernel's parameters, and `softness` and `label_noise` if they are
         "evidence", for the largest marginal likelihood of the labels, on at most 500 examples: see
         :func:`bayespoint.tuning.tune`. None: use the given values.
     label_noise : float, "evidence" or a pair of either, default=0.0
-        Probability in [0, 0.5) that a label was flipped. With two classes a pair gives it for
-        examples that truly are of the first and of the second class. "evidence": searched by
-        `optimizer`, one rate for both classes; ``("evidence", "evidence")``: one for each.
+        Probability in [0, 0.5) that a label was flipped; with two classes also a pair, for examples
+        that truly are of the first and of the second class. "evidence": searched by `optimizer`,
+        one rate for both classes; ``("evidence", "evidence")``: one for each.
     class_weight : dict, "balanced" or None, default=None
-        Positive weights of the classes. The softness of an example is divided by the weight of its
-        class, so that labels of a class with a larger weight are trusted more. Has no effect with
-        softness=0.
+        Positive weights of the classes, by which the softness of their examples is divided. Has no
+        effect with softness=0.
     calibration : {"auto", "leave-one-out"} or None, default="auto"
         "leave-one-out": multiply the decision values by the factor between 1/2 and 2 that makes
         the leave-one-out predictions of the training examples most probable. Needs a positive
-        softness, and no further fit. None: do not. "auto": "leave-one-out" if anything was
-        searched, otherwise None.
+        softness. None: no factor. "auto": "leave-one-out" if anything was searched.
     n_trajectories : int, default=4
         Number of independent chains, for each class if there are more than two.
     n_draws : int, default=100
         Number of draws to keep of each chain, for decision values and probabilities.
     tol : float or "auto", default="auto"
         Estimated angular error of the Bayes point, in radians, at which to stop. Positive. The
-        decision values have about that error relative to their spread; the time of a fit is
-        proportional to 1 / tol^2. "auto": 0.03 for up to 500 examples, then proportional to the
-        square root of their number, at most 0.1.
+        time of a fit is proportional to 1 / tol^2. "auto": 0.03 for up to 500 examples, then
+        proportional to the square root of their number, at most 0.1.
     dynamics : {"geodesic", "chord", "flipper"}, default="geodesic"
         How a chain moves, or an object of :mod:`bayespoint.dynamics`: see
         :meth:`VersionSpace.sample`. "chord" and "flipper", those of the papers, are biased, and
@@ -112,8 +107,7 @@ class BayesPointClassifier(
     refresh : {"auto", "pair", "full", None}, default="auto"
         Random changes of direction between bounces: see :meth:`VersionSpace.sample`.
     n_jobs : int, default=None
-        Number of threads, as in joblib: None is 1, -1 all processors. The result does not depend
-        on it.
+        Number of threads, as in joblib. The result does not depend on it.
     random_state : None, int, Generator or RandomState, default=None
         Seed. None draws one from NumPy's global generator.
     verbose : int, default=0
@@ -121,10 +115,9 @@ class BayesPointClassifier(
         progress bars. 3: also print a line for each setting of the search.
     warm_start : bool, default=False
         Use the previous fit, if its examples are the first of the new ones. With the same examples
-        and settings, except `tol` and `random_state`, the billiard continues. Otherwise chains
-        start at the old center, if they need a point in version space and it is one. The sampled
-        distribution is always that of the new examples and settings. See also `refine` and
-        `add_examples`.
+        and settings, except `tol` and `random_state`, the billiard continues. Otherwise chains that
+        need a start in version space begin at the old center, if it is feasible. The sampled
+        distribution is that of the new examples and settings. See also `refine` and `add_examples`.
 
     Attributes
     ----------
@@ -135,7 +128,7 @@ class BayesPointClassifier(
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts; 0 without `fit_intercept`.
     support_ : ndarray of shape (n_support,)
-        Indices of the examples whose planes were hit in any binary problem.
+        Indices of the examples whose walls were hit in any binary problem.
     X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR matrix, or None
         Training inputs; None for kernel="precomputed".
     kernel_ : kernel object, callable or "precomputed"
@@ -143,7 +136,7 @@ class BayesPointClassifier(
     softness_ : float
         The softness used.
     tuning_ : Search or None
-        The search for hyper-parameters; None if all were given.
+        The search for hyperparameters; None if all were given.
     label_noise_ : tuple of two floats
         Label noise of the first and of the second class; with more classes both are the same.
     calibration_ : ndarray of shape (1,) or (n_classes,)
@@ -180,13 +173,13 @@ class BayesPointClassifier(
     Notes
     -----
     A fit needs 16 m^2 bytes for m examples: the kernel matrix, and its Cholesky factor, which is
-    kept. With the factor the center is an average of conditional means, which has far less noise
+    kept. The factor gives the center as an average of conditional means, which has far less noise
     than the integral along the path: see `average` in :meth:`VersionSpace.sample`. The integral is
     used for nearly singular matrices, as without softness, and for the papers' dynamics.
 
     `n_jobs` threads run the billiard. BLAS has its own number of threads (see
-    :mod:`threadpoolctl`), but is held to one for up to 1500 examples and in the search. That is
-    faster, and makes the result independent of their number.
+    :mod:`threadpoolctl`), but uses one for up to 1500 examples and in the search, which is faster
+    and makes the result independent of their number.
 
     References
     ----------
@@ -211,28 +204,14 @@ class BayesPointClassifier(
     (75, 3)
     """
 
-    # `method` and `diag` are choices of the caller, not metadata to be routed.
+    # `method` and `diag` are options of the caller, not metadata to be routed.
     __metadata_request__predict = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
     __metadata_request__decision_function = {"diag": UNUSED}  # noqa: RUF012
     __metadata_request__predict_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
     __metadata_request__predict_log_proba = {"method": UNUSED, "diag": UNUSED}  # noqa: RUF012
 
-    classes_: NDArray[Any]
-    dual_coef_: Floats
-    intercept_: Floats
-    support_: NDArray[np.intp]
     X_fit_: NDArray[Any] | None
-    kernel_: Any
-    softness_: float
-    tuning_: Search | None
-    calibration_: Floats
-    label_noise_: tuple[float, float]
-    billiard_: Any
-    posterior_: Posterior
     problems_: tuple[BinaryProblem, ...]
-    prior_from_examples_: str
-    seed_: int
-    n_features_in_: int
     _log_evidence: Floats | None
 
     def __init__(
@@ -304,8 +283,8 @@ class BayesPointClassifier(
         InfeasibleError
             If `softness` and `label_noise` are 0 and the examples are not separable.
         FloatingPointError
-            If double precision is not sufficient for a billiard, as in
-            :meth:`VersionSpace.sample`. A larger `softness` helps.
+            If double precision is not sufficient, as in :meth:`VersionSpace.sample`. A larger
+            `softness` helps.
         MemoryError
             If the kernel matrix does not fit into the available memory.
         TypeError
@@ -313,8 +292,8 @@ class BayesPointClassifier(
         ValueError
             If a setting is out of range, or `X` or `y` is not valid data for classification.
         """
-        settings = self._fit_settings(self.random_state)
-        before = self._previous() if validation.boolean("warm_start", self.warm_start) else None
+        settings = fit_settings(self, self.random_state)
+        previous = self._previous() if validation.boolean("warm_start", self.warm_start) else None
         inputs, y = estimators_inputs.training(self, self.kernel, X, y)
         self.classes_, index = estimators_inputs.encode(y)
         if len(self.classes_) > 2 and np.ndim(self.label_noise):
@@ -328,23 +307,11 @@ class BayesPointClassifier(
         progress = Progress(self, settings.verbose, 1 + n_problems, X=X, y=y)
         gram = self._resolve_hyperparameters(inputs, index, weights, settings, progress)
         continuation = None
-        if before is not None:
-            continuation = before.continuation(self.classes_, index, inputs, self.kernel_)
+        if previous is not None:
+            continuation = previous.continuation(self.classes_, index, inputs, self.kernel_)
         self._fit_fixed(inputs, index, weights, settings, continuation, progress, gram)
         progress.done()
         return self
-
-    def _fit_settings(self, random_state: RandomState) -> FitSettings:
-        return fit_settings(
-            fit_intercept=self.fit_intercept,
-            softness=self.softness,
-            optimizer=self.optimizer,
-            label_noise=self.label_noise,
-            dynamics=self.dynamics,
-            calibration=self.calibration,
-            random_state=random_state,
-            verbose=self.verbose,
-        )
 
     def _previous(self) -> PreviousFit | None:
         """Return the previous fit, or None."""
@@ -354,7 +321,6 @@ class BayesPointClassifier(
         return PreviousFit(self.classes_, self._index, self.X_fit_, self.kernel_, results)
 
     def _weights(self, y: Any) -> Floats:
-        """Return the weights of the classes."""
         weights: Floats = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         if not (np.isfinite(weights).all() and (weights > 0).all()):
             raise ValueError(
@@ -380,10 +346,7 @@ class BayesPointClassifier(
         settings: FitSettings,
         progress: Progress,
     ) -> tuple[Floats, bool] | None:
-        """Set kernel, softness and label noise; return the kernel matrix if it was computed.
-
-        The matrix comes with whether it may be overwritten.
-        """
+        """Set kernel, softness and label noise; return the argument `gram` of `_fit_fixed`."""
         with progress.task("search by evidence") as advance:
             best, n = -math.inf, 0
 
@@ -431,7 +394,7 @@ class BayesPointClassifier(
         progress: Progress,
         gram: tuple[Floats, bool] | None = None,
     ) -> None:
-        """Fit with the hyper-parameters in `kernel_`, `softness_` and `label_noise_`.
+        """Fit with the hyperparameters in `kernel_`, `softness_` and `label_noise_`.
 
         `gram` is the kernel matrix and whether it may be overwritten; None computes it.
         """
@@ -450,7 +413,7 @@ class BayesPointClassifier(
                 factor = factorize(matrix, settings.offset, softness)
                 if factor.invertible:
                     inverse = factor, factor.inverse_diagonal()
-                else:  # computed again below, in the memory of the matrix
+                else:  # recomputed after the runs, in the memory of the matrix
                     factor = None
             results = binary.sample_each(
                 problems,
@@ -553,18 +516,17 @@ class BayesPointClassifier(
         method : {"center", "vote", "gibbs"}, default="center"
             "center": the Bayes point. "vote": the majority of the draws, the Bayes classification
             strategy (Herbrich et al., Eq. 7). "gibbs": one draw for all of `X`, chosen by
-            `random_state` at each call: the same one every time if that is an int, another one if
-            it is a generator.
+            `random_state` at each call: always the same one if that is an int.
         diag : array-like of shape (n_samples,), default=None
-            With kernel="precomputed" and more than two classes, except for "vote": the values
-            ``k(x, x)``, as for `decision_function`. If they are not known, each point is taken to
-            lie in the span of the training examples.
+            With kernel="precomputed" and more than two classes, except for "vote": as for
+            `decision_function`. If the values are not known, points are assumed to lie in the span
+            of the training examples.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Predicted labels. A tie goes to the first class. With more than two classes it is the
-            class with the largest decision value, or with "vote" with the largest share of votes.
+            Predicted labels. A tie goes to the first class. With more than two classes the class
+            with the largest decision value, or with the most votes.
 
         Raises
         ------
@@ -591,9 +553,8 @@ class BayesPointClassifier(
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Decision values z. For two classes, positive where the center predicts the second
-            class; otherwise one column for each class against the rest. :math:`\Phi(z)` is the
-            probability before label noise.
+            Decision values z. For two classes, positive for the second class; otherwise one column
+            for each class against the rest. :math:`\Phi(z)` is the probability before label noise.
 
         Raises
         ------
@@ -636,7 +597,7 @@ class BayesPointClassifier(
     def predict_log_proba(
         self, X: ArrayLike, *, method: str = "moments", diag: ArrayLike | None = None
     ) -> Floats:
-        """Return the logarithm of `predict_proba`, accurate for tiny probabilities too.
+        """Return the logarithm of `predict_proba`, also for probabilities that underflow.
 
         Parameters
         ----------
@@ -679,9 +640,8 @@ class BayesPointClassifier(
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            The label that is most likely observed, label noise included. If the noise differs
-            between the classes, it may differ from that of `predict`. A tie goes to the first
-            class.
+            The label that is most likely observed, with label noise. If the noise differs between
+            the classes, it may differ from that of `predict`. A tie goes to the first class.
         rejected : ndarray of shape (n_samples,), bool
             True where to abstain.
 
@@ -715,8 +675,8 @@ class BayesPointClassifier(
         Returns
         -------
         ndarray of shape (n,)
-            Row numbers of `X`, the most evenly split vote first; ties in the order of `X`. With
-            more than two classes the two classes with the most votes are compared.
+            Rows of `X`, the most evenly split vote first; ties in the order of `X`. With more than
+            two classes the two classes with the most votes are compared.
 
         Raises
         ------
@@ -725,8 +685,8 @@ class BayesPointClassifier(
 
         Notes
         -----
-        Each point is judged by itself, so that several similar points may be chosen. To halve
-        version space with each label, choose one point, label it and fit again.
+        Each point is judged by itself, so several similar points may be chosen. To halve version
+        space with each label, choose one point, label it and fit again.
 
         References
         ----------
@@ -753,7 +713,7 @@ class BayesPointClassifier(
         gram : array-like of shape (n_samples, n_samples), default=None
             With kernel="precomputed", and only then: kernel values between the points.
         noise : bool, default=True
-            Add an independent noise of variance `softness_` at each point: the signs are then
+            Add independent noise of variance `softness_` at each point, so that the signs are
             labels. False: the function itself.
         random_state : None, int, Generator or RandomState, default=None
             Seed of the lengths of the weight vectors and of the noise.
@@ -761,29 +721,28 @@ class BayesPointClassifier(
         Returns
         -------
         ndarray of shape (n_draws_total, n_samples) or (n_classes, n_draws_total, n_samples)
-            One function for each draw of the billiard, trajectory by trajectory; with more than
-            two classes for each class against the rest. Positive for the second class, or for the
-            class against the rest.
+            One function for each draw of the billiard, trajectory by trajectory. Positive for the
+            second class or, with more than two classes, for each class against the rest.
 
         Raises
         ------
         TypeError
             If `noise` is no boolean.
         ValueError
-            If `gram` is needed and missing, or is no symmetric positive semidefinite matrix, or
+            If `gram` is needed and missing, or is not a symmetric positive semidefinite matrix, or
             inputs are too large or too small as for `decision_function`.
 
         Notes
         -----
-        Let :math:`A = K + \mathrm{offset} + \Lambda` for the training examples and
-        :math:`K_*` the kernel values, offset included, between the points and the examples. A draw
+        Let :math:`A = K + \mathrm{offset} + \Lambda` be the matrix of the training examples, n its
+        rank, and :math:`K_*` the kernel values, with offset, between points and examples. A draw
         with dual coefficients :math:`\gamma` has values :math:`\rho K_* \gamma + \eta`. The length
-        :math:`\rho` has the chi distribution with n degrees of freedom, n the rank of A, and
-        :math:`\eta` is Gaussian with the covariance :math:`K_{**} + \mathrm{offset} + \lambda I -
-        K_* A^{-1} K_*^\top` of the points given the examples; both are independent of each other
-        and between draws. This is the exact joint distribution of the values whose signs are the
-        labels before label noise, or without `noise`, where :math:`\lambda I` is left out, of the
-        function itself. Draws of one trajectory are correlated.
+        :math:`\rho` has the chi distribution with n degrees of freedom, and :math:`\eta` is
+        Gaussian with the covariance :math:`K_{**} + \mathrm{offset} + \lambda I -
+        K_* A^{-1} K_*^\top`, without :math:`\lambda I` if `noise` is False.
+
+        This is the exact joint distribution of the latent values. Draws of one trajectory are
+        correlated through :math:`\gamma`.
         """
         points = self._checked(X)
         return self.posterior_.sample_functions(
@@ -801,9 +760,9 @@ class BayesPointClassifier(
         Returns
         -------
         ndarray of shape (1, n_train) or (n_classes, n_train)
-            Dual coefficients c, one row for each binary problem as in `dual_coef_`, but not
-            normalized: the function is :math:`\sum_i c_i k(x_i, x)`, plus the intercept
-            :math:`\sum_i c_i` with `fit_intercept`. Its sign is the prediction.
+            Dual coefficients c, one row for each binary problem, not normalized. The function is
+            :math:`\sum_i c_i k(x_i, x)`, plus the intercept :math:`\sum_i c_i` with
+            `fit_intercept`. Its sign is the prediction.
 
         Raises
         ------
@@ -812,13 +771,13 @@ class BayesPointClassifier(
 
         Notes
         -----
-        The vote is the mean over draws of the sign of :math:`\langle w, \phi(x)\rangle`. Among
-        functions f in the span of the training examples this one minimizes :math:`\sum_x
-        (f(x) - \mathrm{vote}(x))^2 + r |f|^2`. The ridge r is 1e-8 times the mean nonzero
-        eigenvalue of the points' matrix of inner products within that span; it determines the
-        directions about which the points say nothing. This is the Bayes point as Herbrich et al.
-        define it (after their Eq. 7), with the given points in place of a density. The center of
-        mass approximates it without points.
+        The vote is the mean over draws of the sign of :math:`\langle w, \phi(x)\rangle`. The
+        function f in the span of the training examples minimizes :math:`\sum_x (f(x) -
+        \mathrm{vote}(x))^2 + r |f|^2`. The ridge r is 1e-8 times the mean nonzero eigenvalue of the
+        points' matrix of inner products within that span.
+
+        Herbrich et al. define the Bayes point in this way (after their Eq. 7), with a density in
+        place of the given points. The center of mass approximates it without points.
 
         References
         ----------
@@ -838,9 +797,8 @@ class BayesPointClassifier(
         ----------
         weight : callable
             The density relative to the posterior of the fit, up to a factor, as for
-            :meth:`VersionSpace.reweight`: it maps the margins of all draws, an array of shape
-            (n, n_samples) as from `VersionSpace.margins`, to n weights. With more than two classes
-            it is called once for each class against the rest.
+            :meth:`VersionSpace.reweight`. With more than two classes it is called once for each
+            class against the rest.
         log : bool, default=False
             `weight` returns natural logarithms of the weights.
 
@@ -848,13 +806,12 @@ class BayesPointClassifier(
         -------
         Posterior
             A posterior that predicts from the weighted draws. Its `weighted` has their effective
-            sample size and center. The classifier is not changed.
+            sample size and center.
 
         Raises
         ------
         TypeError, ValueError
-            As in :meth:`VersionSpace.reweight`, and with kernel="precomputed" if the matrix is
-            singular with the softness added, and so was not kept.
+            As in :meth:`VersionSpace.reweight`, and with kernel="precomputed" as in `evidence`.
 
         Warns
         -----
@@ -886,14 +843,13 @@ class BayesPointClassifier(
     ) -> Evidence | list[Evidence]:
         """Return the log probability of the training labels under the fitted model.
 
-        It is estimated by billiards, and can be used to compare models of the same labels. The
-        search for hyper-parameters uses an approximation of it.
+        Billiards estimate it. It can be used to compare models of the same labels. The search for
+        hyperparameters uses an approximation.
 
         Parameters
         ----------
         method : {"auto", "bridge", "integration"}, default="auto"
             As for :meth:`VersionSpace.evidence`. "bridge" requires a model without label noise.
-            "integration" gives the ladder that :class:`bayespoint.plotting.EvidenceDisplay` draws.
         tol : float, default=0.3
             Standard error at which to stop, in nats. Positive.
         max_length : float, default=1e5
@@ -911,8 +867,8 @@ class BayesPointClassifier(
         InfeasibleError
             If no weight vector was found that explains all labels.
         ValueError
-            If a setting is out of range, or with kernel="precomputed" if the matrix is singular
-            with the softness added, and so was not kept: use :meth:`VersionSpace.evidence`.
+            If a setting is out of range, or with kernel="precomputed" if the matrix with softness
+            is singular, since it is not kept: use :meth:`VersionSpace.evidence`.
         FloatingPointError
             If double precision is not sufficient, as in :meth:`VersionSpace.log_volume`.
 
@@ -966,20 +922,15 @@ class BayesPointClassifier(
             Points, at least one.
         y : array-like of shape (n_samples,)
             Their labels, from `classes_`.
-        tol : float, default=0.1
-            Standard error at which to stop, in nats. Positive.
-        max_length : float, default=1e5
-            Path in radians per trajectory at which to stop in any case, for each of the two
-            evidences.
-        random_state : None, int, Generator or RandomState, default=None
-            Seed.
+        tol, max_length, random_state
+            As for `evidence`; the path is that for each of the two evidences.
 
         Returns
         -------
         Estimate
-            ``value`` and standard ``error`` in nats. The sampling error may put the value slightly
-            above 0. It is minus infinity, with an infinite error, if no weight vector was found
-            that gives examples and points their labels.
+            ``value`` and standard ``error`` in nats. The value may be slightly above 0 by sampling
+            error. It is minus infinity, with an infinite error, if no weight vector was found that
+            gives examples and points their labels.
 
         Raises
         ------
@@ -996,15 +947,14 @@ class BayesPointClassifier(
 
         Notes
         -----
-        The value is the log evidence of examples and points minus that of the examples, both by
-        :meth:`VersionSpace.evidence` with the label noise of the fit and the tolerance
-        ``tol / sqrt(2)``. The labels are those that would be observed. The points have the
-        softness of the fit, not divided by class weights.
+        The value is the log evidence of examples and points minus that of the examples, each with
+        the tolerance ``tol / sqrt(2)``. The labels are those that would be observed, with label
+        noise. The points have the softness of the fit, not divided by class weights.
         """
-        inputs = self._checked(X)
+        points = self._checked(X)
         return transduction.log_labeling_probability(
             self.posterior_,
-            inputs,
+            points,
             y,
             tol=tol,
             max_length=max_length,
@@ -1030,23 +980,16 @@ class BayesPointClassifier(
             Probability in (0, 1) with which each statement may fail.
         gram : array-like of shape (n_samples, n_samples), default=None
             With kernel="precomputed", and only then: the matrix given to `fit`.
-        candidates : int, default=1
-            Number of settings from which these were selected by means of the examples, at least
-            1: the length of a list fixed beforehand, as in a grid search. `delta` is divided by
-            it.
-        tol : float, default=0.3
-            Standard error of ln of the estimated volumes at which to stop, in nats. Positive.
-        max_length : float, default=1e5
-            Path in radians per trajectory at which to stop in any case, for each volume.
-        random_state : None, int, Generator or RandomState, default=None
-            Seed.
+        candidates
+            As for :func:`bayespoint.bounds.table`.
+        tol, max_length, random_state
+            As for `evidence`, for each volume.
 
         Returns
         -------
         RiskBounds or list of RiskBounds
-            One row for each bound, those that do not hold at the end: see
-            :func:`bayespoint.bounds.table`. With more than two classes one table for each class
-            against the rest: the risk of `predict` is at most the sum of theirs.
+            The table of :func:`bayespoint.bounds.table`. With more than two classes one for each
+            class against the rest: the risk of `predict` is at most the sum of theirs.
 
         Raises
         ------
@@ -1061,27 +1004,13 @@ class BayesPointClassifier(
         Notes
         -----
         No bound holds if the kernel depends on the examples. All bounds are therefore refused
-        after a search by evidence, for the length scale that ``kernel="rbf"`` and ``None`` take
-        from the inputs, and for ``class_weight="balanced"`` with softness. Features standardized
-        by the same examples, and a callable or precomputed matrix made from them, depend on them
-        as well, but cannot be recognized.
+        after a search by evidence, for ``kernel="rbf"`` and ``None``, and for
+        ``class_weight="balanced"`` with softness. Scaled features and kernels that depend on the
+        examples in other ways cannot be recognized: see the user guide on risk bounds.
 
         With label noise the bounds for classifiers without training errors are refused.
-        `pac_bayes_kl` is given for the posterior: it bounds the probability that an observed
-        label, noise included, is predicted wrongly.
-
-        Examples
-        --------
-        >>> from bayespoint import BayesPointClassifier
-        >>> from bayespoint.kernels import RBF
-        >>> from sklearn.datasets import make_moons
-        >>> X, y = make_moons(400, noise=0.1, random_state=0)
-        >>> model = BayesPointClassifier(
-        ...     RBF(1.0), softness=0.01, optimizer=None, random_state=0
-        ... ).fit(X, y)
-        >>> found = model.risk_bounds(random_state=0)
-        >>> 0.0 < found.find("pac_bayes_kl", of="center").value < 0.2
-        True
+        `pac_bayes_kl` is given for the posterior: it bounds the probability that an observed,
+        noisy label is predicted wrongly.
         """
         return risk_bounds(
             self,
@@ -1095,7 +1024,7 @@ class BayesPointClassifier(
         )
 
     def problems_over(self, gram: ArrayLike | None = None) -> list[Problem]:
-        """Return the binary problems with their kernel matrix, computed again or given again."""
+        """Return the binary problems with their kernel matrix, recomputed or given again."""
         check_is_fitted(self)
         return binary.over_training(self.problems_, self.kernel_, self.X_fit_, gram)
 
@@ -1117,8 +1046,8 @@ class BayesPointClassifier(
         """Continue the billiard where it ended, for a more accurate center.
 
         The model does not change. New values of `n_jobs`, `verbose` and `calibration` take effect;
-        those of `n_trajectories`, `n_draws`, `dynamics`, `refresh` and `random_state` are ignored
-        until the next fit. `fit_intercept` and `class_weight` must be those of the fit.
+        those of other settings of the billiard are ignored until the next fit. `fit_intercept` and
+        `class_weight` must be those of the fit.
 
         Parameters
         ----------
@@ -1126,8 +1055,8 @@ class BayesPointClassifier(
             Radians to add to the path of each trajectory, positive. Two calls give the same bits
             as one with their sum. Either this or `tol` must be given.
         tol : float, default=None
-            Angular error of the center at which to stop. The result has the same bits as a fit
-            with this `tol`.
+            Angular error of the center, in radians, at which to stop. The result has the same bits
+            as a fit with this `tol`.
         gram : array-like of shape (n_samples, n_samples), default=None
             With kernel="precomputed", and only then: the matrix given to fit.
 
@@ -1152,30 +1081,20 @@ class BayesPointClassifier(
 
         Notes
         -----
-        The kernel matrix and its factor are computed again. An exception, Ctrl-C too, leaves the
-        estimator as it was.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from bayespoint import BayesPointClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> model = BayesPointClassifier(random_state=0).fit(X[50:], y[50:])
-        >>> before = model.billiard_.length
-        >>> round(model.refine(300.0).billiard_.length - before, 6)
-        300.0
+        The kernel matrix and its factor are computed again. After an exception, such as Ctrl-C, the
+        estimator is unchanged.
         """
         check_is_fitted(self)
         if (more_length is None) == (tol is None):
             raise ValueError(
-                f"refine needs exactly one of more_length and tol; got more_length={more_length!r} "
-                f"and tol={tol!r}"
+                "exactly one of more_length and tol must be given; got "
+                f"more_length={more_length!r} and tol={tol!r}"
             )
         if more_length is not None:
             more_length = validation.positive("more_length", more_length)
         else:
             tol = validation.positive("tol", tol)
-        settings, results = self._fit_settings(self.seed_), [one.result for one in self.problems_]
+        settings, results = fit_settings(self, self.seed_), [one.result for one in self.problems_]
         weights = self._weights(self.classes_[self._index])[self._index]
         self._require_as_fitted(settings.offset, weights)
         inputs = estimators_inputs.again(self.kernel_, self.X_fit_, len(self._index), gram)
@@ -1191,10 +1110,7 @@ class BayesPointClassifier(
         return self
 
     def _require_as_fitted(self, offset: float, weights: Floats) -> None:
-        """Raise ValueError if `fit_intercept` or `class_weight` has changed since the fit.
-
-        `weights` are the (m,) class weights of the examples.
-        """
+        """Raise ValueError if the intercept or the (m,) weights are not those of the fit."""
         fitted = self.problems_[0]
         if offset != fitted.offset:
             raise ValueError(
@@ -1215,7 +1131,7 @@ class BayesPointClassifier(
         """Fit to more examples, with the same kernel, softness and label noise.
 
         The result is that of a fit to all examples, with its own burn-in and averages. Chains
-        start at the old center if it gives the new examples their labels, too.
+        start at the old center if it also labels the new examples correctly.
 
         Parameters
         ----------
@@ -1241,17 +1157,8 @@ class BayesPointClassifier(
 
         Notes
         -----
-        An exception, Ctrl-C too, leaves the estimator as it was. To search kernel and softness
-        again, fit to all examples.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from bayespoint import BayesPointClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> model = BayesPointClassifier(random_state=0).fit(X[::2], y[::2])
-        >>> model.add_examples(X[1::2], y[1::2]).dual_coef_.shape
-        (3, 150)
+        After an exception, such as Ctrl-C, the estimator is unchanged. To search kernel and
+        softness again, fit to all examples.
         """
         check_is_fitted(self)
         if self.X_fit_ is None:
@@ -1274,7 +1181,7 @@ class BayesPointClassifier(
         inputs = estimators_inputs.joined(self.X_fit_, new)
         self._require_memory(len(index))
         weights = self._weights(self.classes_[index])[index]
-        settings, progress = self._fit_settings(self.seed_), Progress(self, self.verbose, 0)
+        settings, progress = fit_settings(self, self.seed_), Progress(self, self.verbose, 0)
         run = with_more_examples([one.result for one in self.problems_])
         with rolled_back_on_error(self):
             self._fit_fixed(inputs, index, weights, settings, run, progress)

@@ -41,7 +41,7 @@ class BinaryProblem:
     """Constant that is added to all kernel values."""
 
     label_noise: tuple[float, float] = (0.0, 0.0)
-    """Probability of a wrong label for examples that truly are negative, and positive."""
+    """Probability of a wrong label for truly negative and for truly positive examples."""
 
     posterior: BinaryPosterior | None = None
     """The posterior; None before the fit, and for classifiers without one."""
@@ -50,7 +50,9 @@ class BinaryProblem:
     def result(self) -> BilliardResult:
         """The billiard."""
         if self.posterior is None:
-            raise AttributeError("this problem has no billiard: its classifier runs none")
+            raise AttributeError(
+                "this problem has no billiard, since its classifier does not sample"
+            )
         return self.posterior.result
 
     @property
@@ -78,11 +80,11 @@ def sample_each(
     continuation: Continuation | None,
     progress: Progress,
 ) -> list[BilliardResult]:
-    """Return the billiard of each problem; `over` are they with their kernel matrix."""
+    """Return the billiard of each problem; `over` are the problems with their kernel matrix."""
     tol = settings.tol or 0.0
     seeds = np.random.SeedSequence(seed).generate_state(len(problems), np.uint64).tolist()
     remote = None
-    # Continued runs are distributed by trajectories, since each has a state of its own.
+    # Continued runs are distributed by trajectories, not by problems.
     if len(over) > 1 and continuation is None and distributed.active():
         remote = tasks.samples(over, settings, seeds, n_jobs)
     results = []
@@ -107,17 +109,17 @@ def sample_each(
 
 
 def _percents(advance: Advance, tol: float) -> Callable[[Mapping[str, Any]], None]:
-    """Return a callback of the engine that reports the percentage of the way to `tol`."""
+    """Return a callback of the engine that reports the percentage done."""
     done = 0
 
     def callback(progress: Mapping[str, Any]) -> None:
         nonlocal done
         error = progress["center_error"]
-        # The error is inversely proportional to the root of the path. 100 % is set at the end.
+        # The error is inversely proportional to the root of the path.
         share = min(0.99, (tol / error) ** 2) if error > 0 else 0.0
         done = max(done, int(_PERCENT * share))
-        news = f"{progress['bounces']} bounces, center_error {error:.2g} rad (tol {tol:.2g})"
-        advance(done, news)
+        figures = f"{progress['bounces']} bounces, center_error {error:.2g} rad (tol {tol:.2g})"
+        advance(done, figures)
 
     return callback
 
@@ -125,7 +127,7 @@ def _percents(advance: Advance, tol: float) -> Callable[[Mapping[str, Any]], Non
 def over_training(
     problems: Sequence[BinaryProblem], kernel: Any, inputs: Any, gram: ArrayLike | None
 ) -> list[Problem]:
-    """Return the problems of a fit with their kernel matrix, computed again or given again."""
+    """Return the problems of a fit with their kernel matrix, recomputed or given again."""
     first = problems[0]
     inputs = estimators_inputs.again(kernel, inputs, len(first.y), gram)
     matrix, _ = kernels.training_gram(kernel, inputs, first.offset, first.softness)

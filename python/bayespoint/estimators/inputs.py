@@ -1,4 +1,4 @@
-"""Inputs of the estimators: arrays of numbers, kernel values, or anything a kernel takes."""
+"""Inputs of the estimators: arrays of numbers, kernel values, or sequences of objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def validate_data(estimator: Any, *arrays: Any, **options: Any) -> Any:
     for name, array in zip(("X", "y"), arrays, strict=False):
         refuse_masked(name, array)
     try:
-        # It looks for NaN in the sum of all numbers, which may be infinity minus infinity.
+        # scikit-learn sums all numbers to find NaN, and the sum may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
             return _validate_data(estimator, *arrays, **options)
     except (TypeError, ValueError) as error:
@@ -37,22 +37,18 @@ def training(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return checked inputs and labels of a fit.
 
-    The inputs are an (n, d) array of doubles in C order, or a sparse matrix of them in CSR form if
-    the kernel takes such; with kernel="precomputed" a matrix as it is; for a kernel that takes no
-    vectors an (n,) array of objects.
+    The inputs are an (n, d) array of doubles in C order, or a sparse CSR matrix if the kernel takes
+    these; with kernel="precomputed" the matrix; for a kernel of objects an (n,) array of these.
     """
     if _are_vectors(kernel, X):
         precomputed = isinstance(kernel, str) and kernel == "precomputed"
-        thin = takes_sparse(kernel)
-        if not thin:
-            _refuse_sparse(X, kernel)
         checked, labels = validate_data(
             estimator,
             X,
             y,
             dtype="numeric" if precomputed else np.float64,
             order=None if precomputed else "C",
-            accept_sparse="csr" if thin else False,
+            accept_sparse=_sparse_format(kernel, X),
         )
         return _canonical(checked), labels
     checked = validate_data(
@@ -85,18 +81,15 @@ def one_vs_rest(index: NDArray[np.intp], n_classes: int) -> Labels:
 
 def new(estimator: Any, kernel: object, X: ArrayLike) -> NDArray[Any]:
     """Return checked inputs of a fitted estimator."""
-    anything = kernels.requires_vectors(kernel) is None
-    if hasattr(estimator, "n_features_in_") if anything else _are_vectors(kernel, X):
-        thin = takes_sparse(kernel)
-        if not thin:
-            _refuse_sparse(X, kernel)
+    any_type = kernels.requires_vectors(kernel) is None
+    if hasattr(estimator, "n_features_in_") if any_type else _are_vectors(kernel, X):
         checked: NDArray[Any] = validate_data(
             estimator,
             X,
             reset=False,
             dtype=np.float64,
             order="C",
-            accept_sparse="csr" if thin else False,
+            accept_sparse=_sparse_format(kernel, X),
         )
         return _canonical(checked)
     objects = _objects(X)
@@ -115,7 +108,7 @@ def mark(tags: Any, kernel: object) -> None:
 
 
 def takes_sparse(kernel: object) -> bool:
-    """Return whether a kernel setting takes sparse inputs: a name, or an object that says so."""
+    """Return whether a kernel setting takes sparse inputs."""
     if isinstance(kernel, str):
         return kernel in ("linear", "rbf", "poly")
     return kernels.accepts_sparse(kernel)
@@ -161,7 +154,7 @@ def known_labels(classes: NDArray[Any], y: ArrayLike, n: int) -> NDArray[np.intp
 
 
 def _are_vectors(kernel: object, X: Any) -> bool:
-    """Return whether inputs of a fit are rows of numbers, as the kernel or else their type says."""
+    """Return whether inputs of a fit are rows of numbers, by the kernel or else by their type."""
     vectors = kernels.requires_vectors(kernel)
     if vectors is not None:
         return vectors
@@ -183,21 +176,24 @@ def _canonical(X: Any) -> NDArray[Any]:
     return checked
 
 
-def _refuse_sparse(X: Any, kernel: object) -> None:
-    if not sparse.issparse(X):
-        return
-    name = "the default kernel" if kernel is None else f"kernel={kernel!r}"
-    raise TypeError(
-        f"X must be a dense array for {name}; got a sparse {type(X).__name__}: convert it with "
-        ".toarray(), or take one of the kernels of sparse rows: Linear, Polynomial, RBF and their "
-        "sums, products, multiples and normalized forms"
-    )
+def _sparse_format(kernel: object, X: Any) -> str | bool:
+    """Return the argument `accept_sparse` of scikit-learn's check, or raise for sparse inputs."""
+    if takes_sparse(kernel):
+        return "csr"
+    if sparse.issparse(X):
+        name = "the default kernel" if kernel is None else f"kernel={kernel!r}"
+        raise TypeError(
+            f"X must be a dense array for {name}; got a sparse {type(X).__name__}: convert it with "
+            ".toarray(), or use a kernel that accepts sparse rows: Linear, Polynomial, RBF and "
+            "their sums, products, multiples and normalized forms"
+        )
+    return False
 
 
 def _objects(X: Any) -> NDArray[Any]:
     """Return the entries of a sequence as an (n,) array of objects."""
     if getattr(sequence("X", X), "ndim", 1) != 1:
         raise ValueError(
-            f"X must be a sequence of inputs for this kernel, of one dimension; got {X.ndim}"
+            f"X must be a one-dimensional sequence for this kernel; got {X.ndim} dimensions"
         )
     return np.fromiter(X, dtype=object, count=len(X))

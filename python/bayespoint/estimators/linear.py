@@ -33,15 +33,10 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
     """
 
     kernel: Any
-    classes_: NDArray[Any]
-    dual_coef_: Floats
-    intercept_: Floats
-    support_: NDArray[np.intp]
     norm_: Floats
     kernel_: Any
     X_fit_: NDArray[Any] | None
     problems_: tuple[BinaryProblem, ...]
-    prior_from_examples_: str
 
     by_distance = False
     """Whether decision values are divided by the length of the weight vector."""
@@ -107,9 +102,8 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         Returns
         -------
         ndarray of shape (n_samples,)
-            The functional margin ``y (<w, phi(x)> + b)`` with y = -1 for the first and +1 for the
-            second of two classes. With more classes that of each example's own class against the
-            rest. Positive where the example is on the correct side.
+            The functional margin ``y (<w, phi(x)> + b)``, positive where the example is on the
+            correct side. With more than two classes that of its own class against the rest.
 
         Raises
         ------
@@ -122,7 +116,7 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
     def margin_histogram(
         self, X: ArrayLike, y: ArrayLike, *, bins: Any = 10, geometric: bool = True
     ) -> tuple[NDArray[np.intp], Floats]:
-        """Return the histogram of the margins, a measure of a classifier's quality.
+        """Return the histogram of the margins.
 
         Parameters
         ----------
@@ -162,10 +156,8 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
 
         Parameters
         ----------
-        delta, gram, candidates, tol, max_length, random_state
-            As for :meth:`BayesPointClassifier.risk_bounds`.
-        n_jobs : int, default=None
-            Number of threads, as in joblib.
+        delta, gram, candidates, tol, max_length, n_jobs, random_state
+            As for :func:`bayespoint.bounds.risk_bounds`.
 
         Returns
         -------
@@ -174,18 +166,17 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
 
         Notes
         -----
-        All bounds are refused for the length scale that ``kernel="rbf"``, the default, takes from
-        the inputs: give a kernel with a length scale fixed beforehand.
+        All bounds are refused for the default ``kernel="rbf"``, whose length scale depends on the
+        inputs: give a kernel with a length scale fixed beforehand.
 
         `sparsity` holds for a classifier that is determined by the examples with nonzero
-        coefficients. For a perceptron this is so: from the same examples in the same order it
-        makes the same mistakes. For a maximal margin, hard or soft, the fit is repeated on these
-        examples alone, and the bound is refused if the decisions differ. The other examples must
-        be classified correctly.
+        coefficients, as a perceptron is, if it classifies the others correctly. A maximal margin,
+        hard or soft, is fitted to these examples again, and the bound is refused if the decisions
+        differ.
 
         The other bounds hold for weight vectors in version space. They are refused if there is a
-        training error, and for a free intercept, which has no prior. With softness they are about
-        extended feature vectors: see :func:`bayespoint.bounds.table`.
+        training error, and for a free intercept, which has no prior. For softness see
+        :func:`bayespoint.bounds.table`.
 
         Examples
         --------
@@ -212,7 +203,7 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         )
 
     def problems_over(self, gram: ArrayLike | None = None) -> list[Problem]:
-        """Return the binary problems with their kernel matrix, computed again or given again."""
+        """Return the binary problems with their kernel matrix, recomputed or given again."""
         check_is_fitted(self)
         return binary.over_training(self.problems_, self.kernel_, self.X_fit_, gram)
 
@@ -227,8 +218,7 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
     ) -> list[Problem]:
         """Set the attributes known before the fit, and return its binary problems on one matrix.
 
-        An `offset` of None is for methods whose result does not depend on it: the mean of the
-        diagonal is taken.
+        An `offset` of None, where the result does not depend on it, is the mean of the diagonal.
         """
         inputs, y = estimators_inputs.training(self, self.kernel, X, y)
         self.classes_, index = estimators_inputs.encode(np.asarray(y))
@@ -257,9 +247,9 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         self.support_ = np.flatnonzero(dual_coef.any(axis=0))
 
     def _values(self, X: ArrayLike, *, by_distance: bool) -> Floats:
-        """Return the (n, n_problems) values ``<w, phi(x)> + b``, for w of length 1 `by_distance`.
+        """Return the (n, n_problems) values ``<w, phi(x)> + b``, or distances from the planes.
 
-        Raises ValueError where they overflow.
+        Raises ValueError if they overflow.
         """
         check_is_fitted(self)
         inputs = estimators_inputs.new(self, self.kernel_, X)
@@ -281,7 +271,7 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
 def finite(values: Floats, norms: Floats | None) -> Floats:
     """Return (n, n_problems) values, divided by the lengths of weight vectors if these are given.
 
-    Raises ValueError where they overflow. Values of a zero weight vector stay 0.
+    Raises ValueError if they overflow. Values of a zero weight vector stay 0.
     """
     if norms is not None:
         with np.errstate(over="ignore"):
@@ -292,7 +282,7 @@ def finite(values: Floats, norms: Floats | None) -> Floats:
 
 
 def own_values(values: Floats, classes: NDArray[Any], y: ArrayLike) -> Floats:
-    """Return the value of each example's own class, from (n, n_problems) values."""
+    """Return the values of each example's own class from (n, n_problems) values."""
     index = estimators_inputs.known_labels(classes, y, len(values))
     if values.shape[1] == 1:
         return np.where(index == 1, values[:, 0], -values[:, 0])

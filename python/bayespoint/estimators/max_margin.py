@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayespoint.base import validation
-from bayespoint.base.validation import Floats
 from bayespoint.engine import interior
 from bayespoint.estimators.linear import LinearClassifier
 from bayespoint.estimators.rollback import roll_back_on_error
@@ -24,10 +23,10 @@ __all__ = ["MaxMarginClassifier"]
 class MaxMarginClassifier(LinearClassifier):
     r"""Maximal-margin classification: the support vector machine, solved exactly.
 
-    Minimizes :math:`\frac12 |w|^2 + C \sum_i \max(0, 1 - y_i f(x_i))`. The papers compare the
-    Bayes point with it: if all feature vectors have the same length, the hard margin is the center
-    of the largest ball inscribed in version space, where the Bayes point is the center of mass.
-    More than two classes are treated one against the rest.
+    Minimizes :math:`\frac12 |w|^2 + C \sum_i \max(0, 1 - y_i f(x_i))`. If all feature vectors have
+    the same length, the hard margin is the center of the largest ball inscribed in version space,
+    while the Bayes point is the center of mass. More than two classes are treated one against the
+    rest.
 
     Parameters
     ----------
@@ -36,7 +35,7 @@ class MaxMarginClassifier(LinearClassifier):
         or an object of :mod:`bayespoint.kernels` or :mod:`sklearn.gaussian_process.kernels`. No
         parameters are searched.
     C : float, default=1.0
-        Penalty for a unit of hinge loss, positive. inf: a hard margin, without training errors.
+        Penalty of the hinge loss, positive. inf: a hard margin, without training errors.
     softness : float, default=0.0
         Added to the diagonal of the training kernel matrix, at least 0, in units of the kernel's
         values. With C = inf this is the soft margin with squared loss.
@@ -44,14 +43,14 @@ class MaxMarginClassifier(LinearClassifier):
         True: add 1 to all kernel values, so that the intercept is penalized. "free": an intercept
         without penalty, as in libsvm. False: none, as in the papers' comparisons.
     tol : float, default=1e-8
-        Largest violation of the conditions for the optimum, in units of the margin, in (0, 1).
+        Largest violation of the optimality conditions (KKT), in units of the margin, in (0, 1).
     max_iter : int, default=10000000
-        Steps at most for each binary problem, at least 1.
+        Largest number of steps for each binary problem, at least 1.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted. Of two, the second is the positive one.
+    classes_, X_fit_, kernel_, n_features_in_, feature_names_in_
+        As for :class:`BayesPointClassifier`.
     dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
         Signed multipliers :math:`y_i a_i`, :math:`0 \le a_i \le C`, of each binary problem.
     intercept_ : ndarray of shape (1,) or (n_classes,)
@@ -74,17 +73,9 @@ class MaxMarginClassifier(LinearClassifier):
     duality_gap_ : ndarray of shape (1,) or (n_classes,)
         Relative duality gap reached.
     kkt_ : ndarray of shape (1,) or (n_classes,)
-        Largest violation of the conditions for the optimum, in units of the margin.
+        Largest violation of the optimality conditions, in units of the margin.
     n_iter_ : ndarray of shape (1,) or (n_classes,)
         Steps taken.
-    X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR matrix, or None
-        Training inputs, sparse if they were; None for kernel="precomputed".
-    kernel_ : kernel object, callable or "precomputed"
-        The kernel with its parameters.
-    n_features_in_ : int
-        Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if all are strings.
 
     Warns
     -----
@@ -98,9 +89,9 @@ class MaxMarginClassifier(LinearClassifier):
 
     Notes
     -----
-    The kernel matrix is held in memory. `tol` also counts as reached if the violation is not larger
-    than what rounding of large multipliers causes. Hard margins of ill-conditioned matrices are
-    therefore exact to double precision, without training errors.
+    The kernel matrix is held in memory. The fit also ends without a warning if the violation is not
+    larger than the rounding errors of large multipliers. Hard margins of ill-conditioned matrices
+    are therefore exact to double precision.
 
     References
     ----------
@@ -121,13 +112,6 @@ class MaxMarginClassifier(LinearClassifier):
     >>> model.connector_, model.gap_
     (array([3.]), array([3.]))
     """
-
-    margin_: Floats
-    connector_: Floats
-    gap_: Floats
-    duality_gap_: Floats
-    kkt_: Floats
-    n_iter_: Any
 
     def __init__(
         self,
@@ -152,12 +136,8 @@ class MaxMarginClassifier(LinearClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Inputs; with kernel="precomputed" the (n_samples, n_samples) kernel matrix. For a
-            kernel that takes sets or strings a sequence of these. Sparse ones go with the kernels
-            of :meth:`BayesPointClassifier.fit`.
-        y : array-like of shape (n_samples,)
-            Class labels of any type.
+        X, y
+            As for :meth:`BayesPointClassifier.fit`.
 
         Returns
         -------
@@ -168,19 +148,15 @@ class MaxMarginClassifier(LinearClassifier):
         ------
         InfeasibleError
             With C = inf, if the examples are not separable. Its `certificate` proves it.
-        MemoryError
-            If the kernel matrix does not fit into the memory available.
-        TypeError
-            If `X` is sparse and the kernel takes dense inputs only.
-        ValueError
-            If a setting is out of range or the data are not fit for classification. With C = inf
-            and no free intercept: if lengths of feature vectors that differ by 1e4 and more hide
-            the margin of examples that can be separated.
+        ValueError, TypeError, MemoryError
+            As :meth:`BayesPointClassifier.fit`. With C = inf and no free intercept also if lengths
+            of feature vectors differ by 1e4 or more, so that the margin of separable examples is
+            not found.
         """
         free = isinstance(self.fit_intercept, str)
         if free:
             validation.choice("fit_intercept", self.fit_intercept, ("free",))
-            offset = None  # sum(a_i y_i) = 0, so that no offset has an effect
+            offset = None  # no effect, since sum(a_i y_i) = 0
         else:
             offset = float(validation.boolean("fit_intercept", self.fit_intercept))
         softness = validation.real("softness", self.softness, low=0.0)

@@ -27,10 +27,10 @@ __all__ = ["KernelPerceptron"]
 class KernelPerceptron(LinearClassifier):
     r"""Kernel perceptron: the perceptron in dual coefficients, one for each example.
 
-    Starting from c = 0 it passes through the examples repeatedly and, wherever
-    :math:`y_i \sum_j c_j k(x_j, x_i) \le 0`, adds :math:`\eta y_i` to :math:`c_i`, until a whole
-    pass is without a mistake. Examples without a mistake have coefficient zero. More than two
-    classes are treated one against the rest.
+    From c = 0 on, it presents all examples repeatedly. For a mistake, :math:`y_i \sum_j c_j
+    k(x_j, x_i) \le 0`, it adds :math:`\eta y_i` to :math:`c_i`. It ends after a pass without a
+    mistake. Examples without a mistake have coefficient zero. More than two classes are treated one
+    against the rest.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ class KernelPerceptron(LinearClassifier):
     normalize : bool, default=False
         Scale feature vectors to length 1, before the intercept is added. Without an intercept
         version space does not change, and the mistake bound by the largest margin never increases
-        (Graepel et al., Eq. 5). With one it does: the bound may increase, and separable examples
-        may no longer be separable. Must be False with kernel="precomputed".
+        (Graepel et al., Eq. 5). With one, the bound may increase, and separable examples may no
+        longer be separable. Must be False with kernel="precomputed".
     fit_intercept : bool, default=True
         Add 1 to all kernel values, which gives the weight vector an intercept.
     softness : float, default=0.0
@@ -58,16 +58,12 @@ class KernelPerceptron(LinearClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Class labels, sorted. Of two, the second is the positive one.
+    classes_, intercept_, norm_, X_fit_, n_features_in_, feature_names_in_
+        As for :class:`MaxMarginClassifier`.
     dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
         Signed coefficients: multiples of the learning rate, nonzero for mistakes only.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts: 0 without `fit_intercept`.
     support_ : ndarray of shape (n_support,)
         Indices of the examples on which a mistake was made in any binary problem.
-    norm_ : ndarray of shape (1,) or (n_classes,)
-        :math:`|w|`, in the space with the coordinates that intercept and softness add.
     n_mistakes_ : ndarray of shape (1,) or (n_classes,)
         Mistakes made in training.
     n_epochs_ : ndarray of shape (1,) or (n_classes,)
@@ -83,14 +79,8 @@ class KernelPerceptron(LinearClassifier):
         Novikoff's bound :math:`(R / \gamma)^2` with the geometric margin :math:`\gamma` of the
         weight vector found; inf if it does not separate the examples. A larger margin of another
         weight vector gives a smaller bound.
-    X_fit_ : ndarray of shape (n_samples, n_features) or (n_samples,), CSR matrix, or None
-        Training inputs, sparse if they were; None for kernel="precomputed".
     kernel_ : kernel object, callable or "precomputed"
         The kernel with its parameters, normalized with normalize=True.
-    n_features_in_ : int
-        Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if all are strings.
 
     Warns
     -----
@@ -125,13 +115,6 @@ class KernelPerceptron(LinearClassifier):
 
     by_distance = True
 
-    n_mistakes_: NDArray[np.int64]
-    n_epochs_: NDArray[np.int64]
-    radius_: float
-    functional_margin_: Floats
-    geometric_margin_: Floats
-    mistake_bound_: Floats
-
     def __init__(
         self,
         kernel: str | Callable[..., Any] = "rbf",
@@ -159,12 +142,8 @@ class KernelPerceptron(LinearClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Inputs; with kernel="precomputed" the (n_samples, n_samples) kernel matrix. For a
-            kernel that takes sets or strings a sequence of these. Sparse ones go with the kernels
-            of :meth:`BayesPointClassifier.fit`.
-        y : array-like of shape (n_samples,)
-            Class labels of any type.
+        X, y
+            As for :meth:`BayesPointClassifier.fit`.
 
         Returns
         -------
@@ -173,12 +152,8 @@ class KernelPerceptron(LinearClassifier):
 
         Raises
         ------
-        MemoryError
-            If the kernel matrix does not fit into the memory available.
-        TypeError
-            If `X` is sparse and the kernel takes dense inputs only.
-        ValueError
-            If a setting is out of range or the data are not fit for classification.
+        ValueError, TypeError, MemoryError
+            As :meth:`BayesPointClassifier.fit`.
         """
         normalize = validation.boolean("normalize", self.normalize)
         offset = float(validation.boolean("fit_intercept", self.fit_intercept))
@@ -219,7 +194,7 @@ def presentation(order: object, m: int, random_state: RandomState) -> NDArray[np
     if array.shape != (m,) or not np.array_equal(np.sort(array), np.arange(m)):
         raise ValueError(
             f"order must be 'data', 'random' or a permutation of 0, ..., {m - 1}; got an array of "
-            f"shape {array.shape}" + (" that is none" if array.shape == (m,) else "")
+            f"shape {array.shape}" + (" that is not a permutation" if array.shape == (m,) else "")
         )
     return array.astype(np.int64)
 

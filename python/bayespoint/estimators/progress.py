@@ -1,8 +1,8 @@
 """Progress of a fit: lines and bars on standard error, and callbacks of scikit-learn.
 
 Callbacks (:mod:`sklearn.callback`, scikit-learn 1.9 and newer) receive a fit as a tree of tasks:
-one for the search by evidence with a subtask for each setting tried, and one for each billiard with
-a subtask for each percent of the way to its tolerance.
+the search by evidence with a subtask for each setting, and each billiard with a subtask for each
+percent.
 """
 
 from __future__ import annotations
@@ -42,10 +42,9 @@ class Bar(tqdm):  # type: ignore[misc]
 
 
 class Progress:
-    """Progress of one fit: prints as `verbose` says, and calls the estimator's callbacks.
+    """Progress of one fit, printed as `verbose` of the classifier says, and its callbacks.
 
-    `verbose` is 0 for nothing, 1 for a line for each finished task, 2 for bars too, 3 for a line
-    for each setting tried too. `data` are X and y for the callbacks; without them, none is called.
+    `data` are X and y for the callbacks; without them, none is called.
     """
 
     def __init__(self, estimator: Any, verbose: int, n_tasks: int, **data: Any) -> None:
@@ -58,7 +57,7 @@ class Progress:
 
     @contextmanager
     def task(self, name: str, total: int | None = None) -> Iterator[Advance | None]:
-        """Run a task; give the function to report its steps by, or None if nothing shows them."""
+        """Run a task; yields the function that reports its steps, or None if nothing shows them."""
         called = self._root is not None and bool(getattr(self._estimator, "_skl_callbacks", ()))
         task = self._subtask(self._root, task_name=name, max_subtasks=total) if called else None
         form = "{desc}: {percentage:3.0f}%|{bar}| " if total else "{desc}: {n_fmt} settings, "
@@ -72,12 +71,12 @@ class Progress:
         ) as bar:
             done = 0
 
-            def advance(n: int, news: str) -> None:
+            def advance(n: int, figures: str) -> None:
                 nonlocal done
                 for _ in range(done, n):
                     if task is not None:
                         self._end(self._subtask(task))
-                bar.set_postfix_str(news, refresh=False)
+                bar.set_postfix_str(figures, refresh=False)
                 bar.update(n - done)
                 done = n
 
@@ -95,13 +94,13 @@ class Progress:
         return f"{self._begin - begin:.2g} s"
 
     def done(self) -> None:
-        """Report the end of the fit, when the estimator can predict."""
+        """Report the end of the fit, after which the estimator can predict."""
         if self._root is not None:
             self._end(self._root, reconstruction_attributes={})
         if self._asked_to_stop:
             warn(
-                "a callback asked to stop the fit, which went on to its end: to stop a fit, raise "
-                "an exception in the callback; for shorter fits choose a larger tol",
+                "a callback asked to stop the fit, which is not supported: to stop a fit, raise an "
+                "exception in the callback; for shorter fits choose a larger tol",
                 UserWarning,
             )
 

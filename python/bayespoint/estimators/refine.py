@@ -17,8 +17,8 @@ from bayespoint.engine.settings import SampleSettings
 from bayespoint.results import BilliardResult
 
 Continuation = Callable[[int, Problem, SampleSettings], Mapping[str, Any]]
-"""Maps the index of a binary problem, the problem and the settings of its new run to the arguments
-of :func:`bayespoint.engine.sampling.sample` that use the earlier run."""
+"""Maps a binary problem, with its index and the settings of its new run, to the arguments of
+:func:`bayespoint.engine.sampling.sample` that use the earlier run."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,7 @@ class PreviousFit:
     def continuation(
         self, classes: NDArray[Any], index: NDArray[np.intp], inputs: Any, kernel: Any
     ) -> Continuation | None:
-        """Return how a fit to these examples continues.
-
-        None if the first of them are not those of the previous fit.
-        """
+        """Return how a fit continues whose first examples are the previous ones, otherwise None."""
         m = len(self.index)
         if not np.array_equal(self.classes, classes) or not np.array_equal(self.index, index[:m]):
             return None
@@ -75,9 +72,9 @@ def with_more_examples(results: Sequence[BilliardResult]) -> Continuation:
 
 
 def at_center(problem: Problem, new: SampleSettings, center: Floats) -> Mapping[str, Any]:
-    """Return the start at the center of an earlier run on the first examples, if it is feasible.
+    """Return a start at the center of a run on the first examples, if it is feasible.
 
-    With average="conditional" no start is given: such runs start near the center anyway.
+    Runs with average="conditional" need none, since they start near the center.
     """
     if new.average == "conditional":
         return {}

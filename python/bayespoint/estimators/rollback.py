@@ -12,10 +12,7 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 @contextmanager
 def rolled_back_on_error(estimator: Any) -> Iterator[None]:
-    """Restore the attributes of an estimator if the block raises an exception.
-
-    Otherwise it would predict with the coefficients of one fit and the examples of another.
-    """
+    """Restore all attributes of an estimator if the block raises an exception."""
     before = vars(estimator).copy()
     try:
         yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -37,18 +38,10 @@ class FitSettings:
     verbose: int
 
 
-def fit_settings(
-    *,
-    fit_intercept: object,
-    softness: object,
-    optimizer: object,
-    label_noise: object,
-    dynamics: object,
-    calibration: object,
-    random_state: RandomState,
-    verbose: object,
-) -> FitSettings:
-    """Check the settings of a classifier."""
+def fit_settings(model: Any, random_state: RandomState) -> FitSettings:
+    """Return the checked settings of a classifier, with the seed of the given state."""
+    softness, label_noise, verbose = model.softness, model.label_noise, model.verbose
+    optimizer, calibration = model.optimizer, model.calibration
     if optimizer is not None:
         optimizer = choice("optimizer", optimizer, ("evidence", None))
     by_evidence = _is_evidence(softness)
@@ -76,20 +69,20 @@ def fit_settings(
         calibration = choice("calibration", calibration, ("auto", "leave-one-out", None))
     if calibration == "leave-one-out" and isinstance(softness, (int, float)) and softness == 0:
         raise ValueError(
-            'softness must be positive with calibration="leave-one-out": with 0 the other examples '
-            "may determine each one; got 0"
+            'softness must be positive with calibration="leave-one-out": with 0 an example '
+            "may be determined by the others; got 0"
         )
     if isinstance(verbose, (bool, np.bool_)):
         verbose = int(verbose)
     noise = (0.0, 0.0) if rates else validation.label_noise(label_noise)
-    straight = isinstance(engine_dynamics.resolve(dynamics), engine_dynamics.STRAIGHT)
+    straight = isinstance(engine_dynamics.resolve(model.dynamics), engine_dynamics.STRAIGHT)
     if straight and (rates or any(noise)):
         raise ValueError(
-            f"label_noise must be 0 with dynamics={dynamics!r}, whose walls are opaque; got "
+            f"label_noise must be 0 with dynamics={model.dynamics!r}, whose walls are opaque; got "
             f"{label_noise!r}"
         )
     return FitSettings(
-        offset=float(boolean("fit_intercept", fit_intercept)),
+        offset=float(boolean("fit_intercept", model.fit_intercept)),
         softness=None if by_evidence else real("softness", softness, low=0.0),
         optimizer=optimizer,
         label_noise=noise,

@@ -21,7 +21,7 @@ def samples(
 ) -> Iterator[BilliardResult]:
     """Return the results of ``sample(problem, settings, seed=seed)`` over one Gram matrix.
 
-    All runs are finished when this returns; the warnings of each are issued with its result.
+    The runs end before this returns. Iteration issues the warnings of each.
     """
     first, settings = sampling.prepare(problems[0], settings)
     problems = [replace(problem, inverse=first.inverse) for problem in problems]

@@ -14,7 +14,7 @@ from bayespoint.base.validation import RandomState
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.kernels.products import count
 from bayespoint.posterior import Posterior
-from bayespoint.results import Estimate
+from bayespoint.results import Estimate, Evidence
 from bayespoint.version_space import InfeasibleError, VersionSpace
 
 
@@ -50,27 +50,25 @@ def log_labeling_probability(
     softness = np.concatenate([posterior.example_softness, np.full(n, posterior.softness)])
     labels = np.concatenate([posterior.binary[0].y, signs])
     rng = np.random.default_rng(validation.seed(random_state))
-    m = len(posterior.example_softness)
-    values, variance = [], 0.0
-    for size in (m, m + n):
+
+    def evidence(size: int) -> Evidence:
         space = VersionSpace(
             np.ascontiguousarray(gram[:size, :size]),
             labels[:size],
             softness=softness[:size],
             offset=posterior.offset,
         )
-        try:
-            found = space.evidence(
-                posterior.label_noise,
-                tol=tol / math.sqrt(2),
-                max_length=max_length,
-                n_jobs=n_jobs,
-                random_state=rng,
-            )
-        except InfeasibleError:
-            if size == m:  # the examples alone
-                raise
-            return Estimate(-math.inf, math.inf)
-        values.append(found.value)
-        variance += found.error**2
-    return Estimate(values[1] - values[0], math.sqrt(variance))
+        return space.evidence(
+            posterior.label_noise,
+            tol=tol / math.sqrt(2),
+            max_length=max_length,
+            n_jobs=n_jobs,
+            random_state=rng,
+        )
+
+    examples = evidence(len(labels) - n)
+    try:
+        joint = evidence(len(labels))
+    except InfeasibleError:
+        return Estimate(-math.inf, math.inf)
+    return Estimate(joint.value - examples.value, math.sqrt(examples.error**2 + joint.error**2))

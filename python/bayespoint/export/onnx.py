@@ -3,15 +3,13 @@
 A fitted classifier computes kernel values between a point and the training examples, and from
 these by matrix products a mean, a variance and a decision value. The graph does this with standard
 operators of ONNX in double precision. It contains the training inputs, the draws, and the inverse
-of a Cholesky factor.
-
-Writing a graph needs the package `onnx` (``pip install 'bayespoint[onnx]'``), running it any
-runtime, such as `onnxruntime`.
+of a Cholesky factor. Writing it needs the package `onnx`: ``pip install 'bayespoint[onnx]'``.
 """
 
 from __future__ import annotations
 
 import math
+from functools import partial, reduce
 from importlib import metadata
 from typing import Any
 
@@ -65,13 +63,13 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
 
     Notes
     -----
-    All arithmetic is in doubles, except the normal distribution function by ONNX's error function,
-    which current runtimes compute in singles. Probabilities are therefore accurate to 1e-6; labels
-    and decision values agree with NumPy up to rounding. Distances of `Matern` kernels are accurate
-    to 1e-7 of the distance from the mean of the data, values of `RationalQuadratic` kernels to
-    1e-16 times their alpha.
+    All arithmetic is in double precision, except for the error function, which current runtimes
+    compute in single precision. Probabilities are therefore accurate to 1e-6; labels and decision
+    values agree with NumPy up to rounding. Distances of `Matern` kernels are accurate to 1e-7 of
+    the distance from the mean of the data, values of `RationalQuadratic` kernels to 1e-16 times
+    their alpha.
 
-    Of a pipeline export the last step, ``to_onnx(pipeline[-1])``. The inputs of the graph are then
+    ``to_onnx(pipeline[-1])`` exports the last step of a pipeline. The inputs of the graph are then
     ``pipeline[:-1].transform(X)``.
 
     Examples
@@ -92,8 +90,7 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
             "`pip install 'bayespoint[onnx]'`"
         ) from error
     probabilities = boolean("probabilities", probabilities)
-    known = isinstance(classifier, (BayesPointClassifier, LinearClassifier))
-    if not known:
+    if not isinstance(classifier, (BayesPointClassifier, LinearClassifier)):
         raise TypeError(
             "classifier must be a BayesPointClassifier, MaxMarginClassifier or KernelPerceptron; "
             f"got {classifier!r}{_hint(classifier)}"
@@ -159,7 +156,7 @@ def _bayes_point(graph: _Graph, classifier: BayesPointClassifier, probabilities:
 
 
 def _variance(graph: _Graph, posterior: Posterior, k_star: str) -> str:
-    """Return the predictive variance, shape (n, 1), as of ``Posterior``."""
+    """Return the predictive variance, shape (n, 1), as ``Posterior`` does."""
     factor = posterior.factor
     inverse = linalg.solve_triangular(factor.lower, np.eye(factor.rank), lower=True)
     if factor.pivots is not None:
@@ -211,9 +208,9 @@ def _linear(graph: _Graph, classifier: Any) -> None:
 def _kernel(graph: _Graph, classifier: Any, index: Any = slice(None)) -> str:
     """Return the kernel values between the input and the training examples."""
     if classifier.X_fit_ is None:
-        raise TypeError("kernel must be one of inputs to be exported; got 'precomputed'")
+        raise TypeError("kernel must be a function of inputs to be exported; got 'precomputed'")
     if not isinstance(classifier.X_fit_, np.ndarray) or classifier.X_fit_.ndim != 2:
-        raise TypeError(f"kernel must be one of dense vectors; got {classifier.kernel_!r}")
+        raise TypeError(f"kernel must be a function of dense vectors; got {classifier.kernel_!r}")
     return _values(graph, classifier.kernel_, classifier.X_fit_[index])
 
 
@@ -226,8 +223,8 @@ def _values(graph: _Graph, kernel: Any, inputs: Floats) -> str:
         zeros = graph.op("MatMul", "X", np.zeros(inputs.T.shape))
         return graph.op("Add", zeros, float(kernel.value))
     if kind is kernels.Scaled:
-        # One factor for each example, since the optimizer of onnxruntime fuses a matrix product
-        # with a scalar factor and rounds the factor to single precision.
+        # One factor for each example: the optimizer of onnxruntime would round a scalar factor of
+        # a matrix product to single precision.
         factors = np.full(len(inputs), float(kernel.factor))
         return graph.op("Mul", _values(graph, kernel.kernel, inputs), factors)
     if kind in (kernels.Sum, kernels.Product):
@@ -270,19 +267,14 @@ def _values(graph: _Graph, kernel: Any, inputs: Floats) -> str:
 
 
 def _joined(graph: _Graph, kind: type, parts: list[str]) -> str:
-    total = parts[0]
-    for part in parts[1:]:
-        total = graph.op("Add" if kind is kernels.Sum else "Mul", total, part)
-    return total
+    """Return the sum or product of the values of several kernels."""
+    return reduce(partial(graph.op, "Add" if kind is kernels.Sum else "Mul"), parts)
 
 
 def _power(graph: _Graph, kernel: Any, values: str) -> str:
     """Return ``(values + coef0) ** degree``."""
     base = graph.op("Add", values, float(kernel.coef0))
-    power = base
-    for _ in range(kernel.degree - 1):
-        power = graph.op("Mul", power, base)
-    return power
+    return reduce(partial(graph.op, "Mul"), [base] * kernel.degree)
 
 
 def _squared_distances(graph: _Graph, kernel: Any, inputs: Floats) -> str:
@@ -330,7 +322,7 @@ class _Graph:
         self.label_type = 0
 
     def op(self, kind: str, *inputs: Any, output: str | None = None, **attributes: Any) -> str:
-        """Add a node, and return the name of its output. Numbers and arrays become constants."""
+        """Add a node and return the name of its output. Numbers and arrays become constants."""
         names = [one if isinstance(one, str) else self.constant(one) for one in inputs]
         output = output or f"t{len(self.nodes)}"
         self.nodes.append(self.onnx.helper.make_node(kind, names, [output], **attributes))
@@ -362,27 +354,20 @@ class _Graph:
         self._label(self.op("ArgMax", values, axis=1, keepdims=0), classes)
 
     def _label(self, index: str, classes: NDArray[Any]) -> None:
-        known = self._labels(classes)
-        self.label_type = known.data_type
-        known.name = "classes"
-        self.constants.append(known)
-        self.op("Gather", "classes", index, axis=0, output="label")
-
-    def _labels(self, classes: NDArray[Any]) -> Any:
-        helper = self.onnx.helper
         if classes.dtype.kind in "iu" and (classes <= np.iinfo(np.int64).max).all():
-            return self.onnx.numpy_helper.from_array(classes.astype(np.int64))
-        if classes.dtype.kind == "b":
-            return self.onnx.numpy_helper.from_array(classes)
-        if classes.dtype.kind == "f":
-            return self.onnx.numpy_helper.from_array(classes.astype(np.float64))
-        texts = classes.tolist()
-        if not all(isinstance(text, str) for text in texts):
-            raise TypeError(
-                f"classes_ must be numbers or texts to be exported; got {classes.tolist()!r}"
-            )
-        data = [text.encode("utf-8") for text in texts]
-        return helper.make_tensor("classes", self.onnx.TensorProto.STRING, [len(data)], data)
+            classes = classes.astype(np.int64)
+        elif classes.dtype.kind == "f":
+            classes = classes.astype(np.float64)
+        elif classes.dtype.kind != "b":
+            if not all(isinstance(label, str) for label in classes.tolist()):
+                raise TypeError(
+                    f"classes_ must be numbers or strings to be exported; got {classes.tolist()!r}"
+                )
+            classes = classes.astype(object)
+        constant = self.onnx.numpy_helper.from_array(classes, "classes")
+        self.constants.append(constant)
+        self.label_type = constant.data_type
+        self.op("Gather", "classes", index, axis=0, output="label")
 
     def model(self, outputs: list[str], classifier: Any) -> Any:
         """Return the checked ONNX model."""

@@ -2,11 +2,12 @@
 
 The classes are displays as in scikit-learn: ``from_estimator``, ``from_result``, ``from_space`` or
 ``from_predictions`` computes and draws, ``plot(ax=...)`` draws again; ``ax_`` and ``figure_`` are
-the axes and figure of the last drawing. Lines and texts have the text color of the matplotlib style
-in use, so that plots can be read on dark pages.
+the axes and figure of the last drawing. Lines and texts have the text color of the matplotlib
+style.
 
 Without matplotlib all displays raise ``ImportError``. They raise ``NotFittedError`` for estimators
-that are not fitted, and ``TypeError`` for objects of another type.
+that are not fitted, ``TypeError`` for objects of another type, and ``ValueError`` if `label` is not
+one of several classes. ``from_estimator`` also raises the errors of ``from_result``.
 
 Decision boundaries, reliability diagrams and histograms are scikit-learn's and matplotlib's:
 ``sklearn.inspection.DecisionBoundaryDisplay``, ``sklearn.calibration.CalibrationDisplay``, and

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.plotting import sphere
-from bayespoint.plotting.runs import checked_pair, run_of, space_of
+from bayespoint.plotting.runs import check_pair, check_type, run_of, space_of
 from bayespoint.plotting.style import COLORS, GRAY, Display, below, import_matplotlib, ink
 from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
@@ -23,13 +23,13 @@ _STROKES = (
     ("#009E73", "dashdot"),
     ("#CC79A7", "dotted"),
 )
-_JOINED = 0.25  # spacing up to which draws are joined to a path, in radii of version space
+_MAX_JOINED = 0.25  # spacing up to which draws are joined to a path, in radii of version space
 _SPACING = 1 / 40  # spacing of draws in `from_space`, in radii
 _LENGTH = 25  # default length of a path in `from_space`, in radii
-_MOST = 50_000  # largest number of draws in `from_space`
+_MAX_DRAWS = 50_000  # in `from_space`
 _ELEVATION, _AZIMUTH = 55.0, -60.0  # viewing direction in degrees, with the center at the pole
 _FILL = "#DCE9F4"  # light fill color of version space
-_ROOM = 1.25  # half the width of the view, in radii
+_HALF_WIDTH = 1.25  # of the view, in radii
 
 
 class BilliardDisplay(Display):
@@ -81,7 +81,7 @@ class BilliardDisplay(Display):
         self.normals, self.corners, self.paths = normals, corners, paths
         self.center, self.spacing = center, spacing
         self.centroid = sphere.center_of_mass(corners)
-        self.radius = float(np.arccos(np.clip(corners @ self.centroid, -1, 1)).max())
+        self.radius = _radius(corners, self.centroid)
 
     @classmethod
     def from_estimator(
@@ -94,8 +94,8 @@ class BilliardDisplay(Display):
         estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
             Fitted, with a kernel matrix of rank 3: a linear kernel on three features, or on two
             with an intercept; a softness of 0.
-        label : class label, default=None
-            With more than two classes: whose run against the rest.
+        label
+            As for `WallsDisplay.from_estimator`.
         view, ax
             As for `from_result`.
 
@@ -103,12 +103,6 @@ class BilliardDisplay(Display):
         -------
         BilliardDisplay
             The drawing.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `from_result`, and if `label` is not one of several classes or the estimator has no
-            run.
         """
         result, number = run_of(estimator, label)
         space = space_of(estimator, number, "the picture of version space")
@@ -126,8 +120,7 @@ class BilliardDisplay(Display):
             The run. Its draws are joined to a path if their spacing is at most a quarter of
             version space's radius; otherwise they are drawn as dots.
         space : VersionSpace
-            Its version space, in three dimensions: the Gram matrix, with offset and softness, has
-            rank 3.
+            Its version space. The Gram matrix, with offset and softness, must have rank 3.
         view : {"sphere", "chart"}, default="sphere"
             "sphere": the unit sphere in three dimensions. "chart": projection to the tangent plane
             at the center of mass, where great circles are straight lines.
@@ -147,8 +140,8 @@ class BilliardDisplay(Display):
         TypeError
             If an argument is of another type.
         """
-        run, checked = checked_pair(result, space)
-        return cls._of(run, checked).plot(view=view, ax=ax)
+        check_pair(result, space)
+        return cls._of(result, space).plot(view=view, ax=ax)
 
     @classmethod
     def from_space(
@@ -172,13 +165,11 @@ class BilliardDisplay(Display):
             Path of each ball in radians, positive. None is 25 times the radius of version space.
         n_trajectories : int, default=1
             Number of balls, at least 1.
-        random_state : None, int, Generator or RandomState, default=None
-            Seed. None draws one from NumPy's global generator.
-        view, ax
-            As for `from_result`.
-        **settings
+        random_state, **settings
             Settings of :meth:`VersionSpace.sample`, such as `refresh`, `dynamics` or
             `transparency`. There are no warnings about the short run.
+        view, ax
+            As for `from_result`.
 
         Returns
         -------
@@ -187,29 +178,23 @@ class BilliardDisplay(Display):
 
         Raises
         ------
-        InfeasibleError
-            If version space is empty, or no point of it was found.
-        ValueError, TypeError
+        ValueError, TypeError, InfeasibleError, FloatingPointError
             As in `from_result` and :meth:`VersionSpace.sample`, and if the path is longer than
             1250 radii of version space.
-        FloatingPointError
-            If double precision is not sufficient, as in :meth:`VersionSpace.sample`.
         """
-        if not isinstance(space, VersionSpace):
-            raise TypeError(f"space must be a VersionSpace; got a {type(space).__name__}")
+        check_type("space", space, VersionSpace)
         n = validation.integer("n_trajectories", n_trajectories, low=1)
         points = sphere.feature_vectors(space, "the picture of version space")
-        vertices = _corners(points * space.y[:, None], space.max_margin().dual_coef @ points)
-        centroid = sphere.center_of_mass(vertices)
-        radius = float(np.arccos(np.clip(vertices @ centroid, -1, 1)).max())
+        corners = _corners(points * space.y[:, None], space.max_margin().dual_coef @ points)
+        radius = _radius(corners, sphere.center_of_mass(corners))
         path = _LENGTH * radius
         if length is not None:
             path = validation.positive("length", length)
         n_draws = max(2, math.ceil(path / (_SPACING * radius)))
-        if n_draws > _MOST:
+        if n_draws > _MAX_DRAWS:
             raise ValueError(
-                f"length must be at most {_MOST * _SPACING * radius:.4g} for a version space of "
-                f"radius {radius:.3g}, or the path has too many points; got {path:.4g}"
+                f"length must be at most {_MAX_DRAWS * _SPACING * radius:.4g} for a version space "
+                f"of radius {radius:.3g}, or the path has too many points; got {path:.4g}"
             )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -243,25 +228,22 @@ class BilliardDisplay(Display):
     @property
     def joined(self) -> bool:
         """Whether the draws are close enough to each other to be joined to a path."""
-        return 0 < self.spacing <= _JOINED * self.radius
+        return 0 < self.spacing <= _MAX_JOINED * self.radius
 
     def plot(self, *, view: str = "sphere", ax: Any = None) -> BilliardDisplay:
         """Draw the display.
 
         Parameters
         ----------
-        view : {"sphere", "chart"}, default="sphere"
-            The sphere in space, or its chart in the plane.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on. None makes a new figure.
+        view, ax
+            As for `from_result`.
 
         Returns
         -------
         BilliardDisplay
             The display itself.
         """
-        validation.choice("view", view, ("sphere", "chart"))
-        self._stage(view, ax, "center, by the run")
+        self._prepare(view, ax, "center, by the run")
         for points, line in zip(self.paths, self.lines_, strict=True):
             self._move(line, points)
         self._move(self._center, self.center[None])
@@ -297,7 +279,6 @@ class BilliardDisplay(Display):
         ValueError, TypeError
             If a setting is out of range.
         """
-        validation.choice("view", view, ("sphere", "chart"))
         n_draws = self.paths.shape[1]
         frames = validation.integer("n_frames", n_frames, low=2)
         if frames > n_draws:
@@ -305,21 +286,21 @@ class BilliardDisplay(Display):
                 f"n_frames must be at most the number of draws, {n_draws}; got {frames}"
             )
         interval = validation.positive("interval", interval)
-        self._stage(view, ax, "mean so far")
-        heads = [self._line("o", color, markersize=7, zorder=9) for color, _ in self._strokes()]
+        self._prepare(view, ax, "mean so far")
+        balls = [self._line("o", color, markersize=7, zorder=9) for color, _ in self._strokes()]
         ends = np.linspace(1, n_draws, frames).round().astype(int)
 
         def draw(number: int) -> list[Any]:
             end = ends[number]
-            for points, line, head in zip(self.paths, self.lines_, heads, strict=True):
+            for points, line, ball in zip(self.paths, self.lines_, balls, strict=True):
                 self._move(line, points[:end])
-                self._move(head, points[end - 1 : end])
+                self._move(ball, points[end - 1 : end])
             mean = self.paths[:, :end].mean(axis=(0, 1))
             self._move(self._center, (mean / np.linalg.norm(mean))[None])
-            return [*self.lines_, *heads, self._center]
+            return [*self.lines_, *balls, self._center]
 
         if ax is None:
-            # Only the balls move: one layout for all frames.
+            # Compute the layout once: it is the same for all frames.
             self.figure_.draw_without_rendering()
             self.figure_.set_layout_engine("none")
         animation = import_matplotlib("animation")
@@ -333,12 +314,9 @@ class BilliardDisplay(Display):
     def _strokes(self) -> list[tuple[str, str]]:
         return [_STROKES[k % len(_STROKES)] for k in range(len(self.paths))]
 
-    def _stage(self, view: str, ax: Any, name: str) -> None:
-        """Draw version space and its walls, and make empty lines for paths and center.
-
-        `name` is the label of the center.
-        """
-        self._flat = view == "chart"
+    def _prepare(self, view: str, ax: Any, center_label: str) -> None:
+        """Draw version space and its walls, and make empty lines for paths and center."""
+        self._flat = validation.choice("view", view, ("sphere", "chart")) == "chart"
         if self._flat:
             ax = self._begin(ax, (5.0, 5.2))
             if hasattr(ax, "get_zlim"):
@@ -349,64 +327,58 @@ class BilliardDisplay(Display):
             if not hasattr(ax, "get_zlim"):
                 raise ValueError("ax must have projection=\"3d\" for view='sphere'; got plane axes")
             self._draw_sphere(ax)
-        n = len(self.paths)
-        self.lines_ = []
-        for k, (color, stroke) in enumerate(self._strokes()):
-            label = f"{n} trajectories" if n > 1 else "path"
-            self.lines_.append(
-                self._line(
-                    "none" if self.joined else ".",
-                    color,
-                    linestyle=stroke if self.joined else "none",
-                    linewidth=0.9,
-                    markersize=3,
-                    label=label if k == 0 else "_path",
-                    zorder=6,
-                )
+        self.lines_ = [
+            self._line(
+                "none" if self.joined else ".",
+                color,
+                linestyle=stroke if self.joined else "none",
+                linewidth=0.9,
+                markersize=3,
+                zorder=6,
             )
-            if not self.joined and k == 0:
-                self.lines_[0].set_label("draws")
+            for color, stroke in self._strokes()
+        ]
+        n = len(self.paths)
+        path_label = f"{n} trajectories" if n > 1 else "path"
+        self.lines_[0].set_label(path_label if self.joined else "draws")
         exact = self._line("x", "black", markersize=9, markeredgewidth=2.0, zorder=11)
         exact.set_label("center, exact")
         self._move(exact, self.centroid[None])
         self._center = self._line(
             "o", "black", markersize=11, markeredgewidth=1.8, markerfacecolor="none", zorder=10
         )
-        self._center.set_label(name)
+        self._center.set_label(center_label)
         below(ax, ncols=3, y=-0.12 if self._flat else 0.07, fontsize="small", columnspacing=1.2)
         for handle in ax.get_legend().legend_handles[1:]:
             handle.set_markeredgecolor(ink())
 
     def _line(self, marker: str, color: str, **how: Any) -> Any:
-        how = {"linestyle": "none", "label": "_moves"} | how
+        """Return an empty line that the legend does not show."""
+        how = {"linestyle": "none", "label": "_line"} | how
         empty: tuple[list[float], ...] = ([], []) if self._flat else ([], [], [])
         return self.ax_.plot(*empty, marker=marker, color=color, **how)[0]
 
     def _move(self, line: Any, points: Floats) -> None:
         """Set the data of a line to points of the sphere, or their images in the chart."""
         if self._flat:
-            line.set_data(*self._in_chart(points).T)
+            line.set_data(*_in_chart(points).T)
         else:
             line.set_data_3d(*points.T)
 
-    @staticmethod
-    def _in_chart(points: Floats) -> Floats:
-        return np.asarray(points[:, :2] / points[:, 2:])
-
     def _draw_chart(self, ax: Any) -> None:
-        room = _ROOM * math.tan(self.radius)
+        half = _HALF_WIDTH * math.tan(self.radius)
         for normal in self.normals:
             across = float(normal[:2] @ normal[:2])
             if across > 0:
                 foot = -normal[2] * normal[:2] / across
-                if np.hypot(*foot) < 2 * room:
+                if np.hypot(*foot) < 2 * half:
                     along = foot + np.array([-normal[1], normal[0]])
                     ax.axline(foot, along, color=GRAY, linewidth=0.7, zorder=1)
-        vertices = self._in_chart(self.corners)
-        ax.fill(*vertices.T, facecolor=_FILL, edgecolor="none", zorder=2)
-        around = np.vstack([vertices, vertices[:1]])
-        ax.plot(*around.T, color=ink(), linewidth=1.8, solid_joinstyle="round", zorder=5)
-        ax.set(xlim=(-room, room), ylim=(-room, room), aspect="equal")
+        corners = _in_chart(self.corners)
+        ax.fill(*corners.T, facecolor=_FILL, edgecolor="none", zorder=2)
+        closed = np.vstack([corners, corners[:1]])
+        ax.plot(*closed.T, color=ink(), linewidth=1.8, solid_joinstyle="round", zorder=5)
+        ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal")
         ax.set_xlabel("tan(angle from the center of mass), first axis")
         ax.set_ylabel("second axis")
 
@@ -419,16 +391,14 @@ class BilliardDisplay(Display):
         eye = np.array(
             [math.cos(up) * math.cos(aside), math.cos(up) * math.sin(aside), math.sin(up)]
         )
-        around, down = np.mgrid[0 : 2 * math.pi : 49j, 0 : math.pi : 25j]
-        ball = np.stack(
-            [np.cos(around) * np.sin(down), np.sin(around) * np.sin(down), np.cos(down)]
+        azimuth, polar = np.mgrid[0 : 2 * math.pi : 49j, 0 : math.pi : 25j]
+        surface = np.stack(
+            [np.cos(azimuth) * np.sin(polar), np.sin(azimuth) * np.sin(polar), np.cos(polar)]
         )
-        ax.plot_surface(*ball, color=GRAY, alpha=0.13, linewidth=0, zorder=0, rasterized=True)
-        turn = np.linspace(0, 2 * math.pi, 361)
-        limb = _circle(eye, turn)
-        ax.plot(*limb.T, color=GRAY, linewidth=0.8, zorder=1)
+        ax.plot_surface(*surface, color=GRAY, alpha=0.13, linewidth=0, zorder=0, rasterized=True)
+        ax.plot(*_great_circle(eye).T, color=GRAY, linewidth=0.8, zorder=1)
         for normal in self.normals:
-            circle = _circle(normal, turn)
+            circle = _great_circle(normal)
             circle[circle @ eye < 0] = np.nan  # on the far side
             ax.plot(*circle.T, color=GRAY, linewidth=0.7, zorder=2)
         border = sphere.outline(self.corners)
@@ -436,26 +406,34 @@ class BilliardDisplay(Display):
         ax.add_collection3d(patch)
         closed = np.vstack([border, border[:1]])
         ax.plot(*closed.T, color=ink(), linewidth=1.8, zorder=5)
-        # The whole sphere, or the part around a small version space.
-        half = min(1.0, max(_ROOM * math.sin(min(self.radius, math.pi / 2)), 0.02))
-        middle = self.centroid if half < 0.6 else np.zeros(3)
-        half = half if half < 0.6 else 1.0
-        ax.set(
-            xlim=middle[0] + np.array([-half, half]),
-            ylim=middle[1] + np.array([-half, half]),
-            zlim=middle[2] + np.array([-half, half]),
-        )
+        # The part around a small version space, or the whole sphere.
+        half = max(_HALF_WIDTH * math.sin(min(self.radius, math.pi / 2)), 0.02)
+        middle = self.centroid
+        if half >= 0.6:
+            half, middle = 1.0, np.zeros(3)
+        xlim, ylim, zlim = middle[:, None] + np.array([-half, half])
+        ax.set(xlim=xlim, ylim=ylim, zlim=zlim)
         ax.set_box_aspect((1, 1, 1), zoom=1.45)
         ax.set_axis_off()
 
 
-def _circle(normal: Floats, turn: Floats) -> Floats:
-    """Return points of the great circle with a unit normal, at the angles `turn`."""
+def _radius(corners: Floats, centroid: Floats) -> float:
+    return float(np.arccos(np.clip(corners @ centroid, -1, 1)).max())
+
+
+def _in_chart(points: Floats) -> Floats:
+    return np.asarray(points[:, :2] / points[:, 2:])
+
+
+def _great_circle(normal: Floats) -> Floats:
+    """Return points of the great circle with a unit normal, one for each degree."""
     first, second = sphere.chart(normal)
-    return np.asarray(np.outer(np.cos(turn), first) + np.outer(np.sin(turn), second))
+    angle = np.linspace(0, 2 * math.pi, 361)
+    return np.asarray(np.outer(np.cos(angle), first) + np.outer(np.sin(angle), second))
 
 
 def _corners(normals: Floats, inside: Floats) -> Floats:
+    """Return the corners of version space, or raise if it does not fit into a chart."""
     try:
         found = sphere.corners_of(normals, inside)
     except ValueError as error:

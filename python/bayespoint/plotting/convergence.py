@@ -11,13 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
-from bayespoint.plotting.runs import checked_pair, run_of, space_of
+from bayespoint.plotting.runs import check_pair, check_type, run_of, space_of
 from bayespoint.plotting.style import COLORS, GRAY, MARKERS, Display, label_decades
 from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
 
-_POINTS = 24
-_LONGER = 10.0  # length of the reference run, relative to the longest of the others
+_MAX_POINTS = 24  # points of the curve of a single run
+_REFERENCE_LENGTH = 10.0  # length of the reference run, relative to the longest of the others
 
 
 class ConvergenceDisplay(Display):
@@ -28,11 +28,11 @@ class ConvergenceDisplay(Display):
     length : ndarray of shape (k,)
         Path in radians per trajectory.
     angle : ndarray of shape (k,)
-        Angle of the center by that path to the reference, in radians.
+        Angle between the reference and the center after that path, in radians.
     center_error : ndarray of shape (k,)
-        Its estimated standard error, in radians; NaN for a single trajectory.
+        Estimated standard error of the center, in radians; NaN for a single trajectory.
     reference_error : float
-        Estimated error of the reference, in radians; 0 for a given one.
+        Estimated error of the reference, in radians; 0 if the reference was given.
 
     Attributes
     ----------
@@ -74,14 +74,12 @@ class ConvergenceDisplay(Display):
         reference: ArrayLike | None = None,
         ax: Any = None,
     ) -> ConvergenceDisplay:
-        """Draw how the draws of a fitted classifier's run converge.
+        """Draw how the mean of the draws of a fitted classifier's run converges.
 
         Parameters
         ----------
-        estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
-            Fitted.
-        label : class label, default=None
-            With more than two classes: whose run against the rest.
+        estimator, label
+            As for `WallsDisplay.from_estimator`.
         reference, ax
             As for `from_result`.
 
@@ -92,9 +90,8 @@ class ConvergenceDisplay(Display):
 
         Raises
         ------
-        ValueError, TypeError
-            As in `from_result`, and if `label` is not one of several classes, the estimator has no
-            run, or with kernel="precomputed" the matrix is singular and so was not kept.
+        ValueError
+            With kernel="precomputed" if the matrix is singular, since it is not kept.
         """
         result, number = run_of(estimator, label)
         space = space_of(estimator, number, "convergence")
@@ -122,7 +119,7 @@ class ConvergenceDisplay(Display):
             Its version space.
         reference : array-like of shape (m,), default=None
             Dual coefficients of the exact center or an approximation. None is the center of the
-            run: near its end the angles are then smaller than the errors.
+            run; near the end of the path the angles are then smaller than the errors.
         ax : matplotlib.axes.Axes, default=None
             Axes to draw on. None makes a new figure.
 
@@ -137,24 +134,25 @@ class ConvergenceDisplay(Display):
             If the two do not belong together, trajectories have only one draw, the draws are not
             points of a path, or the reference is not a weight vector.
         """
-        run, checked = checked_pair(result, space)
-        n_draws = run.draws.shape[1]
-        if n_draws < 2 or run.spacing == 0:
+        check_pair(result, space)
+        n_draws = result.draws.shape[1]
+        if n_draws < 2 or result.spacing == 0:
             raise ValueError(
                 "result must have at least two draws of a path in each trajectory; got "
-                f"{n_draws}, {run.spacing:.3g} rad apart"
+                f"{n_draws}, {result.spacing:.3g} rad apart"
             )
-        own = reference is None
-        goal = _unit(checked, run.center if own else reference)
-        steps = np.unique(np.geomspace(1, n_draws, min(_POINTS, n_draws)).round().astype(int))
-        sums = np.cumsum(run.draws, axis=1)[:, steps - 1]
-        means = sums / steps[:, None]
+        reference_error = 0.0
+        if reference is None:
+            reference, reference_error = result.center, float(result.center_error)
+        unit = _unit(space, reference)
+        steps = np.unique(np.geomspace(1, n_draws, min(_MAX_POINTS, n_draws)).round().astype(int))
+        means = np.cumsum(result.draws, axis=1)[:, steps - 1] / steps[:, None]
         center = means.mean(axis=0)
         return cls(
-            length=steps * run.spacing,
-            angle=np.array([_angle(checked, vector, goal) for vector in center]),
-            center_error=_spread(checked, means, center),
-            reference_error=float(run.center_error) if own else 0.0,
+            length=steps * result.spacing,
+            angle=np.array([_angle(space, vector, unit) for vector in center]),
+            center_error=_standard_error(space, means, center),
+            reference_error=reference_error,
         ).plot(ax=ax)
 
     @classmethod
@@ -176,17 +174,15 @@ class ConvergenceDisplay(Display):
             The version space.
         lengths : array-like of shape (k,)
             At least two increasing path lengths in radians per trajectory. All runs have the same
-            seed: a longer one begins with the shorter ones.
+            seed, so that a longer one begins with the shorter ones.
         reference : array-like of shape (m,), default=None
             Dual coefficients of the exact center or an approximation. None is the center of a run
             ten times as long as the longest, with another seed.
-        random_state : None, int, Generator or RandomState, default=None
-            Seed. None draws one from NumPy's global generator.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on. None makes a new figure.
-        **settings
+        random_state, **settings
             Settings of :meth:`VersionSpace.sample`, such as `dynamics`, `refresh` or `average`.
             There are no warnings about short runs.
+        ax : matplotlib.axes.Axes, default=None
+            Axes to draw on. None makes a new figure.
 
         Returns
         -------
@@ -195,18 +191,15 @@ class ConvergenceDisplay(Display):
 
         Raises
         ------
-        InfeasibleError
-            If version space is empty, or no point of it was found.
-        ValueError, TypeError
+        ValueError, TypeError, InfeasibleError, FloatingPointError
             If the lengths do not rise, or as :meth:`VersionSpace.sample`.
-        FloatingPointError
-            If double precision is not sufficient, as in :meth:`VersionSpace.sample`.
         """
-        if not isinstance(space, VersionSpace):
-            raise TypeError(f"space must be a VersionSpace; got a {type(space).__name__}")
+        check_type("space", space, VersionSpace)
         paths = validation.reals("lengths", lengths, low=0.0, low_open=True)
         if paths.ndim != 1 or len(paths) < 2 or (np.diff(paths) <= 0).any():
-            raise ValueError(f"lengths must be at least two and rise; got {paths.tolist()}")
+            raise ValueError(
+                f"lengths must be at least two increasing numbers; got {paths.tolist()}"
+            )
         rng = np.random.default_rng(validation.seed(random_state))
         seed = validation.seed(rng)
         settings = {"n_draws": 4} | settings
@@ -217,22 +210,23 @@ class ConvergenceDisplay(Display):
             ]
             reference_error = 0.0
             if reference is None:
-                best = space.sample(length=_LONGER * float(paths[-1]), n_draws=4, random_state=rng)
+                length = _REFERENCE_LENGTH * float(paths[-1])
+                best = space.sample(length=length, n_draws=4, random_state=rng)
                 reference, reference_error = best.center, best.center_error
-        goal = _unit(space, reference)
+        unit = _unit(space, reference)
         return cls(
             length=paths,
-            angle=np.array([_angle(space, run.center, goal) for run in runs]),
+            angle=np.array([_angle(space, run.center, unit) for run in runs]),
             center_error=np.array([run.center_error for run in runs]),
             reference_error=reference_error,
         ).plot(ax=ax)
 
     def _draw(self, ax: Any) -> None:
         ax = self._begin(ax, (5.6, 4.0))
-        seen = self.angle > 0
+        shown = self.angle > 0
         [self.line_] = ax.plot(
-            self.length[seen],
-            self.angle[seen],
+            self.length[shown],
+            self.angle[shown],
             color=COLORS[0],
             marker=MARKERS[0],
             markersize=4.5,
@@ -248,8 +242,8 @@ class ConvergenceDisplay(Display):
             label="estimated error",
         )
         ax.set(xscale="log", yscale="log")
-        if seen.any():
-            first = np.flatnonzero(seen)[0]
+        if shown.any():
+            first = shown.argmax()
             guide = self.angle[first] * np.sqrt(self.length[first] / self.length)
             ax.plot(self.length, guide, color=GRAY, linestyle="dotted", label="1/√path")
         if self.reference_error > 0:
@@ -265,16 +259,15 @@ class ConvergenceDisplay(Display):
         ax.legend(frameon=False, fontsize="small")
 
 
-def _image(space: VersionSpace, vectors: Floats) -> Floats:
+def _coordinates(space: VersionSpace, vectors: Floats) -> Floats:
     """Return the plane coordinates of weight vectors."""
     return np.asarray(space.margins(vectors) * space.y)
 
 
-def _unit(space: VersionSpace, reference: ArrayLike | None) -> Floats:
+def _unit(space: VersionSpace, reference: ArrayLike) -> Floats:
     """Return a weight vector scaled to length 1."""
-    assert reference is not None
     vector = validation.dual_coef("reference", reference, len(space.y))
-    squared = float(vector @ _image(space, vector))
+    squared = float(vector @ _coordinates(space, vector))
     if not squared > 0:
         raise ValueError("reference must be a weight vector of positive length; got one of 0")
     return np.asarray(vector / np.sqrt(squared))
@@ -282,19 +275,19 @@ def _unit(space: VersionSpace, reference: ArrayLike | None) -> Floats:
 
 def _angle(space: VersionSpace, vector: Floats, unit: Floats) -> float:
     """Return the angle between two vectors, the second of length 1."""
-    image = _image(space, unit)
-    along = float(vector @ image)
-    # By the sine, since the cosine of a small angle is 1 up to rounding.
+    along = float(vector @ _coordinates(space, unit))
+    # Not by the arc cosine: the cosine of a small angle is 1 up to rounding.
     across = vector - along * unit
-    return float(np.arctan2(np.sqrt(max(0.0, float(across @ _image(space, across)))), along))
+    squared = max(0.0, float(across @ _coordinates(space, across)))
+    return float(np.arctan2(np.sqrt(squared), along))
 
 
-def _spread(space: VersionSpace, means: Floats, center: Floats) -> Floats:
+def _standard_error(space: VersionSpace, means: Floats, center: Floats) -> Floats:
     """Return the standard errors of the directions of (k, m) centers from (t, k, m) means."""
     n = len(means)
     if n < 2:
         return np.full(means.shape[1], np.nan)
     apart = means - center
-    squares = np.einsum("tkm,tkm->k", apart, _image(space, apart)) / (n * (n - 1))
-    lengths = np.einsum("km,km->k", center, _image(space, center))
+    squares = np.einsum("tkm,tkm->k", apart, _coordinates(space, apart)) / (n * (n - 1))
+    lengths = np.einsum("km,km->k", center, _coordinates(space, center))
     return np.asarray(np.sqrt(np.maximum(squares, 0.0) / lengths))

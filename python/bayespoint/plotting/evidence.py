@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bayespoint.base.validation import Floats, RandomState
-from bayespoint.plotting.runs import last_step, run_of, space_of
+from bayespoint.plotting.runs import check_type, last_step, run_of, space_of
 from bayespoint.plotting.style import COLORS, MARKERS, PALE, Display
 from bayespoint.results import Evidence
 
@@ -23,7 +23,7 @@ class EvidenceDisplay(Display):
     log_transparency : ndarray of shape (k,)
         ln kappa of the rungs, falling from 0.
     mean_violations : ndarray of shape (k,)
-        Mean number of violated examples on each.
+        Mean number of violated examples on each rung.
     value : float or ndarray of shape (n,)
         The evidence, in nats.
     error : float or ndarray of shape (n,)
@@ -69,16 +69,10 @@ class EvidenceDisplay(Display):
 
         Parameters
         ----------
-        estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
-            Fitted.
-        label : class label, default=None
-            With more than two classes: which one against the rest.
-        tol : float, default=0.3
-            Standard error to reach, in nats. Positive.
-        random_state : None, int, Generator or RandomState, default=None
-            Seed. None draws one from NumPy's global generator.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on. None makes a new figure.
+        estimator, label, ax
+            As for `WallsDisplay.from_estimator`.
+        tol, random_state
+            As for :meth:`BayesPointClassifier.evidence`.
 
         Returns
         -------
@@ -87,10 +81,8 @@ class EvidenceDisplay(Display):
 
         Raises
         ------
-        TypeError
-            If the estimator has no run.
-        ValueError, InfeasibleError, FloatingPointError, MemoryError
-            As :meth:`BayesPointClassifier.evidence`, and if `label` is not one of several classes.
+        ValueError, TypeError, InfeasibleError, FloatingPointError, MemoryError
+            As :meth:`BayesPointClassifier.evidence`.
 
         Warns
         -----
@@ -98,11 +90,12 @@ class EvidenceDisplay(Display):
             If the run ended with a standard error above `tol`.
         """
         _, number = run_of(estimator, label)
+        model = last_step(estimator)
         found = space_of(estimator, number, "evidence").evidence(
-            last_step(estimator).label_noise_,
+            model.label_noise_,
             method="integration",
             tol=tol,
-            n_jobs=last_step(estimator).n_jobs,
+            n_jobs=model.n_jobs,
             random_state=random_state,
         )
         return cls.from_result(found, ax=ax)
@@ -126,10 +119,9 @@ class EvidenceDisplay(Display):
         Raises
         ------
         ValueError
-            If the evidence has no ladder: it is from a bridge.
+            If the evidence has no ladder, as by method="bridge".
         """
-        if not isinstance(result, Evidence):
-            raise TypeError(f"result must be an Evidence; got a {type(result).__name__}")
+        check_type("result", result, Evidence)
         if len(result.log_transparency) < 2:
             raise ValueError(
                 "result must have a ladder of transparencies, by method='integration'; got one by "

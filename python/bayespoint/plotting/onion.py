@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayespoint.base.validation import Floats
+from bayespoint.plotting.runs import check_type
 from bayespoint.plotting.style import GRAY, Display, contrasting, import_matplotlib
 from bayespoint.results.onion import OnionTable
 
@@ -18,11 +19,11 @@ _QUANTITIES = {
     "center_norm": "length of the mean vector",
     "center_error": "error of the center (rad)",
 }
-_WRITTEN = 12  # columns up to which cells have their numbers written in
+_MAX_LABELED = 12  # columns up to which the cells are labeled with their numbers
 
 
 class OnionDisplay(Display):
-    """The layers of weight vectors around version space, as a heat map with a cell for each.
+    """The layers of weight vectors around version space, as a heat map.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ class OnionDisplay(Display):
         name : str, default=None
             Label of the color bar; by default that of the quantity, or "values".
         values_format : str, default=None
-            Format of the texts in the cells, ".3g" by default.
+            Format of the numbers in the cells; None is ".3g".
         ax : matplotlib.axes.Axes, default=None
             Axes to draw on. None makes a new figure.
 
@@ -96,8 +97,7 @@ class OnionDisplay(Display):
             If the table has no such field, the numbers have another shape, or there is nothing to
             show.
         """
-        if not isinstance(result, OnionTable):
-            raise TypeError(f"result must be an OnionTable; got a {type(result).__name__}")
+        check_type("result", result, OnionTable)
         if values is None:
             values = "path_length" if result.log_volume is None else "log_volume"
         if isinstance(values, str):
@@ -119,9 +119,9 @@ class OnionDisplay(Display):
                 )
         shown = np.where(np.isfinite(table), table, np.nan)
         if np.isnan(shown).all():
-            raise ValueError("values must be finite for at least one layer; got none that is")
-        names = tuple(str(label) for label in result.classes.tolist())
-        display = cls(values=shown, name=name or "values", classes=(names[0], names[1]))
+            raise ValueError("values must be finite for at least one layer; got none")
+        negative, positive = map(str, result.classes.tolist())
+        display = cls(values=shown, name=name or "values", classes=(negative, positive))
         return display.plot(values_format=values_format, ax=ax)
 
     def plot(self, *, values_format: str | None = None, ax: Any = None) -> OnionDisplay:
@@ -129,10 +129,8 @@ class OnionDisplay(Display):
 
         Parameters
         ----------
-        values_format : str, default=None
-            Format of the numbers in the cells; None: ".3g".
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on. None makes a new figure.
+        values_format, ax
+            As for `from_result`.
 
         Returns
         -------
@@ -146,7 +144,7 @@ class OnionDisplay(Display):
         cmap = import_matplotlib("pyplot").get_cmap("cividis").with_extremes(bad=empty)
         self.im_ = ax.imshow(self.values, cmap=cmap, aspect="auto")
         self.text_ = None
-        if columns <= _WRITTEN:
+        if columns <= _MAX_LABELED:
             self.text_ = np.empty(self.values.shape, dtype=object)
             for place, value in np.ndenumerate(self.values):
                 text, color = "–", GRAY
@@ -159,8 +157,8 @@ class OnionDisplay(Display):
         self.colorbar_ = ax.figure.colorbar(self.im_, ax=ax)
         self.colorbar_.set_label(self.name)
         ax.set(
-            xticks=np.arange(columns) if columns <= _WRITTEN else np.arange(0, columns, 5),
-            yticks=np.arange(rows) if rows <= _WRITTEN else np.arange(0, rows, 5),
+            xticks=np.arange(columns) if columns <= _MAX_LABELED else np.arange(0, columns, 5),
+            yticks=np.arange(rows) if rows <= _MAX_LABELED else np.arange(0, rows, 5),
             xlabel=f"violated examples, y = {self.classes[1]}",
             ylabel=f"violated examples, y = {self.classes[0]}",
         )

@@ -33,7 +33,7 @@ class RejectionDisplay(Display):
 
     See Also
     --------
-    bayespoint.posterior.rejection_curve : What is drawn.
+    bayespoint.posterior.rejection_curve : The curve, and the errors raised for its arguments.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class RejectionDisplay(Display):
         Parameters
         ----------
         estimator : fitted classifier
-            Must offer ``predict_proba`` and ``classes_``.
+            Has ``predict_proba`` and ``classes_``.
         X : array-like of shape (n_samples, n_features)
             Test inputs.
         y : array-like of shape (n_samples,)
@@ -74,11 +74,6 @@ class RejectionDisplay(Display):
         -------
         RejectionDisplay
             The drawing.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `rejection_curve`.
         """
         check_is_fitted(estimator)
         return cls.from_predictions(
@@ -99,7 +94,7 @@ class RejectionDisplay(Display):
         name: str | None = None,
         ax: Any = None,
     ) -> RejectionDisplay:
-        """Draw the curve of probabilities.
+        """Draw the curve of given probabilities.
 
         Parameters
         ----------
@@ -112,11 +107,6 @@ class RejectionDisplay(Display):
         -------
         RejectionDisplay
             The drawing.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `rejection_curve`.
         """
         coverage, error, cost = rejection_curve(y_true, proba, labels=labels)
         return cls(coverage=coverage, error=error, cost=cost, name=name).plot(ax=ax)
@@ -126,8 +116,8 @@ class RejectionDisplay(Display):
 
         Parameters
         ----------
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on. None makes a new figure.
+        ax
+            As for `from_estimator`.
         **kwargs : dict
             Further arguments of the line: ``color="C1"`` for a second curve in the same axes.
 
@@ -138,7 +128,6 @@ class RejectionDisplay(Display):
         """
         ax = self._begin(ax, (5.0, 3.6))
         style = {"color": COLORS[0], "linewidth": 1.8, "label": self.name} | kwargs
-        # Between two costs no further point is accepted.
         [self.line_] = ax.plot(
             100 * self.coverage, 100 * self.error, drawstyle="steps-post", **style
         )

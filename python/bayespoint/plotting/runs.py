@@ -31,7 +31,7 @@ def not_ours(estimator: Any) -> TypeError:
 
 
 def run_of(estimator: Any, label: Any) -> tuple[BilliardResult, int]:
-    """Return the run of a fitted classifier, for one class if there are several, and its index."""
+    """Return the run of a fitted classifier, or that of one of several classes, and its index."""
     check_is_fitted(estimator)
     final = last_step(estimator)
     results = getattr(final, "billiard_", None)
@@ -55,21 +55,19 @@ def space_of(estimator: Any, number: int, question: str) -> VersionSpace:
     return VersionSpace.over(last_step(estimator).kept_problems(question)[number])
 
 
-def checked_run(result: object) -> BilliardResult:
-    """Return `result` if it is a BilliardResult; raise TypeError otherwise."""
-    if not isinstance(result, BilliardResult):
-        raise TypeError(f"result must be a BilliardResult; got a {type(result).__name__}")
-    return result
+def check_type(name: str, value: object, kind: type) -> None:
+    """Raise TypeError if an argument is not of the given type."""
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "EO" else "a"
+        raise TypeError(f"{name} must be {article} {kind.__name__}; got a {type(value).__name__}")
 
 
-def checked_pair(result: object, space: object) -> tuple[BilliardResult, VersionSpace]:
-    """Return a run and its version space after checking that they have the same labels."""
-    run = checked_run(result)
-    if not isinstance(space, VersionSpace):
-        raise TypeError(f"space must be a VersionSpace; got a {type(space).__name__}")
-    if len(space.y) != len(run.y) or not np.array_equal(space.y, run.y):
+def check_pair(result: BilliardResult, space: VersionSpace) -> None:
+    """Raise if the arguments are not a run and a version space with the same labels."""
+    check_type("result", result, BilliardResult)
+    check_type("space", space, VersionSpace)
+    if not np.array_equal(space.y, result.y):
         raise ValueError(
-            f"space must be that of result, with the same labels of {len(run.y)} examples; got "
+            f"space must be that of result, with the same labels of {len(result.y)} examples; got "
             f"{len(space.y)} examples"
         )
-    return run, space

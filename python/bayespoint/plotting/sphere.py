@@ -18,11 +18,11 @@ _NEGLIGIBLE = 1e-9
 """An eigenvalue of the Gram matrix, relative to the largest, that counts as zero."""
 
 
-def feature_vectors(space: VersionSpace, what: str) -> Floats:
+def feature_vectors(space: VersionSpace, purpose: str) -> Floats:
     """Return the (m, 3) feature vectors of a version space in three dimensions, up to a rotation.
 
-    Their inner products are the kernel values with offset and softness. `what` is the purpose, for
-    the error message.
+    Their inner products are the kernel values with offset and softness. Error messages name the
+    purpose.
 
     Raises
     ------
@@ -30,7 +30,7 @@ def feature_vectors(space: VersionSpace, what: str) -> Floats:
         If the Gram matrix is not of rank 3.
     """
     gram, m = space.gram, len(space.y)
-    rows_on_demand.require_matrix(gram, what)
+    rows_on_demand.require_matrix(gram, purpose)
     matrix = np.asarray(gram, dtype=np.float64) + space.offset + np.diag(space.softness)
     values, vectors = linalg.eigh(matrix, subset_by_index=(max(0, m - 4), m - 1))
     rank = int((values > _NEGLIGIBLE * values[-1]).sum())
@@ -38,7 +38,7 @@ def feature_vectors(space: VersionSpace, what: str) -> Floats:
         found = f"{rank}" if rank < 4 else "4 or more"
         hint = "; softness adds a dimension for each example" * bool(space.softness.any())
         raise ValueError(
-            f"space must have three dimensions for {what}: a Gram matrix, with offset and "
+            f"space must have three dimensions for {purpose}: a Gram matrix, with offset and "
             f"softness, of rank 3; got rank {found} for {m} examples{hint}"
         )
     points: Floats = vectors[:, -3:] * np.sqrt(values[-3:])
@@ -60,8 +60,8 @@ def corners_of(normals: Floats, inside: Floats) -> Floats:
     """Return the (n, 3) corners of a spherical polygon, in order.
 
     The normals point into the polygon, and `inside` is one of its points. In the chart at the
-    normalized sum of the unit normals the edges are straight lines, and neighbors on the convex
-    hull of the dual points ``normal / distance`` are edges that meet.
+    normalized sum of the unit normals the edges are straight lines. Two of them meet if their dual
+    points ``normal / distance`` are neighbors on the convex hull of all dual points.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def corners_of(normals: Floats, inside: Floats) -> Floats:
     try:
         hull = spatial.ConvexHull(dual)
     except spatial.QhullError:
-        raise ValueError("its edges enclose nothing") from None
+        raise ValueError("its edges do not enclose an area") from None
     if not (hull.equations[:, 2] < -_NEGLIGIBLE * np.abs(dual).max()).all():
         raise ValueError("it is not bounded")
     edges = np.column_stack([outward, -distances])[hull.vertices]
@@ -97,16 +97,15 @@ def center_of_mass(corners: Floats) -> Floats:
     sines = np.linalg.norm(cross, axis=1)
     lengths = np.arctan2(sines, (corners * following).sum(axis=1))
     total = (lengths / np.where(sines > 0, sines, 1.0)) @ cross
-    # The order of the corners may be clockwise or not.
+    # The corners may be in clockwise order.
     total *= np.sign(total @ corners.sum(axis=0))
     return np.asarray(total / np.linalg.norm(total))
 
 
-def outline(vertices: Floats, n: int = 31) -> Floats:
-    """Return (n_corners * n, 3) points on the boundary of a spherical polygon."""
-    following = np.roll(vertices, -1, axis=0)
-    parts: list[NDArray[np.float64]] = [
-        spatial.geometric_slerp(first, second, np.linspace(0, 1, n))
-        for first, second in zip(vertices, following, strict=True)
+def outline(corners: Floats) -> Floats:
+    """Return points on the boundary of a spherical polygon, 31 on each edge."""
+    edges: list[NDArray[np.float64]] = [
+        spatial.geometric_slerp(first, second, np.linspace(0, 1, 31))
+        for first, second in zip(corners, np.roll(corners, -1, axis=0), strict=True)
     ]
-    return np.concatenate(parts)
+    return np.concatenate(edges)

@@ -18,7 +18,7 @@ PALE = "#A6BDDB"
 GRAY = "#8A8A8A"
 """Color of auxiliary lines, visible on white and on black."""
 
-_FEW_DECADES = 150.0  # range of an axis below which powers of ten are too few labels
+_FEW_DECADES = 150.0  # ratio of the ends of an axis below which 2 and 5 are labeled, too
 
 
 def import_matplotlib(module: str) -> Any:
@@ -58,7 +58,7 @@ def below(ax: Any, ncols: int = 3, y: float = -0.13, **how: Any) -> None:
 
 
 def label_decades(ax: Any) -> None:
-    """Label logarithmic axes with neither too many nor too few numbers."""
+    """Label the powers of ten on logarithmic axes, and on short ones numbers between them."""
     ticker = import_matplotlib("ticker")
     for axis in (ax.xaxis, ax.yaxis):
         if axis.get_scale() == "log":
@@ -70,7 +70,7 @@ def label_decades(ax: Any) -> None:
 
 
 class Display:
-    """Base class of the displays: one without options of `plot` implements `_draw`."""
+    """Base class of the displays. Those that do not override `plot` implement `_draw`."""
 
     ax_: Any
     """The matplotlib axes of the last drawing."""
@@ -78,7 +78,8 @@ class Display:
     figure_: Any
     """Their figure."""
 
-    def _begin(self, ax: Any, size: tuple[float, float] | None = None, **how: Any) -> Any:
+    def _begin(self, ax: Any, size: tuple[float, float], **how: Any) -> Any:
+        """Return the axes to draw on, and keep them and their figure."""
         self.ax_ = pick_axes(ax, size, **how)
         self.figure_ = self.ax_.figure
         return self.ax_

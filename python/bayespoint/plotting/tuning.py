@@ -1,4 +1,4 @@
-"""Display of the approximate evidence over hyper-parameters, with the settings tried."""
+"""Display of the approximate evidence over hyperparameters, with the settings tried."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayespoint import kernels
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
-from bayespoint.plotting.runs import last_step, not_ours
+from bayespoint.plotting.runs import check_type, last_step, not_ours
 from bayespoint.plotting.style import (
     COLORS,
     GRAY,
@@ -28,8 +28,8 @@ _NATS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Levels of the contours, below the best evidence."""
 
 _CLASSES = ("negative", "positive")
-_ROOM = 1.6  # factor by which the surface extends beyond the settings tried
-_WIDEST = 30.0  # largest factor between the surface and the best setting
+_BEYOND_TRIED = 1.6  # factor by which the surface extends beyond the settings tried
+_AROUND_BEST = 30.0  # largest factor by which it extends beyond the best setting
 
 
 class TuningDisplay(Display):
@@ -42,15 +42,15 @@ class TuningDisplay(Display):
     params : tuple of one or two str
         The settings on the axes.
     tried : ndarray of shape (n_tried, 1 or 2)
-        Values of these settings in the trials on the most examples.
+        Values of these settings in the trials on the largest number of examples.
     log_evidence : ndarray of shape (n_tried,)
-        Evidence of these trials, in nats.
+        Log evidence of these trials, in nats.
     grid : tuple of one or two ndarrays, or None
         Values along each axis at which the surface was computed.
     surface : ndarray or None
-        Evidence on the grid, of shape (len(grid[0]),) or (len(grid[1]), len(grid[0])), with all
-        other settings at their best values. Minus infinity, not drawn, where the approximation does
-        not converge.
+        Log evidence on the grid, of shape (len(grid[0]),) or (len(grid[1]), len(grid[0])), with all
+        other settings at their best values. Minus infinity where the approximation does not
+        converge.
 
     Attributes
     ----------
@@ -99,14 +99,13 @@ class TuningDisplay(Display):
         Parameters
         ----------
         estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
-            Fitted, with a search.
+            Fitted, with a search for hyperparameters.
         params : sequence of one or two str, default=None
             Settings on the axes, from ``estimator.tuning_.names``. None takes the first that is
             not a factor, and the softness.
         grid_resolution : int, default=20
-            Number of points along each axis at which the evidence is computed, at least 2. Each
-            takes the time of a step of the search: less than 0.01 seconds for 100 examples, about a
-            second for 500.
+            Number of points along each axis at which the evidence is computed, at least 2. A point
+            takes less than 0.01 seconds for 100 examples, and about a second for 500.
         ax : matplotlib.axes.Axes, default=None
             Axes to draw on. None makes a new figure.
 
@@ -118,8 +117,8 @@ class TuningDisplay(Display):
         Raises
         ------
         ValueError
-            If nothing was searched, `params` names something else, or the inputs were kernel values
-            (``from_result(estimator.tuning_)`` does without them).
+            If nothing was searched, `params` is not among the settings searched, or the inputs were
+            kernel values (``from_result(estimator.tuning_)`` does not need inputs).
         TypeError
             If the estimator has no search.
         """
@@ -128,7 +127,7 @@ class TuningDisplay(Display):
         if not hasattr(model, "tuning_"):
             raise not_ours(model)
         if model.tuning_ is None:
-            raise ValueError("estimator must have searched; got one whose settings were all given")
+            raise ValueError("estimator must have searched; got one with all settings given")
         n = validation.integer("grid_resolution", grid_resolution, low=2)
         if model.X_fit_ is None:
             raise ValueError(
@@ -167,10 +166,9 @@ class TuningDisplay(Display):
         Raises
         ------
         ValueError
-            If `params` names something else, or nothing was searched.
+            If `params` is not among the settings searched, or nothing was searched.
         """
-        if not isinstance(result, Search):
-            raise TypeError(f"result must be a Search; got a {type(result).__name__}")
+        check_type("result", result, Search)
         return cls._of(result, params).plot(ax=ax)
 
     @classmethod
@@ -178,7 +176,7 @@ class TuningDisplay(Display):
         settings = search.names[:-2]
         full = search.tried[search.tried[:, -2] == search.n_examples]
         full = full[np.isfinite(full[:, -1])]
-        # Axes are logarithmic: values of 0, as of label noise, cannot be drawn.
+        # A logarithmic axis cannot show a label noise of 0.
         varied = [
             name
             for name, column in zip(settings, full.T, strict=False)
@@ -187,7 +185,7 @@ class TuningDisplay(Display):
         if params is None:
             if not varied:
                 raise ValueError("result must have tried several values of a setting; got none")
-            # A factor on the kernel has a similar effect as the softness: prefer other parameters.
+            # A factor of the kernel and the softness have similar effects: prefer other parameters.
             others = [name for name in varied if name.split(".")[-1] != "factor"] or varied
             params = [others[0], "softness" if "softness" in varied else others[-1]]
             params = list(dict.fromkeys(params))
@@ -207,8 +205,8 @@ class TuningDisplay(Display):
     def _range(self, k: int, n: int) -> Floats:
         """Return values along an axis around those tried, within a factor of the best."""
         top = self.tried[self.log_evidence.argmax(), k]
-        low = max(self.tried[:, k].min() / _ROOM, top / _WIDEST)
-        high = min(self.tried[:, k].max() * _ROOM, top * _WIDEST)
+        low = max(self.tried[:, k].min() / _BEYOND_TRIED, top / _AROUND_BEST)
+        high = min(self.tried[:, k].max() * _BEYOND_TRIED, top * _AROUND_BEST)
         return np.geomspace(low, high, n)
 
     def _draw(self, ax: Any) -> None:
@@ -216,12 +214,10 @@ class TuningDisplay(Display):
         self.contours_ = None
         draw = self._draw_plane if len(self.params) == 2 else self._draw_line
         draw(ax, int(self.log_evidence.argmax()))
-        ax.set_xscale("log")
-        ax.set_xlabel(self._readable(0))
+        ax.set(xscale="log", xlabel=self._axis_label(0))
         label_decades(ax)
 
-    def _readable(self, k: int) -> str:
-        """Return the axis label of a setting."""
+    def _axis_label(self, k: int) -> str:
         name = self.params[k]
         if name.startswith("label_noise") and _tied(self.search):
             return "label noise (probability)"
@@ -272,8 +268,7 @@ class TuningDisplay(Display):
         bar.ax.set_yticklabels([f"{nats:g}" for nats in (0, *_NATS)])
         bar.ax.invert_yaxis()
         self._mark_best(ax, *self.tried[best])
-        ax.set_yscale("log")
-        ax.set_ylabel(self._readable(1))
+        ax.set(yscale="log", ylabel=self._axis_label(1))
         if self.grid is not None:
             ax.set(xlim=self.grid[0][[0, -1]], ylim=self.grid[1][[0, -1]])
         below(ax, ncols=2)

@@ -9,18 +9,18 @@ from numpy.typing import NDArray
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
-from bayespoint.plotting.runs import checked_run, run_of
+from bayespoint.plotting.runs import check_type, run_of
 from bayespoint.plotting.style import COLORS, HATCHES, Display, ink
 from bayespoint.results import BilliardResult
 
-_NAMED = 40  # bars up to which each has the number of its example below
+_MAX_NUMBERED = 40  # bars up to which each has the number of its example below
 
 
 class WallsDisplay(Display):
     """Share of each example's wall in the impulses on the ball and in the bounces.
 
-    The sum of the impulses is an estimate of the center of mass, `BilliardResult.impulse_center`:
-    an example's share is that of its dual coefficient.
+    The sum of the impulses is an estimate of the center of mass,
+    `BilliardResult.impulse_center`, whose dual coefficients have the same shares.
 
     Parameters
     ----------
@@ -31,14 +31,14 @@ class WallsDisplay(Display):
     y : ndarray of shape (m,)
         Labels, -1 and +1.
     classes : pair of str
-        Names of the two.
+        Their names.
 
     Attributes
     ----------
     order_ : ndarray of shape (n_shown,)
         The examples shown, from the largest impulse on.
     bars_ : list of matplotlib.patches.Rectangle
-        Their bars, in that order.
+        Their bars, in the same order.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class WallsDisplay(Display):
         estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
             Fitted.
         label : class label, default=None
-            With more than two classes: whose run against the rest.
+            With more than two classes: the class whose run against the rest is drawn.
         n_largest : int, default=30
             Number of examples to show, at least 1: those with the largest impulses.
         ax : matplotlib.axes.Axes, default=None
@@ -78,12 +78,6 @@ class WallsDisplay(Display):
         -------
         WallsDisplay
             The drawing.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As `from_result`, and if `label` is not one of several classes or the estimator has no
-            run.
         """
         result, _ = run_of(estimator, label)
         classes = estimator.classes_ if label is None else ("others", label)
@@ -113,14 +107,15 @@ class WallsDisplay(Display):
         ValueError
             If the run has no impulses: it met no wall, or has the dynamics "chord" or "flipper".
         """
-        return cls._of(checked_run(result), ("-1", "+1")).plot(n_largest=n_largest, ax=ax)
+        check_type("result", result, BilliardResult)
+        return cls._of(result, ("-1", "+1")).plot(n_largest=n_largest, ax=ax)
 
     @classmethod
     def _of(cls, result: BilliardResult, classes: tuple[str, str]) -> WallsDisplay:
         impulse = np.abs(result.impulse_center)
         if not np.isfinite(impulse).all():
             raise ValueError(
-                "result must have impulses; got a run whose launches break the balance of momenta "
+                "result must have impulses; got one for which they do not sum to the center "
                 "(dynamics 'chord' or 'flipper')"
             )
         if not impulse.any():
@@ -133,17 +128,16 @@ class WallsDisplay(Display):
 
         Parameters
         ----------
-        n_largest : int, default=30
-            Number of examples to show, at least 1: those with the largest impulses.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on. None makes a new figure.
+        n_largest, ax
+            As for `from_estimator`.
 
         Returns
         -------
         WallsDisplay
             The display itself.
         """
-        n = min(validation.integer("n_largest", n_largest, low=1), int((self.impulse > 0).sum()))
+        n_hit = int((self.impulse > 0).sum())
+        n = min(validation.integer("n_largest", n_largest, low=1), n_hit)
         ax = self._begin(ax, (7.2, 4.0))
         self.order_ = np.argsort(-self.impulse, kind="stable")[:n]
         places = np.arange(n)
@@ -171,13 +165,12 @@ class WallsDisplay(Display):
             linestyle="none",
             label="bounces",
         )
-        walls = int((self.impulse > 0).sum())
         ax.set(
             ylabel="share (%)",
-            xlabel=f"examples by impulse ({n} of {walls} hit, {len(self.y)} in all)",
+            xlabel=f"examples by impulse ({n} of {n_hit} hit, {len(self.y)} in all)",
             xlim=(-0.8, n - 0.2),
         )
-        if n <= _NAMED:
+        if n <= _MAX_NUMBERED:
             names = [str(k) for k in self.order_.tolist()]
             crowded = n > 15 or max(map(len, names)) > 3
             ax.set_xticks(places, names, rotation=90 if crowded else 0, fontsize="small")

@@ -1,4 +1,4 @@
-"""Search for the hyper-parameters of the largest evidence."""
+"""Search for the hyperparameters of the largest evidence."""
 
 from __future__ import annotations
 

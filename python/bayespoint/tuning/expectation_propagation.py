@@ -3,14 +3,14 @@ r"""Expectation propagation: a fast, differentiable approximation of the evidenc
 The evidence of labels :math:`y` under :math:`f \sim N(0, K)` and
 :math:`P(y_i | f_i) = \epsilon_i + s\,\Phi(y_i f_i / \sqrt{\lambda_i})` has no closed form. Here
 :math:`\epsilon_i` is the probability that an example of the other class has this label, and
-:math:`s = 1 - \epsilon_- - \epsilon_+`. Sampling estimates it without bias; expectation propagation
-(Minka, 2001; Rasmussen and Williams, *Gaussian Processes for Machine Learning*, 2006, Sections 3.6
-and 5.5.2) gives an approximation that is deterministic and has derivatives.
+:math:`s = 1 - \epsilon_- - \epsilon_+`. Expectation propagation (Minka, 2001; Rasmussen and
+Williams, *Gaussian Processes for Machine Learning*, 2006, Sections 3.6 and 5.5.2) gives a
+deterministic approximation with derivatives.
 
 All sites are updated in parallel, with damping, so that a sweep needs one factorization. With label
 noise the likelihood is not log-concave: sites of examples that seem mislabeled have negative
-precisions. Truncating these at zero would change the evidence by many nats; with them it is within
-half a nat of the exact one.
+precisions. With these the evidence is within half a nat of the exact one; truncated at zero they
+would change it by many nats.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _CHANGE = 1e-4
 _FLAT = 1e-10
 """Smallest precision of a site or cavity that must be positive."""
 
-_KNOWN = 1e-7
-"""Product of site precision and posterior variance below which it suffers from cancellation, and
-the variance is computed in another way."""
+_CANCELED = 1e-7
+"""Product of site precision and posterior variance below which cancellation makes it inaccurate,
+and the variance is computed in another way."""
 
 _SMALLEST = 1e-14
 """Smallest posterior variance relative to the prior's; smaller ones are rounding errors."""
@@ -101,9 +101,9 @@ class _Posterior:
             self.root = root
             self.inverse = _inverse_factor(matrix)
             # K - K S^1/2 B^-1 S^1/2 K with B = I + S^1/2 K S^1/2 is S^-1/2 (I - B^-1) S^-1/2.
-            known = 1.0 - np.einsum("ij,ij->j", self.inverse, self.inverse)
-            self.variance = known / sites.precision
-            rounded = np.flatnonzero(known < _KNOWN)
+            product = 1.0 - np.einsum("ij,ij->j", self.inverse, self.inverse)
+            self.variance = product / sites.precision
+            rounded = np.flatnonzero(product < _CANCELED)
             if len(rounded):
                 half = linalg.blas.dtrmm(
                     1.0, self.inverse, (gram[rounded] * root).T, lower=1, overwrite_b=1
@@ -116,8 +116,8 @@ class _Posterior:
             self.proper = True
             np.maximum(self.variance, _SMALLEST * gram.diagonal(), out=self.variance)
             return
-        # I + K S is similar to a symmetric matrix plus the identity: with all eigenvalues positive
-        # the posterior is proper, and its determinant and variances are positive.
+        # The posterior is proper if all eigenvalues of I + K S are positive. Then the determinant
+        # and the variances are positive, too.
         matrix = gram * sites.precision
         matrix.flat[:: len(matrix) + 1] += 1.0
         self.lu = linalg.lu_factor(matrix, overwrite_a=True, check_finite=False)
@@ -140,7 +140,7 @@ class _Posterior:
         """Return (K + S^-1)^-1."""
         if self.log_concave:
             half, _ = linalg.lapack.dlauum(self.inverse, lower=1)
-            # Above the diagonal there are the zeros of the factor.
+            # Above the diagonal, `half` has the zeros of the factor.
             inverse = half + half.T
             inverse.flat[:: len(half) + 1] *= 0.5
             inverse *= self.root
@@ -185,13 +185,13 @@ def approximate(
     softness : ndarray of shape (m,)
         Noise variances, positive.
     noise : tuple of two floats, default=(0.0, 0.0)
-        Probability of a wrong label for examples that truly are negative, and positive.
+        Probability of a wrong label for truly negative and for truly positive examples.
     sites : Sites, default=None
-        Where to start; flat sites by default. Not changed.
+        Start, which is not changed; None is flat sites.
     derivatives : bool, default=False
-        Compute `by_gram` too.
+        Compute `by_gram`.
     change : float, default=1e-4
-        Change of the evidence from one sweep to the next at which to stop, nats.
+        Change of the evidence between two sweeps at which to stop, in nats.
 
     Returns
     -------
@@ -217,7 +217,7 @@ def approximate(
             damping *= 0.5  # oscillating sites may converge with smaller steps
         posterior = _Posterior(gram, sites)
         if not posterior.proper:
-            # The step was too long: go halfway to flat sites, for which the posterior is proper.
+            # Go halfway to flat sites, for which the posterior is proper.
             sites.precision *= 0.5
             sites.shift *= 0.5
             continue

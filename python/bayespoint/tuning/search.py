@@ -1,13 +1,11 @@
-"""Search for the hyper-parameters of the largest evidence.
+"""Search for the hyperparameters of the largest evidence.
 
 The evidence is the probability of the labels under the model, as a function of the kernel's
-parameters, the softness and the label noise. Maximizing it needs no held-out examples and no
-cross-validation.
+parameters, the softness and the label noise. Maximizing it needs no held-out examples.
 
-The search maximizes the approximation by expectation propagation with a quasi-Newton method in the
-logarithms of the parameters, in a few dozen evaluations: from several starts on a part of the
-examples, then from the best result on all. The approximation is within about a nat of the exact
-evidence, which `VersionSpace.evidence` estimates.
+A quasi-Newton method maximizes the approximation by expectation propagation, which is within about
+a nat of the exact evidence, over the logarithms of the parameters: from several starts on a part of
+the examples, then from the best result on all. This takes a few dozen evaluations.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -58,15 +56,15 @@ _NOISY_STARTS = ((1.0, 0.02), (0.1, 0.05))
 """Starts with label noise: factor on the softness found without noise, and rate."""
 
 _FLIPPED = ((0.1, 0.1), (0.2, 0.01), (0.01, 0.2))
-"""Rates to start with from the kernel's declared starts: a solution without noise may fit every
-flipped label, and be a local maximum."""
+"""Rates with the kernel's declared starts, since a solution without noise that fits every flipped
+label may be a local maximum."""
 
 _STEP = 0.02
 """Step in a logarithm for a finite difference, if a kernel provides no derivatives."""
 
 _CHANGE = 3e-4
 _FINE_CHANGE = 1e-4
-"""Change of the approximate evidence, in nats, at which its sweeps end; the finer one with label
+"""Change of the approximate evidence, in nats, at which the sweeps end; the smaller one with label
 noise or without softness, where sweeps may oscillate."""
 
 _GAIN = 0.01
@@ -96,28 +94,24 @@ class _Point:
     value: float
 
 
+@dataclass(eq=False)
 class _Objective:
     """The approximate evidence with its gradient, as a function of the searched parameters."""
 
-    def __init__(
-        self,
-        kernel: Any,
-        examples: _Examples,
-        offset: float,
-        softness: float | None,
-        noise: tuple[float, float],
-        rates: int,
-        search_kernel: bool,
-        report: Report | None,
-        n_jobs: int | None,
-    ) -> None:
-        self.n_jobs = n_jobs
-        self.kernel, self.offset = kernel, offset
-        self.softness, self.noise, self.rates = softness, noise, rates
-        self.parameters = kernels.parameters(kernel, examples.X) if search_kernel else ()
-        scale = float(np.mean(kernels.diagonal(kernel, examples.X)))
+    kernel: Any
+    examples: InitVar[_Examples]
+    offset: float
+    softness: float | None
+    noise: tuple[float, float]
+    rates: int
+    search_kernel: InitVar[bool]
+    report: Report | None
+    n_jobs: int | None
+
+    def __post_init__(self, examples: _Examples, search_kernel: bool) -> None:
+        self.parameters = kernels.parameters(self.kernel, examples.X) if search_kernel else ()
+        scale = float(np.mean(kernels.diagonal(self.kernel, examples.X)))
         self.scale = scale if scale > 0 and math.isfinite(scale) else 1.0
-        self.report = report
         self.tried: list[list[float]] = []
 
     @property
@@ -161,15 +155,16 @@ class _Objective:
         return kernel, float(softness), noise
 
     def noisy_starts(self, best: _Point) -> list[Floats]:
-        """Return logarithms to start from with label noise; `best` is the best without."""
+        """Return logarithms to start from with label noise; `best` is the best point without."""
         starts = []
         for factor, rate in _NOISY_STARTS:
             theta = best.theta.copy()
             if self.softness is None:
                 theta[-1] += math.log(factor)
             starts.append(np.concatenate([theta, np.full(self.rates, math.log(rate))]))
-        own, flipped = self.start(*_STARTS[-1]), _FLIPPED[: 1 if self.rates == 1 else None]
-        return starts + [np.concatenate([own, np.log(rates[: self.rates])]) for rates in flipped]
+        declared, flipped = self.start(*_STARTS[-1]), _FLIPPED[: 1 if self.rates == 1 else None]
+        starts += [np.concatenate([declared, np.log(rates[: self.rates])]) for rates in flipped]
+        return starts
 
     def minimize(
         self, examples: _Examples, theta: Floats, *, noisy: bool = False, steps: int = 40
@@ -187,7 +182,6 @@ class _Objective:
 
         if not len(theta):
             return _Point(theta, noisy, self._evaluate(examples, theta, noisy, sites)[0])
-        # Differences of a hundredth of a nat are of no importance.
         found = optimize.minimize(
             objective,
             theta,
@@ -201,9 +195,9 @@ class _Objective:
     def minimize_all(
         self, examples: _Examples, starts: Sequence[Floats], *, noisy: bool = False
     ) -> list[_Point]:
-        """Return what `minimize` reaches from each start.
+        """Return the points that `minimize` reaches from each start.
 
-        If joblib's active backend runs tasks in other processes, so do these.
+        The searches run in other processes if joblib's active backend does that.
         """
         if len(starts) < 2 or not (is_semidefinite(self.kernel) and distributed.active()):
             return [self.minimize(examples, start, noisy=noisy) for start in starts]
@@ -229,7 +223,7 @@ class _Objective:
         noisy: bool,
         sites: list[expectation_propagation.Sites | None],
     ) -> tuple[float, Floats]:
-        """Return the evidence and its gradient; minus infinity where there is none."""
+        """Return the evidence and its gradient; minus infinity where the evidence is undefined."""
         kernel, softness, noise = self.unpack(theta, noisy)
         gram = kernels.evaluate(kernel, examples.X)
         derivatives = kernels.derivatives(kernel, examples.X, gram)
@@ -317,13 +311,13 @@ def tune(
     report: Report | None = None,
     n_jobs: int | None = None,
 ) -> Search:
-    """Search the hyper-parameters of the largest evidence.
+    """Search the hyperparameters of the largest evidence.
 
     Parameters
     ----------
     kernel : kernel object or callable
-        The kernel. The parameters that it declares (see :mod:`bayespoint.kernels`) are searched,
-        from the starts that it declares.
+        The kernel. The search is over the parameters that it declares, from the starts that it
+        declares: see :mod:`bayespoint.kernels`.
     X : ndarray of shape (m, d)
         Inputs.
     labels : ndarray of shape (n_problems, m)
@@ -334,7 +328,7 @@ def tune(
     softness : float or None, default=None
         Softness, at least 0; None searches it.
     label_noise : tuple of two floats, default=(0.0, 0.0)
-        Probability of a wrong label for examples that truly are negative, and positive; used with
+        Probability of a wrong label for truly negative and for truly positive examples; used with
         rates=0.
     rates : {0, 1, 2}, default=0
         Number of rates of label noise to search: none, one for both classes, or one for each.
@@ -363,11 +357,10 @@ def tune(
 
     Notes
     -----
-    Up to 375 examples are all used from the beginning. Of more, a stratified sample of 250 is used
-    for the search from several starts, and all, or a sample of 500, for a search from the best
-    result. Label noise is searched after everything else, from three starts, or from five for two
-    rates. It stays 0 if the gain is less than a hundredth of a nat, and so does a rate that ends at
-    its lower bound of 1e-4.
+    For more than 375 examples the search from several starts uses a stratified sample of 250, and
+    the search from the best result all, or a sample of 500. Label noise is searched last, from
+    three starts, or from five for two rates. It stays 0 if the gain is less than a hundredth of a
+    nat, and so does a rate that ends at its lower bound of 1e-4.
     """
     m = labels.shape[1]
     weights = np.ones(m) if weights is None else weights
@@ -380,8 +373,8 @@ def tune(
     objective = _Objective(
         kernel, examples, offset, softness, label_noise, rates, search_kernel, report, n_jobs
     )
-    # Several threads of BLAS would not be faster for such small matrices, and with one thread the
-    # rounding does not depend on their number.
+    # With one thread of BLAS the rounding does not depend on the number of threads. For such small
+    # matrices more threads are not faster.
     with linalg.one_thread():
         best = _search(objective, examples, coarse)
     if best.value == -math.inf:
@@ -390,8 +383,7 @@ def tune(
             f"{kernel!r} did so at none of {len(objective.tried)} settings tried"
         )
     tuned, found_softness, noise = objective.unpack(best.theta, best.noisy)
-    if best.noisy:
-        # A rate at its lower bound means none.
+    if best.noisy:  # a rate at its lower bound counts as 0
         noise = tuple(rate if rate > _RATES[0] * 1.01 else 0.0 for rate in noise)  # type: ignore[assignment]
     tried = np.array(objective.tried)
     return Search(tuned, found_softness, noise, best.value, n, objective.names, tried)
@@ -418,12 +410,12 @@ def approximate_log_evidence(
     softness : float
         Softness, positive.
     label_noise : tuple of two floats, default=(0.0, 0.0)
-        Probability of a wrong label for examples that truly are negative, and positive.
+        Probability of a wrong label for truly negative and for truly positive examples.
 
     Returns
     -------
     float
-        Nats, the sum over the binary problems; minus infinity where the kernel is not positive
+        Sum over the binary problems, in nats; minus infinity if the kernel is not positive
         semidefinite or the approximation does not converge.
     """
     gram = kernels.evaluate(kernel, X) + offset
@@ -452,15 +444,14 @@ def _search(objective: _Objective, examples: _Examples, coarse: _Examples) -> _P
     best = _best(objective.minimize_all(coarse, starts))
     candidates = [best]
     if objective.rates:
-        candidates.append(
-            _best(objective.minimize_all(coarse, objective.noisy_starts(best), noisy=True))
-        )
+        noisy_starts = objective.noisy_starts(best)
+        candidates.append(_best(objective.minimize_all(coarse, noisy_starts, noisy=True)))
     if coarse is not examples:
         candidates = [
             objective.minimize(examples, one.theta, noisy=one.noisy, steps=15) for one in candidates
         ]
-    clean, noisiest = candidates[0], candidates[-1]
-    return noisiest if noisiest.value > clean.value + _GAIN else clean
+    clean, noisy = candidates[0], candidates[-1]
+    return noisy if noisy.value > clean.value + _GAIN else clean
 
 
 def _best(points: list[_Point]) -> _Point:
@@ -483,7 +474,7 @@ def resolve_hyperparameters(
     report: Report | None = None,
     n_jobs: int | None = None,
 ) -> tuple[Any, float, tuple[float, float], Search | None, tuple[Floats, bool] | None]:
-    """Return the hyper-parameters for a classifier's settings, searched where they say so.
+    """Return the hyperparameters of a classifier, those given and those searched.
 
     Parameters
     ----------
@@ -503,7 +494,7 @@ def resolve_hyperparameters(
     softness : float
         The given softness, or the best.
     label_noise : tuple of two floats
-        The given label noise of negative and positive examples, or the best.
+        The given label noise of truly negative and positive examples, or the best.
     search : Search or None
         The search; None if nothing was searched.
     gram : tuple of ndarray of shape (m, m) and bool, or None
@@ -520,7 +511,7 @@ def resolve_hyperparameters(
         return resolved, softness, label_noise, None, None
     inputs_of_search, kernel_of_search, known = inputs, resolved, None
     if not search_kernel:
-        # One matrix is enough. Feature vectors of length 0 are valid unless the softness is 0.
+        # One matrix is sufficient. Feature vectors of length 0 are valid unless the softness is 0.
         least = np.full(labels.shape[1], 0.0 if softness == 0 else np.finfo(float).tiny)
         with linalg.threads_for(labels.shape[1]):
             known = kernels.training_gram(resolved, inputs, offset, least)
@@ -545,7 +536,7 @@ def resolve_hyperparameters(
     except ValueError as error:
         hard = softness == 0 and not rates
         if not (hard and any(label_noise)):
-            # Prefer the error for an invalid kernel matrix or for contradictory examples.
+            # Prefer the errors for an invalid kernel matrix and for conflicting examples.
             noise = (softness or 0.0) / weights
             gram, _ = kernels.training_gram(resolved, inputs, offset, noise)
             for y in labels.astype(np.int8) if hard else ():
@@ -555,7 +546,7 @@ def resolve_hyperparameters(
         if not hard:
             raise
         warn(
-            f"the search for hyper-parameters found no evidence without softness: {error}. "
+            f"the search for hyperparameters found no evidence without softness: {error}. "
             f"The kernel is not changed: {resolved!r}",
             ConvergenceWarning,
         )
@@ -590,11 +581,10 @@ def subset(labels: Floats, size: int, seed: int) -> NDArray[np.intp]:
     kind = np.asarray(kind).reshape(-1)
     rng = np.random.default_rng(seed)
     order = rng.permutation(m)
-    # Spread the examples of each kind evenly over the whole range, in random order. The first
-    # `size` examples then contain all kinds in proportion.
+    # Spread the examples of each kind evenly over [0, 1], in random order: the first `size` then
+    # contain all kinds in proportion.
     place = np.empty(m)
     for value in np.unique(kind):
         members = order[kind[order] == value]
         place[members] = (np.arange(len(members)) + 0.5) / len(members)
-    chosen: Sequence[int] = np.argsort(place, kind="stable")[:size].tolist()
-    return np.sort(np.asarray(chosen, dtype=np.intp))
+    return np.sort(np.argsort(place, kind="stable")[:size])

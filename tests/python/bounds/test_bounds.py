@@ -61,9 +61,9 @@ def test_relaxed_margin_bound(n):
     assert exact < relaxed
 
 
-def test_pac_margin_of_the_astronomical_sample():
+def test_pac_margin_of_a_very_large_sample():
     assert round(bounds.pac_margin(410_743_386, 600, 0.05), 4) == 0.1120
-    # The paper computes it for a kappa that gives the perceptron's bound of 0.067 at 740 / 60 000.
+    # The paper's kappa gives the perceptron's bound of 0.067 at 740 of 60 000 examples.
     assert bounds.margin(410_743_386, 600) < 1e-4
 
 
@@ -266,7 +266,7 @@ def test_it_is_tighter_than_the_form_of_1998():
     assert (bounds.pac_bayes_kl(m, kl) <= bounds.volume_gibbs(m, -kl)).all()
 
 
-# --- properties of all ---
+# --- properties of all bounds ---
 
 M = np.floor(np.geomspace(10, 1e9, 60))
 DELTAS = np.array([1e-300, 1e-20, 1e-3, 0.05, 0.5, 1 - 1e-9])
@@ -337,7 +337,7 @@ def test_extreme_arguments_give_finite_logs():
 
 
 def test_never_nan_nor_below_what_is_known():
-    """Arguments at random, over all of their ranges and at their ends."""
+    """Random arguments over all of their ranges, and their ends."""
     rng = np.random.default_rng(seed(4))
     n_cases = 4000
 

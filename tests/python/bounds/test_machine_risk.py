@@ -1,4 +1,4 @@
-"""Risk bounds of maximal margins and perceptrons: what they say, and when they must not."""
+"""Risk bounds of maximal margins and perceptrons, and when they are refused."""
 
 import math
 import warnings
@@ -40,7 +40,7 @@ def given(table):
     return {row.name for row in table if not row.refused}
 
 
-# --- what they say ---
+# --- values ---
 
 
 @pytest.mark.parametrize("rule", ["max_margin", "perceptron"])
@@ -106,7 +106,7 @@ def test_the_mistaken_examples_alone_give_the_same_perceptron(order, softness):
     X, y = linear(120, shift=0.3)
     settings = {"kernel": "poly", "softness": softness}
     model = KernelPerceptron(order=order, random_state=3, **settings).fit(X, y)
-    # Whatever the order, those kept are presented in it.
+    # The examples that are kept are presented in their old order.
     sequence = np.arange(120) if order == "data" else np.random.default_rng(3).permutation(120)
     kept = sequence[np.isin(sequence, model.support_)]
     alone = KernelPerceptron(**settings).fit(X[kept], y[kept])
@@ -119,7 +119,7 @@ def test_the_mistaken_examples_alone_give_the_same_perceptron(order, softness):
 
 
 def test_a_large_margin_bounds_the_perceptron():
-    """By the largest margin of all weight vectors, not by the perceptron's own."""
+    """The bound is by the largest margin of all weight vectors, not the perceptron's own."""
     rng = np.random.default_rng(seed(1))
     X = rng.uniform(-0.3, 0.3, (400, 2)) + np.repeat([[1.0, 0.2], [-1.0, -0.2]], 200, axis=0)
     y = np.repeat([1, 0], 200)
@@ -166,7 +166,7 @@ def test_precomputed_kernel():
             model.risk_bounds(gram=np.eye(2))
 
 
-# --- what they refuse ---
+# --- refusals ---
 
 
 @pytest.mark.parametrize("model", [MaxMarginClassifier(C=np.inf), KernelPerceptron()])
@@ -176,7 +176,7 @@ def test_a_length_scale_from_the_examples(model):
     assert len(found) == 8
     for row in found:
         assert "length scale was computed from the inputs" in row.reason
-    # It is the kernel of the fit that counts.
+    # The kernel of the fit decides.
     model.set_params(kernel=RBF(1.0))
     assert all(row.refused for row in model.risk_bounds())
     assert not all(row.refused for row in model.fit(X, y).risk_bounds(tol=1.0, random_state=0))
@@ -189,8 +189,8 @@ def test_a_length_scale_from_the_examples(model):
         KernelPerceptron(RBF(1.0), softness=0.1),
     ],
 )
-def test_softness_is_told(model):
-    """It carries label noise; the rows that need the extended space say so."""
+def test_rows_with_softness_have_a_condition(model):
+    """Rows about the extended feature space have a condition."""
     X, y = NOISY
     found = model.fit(X, y).risk_bounds(tol=1.0, random_state=0)
     assert given(found) >= {*ZERO_ERROR, "sparsity"}
@@ -210,7 +210,7 @@ def test_training_errors_of_a_soft_margin():
     assert given(found) == {"sparsity"}
     for name in ZERO_ERROR:
         assert f"violates {wrong} of 200 examples" in found.find(name).reason
-    # The wrong ones are support vectors: those left out are right.
+    # The misclassified examples are support vectors: those left out are correct.
     assert found.find("sparsity").value == bounds.sparsity(200, len(model.support_))
 
 
@@ -240,7 +240,7 @@ def test_a_free_intercept_has_no_prior():
 
 
 def test_a_free_intercept_that_the_support_vectors_leave_open():
-    """All multipliers at C: the intercept is in an interval that other examples limit, too."""
+    """With all multipliers at C other examples limit the interval of the intercept, too."""
     X, y = np.array([[1.0], [-1.0], [50.0], [-200.0]]), [1, 0, 1, 0]
     settings = {"kernel": "linear", "C": 0.01, "fit_intercept": "free"}
     model = MaxMarginClassifier(**settings).fit(X, y)
@@ -261,14 +261,14 @@ def test_support_vectors_that_do_not_determine_the_classifier():
     d = np.count_nonzero(model.dual_coef_)
     row = found.find("sparsity")
     assert row.reason.startswith((f"The {d} examples with coef", "It violates"))
-    # Nor is it that of other settings than those of the fit.
+    # Settings changed after the fit do not count.
     model = MaxMarginClassifier(RBF(1.0), C=1.0).fit(X, y).set_params(C=2.0)
     assert "a fit to them alone differs" in model.risk_bounds().find("sparsity").reason
     model.set_params(C=1.0)
     assert not model.risk_bounds().find("sparsity").refused
 
 
-def test_an_order_of_ones_own_is_told():
+def test_a_given_order_is_a_condition():
     X, y = linear(80)
     order = np.arange(80)[::-1]
     model = KernelPerceptron("linear", order=order, fit_intercept=False).fit(X, y)
@@ -280,7 +280,7 @@ def test_an_order_of_ones_own_is_told():
 
 @pytest.mark.long
 def test_weight_vectors_close_to_a_wall():
-    """What is symmetric about them is thin, then too thin for double precision: no number."""
+    """The symmetric part becomes too thin for double precision, and there is no number."""
     X, y = linear(150, 10)
     space = VersionSpace(X @ X.T, y)
     inside = space.max_margin().dual_coef
@@ -291,7 +291,7 @@ def test_weight_vectors_close_to_a_wall():
     for distance in (1e-2, 1e-4):
         c = inside + steps.min() * (1 - distance) * outside
         thin[distance] = bounds.bayes_point(space, c, random_state=0).quantities["log_volume"]
-    # As far from the wall in one direction of it, a hundredth as wide.
+    # At the same distance from the wall in one direction, a hundredth as wide.
     assert thin[1e-2] - thin[1e-4] == pytest.approx(math.log(100.0), abs=1.0)
     c = inside + steps.min() * (1 - 1e-6) * outside
     assert (space.margins(c) > 0).all()

@@ -1,4 +1,4 @@
-"""The mirrored version space against draws of the sphere, and what follows for balls."""
+"""The mirrored version space against uniform draws on the sphere, and inscribed balls."""
 
 import math
 import os
@@ -14,7 +14,7 @@ SLOW = os.environ.get("BAYESPOINT_SLOW") == "1"
 
 @pytest.mark.parametrize(("softness", "offset"), [(0.0, 0.0), (0.3, 0.0), (0.2, 1.0)])
 def test_mirrored_planes(softness, offset):
-    """Against explicit feature vectors: a vector is inside if it and its image are in V."""
+    """By explicit feature vectors: a vector is inside if it and its image are in V."""
     m, r = 12, 4
     x, space = teacher_space(m, r, 5, softness=softness, offset=offset)
     phi = np.hstack([x, np.full((m, 1), math.sqrt(offset)), math.sqrt(softness) * np.eye(m)])
@@ -57,12 +57,12 @@ def test_volume_of_the_mirrored_space_is_the_share_of_draws_whose_image_is_insid
         part = bounds.mirrored_space(space, c).log_volume(tol=0.05, random_state=seed(index + 9))
         spread = math.hypot(whole.error, part.error, error / share)
         assert 0.02 < share < 1
-        # Four trajectories tell their spread to a factor of two or so.
+        # Four trajectories determine their spread to a factor of about two.
         assert abs(part.value - whole.value - math.log(share)) < 6 * spread < 1.0
 
 
 def test_a_symmetric_version_space_is_its_own_mirror_image():
-    """In the plane about the middle of the arc, whose length is known."""
+    """In the plane: about the middle of an arc of known length."""
     angle = 0.7
     normals = np.array([[math.sin(angle), -math.cos(angle)], [0.0, 1.0]])
     space = VersionSpace(normals @ normals.T, [1, 1])
@@ -117,7 +117,7 @@ def test_normalized_margins():
 
 @pytest.mark.slow
 def test_a_ball_is_a_part_of_what_is_symmetric_and_that_of_version_space():
-    """And the claim that the Bayes point has more space around it than the maximal margin."""
+    """The symmetric part is larger about the Bayes point than about the maximal margin."""
     gains = []
     for k in range(100 if SLOW else 20):
         _, space = teacher_space(40, 5, 200 + k)

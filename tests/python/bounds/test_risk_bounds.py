@@ -1,4 +1,4 @@
-"""The table of bounds: what it holds, what it refuses, and whether the bounds hold."""
+"""The table of bounds: its rows, its refusals, and whether the bounds hold."""
 
 import math
 import os
@@ -30,7 +30,7 @@ def taught(m, r, rng, *, noise=0.0):
 
 
 def perceptron(gram, y):
-    """Dual coefficients of the perceptron, examples in order until none is wrong."""
+    """Dual coefficients of the perceptron, with the examples in order."""
     c, wrong = np.zeros(len(y)), True
     while wrong:
         wrong = False
@@ -41,7 +41,7 @@ def perceptron(gram, y):
     return c
 
 
-# --- what the table holds ---
+# --- rows ---
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_rows_of_other_rules(example):
     found = bounds.table(space.gram, y, c, rule="perceptron", tol=1.0, random_state=0)
     assert found.find("sparsity").quantities["d"] == np.count_nonzero(c)
     row = found.find("margin")
-    # The largest that any weight vector has, not the perceptron's own.
+    # The largest margin of all weight vectors, not the perceptron's own.
     assert row.quantities["margin"] == pytest.approx(space.max_margin().margin, rel=1e-6)
     own = (space.gram @ c * y).min() / math.sqrt(c @ space.gram @ c)
     assert row.quantities["margin"] > own
@@ -136,12 +136,12 @@ def test_table_as_text(example):
     for row in found:
         assert row.name in text
         assert row.name in found._repr_html_()
-    assert "[1] If inputs of new examples are never among those of the training examples" in text
+    assert "[1] If no new example has the input of a training example" in text
     assert "(vacuous)" in text
     assert max(map(len, text.splitlines())) <= 100
     assert repr(found) == "<RiskBounds: 10 bounds and 2 refused, m=120, delta=0.05>"
     assert found[0].summary().startswith("volume_gibbs: risk of one draw <= ")
-    assert "If inputs" in found[0].summary()
+    assert "If no new example" in found[0].summary()
     assert repr(found[-1]) == "<RiskBound: margin of center: refused>"
     assert found[-1].vacuous
     assert math.isnan(found[-1].value)
@@ -153,7 +153,7 @@ def test_table_as_text(example):
         found.find("bayes_point", of="vote")
 
 
-# --- what it refuses ---
+# --- refusals ---
 
 
 def test_training_errors(example):
@@ -179,7 +179,7 @@ def test_training_errors(example):
 
 
 def test_a_support_vector_may_be_wrong():
-    """Sparsity asks only that the examples left out are classified correctly."""
+    """The bound by sparsity needs only the examples left out to be classified correctly."""
     x = np.array([[1.0], [2.0], [-1.0], [-2.0], [0.5]])
     y = np.array([1, 1, -1, -1, -1])
     c = np.array([1.0, 0, -1, 0, -0.1])
@@ -197,13 +197,13 @@ def test_version_space_that_is_empty():
 
 
 def test_label_noise_is_bounded_by_relative_entropy():
-    """Orthogonal planes: everything is known of each posterior."""
+    """Orthogonal planes, for which the posterior is known."""
     m = 40
     y = np.resize([1, -1, 1], m)
     space = VersionSpace(np.eye(m), y)
     for noise in (0.1, (0.05, 0.2)):
         first, second = noise if isinstance(noise, tuple) else (noise, noise)
-        # Odds of an observed label that its plane is violated, by Bayes' theorem.
+        # By Bayes' theorem: the probability that a plane is violated, given the label.
         odds = np.where(y > 0, first / (1 - second), second / (1 - first))
         flipped = odds / (1 + odds)
         entropy = flipped * np.log(flipped) + (1 - flipped) * np.log(1 - flipped)
@@ -250,9 +250,9 @@ def classifier(**settings):
     [
         ({"kernel": None}, "length scale was computed from the inputs"),
         ({"kernel": "rbf"}, "length scale was computed from the inputs"),
-        ({"kernel": None, "optimizer": "evidence"}, "searched for the largest evidence"),
-        ({"softness": "evidence", "optimizer": "evidence"}, "searched for the largest evidence"),
-        ({"label_noise": "evidence", "optimizer": "evidence"}, "searched for the largest evidence"),
+        ({"kernel": None, "optimizer": "evidence"}, "chosen by the evidence"),
+        ({"softness": "evidence", "optimizer": "evidence"}, "chosen by the evidence"),
+        ({"label_noise": "evidence", "optimizer": "evidence"}, "chosen by the evidence"),
         ({"class_weight": "balanced"}, "class weights, and so the softness"),
     ],
 )
@@ -264,7 +264,7 @@ def test_a_prior_made_from_the_examples(settings, reason):
         for row in found:
             assert row.refused
             assert reason in row.reason
-    # It is the settings of the fit that count.
+    # The settings of the fit decide.
     model.set_params(kernel=RBF(1.0), class_weight=None, optimizer=None)
     assert all(row.refused for row in model.risk_bounds())
 
@@ -338,7 +338,7 @@ def test_several_classes():
     assert setosa < versicolor  # the class that stands apart
 
 
-def test_a_volume_known_too_badly_is_said(example):
+def test_a_volume_that_is_too_inaccurate(example):
     _, y, space, result = example
     with pytest.warns(ConvergenceWarning, match="raise max_length"):
         bounds.table(
@@ -365,7 +365,7 @@ def test_a_volume_known_too_badly_is_said(example):
         ({"random_state": -1}, ValueError, "random_state must be"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be"),
         ({"label_noise": 0.6}, ValueError, "label_noise must be"),
-        ({"label_noise": 0.1}, ValueError, "draws must hold draws from the posterior"),
+        ({"label_noise": 0.1}, ValueError, "draws must be given with label_noise"),
         ({"label_noise": 0.1, "rule": "perceptron"}, ValueError, "label_noise must be 0 with rule"),
         ({"label_noise": 0.1, "draws": np.ones((2, 3))}, ValueError, r"n_draws, m\); got shape"),
         (
@@ -415,7 +415,7 @@ def holds(failures, problems, delta):
 @pytest.mark.long
 @pytest.mark.slow
 def test_bounds_hold_for_teachers():
-    """In r = 10 dimensions; a bound that forgets the volume is caught."""
+    """In r = 10 dimensions; the test rejects a bound without the volume."""
     delta, problems = 0.05, 500 if SLOW else 60
     largest = 500 if SLOW else 120
     failures, values = defaultdict(int), defaultdict(list)
@@ -440,7 +440,7 @@ def test_bounds_hold_for_teachers():
             )
             mine = true_risks(x, teacher, c, result.draws[:, :1], rng)["center"]
             for row in found:
-                # With softness a draw's noise is fresh at a new input: only w is without it.
+                # With softness a draw has new noise at a new input, and w has none.
                 if row.refused or (softness and row.of in ("one draw", "vote")):
                     continue
                 risk = mine if row.of in ("center", "weight vector") else risks[row.of]
@@ -457,7 +457,7 @@ def test_bounds_hold_for_teachers():
             assert not holds(failures[key], len(found), delta)
         else:
             assert holds(failures[key], len(found), delta), key
-    # What the bounds are worth: the modern form beats that of 1999, and both the margin's.
+    # The modern form is tighter than that of 1999, and both than the margin's.
     mean = {key: np.mean(row) for key, row in values.items()}
     center = [
         mean["bayes_point", name, "center", region]

@@ -33,7 +33,7 @@ IRIS = load_iris(return_X_y=True)
         BayesPointClassifier(
             kernel=kernels.RBF(2.0), softness=0.1, optimizer=None, label_noise=0.05, n_jobs=2
         ),
-        # Directions that are not thin, or pairs bring a warning.
+        # No thin directions, for which refreshes by pairs would warn.
         BayesPointClassifier(
             kernel=gp.RBF(2.0, "fixed"), class_weight="balanced", softness=10.0, refresh="pair"
         ),
@@ -48,7 +48,7 @@ def blobs(n=120, index=0):
     return x, y, x + np.random.default_rng(seed(index)).standard_normal(x.shape)
 
 
-# --- what fit leaves behind ---
+# --- fitted attributes ---
 
 
 def test_attributes():
@@ -84,12 +84,12 @@ def test_multiclass_attributes():
     probability = model.predict_proba(IRIS[0])
     np.testing.assert_allclose(probability.sum(axis=1), 1.0)
     np.testing.assert_array_equal(probability.argmax(axis=1), model.predict(IRIS[0]))
-    # The problems share a matrix, not a random stream.
+    # The problems share a matrix but not a random stream.
     assert not np.array_equal(model.billiard_[0].draws[0, 0], model.billiard_[1].draws[0, 0])
 
 
 def test_the_sign_of_z_is_that_of_the_bayes_point():
-    """And predict follows it; a tie goes to the first class."""
+    """`predict` agrees with it; a tie goes to the first class."""
     x, y, points = blobs()
     model = BayesPointClassifier(random_state=seed(0)).fit(x, y)
     z = model.decision_function(points)
@@ -105,7 +105,7 @@ def test_the_sign_of_z_is_that_of_the_bayes_point():
 
 
 def test_one_dimension_is_refused():
-    """A billiard needs two; an intercept or a softness adds them."""
+    """A billiard needs two dimensions; an intercept or softness adds some."""
     model = BayesPointClassifier("linear", fit_intercept=False, softness=0.0, optimizer=None)
     with pytest.raises(ValueError, match="must be of two dimensions or more"):
         model.fit([[1.0], [-2.0]], [0, 1])
@@ -122,7 +122,7 @@ def test_probabilities_are_calibrated_better_than_the_base_rate():
         assert loss < base / 3
     moments = model.predict_proba(x[1::2])
     np.testing.assert_allclose(moments, model.predict_proba(x[1::2], method="mixture"), atol=0.1)
-    # A probability next to 1 has no more than 16 digits for what it lacks of 1.
+    # 1 minus a probability close to 1 has few digits.
     logs = model.predict_log_proba(x[1::2])
     np.testing.assert_allclose(np.log(moments), logs, rtol=1e-9, atol=1e-15)
 
@@ -200,7 +200,7 @@ def test_precomputed_needs_the_values_on_the_diagonal(classes):
         other.decision_function(k_star, diag=np.full(50, np.nan))
     with pytest.raises(ValueError, match="diag must be None unless"):
         model.decision_function(points, diag=diag)
-    # Predictions are always possible, and hardly depend on it.
+    # Predictions without these values are possible, and differ little.
     assert np.mean(other.predict(k_star) == model.predict(points)) > 0.9
     if classes == 2:
         np.testing.assert_array_equal(other.predict(k_star), model.predict(points))
@@ -254,8 +254,7 @@ def test_named_kernels_learn(kernel):
 
 
 def test_hard_boundary_needs_separable_examples():
-    # These never shift: whether the search below has something to go by is a matter of how a
-    # singular matrix is rounded.
+    # A fixed seed: the outcome of the search below depends on the rounding of a singular matrix.
     x, y = make_blobs(120, centers=[[0, 0], [2, 2]], random_state=0)
     with pytest.raises(InfeasibleError, match=r"softness"):
         BayesPointClassifier(kernel="linear", softness=0.0).fit(x, y)
@@ -265,17 +264,17 @@ def test_hard_boundary_needs_separable_examples():
         BayesPointClassifier(softness=0.0).fit(twice, labels)
     with pytest.raises(InfeasibleError, match="because of examples 0 and 20 alone"):
         BayesPointClassifier("rbf", softness=0.0).fit(twice, labels)
-    # Either kind of noise explains them. A third vote for each point keeps the two labels from
-    # canceling, which would leave no center to find.
+    # Either kind of noise explains them. A third label at each point determines the center, since
+    # two opposite labels cancel.
     thrice, labels = np.vstack([twice, x[:20]]), np.append(labels, y[:20])
     for settings in ({"softness": 0.1}, {"softness": 0.0, "label_noise": 0.2}):
         model = BayesPointClassifier(
             kernels.RBF(0.3), optimizer=None, random_state=seed(0), **settings
         )
         model.fit(thrice, labels)
-    # Conflicting labels at one place and no softness: there the search has nothing to go by.
+    # With conflicting labels at one place and no softness no setting has an evidence.
     settings = {"softness": 0.0, "label_noise": 0.2, "random_state": seed(0)}
-    with pytest.warns(ConvergenceWarning, match="the search for hyper-parameters found no"):
+    with pytest.warns(ConvergenceWarning, match="the search for hyperparameters found no"):
         model = BayesPointClassifier(kernels.RBF(0.3), **settings).fit(thrice, labels)
     assert model.kernel_ == kernels.RBF(0.3)
 
@@ -327,7 +326,7 @@ def test_class_weights_divide_the_softness():
     assert space.contains(heavy.dual_coef_[0])
 
 
-# --- reproducibility, storage, company ---
+# --- reproducibility, storage, pipelines ---
 
 
 @pytest.mark.long
@@ -400,7 +399,7 @@ def test_the_inputs_are_not_kept_nor_changed():
 
 
 def test_a_kernel_keeps_the_matrix_it_returned():
-    """A matrix that a callable holds on to is not overwritten by its factor."""
+    """A matrix that a callable keeps is not overwritten by its factor."""
     x, y, _ = blobs(40)
     cache = {}
 
@@ -416,7 +415,7 @@ def test_a_kernel_keeps_the_matrix_it_returned():
 
 @pytest.mark.parametrize("softness", [0.1, "evidence"])
 def test_the_kernel_matrix_is_computed_once(softness):
-    """The search for the softness hands on the matrix that it looked at."""
+    """The fit uses the matrix that the search for the softness has computed."""
     shapes = []
 
     def kernel(a, b):
@@ -462,7 +461,7 @@ def test_progress_bars(capsys, monkeypatch):
     x, y, _ = blobs()
 
     class EveryStep(progress.Bar):
-        """A bar that is drawn at every step, however quick the fit is."""
+        """A bar that is drawn at every step, also in a short fit."""
 
         def __init__(self, *args, **settings):
             super().__init__(*args, **{**settings, "mininterval": 0, "miniters": 1})

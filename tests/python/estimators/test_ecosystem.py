@@ -1,4 +1,4 @@
-"""At home in scikit-learn's company: its tools, data frames, conformal predictors, other inputs."""
+"""The estimators with tools of scikit-learn, data frames, conformal predictors, other inputs."""
 
 import os
 import subprocess
@@ -55,7 +55,7 @@ def pipeline(**settings):
 
 @pytest.mark.long
 def test_a_grid_search_in_two_processes():
-    """Of a pipeline, over settings and over parameters of kernels inside kernels."""
+    """A pipeline, over settings and parameters of nested kernels."""
     x, y = classes()
     kernel = 1.0 * kernels.RBF(1.0) + 0.1
     grid = {
@@ -67,7 +67,7 @@ def test_a_grid_search_in_two_processes():
     ).fit(x, y)
     assert search.best_params_["classifier__kernel__0__kernel__sigma"] == 1.0
     assert search.best_estimator_[-1].kernel_.parts[0].kernel == kernels.RBF(1.0)
-    # BLAS has fewer threads in workers, and adds in another order.
+    # BLAS has fewer threads in workers, and rounds differently.
     serial = clone(search).set_params(n_jobs=None).fit(x, y)
     np.testing.assert_allclose(
         serial.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"], rtol=1e-6
@@ -156,15 +156,14 @@ def test_the_output_of_a_pipeline_keeps_its_names(library):
     module, table = frame(library, x)
     model = pipeline().set_output(transform=library).fit(table, module.Series(y.tolist()))
     assert model[-1].feature_names_in_.tolist() == NAMES
-    # A frame is scaled column by column, an array row by row: means differ by rounding, and the
-    # search for the best evidence ends where that takes it.
+    # Means of a frame and of an array differ by rounding, which may change the end of the search.
     plain = pipeline().fit(x, y)
     np.testing.assert_allclose(model.predict_proba(table), plain.predict_proba(x), atol=1e-4)
 
 
 @pytest.mark.long
-def test_a_stranger_is_productive_in_a_minute(tmp_path):
-    """What one who knows scikit-learn would write, on a frame of polars and names of classes."""
+def test_a_session_with_the_usual_tools(tmp_path):
+    """A session as in scikit-learn, with a frame of polars and names of classes."""
     pl = pytest.importorskip("polars")
     data = load_breast_cancer()
     X = pl.DataFrame(data.data[:230], schema=[str(name) for name in data.feature_names])
@@ -181,19 +180,19 @@ def test_a_stranger_is_productive_in_a_minute(tmp_path):
     base = log_loss(y_test, np.full((40, 2), 0.5))
     assert search.score(X_test, y_test) > 0.8
     assert log_loss(y_test, probability) < 0.6 * base
-    # A picture of the probabilities against what happened.
+    # A reliability diagram.
     plt = pytest.importorskip("matplotlib.pyplot", reason="without matplotlib")
     display = CalibrationDisplay.from_estimator(search, X_test, y_test, ax=plt.figure().gca())
     assert display.ax_.get_xlabel()
     plt.close(display.figure_)
-    # Calibrated on rows that were held back.
+    # Calibration on held-out rows.
     calibrated = CalibratedClassifierCV(FrozenEstimator(search.best_estimator_))
     calibrated.fit(held_X, held_y)
     again = calibrated.predict_proba(X_test)
     assert calibrated.classes_.tolist() == ["benign", "malignant"]
     assert calibrated.feature_names_in_.tolist() == X.columns
     assert log_loss(y_test, again) < 0.8 * base
-    # Both models, to files without pickle, and from them in a new process.
+    # Both models are saved without pickle, and loaded in a new process.
     skops = pytest.importorskip("skops.io", reason="no wheel of skops here")
     skops.dump(search.best_estimator_, tmp_path / "model.skops")
     skops.dump(calibrated, tmp_path / "calibrated.skops")
@@ -210,7 +209,7 @@ OF_CALIBRATION = (
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
 )
-"""What skops does not know of scikit-learn's calibration: docs/guide/persistence.md names it."""
+"""Types of scikit-learn's calibration that skops does not trust: see docs/guide/persistence.md."""
 
 A_NEW_PROCESS = """
 import bayespoint, numpy, polars, skops.io, sys
@@ -227,7 +226,7 @@ for name in ("model", "calibrated"):
 
 
 def assert_covers(held, y, confidence, n_calibrated):
-    """The share of sets that hold the truth has a beta-binomial law; sets are not everything."""
+    """The coverage has a beta-binomial law, and not all sets contain all classes."""
     n = len(y)
     k = int(np.ceil(confidence * (n_calibrated + 1)))
     law = stats.betabinom(n, k, n_calibrated + 1 - k)
@@ -244,7 +243,7 @@ def conformal_data():
 
 
 def test_mapie():
-    """Prediction sets of a stated coverage, from a fitted pipeline and examples held back."""
+    """Prediction sets of a given coverage, from a fitted pipeline and held-out examples."""
     module = pytest.importorskip("mapie.classification", reason="no wheel of MAPIE here")
     model, (x, y), (new, truth) = conformal_data()
     conformal = module.SplitConformalClassifier(model, confidence_level=0.9, prefit=True)
@@ -262,7 +261,7 @@ def test_crepes():
     assert_covers(np.asarray(sets), truth, 0.9, len(y))
 
 
-# --- inputs that are no vectors ---
+# --- inputs other than vectors ---
 
 
 def strings(n=90, seed=0):
@@ -321,7 +320,7 @@ def colors(graph, rounds=2):
 
 
 def graphs(n=60, seed=0):
-    """Rings with a tail, and trees of as many edges."""
+    """Rings with a tail, and trees with as many edges."""
     rng = np.random.default_rng([SEED, seed])
     found, y = [], np.resize(["ring", "tree"], n)
     for label in y:
@@ -342,7 +341,7 @@ def all_colors(several):
 
 
 def test_graphs():
-    """By their colors, or by a precomputed kernel of these: the same classifier."""
+    """A kernel of their colors and its precomputed matrix give the same classifier."""
     several, y = graphs()
     kernel = kernels.normalize(kernels.Spectrum(1))
     given = {"softness": 0.05, "optimizer": None, "random_state": SEED}

@@ -30,11 +30,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 class Stop(BaseException):
-    """What an interrupt is: no error."""
+    """Raised like Ctrl-C: not an `Exception`."""
 
 
 def interrupted(monkeypatch, estimator):
-    """Interrupt a fit after its last attribute but one is there."""
+    """Interrupt a fit before it sets its last attribute."""
     kind = type(estimator)
     fitted = clone(estimator).fit(X, Y)
     last = [name for name in vars(fitted) if name not in vars(estimator)][-1]
@@ -65,7 +65,7 @@ def test_an_interrupted_fit_changes_nothing(monkeypatch, estimator):
         first.predict(NEW)
 
 
-def test_nor_does_one_of_data_that_cannot_be_separated():
+def test_an_infeasible_fit_changes_nothing():
     rng = np.random.default_rng(SEED)
     labels = rng.permutation(Y)
     for model, hard in (

@@ -1,4 +1,4 @@
-"""The maximal margin: against libsvm, by its own conditions, and where libsvm gives up."""
+"""The maximal margin: against libsvm, by the optimality conditions, and where libsvm fails."""
 
 import os
 import warnings
@@ -66,7 +66,7 @@ def test_free_intercept_agrees_with_libsvm(kernel, C):
         theirs = primal(dual, rival.intercept_[0])
         assert ours <= theirs * (1 + 1e-9)
         assert ours == pytest.approx(theirs, rel=1e-3)  # theirs is not exact
-        # The primal is strongly convex: so far is their w at most.
+        # The primal is strongly convex, which bounds the distance of the weight vectors.
         apart = np.sqrt(2 * max(theirs - ours, 0.0) * gram.diagonal().max()) + 1e-6
         np.testing.assert_allclose(gram @ model.dual_coef_[0], gram @ dual, rtol=1e-6, atol=apart)
         assert model.dual_coef_.sum() == pytest.approx(0.0, abs=1e-9 * C * len(y))
@@ -104,7 +104,7 @@ def test_softness_is_the_squared_loss():
     np.testing.assert_allclose(w, (y * slack / softness) @ x, atol=1e-8)
 
 
-# --- the conditions for an optimum ---
+# --- optimality conditions ---
 
 
 @pytest.mark.parametrize("intercept", [False, True, "free"])
@@ -134,7 +134,7 @@ def test_conditions(intercept, C):
 
 @pytest.mark.parametrize("intercept", [False, True, "free"])
 def test_connector_is_gap(intercept):
-    """At the optimum; and the connector is what it says: a distance between convex hulls."""
+    """They are equal at the optimum; the connector is the distance between the convex hulls."""
     for index in range(5):
         x, y = problem(40 + index, d=3)
         model = MaxMarginClassifier(kernels.RBF(0.7), C=np.inf, fit_intercept=intercept).fit(x, y)
@@ -173,7 +173,7 @@ def test_weak_duality_before_the_optimum():
 
 
 def test_support_vectors_bound_version_space():
-    """Feature vectors of equal length: the planes that the inscribed ball touches are hit."""
+    """For feature vectors of equal length a billiard hits the planes that the ball touches."""
     for index in range(3):
         rng = np.random.default_rng([SEED, 60, index])
         x = rng.standard_normal((30, 4))
@@ -186,7 +186,7 @@ def test_support_vectors_bound_version_space():
 
 
 def test_the_margin_tends_to_the_center_with_softness():
-    """Planes become orthogonal, and of a cube's corner all centers are the diagonal."""
+    """Planes become orthogonal, and all centers of an orthant are its diagonal."""
     x, y = problem(70)
     gram = kernels.RBF(2.0)(x)
     angles = []
@@ -206,7 +206,7 @@ def test_the_margin_tends_to_the_center_with_softness():
 
 @pytest.mark.parametrize("name", SETS)
 def test_no_training_errors_on_the_papers_data(name):
-    """A hard margin has none, at the papers' length scales, however bad the condition is."""
+    """A hard margin has none at the papers' length scales, also for ill-conditioned matrices."""
     if name == "thyroid" and not os.environ.get("BAYESPOINT_DATA"):
         pytest.skip("thyroid is not bundled, and BAYESPOINT_DATA is not set")
     sigma = SETS[name].sigma
@@ -216,7 +216,7 @@ def test_no_training_errors_on_the_papers_data(name):
         assert (model.predict(x) == y).all()
         # Relative to the range of f, which is |w| for feature vectors of length 1.
         assert model.kkt_[0] <= 1e-8 * model.norm_[0]
-        # And in units of the margin, but for the rounding of the multipliers.
+        # In units of the margin, up to the rounding of the multipliers.
         rounding = 8 * np.finfo(float).eps * np.abs(model.dual_coef_).sum()
         assert model.kkt_[0] <= max(1e-8, rounding)
         assert model.gap_[0] == pytest.approx(model.connector_[0], rel=1e-5)
@@ -232,7 +232,7 @@ def test_long_length_scales(sigma):
     y = np.sign(x[:, 0] + 0.3 * x[:, 1] ** 2)
     space = VersionSpace(kernels.RBF(sigma)(x), y, offset=1.0)
     with warnings.catch_warnings():
-        # The trap may give up.
+        # The light trap may fail.
         warnings.filterwarnings("ignore", "method='light_trap' did not", ConvergenceWarning)
         for method in ("max_margin", "light_trap"):
             assert space.contains(space.feasible_point(method, random_state=SEED))
@@ -244,7 +244,7 @@ def test_long_length_scales(sigma):
         assert (space.margins(result.draws) > 0).all()
 
 
-# --- what cannot be separated ---
+# --- examples that are not separable ---
 
 
 @pytest.mark.parametrize("intercept", [False, True, "free"])
@@ -274,7 +274,7 @@ def test_infeasible(intercept, kernel):
 
 @pytest.mark.parametrize("decades", [8, 12, 16])
 def test_lengths_that_hide_the_margin(decades):
-    """The errors do not call separable data inseparable, and billiards find version space."""
+    """Separable data are not called inseparable, and billiards find version space."""
     x = np.eye(5) * np.logspace(-decades / 2, decades / 2, 5)[:, None]
     y = np.array([1, -1, 1, -1, 1])
     space = VersionSpace(x @ x.T, y)
@@ -296,7 +296,7 @@ def test_contradicting_examples_are_named():
         MaxMarginClassifier(C=np.inf).fit(x, y)
     with pytest.raises(InfeasibleError, match="not separable"):
         MaxMarginClassifier(C=np.inf, fit_intercept="free").fit(x, y)
-    # Opposite examples of one label are no contradiction where the bias is free.
+    # Opposite examples with the same label are separable with a free bias.
     ends = [[1.0], [-1.0], [5.0]]
     with pytest.raises(InfeasibleError, match="because of examples 0 and 1 alone"):
         MaxMarginClassifier("linear", C=np.inf, fit_intercept=False).fit(ends, [0, 0, 1])
@@ -305,7 +305,7 @@ def test_contradicting_examples_are_named():
 
 
 def test_no_features_but_both_classes():
-    """Equal inputs: w = 0, the margin is infinitely wide, and no class is preferred."""
+    """For equal inputs w = 0, the margin is infinite, and no class is preferred."""
     model = MaxMarginClassifier(C=1.0, fit_intercept="free").fit(np.ones((4, 2)), [0, 0, 1, 1])
     assert model.decision_function([[1.0, 1.0]]) == pytest.approx([0.0], abs=1e-12)
     assert model.predict([[1.0, 1.0]]).tolist() == [0]
@@ -389,7 +389,7 @@ def test_bad_settings(settings, error, text):
         MaxMarginClassifier(**settings).fit(*IRIS)
 
 
-def test_bad_questions():
+def test_invalid_inputs():
     with pytest.raises(NotFittedError):
         MaxMarginClassifier().predict(IRIS[0])
     model = MaxMarginClassifier().fit(*IRIS)
@@ -417,7 +417,7 @@ def test_unfinished_fits_warn():
     assert model.kkt_.max() > 1e-8
 
 
-def test_result_in_words():
+def test_summary_of_the_result():
     found = VersionSpace(np.eye(3), [1, -1, 1]).max_margin()
     assert "support vectors" in found.summary()
     assert "margin=0.5774, 3 support vectors of 3" in repr(found)

@@ -1,4 +1,4 @@
-"""Notebook representations: all in one form, well-formed, escaped, readable on any page."""
+"""Notebook representations: one form, well-formed, escaped, readable on dark pages."""
 
 import re
 import warnings
@@ -49,7 +49,7 @@ def read(html):
 
 
 def results():
-    """Return an instance of everything that is shown, by name."""
+    """Return an instance of every class with a representation, by name."""
     X, y = make_teacher(30, 4, random_state=seed(0))
     space = VersionSpace(X @ X.T, y)
     run = space.sample(tol=0.1, random_state=seed(0))
@@ -58,7 +58,7 @@ def results():
     three.fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
     polygon = planar.Polygon([[0, 0], [3, 0], [4, 2], [1, 3]])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # short runs are enough to be shown
+        warnings.simplefilter("ignore")  # short runs
         table = space.onion(max_errors=(1, 2), tol=0.2, random_state=seed(0))
         return {
             "VersionSpace": space,
@@ -118,8 +118,8 @@ def test_all_are_tables_in_one_form(shown):
         assert reader.tags.count("tr") >= 1, name
 
 
-def test_none_brings_colors_or_files(shown):
-    """What a dark page could make unreadable, or a page without network empty."""
+def test_they_have_no_colors_or_files(shown):
+    """Colors would be unreadable on dark pages, and files missing without a network."""
     for name, (_, html) in shown.items():
         assert not re.search(r"https?:|url\(|<script|<link|<style|src=|class=", html), name
         for style in read(html).styles:
@@ -127,7 +127,7 @@ def test_none_brings_colors_or_files(shown):
             assert set(colors) <= {"inherit", "transparent"}, name
 
 
-def test_they_say_what_the_summary_says(shown):
+def test_they_contain_the_summary(shown):
     for name in ("BilliardResult", "Evidence", "MaxMargin", "OnionTable", "WeightedResult"):
         one, html = shown[name]
         texts = read(html).texts
@@ -158,7 +158,7 @@ def test_grids_have_as_many_cells_in_each_line(shown):
         assert len(counts) == 1, name
 
 
-def test_light_trap_in_words(shown):
+def test_light_trap_as_text(shown):
     trap, _ = shown["LightTrap"]
     assert "violated at the start" in trap.summary()
     assert repr(trap).startswith("<LightTrap: ")

@@ -31,7 +31,7 @@ def test_scikit_learn_checks(estimator, check):
 
 
 def separable(index, intercept=True):
-    """Examples at some distance from a plane, in a scale of their own, labeled by it."""
+    """Examples at some distance from a plane, in a random scale, labeled by it."""
     rng = np.random.default_rng([SEED, index])
     d = int(rng.integers(1, 5))
     scale = np.exp(rng.uniform(-2, 2))
@@ -49,7 +49,7 @@ def separable(index, intercept=True):
 
 @pytest.mark.long
 def test_kernel_perceptron_keeps_its_bound_and_is_sparse_on_1000_problems():
-    """By the largest margin, which a normalized kernel makes no worse: with it no bound rises."""
+    """The bound by the largest margin never rises with a normalized kernel."""
     tightest = {False: 0.0, True: 0.0}
     fallen = 0
     for index in range(1000):

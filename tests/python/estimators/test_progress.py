@@ -1,4 +1,4 @@
-"""Progress of a fit: scikit-learn's callbacks, where there are any."""
+"""Progress of a fit by scikit-learn's callbacks."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ def callbacks():
 
 
 class Recorder:
-    """A callback that writes down the tasks that began and ended."""
+    """A callback that records the tasks that began and ended."""
 
     def __init__(self, stop=False):
         self.begun, self.ended, self.stop = [], [], stop
@@ -68,13 +68,13 @@ def test_the_tasks_of_a_fit(data, n):
         percents = [each for each in seen.begun if path(each)[:-1] == ("fit", name)]
         assert len(percents) < 100
     np.testing.assert_array_equal(seen.fitted.predict(data[0]), model.predict(data[0]))
-    # Who listens changes nothing.
+    # Callbacks do not change the result.
     silent = clone(model).set_callbacks().fit(*data)
     np.testing.assert_array_equal(silent.dual_coef_, model.dual_coef_)
 
 
-def test_percents_are_told_on_the_way():
-    """Of a billiard that takes a second or so."""
+def test_percents_are_reported():
+    """For a billiard that takes about a second."""
     callbacks()
     seen = Recorder()
     settings = {"kernel": "rbf", "softness": 0.1, "optimizer": None, "tol": 2e-3}
@@ -84,10 +84,12 @@ def test_percents_are_told_on_the_way():
     assert 2 < sum(path(each)[:-1] == ("fit", "billiard") for each in seen.begun) < 100
 
 
-def test_a_wish_to_stop_is_answered():
+def test_a_request_to_stop_warns():
     callbacks()
     model = BayesPointClassifier(random_state=seed(0)).set_callbacks(Recorder(stop=True))
-    with pytest.warns(UserWarning, match="a callback asked to stop the fit, which went on"):
+    with pytest.warns(
+        UserWarning, match="a callback asked to stop the fit, which is not supported"
+    ):
         model.fit(*TWO)
 
 
@@ -103,7 +105,7 @@ def test_an_error_ends_the_tasks():
 @pytest.mark.long
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_the_progress_bar_of_scikit_learn(n_jobs, capsys):
-    """By itself, and handed on by a grid search and a pipeline, to other processes too."""
+    """Alone, and passed on by a grid search and a pipeline, also to other processes."""
     module = callbacks()
     pytest.importorskip("rich")
     inner = BayesPointClassifier(random_state=seed(0))
@@ -114,7 +116,7 @@ def test_the_progress_bar_of_scikit_learn(n_jobs, capsys):
         n_jobs=n_jobs,
     ).set_callbacks(module.ProgressBar(max_propagation_depth=None))
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # none that callbacks are not supported
+        warnings.simplefilter("error")  # such as that callbacks are not supported
         search.fit(*TWO)
     out = capsys.readouterr().out
     assert "GridSearchCV - fit" in out
@@ -131,11 +133,11 @@ def test_the_scoring_monitor_of_scikit_learn():
 
 @pytest.mark.long
 def test_nothing_breaks_without_callbacks():
-    """Where scikit-learn has none: as if the module were not there."""
+    """With a scikit-learn without callbacks, simulated by removing the module."""
     code = (
         "import sys; import sklearn.base; sys.modules['sklearn.callback'] = None\n"
         "from bayespoint import BayesPointClassifier\n"
-        "del sys.modules['sklearn.callback']\n"  # scikit-learn itself cannot do without its own
+        "del sys.modules['sklearn.callback']\n"  # scikit-learn needs its own
         "X = [[0.0], [1.0], [3.0], [4.0]]; y = [0, 0, 1, 1]\n"
         "model = BayesPointClassifier(random_state=0, verbose=2).fit(X, y)\n"
         "print(hasattr(model, '_init_callback_context'), model.predict(X))\n"

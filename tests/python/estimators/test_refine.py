@@ -1,4 +1,4 @@
-"""Classifiers that learn on: longer runs, more examples, other settings."""
+"""Fits that continue: longer runs, more examples, other settings."""
 
 import copy
 import os
@@ -33,7 +33,7 @@ def data(n_classes=2, n=90, seed=0):
 
 
 def separable(n=90, d=4):
-    """Examples that a plane separates, on a singular matrix: a point inside has to be found."""
+    """Separable examples on a singular matrix, for which a start has to be found."""
     X = np.random.default_rng([SEED, d]).standard_normal((n, d))
     return X, (X[:, 0] + 0.5 * X[:, 1] > 0.2).astype(int)
 
@@ -69,9 +69,9 @@ def same(a, b, X):
     [{}, {"softness": 0.0}, {"label_noise": 0.05}, {"calibration": "leave-one-out"}],
     ids=["soft", "hard", "noise", "calibrated"],
 )
-def test_in_how_many_steps_does_not_matter(n_classes, settings):
+def test_the_number_of_steps_does_not_change_the_result(n_classes, settings):
     X, y = data(n_classes)
-    if settings.get("softness") == 0.0:  # separable for sure
+    if settings.get("softness") == 0.0:  # surely separable
         settings = settings | {"kernel": kernels.RBF(0.5)}
     fitted = model(**settings).fit(X, y)
     once = copy.deepcopy(fitted).refine(12.0)
@@ -85,11 +85,11 @@ def test_in_how_many_steps_does_not_matter(n_classes, settings):
 
 
 @pytest.mark.parametrize("settings", [{}, {"softness": 0.01, "dynamics": "flipper"}])
-def test_to_a_smaller_tolerance_is_a_fit_with_it(settings):
+def test_a_smaller_tolerance_gives_the_bits_of_a_fit_with_it(settings):
     X, y = data()
     refined = model(tol=0.2, **settings).fit(X, y).refine(tol=0.03)
     same(refined, model(tol=0.03, **settings).fit(X, y), X)
-    # What is reached is reached.
+    # The tolerance has been reached already.
     before = refined.dual_coef_
     assert np.array_equal(refined.refine(tol=0.1).dual_coef_, before)
 
@@ -117,14 +117,14 @@ def test_after_a_search_the_setting_stays():
     assert refined.log_evidence_ == fitted.log_evidence_
 
 
-def test_settings_changed_meanwhile_do_not_count():
+def test_settings_changed_after_the_fit_are_ignored():
     X, y = data()
     fitted = model().fit(X, y)
     changed = copy.deepcopy(fitted).set_params(n_draws=7, n_trajectories=2, refresh="pair", tol=0.5)
     same(fitted.refine(3.0), changed.refine(3.0), X)
 
 
-def test_threads_and_calibration_that_are_changed_meanwhile_count():
+def test_changed_threads_and_calibration_take_effect():
     X, y = data()
     fitted = model().fit(X, y)
     changed = copy.deepcopy(fitted).set_params(n_jobs=2, calibration="leave-one-out").refine(3.0)
@@ -134,7 +134,7 @@ def test_threads_and_calibration_that_are_changed_meanwhile_count():
     assert (changed.calibration_ != 1.0).all()
 
 
-def test_a_longer_run_tells_of_few_draws_where_a_tolerance_did_not():
+def test_a_longer_run_warns_of_few_draws():
     X, y = data()
 
     def messages(work):
@@ -150,7 +150,7 @@ def test_a_longer_run_tells_of_few_draws_where_a_tolerance_did_not():
     assert "R-hat" in text or "independent ones" in text
 
 
-def test_what_the_version_space_depends_on_has_to_be_as_in_the_fit():
+def test_intercept_and_class_weights_must_be_those_of_the_fit():
     X, y = data(3)
     fitted = model(class_weight={0: 1.0, 1: 2.0, 2: 0.5}).fit(X, y)
     changed = copy.deepcopy(fitted)
@@ -193,8 +193,8 @@ def test_a_matrix_has_to_be_given_again():
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({}, "needs exactly one of more_length and tol"),
-        ({"more_length": 1.0, "tol": 0.1}, "needs exactly one of more_length and tol"),
+        ({}, "exactly one of more_length and tol must be given"),
+        ({"more_length": 1.0, "tol": 0.1}, "exactly one of more_length and tol must be given"),
         ({"more_length": 0.0}, "more_length must be"),
         ({"more_length": -1.0}, "more_length must be"),
         ({"more_length": np.nan}, "more_length must be"),
@@ -283,7 +283,7 @@ def test_sets_and_matrices():
         model(kernel="precomputed").fit(kernels.RBF(2.0)(X), y).add_examples(X, y)
 
 
-def test_what_is_not_finished_leaves_no_trace(monkeypatch):
+def test_an_interrupted_continuation_changes_nothing(monkeypatch):
     X, y = data()
     fitted = model(kernel=kernels.RBF(2.0), softness=0.0).fit(X[:60], y[:60])
     before = pickle.dumps(fitted)
@@ -304,7 +304,7 @@ def test_what_is_not_finished_leaves_no_trace(monkeypatch):
 # --- warm_start ------------------------------------------------------------------------------
 
 
-def test_the_same_again_goes_on():
+def test_the_same_fit_again_continues_the_run():
     X, y = data(3)
     warm = model(warm_start=True).fit(X, y)
     cold = model().fit(X, y)
@@ -332,7 +332,7 @@ def test_other_settings_start_at_the_old_center(change):
     assert set(old.start) <= {"light_trap", "max_margin"}
     assert set(new.start) == {"given"}
     assert new.burn_in > 0
-    # The settings of the run that was are no reason to go on with it.
+    # A run with other settings is not continued.
     assert new.draws.shape[:2] == (warm.n_trajectories, warm.n_draws)
 
 
@@ -348,19 +348,19 @@ def test_more_rows_start_at_the_old_center_and_others_do_not():
         assert set(other.billiard_.start) <= {"light_trap", "max_margin"}
 
 
-def test_matrices_start_but_do_not_go_on():
+def test_matrices_start_at_the_old_center_but_do_not_continue():
     X, y = separable()
     fitted = model(**PLANE | {"kernel": "precomputed"}, warm_start=True).fit(X @ X.T, y)
     assert set(fitted.fit(X @ X.T, y).billiard_.start) == {"given"}
 
 
-def test_where_no_point_is_looked_for_balls_start_about_the_center():
+def test_conditional_runs_need_no_start():
     X, y = data()
     warm = model(warm_start=True).fit(X, y).set_params(softness=0.2).fit(X, y)
     assert set(warm.billiard_.start) == {"typical"}
 
 
-def test_other_classes_begin_anew():
+def test_other_classes_start_a_new_fit():
     X, y = data(3)
     warm = model(warm_start=True).fit(X[y < 2], y[y < 2])
     same(warm.fit(X, y), model().fit(X, y), X)

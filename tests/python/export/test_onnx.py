@@ -1,4 +1,4 @@
-"""Classifiers as ONNX graphs: what other runtimes predict with them."""
+"""Predictions of exported ONNX graphs in other runtimes."""
 
 import sys
 
@@ -66,10 +66,10 @@ def runtimes():
 
 
 def rounding(model, inputs):
-    """Return what doubles leave open of sums of kernel values that cancel."""
+    """Return the rounding error of sums of kernel values that cancel."""
     cubic = kernels.Polynomial(3, coef0=0.5)
     if isinstance(model, BayesPointClassifier) and model.kernel_ == cubic:
-        # The variance, at least the softness, is what is left of numbers as large as k(x, x).
+        # The variance, at least the softness, is a difference of numbers as large as k(x, x).
         own = 5 * np.finfo(float).eps * model.kernel_.diag(inputs) / model.softness_
         return np.minimum(own, 1e-6) * np.abs(model.decision_function(inputs))
     if not isinstance(model, MaxMarginClassifier) or not hasattr(model, "X_fit_"):
@@ -103,7 +103,7 @@ def compare(model, run, inputs=NEW, tol=1e-8):
 @pytest.mark.parametrize("run", runtimes())
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_kernels(kernel, run):
-    # Of this one the distances count to the first order, where they are roots of what is rounded.
+    # This kernel depends to first order on distances, which are roots of rounded squares.
     tol = 1e-6 if getattr(kernel, "nu", None) == 0.5 else 1e-8
     compare(BayesPointClassifier(kernel, **GIVEN).fit(X, TWO), run, tol=tol)
 
@@ -161,13 +161,13 @@ def test_without_probabilities_the_graph_has_none():
     ],
     ids=["precomputed", "function", "other package", "strings"],
 )
-def test_what_onnx_cannot_say(estimator, inputs, message):
+def test_kernels_and_labels_that_cannot_be_exported(estimator, inputs, message):
     model = estimator.fit(inputs, TWO)
     with pytest.raises(TypeError, match=message):
         to_onnx(model)
 
 
-def test_what_is_no_fitted_classifier():
+def test_other_objects_are_refused():
     with pytest.raises(NotFittedError):
         to_onnx(BayesPointClassifier())
     with pytest.raises(TypeError, match="classifier must be a BayesPointClassifier"):
@@ -183,7 +183,7 @@ def test_what_is_no_fitted_classifier():
         to_onnx(BayesPointClassifier(), probabilities="yes")
 
 
-def test_without_onnx_it_says_what_to_install(monkeypatch):
+def test_without_onnx_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match=r"`pip install 'bayespoint\[onnx\]'`"):
         to_onnx(BayesPointClassifier())

@@ -140,7 +140,7 @@ def test_structured_inputs_are_checked():
         ("abc", TypeError, "X must be a sequence of inputs; got 'abc'"),
         ({"a", "b"}, TypeError, r"X must be a sequence of inputs; got \{"),
         ({"a": 1, "b": 2}, TypeError, r"X must be a sequence of inputs; got \{"),
-        (np.array([["ab"], ["cd"]]), ValueError, "of one dimension; got 2"),
+        (np.array([["ab"], ["cd"]]), ValueError, "one-dimensional sequence for this kernel; got 2"),
         (["ab"], ValueError, "inconsistent numbers of samples"),
         ([], ValueError, "Found array with 0 sample"),
     ]:

@@ -216,7 +216,7 @@ def test_bad_questions():
         (Perceptron(max_epochs=0), ValueError, "max_epochs must be an integer of at least 1"),
         (Perceptron(order="worst"), ValueError, "order must be one of 'data', 'random'"),
         (Perceptron(order=[0, 1]), ValueError, r"permutation of 0, \.\.\., 149; got .* \(2,\)"),
-        (Perceptron(order=np.zeros(150)), ValueError, r"shape \(150,\) that is none"),
+        (Perceptron(order=np.zeros(150)), ValueError, r"shape \(150,\) that is not a permutation"),
         (Perceptron(order=["a"] * 150), TypeError, "order must hold real numbers"),
     ],
 )

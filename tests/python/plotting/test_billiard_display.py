@@ -77,7 +77,7 @@ def test_exact_center_is_where_long_runs_end(cone, space_ax):
 
 
 def test_exact_center_of_an_orthant(ax):
-    """Its corners are a quarter of a turn from each other, and 0.955 from their middle."""
+    """Its corners are 90 degrees from each other and 0.955 rad from the center."""
     space = VersionSpace(np.eye(3), [1, -1, 1])
     display = plotting.BilliardDisplay.from_space(
         space, length=5.0, view="chart", random_state=SEED, ax=ax
@@ -178,7 +178,7 @@ def test_other_ranks_are_refused(rank, space_ax):
         plotting.BilliardDisplay.from_space(space, ax=space_ax)
 
 
-def test_what_a_billiard_display_refuses(cone, ax, space_ax):
+def test_invalid_arguments_of_a_billiard_display(cone, ax, space_ax):
     space, _, run = cone
     draw = plotting.BilliardDisplay
     with pytest.raises(TypeError, match="result must be a BilliardResult; got a VersionSpace"):
@@ -208,7 +208,7 @@ def test_what_a_billiard_display_refuses(cone, ax, space_ax):
 
 
 def test_a_version_space_without_corners_is_refused(space_ax):
-    """Four examples of which one is only just inside a half of the sphere: two planes bound it."""
+    """Four examples, of which only two planes bound version space."""
     x = np.array([[1.0, 0.0, 0.0], [1.0, 0.1, 0.0], [1.0, 0.05, 1e-3]])
     space = VersionSpace(x @ x.T, [1, 1, 1])
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Every display draws what the result holds, and refuses what it cannot draw."""
+"""Displays against the results that they draw, and their errors."""
 
 import os
 import sys
@@ -125,7 +125,7 @@ def test_ladder_and_the_area_below_it(teacher, ax):
     x, y = display.line_.get_data()
     np.testing.assert_array_equal(x, found.log_transparency)
     np.testing.assert_array_equal(y, found.mean_violations)
-    # The area is -ln Z, but for the curvature between rungs and the tail beyond the last.
+    # The area is -ln Z, except for the curvature between rungs and the tail beyond the last.
     area = -integrate.trapezoid(y, x) + y[-1]
     assert area == pytest.approx(-found.value, rel=0.15)
     corners = display.area_.get_paths()[0].vertices
@@ -225,7 +225,7 @@ def test_surface_is_the_evidence_that_was_searched(moons, ax):
         model.kernel_, model.X_fit_, labels, offset=1.0, softness=model.softness_
     )
     assert at_best == pytest.approx(best, abs=0.01)
-    # A corner of the surface, computed by hand.
+    # A corner of the surface, computed here.
     from bayespoint import kernels
 
     kernel = kernels.replace(model.kernel_, {"kernel.sigma": float(display.grid[0][-1])})
@@ -246,7 +246,7 @@ def test_one_setting_is_a_curve(moons, ax):
 
 
 def test_label_noise_on_an_axis(ax):
-    """One rate for both classes: it moves both. Settings tried without noise are left out."""
+    """One rate is that of both classes. Settings tried without noise are left out."""
     X, y = make_moons(60, noise=0.1, random_state=SEED)
     y = y.copy()
     y[::8] = 1 - y[::8]
@@ -314,7 +314,7 @@ def test_convergence_of_draws(teacher, ax):
     space, run = teacher
     display = plotting.ConvergenceDisplay.from_result(run, space, ax=ax)
     assert display.length[-1] == pytest.approx(run.draws.shape[1] * run.spacing)
-    # At the end: the mean of all draws, by hand.
+    # The last point is the mean of all draws.
     mean = run.draws.mean(axis=(0, 1))
     gram = space.gram
     cosine = mean @ gram @ run.center / np.sqrt(mean @ gram @ mean)
@@ -329,7 +329,7 @@ def test_convergence_of_draws(teacher, ax):
 
 
 def test_convergence_to_an_exact_center(ax):
-    """Of an orthant. The error falls as the path grows, and is as large as it is said to be."""
+    """For an orthant the error falls with the path, and agrees with its estimate."""
     space = VersionSpace(np.eye(3), [1, 1, -1])
     display = plotting.ConvergenceDisplay.from_space(
         space, [20, 200, 20_000], reference=[2, 2, -2], random_state=SEED, ax=ax
@@ -354,7 +354,7 @@ def test_convergence_without_a_reference_has_its_error(ax):
 def test_convergence_refuses(teacher, ax):
     space, run = teacher
     draw = plotting.ConvergenceDisplay
-    with pytest.raises(ValueError, match="lengths must be at least two and rise"):
+    with pytest.raises(ValueError, match="lengths must be at least two increasing numbers"):
         draw.from_space(space, [2.0, 1.0], ax=ax)
     with pytest.raises(ValueError, match="lengths must be finite and in"):
         draw.from_space(space, [-1.0, 1.0], ax=ax)
@@ -375,7 +375,7 @@ def test_convergence_of_an_estimator(three_classes, ax):
     assert display.reference_error == model.billiard_[0].center_error
 
 
-# --- what all have in common ---
+# --- all displays ---
 
 
 def every_display(moons, teacher, cone, table):

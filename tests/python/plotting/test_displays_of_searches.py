@@ -1,4 +1,4 @@
-"""Displays of fitted searches and of what else holds a classifier: what it found is drawn."""
+"""Displays of fitted searches and pipelines draw their classifier."""
 
 import os
 
@@ -75,7 +75,7 @@ def test_the_ladder_of_a_classifier():
     assert abs(drawn.value - other.value) < 5 * np.hypot(drawn.error, other.error)
 
 
-def test_softness_is_told_to_be_what_takes_more_than_three_dimensions():
+def test_the_error_for_more_dimensions_mentions_softness():
     X = np.random.default_rng(SEED).standard_normal((30, 2))
     model = BayesPointClassifier("linear", softness=0.1, optimizer=None, random_state=SEED)
     with pytest.raises(ValueError, match="softness adds a dimension for each example"):

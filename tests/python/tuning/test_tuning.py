@@ -1,4 +1,4 @@
-"""Expectation propagation against the exact evidence, and the search on top of it."""
+"""Expectation propagation against the exact evidence, and the search by it."""
 
 import numpy as np
 import pytest
@@ -170,7 +170,7 @@ def test_derivatives_with_label_noise():
     def value(sigma=1.5, factor=1.0, first=0.05, second=0.1, derivatives=False):
         gram = kernels.RBF(sigma)(X) + 1.0
         softness = np.full(len(y), 0.05 * factor)
-        # To the end: a stop at a small change leaves the value off by more than a step moves it.
+        # Without an early stop, whose error would exceed the finite difference.
         settings = {"noise": (first, second), "derivatives": derivatives, "change": 1e-8}
         return expectation_propagation.approximate(gram, y, softness, **settings)
 
@@ -188,7 +188,7 @@ def test_derivatives_with_label_noise():
 
 
 def flipped(m=240, first=0.2, second=0.0, index=3):
-    """Return clearly separated classes of which a share has the wrong label."""
+    """Return clearly separated classes with a share of wrong labels."""
     rng = np.random.default_rng(seed(index))
     X = rng.normal(size=(m, 2))
     X = X[np.abs(X[:, 0]) > 0.3]
@@ -217,7 +217,7 @@ def test_label_noise_of_each_class_is_found():
     assert two.label_noise[1] < 0.06
     one = tuning_search.tune(kernels.RBF(), X, y[None], offset=1.0, rates=1)
     assert two.log_evidence > one.log_evidence + 1.0
-    # Labels exchanged, so are the rates.
+    # With exchanged labels the rates are exchanged.
     other = tuning_search.tune(kernels.RBF(), X, -y[None], offset=1.0, rates=2)
     np.testing.assert_allclose(other.label_noise, two.label_noise[::-1], atol=0.01)
 
@@ -246,7 +246,7 @@ def test_a_part_of_the_examples_leads_to_the_same_maximum():
     assert found.log_evidence >= max(values) - 0.05
 
 
-def test_what_is_no_kernel_is_refused():
+def test_invalid_kernels_are_refused():
     X, y = problem()
     bad = -np.ones((len(X), len(X))) + np.eye(len(X))
     places = np.arange(len(X), dtype=float)[:, None]
@@ -257,7 +257,7 @@ def test_what_is_no_kernel_is_refused():
 def test_a_length_scale_for_each_feature():
     X, y = problem(150, d=4)
     found = tuning_search.tune(kernels.RBF(np.ones(4)), X, y[None], offset=1.0)
-    # The labels depend on the first feature, on the second faster, and not on the others.
+    # The labels vary with the first feature, faster with the second, and not with the others.
     sigma = np.array(found.kernel.sigma)
     assert sigma[:2].max() < sigma[2:].min()
     shared = tuning_search.tune(kernels.RBF(), X, y[None], offset=1.0)
@@ -283,7 +283,7 @@ def test_a_classifier_tunes_itself(kernel):
     search = model.tuning_
     assert model.kernel_ == search.kernel
     assert model.softness_ == search.softness
-    # The start of the search is the data's scale, whatever the kernel came with.
+    # The search starts from the scale of the data, not from the kernel's own length scale.
     sigma = model.kernel_.sigma if kernel else model.kernel_.kernel.sigma
     assert 0.3 < sigma < 10
     fixed = {"optimizer": None, "random_state": seed(0), "calibration": "leave-one-out"}
@@ -322,7 +322,7 @@ def test_the_matrix_of_a_fixed_kernel_is_computed_once():
     assert calls == [(60, 60)]
     assert search.kernel is kernel
     np.testing.assert_array_equal(gram[0], kernel(X, X))
-    # None if the kernel is searched, or nothing is.
+    # None if the kernel is searched, or if there is no search.
     for other, softness in [(kernels.RBF(), None), (kernel, 0.5)]:
         found = tuning_search.resolve_hyperparameters(
             other, X, y[None], softness=softness, **settings
@@ -367,7 +367,7 @@ def test_several_classes_share_their_parameters():
         BayesPointClassifier(label_noise=("evidence", "evidence")).fit(X, y)
 
 
-def test_verbose_tells_what_is_tried(capsys):
+def test_verbose_prints_the_settings_tried(capsys):
     X, y = problem(40)
     model = BayesPointClassifier(random_state=seed(0), verbose=3).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
@@ -391,7 +391,7 @@ def test_kernels_are_printed_with_four_digits():
     ("rates", "flipped_rates"), [(1, (0.15, 0.15)), (2, (0.25, 0.0)), (2, (0.0, 0.25))]
 )
 def test_flipped_labels_are_not_followed(rates, flipped_rates):
-    """The search finds no less than at the rates of the flips and length scales to choose from."""
+    """The evidence found is at least that at the true rates with several length scales."""
     for index in range(3, 6):
         X, y = flipped(first=flipped_rates[0], second=flipped_rates[1], index=index)
         found = tuning_search.tune(kernels.RBF(), X, y[None], offset=1.0, rates=rates)
