@@ -1,7 +1,7 @@
 """The pictures of docs/guide/plots.md: ``python -m bayespoint.papers guide-pictures``.
 
-The page shows every function's own lines as the commands for its picture, and its docstring as
-the text.
+The page shows the code of each function as the commands for its picture, and its docstring as the
+text.
 """
 
 from __future__ import annotations
@@ -32,14 +32,13 @@ X_test, y_test = make_moons(2000, noise=0.25, random_state=1)
 
 
 def billiard() -> Any:
-    """BilliardDisplay: version space on the sphere, with the ball's path.
+    """BilliardDisplay: version space on the sphere, with the path of the ball.
 
-    For version spaces in three dimensions: a Gram matrix of rank 3, as three features with a linear
-    kernel and no softness give it, or two with an intercept. Gray circles are the planes of the
-    examples, the bright part of the sphere is version space. The cross is its exact center of mass,
-    by the lengths of its edges; the ring is the center that the run found. `from_result` draws the
-    draws of a run you have (joined, where they are near enough to each other), `from_space` plays a
-    short one for the picture.
+    It is for version spaces in three dimensions: a Gram matrix of rank 3, from three features with
+    a linear kernel and no softness, or two features with an intercept. Gray circles are the planes
+    of the examples, and the bright part of the sphere is version space. The cross is the exact
+    center of mass, the ring the center that the run found. `from_result` draws the draws of a run,
+    and joins those that are near each other. `from_space` makes a short run for the picture.
     """
     problem = make_elongated(random_state=3)
     space = VersionSpace(problem.data @ problem.data.T, problem.target)
@@ -50,8 +49,8 @@ def chart() -> Any:
     """BilliardDisplay, in a chart.
 
     With `view="chart"` the sphere is projected from its center onto the plane that touches it at
-    the center of mass: great circles become straight lines. Here two balls of a problem of two
-    features with an intercept.
+    the center of mass, so great circles become straight lines. The picture shows two balls, for a
+    problem with two features and an intercept.
     """
     problem = make_teacher(25, 2, random_state=1)
     space = VersionSpace(problem[0] @ problem[0].T, problem[1], offset=1.0)
@@ -61,9 +60,9 @@ def chart() -> Any:
 def animation() -> Any:
     """BilliardDisplay, in motion.
 
-    `animate` lets the balls fly, and shows the mean of where they have been. It returns an
-    animation of matplotlib: `save("path.gif", writer="pillow")` makes a file, `to_jshtml()` a
-    player for notebooks.
+    `animate` returns a matplotlib animation of the moving balls and of the mean of their paths.
+    Its method `save("path.gif", writer="pillow")` makes a file, `to_jshtml()` a player for
+    notebooks.
     """
     display = BilliardDisplay.from_space(
         VersionSpace(np.eye(3), [1, 1, -1]), length=12.0, random_state=1, view="chart"
@@ -72,11 +71,11 @@ def animation() -> Any:
 
 
 def walls() -> Any:
-    """WallsDisplay: what each example gave to the center.
+    """WallsDisplay: how much each example contributes to the center.
 
-    The impulses that the walls gave the ball add up to the center of mass. The bars are the shares
-    of the examples in them, largest first, with the numbers of the examples below; the strokes are
-    their shares of the bounces.
+    The center of mass is the sum of the impulses of the walls on the ball. The bars are the
+    examples' shares of this sum, largest first, with the numbers of the examples below. The strokes
+    are their shares of the bounces.
     """
     vectors, labels = make_teacher(100, 10, random_state=0)
     result = VersionSpace(vectors @ vectors.T, labels).sample(tol=0.02, random_state=0)
@@ -86,10 +85,10 @@ def walls() -> Any:
 def evidence() -> Any:
     """EvidenceDisplay: the ladder of transparencies.
 
-    By thermodynamic integration the logarithm of the evidence is minus the area below the mean
-    number of violated examples, from where walls are all transparent (right) to where they are not
-    (left). Rungs should be dense where the curve is steep. `from_estimator` computes the ladder of
-    a fitted classifier.
+    In thermodynamic integration the log evidence is minus the area below this curve: the mean
+    number of violated examples against the logarithm of the transparency, from fully transparent
+    walls (right) to opaque ones (left). The markers are the rungs of the ladder; they should be
+    dense where the curve is steep. `from_estimator` computes the ladder of a fitted classifier.
     """
     vectors, labels = make_teacher(100, 10, random_state=0)
     space = VersionSpace(vectors @ vectors.T, labels)
@@ -97,23 +96,23 @@ def evidence() -> Any:
 
 
 def tuning() -> Any:
-    """TuningDisplay: the surface that the search climbed.
+    """TuningDisplay: the evidence around the best setting.
 
-    The approximate evidence over two hyper-parameters, in nats below the best one, with the
-    settings that the search tried. Settings within a nat or two of the best are as good as it. All
-    settings that are not on the axes are at their best values. `from_result(classifier.tuning_)`
-    draws the settings tried alone, without computing anything.
+    The approximate evidence over two hyperparameters, in nats below the best setting, with the
+    settings that the search tried. All other parameters have their best values. Settings within one
+    or two nats of the best are about as good. `from_result(classifier.tuning_)` draws only the
+    settings tried and computes nothing.
     """
     classifier = BayesPointClassifier(random_state=0).fit(X, y)
     return TuningDisplay.from_estimator(classifier)
 
 
 def onion() -> Any:
-    """OnionDisplay: layer by layer.
+    """OnionDisplay: layers of training errors.
 
-    A cell for each number of violated examples of either class; version space itself is at the top
-    left. By default the logarithm of each layer's share of the sphere; `values` takes other fields
-    of the table, or an array such as its `test_errors`.
+    There is one cell for each number of violated examples of either class; version space is at the
+    top left. The colors show the logarithm of each layer's share of the sphere, or with `values`
+    another field of the table or an array such as `test_errors`.
     """
     vectors, labels = make_teacher(40, 5, random_state=0)
     space = VersionSpace(vectors @ vectors.T, labels)
@@ -124,21 +123,20 @@ def onion() -> Any:
 def rejection() -> Any:
     """RejectionDisplay: errors among the points accepted.
 
-    If the classifier may leave those points undecided that it is least sure of, how many of the
-    others does it get wrong? At 100 % all points are accepted: the error of `score`. A good curve
-    falls steeply to the left.
+    If the classifier abstains on the points that it is least sure of, what is the error rate on the
+    others? At 100 % all points are accepted, as in `score`. A good curve falls steeply to the left.
     """
     classifier = BayesPointClassifier(random_state=0).fit(X, y)
     return RejectionDisplay.from_estimator(classifier, X_test, y_test)
 
 
 def convergence() -> Any:
-    """ConvergenceDisplay: the error against the path.
+    """ConvergenceDisplay: the error of the center.
 
     The angle between the center and a reference, and the error that the run itself estimates,
-    against the length of the path: both should fall like one over its root. `from_space` makes runs
-    of several lengths, and a longer one for the reference; `from_result` follows the mean of the
-    draws of a run you have.
+    against the length of the path. Both should fall as one over the square root of the length.
+    `from_space` makes runs of several lengths, and a longer one for the reference. `from_result`
+    uses the mean of the draws of one run.
     """
     vectors, labels = make_teacher(100, 10, random_state=0)
     space = VersionSpace(vectors @ vectors.T, labels)
@@ -159,43 +157,44 @@ SCENES: dict[str, Callable[[], Any]] = {
         convergence,
     )
 }
-"""What draws each picture, by name, in the order of the page: displays, and an animation."""
+"""The functions that draw the pictures, by name, in the order of the page."""
 
 FILES = {
     name: f"images/displays/{name}.{'gif' if name == 'animation' else 'png'}" for name in SCENES
 }
-"""Where the pictures are, relative to the folder of the documentation."""
+"""Paths of the pictures, relative to the folder of the documentation."""
 
-_HEAD = """# Pictures
+_HEAD = """# Plots
 
-The displays of `bayespoint.plotting` are classes in the manner of scikit-learn's, and need the
-optional extra `plot` (matplotlib): `pip install '.[plot]'`.
+The displays of `bayespoint.plotting` work like those of scikit-learn. They need matplotlib:
+`pip install '.[plot]'`.
 
-- `from_estimator` takes a fitted classifier (or a pipeline that ends in one, or a fitted search
-  such as `GridSearchCV`, whose `best_estimator_` is drawn), `from_result` what a run returned,
-  `from_predictions` labels and probabilities, `from_space` a `VersionSpace`. They compute what is
-  drawn, keep it in attributes, and draw it. A display has only those that fit what it draws: a
-  table of layers belongs to a `VersionSpace`, so `OnionDisplay` has `from_result` alone.
-- `plot(ax=...)` draws again, into axes of yours or a new figure. `ax_` and `figure_` are where it
-  was drawn. Other names that end in an underscore are the parts drawn: `line_`, `bars_`, `im_`.
+- A display is made from a fitted classifier (`from_estimator`; also a pipeline that ends in one, or
+  a fitted search such as `GridSearchCV`), from the result of a run (`from_result`), from labels and
+  probabilities (`from_predictions`) or from a `VersionSpace` (`from_space`). Each display has only
+  the constructors that make sense for it.
+- `plot(ax=...)` draws again, into the given axes or a new figure. `ax_` and `figure_` hold where it
+  was drawn. Other attributes that end in an underscore (`line_`, `bars_`, `im_`) are the parts of
+  the drawing.
 - With more than two classes `label` chooses one of the binary problems (that class against the
   rest), in the displays of a run: billiard, walls, convergence, and
   `EvidenceDisplay.from_estimator`. `RejectionDisplay` and `TuningDisplay` show all classes at once.
-- Lines and texts take the color of text of the matplotlib style in use: after
-  `plt.style.use("dark_background")` the pictures suit dark pages. The colors can be told apart with
-  every common form of color blindness; markers, dashes and hatching do the same in gray print.
+- Lines and texts have the text color of the current matplotlib style, so
+  `plt.style.use("dark_background")` gives pictures for dark pages. The colors are safe for color
+  blindness, and markers, dashes and hatching for gray print.
 
-For what scikit-learn and matplotlib already draw, use them. `BayesPointClassifier` fits both
-displays of scikit-learn:
+Some plots need only scikit-learn or matplotlib:
 
 - the probability over a plane: `sklearn.inspection.DecisionBoundaryDisplay.from_estimator(
   classifier, X, response_method="predict_proba", plot_method="pcolormesh")`;
-- whether events come as often as predicted:
+- the calibration of the probabilities:
   `sklearn.calibration.CalibrationDisplay.from_estimator(classifier, X_test, y_test)`;
 - the margins of the training examples: `ax.hist(bayespoint.bounds.normalized_margins(space,
   dual_coef), bins=20)`.
 
-`make displays` draws the pictures below and writes this page. Each picture comes from the lines
+The [glossary](../architecture.md#words) explains walls, bounces, transparency, rungs and layers.
+
+`make displays` makes the pictures below and writes this page. Each picture is made by the lines
 below it, after these:
 
 ```python
@@ -211,7 +210,7 @@ def page() -> str:
         title, text = pictures.caption(draw).split("\n\n", 1)
         code = pictures.code_of(draw, "animation" if name == "animation" else "display")
         parts.append(
-            f"## {title.rstrip('.')}\n\n{text}\n\n![{title}](../{FILES[name]})\n\n"
+            f"## {title.rstrip('.')}\n\n{text}\n\n![{name}](../{FILES[name]})\n\n"
             f"```python\n{code}\n```\n"
         )
     return "\n".join(parts)

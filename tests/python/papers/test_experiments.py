@@ -247,7 +247,7 @@ def test_pages(quick, tmp_path):
         assert f"## {experiment.title}\n" in text
         assert f"python -m bayespoint.papers {name}" in text
     page = pages[0].read_text(encoding="utf-8")
-    assert "**Does not hold**: there the vote's guarantee" in page
+    assert "**Does not hold**: for this volume and m = 100" in page
     assert "From the quick form" in page
     assert (tmp_path / "docs" / "images" / "experiments" / "figure-1.png").exists()
     assert "(images/experiments/figure-1.png)" in page

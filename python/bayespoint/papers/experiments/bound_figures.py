@@ -20,7 +20,7 @@ from bayespoint.papers.experiments.framework import (
 from bayespoint.plotting.style import below
 
 DELTA = 0.05
-# Palette of Okabe and Ito: distinguishable with every common form of color blindness.
+# Palette of Okabe and Ito, which is safe for color blindness.
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 
 
@@ -37,7 +37,7 @@ def _volumes(rows: list[Row], settings: Settings) -> Report:
             )
             lines.append([f"{m}", f"{omega:g}", f"{log_volume:.1f}", f"{vote:.3f}", f"{draw:.3f}"])
     table = Table(
-        f"Bounds for a version space of the share 2^-m / ω (δ = {DELTA})",
+        f"Bounds for a version space that is the share 2^-m / ω of the sphere (δ = {DELTA})",
         ["m", "ω", "ln volume", "vote (Eq. 17)", "one draw"],
         lines,
     )
@@ -49,12 +49,12 @@ def _volumes(rows: list[Row], settings: Settings) -> Report:
     volume = np.exp(quoted)
     claims = [
         Claim(
-            f"100 · 2^-100 is 7.8 · 10^-29 ({volume:.3g}, so truncated)",
+            f"100 · 2^-100 is 7.8 · 10^-29 ({volume:.3g}, which the paper truncates)",
             7.8e-29 <= volume < 7.9e-29,
         ),
         Claim(
-            f"there the vote's guarantee is less than 70 % (Eq. 17 gives {vote:.3f}, vacuous; "
-            f"that of one draw is {draw:.3f})",
+            "for this volume and m = 100 the bound on the vote is less than 70 % (Eq. 17 gives "
+            f"{vote:.3f}, which is vacuous; the bound on one draw is {draw:.3f})",
             vote < 0.7,
         ),
         Claim(
@@ -93,7 +93,7 @@ def _margins(rows: list[Row], settings: Settings) -> Report:
             all(a < b for a, b in zip(new, old, strict=True)),
         ),
         Claim(
-            "with m/n ≥ 20 Corollary 2 is predictive where the margin is large "
+            "with m/n ≥ 20 Corollary 2 is predictive (below 1) if the margin is large "
             f"(1/γ² = 10, m/n = 20: {useful[2000]:.3f}; m/n = 5: {useful[500]:.3f})",
             useful[2000] < 1 <= useful[500],
         ),
@@ -107,7 +107,7 @@ def _draw_volumes(rows: list[Row], settings: Settings, figure: Any) -> None:
     m = np.unique(np.geomspace(10, 1000, 200).round())
     for omega, color in zip((1.0, 0.01, 1e-10, 1e-20), _COLORS, strict=True):
         log_volume = -np.log(omega) - m * np.log(2)
-        possible = log_volume <= -np.log(2)  # of the sphere an example leaves one half
+        possible = log_volume <= -np.log(2)  # the first example leaves half of the sphere
         x, y, label = m[possible], log_volume[possible], f"ω = {omega:g}"
         left.plot(x, bounds.volume_bayes(x, y, DELTA), color=color, label=label)
         left.plot(x, bounds.volume_gibbs(x, y, DELTA), color=color, linestyle="dashed")
@@ -163,8 +163,10 @@ EXPERIMENTS = (
         name="figure-1",
         title="Figure 1: bounds by the volume of version space",
         paper="bayesian-learning",
-        about="Formulas alone. Left: a version space of the share 2^-m / ω of the sphere. Right: "
-        "against ln(1/volume), the effective dimension.",
+        about="The values follow from formulas. The vote is that of all classifiers in version "
+        "space; one draw is a classifier drawn from it at random. A bound fails with a probability "
+        "of at most δ. Left: a version space that is the share 2^-m / ω of the sphere, against m. "
+        "Right: against ln(1/volume), the effective dimension.",
         units=no_units,
         measure=nothing,
         report=_volumes,
@@ -175,9 +177,10 @@ EXPERIMENTS = (
         name="figure-2",
         title="Figure 2: bounds by the margin",
         paper="bayesian-learning",
-        about="Formulas alone. Left: Corollary 2 for several numbers of examples. Right: it and "
-        "Theorem 1 for handwritten digits (m = 60 000, n = 400). Dotted lines: the exact volume of "
-        "the ball.",
+        about="The values follow from formulas. Left: Corollary 2 for several numbers of examples. "
+        "Right: Corollary 2 and Theorem 1 for handwritten digits (m = 60 000 examples in n = 400 "
+        "dimensions). Dotted lines: the bound by the exact volume of the largest ball in version "
+        "space.",
         units=no_units,
         measure=nothing,
         report=_margins,

@@ -1,4 +1,4 @@
-"""The self-tuning classifier beside classifiers of scikit-learn that are tuned."""
+"""The self-tuning classifier compared with classifiers of scikit-learn."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ QUICK_DATA, QUICK_PEERS = ("sonar", "wine"), (OURS, "LogisticRegression")
 
 
 class TunedSVC(CalibratedClassifierCV):  # type: ignore[misc]
-    """Grid search for C and gamma, then sigmoid probabilities for the best of the grid."""
+    """Grid search for C and gamma, then sigmoid probabilities for the best setting."""
 
     def fit(self, X: Floats, y: Any) -> TunedSVC:
         """Search, then calibrate."""
-        # scikit-learn's own scale of gamma is 1 / d here; three decades to either side of it.
+        # Three decades on either side of scikit-learn's default gamma, which is 1 / d here.
         grid = {"C": np.logspace(-2, 4, 7), "gamma": np.logspace(-3, 3, 7) / X.shape[1]}
         search = GridSearchCV(SVC(), grid, cv=5).fit(X, y)
         self.estimator = SVC(**search.best_params_)
@@ -115,17 +115,17 @@ def _measure(unit: Row, settings: Settings) -> Row:
     model = PEERS[unit["classifier"]](settings.seed + unit["split"])
     began = time.perf_counter()
     with warnings.catch_warnings():
-        # Length scales at the edge of their range, which the Gaussian process reports often.
+        # The Gaussian process often reports length scales at the edge of their range.
         warnings.filterwarnings("ignore", category=ConvergenceWarning, module="sklearn")
         model.fit(X_train, y[train])
     fit_seconds = time.perf_counter() - began
-    # A forest may give probability 0: held at the smallest that log loss can bear.
+    # A forest can give probability 0, for which the log loss is infinite.
     probability = np.clip(model.predict_proba(X_test), 1e-15, 1 - 1e-15)
     one_hot = y[test][:, None] == model.classes_
     return {
         "error": 100 * float(np.mean(model.predict(X_test) != y[test])),
         "loss": float(log_loss(y[test], probability, labels=model.classes_)),
-        # The mean squared distance to the label, halved: for two classes the usual Brier score.
+        # Half the mean squared distance to the label: for two classes the usual Brier score.
         "brier": float(((probability - one_hot) ** 2).sum(axis=1).mean() / 2),
         "fit_seconds": fit_seconds,
         "n_train": len(train),
@@ -164,7 +164,7 @@ def _report(rows: list[Row], settings: Settings) -> Report:
     n_fits = len(rows) // len(peers)
     short.append([f"seconds for {n_fits} fits", *(f"{value:.1f}" for value in seconds)])
     losses_table = Table(
-        f"Log loss, means over {settings.splits} stratified splits (its difference to ours ± "
+        f"Log loss, means over {settings.splits} stratified splits (difference to ours ± "
         "standard error)",
         ["data", *peers],
         short,
@@ -177,16 +177,19 @@ def _report(rows: list[Row], settings: Settings) -> Report:
     claims = [
         Claim(
             "no other classifier has a log loss lower by two standard errors"
-            + (f"; on {'; '.join(beaten)} it has" if beaten else ""),
+            + (f"; except on {'; '.join(beaten)}" if beaten else ""),
             not beaten,
         ),
-        Claim(f"ours has the lowest mean log loss on all sets (on {', '.join(first) or 'none'})",
-              len(first) == len(data)),
-    ]  # fmt: skip
+        Claim(
+            "ours has the lowest mean log loss on all sets (it has on "
+            f"{', '.join(first) or 'none'})",
+            len(first) == len(data),
+        ),
+    ]
     remarks = [
-        "Splits share examples, so standard errors are too small. The papers' data were looked at "
-        "while the default kernel and the calibration were chosen: they are not a blind test. The "
-        "seconds are those of fits that other processes may have slowed down."
+        "Splits share examples, so standard errors are too small. The papers' data were used in "
+        "choosing the default kernel and the calibration, so they are not a blind test. Other "
+        "processes may have slowed down the fits."
     ]
     return Report([losses_table, table], claims, remarks)
 
@@ -214,16 +217,16 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
 EXPERIMENTS = (
     Experiment(
         name="comparison",
-        title="The self-tuning classifier beside classifiers of scikit-learn",
+        title="The self-tuning classifier compared with classifiers of scikit-learn",
         paper="beyond",
         about=(
             "Every classifier sees the same stratified splits, 60 % for training (400 examples of "
-            "waveform and banana), with features standardized on the training part, and is used as "
-            "its users would: ours with no arguments, the support vector machine on a grid of "
-            "7 x 7 values of C and gamma by five folds and then with sigmoid probabilities, the "
-            "Gaussian process with an optimized amplitude and length scale, random forest with "
-            "scikit-learn's defaults, logistic regression too but for up to 1000 iterations. "
-            "Linear algebra has one thread."
+            "waveform and banana), with features standardized on the training part. The settings "
+            "are those of an ordinary user: `BayesPointClassifier` has its defaults; the support "
+            "vector machine has a grid search with five folds over 7 x 7 values of C and gamma, "
+            "and then sigmoid probabilities; the Gaussian process has an optimized amplitude and "
+            "length scale; random forest and logistic regression have their defaults, except that "
+            "the latter may take 1000 iterations. Linear algebra has one thread."
         ),
         units=_units,
         measure=_measure,

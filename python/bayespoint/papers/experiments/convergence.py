@@ -1,4 +1,4 @@
-"""How fast the center converges, for each dynamics; and what Hoeffding's inequality asks for."""
+"""Convergence of the center with each dynamics, compared with Hoeffding's inequality."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     tol = QUICK_LONG if settings.quick else LONG
     space, X, exact, reference_error = _problem(unit["problem"], seed, tol)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # there is a bias: that is the point
+        warnings.simplefilter("ignore", ConvergenceWarning)  # some dynamics are biased
         found = space.sample(
             max_bounces=unit["asked"],
             n_trajectories=1,
@@ -119,7 +119,7 @@ def _report(rows: list[Row], settings: Settings) -> Report:
         )
         claims.append(
             Claim(
-                f"{problem}: Hoeffding's inequality asks for more draws than the billiard takes "
+                f"{problem}: Hoeffding's inequality requires more draws than the billiard makes "
                 "bounces",
                 all(float(line[-1]) > float(line[0]) for line in lines),
             )
@@ -129,15 +129,16 @@ def _report(rows: list[Row], settings: Settings) -> Report:
         geodesic = _rms(rows, "polygon", "geodesic", most)
         claims.append(
             Claim(
-                f"the {dynamics} dynamics is biased: after {most} bounces in the polygons it is "
-                f"{bias:.4f} rad off, the geodesic {geodesic:.4f}",
+                f"the {dynamics} dynamics is biased: after {most} bounces in the polygons its "
+                f"error is {bias:.4f} rad, that of the geodesic dynamics {geodesic:.4f}",
                 bool(bias > geodesic),
             )
         )
     remarks = [
-        "Draws by Hoeffding: how many independent draws Lemma 18.1 asks for, so that the mean is "
-        "within the geodesic billiard's error with probability 0.95. The reference of the teacher "
-        f"problems has an estimated error of {column(rows, 'reference_error').max():.4f} rad."
+        "Draws by Hoeffding: the number of independent draws after which, by Lemma 18.1 of Ruján "
+        "and Marchand, the error of their mean is at most that of the geodesic billiard with "
+        "probability 0.95. The reference of the teacher problems has an "
+        f"estimated error of {column(rows, 'reference_error').max():.4f} rad."
     ]
     return Report(tables, claims, remarks)
 
@@ -148,10 +149,10 @@ def _rms(rows: list[Row], problem: str, dynamics: str, bounces: int) -> float:
 
 
 def _exponent(rows: list[Row]) -> tuple[float, float]:
-    """Return the exponent of the error in the bounces, one for all problems, and its error.
+    """Return the exponent of the error as a power of the bounces, and its standard error.
 
-    Least squares of the logarithms, each problem with a factor of its own: some version spaces are
-    needles, in which all dynamics are slow.
+    Least squares of the logarithms, with one exponent for all problems and one factor for each:
+    some version spaces are so thin that all dynamics are slow in them.
     """
     runs = column(rows, "run")
     x, y = np.log(column(rows, "asked")), np.log(column(rows, "angle"))
@@ -174,7 +175,7 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
         start = _rms(rows, problem, "geodesic", bounces[0])
         ax.loglog(bounces, start * np.sqrt(bounces[0] / bounces), ":", color="gray",
                   label="bounces^-1/2")  # fmt: skip
-        # By how much the mean of as many independent draws may be off, by Lemma 18.1.
+        # Error of the mean of as many independent draws, by Lemma 18.1.
         n = 3 if problem == "polygon" else 20
         allowed = np.sqrt(n * 4 / (2 * bounces) * np.log(2 * n / 0.05))
         ax.loglog(bounces, allowed, "--", color="black", label="Hoeffding, as many draws")
@@ -189,9 +190,10 @@ EXPERIMENTS = (
         title="Convergence of the center, by dynamics",
         paper="beyond",
         about=(
-            "The error of the center against the number of bounces, for the exact dynamics with "
-            "and without a refresh and for the two of the papers; beside it what Hoeffding's "
-            "inequality asks for (Eqs. 18.13 and 18.31)."
+            "The error of the center against the number of bounces, for the exact (geodesic) "
+            "dynamics with and without a refresh and for the two dynamics of the papers, and the "
+            "number of independent draws that Hoeffding's inequality requires (Ruján and Marchand, "
+            "Eqs. 18.13 and 18.31)."
         ),
         units=_units,
         measure=_measure,

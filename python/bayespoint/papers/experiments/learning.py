@@ -28,8 +28,8 @@ DIMENSION = 100
 ALPHAS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 QUICK_ALPHAS = (0.5, 3.0)
 TOLERANCE = 0.05
-"""Error of the center, in units of its angle to the teacher in theory: it raises the error of
-generalization by a part in 800."""
+"""Error of the center, in units of its theoretical angle to the teacher. It raises the error of
+generalization by one part in 800."""
 LEVEL = 0.01
 
 RULES = {
@@ -59,7 +59,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     space = VersionSpace(X @ X.T, y)
     tol = TOLERANCE * np.pi * float(learning_curves.bayes_error(alpha))
     found = space.sample(tol=tol, n_draws=20, random_state=seed)
-    # Not the seed of the examples: their first numbers are the teacher.
+    # Another seed than that of the examples, whose first numbers are the teacher.
     rng = np.random.default_rng(settings.seed_of(int(100 * alpha), unit["run"], 1))
     draws = _completed(found.draws.reshape(-1, len(y)) @ X, X, rng)
     return {
@@ -73,10 +73,10 @@ def _measure(unit: Row, settings: Settings) -> Row:
 
 
 def _completed(draws: Any, X: Any, rng: np.random.Generator) -> Any:
-    """Return students of the whole space, from unit vectors of the examples' span.
+    """Return random students of the whole space, from unit vectors in the span of the examples.
 
-    With fewer examples than dimensions version space is the same wherever a student goes across
-    the span: that part is normal, and the length of the other has the chi distribution.
+    With fewer examples than dimensions, version space does not depend on the component orthogonal
+    to the span. That component is normal, and the length of the other has the chi distribution.
     """
     m, dimension = X.shape
     if m >= dimension:
@@ -103,7 +103,7 @@ def _statistics(rows: list[Row], settings: Settings, rule: str) -> list[tuple[An
 
 
 def _limit(settings: Settings) -> float:
-    """Return the |t| that one of all the tests exceeds with the level's probability."""
+    """Return the |t| that the largest of all tests exceeds with the probability `LEVEL`."""
     share = LEVEL / 2 / len(_alphas(settings))
     return float(stats.t.isf(share, settings.splits - 1)) if settings.splits > 1 else np.nan
 
@@ -132,10 +132,10 @@ def _against_theory(rows: list[Row], settings: Settings) -> Report:
         if rule != "adaline"
     ]
     remarks = [
-        "The paper's own figure has no numbers to compare with; its curve is the theory's. The "
-        "theory is for infinite dimension: what differs at D = 100 is of order 1/D. Near α = 1 "
-        "that is more than the errors for Adaline, whose error has a peak there; the paper makes "
-        "no claim about it."
+        "The paper's figure has no numbers to compare with; its curve is that of the theory. The "
+        "theory is for infinite dimension; at D = 100 the deviation is of order 1/D. For Adaline "
+        "it exceeds the standard errors near α = 1, where the curve has a peak. The paper makes "
+        "no claim about Adaline."
     ]
     return Report(tables, claims, remarks)
 
@@ -174,8 +174,8 @@ def _against_margin(rows: list[Row], settings: Settings) -> Report:
             not below,
         ),
         Claim(
-            "in each single run the maximal margin was worse than the billiard (it was in "
-            f"{worse} of {total})",
+            f"in each single run the maximal margin is worse than the Bayes point (in {worse} of "
+            f"{total}; in {total - worse} its error is equal or smaller)",
             worse == total,
         ),
     ]
@@ -222,8 +222,8 @@ def _draw_margin(rows: list[Row], settings: Settings, figure: Any) -> None:
 
 
 _SETUP = (
-    f"m = αD Gaussian examples in D = {DIMENSION} dimensions, labeled by a random teacher; the "
-    "error is the angle to the teacher over π. The paper has 10 runs."
+    f"m = αD Gaussian examples in D = {DIMENSION} dimensions are labeled by a random teacher. The "
+    "error of generalization is the angle to the teacher over π. The paper has 10 runs."
 )
 
 EXPERIMENTS = (
@@ -231,9 +231,9 @@ EXPERIMENTS = (
         name="figure-18-11",
         title="Figure 18.11: the learning curve of the Bayes point against theory",
         paper="kernel-billiard",
-        about=_SETUP + " The theory is Opper and Haussler's for the Bayes point; beside it the "
-        "curves of the maximal margin, of a random consistent student and of Adaline, and their "
-        "limits (0.44/α, 0.50/α, 0.62/α and 0.24/√α).",
+        about=_SETUP + " The theory for the Bayes point is by Opper and Haussler. The same is "
+        "shown for the maximal margin, a random student (a draw from version space) and Adaline "
+        "(least squares). The asymptotes of the four are 0.44/α, 0.50/α, 0.62/α and 0.24/√α.",
         units=_units,
         measure=_measure,
         report=_against_theory,

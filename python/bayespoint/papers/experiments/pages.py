@@ -1,4 +1,4 @@
-"""A page per paper, made of what the experiments wrote."""
+"""One page for each paper, made from the records of its experiments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayespoint.papers.experiments.registry import EXPERIMENTS
 
 
 class Paper(NamedTuple):
-    """A paper that experiments belong to."""
+    """A paper with its experiments."""
 
     title: str
     source: str
@@ -33,8 +33,13 @@ PAPERS = {
         "T. Graepel, R. Herbrich, R. C. Williamson, Advances in Neural Information Processing "
         "Systems 13, 2001",
     ),
-    "beyond": Paper("Beyond the papers", "This package"),
+    "beyond": Paper(
+        "Beyond the papers", "Measurements of this package that the papers do not have"
+    ),
 }
+
+
+_TERMS = "The [glossary](architecture.md#words) explains the terms."
 
 
 def write_pages(results: Path, docs: Path) -> list[Path]:
@@ -43,10 +48,10 @@ def write_pages(results: Path, docs: Path) -> list[Path]:
     Parameters
     ----------
     results : Path
-        Folder that experiments were written to. Where one was run in its quick form alone, the
-        page shows that and says so.
+        Folder of the records. If there is only a record of the quick form of an experiment, the
+        page shows it and says so.
     docs : Path
-        Folder for the pages; pictures go into ``images/experiments`` in it.
+        Folder for the pages; the pictures go into its subfolder ``images/experiments``.
 
     Returns
     -------
@@ -57,7 +62,7 @@ def write_pages(results: Path, docs: Path) -> list[Path]:
     pictures.mkdir(parents=True, exist_ok=True)
     pages = []
     for key, paper in PAPERS.items():
-        parts = [f"# {paper.title}", f"{paper.source}."]
+        parts = [f"# {paper.title}", f"{paper.source}.", _TERMS]
         for name, experiment in EXPERIMENTS.items():
             if experiment.paper != key:
                 continue
@@ -87,7 +92,7 @@ def _section(record: dict[str, Any], picture: Path) -> list[str]:
     """Return the parts of a page that show one experiment."""
     parts = []
     if record["quick"]:
-        parts.append("*From the quick form, which is too small to tell much.*")
+        parts.append("*From the quick form, which is too small for conclusions.*")
     parts += [Table(**table).markdown() for table in record["tables"]]
     claims = record["claims"]
     if claims:

@@ -22,7 +22,7 @@ from bayespoint.papers.experiments.framework import (
 ANGLE = 0.4
 BOUNCES = (1_000, 10_000, 100_000)
 QUICK_BOUNCES = (1_000,)
-# The paper gives no coordinates: a polygon as long and lopsided as its own.
+# The paper gives no coordinates; this polygon has about the shape of the one it shows.
 POLYGON = planar.Polygon([[0.0, 0.0], [5.0, 0.6], [6.2, 1.7], [4.6, 2.2], [1.2, 1.3]])
 
 
@@ -67,11 +67,11 @@ def _all_lines(rows: list[Row], settings: Settings) -> Report:
     )
     order = list(missed.values())
     claims = [
-        Claim(f"the Bayes lines do not meet in one point (they miss it by {spread:.2f})",
+        Claim(f"the Bayes lines do not meet in one point (their envelope is {spread:.2f} wide)",
               spread > 1e-6),
-        Claim("the center of mass is closer to halving in all directions than the circle's center",
+        Claim("the center of mass has a smaller difference than the circle's center",
               missed["center of mass"] < missed["center of the largest circle"]),
-        Claim("no point does better than the Bayes point", order[0] <= min(order[1:])),
+        Claim("no other point is better than the Bayes point", order[0] <= min(order[1:])),
     ]  # fmt: skip
     return Report([table], claims)
 
@@ -165,7 +165,7 @@ EXPERIMENTS = (
         name="figure-18-1",
         title="Figure 18.1: a line that halves a polygon",
         paper="kernel-billiard",
-        about="The Bayes line of a direction, exact." + _OWN,
+        about="The Bayes line of a direction halves the area of the polygon." + _OWN,
         units=no_units,
         measure=nothing,
         report=_halving_line,
@@ -176,7 +176,8 @@ EXPERIMENTS = (
         name="figure-18-2",
         title="Figure 18.2: the Bayes lines of all directions",
         paper="kernel-billiard",
-        about="The lines do not meet in one point; the Bayes point misses them least." + _OWN,
+        about="The lines do not meet in one point. The Bayes point is the point with the smallest "
+        "mean squared difference of the areas on both sides, over all directions." + _OWN,
         units=no_units,
         measure=nothing,
         report=_all_lines,

@@ -1,4 +1,4 @@
-"""Whether the risk bounds hold, how tight they are, and what is symmetric about which point."""
+"""Validity and tightness of the risk bounds, and the symmetric part of version space."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DIMENSION, DELTA = 10, 0.05
 SIZES = (50, 100, 200, 350, 500)
 QUICK_SIZES = (50, 120)
 TOLERANCE = 0.3
-"""Standard error of ln of a volume at which to stop; most runs end far below it."""
+"""Standard error of the log volumes at which to stop; most runs end far below it."""
 N_TEST = 20_000
 LEVEL = 0.01
 
@@ -74,7 +74,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     m = unit["m"]
     seed = settings.seed_of(m, unit["run"]) % 2**32
     X, y, teacher = make_teacher(m, DIMENSION, return_teacher=True, random_state=seed)
-    # Not the seed of the examples: their first numbers are the teacher.
+    # Another seed than that of the examples, whose first numbers are the teacher.
     rng = np.random.default_rng(settings.seed_of(m, unit["run"], 1))
     bayes = BayesPointClassifier(
         "linear", softness=0.0, optimizer=None, fit_intercept=False, tol=0.05,
@@ -99,7 +99,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
             found[f"risk {rule}"] = _risk(machine.dual_coef_[0] @ X, teacher)
         for row in sorted(table, key=lambda row: (row.of, row.name, row.region)):
             who = rule if rule in machines else row.of
-            found[f"{who}/{row.name}/{row.region}"] = row.value  # NaN where it is refused
+            found[f"{who}/{row.name}/{row.region}"] = row.value  # NaN if it is not given
             volumes[rule, row.region] = row.quantities
     for rule in ("bayes_point", "max_margin"):
         known = volumes[rule, "symmetric part"]
@@ -110,10 +110,10 @@ def _measure(unit: Row, settings: Settings) -> Row:
 
 
 def _largest_ball(X: Any, y: Any, rng: np.random.Generator) -> Row:
-    """Return ln of the volume of the largest ball, exact, and what is symmetric about its center.
+    """Return the log volumes of the largest ball and of the part symmetric about its center.
 
-    It is the maximal margin of the feature vectors scaled to one length, which have the same
-    version space.
+    Its center is the maximal margin of the feature vectors scaled to one length, which have the
+    same version space.
     """
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     space = VersionSpace(unit @ unit.T, y)
@@ -133,23 +133,23 @@ def _risk(w: Any, teacher: Any) -> float:
 
 
 def _keys(rows: list[Row]) -> list[tuple[str, str, str]]:
-    """Return classifier, bound and region of all bounds, the tightest of a classifier first."""
+    """Return classifier, bound and region of all bounds, the tightest of each classifier first."""
     order = list(CLASSIFIERS)
     means = {}
     for column_name in (name for name in rows[0] if "/" in name):
         who, name, region = column_name.split("/")
-        if not np.isnan(column(rows, column_name)).all():  # not one that never holds
+        if not np.isnan(column(rows, column_name)).all():  # if it is given at all
             means[who, name, region] = _mean(rows, (who, name, region))
     return sorted(means, key=lambda key: (order.index(key[0]), means[key]))
 
 
 def _mean(rows: list[Row], key: tuple[str, str, str]) -> float:
-    """Return the mean of a bound where it was given."""
+    """Return the mean of a bound over the problems in which it is given."""
     return float(np.nanmean(column(rows, "/".join(key))))
 
 
 def _failures(rows: list[Row], key: tuple[str, str, str]) -> tuple[int, int]:
-    """Return how often a bound was too small, and how often it was given."""
+    """Return how often a bound is too small, and how often it is given."""
     values = column(rows, "/".join(key))
     failed = column(rows, f"risk {key[0]}") > values
     return int(failed.sum()), int((~np.isnan(values)).sum())
@@ -176,21 +176,21 @@ def _validity(rows: list[Row], settings: Settings) -> Report:
                     least[who, m] = (mean, _named(key))
             cells = [f"{mean:.3g}" for mean in means.values()]
             lines.append(["", _named(key), *cells, f"{failures} of {n}", _limit(failures, n)])
-    wrong = int((column(rows, "risk one draw") > _forgetful(rows)).sum())
-    cells = [f"{_forgetful(select(rows, m=m)).mean():.3g}" for m in _sizes(settings)]
+    wrong = int((column(rows, "risk one draw") > _volume_ignored(rows)).sum())
+    cells = [f"{_volume_ignored(select(rows, m=m)).mean():.3g}" for m in _sizes(settings)]
     lines.append(
-        ["one draw, control", "relative entropy, volume forgotten", *cells,
+        ["one draw, control", "relative entropy, volume ignored", *cells,
          f"{wrong} of {len(rows)}", _limit(wrong, len(rows))]
     )  # fmt: skip
     sizes = [f"m = {m}" for m in _sizes(settings)]
     table = Table(
-        f"Mean bound and true risk, {DIMENSION} dimensions, {settings.splits} problems of each "
-        f"size, δ = {DELTA}",
+        f"Mean bound and true risk for m examples in {DIMENSION} dimensions, {settings.splits} "
+        f"problems of each size, δ = {DELTA}",
         ["classifier", "bound", *sizes, "failures", "their share, 99 % limit"],
         lines,
     )
     best = Table(
-        "The smallest bound, in the mean",
+        "The bound with the smallest mean",
         ["classifier", *sizes],
         [
             [CLASSIFIERS[who], *(least[who, m][1] for m in _sizes(settings))]
@@ -201,22 +201,23 @@ def _validity(rows: list[Row], settings: Settings) -> Report:
         Claim(
             f"no bound fails in more problems than δ = {DELTA} allows (binomial test of each at "
             f"the level of {LEVEL} / {len(keys)})"
-            + (f"; but for {'; '.join(too_many)}" if too_many else ""),
+            + (f"; except {'; '.join(too_many)}" if too_many else ""),
             not too_many,
         ),
         Claim(
-            "the test can fail: a bound that forgets the volume is caught by it "
+            "the test can fail: it rejects a bound that ignores the volume "
             f"({wrong} failures of {len(rows)})",
             not _allowed(wrong, len(rows), len(keys)),
         ),
         *_order(rows, settings),
     ]
     remarks = [
-        "A bound fails where the true risk is above it: with estimated volumes as they are, "
-        "nothing added. Bounds of 1 or more are vacuous. Where the part symmetric about a "
-        "perceptron is too thin for double precision its bounds are refused. The limit of the "
-        "share is Clopper and Pearson's. One draw and the vote are those of the billiard's draws, "
-        f"the vote's risk by {N_TEST} new points; that of the others is an angle, exact."
+        "A bound fails if the true risk is above it; estimated volumes are used without a safety "
+        "margin. Bounds of 1 or more are vacuous. If the part symmetric about a perceptron is too "
+        "thin for double precision, the bounds by this part are not given. The limit of the share "
+        "is by Clopper and Pearson. One draw and the vote are those of the draws of the billiard. "
+        f"The risk of the vote is estimated with {N_TEST} new points; all other risks are exact, "
+        "from the angle to the teacher."
     ]
     return Report([table, best], claims, remarks)
 
@@ -239,20 +240,21 @@ def _order(rows: list[Row], settings: Settings) -> list[Claim]:
     )
     return [
         Claim(
-            "of the Bayes point: relative entropy < Theorem 3, both by the symmetric part, < "
-            "Theorem 3 by the largest ball < Corollary 2 < Theorem 1, in each problem "
-            f"(so in {int(below.sum())} of {len(rows)})",
+            "the bounds on the Bayes point are ordered in each problem: relative entropy < "
+            "Theorem 3 (both by the symmetric part) < Theorem 3 by the largest ball < Corollary 2 "
+            f"< Theorem 1 (in {int(below.sum())} of {len(rows)})",
             bool(below.all()),
         ),
         Claim(
-            f"bounds by fat-shattering dimensions are vacuous at these sizes (all ≥ {useless:.3g})",
+            "the bounds by fat-shattering dimensions (Theorem 1, PAC margin) are vacuous at these "
+            f"sizes (all ≥ {useless:.3g})",
             useless >= 1,
         ),
     ]
 
 
-def _forgetful(rows: list[Row]) -> Any:
-    """Return what the relative entropy would give if it were zero: no bound."""
+def _volume_ignored(rows: list[Row]) -> Any:
+    """Return the bound with a relative entropy of zero, which is not valid."""
     return bounds.pac_bayes_kl(column(rows, "m"), 0.0, DELTA)
 
 
@@ -287,8 +289,8 @@ def _symmetric(rows: list[Row], settings: Settings) -> Report:
         lines.append([f"{m}" if m else "all", *means, *cells])
     table = Table(
         f"ln of the share of the sphere, means of {settings.splits} problems of each size: version "
-        "space; its part symmetric about the Bayes point (cm), the SVM and the center of the "
-        "largest ball; that ball, exact",
+        "space V, its parts R symmetric about the Bayes point (cm), the SVM and the center of the "
+        "largest ball, and that ball (exact)",
         ["m", "V", "R(cm)", "R(SVM)", "R(ball)", "ball", "cm > SVM", "beyond 2 s.e.: >, <",
          "ln R(cm) - ln R(SVM)", "cm > ball", "beyond 2 s.e.: >, < ",
          "ln R(cm) - ln R(ball)"],
@@ -303,8 +305,8 @@ def _symmetric(rows: list[Row], settings: Settings) -> Report:
                 all(shares[m, rival][2] > 0 for m in _sizes(settings)),
             ),
             Claim(
-                f"and in each single problem ({more} of {len(rows)}; in {lost} the other way by "
-                "more than 2 standard errors)",
+                f"vol R(w_cm) > vol R(w) for the {name} in each single problem (in {more} of "
+                f"{len(rows)}; smaller by more than 2 standard errors in {lost or 'none'})",
                 more == len(rows),
             ),
         ]
@@ -312,22 +314,24 @@ def _symmetric(rows: list[Row], settings: Settings) -> Report:
     error = column(rows, "error, ball")
     claims.append(
         Claim(
-            "the largest ball is a part of what is symmetric about its center, and far smaller: "
-            f"by {largest.mean():.1f} nats in the mean",
+            "the largest ball is a part of the region symmetric about its center, and far smaller "
+            f"(by {largest.mean():.1f} nats in the mean)",
             bool((largest > -4 * error).all()),
         )
     )
     remarks = [
-        "The SVM is the maximal margin of the examples as they are; the largest ball is the same "
-        "for examples scaled to one length, ψ = arcsin γ its radius. Volumes by bridge sampling "
-        "from Gaussian distributions, with a median standard error of "
+        "The SVM is the maximal margin of the examples as given. The center of the largest ball is "
+        "that of the examples scaled to length 1; its radius is ψ = arcsin γ. The columns with "
+        '"beyond 2 s.e." count the problems in which the difference is more than 2 standard '
+        "errors above or below 0. Volumes are estimated by bridge sampling from Gaussian "
+        "distributions, with a median standard error of "
         f"{np.median(column(rows, 'error, bayes_point')):.3f} nats."
     ]
     return Report([table], claims, remarks)
 
 
 def _gain(rows: list[Row], rival: str) -> tuple[Any, Any]:
-    """Return by how much ln R of the Bayes point is larger, and its standard errors."""
+    """Return by how much ln R of the Bayes point is larger, and the standard errors of that."""
     gain = column(rows, "ln R, bayes_point") - column(rows, f"ln R, {rival}")
     return gain, np.hypot(column(rows, "error, bayes_point"), column(rows, f"error, {rival}"))
 
@@ -376,8 +380,9 @@ def _draw_symmetric(rows: list[Row], settings: Settings, figure: Any) -> None:
 
 
 _SETUP = (
-    f"Gaussian examples in {DIMENSION} dimensions, labeled by a random teacher, a linear kernel "
-    "without intercept: the true risk of a weight vector is its angle to the teacher over π. "
+    f"Gaussian examples in {DIMENSION} dimensions are labeled by a random teacher; the kernel is "
+    "linear, without intercept. The true risk of a weight vector is its angle to the teacher over "
+    "π. "
 )
 
 EXPERIMENTS = (
@@ -385,8 +390,10 @@ EXPERIMENTS = (
         name="risk-bounds",
         title="Section 4: the bounds against true risks",
         paper="bayesian-learning",
-        about=_SETUP + "Every bound that `risk_bounds` gives on `BayesPointClassifier`, "
-        "`MaxMarginClassifier` (hard) and `KernelPerceptron`: how large, how often too small.",
+        about=_SETUP + "The tables have the mean of every bound that `risk_bounds` gives on "
+        "`BayesPointClassifier`, `MaxMarginClassifier` (hard margin) and `KernelPerceptron`, and "
+        "how often it is below the true risk. [Bounds on the error](guide/risk-bounds.md) explains "
+        "them.",
         units=_units,
         measure=_measure,
         report=_validity,
@@ -398,11 +405,11 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="symmetric-part",
-        title="Section 4.3: what is symmetric about the Bayes point and the SVM",
+        title="Section 4.3: the symmetric part of version space around the Bayes point and the SVM",
         paper="bayesian-learning",
-        about=_SETUP + "The paper: 'it appears that under quite general circumstances "
-        "vol(R(w_cm)) > vol(R(w_SVM))', R(w) the part of version space that is symmetric about w. "
-        "The problems are those of the section before.",
+        about=_SETUP + "R(w) is the part of version space that is symmetric about w. The paper "
+        "says: 'it appears that under quite general circumstances vol(R(w_cm)) > vol(R(w_SVM))', "
+        "with w_cm the center of mass. The problems are those of the previous section.",
         units=_units,
         measure=_measure,
         report=_symmetric,

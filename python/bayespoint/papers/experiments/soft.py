@@ -53,7 +53,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     K = kernel(X)
     space = VersionSpace(K, y, softness=unit["softness"])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # drift: a column
+        warnings.simplefilter("ignore", ConvergenceWarning)  # "drift" records it
         found = space.sample(
             max_bounces=QUICK_BOUNCES if settings.quick else BOUNCES, n_draws=1, random_state=seed
         )
@@ -102,22 +102,23 @@ def _report(rows: list[Row], settings: Settings) -> Report:
         error = float(np.hypot(svm[best[0], 1], bpm[best[1], 1]))
         claims.append(
             Claim(
-                f"{problem}: the SVM's least error is close to, or just above, the Bayes point's "
-                f"({100 * svm[best[0], 0]:.2f} at λ = {_lambdas(settings)[best[0]]:g}, "
+                f"{problem}: the SVM's smallest error is close to, or just above, the Bayes "
+                f"point's ({100 * svm[best[0], 0]:.2f} at λ = {_lambdas(settings)[best[0]]:g}, "
                 f"{100 * bpm[best[1], 0]:.2f} at λ = {_lambdas(settings)[best[1]]:g})",
                 bool(off > -2 * error),
             )
         )
         claims.append(
             Claim(
-                f"{problem}: version space becomes regular for large λ: the angle between the two "
-                f"falls from {angle[0, 0]:.3f} to {angle[-1, 0]:.3f} rad",
+                f"{problem}: version space becomes regular for large λ: the angle between SVM and "
+                f"Bayes point falls from {angle[0, 0]:.3f} to {angle[-1, 0]:.3f} rad",
                 bool(angle[-1, 0] < angle[0, 0]),
             )
         )
     remarks = [
-        "The paper's curves are not printed as numbers. λ is added to the diagonal of the training "
-        "kernel matrix (after Eq. 18); the angle is that in the space with these coordinates."
+        "The paper does not print the numbers of its curves. λ is added to the diagonal of the "
+        "training kernel matrix (after Eq. 18). The angle is that between SVM and Bayes point in "
+        "the feature space of this matrix."
     ]
     return Report(tables, claims, remarks)
 
@@ -152,9 +153,9 @@ EXPERIMENTS = (
         title="Figure 6: soft boundaries, error against λ",
         paper="bayesian-learning",
         about=(
-            "The soft-boundary Bayes point and the L2-soft SVM with the same matrix K + λI. Toy: "
-            "10 training and 10 000 test points, uniform in a cube, labeled by a random plane; a "
-            "new one for each split. Thyroid: the splits of Table 1's kind."
+            "The Bayes point with a soft boundary and the L2-soft SVM have the same matrix K + λI. "
+            "Toy: a new problem for each split, with 10 training and 10 000 test points, uniform "
+            "in a cube and labeled by a random plane. Thyroid: random splits as in Table 1."
         ),
         units=_units,
         measure=_measure,

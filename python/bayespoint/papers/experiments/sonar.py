@@ -26,7 +26,8 @@ from bayespoint.papers.experiments.framework import (
 )
 
 SIGMA = 4.4
-# Errors on negative and on positive test examples, of 104, for 0 to 5 violated examples of each.
+# Errors on negative and on positive test examples, of 104, for 0 to 5 violated examples of either
+# class.
 PRINTED = (
     ((3, 5), (1, 8), (1, 12), (1, 17), (0, 20), (0, 21)),
     ((5, 5), (2, 5), (1, 7), (1, 7), (1, 8), (1, 10)),
@@ -71,7 +72,7 @@ def _table_measure(unit: Row, settings: Settings) -> Row:
     seed = settings.seed_of(unit["run"])
     size = _size(settings)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # its figure is a column
+        warnings.simplefilter("ignore", ConvergenceWarning)  # "center_error" records it
         onion = space.onion(
             (size - 1, size - 1),
             method=unit["method"],
@@ -157,11 +158,11 @@ def _table_report(rows: list[Row], settings: Settings) -> Report:
         ),
     ]
     remarks = [
-        "The best cell is found on the test examples, in the paper and here: it is not an "
-        "estimate of a test error. The paper says that other versions of the split are in "
-        "circulation; this one "
-        "has UCI's flags. Features are standardized on the training part, of which the paper says "
-        f"nothing. Largest error of a center: {np.nanmax(column(rows, 'center_error')):.2f} rad."
+        "The best cell is chosen by the test examples, in the paper and here, so it does not "
+        "estimate a test error. The paper says that other versions of the split are in "
+        "circulation; this one is UCI's. The paper does not mention that features are "
+        "standardized. The largest estimated error of a center is "
+        f"{np.nanmax(column(rows, 'center_error')):.2f} rad."
     ]
     return Report(tables, claims, remarks)
 
@@ -263,10 +264,9 @@ def _sweep_report(rows: list[Row], settings: Settings) -> Report:
         ),
     ]
     remarks = [
-        "The paper's figure has no numbers in its text, so there is no difference to show. It "
-        "does not say how the layers were chosen: the best layer on the test set is the most "
-        "that any choice can reach; the choice by leaving ten training examples out uses no test "
-        "example."
+        "The paper does not print the numbers of its figure, so there is no difference to show. It "
+        "does not say how the layers were chosen. No choice can be better than the best layer on "
+        "the test set; the layer chosen by leaving out ten training examples uses no test example."
     ]
     return Report([table], claims, remarks)
 
@@ -285,8 +285,8 @@ def _sweep_draw(rows: list[Row], settings: Settings, figure: Any) -> None:
 
 
 _SETUP = (
-    "The split by aspect angle, 104 examples for training and 104 for the test, features "
-    "standardized on the training part, RBF kernel, hard boundary, no bias."
+    "The split by aspect angle has 104 examples for training and 104 for the test. Features are "
+    "standardized on the training part. RBF kernel, hard boundary, no intercept."
 )
 
 EXPERIMENTS = (
@@ -294,7 +294,8 @@ EXPERIMENTS = (
         name="figure-18-13",
         title="Figure 18.13: sonar against the length scale: maximal margin, flipper, onion",
         paper="kernel-billiard",
-        about=_SETUP + f" {BOUNCES:,} bounces of each of four balls.",
+        about=_SETUP + f" Each of four balls makes {BOUNCES:,} bounces. The flipper is the "
+        "dynamics of the paper; the geodesic billiard moves along great circles.",
         units=_sweep_units,
         measure=_sweep_measure,
         report=_sweep_report,
@@ -307,10 +308,9 @@ EXPERIMENTS = (
         name="table-18-1",
         title="Table 18.1: the onion on sonar at σ = 4.4",
         paper="kernel-billiard",
-        about=_SETUP + " Rows: violated rocks; columns: violated mines. Exact: the center of mass "
-        "of each layer, with half-transparent walls. Projected: the paper's own way, along the "
-        "rays of "
-        "a billiard in version space.",
+        about=_SETUP + " Rows are numbers of violated rocks, columns of violated mines. Exact: the "
+        "center of mass of each layer, sampled with half-transparent walls. Projected: the "
+        "paper's method, along the rays of a billiard in version space.",
         units=_table_units,
         measure=_table_measure,
         report=_table_report,

@@ -46,7 +46,7 @@ QUICK_TRAINING = 300
 
 @functools.lru_cache(maxsize=1)
 def _digits() -> tuple[Any, Any, str]:
-    """Return images, digits and what they are: MNIST where the folder of data has it."""
+    """Return images, digits and a description: MNIST if the folder of data has it."""
     folder = data.named_folder()
     if folder and (path := folder / MNIST).exists():
         table = np.loadtxt(path, delimiter=",", skiprows=1)
@@ -153,7 +153,10 @@ def _report(rows: list[Row], settings: Settings) -> Report:
     sparser = sum(row["perceptron_support"] < row["svm_support"] for row in rows)
     lines_table, two_lines = _two_lines()
     claims = [
-        Claim(f"{exact} of the twenty printed bounds come out to the digit ({told})", exact == 19),
+        Claim(
+            f"{exact} of the twenty printed bounds are reproduced to the last digit ({told})",
+            exact == 19,
+        ),
         Claim("no perceptron made more mistakes than (R/γ)² allows", not broken),
         Claim(
             f"the perceptron's solution is sparser than the SVM's (in {sparser} of {len(rows)})",
@@ -162,16 +165,16 @@ def _report(rows: list[Row], settings: Settings) -> Report:
         two_lines,
     ]
     remarks = [
-        "The bound at d = 1512 is 12.084 %, which rounds to 12.1: the printed 12.0 is truncated or "
-        "a slip; the nineteen others are rounded. The paper's errors are Freund and Schapire's on "
-        "60 000 digits of NIST; ours are from far fewer, so errors are larger and bounds weaker: "
-        "compare them with the paper's, do not expect equality."
+        "The bound at d = 1512 is 12.084 %, which rounds to 12.1. The printed 12.0 is truncated or "
+        "a misprint; the nineteen others are rounded. The paper's errors are those of Freund and "
+        "Schapire for 60 000 digits of NIST. Ours are for far fewer digits, so errors are larger "
+        "and bounds weaker."
     ]
     return Report([printed_table, ours_table, lines_table], claims, remarks)
 
 
 def _two_lines(m: int = 100) -> tuple[Table, Claim]:
-    """Footnote 2: two parallel lines in the unit ball, √2 apart."""
+    """Return table and claim of footnote 2: two parallel lines in the unit ball, √2 apart."""
     rng = np.random.default_rng(0)
     side = np.where(np.arange(m) % 2 == 0, 1, -1)
     X = np.column_stack([rng.uniform(-1, 1, m), side]) / np.sqrt(2)
@@ -224,10 +227,11 @@ EXPERIMENTS = (
         title="Table 1: kernel perceptrons and SVMs on digits, their sparsity and its bound",
         paper="margin-to-sparsity",
         about=(
-            "The bounds of Theorem 3 from the printed sparsities; then a kernel perceptron with "
-            "k(x, x') = (x · x' + 1)⁴, without a bias, against the maximal margin with the same "
-            "kernel on digits: test error, number of coefficients, mistakes in training with their "
-            "bounds (R/γ)² and, for normalized feature vectors, 1/Γ², and the bound by sparsity."
+            "The first table has the bounds of Theorem 3 for the printed sparsities d (numbers of "
+            "nonzero coefficients). The second compares the kernel perceptron with the maximal "
+            "margin on digits, both with k(x, x') = (x · x' + 1)⁴ and no intercept: test error, "
+            "sparsity, mistakes in training with their bounds (R/γ)² and, for normalized feature "
+            "vectors, 1/Γ², and the bound by sparsity."
         ),
         units=_units,
         measure=_measure,

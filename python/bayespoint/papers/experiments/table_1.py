@@ -25,7 +25,7 @@ from bayespoint.papers.experiments.framework import (
     select,
 )
 
-# Error % and standard error of the SVM and of the BPM, and the p-value as printed (1 minus ours).
+# Error in percent and standard error of the SVM and of the BPM, and 1 minus the p-value.
 PRINTED = {
     "heart": (25.4, 0.40, 22.8, 0.34, 1.00),
     "thyroid": (5.3, 0.24, 4.4, 0.21, 1.00),
@@ -52,11 +52,11 @@ def _measure(unit: Row, settings: Settings) -> Row:
     kernel = kernels.RBF(sets.SETS[name].sigma)
     space = VersionSpace(kernel(X, X), y)
     svm = space.max_margin()
-    # A number of bounces and no tolerance: where the matrix is nearly singular, four balls that
-    # have not yet left the corner where they began agree on its center.
+    # A number of bounces instead of a tolerance: with a nearly singular matrix four balls can agree
+    # before they have left the corner in which they started.
     bounces = QUICK_BOUNCES if settings.quick else BOUNCES
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # drift: a column of its own
+        warnings.simplefilter("ignore", ConvergenceWarning)  # "drift" records it
         bpm = space.sample(max_bounces=bounces, n_draws=1, random_state=seed)
         chord = space.sample(
             dynamics="chord",
@@ -123,7 +123,8 @@ def _report(rows: list[Row], settings: Settings) -> Report:
         lines,
     )  # fmt: skip
     chords = Table(
-        f"The Bayes point by the paper's own billiard, one ball and {CHORD_BOUNCES:,} bounces",
+        "The Bayes point by the paper's own billiard (chord dynamics), one ball and "
+        f"{CHORD_BOUNCES:,} bounces",
         ["data", "BPM, paper", "chord billiard", "difference", "center of mass"],
         short,
     )
@@ -139,21 +140,21 @@ def _report(rows: list[Row], settings: Settings) -> Report:
             not worse,
         ),
         Claim(
-            f"on sonar it does not (p = {better['sonar']:.3g} of the one-sided test)",
+            f"on sonar it does not (p = {better['sonar']:.3g} in the one-sided test)",
             not better["sonar"] < 0.01,
         ),
     ]
     wrong = int(column(rows, "training_errors").sum())
     remarks = [
-        "p as the paper prints it: 1 minus the p-value of the one-sided paired t-test that the "
-        "Bayes point is better. Splits share examples, so that its p-values are too small, in "
-        "the paper and here. A difference is followed by its size in combined standard errors. "
-        f"The SVMs made {wrong} training errors in all. Center error: the median estimate, in "
-        "radians; on banana, whose matrix is singular to double precision, it is too low. "
-        f"Waveform: {sets.source('waveform')}.",
-        "The paper does not say how many bounces its billiards had. A short one does not reach the "
-        "center of mass where the matrix is nearly singular (banana, diabetes), and has more "
-        "errors there than the center has.",
+        "p is defined as in the paper: 1 minus the p-value of the one-sided paired t-test that the "
+        "Bayes point is better. Splits share examples, so the p-values are too small, in the paper "
+        "and here. The number after a difference is its size in combined standard errors. "
+        f"The SVMs made {wrong or 'no'} training errors. The center error is the median of the "
+        "estimates, in radians; on banana, whose matrix is singular to double precision, it is too "
+        f"low. The waveform data are {sets.source('waveform')} examples.",
+        "The paper does not give the number of bounces of its billiards. Where the matrix is "
+        "nearly singular (banana, diabetes) a short billiard does not reach the center of mass, "
+        "and has more errors.",
     ]
     return Report([table, chords], claims, remarks)
 
@@ -163,7 +164,7 @@ def _p_value(svm: Any, bpm: Any) -> float:
     if len(svm) < 2:
         return float("nan")
     difference = svm - bpm
-    if np.ptp(difference) < 1e-9:  # no spread but rounding: the statistic is infinite or undefined
+    if np.ptp(difference) < 1e-9:  # no spread: the statistic is infinite or undefined
         return 0.5 if abs(difference[0]) < 1e-9 else float(difference[0] < 0)
     return float(stats.ttest_rel(bpm, svm, alternative="less").pvalue)
 
@@ -210,11 +211,12 @@ EXPERIMENTS = (
         title="Table 1: SVM against Bayes point machine on seven data sets",
         paper="bayesian-learning",
         about=(
-            "Hard margin against hard boundary, both homogeneous (no bias), RBF kernels of the "
-            "paper's σ, random splits of 60 % for training (waveform and banana: 400 examples). "
-            "Features are standardized on the training part, but for waveform, banana (which are "
-            "as a whole) and ionosphere (raw): what reproduces the paper's SVM column. The Bayes "
-            f"point is the center of mass after {4 * BOUNCES:,} bounces."
+            "The SVM with a hard margin is compared with the Bayes point machine (BPM) with a hard "
+            "boundary, both without an intercept. RBF kernels have the paper's σ. Random splits "
+            "have 60 % of the examples for training (waveform and banana: 400 examples). Features "
+            "are standardized on the training part, except for waveform and banana (standardized "
+            "as a whole) and ionosphere (raw). With this the SVM column of the paper is "
+            f"reproduced. The Bayes point is the center of mass after {4 * BOUNCES:,} bounces."
         ),
         units=_units,
         measure=_measure,

@@ -1,4 +1,4 @@
-"""Figures 3, 4 and 5 of Herbrich, Graepel and Campbell: toy problems to look at."""
+"""Figures 3, 4 and 5 of Herbrich, Graepel and Campbell: toy problems."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from bayespoint.plotting import sphere
 
 # --- Figure 3 ---
 
-POINTS = np.array([[1.0, 0.2], [-0.4, 0.9], [0.7, 0.8]])  # ours: the paper gives none
+POINTS = np.array([[1.0, 0.2], [-0.4, 0.9], [0.7, 0.8]])  # the paper gives no coordinates
 SOFTNESSES = (0.0, 0.1, 0.5, 2.5)
 
 
@@ -41,7 +41,7 @@ def _parameter_spaces() -> dict[float, ParameterSpace]:
 
 
 def _semiaxes(space: ParameterSpace) -> Any:
-    """Return the semiaxes, the largest first, relative to it."""
+    """Return the semiaxes in units of the largest, which is the first."""
     return space.lengths / space.lengths[0]
 
 
@@ -58,13 +58,15 @@ def _spaces(rows: list[Row], settings: Settings) -> Report:
     thin = [float(_semiaxes(space)[2]) for space in _parameter_spaces().values()]
     claims = [
         Claim("at λ = 0 the parameter space is a two-dimensional ellipse", thin[0] < 1e-7),
-        Claim("small λ makes it a pancake, large λ a ball", bool((np.diff(thin) > 0).all())),
+        Claim(
+            "a small λ makes it a pancake, a large λ nearly a ball", bool((np.diff(thin) > 0).all())
+        ),
     ]
     remarks = [
-        "The semiaxes are √σ of the eigenvalues σ of K + λI: those of the weight vectors' plane "
-        "coordinates f = Kα. By the paper's own equation, Σ σα² = 1, the coefficients α have the "
-        "semiaxes 1/√σ, which at λ = 0 are infinite and for small λ a needle; its text and caption "
-        "describe the other."
+        "The semiaxes are √σ, with σ the eigenvalues of K + λI: those of the plane coordinates of "
+        "the weight vectors, f = (K + λI)α. By the paper's equation Σ σα² = 1 the coefficients α "
+        "have the semiaxes 1/√σ, of which one is infinite at λ = 0; for small λ they form a "
+        "needle. The paper's text and caption describe the first."
     ]
     return Report([table], claims, remarks)
 
@@ -76,7 +78,7 @@ def _draw_spaces(rows: list[Row], settings: Settings, figure: Any) -> None:
 
 # --- Figure 4 ---
 
-PRINTED = (15.1, 8.0)  # SVM, BPM, on the right of the figure
+PRINTED = (15.1, 8.0)  # SVM and BPM, right part of the figure
 BOUNCES = 20_000
 
 
@@ -90,7 +92,7 @@ def _toy(unit: Row, settings: Settings) -> Row:
     space = VersionSpace(X @ X.T, y)
     svm = space.max_margin().dual_coef @ X
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # its figure is a column
+        warnings.simplefilter("ignore", ConvergenceWarning)  # "center_error" records it
         found = space.sample(max_bounces=BOUNCES, n_draws=1, random_state=seed)
     places = corners(X, y)
     center = sphere.center_of_mass(places)
@@ -114,7 +116,7 @@ def _angle(a: Any, b: Any) -> float:
 
 
 def _flat(places: Any, center: Any) -> Any:
-    """Return places seen from the middle of the sphere on the plane that touches it at `center`."""
+    """Return the central projection of places onto the tangent plane at `center`."""
     basis = np.linalg.svd(center[None])[2][1:]
     return (places @ basis.T) / (places @ center)[..., None]
 
@@ -145,7 +147,7 @@ def _version_spaces(rows: list[Row], settings: Settings) -> Report:
          f"{np.median(column(rows, 'angle')):.4f}"]
     )  # fmt: skip
     table = Table(
-        "Test error in percent of 10 000",
+        "Test error on 10 000 points, in percent",
         ["toy", "SVM", "Bayes point", "difference", "elongation", "billiard to exact center, rad"],
         lines,
     )
@@ -154,15 +156,17 @@ def _version_spaces(rows: list[Row], settings: Settings) -> Report:
     claims = [
         Claim("on average the Bayes point makes fewer errors", bool(bpm.mean() < svm.mean())),
         Claim(
-            f"it gains as much as in the paper ({gain:.1f} percent) in some: {as_large} of "
-            f"{len(rows)}",
+            f"in {as_large} of {len(rows)} problems it gains as much as in the paper ({gain:.1f} "
+            "percentage points)",
             as_large > 0,
         ),
     ]
     remarks = [
-        "The paper's two examples are not given; right is the toy with the largest gain of all "
-        "drawn, left the one that is least elongated. The billiard's center is tested "
-        "against the exact center of mass of the spherical polygon."
+        "The paper does not give the data of its two examples. Here the right one is the toy with "
+        "the largest gain, the left one the least elongated. Elongation is the ratio of the "
+        "standard deviations of the corners along the long and the short axis. The last column is "
+        "the angle between the center by the billiard and the exact center of mass of the "
+        "spherical polygon."
     ]
     return Report([table], claims, remarks)
 
@@ -208,7 +212,7 @@ GRID = np.linspace(-3.5, 3.5, 71)
 
 
 def _classes(seed: int) -> tuple[Any, Any]:
-    """Return two overlapping clouds in the plane: ours, the paper gives no points."""
+    """Return points of two overlapping normal distributions in the plane, and their labels."""
     rng = np.random.default_rng(seed)
     y = np.where(np.arange(30) % 2 == 0, 1, -1)
     return rng.standard_normal((30, 2)) + 0.7 * y[:, None], y
@@ -220,14 +224,14 @@ def _decision(unit: Row, settings: Settings) -> Row:
     found: Row = {}
     for name, (dual_coef, f) in values.items():
         slopes = np.hypot(*np.gradient(f, GRID[1] - GRID[0]))
-        # Feature vectors and weight vectors have length 1: these are the paper's margins.
+        # Feature and weight vectors have length 1, so these are the paper's margins.
         found[f"margin_{name}"] = float(space.margins(dual_coef).min())
         found[f"slope_{name}"] = float(slopes.mean() / np.sqrt(np.mean(f**2)))
     return found
 
 
 def _decisions(seed: int, bounces: int) -> tuple[VersionSpace, dict[str, tuple[Any, Any]]]:
-    """Return version space, and the dual coefficients and values over the plane of both."""
+    """Return version space, and dual coefficients and values over the plane for both centers."""
     X, y = _classes(seed)
     kernel = kernels.RBF(1.0)
     space = VersionSpace(kernel(X), y)
@@ -267,8 +271,11 @@ def _decision_report(rows: list[Row], settings: Settings) -> Report:
         Claim(f"its decision function is flatter (in {flatter} of {len(rows)})",
               2 * flatter > len(rows)),
     ]  # fmt: skip
-    remarks = [f"The paper gives no points; ours are 30 from two clouds in the plane, {len(rows)} "
-               "times. It has no measure of flatness: the mean slope is ours."]  # fmt: skip
+    remarks = [
+        "The paper gives no points. Here 30 points are drawn from two normal distributions in the "
+        f"plane, {len(rows)} times; the first problem is shown. The paper does not define "
+        "flatness; the mean slope is our measure."
+    ]
     return Report([table], claims, remarks)
 
 
@@ -294,7 +301,8 @@ EXPERIMENTS = (
         name="figure-3",
         title="Figure 3: parameter spaces under a soft boundary",
         paper="bayesian-learning",
-        about="Three points in the plane, a linear kernel: the parameter space of K + λI.",
+        about="The parameter space (all weight vectors of length 1) for three points in the plane, "
+        "a linear kernel and the matrix K + λI.",
         units=no_units,
         measure=nothing,
         report=_spaces,
@@ -303,13 +311,13 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="figure-4",
-        title="Figure 4: version spaces of three-dimensional toys",
+        title="Figure 4: version spaces of toy problems in three dimensions",
         paper="bayesian-learning",
         about=(
-            "Ten training and 10 000 test points, uniform in a cube and labeled by a random plane; "
-            "linear kernel. Version spaces are drawn as seen from the middle of the sphere, with "
-            "points of the ball's path (the paper has those where it meets a wall; here the walls "
-            "are drawn themselves)."
+            "Ten training and 10 000 test points are uniform in a cube and labeled by a random "
+            "plane; the kernel is linear. Version spaces are drawn as seen from the center of the "
+            "sphere, with points on the path of the ball. (The paper shows the points at walls; "
+            "here the walls themselves are drawn.)"
         ),
         units=_toys,
         measure=_toy,
@@ -323,7 +331,7 @@ EXPERIMENTS = (
         name="figure-5",
         title="Figure 5: decision functions of SVM and Bayes point",
         paper="bayesian-learning",
-        about="RBF kernel with σ = 1, hard margin and boundary, no bias.",
+        about="RBF kernel with σ = 1, hard margin and hard boundary, no intercept.",
         units=_toys,
         measure=_decision,
         report=_decision_report,

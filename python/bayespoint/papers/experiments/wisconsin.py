@@ -47,7 +47,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     kernel = kernels.RBF(SIGMA)
     space = VersionSpace(kernel(X[train]), y[train])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # drift: a column
+        warnings.simplefilter("ignore", ConvergenceWarning)  # "drift" records it
         found = space.sample(
             max_bounces=QUICK_BOUNCES if settings.quick else BOUNCES,
             n_draws=1,
@@ -93,9 +93,9 @@ def _report(rows: list[Row], settings: Settings) -> Report:
         ),
     ]
     remarks = [
-        "The paper has 673 complete cases, today's file 683; both give 670 tests. Those beyond "
-        "the last ten are used for training alone. Features are raw, from 1 to 10. Median center "
-        f"error: {np.median(column(rows, 'center_error')):.3f} rad."
+        "The paper has 673 complete cases, the current file 683. As in the paper, 670 are tested; "
+        "the others are used for training only. Features are raw, from 1 to 10. The median error "
+        f"of the center is {np.median(column(rows, 'center_error')):.3f} rad."
     ]
     return Report([table], claims, remarks)
 
@@ -118,8 +118,8 @@ EXPERIMENTS = (
         title="Wisconsin breast cancer, leaving ten out, σ = 1.75",
         paper="kernel-billiard",
         about=(
-            "RBF kernel, hard boundary, no bias. The examples are put into a random order, and "
-            f"ten at a time are left out, {FOLDS} times."
+            "RBF kernel, hard boundary, no intercept. The examples are put into a random order, "
+            f"and ten at a time are left out, {FOLDS} times."
         ),
         units=_units,
         measure=_measure,

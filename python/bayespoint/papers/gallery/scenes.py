@@ -1,7 +1,7 @@
-"""The pictures of the gallery: what each draws, and its caption.
+"""The pictures of docs/gallery.md: ``python -m bayespoint.papers gallery``.
 
-The page shows every function's own lines as the commands for its picture, and its docstring as
-the caption.
+The page shows the code of each function as the commands for its picture, and its docstring as the
+caption. The first paragraph of the docstring is also the picture's alternative text.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from bayespoint.papers.elongated import center_errors, plot_center_errors
 
 __all__ = ["SCENES", "main", "page"]
 
-Draw = Callable[[], Any]
-
 TABLE = planar.Polygon([[0.0, 0.2], [5.0, 0.0], [5.6, 1.4], [4.5, 1.9], [0.3, 1.7]])
 POINTS = np.array(
     [[0, 0], [1, 0.2], [0.4, 1.2], [-0.5, 0.6], [2.4, 1.3], [3.1, 0.4], [3.4, 1.8], [2.9, 2.2]]
@@ -30,7 +28,7 @@ LABELS = np.repeat([-1, 1], 4)
 def bayes_line() -> Any:
     """Ruján and Marchand, Figure 18.1.
 
-    A line that cuts a polygon in half.
+    A *Bayes line* halves the area of a polygon.
     """
     return planar.plot_bayes_line(TABLE, 0.4).figure
 
@@ -54,7 +52,7 @@ def inscribed() -> Any:
 def trajectory() -> Any:
     """Ruján and Marchand, Figure 18.4.
 
-    A billiard ball after 60 bounces: its mean position is near the center of mass.
+    The path of a billiard ball through 60 bounces. Its mean position is near the center of mass.
     """
     path = planar.billiard(TABLE, 60, random_state=0)
     return planar.plot_trajectory(TABLE, path).figure
@@ -63,8 +61,8 @@ def trajectory() -> Any:
 def connector() -> Any:
     """Ruján and Marchand, Figure 18.5.
 
-    The maximal margin and the minimal connector between the convex hulls: they are equally
-    long. A, B and C are the active examples.
+    The maximal margin and the shortest connection between the convex hulls have the same length. A,
+    B and C are the support vectors.
     """
     return gallery.plot_connector(POINTS, LABELS).figure
 
@@ -73,7 +71,7 @@ def cone() -> Any:
     """Ruján and Marchand, Figure 18.6.
 
     The version space of these points is a cone in the space of weights and bias, cut by the
-    unit sphere. The ray is the maximal margin.
+    unit sphere. The ray is the weight vector of maximal margin.
     """
     return gallery.plot_cone(POINTS - POINTS.mean(axis=0), LABELS).figure
 
@@ -81,8 +79,8 @@ def cone() -> Any:
 def bounce() -> Any:
     """Ruján and Marchand, Figure 18.7.
 
-    Bouncing on a plane: the flight time is the negative ratio of the distances from the plane
-    of place and direction.
+    A bounce at a plane: the flight time is minus the ratio of two distances from the plane, that of
+    the position and that of the direction.
     """
     return gallery.plot_bounce(TABLE, start=[1.5, 1.4], angle=-0.8).figure
 
@@ -90,7 +88,7 @@ def bounce() -> Any:
 def arc_sum() -> Any:
     """Ruján and Marchand, Figure 18.8.
 
-    The sum of two weighted vectors divides their arc.
+    The sum of two weighted unit vectors divides the arc between them by their weights.
     """
     return gallery.plot_arc_sum(1.2, (1.0, 2.0)).figure
 
@@ -98,7 +96,8 @@ def arc_sum() -> Any:
 def half_mirror() -> Any:
     """Ruján and Marchand, Figure 18.9.
 
-    One half-transparent wall of the engine's billiard, hit from both sides.
+    A half-transparent wall. From the side where its example is satisfied it reflects the ball or
+    lets it pass; from the other side the ball always passes.
     """
     problem = make_elongated(random_state=3)
     path = gallery.fly(problem.data, problem.target, length=60.0, transparency=0.4, random_state=0)
@@ -108,8 +107,7 @@ def half_mirror() -> Any:
 def projected_flight() -> Any:
     """Ruján and Marchand, Figure 18.10.
 
-    A flight in version space, continued through the planes beyond: the numbers count the
-    violated examples.
+    A path in version space, continued beyond its walls: the numbers count the violated examples.
     """
     problem = make_elongated(random_state=12)
     path = gallery.fly(problem.data, problem.target, random_state=0)
@@ -120,7 +118,7 @@ def parameter_space() -> Any:
     """Herbrich, Graepel and Campbell, Figure 3.
 
     The parameter space of three examples in two dimensions, in plane coordinates: flat without
-    softness, a pancake, a ball.
+    softness, a pancake with little, nearly a ball with much.
     """
     x = np.array([[1.0, 0.2], [0.3, 0.9], [-0.5, 0.6]])
     spaces = {
@@ -134,8 +132,8 @@ def regular_space() -> Any:
     """Herbrich, Graepel and Campbell, Figure 4, left.
 
     A version space of regular shape: the two centers nearly agree. The dots are the bounces of 20
-    balls. Great circles are drawn as straight lines, so that what is far from the maximal margin
-    looks larger than it is.
+    balls. Great circles are drawn as straight lines, so that regions far from the maximal margin
+    look larger than they are.
     """
     problem = make_elongated(random_state=12)
     return gallery.plot_version_space(problem.data, problem.target, random_state=0).figure
@@ -144,8 +142,8 @@ def regular_space() -> Any:
 def elongated_space() -> Any:
     """Herbrich, Graepel and Campbell, Figure 4, right.
 
-    A long and thin version space, with errors like theirs: on 10 000 points the maximal margin
-    has 15.5 % errors, the Bayes point about 8 %.
+    A long and thin version space with errors like those in the paper: on 10 000 points the maximal
+    margin has 15.5 % errors, the Bayes point about 8 %.
     """
     problem = make_elongated(random_state=209)
     return gallery.plot_version_space(problem.data, problem.target, random_state=0).figure
@@ -174,7 +172,7 @@ def center_angles() -> Any:
 def flight() -> Any:
     """Herbrich, Graepel and Campbell, Figure 7.
 
-    A straight flight to a plane, and back to the sphere.
+    A straight flight to a plane, and the projection back to the sphere.
     """
     problem = make_elongated(random_state=3)
     path = gallery.fly(problem.data, problem.target, random_state=0)
@@ -212,7 +210,7 @@ def point_mirror() -> Any:
     return gallery.plot_point_mirror(x, [1, 1], [0.6, 0.8]).figure
 
 
-SCENES: dict[str, Draw] = {
+SCENES: dict[str, Callable[[], Any]] = {
     draw.__name__: draw
     for draw in (
         bayes_line,
@@ -240,8 +238,9 @@ SCENES: dict[str, Draw] = {
 
 _HEAD = """# Gallery
 
-The mechanisms that the founding papers draw, drawn by this package. `make gallery` draws all
-pictures again and writes this page. Each picture comes from the lines below it, after these:
+These are the drawings of the papers' mechanisms, made with this package. The
+[glossary](architecture.md#words) explains the terms. `make gallery` makes all pictures and writes
+this page. Each picture is made by the lines below it, after these:
 
 ```python
 {preamble}
@@ -250,12 +249,15 @@ pictures again and writes this page. Each picture comes from the lines below it,
 
 
 def page() -> str:
-    """Return the gallery's page in Markdown: pictures, captions and commands."""
+    """Return the page in Markdown: pictures, captions and commands."""
     parts = [_HEAD.format(preamble=pictures.preamble(bayes_line, "TABLE = "))]
     for name, draw in SCENES.items():
-        caption = " ".join((draw.__doc__ or "").split())
+        source, text = pictures.caption(draw).split("\n\n", 1)
         code = pictures.code_of(draw, "figure")
-        parts.append(f"![{caption}](gallery/{name}.png)\n\n{caption}\n\n```python\n{code}\n```\n")
+        parts.append(
+            f"![{source.rstrip('.')}](gallery/{name}.png)\n\n{source} {text}\n\n"
+            f"```python\n{code}\n```\n"
+        )
     return "\n".join(parts)
 
 
@@ -263,7 +265,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the pictures and their page."""
     return pictures.command(
         "gallery",
-        "Draw the mechanisms of the founding papers.",
+        "Draw the mechanisms of the papers.",
         SCENES,
         {name: f"gallery/{name}.png" for name in SCENES},
         ("gallery.md", page),
