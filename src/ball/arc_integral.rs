@@ -33,7 +33,7 @@ impl ArcIntegral {
     pub fn catch_up(&mut self, j: usize, frame: &Frame) {
         let (sin, cos) = frame.sin_cos();
         let [sin_j, cos_j] = self.mark[j];
-        self.sum[j] += frame.p(j) * (sin - sin_j) + frame.q(j) * (cos_j - cos);
+        self.sum[j] += frame.p[j] * (sin - sin_j) + frame.q[j] * (cos_j - cos);
         self.mark[j] = [sin, cos];
     }
 
@@ -159,7 +159,7 @@ impl LayerIntegrals {
         self.catch_up(frame);
         let layers = self.sines.len();
         for (j, row) in self.sum.chunks_exact_mut(layers).enumerate() {
-            let (p, q) = (frame.p(j), frame.q(j));
+            let (p, q) = (frame.p[j], frame.q[j]);
             for ((sum, sine), cosine) in row.iter_mut().zip(&self.sines).zip(&self.cosines) {
                 *sum += p * sine + q * cosine;
             }

@@ -29,16 +29,6 @@ impl Frame {
     }
 
     #[inline]
-    pub fn p(&self, j: usize) -> f64 {
-        self.p[j]
-    }
-
-    #[inline]
-    pub fn q(&self, j: usize) -> f64 {
-        self.q[j]
-    }
-
-    #[inline]
     pub fn sin_cos(&self) -> (f64, f64) {
         (self.sin, self.cos)
     }

@@ -382,16 +382,12 @@ impl Ball {
         // 45 degrees to the position may be rejected. They must be: the rounding difference between f and the dual
         // coefficients enters the new direction times the cotangent of that angle, and in few dimensions it would
         // grow from draw to draw.
-        let mut drawn = None;
-        for _ in 0..DRAWS {
+        let drawn = (0..DRAWS).find_map(|_| {
             let normal = draw();
             let along = dot::dot(gram.arch(), &normal.dual, &self.f);
             let square = normal.square - along * along;
-            if square > 0.5 * normal.square {
-                drawn = Some((normal, along, square));
-                break;
-            }
-        }
+            (square > 0.5 * normal.square).then_some((normal, along, square))
+        });
         // All draws fail in one dimension, in others with probability 2^-DRAWS at most.
         let Some((mut normal, along, square)) = drawn else { return };
         let scale = square.sqrt().recip();

@@ -161,7 +161,7 @@ impl List {
         }
         // The ball has not hit a plane that is not listed, so only refreshes kicked along it. The first stored the coefficient.
         let (sin, cos) = self.angle;
-        let dual = self.kicked.entry(i).or_insert_with(|| frame.p(i) * cos + frame.q(i) * sin);
+        let dual = self.kicked.entry(i).or_insert_with(|| frame.p[i] * cos + frame.q[i] * sin);
         inner + self.lift + softness * *dual
     }
 

@@ -213,7 +213,7 @@ impl NeighborList {
     fn unfold(gram: &Gram<'_>, frame: &Frame, i: usize, (p, q): (f64, f64)) -> (f64, f64) {
         let (sin, cos) = frame.sin_cos();
         let softness = gram.softness()[i];
-        let (p, q) = (p + softness * frame.p(i), q + softness * frame.q(i));
+        let (p, q) = (p + softness * frame.p[i], q + softness * frame.q[i]);
         (p * cos + q * sin, q * cos - p * sin)
     }
 
@@ -370,7 +370,7 @@ impl NeighborList {
         if self.soft {
             for (place, f) in f.iter_mut().enumerate() {
                 let i = plane(place);
-                *f += gram.softness()[i] * (frame.p(i) * cos + frame.q(i) * sin);
+                *f += gram.softness()[i] * (frame.p[i] * cos + frame.q[i] * sin);
             }
         }
         gram.arch().dispatch(
@@ -440,7 +440,7 @@ impl NeighborList {
         self.g.resize(n, 0.0);
         list.points.products(gram.arch(), &self.vector, &mut self.g);
         for (g, &i) in self.g.iter_mut().zip(&list.planes) {
-            *g += lift + gram.softness()[i] * (frame.q(i) * cos - frame.p(i) * sin);
+            *g += lift + gram.softness()[i] * (frame.q[i] * cos - frame.p[i] * sin);
         }
         for (f, &plane) in self.f.iter_mut().zip(&self.lists[0].planes) {
             *f = on_side(sides[plane], *f);
