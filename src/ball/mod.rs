@@ -60,7 +60,7 @@ pub struct Reflection {
 /// A ball on the unit sphere of the span of the feature vectors.
 ///
 /// The plane coordinates `f_i = <b, φ_i>` and `g_i = <v, φ_i>` are rotated at each event, in one fused pass. The dual
-/// coefficients are kept in a fixed [`Frame`], which changes in O(1) per event. A fixed frame would not make the pass over
+/// coefficients are kept in a fixed frame, which changes in O(1) per event. A fixed frame would not make the pass over
 /// `f` and `g` faster, as it reads and writes both in any case. Rotation keeps the coordinate of the wall just hit an exact
 /// signed zero.
 #[derive(Clone, Debug, Serialize, Deserialize)]
