@@ -1,83 +1,74 @@
-//! Position and direction as dual coefficients in a frame that stands still.
+//! Position and direction as dual coefficients in a fixed frame.
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::{Result, ensure_finite, ensure_vectors};
 
-/// Dual coefficients of position and direction in a frame that stands still between jumps:
-/// `b = p cos θ + q sin θ`, `v = -p sin θ + q cos θ`, with θ the angle flown since the frame was laid.
+/// Dual coefficients of position and direction, `b = p cos θ + q sin θ` and `v = -p sin θ + q cos θ`, where θ is the angle
+/// flown since the frame was laid.
 ///
-/// Flight changes θ alone (its sine and cosine are carried along, so that no event asks for trigonometry), and a jump of `v` along one feature vector changes one coordinate of `p` and of `q`.
+/// A flight changes only θ. Its sine and cosine are updated without trigonometric functions. A kick of `v` along
+/// `φ_j` changes only `p_j` and `q_j`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Frame {
-    pub(super) p: Vec<f64>,
-    pub(super) q: Vec<f64>,
-    pub(super) theta: f64,
+pub(super) struct Frame {
+    pub p: Vec<f64>,
+    pub q: Vec<f64>,
+    theta: f64,
     sin: f64,
     cos: f64,
 }
 
 impl Frame {
-    pub(super) fn lay(p: Vec<f64>, q: Vec<f64>) -> Self {
+    pub fn lay(p: Vec<f64>, q: Vec<f64>) -> Self {
         Self { p, q, theta: 0.0, sin: 0.0, cos: 1.0 }
     }
 
-    pub(super) fn check(&self, m: usize) -> Result<()> {
+    pub fn check(&self, m: usize) -> Result<()> {
         ensure_vectors(m, &[&self.p, &self.q])?;
         ensure_finite(&[&[self.theta, self.sin, self.cos]])
     }
 
     #[inline]
-    pub(crate) fn p(&self, j: usize) -> f64 {
-        self.p[j]
-    }
-
-    #[inline]
-    pub(crate) fn q(&self, j: usize) -> f64 {
-        self.q[j]
-    }
-
-    #[inline]
-    pub(crate) fn sin_cos(&self) -> (f64, f64) {
+    pub fn sin_cos(&self) -> (f64, f64) {
         (self.sin, self.cos)
     }
 
     #[inline]
-    pub(crate) fn angle_sin_cos(&self) -> (f64, f64, f64) {
+    pub fn angle_sin_cos(&self) -> (f64, f64, f64) {
         (self.theta, self.sin, self.cos)
     }
 
     #[inline]
-    pub(super) fn turn(&mut self, angle: f64, rotation: (f64, f64)) {
+    pub fn turn(&mut self, angle: f64, rotation: (f64, f64)) {
         self.theta += angle;
         let (sin, cos) = self.sin_cos_ahead(rotation);
-        // One step of Newton's to the reciprocal root of a number next to 1: sin² + cos² does not drift.
+        // One Newton step for the reciprocal square root of sin² + cos², which is close to 1, prevents drift.
         let scale = 1.5 - 0.5 * (sin * sin + cos * cos);
         (self.sin, self.cos) = (sin * scale, cos * scale);
     }
 
-    /// Sine and cosine of the present angle plus one of the given cosine and sine.
+    /// Returns sine and cosine of the sum of the present angle and one with the given cosine and sine.
     #[inline]
-    pub(crate) fn sin_cos_ahead(&self, (cos, sin): (f64, f64)) -> (f64, f64) {
+    pub fn sin_cos_ahead(&self, (cos, sin): (f64, f64)) -> (f64, f64) {
         (self.sin * cos + self.cos * sin, self.cos * cos - self.sin * sin)
     }
 
-    /// What `v ← v + a φ_j` adds to `p_j` and `q_j`.
+    /// Returns the changes of `p_j` and `q_j` by `v ← v + a φ_j`.
     #[inline]
-    pub(crate) fn jump(&self, a: f64) -> (f64, f64) {
-        (-a * self.sin, a * self.cos)
+    pub fn jump(&self, a: f64) -> [f64; 2] {
+        [-a * self.sin, a * self.cos]
     }
 
     /// `v ← v + a φ_j`.
     #[inline]
-    pub(super) fn kick(&mut self, j: usize, a: f64) {
-        let (dp, dq) = self.jump(a);
+    pub fn kick(&mut self, j: usize, a: f64) {
+        let [dp, dq] = self.jump(a);
         self.p[j] += dp;
         self.q[j] += dq;
     }
 
-    /// Position and direction at the present angle plus `ahead`.
-    pub(super) fn unfold(&self, ahead: f64) -> (Vec<f64>, Vec<f64>) {
+    /// Returns position and direction `ahead` radians further.
+    pub fn unfold(&self, ahead: f64) -> (Vec<f64>, Vec<f64>) {
         let (sin, cos) = self.sin_cos_ahead((ahead.cos(), ahead.sin()));
         self.p.iter().zip(&self.q).map(|(p, q)| (p * cos + q * sin, q * cos - p * sin)).unzip()
     }
@@ -87,9 +78,8 @@ impl Frame {
 mod tests {
     use super::*;
 
-    /// Sine and cosine that are carried along stay those of the angle.
     #[test]
-    fn ten_thousand_turns_keep_sine_and_cosine() {
+    fn sine_and_cosine_do_not_drift() {
         let mut frame = Frame::lay(vec![1.0], vec![0.0]);
         for k in 0..10_000 {
             let angle = 0.3 + f64::from(k % 7) * 0.1;
@@ -97,7 +87,7 @@ mod tests {
         }
         let (theta, sin, cos) = frame.angle_sin_cos();
         assert!((sin * sin + cos * cos - 1.0).abs() <= 1e-15);
-        // The sum of the angles has the larger rounding: additions to numbers of some thousands.
+        // The tolerance is the rounding of the sum of the angles, which is in the thousands.
         assert!((sin - theta.sin()).abs() <= 1e-8 && (cos - theta.cos()).abs() <= 1e-8);
     }
 }

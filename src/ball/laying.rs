@@ -1,11 +1,11 @@
-//! Where the ball is put and where it is sent: positions and directions that do not come from a flight.
+//! Placement of the ball: positions and directions that do not result from a flight.
 
 use rand::Rng;
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use super::frame::Frame;
-use super::{Ball, DRAWS};
+use super::{Ball, DRAWS, on_side};
 use crate::ball::arc_integral::ArcIntegral;
 use crate::base::{Control, Error, Result};
 use crate::gram::Gram;
@@ -13,13 +13,13 @@ use crate::linalg::Draw;
 use crate::simd::{NextWall, Precision, dot};
 
 impl Ball {
-    /// Puts a ball at the dual coefficients `position` (scaled to the sphere), flying along the part of
-    /// `direction` that is tangent there.
+    /// Returns a ball at `position`, scaled to unit length, that flies along the tangent part of `direction`, both dual
+    /// coefficients, shape (m,).
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for a position of length zero or a direction without tangent part;
-    /// [`Error::Interrupted`] when the caller asks to stop.
+    /// [`Error::Invalid`] for vectors that are not of shape (m,) or not finite, a position of length zero or a direction without
+    /// tangent part; [`Error::Interrupted`].
     pub fn new(
         gram: &Gram<'_>,
         position: &[f64],
@@ -44,8 +44,8 @@ impl Ball {
             layers: None,
             wall: NextWall::NONE,
             to_wall: 0.0,
-            uses_neighbors: false,
-            near: None,
+            neighbors_enabled: false,
+            neighbors: None,
         };
         gram.multiply(
             &[position, direction],
@@ -57,19 +57,19 @@ impl Ball {
             Error::invalid(
                 name,
                 format!("one of squared length {value:e}"),
-                "a vector with a part of positive length",
+                "a vector of positive length, a direction also after projection on the tangent space",
             )
         })?;
         ball.find_wall(gram);
         Ok(ball)
     }
 
-    /// A ball at the same position, its direction turned by `angle` towards the part of `direction` (dual coefficients) that
-    /// is across position and direction.
+    /// Returns a ball at the same position, with its direction turned by `angle` towards the part of `direction` (dual
+    /// coefficients) that is orthogonal to both.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] where there is no such part; [`Error::Interrupted`].
+    /// [`Error::Invalid`] if there is no such part; [`Error::Interrupted`].
     pub(crate) fn tilted(
         &self,
         gram: &Gram<'_>,
@@ -82,8 +82,8 @@ impl Ball {
         let along = dot::dot(gram.arch(), &tangent.frame.q, &self.g);
         let across = (1.0 - along * along).max(0.0).sqrt();
         if across < 1e-6 {
-            let got = "a vector along the ball's own";
-            return Err(Error::invalid("direction", got, "one across it"));
+            let got = "a vector parallel to the direction of the ball";
+            return Err(Error::invalid("direction", got, "linearly independent of it"));
         }
         let share = angle.sin() / across;
         let tilted: Vec<f64> = heading
@@ -94,7 +94,7 @@ impl Ball {
         Self::new(gram, &position, &tilted, control)
     }
 
-    /// Puts the ball at a unit vector and lets it fly along a unit vector across it. No plane may change its side.
+    /// Sets position and direction, which must be orthogonal unit vectors. No plane may change its side.
     pub(crate) fn place(&mut self, gram: &Gram<'_>, position: Draw, direction: Draw) {
         self.f = position.field;
         self.g = direction.field;
@@ -102,7 +102,7 @@ impl Ball {
         self.find_wall(gram);
     }
 
-    /// Turns the direction round: the ball flies back the way it came.
+    /// Reverses the direction.
     pub fn reverse(&mut self, gram: &Gram<'_>) {
         self.update_all(gram);
         let (position, mut direction) = self.frame.unfold(0.0);
@@ -114,23 +114,19 @@ impl Ball {
 
     /// Recomputes the plane coordinates from the dual coefficients and restores `|b| = |v| = 1`, `<b, v> = 0`.
     ///
-    /// Every plane keeps its side. Returns the drift found: the largest change of a plane coordinate, relative to
-    /// the length of its feature vector.
+    /// Every plane keeps its side. Returns the drift: the largest change of a plane coordinate, relative to the length of its
+    /// feature vector.
     ///
     /// # Errors
     ///
-    /// [`Error::Breakdown`] when a norm is no longer near 1; [`Error::Interrupted`].
+    /// [`Error::Breakdown`] if a norm is no longer close to 1; [`Error::Interrupted`].
     pub fn reproject(&mut self, gram: &Gram<'_>, control: &Control) -> Result<f64> {
         let (position, direction) = self.frame.unfold(0.0);
         let (of_position, of_direction) = self.recast(gram, position, direction, control)?;
         Ok(of_position.max(of_direction))
     }
 
-    /// As [`Ball::reproject`], from other dual coefficients of position and direction; returns the drift of each.
-    ///
-    /// # Errors
-    ///
-    /// As [`Ball::reproject`].
+    /// As [`Ball::reproject`], from other dual coefficients of position and direction. Returns the drift of each.
     pub(crate) fn recast(
         &mut self,
         gram: &Gram<'_>,
@@ -147,17 +143,17 @@ impl Ball {
         Ok(drifts)
     }
 
-    /// Puts the ball at `position`, dual coefficients of a unit vector, or leaves it where it is, and lets it fly along the
-    /// tangent part of what `draw` returns. Every plane keeps its side. Returns the angle between position and direction, and
-    /// the drift found in the position.
+    /// Moves the ball to `position`, dual coefficients of a unit vector, if given, and lets it fly along the tangent part of
+    /// a vector from `draw`. Every plane keeps its side. Returns the angle between position and the drawn vector, and the
+    /// drift of the position.
     ///
-    /// The drift matters where launches are frequent and the Gram matrix is singular: a flight that uses up little of its
-    /// reach magnifies the part of the dual coefficients that the matrix does not see, until its rounding does (the straight
-    /// dynamics find shorter ones in time, where there is a factor to be had).
+    /// The drift matters if launches are frequent and the Gram matrix is singular. Straight flights that end early magnify the
+    /// part of the dual coefficients in the null space of the matrix, until its rounding errors become visible. The
+    /// straight dynamics reduce that part in time if they have a factor.
     ///
     /// # Errors
     ///
-    /// [`Error::Breakdown`] when the position is not of unit length or the direction has no tangent part;
+    /// [`Error::Breakdown`] if the position is not of unit length or no drawn vector has a tangent part;
     /// [`Error::Interrupted`].
     pub fn launch(
         &mut self,
@@ -174,7 +170,7 @@ impl Ball {
         let (angle, norm) = loop {
             draws += 1;
             match self.lay(gram, position.clone(), draw(), control) {
-                // What is along the position but for rounding has no great circle.
+                // The drawn vector is parallel to the position up to rounding.
                 Err(Error::Breakdown { what: "direction", .. }) if draws < DRAWS => {}
                 laid => break laid?,
             }
@@ -185,8 +181,8 @@ impl Ball {
         Ok((angle, moved.max((norm - 1.0).abs())))
     }
 
-    /// Lays the frame along a position of about unit length and a direction, with the plane coordinates of both. Returns
-    /// the angle between them and the squared length of the position as it came.
+    /// Lays the frame along a position of nearly unit length and a direction, and computes the plane coordinates. Returns
+    /// the angle between the two vectors and the squared length of the position, before they were orthonormalized.
     fn lay(
         &mut self,
         gram: &Gram<'_>,
@@ -209,18 +205,14 @@ impl Ball {
         Ok((angle, norm))
     }
 
-    /// Holds every plane coordinate on the side that it has in `old_f`; where the ball is still in its place, a wall just
-    /// hit stays an exact zero: its true coordinate is one.
+    /// Keeps every plane coordinate on its side in `old_f`. If the position stays, so does the exact zero of a wall just hit.
     fn keep_sides(&mut self, old_f: &[f64], stays: bool) {
         for (f, old) in self.f.iter_mut().zip(old_f) {
-            let side = 1f64.copysign(*old);
-            let kept = if stays && *old == 0.0 { 0.0 } else { (side * *f).max(0.0) };
-            *f = kept.copysign(side);
+            *f = if stays && *old == 0.0 { *old } else { on_side(*old, *f) };
         }
     }
 
-    /// Makes the laid frame (θ = 0) and the plane coordinates orthonormal. Returns the angle between position and
-    /// direction as they came.
+    /// Orthonormalizes frame (at θ = 0) and plane coordinates. Returns the angle between position and direction before.
     fn orthonormalize(
         &mut self,
         gram: &Gram<'_>,
@@ -236,7 +228,7 @@ impl Ball {
         self.f.iter_mut().for_each(|x| *x *= scale);
         let whole = dot::dot(arch, &self.frame.q, &self.g);
         let radial = dot::dot(arch, &self.frame.q, &self.f);
-        // Twice: one projection leaves a part of the order of its own rounding.
+        // Twice, because one projection leaves a remainder of the order of its rounding.
         for _ in 0..2 {
             let along = dot::dot(arch, &self.frame.q, &self.f);
             dot::axpy(arch, -along, &self.frame.p, &mut self.frame.q);
@@ -253,40 +245,39 @@ impl Ball {
         Ok(tangent.atan2(radial))
     }
 
-    /// Lays the frame where the ball is: its angle is zero again, so that the integral of a short path, a difference of sines,
-    /// keeps its digits.
+    /// Lays the frame at the present position, so that its angle is zero. The integral of a short path, a difference of sines,
+    /// then loses no digits.
     pub(crate) fn lay_here(&mut self, gram: &Gram<'_>) {
         let (position, direction) = self.frame.unfold(0.0);
         self.update_all(gram);
         self.lay_frame(position, direction);
-        if self.uses_neighbors {
+        if self.neighbors_enabled {
             self.find_wall(gram);
         }
     }
 
+    /// Replaces the frame, with the integrals complete up to here.
     pub(super) fn lay_frame(&mut self, position: Vec<f64>, direction: Vec<f64>) {
-        self.arc.flush(&self.frame);
+        self.arc.close_frame(&self.frame);
         if let Some(layers) = &mut self.layers {
-            layers.flush(&self.frame);
-            layers.frame_laid();
+            layers.close_frame(&self.frame);
         }
         self.frame = Frame::lay(position, direction);
-        self.arc.frame_laid();
     }
 }
 
-/// The largest change of a plane coordinate, relative to the length of its feature vector.
+/// Returns the largest change of a plane coordinate, relative to the length of its feature vector.
 fn drift(gram: &Gram<'_>, new: &[f64], old: &[f64]) -> f64 {
     let relative = |i: usize| (new[i] - old[i]).abs() / gram.diagonal(i).sqrt();
     (0..new.len()).map(relative).fold(0.0, f64::max)
 }
 
-/// A ball at a given position with a random direction.
+/// Returns a ball at a given position with a random direction.
 ///
 /// # Errors
 ///
-/// As [`Ball::new`], but for the direction, which is no argument: [`Error::Breakdown`] where rounding leaves no part of it across
-/// the position, as between walls closer than the matrix can tell from one.
+/// As [`Ball::new`], but [`Error::Breakdown`] if rounding leaves no tangent part of the direction, as between walls that
+/// the matrix does not distinguish.
 pub(crate) fn ball_at(
     gram: &Gram<'_>,
     position: &[f64],
@@ -295,7 +286,7 @@ pub(crate) fn ball_at(
 ) -> Result<Ball> {
     let direction = random_direction(gram, rng);
     let mut ball = Ball::new(gram, position, &direction, control).map_err(|error| {
-        let what = "length of a direction across the position";
+        let what = "length of a direction tangent at the position";
         match error {
             Error::Invalid { name: "direction", .. } => Error::Breakdown { what, value: 0.0 },
             other => other,
@@ -305,7 +296,8 @@ pub(crate) fn ball_at(
     Ok(ball)
 }
 
-/// Dual coefficients of a random vector: a normal multiple of every unit feature vector. Symmetric, not isotropic.
+/// Returns the dual coefficients of a random vector, the sum of the unit feature vectors times independent normal numbers. Its
+/// distribution is symmetric, but not isotropic.
 pub(crate) fn random_direction(gram: &Gram<'_>, rng: &mut impl Rng) -> Vec<f64> {
     (0..gram.len())
         .map(|i| {

@@ -1,8 +1,8 @@
-//! The ball: position and direction on the unit sphere, seen from the planes and as dual coefficients.
+//! The ball: position and direction on the unit sphere, as plane coordinates and as dual coefficients.
 
 #![allow(
     clippy::inline_always,
-    reason = "a bounce is short: the calls between its parts took a tenth of its time"
+    reason = "without inlining, calls take a tenth of the time of a bounce"
 )]
 
 mod arc_integral;
@@ -13,28 +13,27 @@ mod neighbor_list;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::base::{Control, Result, ensure, ensure_finite, ensure_vectors, incompatible};
+use crate::base::{Control, Result, ensure, ensure_finite, ensure_vectors};
 use crate::gram::{Gram, Values};
 use crate::linalg::{Draw, Factor};
 use crate::simd::{Kick, NextWall, Precision, dot, pass};
 use arc_integral::{ArcIntegral, LayerIntegrals};
+use frame::Frame;
 use neighbor_list::NeighborList;
-
-pub use frame::Frame;
 
 pub(crate) use arc_integral::LayerIntegral;
 
-/// |u|² relative to its terms below which a tangent pair is left alone: the rounding of f and g would show in |v|.
+/// Smallest |u|² relative to its terms in a pair refresh: below it the rounding of f and g would be visible in |v|.
 const TINY: f64 = 1e-8;
 
-/// Planes, and planes for one feature, from which on a neighbor list is used.
+/// Numbers of planes, and of planes per feature, from which on a neighbor list is used.
 const FEWEST_PLANES: usize = 1_000;
 const PLANES_PER_FEATURE: usize = 8;
 
-/// Draws of a direction before a refresh is given up.
+/// Largest number of attempts to draw a direction.
 const DRAWS: usize = 64;
 
-/// `a b - c d` without cancellation of the rounding errors (Kahan).
+/// Returns `a b - c d` without cancellation of the rounding errors (Kahan).
 #[inline]
 fn product_difference(a: f64, b: f64, c: f64, d: f64) -> f64 {
     let product = c * d;
@@ -42,21 +41,28 @@ fn product_difference(a: f64, b: f64, c: f64, d: f64) -> f64 {
     a.mul_add(b, -product) + lost
 }
 
-/// What a reflection did.
+/// Returns `f`, or zero if it is not on the side of `old`, with the sign bit of `old`.
+#[inline]
+fn on_side(old: f64, f: f64) -> f64 {
+    let side = 1f64.copysign(old);
+    (side * f).max(0.0).copysign(side)
+}
+
+/// A reflection of the ball.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reflection {
     /// The plane that was hit.
     pub plane: usize,
-    /// The signed multiple of `φ_plane` added to the direction: positive for label +1.
+    /// The multiple of `φ_plane` added to the direction; positive if the ball is on the positive side.
     pub impulse: f64,
 }
 
 /// A ball on the unit sphere of the span of the feature vectors.
 ///
-/// The plane coordinates `f_i = <b, φ_i>` and `g_i = <v, φ_i>` rotate with the ball (one fused pass an event);
-/// the dual coefficients rest in a frame (O(1) an event). A rotating `f, g` costs the pass nothing that a
-/// resting one would save, since both are read and written anyway, and keeps the coordinate of the wall just hit an
-/// exact signed zero.
+/// The plane coordinates `f_i = <b, φ_i>` and `g_i = <v, φ_i>` are rotated at each event, in one fused pass. The dual
+/// coefficients are kept in a fixed frame, which changes in O(1) per event. A fixed frame would not make the pass over
+/// `f` and `g` faster, as it reads and writes both in any case. Rotation keeps the coordinate of the wall just hit an exact
+/// signed zero.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ball {
     f: Vec<f64>,
@@ -66,20 +72,20 @@ pub struct Ball {
     #[serde(skip)]
     layers: Option<LayerIntegrals>,
     wall: NextWall,
-    /// Radians to that wall.
+    /// Flight time to that wall, radians.
     #[serde(skip)]
     to_wall: f64,
-    /// Whether a neighbor list is to be used where the Gram matrix has features.
-    uses_neighbors: bool,
-    near: Option<Box<NeighborList>>,
+    /// Whether to use a neighbor list, if the Gram matrix has features.
+    neighbors_enabled: bool,
+    neighbors: Option<Box<NeighborList>>,
 }
 
 impl Ball {
-    /// The ball that was stored, with what follows from it and the features.
+    /// Checks a stored ball and computes the fields that are not stored.
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Invalid`] for one of another problem.
+    /// [`crate::Error::Invalid`] for a ball of another problem.
     pub(crate) fn restored(mut self, gram: &Gram<'_>) -> Result<Self> {
         let m = gram.len();
         ensure_vectors(m, &[&self.f, &self.g])?;
@@ -89,21 +95,15 @@ impl Ball {
         ensure_finite(&[&[self.wall.n, self.wall.d]])?;
         ensure(self.wall.d >= 0.0, || "one with a wall behind the ball")?;
         self.to_wall = self.wall.angle();
-        self.near = match (self.near, gram.features()) {
-            (None, _) => None,
-            (Some(near), Some(features)) => {
-                Some(Box::new(near.restored(gram, features, &self.frame)?))
-            }
-            (Some(_), None) => return Err(incompatible("one with near walls")),
-        };
+        if let Some(list) = self.neighbors {
+            ensure(gram.features().is_some(), || "one with a neighbor list")?;
+            self.neighbors = Some(Box::new(list.restored(gram, &self.frame)?));
+        }
         Ok(self)
     }
 
-    /// Whether position and direction are unit vectors across each other, with the plane coordinates that they should have.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Interrupted`].
+    /// Returns whether position and direction are orthogonal unit vectors and agree with the plane coordinates, and the next
+    /// wall is right, all up to a tolerance.
     pub(crate) fn fits(&self, gram: &Gram<'_>, control: &Control) -> Result<bool> {
         const CLOSE: f64 = 1e-3;
         let (position, direction) = self.frame.unfold(0.0);
@@ -121,11 +121,11 @@ impl Ball {
                 && (g[i] - own_g).abs() < far
                 && (own_f == 0.0 || own_f.is_sign_negative() == self.f[i].is_sign_negative())
         };
-        Ok(unit && (0..gram.len()).all(close) && self.knows_next_wall(gram, CLOSE))
+        Ok(unit && (0..gram.len()).all(close) && self.next_wall_fits(gram, CLOSE))
     }
 
-    /// Whether the wall that is said to come next does, up to planes that the ball is on, or nearly.
-    fn knows_next_wall(&self, gram: &Gram<'_>, close: f64) -> bool {
+    /// Returns whether no wall comes before the next one, except planes at the position itself.
+    fn next_wall_fits(&self, gram: &Gram<'_>, close: f64) -> bool {
         let angle = |i: usize| {
             let (f, g) = self.coordinates(gram, i);
             let far = close * gram.diagonal(i).sqrt();
@@ -135,87 +135,85 @@ impl Ball {
         none_before && angle(self.wall.plane).is_none_or(|t| (t - self.to_wall).abs() < close)
     }
 
-    /// Plane coordinates of the position, shape (m,). The sign bit is the side, also of zeros.
+    /// Returns the plane coordinates of the position, shape (m,). The sign bit is the side, also of zeros.
     ///
-    /// While the ball looks at its neighbor list alone ([`Ball::use_neighbors`]) only the sides are up to date, and what
-    /// [`Ball::coordinates`] says.
+    /// While a neighbor list is in use ([`Ball::uses_neighbors`]) only the signs are up to date; see [`Ball::coordinates`].
     pub fn f(&self) -> &[f64] {
         &self.f
     }
 
-    /// Plane coordinates of the direction, shape (m,). Not up to date while the ball looks at its neighbor list alone.
+    /// Returns the plane coordinates of the direction, shape (m,). Not up to date while a neighbor list is in use.
     pub fn g(&self) -> &[f64] {
         &self.g
     }
 
-    /// Plane coordinates of position and direction for plane i.
+    /// Returns the plane coordinates of position and direction for plane i.
     pub fn coordinates(&self, gram: &Gram<'_>, i: usize) -> (f64, f64) {
-        match (&self.near, gram.features()) {
-            (Some(near), Some(features)) => {
-                near.coordinates(gram, features, &self.frame, i, 1f64.copysign(self.f[i]))
-            }
-            _ => (self.f[i], self.g[i]),
+        match &self.neighbors {
+            Some(list) => list.coordinates(gram, &self.frame, i, self.f[i]),
+            None => (self.f[i], self.g[i]),
         }
     }
 
-    /// Looks only at walls of a neighbor list from here on, if there are features far fewer than planes. The ball meets the same
-    /// walls; an event costs what the near ones do. Where too many are near it looks at all, until it is laid anew.
+    /// Enables a neighbor list if the Gram matrix has far fewer features than planes. The ball meets the same walls, but an
+    /// event costs only as much as the listed planes. If too many planes are near, all are checked until the frame is laid
+    /// again.
     pub fn use_neighbors(&mut self, gram: &Gram<'_>) {
         let Some(features) = gram.features() else { return };
         let d = features.points().dimension();
-        self.uses_neighbors = gram.len() >= FEWEST_PLANES.max(PLANES_PER_FEATURE * d);
-        if self.uses_neighbors && self.near.is_none() {
+        self.neighbors_enabled = gram.len() >= FEWEST_PLANES.max(PLANES_PER_FEATURE * d);
+        if self.neighbors_enabled && self.neighbors.is_none() {
             self.find_wall(gram);
         }
     }
 
-    /// True while the ball looks at its neighbor list alone.
+    /// Returns whether a neighbor list is in use.
     pub fn uses_neighbors(&self) -> bool {
-        self.near.is_some()
+        self.neighbors.is_some()
     }
 
-    /// Looks at all walls again, and brings all plane coordinates up to date.
+    /// Disables the neighbor list and brings all plane coordinates up to date.
     pub fn use_all_planes(&mut self, gram: &Gram<'_>) {
         self.update_all(gram);
-        self.uses_neighbors = false;
+        self.neighbors_enabled = false;
     }
 
-    /// Brings all plane coordinates up to date, to be looked at until the next [`Ball::find_wall`].
+    /// Brings all plane coordinates up to date and drops the neighbor list, until the next [`Ball::find_wall`].
     fn update_all(&mut self, gram: &Gram<'_>) {
-        if let (Some(near), Some(features)) = (self.near.take(), gram.features()) {
-            near.write_all(gram, features, &self.frame, &mut self.f, &mut self.g);
+        if let Some(list) = self.neighbors.take() {
+            list.write_all(gram, &self.frame, &mut self.f, &mut self.g);
         }
     }
 
-    /// The wall that comes next.
+    /// Returns the next wall.
     pub fn next_wall(&self) -> NextWall {
         self.wall
     }
 
-    /// Flight time to the wall that comes next, radians in [0, π].
+    /// Returns the flight time to the next wall, radians in [0, π].
     #[inline]
     pub fn to_wall(&self) -> f64 {
         self.to_wall
     }
 
-    /// Dual coefficients of the position after flying `ahead` more radians without an event.
+    /// Returns the dual coefficients of the position `ahead` radians further on the great circle.
     pub fn position(&self, ahead: f64) -> Vec<f64> {
         self.positions(ahead).collect()
     }
 
-    /// The same, one after the other.
+    /// As [`Ball::position`], as an iterator.
     #[inline]
     pub(crate) fn positions(&self, ahead: f64) -> impl Iterator<Item = f64> {
         let (sin, cos) = self.frame.sin_cos_ahead((ahead.cos(), ahead.sin()));
         self.frame.p.iter().zip(&self.frame.q).map(move |(p, q)| p * cos + q * sin)
     }
 
-    /// Dual coefficients of the direction.
+    /// Returns the dual coefficients of the direction.
     pub fn direction(&self) -> Vec<f64> {
         self.frame.unfold(0.0).1
     }
 
-    /// `dual ← old dual + new b`, with b the position `ahead` radians further on the great circle.
+    /// `dual ← old dual + new b`, where b is the position `ahead` radians further on the great circle.
     pub(crate) fn blend(&self, ahead: f64, (old, new): (f64, f64), dual: &mut [f64]) {
         let (sin, cos) = self.frame.sin_cos_ahead((ahead.cos(), ahead.sin()));
         let (cos, sin) = (new * cos, new * sin);
@@ -224,19 +222,18 @@ impl Ball {
         }
     }
 
-    /// Takes out the dual coefficients of `∫ b dt` since the last call.
+    /// Returns the dual coefficients of `∫ b dt` since the last call.
     pub fn take_arc_integral(&mut self) -> Vec<f64> {
-        self.arc.flush(&self.frame);
-        self.arc.take()
+        self.arc.take(&self.frame)
     }
 
-    /// Integrates the arc in each of `layers` layers from here on, the present one being `now`; in none for 0.
+    /// Starts the integrals in each of `layers` layers, with the ball in layer `now`. 0 layers stop them.
     pub(crate) fn keep_layers(&mut self, layers: usize, now: Option<usize>) {
         self.layers =
             (layers > 0).then(|| LayerIntegrals::new(self.f.len(), layers, now, &self.frame));
     }
 
-    /// Says that the ball is in another layer from here on; `None` beyond those kept.
+    /// Notes that the ball enters another layer; `None` is beyond the range.
     #[inline]
     pub(crate) fn enter_layer(&mut self, layer: Option<usize>) {
         if let Some(layers) = &mut self.layers {
@@ -244,7 +241,7 @@ impl Ball {
         }
     }
 
-    /// Adds to a layer the arc between two angles ahead that a flight without events would have in it.
+    /// Adds the arc between two angles ahead, on the present great circle, to a layer.
     #[inline]
     pub(crate) fn add_beyond(&mut self, layer: usize, from: f64, to: f64) {
         if let Some(layers) = &mut self.layers {
@@ -252,14 +249,12 @@ impl Ball {
         }
     }
 
-    /// Takes out what was integrated in each layer since the last call; empty where none is kept.
+    /// Returns the integral in each layer since the last call; empty if none are kept.
     pub(crate) fn take_layers(&mut self) -> Vec<LayerIntegral> {
-        let Some(layers) = &mut self.layers else { return Vec::new() };
-        layers.flush(&self.frame);
-        layers.take()
+        self.layers.as_mut().map_or_else(Vec::new, |layers| layers.take(&self.frame))
     }
 
-    /// Flies `angle` radians without an event. `angle` must not go past the next wall.
+    /// Flies `angle` radians without an event. `angle` must not exceed the flight time to the next wall.
     pub fn fly(&mut self, gram: &Gram<'_>, angle: f64) {
         let (sin, cos) = angle.sin_cos();
         self.frame.turn(angle, (cos, sin));
@@ -267,14 +262,11 @@ impl Ball {
         self.take_wall(gram, wall);
     }
 
-    /// One event: rotates the coordinates of the planes that are looked at, adds multiples of rows to their directions, and
-    /// returns the next wall. See [`pass::advance`].
+    /// Runs [`pass::advance`] on the planes of the neighbor list, or on all planes.
     #[inline(always)]
     fn pass(&mut self, gram: &Gram<'_>, rotation: (f64, f64), kicks: &[(usize, f64)]) -> NextWall {
-        if let Some(near) = &mut self.near
-            && let Some(features) = gram.features()
-        {
-            return near.pass(gram, features, &self.frame, rotation, kicks);
+        if let Some(list) = &mut self.neighbors {
+            return list.pass(gram, &self.frame, rotation, kicks);
         }
         let (arch, f, g) = (gram.arch(), &mut self.f, &mut self.g);
         let lift = gram.offset() * kicks.iter().map(|kick| kick.1).sum::<f64>();
@@ -307,20 +299,19 @@ impl Ball {
     #[inline(always)]
     fn set(&mut self, plane: usize, f: f64, g: f64) {
         (self.f[plane], self.g[plane]) = (f, g);
-        if let Some(near) = &mut self.near {
-            near.set(plane, f, g);
+        if let Some(list) = &mut self.neighbors {
+            list.set(plane, f, g);
         }
     }
 
-    /// Flies to the next wall and is reflected there: `v ← v - 2 <v, φ_j> φ_j / K_jj`.
+    /// Flies to the next wall and reflects the direction: `v ← v - 2 <v, φ_j> φ_j / K_jj`.
     #[inline]
     pub fn reflect(&mut self, gram: &Gram<'_>) -> Reflection {
         let NextWall { plane, .. } = self.wall;
         let side = 1f64.copysign(self.f[plane]);
         let (cos, sin, speed) = self.wall.rotation();
         let impulse = 2.0 * side * speed / gram.diagonal(plane);
-        let angle = self.to_wall;
-        self.frame.turn(angle, (cos, sin));
+        self.frame.turn(self.to_wall, (cos, sin));
         self.set(plane, self.f[plane], f64::NAN);
         let wall = self.pass(gram, (cos, sin), &[(plane, impulse)]);
         self.kick(gram, plane, impulse);
@@ -328,39 +319,37 @@ impl Ball {
         Reflection { plane, impulse }
     }
 
-    /// Flies to the next wall and on through it: only the plane's side changes. Returns the plane.
+    /// Flies to the next wall and crosses it: only the side of the plane changes. Returns the plane.
     pub fn cross(&mut self, gram: &Gram<'_>) -> usize {
         let NextWall { plane, .. } = self.wall;
         let side = 1f64.copysign(self.f[plane]);
         let (cos, sin, speed) = self.wall.rotation();
-        let angle = self.to_wall;
-        self.frame.turn(angle, (cos, sin));
+        self.frame.turn(self.to_wall, (cos, sin));
         self.set(plane, self.f[plane], f64::NAN);
         let wall = self.pass(gram, (cos, sin), &[]);
         self.leave(gram, plane, -side, speed, wall);
         plane
     }
 
-    /// Flies `angle` radians and reflects the direction in mid-air in the tangent vector
-    /// `u = f_l φ_k - f_k φ_l` of the planes k ≠ l. Leaves the uniform measure and `|v|` as they are.
+    /// Flies `angle` radians and reflects the direction in the tangent vector `u = f_l φ_k - f_k φ_l` of the planes k ≠ l.
+    /// The uniform measure and `|v|` are invariant.
     ///
-    /// Skipped (only flown) where `|u|` is tiny, which depends on the position alone. Returns whether it was done.
+    /// Without reflection if `|u|` is tiny, which depends only on the position. Returns whether the direction changed.
     pub fn refresh_pair(&mut self, gram: &Gram<'_>, angle: f64, (k, l): (usize, usize)) -> bool {
         debug_assert_ne!(k, l);
         let (sin, cos) = angle.sin_cos();
         let turned = |i: usize| {
             let (f, g) = self.coordinates(gram, i);
-            let side = 1f64.copysign(f);
-            ((side * (f * cos + g * sin)).max(0.0).copysign(side), g * cos - f * sin)
+            (on_side(f, f * cos + g * sin), g * cos - f * sin)
         };
         let ((f_k, g_k), (f_l, g_l)) = (turned(k), turned(l));
-        let k_kl = match (&self.near, gram.features()) {
-            (Some(_), Some(features)) => NeighborList::inner(gram, features, k, l),
-            _ => gram.row(k).at(l) + gram.offset(),
+        let k_kl = match self.neighbors {
+            Some(_) => NeighborList::inner(gram, k, l),
+            None => gram.row(k).at(l) + gram.offset(),
         };
         let (k_kk, k_ll) = (gram.diagonal(k), gram.diagonal(l));
         // |u|² = f_l (f_l K_kk - f_k K_kl) + f_k (f_k K_ll - f_l K_kl). For nearly parallel planes the differences
-        // cancel, and what is lost in them would be lost in |v|.
+        // cancel, and digits lost here would be lost in |v|.
         let square = f_l * product_difference(f_l, k_kk, f_k, k_kl)
             + f_k * product_difference(f_k, k_ll, f_l, k_kl);
         if square.is_nan() || square <= TINY * (f_l * f_l * k_kk + f_k * f_k * k_ll) {
@@ -383,27 +372,23 @@ impl Ball {
         true
     }
 
-    /// Flies `angle` radians and takes a fresh isotropic direction of the span, the part of a draw that is tangent at the
-    /// position.
+    /// Flies `angle` radians and draws a new isotropic direction: the tangent part of a Gaussian vector of the span. The
+    /// direction stays if the span has one dimension.
     pub fn refresh_full(&mut self, gram: &Gram<'_>, angle: f64, mut draw: impl FnMut() -> Draw) {
         self.fly(gram, angle);
         self.update_all(gram);
         let (position, _) = self.frame.unfold(0.0);
         // The tangent part of a Gaussian vector is isotropic whatever its angle with the position, so draws at less than
-        // 45 degrees to the position may be rejected. They must be: the mismatch between f and the dual coefficients,
-        // which is of the order of the rounding, goes into the new direction times the cotangent of that angle, and
-        // in few dimensions it would grow from draw to draw.
-        let mut drawn = None;
-        for _ in 0..DRAWS {
+        // 45 degrees to the position may be rejected. They must be: the rounding difference between f and the dual
+        // coefficients enters the new direction times the cotangent of that angle, and in few dimensions it would
+        // grow from draw to draw.
+        let drawn = (0..DRAWS).find_map(|_| {
             let normal = draw();
             let along = dot::dot(gram.arch(), &normal.dual, &self.f);
             let square = normal.square - along * along;
-            if square > 0.5 * normal.square {
-                drawn = Some((normal, along, square));
-                break;
-            }
-        }
-        // One dimension, or one chance in 2^DRAWS.
+            (square > 0.5 * normal.square).then_some((normal, along, square))
+        });
+        // All draws fail in one dimension, in others with probability 2^-DRAWS at most.
         let Some((mut normal, along, square)) = drawn else { return };
         let scale = square.sqrt().recip();
         for (w, b) in normal.dual.iter_mut().zip(&position) {
@@ -416,11 +401,7 @@ impl Ball {
         self.find_wall(gram);
     }
 
-    /// Flies `angle` radians and draws afresh what of the direction the columns of a factor span, see [`Factor::turn`].
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Interrupted`].
+    /// Flies `angle` radians and redraws the part of the direction in the span of the factor's columns, see [`Factor::turn`].
     pub(crate) fn refresh_part(
         &mut self,
         gram: &Gram<'_>,
@@ -437,12 +418,12 @@ impl Ball {
             let mut field = gram.combination(&turned, control)?;
             dot::axpy(arch, 1.0, &self.g, &mut field);
             dot::axpy(arch, 1.0, &direction, &mut turned);
-            // The matrix is that of the factor but for rounding, which large dual coefficients show.
+            // The factor reproduces the matrix only up to rounding, which large dual coefficients amplify.
             let along = dot::dot(arch, &turned, &self.f);
             dot::axpy(arch, -along, &position, &mut turned);
             dot::axpy(arch, -along, &self.f, &mut field);
             let scale = dot::dot(arch, &turned, &field).sqrt().recip();
-            // Of a matrix that is not positive by more than that, the old direction is as good as any.
+            // Not finite if the matrix is indefinite by more than rounding. Then the old direction stays.
             if scale.is_finite() {
                 turned.iter_mut().for_each(|x| *x *= scale);
                 field.iter_mut().for_each(|x| *x *= scale);
@@ -454,12 +435,12 @@ impl Ball {
         Ok(())
     }
 
-    /// Flies to the next wall and leaves it at `sine` = <v, n> with its unit normal n, the rest of the direction being
-    /// the part of an isotropic draw across position and normal: by the cosine law, where `sine` is drawn by its law.
+    /// Flies to the next wall and leaves it with `sine` = <v, n>, where n is the unit normal. The rest of the direction is the
+    /// part of an isotropic draw orthogonal to position and normal. If `sine` has its distribution under the cosine law, so
+    /// has the direction.
     ///
-    /// What the mismatch between f and the dual coefficients does to a direction laid anew is said in
-    /// [`Ball::refresh_full`]. Where no draw is far enough from the plane of position and normal (as in two dimensions,
-    /// where there is nothing else) the ball is reflected as in a mirror.
+    /// As in [`Ball::refresh_full`], draws with a small orthogonal part are rejected. If all are, which is certain in two
+    /// dimensions, the ball is reflected as in a mirror.
     pub fn scatter(
         &mut self,
         gram: &Gram<'_>,
@@ -499,21 +480,20 @@ impl Ball {
         mirrored
     }
 
+    /// `v ← v + a φ_plane` in all but the plane coordinates.
     #[inline(always)]
     fn kick(&mut self, gram: &Gram<'_>, plane: usize, a: f64) {
         self.arc.catch_up(plane, &self.frame);
         if let Some(layers) = &mut self.layers {
-            layers.before_jump(plane, a, &self.frame);
+            layers.before_kick(plane, a, &self.frame);
         }
-        if let Some(near) = &mut self.near
-            && let Some(features) = gram.features()
-        {
-            near.kick(gram, features, plane, self.frame.jump(a));
+        if let Some(list) = &mut self.neighbors {
+            list.kick(gram, plane, self.frame.jump(a));
         }
         self.frame.kick(plane, a);
     }
 
-    /// Sets a plane just hit or crossed: exactly on it, moving away into the side `side`.
+    /// Puts the ball exactly on a plane just hit or crossed, moving away on side `side`.
     #[inline(always)]
     fn leave(&mut self, gram: &Gram<'_>, plane: usize, side: f64, speed: f64, others: NextWall) {
         self.set(plane, 0f64.copysign(side), side * speed);
@@ -521,22 +501,22 @@ impl Ball {
         self.set_wall(gram, if others.plane == usize::MAX { own } else { others });
     }
 
-    /// Looks for the next wall where no flight led up to it.
+    /// Finds the next wall of a ball whose plane coordinates are up to date, with a new neighbor list if enabled.
     fn find_wall(&mut self, gram: &Gram<'_>) {
-        self.near = None;
-        if let Some(features) = gram.features().filter(|_| self.uses_neighbors) {
-            let mut near = Box::new(NeighborList::new(gram, features, &self.frame));
-            self.wall = near.renew(gram, features, &self.frame, &self.f);
+        self.neighbors = None;
+        if self.neighbors_enabled && gram.features().is_some() {
+            let mut list = Box::new(NeighborList::new(gram, &self.frame));
+            self.wall = list.renew(gram, &self.frame, &self.f);
             self.to_wall = self.wall.angle();
-            self.near = Some(near);
+            self.neighbors = Some(list);
             return;
         }
         let wall = self.pass(gram, (1.0, 0.0), &[]);
         self.take_wall(gram, wall);
     }
 
-    /// Takes the wall that a pass found. None found means that all planes have just been left (as after a bounce with
-    /// m = 1): each comes again after half a turn.
+    /// Sets the wall found by a pass. If there is none, all planes have just been left, as after a bounce with m = 1, and
+    /// each is met again after half a turn.
     #[inline]
     fn take_wall(&mut self, gram: &Gram<'_>, wall: NextWall) {
         let wall = if wall.plane == usize::MAX {
@@ -547,17 +527,16 @@ impl Ball {
         self.set_wall(gram, wall);
     }
 
-    /// Takes the wall that comes next, or looks for it in new neighbor lists, where others may come before it.
+    /// Sets the next wall. If a plane that is not listed may come earlier, the neighbor list is rebuilt first.
     #[inline(always)]
     fn set_wall(&mut self, gram: &Gram<'_>, wall: NextWall) {
         (self.wall, self.to_wall) = (wall, wall.angle());
-        if let Some(near) = &mut self.near
-            && !near.is_valid_to(self.wall)
-            && let Some(features) = gram.features()
+        if let Some(list) = &mut self.neighbors
+            && !list.is_valid_to(self.wall)
         {
-            self.wall = near.renew(gram, features, &self.frame, &self.f);
+            self.wall = list.renew(gram, &self.frame, &self.f);
             self.to_wall = self.wall.angle();
-            if near.is_too_long() {
+            if list.is_too_long() {
                 self.update_all(gram);
                 let wall = self.pass(gram, (1.0, 0.0), &[]);
                 self.take_wall(gram, wall);

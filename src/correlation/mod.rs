@@ -1,4 +1,4 @@
-//! The correlation length Λ of the billiard (Ruján and Marchand, section 18.4.2).
+//! The correlation length Λ of the billiard (Ruján and Marchand, sec. 18.4.2).
 
 use std::sync::Arc;
 
@@ -15,39 +15,39 @@ use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Arrival, Dynamics, Geodesic, Motion, Radius, Scattered};
 use crate::trajectory::{Goal, Trajectory};
 
-/// Path and arrivals at walls between two pairs of a trajectory, whichever ends first: with its refresh the ball has
-/// forgotten most of where it was.
+/// Path or number of arrivals at walls, whichever is reached first, between two pairs of a trajectory. The refreshes then
+/// leave little correlation between the pairs.
 const APART_PATH: f64 = std::f64::consts::FRAC_PI_2;
 const APART_ARRIVALS: u64 = 1_000;
 
-/// Bounces between two re-projections, and between two looks at the stop flag.
+/// Bounces between two re-projections, and between two checks of the stop flag.
 const REPROJECT_EVERY: u64 = 4096;
 const CHECK_EVERY: u64 = 32;
 
-/// Squared sine between two normals below which their planes count as one.
+/// Planes count as equal if the squared sine between their normals is at most this.
 const PARALLEL: f64 = 1e-14;
 
-/// What to measure.
+/// Settings of [`correlation`].
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CorrelationSettings {
-    /// Angle between the directions of a pair at the start, radians, in (0, 1).
+    /// Initial angle between the directions of a pair, radians, in (0, 1).
     pub angle: f64,
-    /// Trajectories that pairs start from.
+    /// Number of trajectories.
     #[serde(deserialize_with = "count")]
     pub n_trajectories: usize,
-    /// Pairs of each.
+    /// Number of pairs per trajectory.
     #[serde(deserialize_with = "count")]
     pub n_pairs: usize,
-    /// Bounces after which a pair is given up.
+    /// Bounces after which a pair is abandoned.
     #[serde(deserialize_with = "count")]
     pub max_bounces: u64,
-    /// Great circles, or scattered: by the cosine law each ball of a pair by a draw of its own.
+    /// Geodesic or scattered. With the cosine law the two balls of a pair use different random numbers.
     #[serde(rename = "dynamics")]
     pub motion: Motion,
     /// Worker threads.
     pub n_threads: usize,
-    /// Seed; trajectory i takes stream i + 1.
+    /// Seed of the random streams.
     pub seed: u64,
 }
 
@@ -66,16 +66,16 @@ impl Default for CorrelationSettings {
 }
 
 impl CorrelationSettings {
-    /// Makes sure that pairs can have them.
+    /// Checks the ranges.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for the first that is out of its range.
+    /// [`Error::Invalid`] for the first setting out of its range.
     pub fn check(&self) -> Result<()> {
         self.scattering().map(drop)
     }
 
-    /// Checks them, and says how pairs are scattered.
+    /// Checks the ranges and returns the settings of [`Motion::Scattered`].
     fn scattering(&self) -> Result<(bool, Option<Radius>)> {
         if !(self.angle > 0.0 && self.angle < 1.0) {
             return Err(Error::invalid("angle", self.angle, "in (0, 1)"));
@@ -96,34 +96,34 @@ impl CorrelationSettings {
     }
 }
 
-/// How long the balls of one pair kept to the same planes.
+/// How long the two balls of a pair met the same planes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
-    /// Bounces off the same planes, and off the sphere by both.
+    /// Common bounces off planes and off the scatterer.
     pub bounces: u64,
-    /// Path of the first ball to where it meets what the second does not, radians; straight through the sphere, as it is flown.
+    /// Path of the first ball to the first obstacle that the second does not meet, radians. Paths through the scatterer count.
     pub path: f64,
-    /// False where the pair was given up before.
+    /// False if the pair was abandoned before it parted.
     pub parted: bool,
 }
 
-/// What was measured.
+/// Outcome of [`correlation`].
 #[derive(Clone, Debug)]
 pub struct Correlation {
-    /// Shape (trajectories, pairs of each).
+    /// Shape (`n_trajectories`, `n_pairs`).
     pub pairs: Array2<Pair>,
-    /// Radius of the reflecting sphere, radians, if there is one.
+    /// Radius of the scatterer, radians, if there is one.
     pub scatterer: Option<f64>,
 }
 
-/// Follows pairs of balls of the geodesic billiard, without refresh, that start at the same point of version space in
-/// directions `angle` apart, until they meet different planes, or one the sphere and the other a plane. The starts have the
-/// uniform law outside the sphere.
+/// Follows pairs of balls without refresh until they meet different planes, or one meets the scatterer and the other a
+/// plane. Both balls of a pair start at the same point of version space, in directions `angle` apart. The points are
+/// uniformly distributed outside the scatterer.
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] for settings out of range or a span of fewer than three dimensions, where there is one direction
-/// only; [`Error::Infeasible`], [`Error::Breakdown`], [`Error::Interrupted`] as [`crate::run`].
+/// [`Error::Invalid`] for settings out of range, or a span of fewer than three dimensions, in which directions cannot be tilted;
+/// [`Error::Infeasible`], [`Error::Breakdown`], [`Error::Interrupted`] as [`crate::run`].
 pub fn correlation(
     space: &VersionSpace<'_>,
     settings: &CorrelationSettings,
@@ -148,7 +148,7 @@ pub fn correlation(
         &pool,
         control,
     )?;
-    // As they are measured, and all of them together.
+    // The pairs of the workers, and their collection.
     let numbers = 2 * size_of::<Pair>().div_ceil(size_of::<f64>());
     pool.check_memory(n_trajectories, numbers, n_pairs)?;
     let mut streams: Vec<_> = (0..n_trajectories)
@@ -158,7 +158,7 @@ pub fn correlation(
     let pairs = pool.each(&mut streams, |_, (rng, trajectory)| {
         trajectory.reset(None);
         trajectory.run(Goal::either(APART_PATH, APART_ARRIVALS), control)?;
-        // By the path, not by arrivals: points at equal spacing along it have the uniform law, bouncing points have not.
+        // Points at equal spacing along the path are uniformly distributed. Points at equal numbers of arrivals are not.
         let apart = Goal::path(trajectory.tally().path);
         (0..n_pairs)
             .map(|_| {
@@ -179,7 +179,7 @@ pub fn correlation(
     Ok(Correlation { pairs, scatterer })
 }
 
-/// One pair from where a trajectory is, the second ball tilted towards a random direction.
+/// Follows one pair from the present position of a trajectory, with the second ball tilted towards a random direction.
 fn pair(
     trajectory: &Trajectory<'_, Geodesic>,
     dynamics: &Scattered,
@@ -221,7 +221,7 @@ fn pair(
     }
 }
 
-/// Whether two planes are one, up to rounding: which of them a ball meets first is then chance.
+/// Returns whether two planes are equal up to rounding, which then decides which of them a ball meets first.
 fn coincide(gram: &Gram<'_>, i: usize, j: usize) -> bool {
     let product = gram.diagonal(i) * gram.diagonal(j);
     product - gram.entry(i, j).powi(2) <= PARALLEL * product

@@ -1,4 +1,4 @@
-//! Inner products and multiples of vectors, vectorized at run time like the pass.
+//! Inner products and sums of multiples of vectors.
 #![allow(
     clippy::inline_always,
     reason = "vector code must end up in the function compiled for its instruction set"
@@ -8,13 +8,13 @@ use pulp::{Arch, Simd, WithSimd};
 
 use crate::simd::entry::Entry;
 
-/// Independent running sums, to hide the latency of an addition.
+/// Number of independent sums, which hide the latency of an addition.
 const SUMS: usize = 4;
 
-/// An inner product, plain or as if in twice the working precision.
+/// An inner product, plain or compensated.
 struct Dot<'a, E, const COMPENSATED: bool>(&'a [E], &'a [f64]);
 
-/// Running sums of products, one a lane, with their rounding errors.
+/// Sums of products, one per lane, with their rounding errors.
 #[derive(Clone, Copy)]
 struct Sum<S: Simd> {
     high: S::f64s,
@@ -34,7 +34,7 @@ impl<S: Simd> Sum<S> {
         }
     }
 
-    /// Knuth's sum with its error.
+    /// Knuth's two-sum: adds x and collects the rounding error.
     #[inline(always)]
     fn add(&mut self, simd: S, x: S::f64s) {
         let sum = simd.add_f64s(self.high, x);
@@ -95,40 +95,29 @@ impl<E: Entry, const COMPENSATED: bool> WithSimd for Dot<'_, E, COMPENSATED> {
     }
 }
 
-/// The inner product of two vectors.
-///
-/// # Panics
-///
-/// When the lengths differ.
+/// Returns the inner product of two vectors of the same length.
 pub(crate) fn dot<E: Entry>(arch: Arch, a: &[E], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     arch.dispatch(Dot::<E, false>(a, b))
 }
 
-/// The inner product as if summed in twice the working precision and then rounded (Ogita, Rump and Oishi, 2005).
-///
-/// For plane coordinates `K c` of ill-conditioned matrices: there c is large, `K c` small, and the rounding of a
-/// plain sum, times c again, would show in `|w|² = cᵀ K c`.
-///
-/// # Panics
-///
-/// When the lengths differ.
+/// Returns the inner product as if summed in twice the working precision and then rounded (Ogita, Rump and Oishi, 2005).
 pub(crate) fn dot_compensated<E: Entry>(arch: Arch, a: &[E], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     arch.dispatch(Dot::<E, true>(a, b))
 }
 
-/// How carefully an inner product is summed.
+/// Precision of the sum in an inner product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
-    /// As floating point numbers are: for statistics.
+    /// Working precision, for statistics.
     Plain,
-    /// As if in twice the precision, several times the work: for the ball itself. On ill-conditioned matrices c is large
-    /// and `K c` small, and the rounding of a plain sum, times c again, would show in `|w|² = cᵀ K c`.
+    /// As if in twice the working precision, at several times the cost: for the state of a ball. For ill-conditioned
+    /// matrices c is large and `K c` small, so the rounding of a plain sum would be visible in `|w|² = cᵀ K c`.
     Compensated,
 }
 
-/// An inner product of a row of entries and a vector.
+/// Function that returns the inner product of a row of entries and a vector.
 pub(crate) type Product<E> = fn(Arch, &[E], &[f64]) -> f64;
 
 impl Precision {
@@ -141,10 +130,6 @@ impl Precision {
 }
 
 /// `y ← y + a x`.
-///
-/// # Panics
-///
-/// When the lengths differ.
 pub(crate) fn axpy<E: Entry>(arch: Arch, a: f64, x: &[E], y: &mut [f64]) {
     assert_eq!(x.len(), y.len());
     arch.dispatch(
@@ -172,11 +157,7 @@ impl<E: Entry> WithSimd for AddFour<'_, E> {
     }
 }
 
-/// `y ← y + Σ_k a_k x_k`: vectors four at a time, for y to be read and written a fourth as often.
-///
-/// # Panics
-///
-/// When the lengths differ.
+/// `y ← y + Σ_k a_k x_k`, four vectors at a time, so that y is read and written a quarter as often.
 pub(crate) fn axpy_all<E: Entry>(arch: Arch, terms: &[(f64, &[E])], y: &mut [f64]) {
     assert!(terms.iter().all(|(_, x)| x.len() == y.len()));
     let (fours, rest) = terms.as_chunks::<4>();
@@ -208,28 +189,21 @@ mod tests {
             }
         }
 
+        /// Singles must give the bits of doubles with the same values.
         #[test]
-        fn dot_agrees_with_the_plain_sum(pairs in prop::collection::vec((-1.0..1.0f64, -1.0..1.0f64), 0..300)) {
-            let (a, b): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        fn dot_agrees_with_the_plain_sum(pairs in prop::collection::vec((-1.0..1.0f32, -1.0..1.0f64), 0..300)) {
+            let (singles, b): (Vec<f32>, Vec<f64>) = pairs.into_iter().unzip();
+            let a: Vec<f64> = singles.iter().map(|&x| f64::from(x)).collect();
             let plain: f64 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
-            prop_assert!((dot(Arch::new(), &a, &b) - plain).abs() < 1e-12);
-            prop_assert!((dot_compensated(Arch::new(), &a, &b) - plain).abs() < 1e-12);
+            for precision in [Precision::Plain, Precision::Compensated] {
+                let product = precision.product()(Arch::new(), &a, &b);
+                prop_assert!((product - plain).abs() < 1e-12);
+                let of_singles = precision.product()(Arch::new(), &singles, &b);
+                prop_assert_eq!(product.to_bits(), of_singles.to_bits());
+            }
         }
 
-        /// Singles are widened without loss.
-        #[test]
-        fn singles_give_the_bits_of_doubles(pairs in prop::collection::vec((-1.0..1.0f32, -1.0..1.0f64), 0..300)) {
-            let (a, b): (Vec<f32>, Vec<f64>) = pairs.into_iter().unzip();
-            let wide: Vec<f64> = a.iter().map(|&x| f64::from(x)).collect();
-            let arch = Arch::new();
-            prop_assert_eq!(dot(arch, &a, &b).to_bits(), dot(arch, &wide, &b).to_bits());
-            prop_assert_eq!(
-                dot_compensated(arch, &a, &b).to_bits(),
-                dot_compensated(arch, &wide, &b).to_bits()
-            );
-        }
-
-        /// Products that cancel to their last bits: the sum is known, a plain sum misses it.
+        /// The products cancel except for the last one, so the exact sum is known.
         #[test]
         fn compensated_dot_survives_cancellation(
             pairs in prop::collection::vec((1e3..1e8f64, 1e3..1e8f64), 1..100), last in -1.0..1.0f64

@@ -1,4 +1,4 @@
-//! What the rows of a Gram matrix are made of: doubles, or singles that are widened as they are read.
+//! Entries of the rows of a Gram matrix: double precision, or single precision, widened when loaded.
 #![allow(
     clippy::inline_always,
     reason = "vector code must end up in the function compiled for its instruction set"
@@ -6,7 +6,7 @@
 
 use pulp::Simd;
 
-/// The most doubles that a vector holds.
+/// Largest number of lanes of a vector of doubles.
 pub(crate) const WIDEST: usize = 32;
 
 mod sealed {
@@ -15,18 +15,18 @@ mod sealed {
     impl Sealed for f32 {}
 }
 
-/// An entry of a Gram row: `f64`, or `f32`, which takes half the memory.
+/// An entry of a Gram row: `f64`, or `f32` for half the memory.
 ///
-/// All arithmetic is in doubles: a single is widened when it is loaded, which is exact. So a matrix of singles gives the
-/// same bits as the matrix of doubles with the same values.
+/// All arithmetic is in `f64`. Widening is exact, so an `f32` matrix gives the same bits as an `f64` matrix with the same
+/// values.
 pub trait Entry:
     Copy + Into<f64> + std::fmt::Debug + Send + Sync + sealed::Sealed + 'static
 {
-    /// Loads the first vector of a slice that is at least as long.
+    /// Loads one vector from the start of a slice that has at least that many entries.
     #[doc(hidden)]
     fn load<S: Simd>(simd: S, entries: &[Self]) -> S::f64s;
 
-    /// Loads a slice that is shorter than a vector; the other lanes are zero.
+    /// Loads a slice shorter than a vector. The other lanes are zero.
     #[doc(hidden)]
     fn load_partial<S: Simd>(simd: S, entries: &[Self]) -> S::f64s;
 }

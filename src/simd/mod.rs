@@ -1,4 +1,4 @@
-//! Vector kernels, each beside a plain twin that gives the same numbers. The instruction set is chosen at run time.
+//! Loops in vector instructions, with plain versions for tests. The instruction set is chosen at run time.
 
 pub(crate) mod dot;
 mod entry;

@@ -1,17 +1,17 @@
-//! The one O(m) loop of the engine: rotate the plane coordinates, add Gram rows, find the next wall.
+//! The O(m) loop of the engine: rotates the plane coordinates, adds Gram rows and finds the next wall.
 //!
 //! Every event of a trajectory (bounce, crossing, refresh, plain flight) is one call of [`advance`].
 //! The loop compares flight times without a division: with `cot t = n/d` and `d ≥ 0`, the earlier of
-//! two zeros is the one with the larger cotangent, and `n₁/d₁ > n₂/d₂` is `n₁ d₂ > n₂ d₁`. It runs over
-//! vectors of planes without branch or allocation; [`pulp`] chooses the instruction set at run time.
-//! [`advance_plain`] is its twin for tests.
+//! two zeros is the one with the larger cotangent, and `n₁/d₁ > n₂/d₂` means `n₁ d₂ > n₂ d₁`. It runs over
+//! vectors of planes without branches or allocations; [`pulp`] chooses the instruction set at run time.
+//! [`advance_plain`] is the plain version for tests.
 //!
-//! # Sides live in the sign bit
+//! # Sides are sign bits
 //!
-//! On which side of plane `i` the ball is, is the sign bit of `f_i`, signed zeros included. Only an
-//! event at plane `i` may change it. A rotation that would carry `f_i` past zero does so by rounding
-//! alone (the earliest zero is where the flight ends), so the pass holds it at zero on its own side: a
-//! hard wall is never crossed by accident, and the plane, if still approached, is the next wall at `t = 0`.
+//! The sign bit of `f_i`, also of a zero, is the side of plane `i` on which the ball is. Only an event at plane
+//! `i` may change it. A flight ends at the earliest zero, so a rotation can carry another `f_i` past zero only by
+//! rounding. The pass then sets it to zero with the old sign: a hard wall is never crossed by accident, and a
+//! plane that is still being approached is the next wall at `t = 0`.
 
 #![allow(
     clippy::inline_always,
@@ -25,12 +25,12 @@ use crate::simd::entry::WIDEST;
 
 pub use crate::simd::entry::Entry;
 
-/// Independent searches of the vector loop.
+/// Number of independent searches, which hide the latency of compare and select.
 const SEARCHES: usize = 2;
 
 const SIGN: u64 = 1 << 63;
 
-/// The numbers of the lanes of a vector.
+/// Indices of the lanes of a vector.
 const LANE: [u64; WIDEST] = {
     let mut lane = [0; WIDEST];
     let mut i = 0;
@@ -41,12 +41,13 @@ const LANE: [u64; WIDEST] = {
     lane
 };
 
-/// Cotangents beyond which the arctangent is a short series.
+/// Cotangent above which the arctangent is computed by a short series.
 const STEEP: f64 = 16.0;
 
-/// The arctangent of x in [0, 1 / [`STEEP`]].
+/// Returns the arctangent of x in [0, 1 / [`STEEP`]].
 ///
-/// Terms in pairs, so that fewer of them wait for each other; the next would be less than 1e-18 of the first.
+/// The terms are added in pairs to shorten the chain of dependent operations. The first omitted term is below 1e-18 relative
+/// to the sum.
 #[inline]
 fn arctangent(x: f64) -> f64 {
     let x2 = x * x;
@@ -58,7 +59,7 @@ fn arctangent(x: f64) -> f64 {
 /// The wall that the ball meets next: the earliest zero of `f_i cos t + g_i sin t`, as a cotangent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NextWall {
-    /// Index of the plane.
+    /// Index of the plane; `usize::MAX` if none was found.
     pub plane: usize,
     /// Numerator of `cot t`: `-g_i · side`.
     pub n: f64,
@@ -67,64 +68,65 @@ pub struct NextWall {
 }
 
 impl NextWall {
-    /// The start of a search: loses against every plane that has a zero before `t = π`.
-    /// `d` is a hair above zero, so that a plane at `d = 0` that is being approached wins against it; also where feature vectors
-    /// are so short that its product with their numerator must not vanish.
+    /// Start of a search, later than every zero before `t = π`.
+    ///
+    /// `d` is positive so that an approached plane at `d = 0` is earlier. It is not the smallest number, so that its product
+    /// with the numerator does not underflow for short feature vectors.
     pub const NONE: Self = Self { plane: usize::MAX, n: -1.0, d: 1e-200 };
 
-    /// The candidate of one plane from its coordinates.
+    /// Returns the zero of one plane, given its coordinates.
     #[inline]
     pub fn of(plane: usize, f: f64, g: f64) -> Self {
         let sign = f.to_bits() & SIGN;
         Self { plane, n: f64::from_bits(g.to_bits() ^ sign ^ SIGN), d: f.abs() }
     }
 
-    /// True when `self` comes strictly before `other`. False when a coordinate is NaN.
+    /// Returns whether `self` is strictly earlier than `other`; false if a coordinate is NaN.
     #[inline]
     pub fn before(&self, other: &Self) -> bool {
         self.n * other.d > other.n * self.d
     }
 
-    /// The earlier of the two, `self` on ties.
+    /// Returns the earlier of the two, `self` on ties.
     #[inline]
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         if other.before(&self) { other } else { self }
     }
 
-    /// Flight time to the wall, radians in [0, π].
+    /// Returns the flight time to the wall, radians in [0, π].
     #[inline]
     pub fn angle(&self) -> f64 {
-        // Most flights are short; the arctangent of a small number is a short series.
+        // Most flights are short.
         if self.n > STEEP * self.d { arctangent(self.d / self.n) } else { self.d.atan2(self.n) }
     }
 
-    /// `(cos t, sin t)` of the flight and the speed `|(f, g)|` of the coordinate, without trigonometry.
+    /// Returns `cos t` and `sin t` of the flight and the speed `|(f, g)|` of the coordinate, without trigonometric functions.
     #[inline]
     pub fn rotation(&self) -> (f64, f64, f64) {
         let square = self.n * self.n + self.d * self.d;
-        // Both far from where a square loses digits; else with care.
+        // The slower `hypot` is needed only where the square loses digits.
         let h =
             if (1e-200..1e200).contains(&square) { square.sqrt() } else { self.n.hypot(self.d) };
         if h > 0.0 { (self.n / h, self.d / h, h) } else { (1.0, 0.0, 0.0) }
     }
 }
 
-/// A multiple of a Gram row that a jump of the direction adds to `g`.
+/// A multiple of a Gram row that is added to `g`, because the direction changes along one feature vector.
 #[derive(Clone, Copy, Debug)]
 pub struct Kick<'a, E = f64> {
     /// The multiple.
     pub scale: f64,
-    /// The Gram row, length m, without shifts.
+    /// The Gram row, length m, without offset and softness.
     pub row: &'a [E],
 }
 
 /// Rotates all plane coordinates by the angle with cosine `c` and sine `s`, adds the kicks to `g` and
 /// returns the next wall.
 ///
-/// `f ← f c + g s`, `g ← g c - f s + Σ scale · row + lift`, where `lift` is the constant that a shift of
-/// the whole Gram matrix contributes. Planes whose `g` comes in as NaN are left out of the search, and
-/// their coordinates are undefined afterwards: the caller sets those itself.
+/// `f ← f c + g s`, `g ← g c - f s + Σ scale · row + lift`, where `lift` is the contribution of the offset of
+/// the Gram matrix. Planes with NaN in `g` are excluded from the search. Their coordinates are undefined
+/// afterwards and must be set by the caller.
 #[inline(always)]
 pub fn advance<E: Entry>(
     arch: Arch,
@@ -142,10 +144,10 @@ pub fn advance<E: Entry>(
     }
 }
 
-/// One fused pass, generic over the instruction set.
+/// Arguments of a pass, which is generic over the instruction set.
 ///
-/// No two numbers are neighbors: they are written one by one and would be read back as one vector, which has to wait until
-/// the writes have left the store buffer.
+/// No two numbers are adjacent: they are written one by one, and reading two of them back as a vector would stall until the
+/// writes have left the store buffer.
 #[repr(C)]
 struct Fused<'a, E, const KICKS: usize> {
     cos: f64,
@@ -156,7 +158,7 @@ struct Fused<'a, E, const KICKS: usize> {
     g: &'a mut [f64],
 }
 
-/// The numbers of a pass, one copy a lane.
+/// The constants of a pass, in all lanes.
 struct Constants<S: Simd, const KICKS: usize> {
     c: S::f64s,
     s: S::f64s,
@@ -167,7 +169,7 @@ struct Constants<S: Simd, const KICKS: usize> {
     zero: S::f64s,
 }
 
-/// The earliest zero of each lane so far.
+/// The earliest zero so far in each lane.
 #[derive(Clone, Copy)]
 struct Lanes<S: Simd> {
     n: S::f64s,
@@ -185,7 +187,7 @@ impl<S: Simd> Lanes<S> {
         }
     }
 
-    /// One vector of planes: rotates and kicks them in place and keeps those that come earlier.
+    /// Rotates and kicks one vector of planes in place and keeps the earlier zeros.
     #[inline(always)]
     fn step<const KICKS: usize>(
         &mut self,
@@ -210,7 +212,7 @@ impl<S: Simd> Lanes<S> {
         *self = self.or(simd, Self { n, d, plane });
     }
 
-    /// The earlier of two searches, lane by lane.
+    /// Returns the earlier zero of two searches in each lane.
     #[inline(always)]
     fn or(self, simd: S, other: Self) -> Self {
         let earlier =
@@ -222,7 +224,7 @@ impl<S: Simd> Lanes<S> {
         }
     }
 
-    /// The earliest over all lanes.
+    /// Returns the earliest zero of all lanes.
     #[inline(always)]
     fn earliest(mut self, simd: S) -> NextWall {
         let mut half = S::F64_LANES / 2;
@@ -238,19 +240,19 @@ impl<S: Simd> Lanes<S> {
         let n: &[f64] = pulp::bytemuck::cast_slice(std::slice::from_ref(&self.n));
         let d: &[f64] = pulp::bytemuck::cast_slice(std::slice::from_ref(&self.d));
         let plane: &[u64] = pulp::bytemuck::cast_slice(std::slice::from_ref(&self.plane));
-        #[allow(clippy::cast_possible_truncation, reason = "below the length of a slice, or none")]
+        #[allow(clippy::cast_possible_truncation, reason = "an index of a slice, or MAX")]
         NextWall { plane: plane[0] as usize, n: n[0], d: d[0] }
     }
 }
 
-/// A vector at any place of a slice, to be changed.
+/// Returns the first vector of a slice.
 #[inline(always)]
 fn vector_mut<S: Simd>(entries: &mut [f64]) -> &mut S::f64s {
     &mut S::as_mut_simd_f64s(&mut entries[..S::F64_LANES]).0[0]
 }
 
 impl<E: Entry, const KICKS: usize> Fused<'_, E, KICKS> {
-    /// Fewer planes than a vector holds, one after the other.
+    /// Runs the pass over fewer planes than one vector holds.
     #[inline(always)]
     fn few(self) -> NextWall {
         let Self { cos: c, f, sin: s, kicks, lift, g } = self;
@@ -293,11 +295,10 @@ impl<E: Entry, const KICKS: usize> WithSimd for Fused<'_, E, KICKS> {
             sign: simd.splat_f64s(-0.0),
             zero: simd.splat_f64s(0.0),
         };
-        // Independent searches hide the latency of compare and select.
         let mut searches = [Lanes::new(simd); SEARCHES];
         let first = S::as_simd_u64s(&LANE[..lanes]).0[0];
-        // The last planes, as one vector at the end. Those of them that the loop reaches too come out of both with the
-        // same bits, because they went in with the same.
+        // The last planes form one vector, which may overlap those of the loop. Planes in both get the same bits from both,
+        // because they are read before the loop changes them.
         let last = m - lanes;
         let (mut f_last, mut g_last) =
             (*vector_mut::<S>(&mut f[last..]), *vector_mut::<S>(&mut g[last..]));
@@ -342,9 +343,7 @@ impl<E: Entry, const KICKS: usize> WithSimd for Fused<'_, E, KICKS> {
     }
 }
 
-/// The plain twin of [`advance`]: one plane after the other, flight times by the arctangent.
-///
-/// For tests and for reading; it must agree with [`advance`] up to rounding and ties.
+/// Plain version of [`advance`], with flight times from the arctangent. Tests require that both agree up to rounding and ties.
 pub fn advance_plain<E: Entry>(
     f: &mut [f64],
     g: &mut [f64],
@@ -376,7 +375,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Coordinates with the hostile values among them: zeros of either sign, ties, subnormals.
+    /// Returns coordinates, with difficult values among them: zeros of either sign, ties, subnormal numbers.
     fn coordinate() -> impl Strategy<Value = f64> {
         prop_oneof![
             8 => -1.0..1.0f64,
@@ -388,7 +387,7 @@ mod tests {
         ]
     }
 
-    /// Every instruction set that this machine has.
+    /// Returns the instruction sets of this machine.
     fn archs() -> Vec<Arch> {
         let mut archs = vec![Arch::Scalar, Arch::new()];
         #[cfg(target_arch = "x86_64")]
@@ -398,8 +397,9 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
+        /// Rows of singles must give the bits of rows of doubles with the same values.
         #[test]
-        fn advance_agrees_with_its_plain_twin(
+        fn advance_agrees_with_the_plain_version(
             planes in prop::collection::vec((coordinate(), coordinate(), coordinate(), coordinate()), 1..150),
             angle in 0.0..3.0f64,
             kicks in 0usize..3,
@@ -408,63 +408,40 @@ mod tests {
         ) {
             let f: Vec<f64> = planes.iter().map(|p| p.0).collect();
             let mut g: Vec<f64> = planes.iter().map(|p| p.1).collect();
-            let rows: [Vec<f64>; 2] =
-                [planes.iter().map(|p| p.2).collect(), planes.iter().map(|p| p.3).collect()];
             if let Some(i) = left_out.filter(|&i| i < g.len()) {
                 g[i] = f64::NAN;
             }
-            let kicks: Vec<Kick<'_>> =
-                rows.iter().take(kicks).zip([0.7, -1.3]).map(|(row, scale)| Kick { scale, row }).collect();
+            #[allow(clippy::cast_possible_truncation, reason = "rounds to singles")]
+            let singles: [Vec<f32>; 2] =
+                [planes.iter().map(|p| p.2 as f32).collect(), planes.iter().map(|p| p.3 as f32).collect()];
+            let doubles = singles.clone().map(|row| row.into_iter().map(f64::from).collect::<Vec<_>>());
+            let scales = [0.7, -1.3];
+            let narrow: Vec<Kick<'_, f32>> =
+                singles.iter().take(kicks).zip(scales).map(|(row, scale)| Kick { scale, row }).collect();
+            let wide: Vec<Kick<'_>> =
+                doubles.iter().take(kicks).zip(scales).map(|(row, scale)| Kick { scale, row }).collect();
             let (mut f2, mut g2) = (f.clone(), g.clone());
             let rotation = (angle.cos(), angle.sin());
-            let plain = advance_plain(&mut f2, &mut g2, rotation, &kicks, lift);
+            let plain = advance_plain(&mut f2, &mut g2, rotation, &wide, lift);
             for arch in archs() {
+                let (mut f3, mut g3) = (f.clone(), g.clone());
+                let of_singles = advance(arch, &mut f3, &mut g3, rotation, &narrow, lift);
                 let (mut f, mut g) = (f.clone(), g.clone());
-                let fast = advance(arch, &mut f, &mut g, rotation, &kicks, lift);
+                let fast = advance(arch, &mut f, &mut g, rotation, &wide, lift);
+                prop_assert_eq!(fast, of_singles);
                 for i in 0..f.len() {
                     if left_out == Some(i) { continue; }
+                    prop_assert_eq!([f[i], g[i]].map(f64::to_bits), [f3[i], g3[i]].map(f64::to_bits));
                     prop_assert!((f[i] - f2[i]).abs() <= 1e-15 && f[i].is_sign_negative() == f2[i].is_sign_negative());
                     prop_assert!((g[i] - g2[i]).abs() <= 1e-14);
                 }
                 prop_assert!(left_out.is_none() || Some(fast.plane) != left_out);
-                // The cotangents decide between walls that the arctangent of the twin cannot tell apart.
+                // Cotangents distinguish walls whose arctangents are equal.
                 prop_assert!((fast.angle() - plain.angle()).abs() <= 1e-7, "{fast:?} {plain:?}");
                 if fast.plane != usize::MAX {
                     let own = NextWall::of(fast.plane, f[fast.plane], g[fast.plane]);
                     prop_assert_eq!(own, fast);
                 }
-            }
-        }
-    }
-
-    proptest! {
-        /// Singles are widened without loss: the same bits as from a row of doubles with the same values, at every length.
-        #[test]
-        fn rows_of_singles_give_the_bits_of_doubles(
-            planes in prop::collection::vec((coordinate(), coordinate(), -2.0..2.0f32, -2.0..2.0f32), 1..150),
-            angle in 0.0..3.0f64,
-            kicks in 1usize..3,
-        ) {
-            let coordinates = |of: fn(&(f64, f64, f32, f32)) -> f64| planes.iter().map(of).collect::<Vec<_>>();
-            let singles: [Vec<f32>; 2] =
-                [planes.iter().map(|p| p.2).collect(), planes.iter().map(|p| p.3).collect()];
-            let doubles = singles.clone().map(|row| row.into_iter().map(f64::from).collect::<Vec<_>>());
-            let narrow: Vec<Kick<'_, f32>> =
-                singles.iter().take(kicks).zip([0.7, -1.3]).map(|(row, scale)| Kick { scale, row }).collect();
-            let wide: Vec<Kick<'_>> =
-                doubles.iter().take(kicks).zip([0.7, -1.3]).map(|(row, scale)| Kick { scale, row }).collect();
-            let rotation = (angle.cos(), angle.sin());
-            for arch in archs() {
-                let (mut f, mut g) = (coordinates(|p| p.0), coordinates(|p| p.1));
-                let (mut f2, mut g2, mut f3, mut g3) = (f.clone(), g.clone(), f.clone(), g.clone());
-                let of_singles = advance(arch, &mut f, &mut g, rotation, &narrow, 0.1);
-                let of_doubles = advance(arch, &mut f2, &mut g2, rotation, &wide, 0.1);
-                prop_assert_eq!(of_singles, of_doubles);
-                prop_assert_eq!(&f, &f2);
-                prop_assert_eq!(&g, &g2);
-                let plain = advance_plain(&mut f3, &mut g3, rotation, &narrow, 0.1);
-                prop_assert!((of_singles.angle() - plain.angle()).abs() <= 1e-7);
-                prop_assert!(g.iter().zip(&g3).all(|(a, b)| (a - b).abs() <= 1e-14));
             }
         }
     }
@@ -478,13 +455,13 @@ mod tests {
     }
 
     #[test]
-    fn the_short_arctangent_is_the_long_one() {
+    fn short_arctangent_agrees_with_the_library() {
         for k in 0..=10_000 {
             let x = f64::from(k) / 10_000.0 / STEEP;
             let exact = x.atan();
             assert!((arctangent(x) - exact).abs() <= 4e-16 * exact, "{x}");
         }
-        // Both sides of the border, and numbers whose squares under- and overflow.
+        // Both sides of the threshold, and numbers whose squares underflow or overflow.
         for (n, d) in [(16.1, 1.0), (15.9, 1.0), (-1.0, 1e-3), (3e-170, 4e-170), (3e170, 4e170)] {
             let wall = NextWall { plane: 0, n, d };
             let exact = f64::atan2(d, n);
@@ -498,15 +475,14 @@ mod tests {
     }
 
     #[test]
-    fn a_plane_just_left_is_half_a_turn_away() {
+    fn a_plane_just_left_is_not_the_next_wall() {
         let (mut f, mut g) = (vec![0.0], vec![1.0]);
         let wall = advance::<f64>(Arch::new(), &mut f, &mut g, (1.0, 0.0), &[], 0.0);
         assert_eq!(wall, NextWall::NONE);
     }
 
-    /// However short feature vectors are, a plane at the position itself is met if it is approached, else it is not.
     #[test]
-    fn planes_at_the_position() {
+    fn planes_at_the_position_are_met_if_approached() {
         for speed in [1.0, 1e-20, 1e-75, 1e-100] {
             assert!(NextWall::of(0, 0.0, -speed).before(&NextWall::NONE), "{speed:e}");
             assert!(!NextWall::of(0, 0.0, speed).before(&NextWall::NONE), "{speed:e}");

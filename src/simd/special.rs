@@ -1,10 +1,10 @@
-//! Special functions of the normal law: its density over its distribution function, from a table, and the mean of the chi law.
+//! Special functions of the normal distribution: its density, its hazard function, and the mean of the chi distribution.
 
 use std::sync::LazyLock;
 
-/// Mean length of a standard Gaussian vector in n dimensions, `√2 Γ((n+1)/2) / Γ(n/2)`.
+/// Returns the mean length E_n of a standard Gaussian vector in n dimensions, `√2 Γ((n+1)/2) / Γ(n/2)`.
 pub(crate) fn chi_mean(n: f64) -> f64 {
-    // The series is good from some dimensions on; E_n E_{n+1} = n leads down from there.
+    // The series is accurate for large n. The recurrence E_n E_{n+1} = n reduces small n to that case.
     if n < 200.0 {
         return n / chi_mean(n + 1.0);
     }
@@ -12,11 +12,12 @@ pub(crate) fn chi_mean(n: f64) -> f64 {
     n.sqrt() * (1.0 - y * (1.0 - y * (0.5 + y * (2.5 - y * 2.625))))
 }
 
+/// Returns the standard normal density N(z).
 pub(crate) fn normal(z: f64) -> f64 {
     (-0.5 * z * z).exp() * (0.5 * std::f64::consts::FRAC_1_PI).sqrt()
 }
 
-/// Largest argument of the table, beyond which Φ(z) is 1 in doubles, and its entries per unit.
+/// Largest argument of the table, beyond which Φ(z) rounds to 1, and its number of entries per unit.
 const TABLE_TO: f64 = 8.0;
 const PER_UNIT: f64 = 64.0;
 const TABLE_STEPS: u32 = 1_024;
@@ -25,10 +26,10 @@ static HAZARDS: LazyLock<Vec<f64>> = LazyLock::new(|| {
     (0..=TABLE_STEPS).map(|k| hazard_plain(f64::from(k) / PER_UNIT - TABLE_TO)).collect()
 });
 
-/// `N(z) / Φ(z)`, to six digits and more: between the entries of a table by its derivative, `-h (z + h)`.
+/// Returns `h(z) = N(z) / Φ(z)` to at least six digits: cubic Hermite interpolation in a table, with the derivative `-h (z + h)`.
 pub(crate) fn hazard(z: f64) -> f64 {
     let place = (z + TABLE_TO) * PER_UNIT;
-    // Not for NaN either.
+    // This is also true of NaN.
     if !(0.0..f64::from(TABLE_STEPS)).contains(&place) {
         return hazard_plain(z);
     }
@@ -43,10 +44,10 @@ pub(crate) fn hazard(z: f64) -> f64 {
     a + t * (rise + u * (u * (slope_a - rise) - t * (slope_b - rise)))
 }
 
-/// The same from series.
+/// Returns `N(z) / Φ(z)` to full precision.
 pub(crate) fn hazard_plain(z: f64) -> f64 {
     if z > TABLE_TO {
-        return normal(z); // Φ(z) is 1 to the last digit
+        return normal(z);
     }
     if z > -3.0 {
         // Φ(z) = 1/2 + N(z) (z + z³/3 + z⁵/15 + ...)
@@ -59,7 +60,7 @@ pub(crate) fn hazard_plain(z: f64) -> f64 {
         let height = normal(z);
         return height / (0.5 + height * sum);
     }
-    // A continued fraction of the tail.
+    // The continued fraction of the tail.
     (1..80).rev().fold(-z, |tail, k| -z + f64::from(k) / tail)
 }
 
@@ -69,8 +70,8 @@ mod tests {
     use approx::assert_relative_eq;
 
     #[test]
-    fn hazards_are_those_of_known_tails() {
-        // N(z) / Φ(z) with Φ from tables of 15 digits.
+    fn hazards_agree_with_known_tails() {
+        // Φ from tables with 15 digits.
         for (z, phi) in [
             (0.0, 0.5),
             (1.0, 0.841_344_746_068_543),
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_follows_the_series() {
+    fn table_agrees_with_series() {
         for k in -1_000..1_000 {
             let z = 0.0113 * f64::from(k);
             assert_relative_eq!(hazard(z), hazard_plain(z), max_relative = 1e-6, epsilon = 1e-12);
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn mean_lengths() {
+    fn chi_means() {
         // √(2/π), 2√(2/π), and large n.
         let one = (2.0 / std::f64::consts::PI).sqrt();
         assert_relative_eq!(chi_mean(1.0), one, max_relative = 1e-10);

@@ -1,47 +1,45 @@
-//! The layers of the onion: weight vectors by how many examples of either label they violate.
-
-use std::cmp::Ordering;
+//! Layers: weight vectors grouped by the numbers of examples of each label that they violate.
 
 use crate::simd::NextWall;
 
-/// The layers with at most so many violated examples of labels -1 and +1, in row-major order.
+/// The layers up to given numbers of violated examples of labels -1 and +1, in row-major order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerRange {
-    /// Most violated examples of labels -1 and +1.
+    /// Largest numbers of violated examples of labels -1 and +1.
     pub most: [u32; 2],
 }
 
 impl LayerRange {
-    /// Rows and columns of a table with an entry for each layer.
+    /// Returns the shape of a table with one entry for each layer.
     pub fn shape(&self) -> (usize, usize) {
         (self.most[0] as usize + 1, self.most[1] as usize + 1)
     }
 
-    /// Number of layers.
+    /// Returns the number of layers.
     pub fn len(&self) -> usize {
         let (rows, columns) = self.shape();
         rows * columns
     }
 
-    /// False: version space itself is always among the layers.
+    /// Returns false: version space itself is always one of the layers.
     pub fn is_empty(&self) -> bool {
         false
     }
 
-    /// Number of a layer; `None` beyond the range.
+    /// Returns the index of a layer, or `None` outside the range.
     #[inline]
     pub fn index(&self, [negative, positive]: [u32; 2]) -> Option<usize> {
         (negative <= self.most[0] && positive <= self.most[1])
             .then(|| negative as usize * (self.most[1] as usize + 1) + positive as usize)
     }
 
-    /// The layers, in the order of their numbers.
+    /// Returns the layers in the order of their indices.
     pub fn iter(self) -> impl Iterator<Item = [u32; 2]> {
         let [negative, positive] = self.most;
         (0..=negative).flat_map(move |a| (0..=positive).map(move |b| [a, b]))
     }
 
-    /// Numbers of the layers next to a layer, with one example more or less violated.
+    /// Returns the indices of the layers with one violated example more or less.
     fn neighbors(self, layer: usize) -> impl Iterator<Item = usize> {
         let columns = self.most[1] as usize + 1;
         let (column, len) = (layer % columns, self.len());
@@ -55,10 +53,10 @@ impl LayerRange {
         .flatten()
     }
 
-    /// Gives the layers without a value the largest of a neighbor, step by step outwards. At least one must have a value.
+    /// Fills missing values with the largest value of a neighbor, step by step outwards. At least one value must be given.
     ///
-    /// For the weight of a layer that was never seen that is enough to be let in whenever a ball gets to it, and too little
-    /// to be kept in for long, should it turn out to be tiny.
+    /// A layer that was never visited gets a weight large enough to let every arriving ball in, but too small to hold it for
+    /// long if the layer is tiny.
     pub(crate) fn spread(self, mut values: Vec<Option<f64>>) -> Vec<f64> {
         debug_assert!(values.iter().any(Option::is_some));
         while values.iter().any(Option::is_none) {
@@ -71,7 +69,7 @@ impl LayerRange {
         values.into_iter().flatten().collect()
     }
 
-    /// Lowers values until none is more than `step` above a neighbor's.
+    /// Lowers values until none exceeds a neighbor's by more than `step`.
     pub(crate) fn flatten(self, values: &mut [f64], step: f64) {
         let mut changed = true;
         while changed {
@@ -88,19 +86,19 @@ impl LayerRange {
     }
 }
 
-/// Walls that know the layers on both their sides, and make the density of the ball's law the weight of the layer that
-/// it is in: a ball passes with probability `min(1, weight there / weight here)`.
+/// Walls whose transparency depends on the layers on both sides: a ball passes with probability `min(1, w' / w)`, where w
+/// and w' are the weights of its layer and of the layer behind the wall. The invariant density is the weight of the layer.
 ///
-/// Within a layer the law stays uniform. Beyond the range the walls are mirrors of one transparency, so that the ball
-/// gets from any layer to any other, also where the layers of the range fall apart.
+/// Beyond the range all walls have one transparency, so that the ball can get from any layer to any other even where
+/// the layers of the range are not connected.
 #[derive(Clone, Debug)]
 pub(crate) struct LayerWalls {
     pub range: LayerRange,
-    /// ln of the weight of each layer of the range.
+    /// ln of the weights, one for each layer of the range.
     pub log_weights: Vec<f64>,
-    /// ln of the weight that version space would have if the mirrors reached so far.
+    /// ln of the weight beyond the range, extrapolated to no violations.
     pub beyond: f64,
-    /// -ln of the mirrors' transparency.
+    /// -ln of the transparency beyond the range.
     pub slope: f64,
 }
 
@@ -113,43 +111,43 @@ impl LayerWalls {
         }
     }
 
-    /// ln of the weight beyond the range of a number of violated planes.
+    /// Returns ln of the weight beyond the range at a number of violated planes.
     #[inline]
     pub fn log_weight_beyond(&self, violations: f64) -> f64 {
         self.beyond - self.slope * violations
     }
 
-    /// Probability that a ball passes from one layer to another.
+    /// Returns the probability that a ball passes from one layer to another.
     #[inline]
     pub fn transparency(&self, here: [u32; 2], there: [u32; 2]) -> f64 {
         (self.log_weight(there) - self.log_weight(here)).exp().min(1.0)
     }
 }
 
-/// The ray of a ball beyond the wall that it hits, through one layer after another.
+/// The great circle of a ball continued beyond the next wall, through one layer after another.
 ///
-/// On a great circle every plane is met once within half a turn. From version space the numbers of violated planes only
-/// rise, so the planes met first are enough to see the ray out of the range (Ruján and Marchand, sec. 18.5.3).
+/// A great circle meets each plane once within half a turn. Along a ray from version space the numbers of violated planes only
+/// rise, so the first planes suffice to follow the ray to the end of the range (Ruján and Marchand, sec. 18.5.3).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RayBeyond {
-    /// Cotangent of the flight time and number of each plane.
+    /// Cotangent of the flight time and index of each plane.
     planes: Vec<(f64, usize)>,
     arcs: Vec<BeyondArc>,
 }
 
-/// What a ray has in a layer beyond the wall.
+/// Part of a ray in one layer beyond the wall.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BeyondArc {
-    /// Number of the layer.
+    /// Index of the layer.
     pub layer: usize,
-    /// Angles, counted from the ball, at which the ray enters and leaves it.
+    /// Angles from the ball, radians, at which the ray enters and leaves the layer.
     pub from: f64,
     pub to: f64,
 }
 
 impl RayBeyond {
-    /// The arcs, in the layers of the range, of the flight from plane coordinates `f` in direction `g`, from the first wall
-    /// to the end of the range or of half a turn. The ball must be inside version space.
+    /// Returns the arcs in the layers of the range, from the first wall to the end of the range or of half a turn, for a
+    /// ball with plane coordinates `f` and `g`. The ball must be inside version space.
     pub fn trace(
         &mut self,
         (f, g): (&[f64], &[f64]),
@@ -160,18 +158,18 @@ impl RayBeyond {
         self.planes.extend(f.iter().zip(g).enumerate().map(|(i, (&f, &g))| {
             let wall = NextWall::of(i, f, g);
             let cotangent = wall.n / wall.d;
-            // A plane that the ball touches and slides along is never met.
+            // A plane that contains the great circle is never met.
             (if cotangent.is_nan() { f64::NEG_INFINITY } else { cotangent }, i)
         }));
-        let earlier = |a: &(f64, usize), b: &(f64, usize)| -> Ordering { b.0.total_cmp(&a.0) };
-        // One plane more than the range has room for: the one that leads out of it.
+        let earlier = |a: &(f64, usize), b: &(f64, usize)| b.0.total_cmp(&a.0);
+        // One plane more than the range allows: the one where the ray leaves it.
         let needed = (range.most[0] + range.most[1]) as usize + 2;
         if needed < self.planes.len() {
             self.planes.select_nth_unstable_by(needed - 1, earlier);
             self.planes.truncate(needed);
         }
         self.planes.sort_unstable_by(earlier);
-        // The arccotangent; it also gives 0 and π for the two infinities.
+        // The arccotangent; 0 and π at the two infinities.
         let angle = |&(cotangent, _): &(f64, usize)| 1f64.atan2(cotangent);
         self.arcs.clear();
         let mut counts = [0; 2];
@@ -194,7 +192,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_ray_has_its_arcs_in_the_layers_where_it_is(
+        fn arcs_lie_in_their_layers(
             planes in prop::collection::vec((0.0..1.0f64, -1.0..1.0f64, any::<bool>()), 1..30),
             most in (0u32..4, 0u32..4),
         ) {
@@ -204,7 +202,7 @@ mod tests {
             let range = LayerRange { most: [most.0, most.1] };
             let mut ray = RayBeyond::default();
             let arcs = ray.trace((&f, &g), &labels, range);
-            // Where the ray is at some angle, plane by plane.
+            // The layer at an angle, counted plane by plane.
             let layer_at = |t: f64| {
                 let mut layer = [0; 2];
                 for i in 0..f.len() {
@@ -224,7 +222,7 @@ mod tests {
                 }
                 end = arc.to;
             }
-            // It ends where the range does, or half a turn away.
+            // The arcs end with the range or after half a turn.
             if !arcs.is_empty() && end < std::f64::consts::PI - 1e-6 {
                 prop_assert_eq!(range.index(layer_at(end + 1e-9)), None);
             }
@@ -232,10 +230,10 @@ mod tests {
     }
 
     #[test]
-    fn a_ray_that_starts_on_a_wall_meets_it_again_half_a_turn_later() {
+    fn a_wall_at_the_start_is_met_after_half_a_turn() {
         let mut ray = RayBeyond::default();
         let range = LayerRange { most: [0, 2] };
-        // Just left plane 0, slides along plane 1, approaches plane 2 at a right angle.
+        // The ball has just left plane 0, moves within plane 1 and approaches plane 2 at a right angle.
         let (f, g) = ([0.0, 0.0, 1.0], [1.0, 0.0, 0.0]);
         let arcs = ray.trace((&f, &g), &[1, 1, 1], range);
         let (half, pi) = (std::f64::consts::FRAC_PI_2, std::f64::consts::PI);

@@ -1,4 +1,4 @@
-//! Half-silvered mirrors: what happens when the ball arrives at a wall.
+//! Mirrors: walls that let the ball pass with a given probability.
 
 use rand::{Rng, RngExt};
 use serde::{Deserialize, Serialize};
@@ -7,9 +7,9 @@ use crate::base::{Error, Result};
 
 /// Transparency κ of the walls, one value per class.
 ///
-/// A ball from the violated side always passes; from the satisfied side it passes with probability κ and is
-/// reflected otherwise. This leaves the measure uniform up to the weight `Π κ^(violated)`. κ = 0 is the hard billiard,
-/// κ = ε / (1 - ε) the posterior under label noise ε, κ = 1 no billiard at all.
+/// A ball from the violated side always passes. From the satisfied side it passes with probability κ and is reflected
+/// otherwise. The invariant density is therefore `Π κ^(violated)`. κ = 0 gives hard walls, κ = ε / (1 - ε) the posterior under
+/// label noise ε, and κ = 1 the uniform distribution on the sphere.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "(f64, f64)")]
 pub struct Mirror {
@@ -19,12 +19,12 @@ pub struct Mirror {
     pub positive: f64,
 }
 
-/// What a mirror does with a ball.
+/// Outcome of an arrival at a wall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encounter {
-    /// The ball is thrown back.
+    /// The ball is reflected.
     Reflects,
-    /// The ball goes on, on the other side.
+    /// The ball crosses the wall.
     Passes,
 }
 
@@ -38,17 +38,17 @@ impl Mirror {
     /// Hard walls.
     pub const HARD: Self = Self { negative: 0.0, positive: 0.0 };
 
+    /// Returns walls with the given transparencies.
+    ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] when a transparency is outside [0, 1].
+    /// [`Error::Invalid`] if a transparency is outside [0, 1].
     pub fn new(negative: f64, positive: f64) -> Result<Self> {
         let mirror = Self { negative, positive };
         mirror.check().map(|()| mirror)
     }
 
-    /// # Errors
-    ///
-    /// As [`Mirror::new`].
+    /// Checks the ranges, see [`Mirror::new`].
     pub(crate) fn check(&self) -> Result<()> {
         for kappa in [self.negative, self.positive] {
             if !(0.0..=1.0).contains(&kappa) {
@@ -58,32 +58,32 @@ impl Mirror {
         Ok(())
     }
 
-    /// Walls of κ = e^-s for both classes.
+    /// Returns walls with κ = e^-s for both classes.
     pub(crate) fn alike(s: f64) -> Self {
         let kappa = (-s).exp();
         Self { negative: kappa, positive: kappa }
     }
 
-    /// True when no satisfied wall lets the ball out.
+    /// Returns whether both transparencies are 0.
     pub fn is_hard(&self) -> bool {
         self.negative == 0.0 && self.positive == 0.0
     }
 
-    /// κ of the walls of examples with a label.
+    /// Returns κ of the walls of examples with this label.
     pub(crate) fn of(&self, label: i8) -> f64 {
         if label > 0 { self.positive } else { self.negative }
     }
 
-    /// ln of the weight that violating `negative` planes of label -1 and `positive` of label +1 costs.
+    /// Returns ln of the weight of a point that violates this many planes of labels -1 and +1.
     pub(crate) fn log_weight(&self, [negative, positive]: [u32; 2]) -> f64 {
         let power = |kappa: f64, n: u32| if n == 0 { 0.0 } else { f64::from(n) * kappa.ln() };
         power(self.negative, negative) + power(self.positive, positive)
     }
 
-    /// Decides on an arrival at a wall that lets through with the given probability.
+    /// Draws the outcome of an arrival at a wall with this transparency.
     #[inline]
     pub(crate) fn meet(transparency: f64, rng: &mut impl Rng) -> Encounter {
-        // No random number where nothing is left to chance: hard walls stay reversible and cheap.
+        // No random number is drawn if the outcome is certain: hard walls stay reversible and cheap.
         if transparency >= 1.0 || (transparency > 0.0 && rng.random::<f64>() < transparency) {
             Encounter::Passes
         } else {

@@ -1,21 +1,21 @@
-//! Spans of one dimension: version space is a point or empty, and a billiard has nowhere to fly.
+//! Spans of one dimension, where version space is a point or empty and no billiard exists.
 
 use crate::base::{Error, Result};
 use crate::gram::Gram;
 
-/// Squared sine of an angle that rounding hides.
+/// Squared sine of an angle that is zero up to rounding.
 const HIDDEN: f64 = 8.0 * f64::EPSILON;
 
-/// True when all feature vectors are parallel (m = 1 included): the sphere of the span is two points.
+/// Returns whether all feature vectors are parallel, which holds for m = 1: the unit sphere of the span is two points.
 ///
-/// Up to the rounding of the arithmetic, and of the entries where they are singles.
+/// The tolerance is the rounding of the arithmetic, and of the entries if they are single-precision.
 pub(crate) fn is_one_dimensional(gram: &Gram<'_>) -> bool {
     let first = gram.diagonal(0);
     (1..gram.len()).all(|i| {
         let (entry, own) = (gram.entry(0, i), gram.diagonal(i));
         let product = first * own;
         let rounding = if gram.is_single() {
-            // Offset and softness are added to what was rounded.
+            // Only the entries without offset and softness were rounded to single precision.
             let [a, b] =
                 [(0, first), (i, own)].map(|(i, k)| k - gram.offset() - gram.softness()[i]);
             let cross = entry.abs() * (entry - gram.offset()).abs();
@@ -27,11 +27,7 @@ pub(crate) fn is_one_dimensional(gram: &Gram<'_>) -> bool {
     })
 }
 
-/// Refuses a span of one dimension.
-///
-/// # Errors
-///
-/// [`Error::Invalid`].
+/// Returns [`Error::Invalid`] for a span of one dimension.
 pub(crate) fn refuse(gram: &Gram<'_>) -> Result<()> {
     if is_one_dimensional(gram) {
         let got = "feature vectors that are all parallel";

@@ -22,7 +22,7 @@ def is_gp(kernel: object) -> bool:
 
 
 def parameters(kernel: Any) -> tuple[Parameter, ...]:
-    """Return the hyper-parameters that are not fixed, with their own bounds and values."""
+    """Return the hyperparameters that are not fixed, with their own bounds and values."""
     names = _names(kernel)
     if not names:
         return ()
@@ -39,7 +39,7 @@ def parameters(kernel: Any) -> tuple[Parameter, ...]:
 
 
 def replace(kernel: Any, values: Mapping[str, float]) -> Any:
-    """Return the kernel with other values of hyper-parameters."""
+    """Return the kernel with other values of hyperparameters."""
     theta = kernel.theta.copy()
     for k, name in enumerate(_names(kernel)):
         if name in values:
@@ -48,7 +48,7 @@ def replace(kernel: Any, values: Mapping[str, float]) -> Any:
 
 
 def derivatives(kernel: Any, X: Inputs) -> Mapping[str, Floats]:
-    """Return the derivatives with respect to log hyper-parameters, all computed at once."""
+    """Return the derivatives with respect to log hyperparameters, all computed at once."""
 
     @cache
     def gradient() -> Floats:
@@ -89,7 +89,7 @@ def _names(kernel: Any) -> list[str]:
             names += [f"{each.name}[{k}]" if several else each.name for k in range(each.n_elements)]
     if len(names) != len(kernel.theta):
         raise ValueError(
-            f"{kernel!r} must have as many entries of theta as it declares hyper-parameters that "
+            f"{kernel!r} must have as many entries of theta as it declares hyperparameters that "
             f"are not fixed, {len(names)}; got {len(kernel.theta)}"
         )
     return names

@@ -1,4 +1,4 @@
-"""The result of a search for hyper-parameters."""
+"""The result of a search for hyperparameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bayespoint.kernels.functions import short
 
 @dataclass(frozen=True, eq=False)
 class Search(Savable):
-    """A search for hyper-parameters: the best setting, and all settings tried."""
+    """A search for hyperparameters: the best setting, and all settings tried."""
 
     kernel: Callable[..., Any] | str
     """The kernel with the parameters of the best evidence."""

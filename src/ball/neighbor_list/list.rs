@@ -1,19 +1,20 @@
-//! Lists of near planes, and the caps of the sphere that they are good for.
+//! Lists of near planes, and the spherical caps in which they are valid.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::features;
 use crate::ball::frame::Frame;
 use crate::base::{Result, ensure, ensure_finite, ensure_vectors};
-use crate::gram::{Features, Gram, Panels};
+use crate::gram::{Gram, Panels};
 use crate::simd::dot;
 
-/// Share of a cap that is left out, and a little more, for the rounding of coordinates and of `|b|²`.
+/// Relative and absolute reduction of the depth of a cap, for the rounding of coordinates and of `|b|²`.
 const SLACK: f64 = 1e-9;
-const LITTLE: f64 = 1e-13;
+const ABSOLUTE_SLACK: f64 = 1e-13;
 
-/// The flight of the ball over one event: cosine, sine and versed sine of its angle.
+/// The flight to an event: cosine, sine and versed sine of its angle.
 #[derive(Clone, Copy)]
 pub(super) struct Turn {
     pub cos: f64,
@@ -28,53 +29,54 @@ impl Turn {
     }
 }
 
-/// The part of the sphere that a list is good for, and the ball as seen from its middle b₀.
+/// The spherical cap in which a list is valid, and the ball relative to its middle b₀.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Cap {
-    /// `1 - cos ρ` of its radius ρ; infinite where all planes are listed.
+    /// `1 - cos ρ`, with the radius ρ; infinite if all planes are listed.
     pub depth: f64,
-    /// `1 - <b, b₀>`: of a small angle it keeps the digits that its cosine has lost.
+    /// `1 - <b, b₀>`, which for small angles is more accurate than the cosine.
     pub below: f64,
     /// `<v, b₀>`.
     pub along: f64,
 }
 
 impl Cap {
-    /// A cap that no plane meets at sine `sine` or farther, with the ball in its middle.
+    /// Returns the cap that no plane meets whose distance from the middle has sine `sine` or more. The ball is in the middle.
     pub fn within(sine: f64) -> Self {
         let depth = if sine < 1.0 {
-            (1.0 - SLACK) * sine * sine / (1.0 + (1.0 - sine * sine).sqrt()) - LITTLE
+            (1.0 - SLACK) * sine * sine / (1.0 + (1.0 - sine * sine).sqrt()) - ABSOLUTE_SLACK
         } else {
             f64::INFINITY
         };
         Self { depth, below: 0.0, along: 0.0 }
     }
 
-    /// [`Self::below`] after a flight.
+    /// Returns [`Self::below`] after a flight.
     pub fn below_after(&self, turn: Turn) -> f64 {
         self.below * turn.cos + turn.versed - self.along * turn.sin
     }
 
+    /// Moves the ball along a flight.
     pub fn turn(&mut self, turn: Turn) {
         let along = self.along * turn.cos - (1.0 - self.below) * turn.sin;
         (self.below, self.along) = (self.below_after(turn), along);
     }
 
-    /// True when a flight starts in the cap and ends there: caps are convex. One around the mean of positions need not have
-    /// the ball in it.
+    /// Returns whether a flight starts and ends in the cap, which is convex. The ball may be outside a cap around the mean of
+    /// its positions.
     pub fn holds(&self, turn: Turn) -> bool {
         self.depth.is_infinite()
             || (self.below <= self.depth && self.below_after(turn) <= self.depth)
     }
 }
 
-/// Planes that are all there is within a distance of where the list was made.
+/// All planes within some distance of the place where the list was made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct List {
-    /// In rising order.
+    /// Indices in rising order.
     #[serde(skip)]
     pub planes: Vec<usize>,
-    /// Their places in the next longer list.
+    /// Their places in the next longer list, or their indices for the longest list.
     pub above: Vec<usize>,
     /// Their features.
     #[serde(skip)]
@@ -83,15 +85,16 @@ pub(super) struct List {
     #[serde(skip)]
     pub inverse_lengths: Vec<f64>,
     pub cap: Cap,
-    /// `<φ, b₀>` of the planes, with the middle b₀ of the cap.
+    /// `<φ, b₀>` of the planes.
     pub heights: Vec<f64>,
-    /// b₀ as [`super::NeighborList::weights`] and [`super::NeighborList::lifts`] have it, and the angle of the frame there.
+    /// b₀ in the form of [`super::NeighborList::weights`] and [`super::NeighborList::lifts`], and `(sin θ, cos θ)` of the frame
+    /// there.
     pub middle: Vec<f64>,
     pub lift: f64,
     pub angle: (f64, f64),
-    /// Dual coefficients of b₀ of planes not listed that were kicked since.
+    /// Dual coefficients of b₀ for planes not listed along which the direction was kicked since.
     pub kicked: BTreeMap<usize, f64>,
-    /// Sine of the distance up to which planes were taken, and their number aimed at.
+    /// Sine of the distance up to which planes are listed, and the intended number of planes.
     pub sine: f64,
     pub aim: usize,
 }
@@ -114,15 +117,14 @@ impl List {
         }
     }
 
-    /// The list that was stored, with the features and the inverse lengths of its planes, which have their places in
-    /// `longer`, or are numbered among all.
+    /// Checks a stored list and computes the fields that are not stored. `longer` is the next longer list, if any.
     pub fn restored(
         mut self,
-        features: Features<'_>,
+        points: &Panels,
         inverse_lengths: &[f64],
         longer: Option<&Self>,
     ) -> Result<Self> {
-        let (m, d) = (inverse_lengths.len(), features.points().dimension());
+        let (m, d) = (inverse_lengths.len(), points.dimension());
         let all = longer.map_or(m, |longer| longer.planes.len());
         let rises = self.above.windows(2).all(|pair| pair[0] < pair[1]);
         ensure(
@@ -132,22 +134,22 @@ impl List {
         ensure_vectors(self.above.len(), &[&self.heights])?;
         ensure_vectors(d, &[&self.middle])?;
         let Cap { depth, below, along } = self.cap;
-        ensure(!depth.is_nan(), || "one with a list good for nothing")?;
+        ensure(!depth.is_nan(), || "one with a list that has no cap")?;
         ensure_finite(&[&[below, along, self.lift, self.angle.0, self.angle.1, self.sine]])?;
         ensure(
             self.kicked.iter().all(|(&plane, dual)| plane < m && dual.is_finite()),
-            || "one with a kick of no plane",
+            || "one with a kick along no plane",
         )?;
         ensure(self.aim <= m.saturating_mul(16), || format!("one with lists of {}", self.aim))?;
         self.planes =
             self.above.iter().map(|&at| longer.map_or(at, |longer| longer.planes[at])).collect();
         self.inverse_lengths = self.planes.iter().map(|&plane| inverse_lengths[plane]).collect();
         self.points = Panels::new(0, d, |_, _| {});
-        self.points.take(longer.map_or(features.points(), |longer| &longer.points), &self.above);
+        self.points.take(longer.map_or(points, |longer| &longer.points), &self.above);
         Ok(self)
     }
 
-    /// `<φ_i, b₀>` of any plane that is about to be kicked, of which the features are given.
+    /// Returns `<φ_i, b₀>` for a kick along any plane, given its features.
     pub fn height(&mut self, gram: &Gram<'_>, frame: &Frame, i: usize, point: &[f64]) -> f64 {
         let inner = dot::dot(gram.arch(), point, &self.middle);
         let softness = gram.softness()[i];
@@ -157,45 +159,32 @@ impl List {
         if let Ok(at) = self.planes.binary_search(&i) {
             return self.heights[at];
         }
-        // Of a plane not listed the ball has not been at the wall, and a kick in mid-air has been noted.
+        // The ball has not hit a plane that is not listed, so only refreshes kicked along it. The first stored the coefficient.
         let (sin, cos) = self.angle;
-        let dual = self.kicked.entry(i).or_insert_with(|| frame.p(i) * cos + frame.q(i) * sin);
+        let dual = self.kicked.entry(i).or_insert_with(|| frame.p[i] * cos + frame.q[i] * sin);
         inner + self.lift + softness * *dual
     }
 
-    /// `<w, b₀>` of a weight vector; without softness.
-    pub fn product(
-        &self,
-        gram: &Gram<'_>,
-        features: Features<'_>,
-        w: &[[f64; 1]],
-        lift: f64,
-    ) -> f64 {
-        product(gram, features, (w.as_flattened(), lift), (&self.middle, self.lift))
+    /// Returns `<w, b₀>` of a weight vector, without softness.
+    pub fn product(&self, gram: &Gram<'_>, w: &[[f64; 1]], lift: f64) -> f64 {
+        product(gram, (w.as_flattened(), lift), (&self.middle, self.lift))
     }
 
-    /// Sees the ball at a position of unit length from the middle of the cap; without softness.
-    pub fn see(
-        &mut self,
-        gram: &Gram<'_>,
-        features: Features<'_>,
-        position: &[[f64; 1]],
-        lift: f64,
-    ) {
+    /// Sets [`Cap::below`] for a position of unit length, without softness.
+    pub fn set_position(&mut self, gram: &Gram<'_>, position: &[[f64; 1]], lift: f64) {
         let step: Vec<f64> =
             position.iter().zip(&self.middle).map(|(x, middle)| x[0] - middle).collect();
         let step = (step.as_slice(), lift - self.lift);
-        self.cap.below = 0.5 * product(gram, features, step, step);
+        self.cap.below = 0.5 * product(gram, step, step);
     }
 }
 
-/// The inner product of two weight vectors, each with its lift.
+/// Returns the inner product of two weight vectors, each with its lift.
 pub(super) fn product(
     gram: &Gram<'_>,
-    features: Features<'_>,
     (v, lift_v): (&[f64], f64),
     (w, lift_w): (&[f64], f64),
 ) -> f64 {
     let lifts = if gram.offset() > 0.0 { lift_v * lift_w / gram.offset() } else { 0.0 };
-    dot::dot(gram.arch(), v, w) / features.factor() + lifts
+    dot::dot(gram.arch(), v, w) / features(gram).factor() + lifts
 }

@@ -1,12 +1,12 @@
-//! The neighbor list: of many planes with explicit features those that the ball may reach soon.
+//! The neighbor list: the planes that the ball may reach soon, out of many with explicit features.
 //!
-//! A plane at angular distance `asin(|f_i| / |φ_i|)` from a point does not meet the cap of that radius around it. So the planes
-//! nearer than some distance are listed, and while no flight ends outside of the cap around the place where the list was made
-//! they alone are looked at: the ball meets the same walls as if it looked at all. In a small version space one list, of a
-//! few times the planes that bound it, is good for good. Otherwise it is made anew from a longer one whose cap the ball is still
-//! in, and that from all planes. How long the shortest is follows from what it costs to make and to look at; where that is a
-//! good part of all planes the ball looks at all of them. What it needs to know of a plane that is not listed it computes from its
-//! weight vector in the space of the features, which every jump of the direction changes in O(r).
+//! As in molecular dynamics (Verlet lists), only planes nearer than some distance are listed. A plane at angular distance
+//! `asin(|f_i| / |φ_i|)` from a point does not meet the cap of that radius around the point. While every flight ends in the
+//! cap around the place where the list was made, the ball therefore meets the same walls as with all planes. In a small
+//! version space one list, a few times as long as the number of walls, is valid forever. Otherwise it is rebuilt from a
+//! longer list in whose cap the ball still is, and the longest list from all planes. The length of the shortest list
+//! balances the costs of building and of using it; if it becomes a large share of all planes, no list is used. Coordinates
+//! for a plane that is not listed are computed from the weight vector in feature space, which each kick changes in O(d).
 
 mod list;
 mod rows;
@@ -14,42 +14,44 @@ mod rows;
 use serde::{Deserialize, Serialize};
 
 use super::frame::Frame;
+use super::on_side;
 use crate::base::{Result, ensure, ensure_finite, ensure_vectors};
 use crate::gram::{Features, Gram};
 use crate::simd::{Kick, NextWall, dot, pass};
 use list::{Cap, List, Turn, product};
 use rows::Rows;
 
-/// Planes that the shortest list aims at at first and at least, and how many times longer each next one is then.
+/// Initial and smallest target length of the shortest list, and initial ratio between the lengths of consecutive lists.
 const FIRST: usize = 128;
 const FEWEST: usize = 32;
-const LONGER: usize = 8;
-/// The shortest list gets longer where the events that it was good for cost less than so many times what it cost to make,
-/// and shorter where they cost more than so many.
+const RATIO: usize = 8;
+/// The shortest list gets longer if its events cost less than this multiple of building it,
 const MANY_TIMES: usize = 4;
-const FAR_TOO_MANY: usize = 256;
-/// How far from its aim the length of a list may be.
+/// and shorter if they cost more than this multiple.
+const TOO_MANY_TIMES: usize = 256;
+/// The length of a list may differ from its target by one part in this many.
 const TOLERANCE: usize = 8;
-/// How much wider lists get where the next wall is beyond all of them.
+/// Factor by which lists get longer if the next wall is beyond all of them.
 const WIDER: usize = 4;
-/// Share of the planes, one in so many, that the shortest list may aim at.
+/// The target length of the shortest list is at most one in this many planes.
 const SHARE: usize = 4;
-/// Squares below which digits get lost.
+/// Squares below this number lose digits.
 const SMALL: f64 = 1e-280;
-/// Events between two positions that the middle of a cap is the mean of.
+/// Number of events between two positions in the mean around which a list is centered.
 const SAMPLED: usize = 16;
 
-/// What a ball keeps that looks at its neighbor list alone.
+/// The lists of a ball, with the plane coordinates of the shortest one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct NeighborList {
     /// From the shortest to the longest.
     lists: Vec<List>,
-    /// The place of every plane in the shortest list, or [`NeighborList::NOWHERE`].
+    /// Place of every plane in the shortest list, or [`NeighborList::NOWHERE`].
     #[serde(skip)]
     places: Vec<u32>,
     /// 1 / |φ| of all planes.
     #[serde(skip)]
     inverse_lengths: Vec<f64>,
+    /// Whether an example has softness.
     #[serde(skip)]
     soft: bool,
     /// Plane coordinates of the planes of the shortest list.
@@ -61,20 +63,20 @@ pub(super) struct NeighborList {
     weights: [Vec<f64>; 2],
     /// `offset Σ p_j` and `offset Σ q_j`.
     lifts: [f64; 2],
-    /// A vector in the space of the features, for the products with it.
+    /// A vector in feature space, as [`Panels::products`](crate::gram::Panels::products) takes it.
     #[serde(skip)]
     vector: Vec<[f64; 1]>,
-    /// The features of a plane.
+    /// The features of one plane.
     #[serde(skip)]
     point: Vec<f64>,
-    /// Whether the shortest list is made around the mean of the positions, whose sum and count follow.
+    /// Whether the shortest list is centered at the mean of the positions, of which the sum is kept.
     centered: bool,
     sum: Vec<f64>,
     sum_of_lifts: f64,
-    /// Events since the shortest list was made, and planes that were looked at to make it.
+    /// Events since the shortest list was made, and number of planes examined to make it.
     events: usize,
-    looked_at: usize,
-    /// Planes that the shortest list aims at.
+    examined: usize,
+    /// Target length of the shortest list.
     aim: usize,
     /// Products of the planes of a list with the ball's position, and the sines of their distances.
     #[serde(skip)]
@@ -86,8 +88,9 @@ pub(super) struct NeighborList {
 impl NeighborList {
     const NOWHERE: u32 = u32::MAX;
 
-    /// Starts from the dual coefficients; nothing is listed yet.
-    pub fn new(gram: &Gram<'_>, features: Features<'_>, frame: &Frame) -> Self {
+    /// Returns empty lists for a ball with these dual coefficients.
+    pub fn new(gram: &Gram<'_>, frame: &Frame) -> Self {
+        let features = features(gram);
         let (arch, d) = (gram.arch(), features.points().dimension());
         let mut column = vec![0.0; gram.len()];
         let mut weights = [vec![0.0; d], vec![0.0; d]];
@@ -99,10 +102,10 @@ impl NeighborList {
         }
         let lifts = [&frame.p, &frame.q].map(|c| gram.offset() * c.iter().sum::<f64>());
         let mut lists = vec![List::new(d)];
-        let mut length = FIRST * LONGER * LONGER;
+        let mut length = FIRST * RATIO * RATIO;
         while length <= gram.len() {
             lists.push(List::new(d));
-            length *= LONGER;
+            length *= RATIO;
         }
         Self {
             lists,
@@ -120,35 +123,36 @@ impl NeighborList {
             sum: vec![0.0; d],
             sum_of_lifts: 0.0,
             events: 0,
-            looked_at: 0,
+            examined: 0,
             aim: FIRST,
             products: Vec::new(),
             sines: Vec::new(),
         }
     }
 
-    /// What was stored, with what follows from it and the features.
-    pub fn restored(self, gram: &Gram<'_>, features: Features<'_>, frame: &Frame) -> Result<Self> {
-        let new = Self::new(gram, features, frame);
+    /// Checks stored lists and computes the fields that are not stored.
+    pub fn restored(self, gram: &Gram<'_>, frame: &Frame) -> Result<Self> {
+        let new = Self::new(gram, frame);
         let (m, d) = (gram.len(), new.vector.len());
-        ensure(self.lists.len() == new.lists.len(), || "one with other lists of near walls")?;
+        ensure(self.lists.len() == new.lists.len(), || "one with other neighbor lists")?;
+        let points = features(gram).points();
         let mut lists: Vec<List> = Vec::with_capacity(self.lists.len());
         for list in self.lists.into_iter().rev() {
-            lists.push(list.restored(features, &new.inverse_lengths, lists.last())?);
+            lists.push(list.restored(points, &new.inverse_lengths, lists.last())?);
         }
         lists.reverse();
         let n = lists[0].planes.len();
         ensure_vectors(n, &[&self.f, &self.g])?;
         ensure_vectors(d, &[&self.weights[0], &self.weights[1], &self.sum])?;
         ensure_finite(&[&self.lifts, &[self.sum_of_lifts]])?;
-        let counts = self.looked_at <= m && self.aim <= m && self.events <= usize::MAX >> 32;
-        ensure(counts, || "one with more near walls than there are")?;
+        let counts = self.examined <= m && self.aim <= m && self.events <= usize::MAX >> 32;
+        ensure(counts, || "one with a neighbor list of more planes than there are")?;
         let mut places = new.places;
         for (at, &plane) in (0..).zip(&lists[0].planes) {
             places[plane] = at;
         }
         let mut rows = new.rows;
-        rows.forget(n, d);
+        rows.reset(n, d);
         Ok(Self {
             lists,
             places,
@@ -161,29 +165,30 @@ impl NeighborList {
         })
     }
 
-    /// True when the list has grown so long that to look at all planes costs hardly more.
+    /// Returns whether the list is so long that checking all planes costs hardly more.
     pub fn is_too_long(&self) -> bool {
         self.aim > self.places.len() / SHARE
     }
 
-    /// True when no wall may come before the one in sight, and the list is not too long.
+    /// Returns whether no plane outside the list can come before this wall, and a shorter list would not be cheaper.
     #[inline]
     pub fn is_valid_to(&self, wall: NextWall) -> bool {
-        self.left(wall).is_none() && self.cost_of_events() <= FAR_TOO_MANY * self.cost_of_list()
+        self.left(wall).is_none() && self.cost_of_events() <= TOO_MANY_TIMES * self.cost_of_list()
     }
 
-    /// What the events since the shortest list was made cost: its planes, in vectors.
+    /// Returns the cost of the events since the shortest list was made, in planes of a pass.
     fn cost_of_events(&self) -> usize {
         self.events * self.f.len()
     }
 
-    /// What it cost to make it: of the planes looked at one inner product, of its own two and their features put in order.
+    /// Returns the cost of making the shortest list in the same unit: one inner product for each examined plane; two more and
+    /// the copy of the features for each listed one.
     fn cost_of_list(&self) -> usize {
         let d = self.vector.len();
-        (self.looked_at + 4 * self.f.len()) * (d + 16) / 16
+        (self.examined + 4 * self.f.len()) * (d + 16) / 16
     }
 
-    /// The longest list whose cap the flight to a wall leaves.
+    /// Returns the longest list whose cap the flight to a wall leaves, if any.
     #[inline]
     fn left(&self, wall: NextWall) -> Option<usize> {
         let square = wall.n * wall.n + wall.d * wall.d;
@@ -197,45 +202,37 @@ impl NeighborList {
         self.lists.iter().rposition(|list| !list.cap.holds(turn))
     }
 
-    /// The number of a plane in the shortest list.
+    /// Returns the place of a plane in the shortest list, if listed.
     #[inline]
     fn place(&self, plane: usize) -> Option<usize> {
         let place = self.places[plane];
         (place != Self::NOWHERE).then_some(place as usize)
     }
 
-    /// Plane coordinates from those of the frame.
+    /// Returns plane coordinates, given the inner products with the frame's two weight vectors.
     fn unfold(gram: &Gram<'_>, frame: &Frame, i: usize, (p, q): (f64, f64)) -> (f64, f64) {
         let (sin, cos) = frame.sin_cos();
         let softness = gram.softness()[i];
-        let (p, q) = (p + softness * frame.p(i), q + softness * frame.q(i));
+        let (p, q) = (p + softness * frame.p[i], q + softness * frame.q[i]);
         (p * cos + q * sin, q * cos - p * sin)
     }
 
-    /// Plane coordinates of any plane, the first held on its side.
-    pub fn coordinates(
-        &self,
-        gram: &Gram<'_>,
-        features: Features<'_>,
-        frame: &Frame,
-        i: usize,
-        side: f64,
-    ) -> (f64, f64) {
+    /// Returns the coordinates of any plane. The sign of `side` is its side.
+    pub fn coordinates(&self, gram: &Gram<'_>, frame: &Frame, i: usize, side: f64) -> (f64, f64) {
         if let Some(at) = self.place(i) {
             return (self.f[at], self.g[at]);
         }
         let [mut p, mut q] = self.lifts;
-        for ((x, w_p), w_q) in
-            features.points().point(i).zip(&self.weights[0]).zip(&self.weights[1])
-        {
+        let point = features(gram).points().point(i);
+        for ((x, w_p), w_q) in point.zip(&self.weights[0]).zip(&self.weights[1]) {
             p += x * w_p;
             q += x * w_q;
         }
         let (f, g) = Self::unfold(gram, frame, i, (p, q));
-        ((side * f).max(0.0).copysign(side), g)
+        (on_side(side, f), g)
     }
 
-    /// Sets the coordinates of a plane, if it is listed.
+    /// Sets the coordinates of a plane if it is listed.
     #[inline]
     pub fn set(&mut self, plane: usize, f: f64, g: f64) {
         if let Some(at) = self.place(plane) {
@@ -243,18 +240,12 @@ impl NeighborList {
         }
     }
 
-    /// Adds what a jump of the direction along `φ_plane` adds to the frame.
+    /// Adds a kick along `φ_plane` to the weight vectors, given the changes of `p_plane` and `q_plane`.
     #[inline]
-    pub fn kick(
-        &mut self,
-        gram: &Gram<'_>,
-        features: Features<'_>,
-        plane: usize,
-        jump: (f64, f64),
-    ) {
-        let jump = [jump.0, jump.1];
+    pub fn kick(&mut self, gram: &Gram<'_>, plane: usize, jump: [f64; 2]) {
         let kept = self.place(plane).and_then(|at| self.rows.point(at));
         let point = kept.unwrap_or_else(|| {
+            let features = features(gram);
             for (x, own) in self.point.iter_mut().zip(features.points().point(plane)) {
                 *x = features.factor() * own;
             }
@@ -266,18 +257,18 @@ impl NeighborList {
         }
     }
 
-    /// `<φ_i, φ_j>` of two planes.
-    pub fn inner(gram: &Gram<'_>, features: Features<'_>, i: usize, j: usize) -> f64 {
+    /// Returns `<φ_i, φ_j>` of two different planes.
+    pub fn inner(gram: &Gram<'_>, i: usize, j: usize) -> f64 {
+        let features = features(gram);
         let points = features.points();
         let inner: f64 = points.point(i).zip(points.point(j)).map(|(x, y)| x * y).sum();
         features.factor() * inner + gram.offset()
     }
 
-    /// One event: as [`pass::advance`] for the listed planes. Planes whose direction is not a number are left out.
+    /// Runs [`pass::advance`] on the listed planes.
     pub fn pass(
         &mut self,
         gram: &Gram<'_>,
-        features: Features<'_>,
         frame: &Frame,
         rotation: (f64, f64),
         kicks: &[(usize, f64)],
@@ -307,9 +298,10 @@ impl NeighborList {
                 }
                 let (points, vector, n) = (&self.lists[0].points, &mut self.vector, self.f.len());
                 let kept = self.rows.get(at, |kept| {
+                    let factor = features(gram).factor();
                     let (row, point) = kept.split_at_mut(n);
                     for ((x, own), kept) in vector.iter_mut().zip(points.point(at)).zip(point) {
-                        *kept = features.factor() * own;
+                        *kept = factor * own;
                         x[0] = *kept;
                     }
                     points.products(arch, vector, row);
@@ -318,14 +310,11 @@ impl NeighborList {
                 pass::advance(arch, &mut self.f, &mut self.g, rotation, &kick, lift)
             }
             _ => {
+                let features = features(gram);
                 self.vector.fill([0.0]);
                 for &(plane, scale) in kicks {
-                    for ((x, own), sum) in self
-                        .point
-                        .iter_mut()
-                        .zip(features.points().point(plane))
-                        .zip(&mut self.vector)
-                    {
+                    let point = features.points().point(plane);
+                    for ((x, own), sum) in self.point.iter_mut().zip(point).zip(&mut self.vector) {
                         *x = own;
                         sum[0] += features.factor() * scale * own;
                     }
@@ -342,7 +331,7 @@ impl NeighborList {
         self.global(wall)
     }
 
-    /// The number of the plane among all.
+    /// Converts the place of a wall in the shortest list into the index of its plane.
     #[inline]
     fn global(&self, wall: NextWall) -> NextWall {
         match self.lists[0].planes.get(wall.plane) {
@@ -351,7 +340,7 @@ impl NeighborList {
         }
     }
 
-    /// The weight vector of the position (0) or of the direction (1), into [`NeighborList::vector`], and its lift.
+    /// Writes the weight vector of the position (0) or of the direction (1) into [`NeighborList::vector`] and returns its lift.
     fn unfold_weights(&mut self, frame: &Frame, which: usize) -> f64 {
         let (sin, cos) = frame.sin_cos();
         let (of_p, of_q) = [(cos, sin), (-sin, cos)][which];
@@ -361,23 +350,16 @@ impl NeighborList {
         of_p * self.lifts[0] + of_q * self.lifts[1]
     }
 
-    /// Makes a list anew from the next longer one, or the longest from all planes, around the ball or, where `lift` is given,
-    /// around the point in [`NeighborList::vector`].
-    fn make(
-        &mut self,
-        gram: &Gram<'_>,
-        features: Features<'_>,
-        frame: &Frame,
-        level: usize,
-        lift: Option<f64>,
-    ) {
+    /// Rebuilds a list from the next longer one, or the longest from all planes. It is centered at the ball or, if `lift` is
+    /// given, at the point in [`NeighborList::vector`].
+    fn make(&mut self, gram: &Gram<'_>, frame: &Frame, level: usize, lift: Option<f64>) {
         let (sin, cos) = frame.sin_cos();
         let lift = lift.unwrap_or_else(|| self.unfold_weights(frame, 0));
         let (shorter, longer) = self.lists.split_at_mut(level + 1);
         let (list, longer) = (&mut shorter[level], longer.first());
         let (points, inverse_lengths) = match longer {
             Some(longer) => (&longer.points, &longer.inverse_lengths),
-            None => (features.points(), &self.inverse_lengths),
+            None => (features(gram).points(), &self.inverse_lengths),
         };
         let plane = |place: usize| longer.map_or(place, |longer| longer.planes[place]);
         let n = points.len();
@@ -388,7 +370,7 @@ impl NeighborList {
         if self.soft {
             for (place, f) in f.iter_mut().enumerate() {
                 let i = plane(place);
-                *f += gram.softness()[i] * (frame.p(i) * cos + frame.q(i) * sin);
+                *f += gram.softness()[i] * (frame.p[i] * cos + frame.q[i] * sin);
             }
         }
         gram.arch().dispatch(
@@ -403,7 +385,7 @@ impl NeighborList {
         let within = |sine: f64| sines.iter().filter(|&&own| own < sine).count();
         let (aim, found) = (list.aim, within(list.sine));
         if aim >= n {
-            // All of them.
+            // All planes.
             list.sine = 2.0;
         } else if found.abs_diff(aim) > aim / TOLERANCE {
             list.sine = *sines.clone().select_nth_unstable_by(aim, f64::total_cmp).1;
@@ -426,23 +408,17 @@ impl NeighborList {
         list.kicked.clear();
     }
 
-    /// Makes the shortest list anew, with the coordinates of its planes.
-    fn make_shortest(
-        &mut self,
-        gram: &Gram<'_>,
-        features: Features<'_>,
-        frame: &Frame,
-        sides: &[f64],
-    ) {
+    /// Rebuilds the shortest list and the coordinates of its planes.
+    fn make_shortest(&mut self, gram: &Gram<'_>, frame: &Frame, sides: &[f64]) {
         for &plane in &self.lists[0].planes {
             self.places[plane] = Self::NOWHERE;
         }
-        let middle = if self.centered { self.mean(gram, features) } else { None };
-        self.make(gram, features, frame, 0, middle);
+        let middle = if self.centered { self.mean(gram) } else { None };
+        self.make(gram, frame, 0, middle);
         let (sin, cos) = frame.sin_cos();
         if middle.is_some() {
             let lift = self.unfold_weights(frame, 0);
-            self.lists[0].see(gram, features, &self.vector, lift);
+            self.lists[0].set_position(gram, &self.vector, lift);
             let n = self.lists[0].planes.len();
             self.f.resize(n, 0.0);
             self.lists[0].points.products(gram.arch(), &self.vector, &mut self.f);
@@ -452,30 +428,30 @@ impl NeighborList {
         }
         let lift = self.unfold_weights(frame, 1);
         if middle.is_some() {
-            self.lists[0].cap.along = self.lists[0].product(gram, features, &self.vector, lift);
+            self.lists[0].cap.along = self.lists[0].product(gram, &self.vector, lift);
         }
         let list = &self.lists[0];
         for (at, &plane) in (0..).zip(&list.planes) {
             self.places[plane] = at;
         }
         let n = list.planes.len();
-        self.rows.forget(n, self.vector.len());
-        self.looked_at = self.products.len();
+        self.rows.reset(n, self.vector.len());
+        self.examined = self.products.len();
         self.g.resize(n, 0.0);
         list.points.products(gram.arch(), &self.vector, &mut self.g);
         for (g, &i) in self.g.iter_mut().zip(&list.planes) {
-            *g += lift + gram.softness()[i] * (frame.q(i) * cos - frame.p(i) * sin);
+            *g += lift + gram.softness()[i] * (frame.q[i] * cos - frame.p[i] * sin);
         }
         for (f, &plane) in self.f.iter_mut().zip(&self.lists[0].planes) {
-            let side = 1f64.copysign(sides[plane]);
-            *f = (side * *f).max(0.0).copysign(side);
+            *f = on_side(sides[plane], *f);
         }
     }
 
-    /// Puts the mean of the positions on the way of the ball into [`NeighborList::vector`], scaled to unit length, and returns its lift.
-    fn mean(&mut self, gram: &Gram<'_>, features: Features<'_>) -> Option<f64> {
-        let square =
-            product(gram, features, (&self.sum, self.sum_of_lifts), (&self.sum, self.sum_of_lifts));
+    /// Writes the mean of the sampled positions, scaled to unit length, into [`NeighborList::vector`] and returns its lift.
+    /// None without positions.
+    fn mean(&mut self, gram: &Gram<'_>) -> Option<f64> {
+        let sum = (self.sum.as_slice(), self.sum_of_lifts);
+        let square = product(gram, sum, sum);
         if square.is_nan() || square <= 0.0 {
             return None;
         }
@@ -486,51 +462,40 @@ impl NeighborList {
         Some(scale * self.sum_of_lifts)
     }
 
-    /// Makes the lists anew, as long as it takes for the next wall to be on the shortest, and returns it. `sides` has the side
-    /// of every plane in its sign.
-    pub fn renew(
-        &mut self,
-        gram: &Gram<'_>,
-        features: Features<'_>,
-        frame: &Frame,
-        sides: &[f64],
-    ) -> NextWall {
-        let (all, m) = (self.lists.len(), gram.len());
+    /// Rebuilds the lists until the shortest one has the next wall, and returns that wall. The signs of `sides` are the sides
+    /// of all planes.
+    pub fn renew(&mut self, gram: &Gram<'_>, frame: &Frame, sides: &[f64]) -> NextWall {
+        let (levels, m) = (self.lists.len(), gram.len());
         let (cost, own) = (self.cost_of_events(), self.cost_of_list());
         if cost < MANY_TIMES * own {
             self.aim = (3 * self.aim / 2).min(m);
-        } else if cost > FAR_TOO_MANY * own {
+        } else if cost > TOO_MANY_TIMES * own {
             self.aim = (5 * self.aim / 6).max(FEWEST);
             self.centered = !self.soft;
         }
-        // From there to all planes in equal steps.
-        let longer = (m as f64 / self.aim as f64).powf((all as f64).recip()).max(1.0);
+        // The target lengths form a geometric sequence up to m.
+        let ratio = (m as f64 / self.aim as f64).powf((levels as f64).recip()).max(1.0);
         for (level, list) in (0..).zip(&mut self.lists) {
-            let aim = self.aim as f64 * longer.powi(level);
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "up to m")]
-            let aim = aim as usize;
+            let aim = (self.aim as f64 * ratio.powi(level)) as usize;
             list.aim = aim;
         }
         let most = (2 * self.aim).min(m);
         self.events = 0;
-        // Lists that were never made have no cap.
-        let mut from = 1.max(
-            self.lists
-                .iter()
-                .rposition(|list| list.cap.below > list.cap.depth)
-                .map_or(0, |level| level + 1),
-        );
+        // The ball has left the cap of the last list to be rebuilt, or that list was never made and has no cap.
+        let left = self.lists.iter().rposition(|list| list.cap.below > list.cap.depth);
+        let mut from = left.map_or(1, |level| level + 1);
         loop {
             for level in (1..from).rev() {
-                self.make(gram, features, frame, level, None);
+                self.make(gram, frame, level, None);
             }
-            self.make_shortest(gram, features, frame, sides);
+            self.make_shortest(gram, frame, sides);
             let still = (1.0, 0.0);
             let wall = pass::advance::<f64>(gram.arch(), &mut self.f, &mut self.g, still, &[], 0.0);
             match self.left(wall) {
                 None if wall.plane != usize::MAX => return self.global(wall),
                 None => {
-                    // All planes have just been left: each comes again after half a turn.
+                    // All planes have just been left. Each is met again after half a turn.
                     let plane = self.lists[0].planes.first().copied().unwrap_or(0);
                     let speed = self.g.first().map_or(0.0, |g| g.abs());
                     return NextWall { plane, n: -speed.max(f64::MIN_POSITIVE), d: 0.0 };
@@ -540,45 +505,42 @@ impl NeighborList {
                     self.lists[0].aim = self.aim;
                 }
                 Some(0) if self.centered => {
-                    // It has moved away from there.
+                    // The ball has moved away from the mean.
                     self.centered = false;
                     self.sum.fill(0.0);
                     self.sum_of_lifts = 0.0;
                 }
                 Some(level) if level < from => {
                     for list in &mut self.lists[..=level] {
-                        list.aim = (list.aim * WIDER).min(gram.len());
+                        list.aim = (list.aim * WIDER).min(m);
                     }
                 }
                 Some(level) => from = level + 1,
             }
-            debug_assert!(from <= all);
+            debug_assert!(from <= levels);
         }
     }
 
-    /// Writes the coordinates of all planes; `f` comes with the sides in its signs.
-    pub fn write_all(
-        &self,
-        gram: &Gram<'_>,
-        features: Features<'_>,
-        frame: &Frame,
-        f: &mut [f64],
-        g: &mut [f64],
-    ) {
+    /// Writes the coordinates of all planes. The signs of `f` must be the sides.
+    pub fn write_all(&self, gram: &Gram<'_>, frame: &Frame, f: &mut [f64], g: &mut [f64]) {
         let m = f.len();
         let mut products = vec![0.0; 2 * m];
         let weights: Vec<[f64; 2]> =
             self.weights[0].iter().zip(&self.weights[1]).map(|(&p, &q)| [p, q]).collect();
-        features.points().products(gram.arch(), &weights, &mut products);
+        features(gram).points().products(gram.arch(), &weights, &mut products);
         for i in 0..m {
             let own = (products[i] + self.lifts[0], products[m + i] + self.lifts[1]);
-            let side = 1f64.copysign(f[i]);
             let (own_f, own_g) = Self::unfold(gram, frame, i, own);
-            (f[i], g[i]) = ((side * own_f).max(0.0).copysign(side), own_g);
+            (f[i], g[i]) = (on_side(f[i], own_f), own_g);
         }
-        // Those at hand carry the exact zero of a wall just hit.
+        // Listed planes include the exact zero of a wall just hit.
         for ((&plane, own_f), own_g) in self.lists[0].planes.iter().zip(&self.f).zip(&self.g) {
             (f[plane], g[plane]) = (*own_f, *own_g);
         }
     }
+}
+
+/// Returns the features of the examples, without which a ball has no neighbor list.
+fn features<'a>(gram: &'a Gram<'_>) -> Features<'a> {
+    gram.features().expect("a neighbor list needs explicit features")
 }

@@ -1,24 +1,25 @@
-//! What is kept of planes that are hit again and again.
+//! Cache for planes that are hit repeatedly.
 
-/// Kernel values that are kept of the planes of the shortest list: 2 MB.
+/// Largest number of cached values: 2 MB.
 const KEPT: usize = 1 << 18;
 
-/// Of planes of the shortest list their kernel values with all of it, and their features times the factor of the kernel:
-/// computed when a plane is hit first.
+/// For planes of the shortest list: the kernel values with all planes of that list, then the features times the factor of
+/// the kernel. Computed when a plane is first hit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
     values: Vec<f64>,
-    /// Where those of a plane begin, or [`Rows::NONE`].
+    /// Start of the values of each plane, or [`Rows::NONE`].
     begins: Vec<usize>,
-    /// Numbers of each plane.
+    /// Number of values per plane.
     width: usize,
     pub scratch: Vec<f64>,
 }
 
 impl Rows {
-    pub const NONE: usize = usize::MAX;
+    const NONE: usize = usize::MAX;
 
-    pub fn forget(&mut self, planes: usize, d: usize) {
+    /// Clears the cache, for a list of `planes` planes with d features.
+    pub fn reset(&mut self, planes: usize, d: usize) {
         self.width = planes + d;
         self.values.clear();
         self.begins.clear();
@@ -26,7 +27,7 @@ impl Rows {
         self.scratch.resize(self.width, 0.0);
     }
 
-    /// Those of the plane at place `at`, which `fill` writes.
+    /// Returns the values of the plane at place `at`, computed by `fill` if not cached.
     #[inline]
     pub fn get(&mut self, at: usize, fill: impl FnOnce(&mut [f64])) -> &[f64] {
         if self.begins[at] == Self::NONE {
@@ -42,7 +43,7 @@ impl Rows {
         &self.values[self.begins[at]..][..self.width]
     }
 
-    /// The features of the plane at place `at`, if they are kept.
+    /// Returns the scaled features of the plane at place `at`, if cached.
     #[inline]
     pub fn point(&self, at: usize) -> Option<&[f64]> {
         let begin = self.begins[at];

@@ -297,7 +297,7 @@ def told(model, stop):
 
 @pytest.mark.parametrize("task", ["search by evidence", "billiard"])
 def test_what_a_callback_of_a_fit_raises_arrives(task):
-    """During the search for hyper-parameters, and during the billiard."""
+    """During the search for hyperparameters, and during the billiard."""
     number = threads()
     kernel = None if task == "search by evidence" else RBF
     settings = {} if kernel is None else {"softness": 0.1, "optimizer": None}

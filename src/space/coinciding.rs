@@ -1,0 +1,167 @@
+//! Coinciding planes: examples with parallel feature vectors, which share one wall.
+
+use crate::gram::{Gram, KEY_WINDOW, Values};
+use crate::simd::Entry;
+
+/// Role of a plane in its group of coinciding planes.
+///
+/// A ball arrives at all planes of a group at once. If each decided for itself, in an order left to rounding, planes whose
+/// labels ask for different sides would let the ball through with different probabilities in the two directions. The
+/// same holds for walls that depend on the layer. Therefore the first plane of a group decides with the weight of all,
+/// and the others are transparent. Planes that ask for the same side do not need this: at a mirror each keeps its own
+/// transparency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Coincides with no other plane.
+    Alone,
+    /// Another plane decides. `agrees` if all planes of the group ask for the same side.
+    Follows { agrees: bool },
+    /// Decides for its group: numbers of planes of labels -1 and +1 that are satisfied where the coordinate of this plane
+    /// is positive, and where it is negative.
+    Decides { above: [u32; 2], below: [u32; 2] },
+}
+
+/// Returns whether the planes of two examples with this inner product coincide, up to rounding.
+pub(crate) fn is_parallel(gram: &Gram<'_>, i: usize, j: usize, inner: f64) -> bool {
+    let product = gram.diagonal(i) * gram.diagonal(j);
+    inner * inner >= product * (1.0 - 8.0 * f64::EPSILON)
+}
+
+/// Returns the roles of all planes, shape (m,), or an empty vector if no planes coincide.
+pub(super) fn roles(gram: &Gram<'_>, labels: &[i8]) -> Vec<Role> {
+    let m = labels.len();
+    let mut roles = vec![Role::Alone; m];
+    // Softness gives each feature vector a coordinate of its own, so that it is parallel to no other.
+    let hard: Vec<usize> = (0..m).filter(|&i| gram.softness()[i] == 0.0).collect();
+    let candidates = Candidates::new(gram, &hard);
+    for (k, &i) in hard.iter().enumerate() {
+        if roles[i] != Role::Alone {
+            continue;
+        }
+        let (mut above, mut below) = ([0; 2], [0; 2]);
+        let mut group = Vec::new();
+        candidates.each(gram, &hard[k..], |j, inner| {
+            if is_parallel(gram, i, j, inner) {
+                group.push(j);
+                let satisfied_above = (inner > 0.0) == (labels[j] > 0);
+                let side = if satisfied_above { &mut above } else { &mut below };
+                side[usize::from(labels[j] > 0)] += 1;
+            }
+        });
+        if group.len() > 1 {
+            for j in group {
+                roles[j] = Role::Follows { agrees: above == [0; 2] || below == [0; 2] };
+            }
+            roles[i] = Role::Decides { above, below };
+        }
+    }
+    if roles.iter().all(|role| *role == Role::Alone) { Vec::new() } else { roles }
+}
+
+/// Number of entries from which on computing a whole row is faster.
+const MANY: usize = 64;
+
+/// Search for the planes that may coincide with a given one.
+enum Candidates {
+    /// Along the row of the Gram matrix, with the squared lengths of all feature vectors.
+    All { squares: Vec<f64> },
+    /// Among the planes with nearly the same key: keys of all planes, and the planes without softness in order of their keys.
+    ByKey { keys: Vec<f64>, order: Vec<usize> },
+}
+
+impl Candidates {
+    fn new(gram: &Gram<'_>, hard: &[usize]) -> Self {
+        let Some(keys) = gram.keys().filter(|_| !hard.is_empty()) else {
+            return Self::All { squares: (0..gram.len()).map(|i| gram.diagonal(i)).collect() };
+        };
+        let mut order = hard.to_vec();
+        order.sort_by(|&i, &j| keys[i].total_cmp(&keys[j]));
+        Self::ByKey { keys, order }
+    }
+
+    /// Calls `call` with each plane of `rest` that may coincide with the first one, in rising order, and with their inner product.
+    fn each(&self, gram: &Gram<'_>, rest: &[usize], mut call: impl FnMut(usize, f64)) {
+        let first = rest[0];
+        match self {
+            Self::All { squares } => {
+                let row = gram.row(first);
+                // Few planes coincide with another. A vectorized test without branches excludes the rest.
+                let near = match row.values() {
+                    Values::Doubles(row) => {
+                        any_near(&row[first..], gram.offset(), &squares[first..])
+                    }
+                    Values::Singles(row) => {
+                        any_near(&row[first..], gram.offset(), &squares[first..])
+                    }
+                };
+                if near {
+                    rest.iter().for_each(|&j| call(j, row.at(j) + gram.offset()));
+                }
+            }
+            Self::ByKey { keys, order } => {
+                let key = keys[first];
+                let start = order.partition_point(|&j| key - keys[j] > KEY_WINDOW);
+                let end = order.partition_point(|&j| keys[j] - key <= KEY_WINDOW);
+                let window = order[start..end].iter().copied();
+                let mut near: Vec<usize> = window.filter(|&j| j >= first).collect();
+                near.sort_unstable();
+                if near.len() > MANY {
+                    let row = gram.row(first);
+                    near.iter().for_each(|&j| call(j, row.at(j) + gram.offset()));
+                } else {
+                    near.iter().for_each(|&j| call(j, gram.entry(first, j)));
+                }
+            }
+        }
+    }
+}
+
+/// Returns whether the first plane may coincide with another, given its row and the squared lengths of all feature vectors.
+fn any_near<E: Entry>(row: &[E], offset: f64, squares: &[f64]) -> bool {
+    let least = 0.999 * squares[0];
+    let near = |&k: &E, square: &f64| (k.into() + offset).powi(2) >= least * square;
+    let others = row[1..].iter().zip(&squares[1..]);
+    others.fold(false, |any, (k, square)| any | near(k, square))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::gram::{Kernel, KernelRows, Source};
+
+    fn kernel() -> impl Strategy<Value = Kernel> {
+        prop_oneof![
+            Just(Kernel::Linear),
+            Just(Kernel::Rbf { sigma: 2.0 }),
+            Just(Kernel::Polynomial { degree: 3, coef0: 0.0 }),
+            Just(Kernel::Polynomial { degree: 2, coef0: 0.0 }),
+            Just(Kernel::Polynomial { degree: 2, coef0: 1.0 }),
+        ]
+    }
+
+    proptest! {
+        /// Keys of computed rows and the rows of a matrix give the same roles.
+        #[test]
+        fn keys_find_coinciding_planes(
+            points in prop::collection::vec((-2i32..2, -2i32..2, 1i32..3), 1..100),
+            labels in prop::collection::vec(any::<bool>(), 100),
+            offset in prop_oneof![Just(0.0), Just(1.0), Just(100.0)],
+            kernel in kernel(),
+        ) {
+            // Small integers: many vectors are parallel, in the same or the opposite direction, with exact products.
+            let x: Vec<f64> = points.iter().flat_map(|p| [p.0, p.1, p.2].map(f64::from)).collect();
+            let m = points.len();
+            let labels: Vec<i8> = labels[..m].iter().map(|&y| if y { 1 } else { -1 }).collect();
+            let rows = Arc::new(KernelRows::new(&x, m, kernel, 2.0, 1).expect("finite"));
+            let matrix: Vec<f64> = (0..m * m).map(|k| rows.entry(k / m, k % m)).collect();
+            let softness: Vec<f64> = (0..m).map(|i| if i % 7 == 3 { 0.5 } else { 0.0 }).collect();
+            let dense = Gram::new(&matrix, offset, softness.clone()).expect("symmetric");
+            let computed = Gram::computed(rows, offset, softness).expect("regular");
+            prop_assert_eq!(roles(&computed, &labels), roles(&dense, &labels));
+        }
+    }
+}
