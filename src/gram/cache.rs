@@ -1,13 +1,13 @@
-//! The rows used last, shared by all trajectories.
+//! A cache of the most recently used rows, shared by all trajectories.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const NONE: usize = usize::MAX;
 
-/// Keeps rows up to a number, and lets go of those that were not asked for longest.
+/// A least-recently-used cache of rows.
 ///
-/// A row is handed out as a share of it, which stays whole when the cache has let it go. Rows are computed outside the lock;
-/// two threads that miss the same row at once both compute it, with the same bits.
+/// Rows are handed out as `Arc`, so they stay valid after eviction. They are computed outside the lock: two threads that miss
+/// the same row at once both compute it, with the same bits.
 #[derive(Debug)]
 pub(super) struct RowCache {
     m: usize,
@@ -15,13 +15,13 @@ pub(super) struct RowCache {
     state: Mutex<State>,
 }
 
-/// Rows in a doubly linked list from the one used last to the one used first.
+/// Rows in a doubly linked list, ordered by their last use.
 #[derive(Debug)]
 struct State {
-    /// The slot of each plane, or `NONE`.
+    /// The slot of each row, or `NONE`.
     slot: Vec<usize>,
     slots: Vec<Slot>,
-    /// Slots that lost their row to be used again.
+    /// Slots without a row.
     free: Vec<usize>,
     newest: usize,
     oldest: usize,
@@ -30,14 +30,14 @@ struct State {
 
 #[derive(Debug)]
 struct Slot {
-    plane: usize,
+    index: usize,
     row: Option<Arc<[f64]>>,
     newer: usize,
     older: usize,
 }
 
 impl RowCache {
-    /// Room for `capacity` of the m rows of length m.
+    /// Creates a cache for at most `capacity` of m rows of length m.
     pub fn new(m: usize, capacity: usize) -> Self {
         let state = State {
             slot: vec![NONE; m],
@@ -51,11 +51,11 @@ impl RowCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // No row is left half written: they are filled before they get here.
+        // A panic cannot leave a row half written: rows are complete before they are inserted.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Rows that there is room for.
+    /// Largest number of rows kept.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
@@ -65,14 +65,14 @@ impl RowCache {
         self.lock().computed
     }
 
-    /// Row i if it is here, without a word on its being used: for sweeps, which would drive out what the balls need.
+    /// Row i if it is cached. Does not count as a use, so that products with the whole matrix do not evict the balls' rows.
     pub fn peek(&self, i: usize) -> Option<Arc<[f64]>> {
         let state = self.lock();
         let slot = state.slot[i];
         if slot == NONE { None } else { state.slots[slot].row.clone() }
     }
 
-    /// Row i, which `fill` computes if it is not here.
+    /// Row i, computed by `fill` if it is not cached.
     pub fn get(&self, i: usize, fill: impl FnOnce(&mut [f64])) -> Arc<[f64]> {
         let spare = {
             let mut state = self.lock();
@@ -86,13 +86,13 @@ impl RowCache {
                 state.drop_oldest()
             }
         };
-        // The memory of the row that leaves, unless a ball still reads it.
+        // Reuse the memory of the evicted row, unless it is still in use.
         let mut row = spare
             .filter(|row| Arc::strong_count(row) == 1)
             .unwrap_or_else(|| vec![0.0; self.m].into());
         match Arc::get_mut(&mut row) {
             Some(entries) => fill(entries),
-            None => unreachable!("a row outside the cache that nobody else holds"),
+            None => unreachable!("the row has one owner"),
         }
         let mut state = self.lock();
         if let Some(row) = state.used(i) {
@@ -107,7 +107,7 @@ impl RowCache {
 }
 
 impl State {
-    /// Row i, if it is here, as the one used last.
+    /// Row i if it is cached, and marks it as the most recently used.
     fn used(&mut self, i: usize) -> Option<Arc<[f64]>> {
         let slot = self.slot[i];
         if slot == NONE {
@@ -120,8 +120,8 @@ impl State {
         self.slots[slot].row.clone()
     }
 
-    fn insert(&mut self, plane: usize, row: Arc<[f64]>) {
-        let entry = Slot { plane, row: Some(row), newer: NONE, older: NONE };
+    fn insert(&mut self, index: usize, row: Arc<[f64]>) {
+        let entry = Slot { index, row: Some(row), newer: NONE, older: NONE };
         let slot = if let Some(slot) = self.free.pop() {
             self.slots[slot] = entry;
             slot
@@ -129,7 +129,7 @@ impl State {
             self.slots.push(entry);
             self.slots.len() - 1
         };
-        self.slot[plane] = slot;
+        self.slot[index] = slot;
         self.link(slot);
     }
 
@@ -139,7 +139,7 @@ impl State {
             return None;
         }
         self.unlink(slot);
-        self.slot[self.slots[slot].plane] = NONE;
+        self.slot[self.slots[slot].index] = NONE;
         self.free.push(slot);
         self.slots[slot].row.take()
     }
@@ -176,18 +176,18 @@ mod tests {
     }
 
     proptest! {
-        /// Against a list kept in order: what is here, and how many rows were computed.
+        /// Compares the cached rows and the number of computed rows with a plain list.
         #[test]
-        fn keeps_the_rows_used_last(
+        fn keeps_the_most_recently_used_rows(
             capacity in 1usize..12,
-            wishes in prop::collection::vec((0usize..10, any::<bool>()), 1..200),
+            requests in prop::collection::vec((0usize..10, any::<bool>()), 1..200),
         ) {
             let m = 10;
             let cache = RowCache::new(m, capacity);
             let mut recent: Vec<usize> = Vec::new();
             let mut held: Vec<(usize, Arc<[f64]>)> = Vec::new();
             let mut computed = 0;
-            for (i, hold) in wishes {
+            for (i, hold) in requests {
                 let row = cache.get(i, |row| row.fill(i as f64));
                 if let Some(at) = recent.iter().position(|&j| j == i) {
                     recent.remove(at);
@@ -201,11 +201,11 @@ mod tests {
                 }
                 prop_assert_eq!(cache.computed(), computed);
                 for j in 0..m {
-                    let there = cache.peek(j);
-                    prop_assert_eq!(there.is_some(), recent.contains(&j));
-                    prop_assert!(there.is_none_or(|row| is_row(&row, j)));
+                    let cached = cache.peek(j);
+                    prop_assert_eq!(cached.is_some(), recent.contains(&j));
+                    prop_assert!(cached.is_none_or(|row| is_row(&row, j)));
                 }
-                // Rows that somebody holds stay as they are.
+                // Rows that are still held do not change.
                 prop_assert!(held.iter().all(|(j, row)| is_row(row, *j)));
             }
         }

@@ -96,7 +96,7 @@ pub(crate) fn hard_point(
         (0..space.len()).filter(|&i| mirror.of(space.labels()[i]) == 0.0).collect();
     let labels = hard.iter().map(|&i| space.labels()[i]).collect();
     memory::check_vectors(hard.len(), hard.len())?;
-    let part = VersionSpace::new(gram.part(&hard), labels)?;
+    let part = VersionSpace::new(gram.submatrix(&hard), labels)?;
     let scattered = |values: Vec<f64>| {
         let mut all = vec![0.0; space.len()];
         for (&i, value) in hard.iter().zip(values) {
