@@ -1,8 +1,7 @@
 //! A cache of the most recently used rows, shared by all trajectories.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-const NONE: usize = usize::MAX;
 
 /// A least-recently-used cache of rows.
 ///
@@ -15,38 +14,21 @@ pub(super) struct RowCache {
     state: Mutex<State>,
 }
 
-/// Rows in a doubly linked list, ordered by their last use.
 #[derive(Debug)]
 struct State {
-    /// The slot of each row, or `NONE`.
-    slot: Vec<usize>,
-    slots: Vec<Slot>,
-    /// Slots without a row.
-    free: Vec<usize>,
-    newest: usize,
-    oldest: usize,
+    /// The cached rows with the times of their last use, length m.
+    rows: Vec<Option<(u64, Arc<[f64]>)>>,
+    /// The indices of the cached rows, by the time of last use.
+    order: BTreeMap<u64, usize>,
+    /// Number of uses so far.
+    time: u64,
     computed: u64,
-}
-
-#[derive(Debug)]
-struct Slot {
-    index: usize,
-    row: Option<Arc<[f64]>>,
-    newer: usize,
-    older: usize,
 }
 
 impl RowCache {
     /// Creates a cache for at most `capacity` of m rows of length m.
     pub fn new(m: usize, capacity: usize) -> Self {
-        let state = State {
-            slot: vec![NONE; m],
-            slots: Vec::new(),
-            free: Vec::new(),
-            newest: NONE,
-            oldest: NONE,
-            computed: 0,
-        };
+        let state = State { rows: vec![None; m], order: BTreeMap::new(), time: 0, computed: 0 };
         Self { m, capacity: capacity.clamp(1, m), state: Mutex::new(state) }
     }
 
@@ -67,40 +49,29 @@ impl RowCache {
 
     /// Row i if it is cached. Does not count as a use, so that products with the whole matrix do not evict the balls' rows.
     pub fn peek(&self, i: usize) -> Option<Arc<[f64]>> {
-        let state = self.lock();
-        let slot = state.slot[i];
-        if slot == NONE { None } else { state.slots[slot].row.clone() }
+        self.lock().rows[i].as_ref().map(|(_, row)| Arc::clone(row))
     }
 
     /// Row i, computed by `fill` if it is not cached.
     pub fn get(&self, i: usize, fill: impl FnOnce(&mut [f64])) -> Arc<[f64]> {
-        let spare = {
+        let evicted = {
             let mut state = self.lock();
             if let Some(row) = state.used(i) {
                 return row;
             }
             state.computed += 1;
-            if state.slots.len() - state.free.len() < self.capacity {
-                None
-            } else {
-                state.drop_oldest()
-            }
+            state.make_room(self.capacity)
         };
         // Reuse the memory of the evicted row, unless it is still in use.
-        let mut row = spare
+        let mut row = evicted
             .filter(|row| Arc::strong_count(row) == 1)
             .unwrap_or_else(|| vec![0.0; self.m].into());
-        match Arc::get_mut(&mut row) {
-            Some(entries) => fill(entries),
-            None => unreachable!("the row has one owner"),
-        }
+        fill(Arc::get_mut(&mut row).expect("the row has one owner"));
         let mut state = self.lock();
         if let Some(row) = state.used(i) {
             return row;
         }
-        if state.slots.len() - state.free.len() >= self.capacity {
-            state.drop_oldest();
-        }
+        state.make_room(self.capacity);
         state.insert(i, Arc::clone(&row));
         row
     }
@@ -109,60 +80,25 @@ impl RowCache {
 impl State {
     /// Row i if it is cached, and marks it as the most recently used.
     fn used(&mut self, i: usize) -> Option<Arc<[f64]>> {
-        let slot = self.slot[i];
-        if slot == NONE {
+        let (time, row) = self.rows[i].take()?;
+        self.order.remove(&time);
+        self.insert(i, Arc::clone(&row));
+        Some(row)
+    }
+
+    fn insert(&mut self, i: usize, row: Arc<[f64]>) {
+        self.time += 1;
+        self.order.insert(self.time, i);
+        self.rows[i] = Some((self.time, row));
+    }
+
+    /// Evicts the least recently used row if `capacity` rows are cached.
+    fn make_room(&mut self, capacity: usize) -> Option<Arc<[f64]>> {
+        if self.order.len() < capacity {
             return None;
         }
-        if self.newest != slot {
-            self.unlink(slot);
-            self.link(slot);
-        }
-        self.slots[slot].row.clone()
-    }
-
-    fn insert(&mut self, index: usize, row: Arc<[f64]>) {
-        let entry = Slot { index, row: Some(row), newer: NONE, older: NONE };
-        let slot = if let Some(slot) = self.free.pop() {
-            self.slots[slot] = entry;
-            slot
-        } else {
-            self.slots.push(entry);
-            self.slots.len() - 1
-        };
-        self.slot[index] = slot;
-        self.link(slot);
-    }
-
-    fn drop_oldest(&mut self) -> Option<Arc<[f64]>> {
-        let slot = self.oldest;
-        if slot == NONE {
-            return None;
-        }
-        self.unlink(slot);
-        self.slot[self.slots[slot].index] = NONE;
-        self.free.push(slot);
-        self.slots[slot].row.take()
-    }
-
-    fn link(&mut self, slot: usize) {
-        (self.slots[slot].newer, self.slots[slot].older) = (NONE, self.newest);
-        match self.newest {
-            NONE => self.oldest = slot,
-            newest => self.slots[newest].newer = slot,
-        }
-        self.newest = slot;
-    }
-
-    fn unlink(&mut self, slot: usize) {
-        let Slot { newer, older, .. } = self.slots[slot];
-        match newer {
-            NONE => self.newest = older,
-            newer => self.slots[newer].older = older,
-        }
-        match older {
-            NONE => self.oldest = newer,
-            older => self.slots[older].newer = newer,
-        }
+        let (_, i) = self.order.pop_first()?;
+        self.rows[i].take().map(|(_, row)| row)
     }
 }
 

@@ -145,24 +145,18 @@ impl KernelRows {
 
     fn from_panels(panels: Panels, kernel: Kernel, factor: f64, cached: usize) -> Result<Self> {
         let (arch, m) = (Arch::new(), panels.len());
-        // Summed as the inner products are, so that the distance of a point from itself is exactly zero.
-        let mut diagonal = panels.squares(arch);
         let mut half = Vec::new();
         if let Kernel::Rbf { .. } = kernel {
-            half = diagonal.iter().map(|square| 0.5 * square).collect();
+            // Summed as the inner products are, so that the distance of a point from itself is exactly zero.
+            half = panels.squares(arch).iter().map(|square| 0.5 * square).collect();
             if let Some(i) = half.iter().position(|x| !x.is_finite()) {
                 let got = format!("example {i}, whose distance overflows");
                 return Err(Error::invalid("inputs", got, "at distances in the range of doubles"));
             }
+            half.resize(m.next_multiple_of(WIDTH), 0.0);
         }
         let values = KernelValues { kernel, factor, half };
-        for i in 0..m {
-            let mut panel = [0.0; WIDTH];
-            panel[i % WIDTH] = diagonal[i];
-            values.apply(i, i / WIDTH * WIDTH, &mut panel);
-            diagonal[i] = panel[i % WIDTH];
-        }
-        diagonal.truncate(m);
+        let diagonal = (0..m).map(|i| panels.entry(arch, i, i, &values)).collect();
         Ok(Self { panels, values, diagonal, cache: RowCache::new(m, cached), arch })
     }
 
@@ -250,6 +244,11 @@ impl Source for KernelRows {
         }
         let product: Product<f64> = precision.product();
         let m = self.len();
+        let mut multiply_row = |i: usize, row: &[f64]| {
+            for (c, f) in duals.iter().zip(out.iter_mut()) {
+                f[i] = product(arch, row, c);
+            }
+        };
         let mut missing = Vec::with_capacity(BLOCK);
         let mut rows = vec![0.0; BLOCK.min(m) * m];
         for first in (0..m).step_by(BLOCK) {
@@ -257,19 +256,13 @@ impl Source for KernelRows {
             missing.clear();
             for i in first..(first + BLOCK).min(m) {
                 match self.cache.peek(i) {
-                    Some(row) => {
-                        for (c, f) in duals.iter().zip(out.iter_mut()) {
-                            f[i] = product(arch, &row, c);
-                        }
-                    }
+                    Some(row) => multiply_row(i, &row),
                     None => missing.push(i),
                 }
             }
             self.panels.rows(self.arch, &missing, &self.values, &mut rows[..missing.len() * m]);
             for (&i, row) in missing.iter().zip(rows.chunks_exact(m)) {
-                for (c, f) in duals.iter().zip(out.iter_mut()) {
-                    f[i] = product(arch, row, c);
-                }
+                multiply_row(i, row);
             }
         }
         Ok(())

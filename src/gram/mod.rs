@@ -216,10 +216,6 @@ impl<'a> Gram<'a> {
     }
 
     /// Plane coordinates `K c` of a vector with few nonzero dual coefficients. Reads only the rows of these, or the features.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Interrupted`].
     pub(crate) fn combination(&self, dual: &[f64], control: &Control) -> Result<Vec<f64>> {
         const ROWS_AT_A_TIME: usize = 32;
         let mut field = vec![0.0; self.len()];

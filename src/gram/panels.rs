@@ -156,11 +156,9 @@ impl Panels {
         }
     }
 
-    /// Squared lengths of all points, padded to whole panels, with the bits of the inner products.
+    /// Squared lengths of all points, with the bits of the inner products.
     pub(super) fn squares(&self, arch: Arch) -> Vec<f64> {
-        let mut squares = vec![0.0; self.m.div_ceil(WIDTH) * WIDTH];
-        arch.dispatch(Squares { panels: self, out: &mut squares });
-        squares
+        (0..self.m).map(|i| self.entry(arch, i, i, &Identity)).collect()
     }
 
     /// Kernel value of points i and j.
@@ -204,28 +202,6 @@ impl<F: Transform, P: AsRef<[[f64; N]]>, const N: usize> WithSimd for Sweep<'_, 
                     transform.apply(indices[r], first, products);
                     let row = (group * N + r) * length + first - begin;
                     out[row..row + count].copy_from_slice(&products[..count]);
-                }
-            }
-        }
-    }
-}
-
-/// Inner product of every point with itself.
-struct Squares<'a> {
-    panels: &'a Panels,
-    out: &'a mut [f64],
-}
-
-impl WithSimd for Squares<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        for (number, squares) in self.out.chunks_exact_mut(WIDTH).enumerate() {
-            let sums = S::as_mut_simd_f64s(squares).0;
-            for coordinates in self.panels.panel(number).chunks_exact(WIDTH) {
-                for (sum, &x) in sums.iter_mut().zip(S::as_simd_f64s(coordinates).0) {
-                    *sum = simd.mul_add_e_f64s(x, x, *sum);
                 }
             }
         }

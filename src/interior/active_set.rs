@@ -1,11 +1,11 @@
 //! An active-set method for the quadratic program of the largest margin.
 //!
-//! Maximizes `Σ a_i - ½ |Σ a_i y_i φ_i|²` over `0 ≤ a_i ≤ C`, with `Σ a_i y_i = 0` if the bias is free. All states are feasible,
-//! and the examples with multipliers strictly between the bounds, the *free* ones, have margin 1. In each step the example
-//! that violates its optimality condition most enters: its multiplier changes until the condition holds, and the free
-//! multipliers change with it such that their margins remain 1. A multiplier that reaches a bound is fixed there (the dual
-//! method of Goldfarb and Idnani, written in the multipliers). The objective increases strictly, so no state recurs and
-//! the solution is exact. A step reads the rows of the free examples, O(m) each.
+//! Maximizes `Σ a_i - ½ |Σ a_i y_i φ_i|²` over `0 ≤ a_i ≤ C`, with `Σ a_i y_i = 0` if the bias is free. All states are
+//! feasible, and the examples with multipliers strictly between the bounds, the *free* ones, have margin 1. In each step the
+//! example that violates its optimality condition most enters: its multiplier changes until the condition holds, and the
+//! free multipliers change with it such that their margins remain 1. A multiplier that reaches a bound is fixed there (the
+//! dual method of Goldfarb and Idnani, written in the multipliers). The objective increases strictly, so no state recurs
+//! and the solution is exact. A step reads the rows of the free examples, O(m) each.
 
 use crate::base::{Control, Result};
 use crate::interior::free_set::FreeSet;
@@ -50,8 +50,8 @@ pub(crate) enum End {
 
 /// State of the search.
 pub(crate) struct ActiveSet<'s> {
-    space: &'s VersionSpace<'s>,
-    bounds: Bounds,
+    pub(super) space: &'s VersionSpace<'s>,
+    pub(super) bounds: Bounds,
     /// Multipliers a, shape (m,).
     pub(super) a: Vec<f64>,
     /// b.
@@ -86,10 +86,6 @@ impl<'s> ActiveSet<'s> {
     }
 
     /// Starts from the free set that approximate multipliers suggest. The largest multipliers are added first.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Interrupted`].
     pub(crate) fn start_from(&mut self, a: &[f64], control: &Control) -> Result<()> {
         let mut order: Vec<usize> = (0..a.len()).filter(|&i| a[i] > 0.0).collect();
         order.sort_by(|&i, &j| a[j].total_cmp(&a[i]));
@@ -100,9 +96,7 @@ impl<'s> ActiveSet<'s> {
             }
             if a[i] >= self.bounds.cost {
                 self.put(i, Place::Upper);
-                continue;
-            }
-            if self.free.push_if_independent(i) {
+            } else if self.free.push_if_independent(i) {
                 self.place[i] = Place::Free;
             }
         }
@@ -137,12 +131,8 @@ impl<'s> ActiveSet<'s> {
         self.recompute(Precision::Plain, control)
     }
 
-    /// Lets examples enter until all conditions hold within `tol` or rounding, there were `limit` changes, or `is_enough`, given
-    /// the state and [`Self::norms`], returns true.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Interrupted`].
+    /// Lets examples enter until all conditions hold within `tol` or rounding, there were `limit` changes, or `is_enough`
+    /// returns true for the state and its [`Self::norms`].
     pub(crate) fn run(
         &mut self,
         tol: f64,
@@ -152,9 +142,10 @@ impl<'s> ActiveSet<'s> {
     ) -> Result<End> {
         let patience = 100 + 2 * self.a.len();
         let (mut best, mut idle) = (f64::NEG_INFINITY, 0);
-        for entered in 1.. {
+        let mut entered = 0;
+        loop {
             control.check()?;
-            if entered % 16 == 1 {
+            if entered % 16 == 0 {
                 self.free.check_memory(16)?;
             }
             let violations = self.margins.iter().filter(|&&margin| margin <= 0.0).count();
@@ -176,19 +167,15 @@ impl<'s> ActiveSet<'s> {
             if let Some(direction) = self.enter(entering, sign, control)? {
                 return Ok(End::Unbounded(direction));
             }
+            entered += 1;
             if entered % REFRESH == 0 {
                 self.recompute(Precision::Plain, control)?;
             }
         }
-        unreachable!("the loop ends by a return")
     }
 
     /// Refines the free multipliers, with residuals computed in twice the precision, until the residuals are at most `tol` or
     /// no longer decrease.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Interrupted`].
     pub(crate) fn polish(&mut self, tol: f64, control: &Control) -> Result<()> {
         self.recompute(Precision::Compensated, control)?;
         let mut residual = self.free_residual();
@@ -311,8 +298,8 @@ impl<'s> ActiveSet<'s> {
         }
     }
 
-    /// Changes multiplier `e`, up or down by `sign`, until its margin is 1 or it reaches its bound. Returns a direction in which
-    /// the objective is unbounded, if it finds one.
+    /// Changes multiplier `e`, up or down by `sign`, until its margin is 1 or it reaches its bound. Returns a direction in
+    /// which the objective is unbounded, if it finds one.
     fn enter(&mut self, e: usize, sign: f64, control: &Control) -> Result<Option<Vec<f64>>> {
         let mut before: Vec<(usize, f64)> = vec![(e, self.a[e])];
         before.extend(self.free.members().iter().map(|&i| (i, self.a[i])));

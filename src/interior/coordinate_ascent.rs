@@ -1,4 +1,5 @@
-//! Dual coordinate ascent. Each step takes the coordinate that increases the objective most; a few steps suggest which examples have positive multipliers.
+//! Dual coordinate ascent. Each step takes the coordinate that increases the objective most. A few steps suggest which
+//! examples have positive multipliers.
 #![allow(
     clippy::inline_always,
     reason = "vector code must be inlined into the function compiled for the instruction set"
@@ -54,28 +55,24 @@ impl<'s> Ascent<'s> {
     }
 
     /// Takes at most `steps` steps, and fewer if no step increases the objective. Returns their number.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Interrupted`].
     pub(crate) fn run(&mut self, steps: usize, control: &Control) -> Result<usize> {
         let mut best = self.update_margins(0, 0.0);
-        for taken in 0..steps {
+        let mut taken = 0;
+        while taken < steps
+            && let Some(i) = best
+        {
             if taken % 16 == 0 {
                 control.check()?;
                 self.count_violations();
             }
-            let Some(i) = best else {
-                self.count_violations();
-                return Ok(taken);
-            };
             let slack = 1.0 - self.margins[i];
             let step = Self::best_step(slack, self.inverse_squares[i], self.a[i], self.cost);
             self.a[i] += step;
             best = self.update_margins(i, step);
+            taken += 1;
         }
         self.count_violations();
-        Ok(steps)
+        Ok(taken)
     }
 
     fn count_violations(&mut self) {
@@ -97,8 +94,8 @@ impl<'s> Ascent<'s> {
         step * (slack - 0.5 * square * step)
     }
 
-    /// Updates the margins after a step of multiplier i. Returns the coordinate whose step would increase the objective most, if
-    /// any would.
+    /// Updates the margins after a step of multiplier i. Returns the coordinate whose step would increase the objective most;
+    /// None if no step would.
     fn update_margins(&mut self, i: usize, step: f64) -> Option<usize> {
         let gram = self.space.gram();
         self.margins[i] += step * gram.softness()[i];

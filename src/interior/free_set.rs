@@ -98,10 +98,6 @@ impl<'s> FreeSet<'s> {
     }
 
     /// The direction in which multiplier `e` changes by `sign` and the free margins do not change.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Interrupted`].
     pub(crate) fn direction(&self, e: usize, sign: f64, control: &Control) -> Result<Direction> {
         let column = self.column(e);
         let mut forwarded = column.clone();

@@ -42,10 +42,6 @@ pub(crate) enum Trapped<'s> {
 }
 
 /// Starts a trajectory from random dual coefficients with the signs of the labels and anneals its walls to `mirror`.
-///
-/// # Errors
-///
-/// [`crate::Error::Interrupted`].
 pub(crate) fn trap<'s>(
     space: &'s VersionSpace<'s>,
     mirror: Mirror,

@@ -82,7 +82,7 @@ pub struct MaxMargin {
     /// `|w| / Σ a_i`, an upper bound of any hard margin (weak duality). With a free bias it is half the length of the minimal
     /// connector between the convex hulls of the classes.
     pub bound: f64,
-    /// Relative duality gap `(P - D) / P`. For a hard margin w is scaled such that the gap is smallest, `1 - (margin / bound)²`.
+    /// Relative duality gap `(P - D) / P`. For a hard margin w is scaled to make the gap smallest: `1 - (margin / bound)²`.
     pub gap: f64,
     /// Largest violation of an optimality condition, in units of the margin.
     pub kkt: f64,
@@ -98,20 +98,20 @@ fn bound((square, total): (f64, f64)) -> f64 {
 }
 
 /// Smallest margin `y_i (f_i + b)`; a free b is shifted such that the smallest margins of both classes are equal.
-fn smallest_margin(set: &ActiveSet<'_>, space: &VersionSpace<'_>, free_bias: bool) -> f64 {
+fn smallest_margin(set: &ActiveSet<'_>) -> f64 {
     let smallest = |label: i8| {
-        let pairs = set.margins.iter().zip(space.labels());
+        let pairs = set.margins.iter().zip(set.space.labels());
         pairs.filter(|(_, y)| **y == label).map(|(m, _)| *m).fold(f64::INFINITY, f64::min)
     };
     let (negative, positive) = (smallest(-1), smallest(1));
-    if free_bias { 0.5 * (negative + positive) } else { negative.min(positive) }
+    if set.bounds.free_bias { 0.5 * (negative + positive) } else { negative.min(positive) }
 }
 
 /// Relative duality gap; infinite for a hard margin if an example is violated.
-fn gap(set: &ActiveSet<'_>, space: &VersionSpace<'_>, bounds: Bounds) -> f64 {
-    let (square, total) = set.norms();
-    if bounds.cost.is_infinite() {
-        let smallest = smallest_margin(set, space, bounds.free_bias);
+fn gap(set: &ActiveSet<'_>) -> f64 {
+    let ((square, total), cost) = (set.norms(), set.bounds.cost);
+    if cost.is_infinite() {
+        let smallest = smallest_margin(set);
         if smallest <= 0.0 {
             return f64::INFINITY;
         }
@@ -119,18 +119,18 @@ fn gap(set: &ActiveSet<'_>, space: &VersionSpace<'_>, bounds: Bounds) -> f64 {
         return (1.0 - share * share).max(0.0);
     }
     let loss: f64 = set.margins.iter().map(|margin| (1.0 - margin).max(0.0)).sum();
-    let primal = 0.5 * square + bounds.cost * loss;
+    let primal = 0.5 * square + cost * loss;
     if primal > 0.0 { ((primal - (total - 0.5 * square)) / primal).max(0.0) } else { 0.0 }
 }
 
 /// The error of a hard margin. The certificate is the better one of the multipliers and `direction`.
 fn infeasible(
     set: &ActiveSet<'_>,
-    space: &VersionSpace<'_>,
     direction: Option<&[f64]>,
     fewest_violations: usize,
     control: &Control,
 ) -> Result<Error> {
+    let (space, gram) = (set.space, set.space.gram());
     let mut best: Option<(f64, Vec<f64>)> = None;
     for a in [Some(&set.a[..]), direction].into_iter().flatten() {
         if a.iter().all(|&a| a == 0.0) {
@@ -141,7 +141,6 @@ fn infeasible(
         let dual: Vec<f64> =
             weights.iter().zip(space.labels()).map(|(a, y)| a * f64::from(*y)).collect();
         let mut f = vec![0.0; dual.len()];
-        let gram = space.gram();
         gram.multiply(&[&dual], &mut [&mut f], Precision::Compensated, control)?;
         let square = dot::dot_compensated(gram.arch(), &dual, &f);
         let length = square.max(0.0).sqrt() / longest(space);
@@ -173,14 +172,14 @@ fn search<'s>(
     let limit = settings.max_iter - steps;
     let least = SMALLEST_MARGIN * longest(space);
     let is_enough = |set: &ActiveSet<'_>, norms: (f64, f64)| {
-        hard && (bound(norms) < least || stop_gap > 0.0 && gap(set, space, bounds) <= stop_gap)
+        hard && (bound(norms) < least || stop_gap > 0.0 && gap(set) <= stop_gap)
     };
     for _ in 0..ROUNDS {
         let before = set.changes;
         let end = set.run(settings.tol, limit, is_enough, control)?;
         if let End::Unbounded(direction) = end {
             let fewest = ascent.fewest_violations;
-            return Err(infeasible(&set, space, Some(&direction), fewest, control)?);
+            return Err(infeasible(&set, Some(&direction), fewest, control)?);
         }
         set.polish(REFINED * settings.tol, control)?;
         let (worst, rounding) = set.residual();
@@ -189,9 +188,9 @@ fn search<'s>(
             break;
         }
     }
-    let smallest = smallest_margin(&set, space, settings.free_bias);
+    let smallest = smallest_margin(&set);
     if hard && (smallest <= 0.0 || smallest.is_nan() || bound(set.norms()) < least) {
-        return Err(infeasible(&set, space, None, ascent.fewest_violations, control)?);
+        return Err(infeasible(&set, None, ascent.fewest_violations, control)?);
     }
     let iterations = steps + set.changes;
     Ok((set, iterations))
@@ -220,7 +219,6 @@ pub fn max_margin(
         }
         other => other?,
     };
-    let bounds = Bounds { cost, free_bias };
     let norm = set.norms().0.sqrt();
     if !norm.is_finite() {
         let wanted = "infinite, or so small that the square of a sum of multipliers is finite";
@@ -228,7 +226,7 @@ pub fn max_margin(
     }
     let scale = if norm > 0.0 { norm.recip() } else { 1.0 };
     let smallest = if cost.is_infinite() {
-        smallest_margin(&set, space, free_bias)
+        smallest_margin(&set)
     } else {
         set.margins.iter().copied().fold(f64::INFINITY, f64::min)
     };
@@ -240,7 +238,7 @@ pub fn max_margin(
         norm,
         margin: smallest * scale,
         bound: bound(set.norms()),
-        gap: gap(&set, space, bounds),
+        gap: gap(&set),
         kkt,
         iterations,
         converged: kkt <= tol.max(rounding),
@@ -306,5 +304,5 @@ fn unscaled_interior_point(space: &VersionSpace<'_>, control: &Control) -> Resul
         return Ok(dual);
     }
     // The margins of the search are positive, the recomputed ones are not: rounding decides.
-    Err(infeasible(&set, space, None, space.len() - satisfied, control)?)
+    Err(infeasible(&set, None, space.len() - satisfied, control)?)
 }

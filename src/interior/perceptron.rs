@@ -87,8 +87,8 @@ impl<'s> Learner<'s> {
     }
 }
 
-/// Trains a kernel perceptron (Graepel, Herbrich and Williamson, 2001, Definition 1): starts at w = 0, passes through the examples
-/// in `order`, adds `rate y_i φ_i` to w whenever `y_i <w, φ_i> ≤ 0`, and stops after a pass without mistakes.
+/// Trains a kernel perceptron (Graepel, Herbrich and Williamson, 2001, Definition 1). Starts at w = 0, passes through the
+/// examples in `order`, adds `rate y_i φ_i` to w whenever `y_i <w, φ_i> ≤ 0`, and stops after a pass without mistakes.
 ///
 /// By Novikoff's theorem there are at most `(R/γ)²` mistakes, where R is the length of the longest feature vector and γ the
 /// largest margin.
@@ -184,12 +184,8 @@ pub(crate) fn fewest_violations(space: &VersionSpace<'_>, control: &Control) -> 
 /// Finds a point inside version space, of unit length, by updates at the example with the smallest normalized margin:
 /// `w ← w + y_i φ_i / |φ_i|`, that is, `c_i ← c_i + y_i / √K_ii`, from w = 0. Returns None if `max_updates` do not suffice.
 ///
-/// By Novikoff's theorem `1/Γ²` updates suffice, where Γ is the largest normalized margin. The lengths of the feature vectors do
-/// not matter, as they would for steps of `y_i / K_ii`.
-///
-/// # Errors
-///
-/// [`Error::Interrupted`].
+/// By Novikoff's theorem `1/Γ²` updates suffice, where Γ is the largest normalized margin. Steps of `y_i / K_ii` may take as many
+/// times more as the longest feature vector is longer than the shortest.
 pub(super) fn point(
     space: &VersionSpace<'_>,
     max_updates: usize,
@@ -216,16 +212,13 @@ pub(super) fn point(
             let scale = dot::dot(gram.arch(), &learner.dual, &learner.f).sqrt().recip();
             learner.dual.iter_mut().for_each(|c| *c *= scale);
             // If coefficients are large and margins small, the rounding of the scaling may lead out of version space.
-            if space.contains(&learner.dual)? {
-                return Ok(Some(learner.dual));
-            }
-            break;
+            let is_inside = space.contains(&learner.dual)?;
+            return Ok(is_inside.then_some(learner.dual));
         }
         if updates == max_updates {
-            break;
+            return Ok(None);
         }
         learner.correct(worst, lengths[worst].recip());
         updates += 1;
     }
-    Ok(None)
 }

@@ -7,7 +7,7 @@ use crate::gram::Gram;
 use crate::interior::{lengths, longest};
 use crate::space::VersionSpace;
 
-/// Ratio of the longest to the shortest feature vector above which they are scaled. Up to a ratio of 1e6 unscaled vectors do no harm.
+/// Ratio of the longest to the shortest feature vector above which they are scaled. Unscaled vectors do no harm up to 1e6.
 const MAX_LENGTH_RATIO: f64 = 1e4;
 /// Most examples for which the matrix is computed if the rows are computed on demand.
 const MAX_ON_DEMAND: usize = 4000;
@@ -35,7 +35,7 @@ impl UnitDiagonal {
         {
             return Ok(None);
         }
-        let inverse_lengths: Vec<f64> = lengths.iter().map(|length| length.recip()).collect();
+        let inverse_lengths: Vec<f64> = lengths.into_iter().map(f64::recip).collect();
         let mut matrix = memory::reserved(m * m)?;
         for i in 0..m {
             control.check()?;

@@ -143,7 +143,8 @@ impl Factor {
         xi
     }
 
-    /// Returns the vector with plane coordinates `field`, without its components along columns whose pivot may be rounding error.
+    /// Returns the vector with plane coordinates `field`, without its components along columns with pivots that may be rounding
+    /// errors.
     pub(crate) fn without_rounding(&self, gram: &Gram<'_>, field: &[f64]) -> Draw {
         const ROUNDING: f64 = 1e-12;
         let mut xi = self.coordinates(field);

@@ -76,10 +76,6 @@ impl<'g, 'k> Pivoted<'g, 'k> {
         self.non_pivots().filter(|&i| self.residual[i] > self.tolerances[i])
     }
 
-    fn largest(&self) -> f64 {
-        self.unfinished().map(|i| self.relative(i)).fold(0.0, f64::max)
-    }
-
     /// Number of examples whose softness exceeds the tolerance: each adds a dimension.
     pub fn soft_dimensions(&self) -> usize {
         zip(self.gram.softness(), &self.tolerances)
@@ -141,7 +137,8 @@ impl<'g, 'k> Pivoted<'g, 'k> {
             rows.retain(|&(i, _)| self.residual[i] > self.tolerances[i]);
             let sizes = rows.iter().map(|&(i, _)| self.relative(i)).enumerate();
             let Some((at, size)) = sizes.max_by(|a, b| a.1.total_cmp(&b.1)) else { break };
-            if size <= PIVOT_THRESHOLD * self.largest() {
+            let largest = self.unfinished().map(|i| self.relative(i)).fold(0.0, f64::max);
+            if size <= PIVOT_THRESHOLD * largest {
                 break;
             }
             let (pivot, row) = rows.swap_remove(at);
