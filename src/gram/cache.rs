@@ -60,7 +60,7 @@ impl RowCache {
                 return row;
             }
             state.computed += 1;
-            state.make_room(self.capacity)
+            state.evict_if_full(self.capacity)
         };
         // Reuse the memory of the evicted row, unless it is still in use.
         let mut row = evicted
@@ -71,7 +71,7 @@ impl RowCache {
         if let Some(row) = state.used(i) {
             return row;
         }
-        state.make_room(self.capacity);
+        state.evict_if_full(self.capacity);
         state.insert(i, Arc::clone(&row));
         row
     }
@@ -92,8 +92,8 @@ impl State {
         self.rows[i] = Some((self.time, row));
     }
 
-    /// Evicts the least recently used row if `capacity` rows are cached.
-    fn make_room(&mut self, capacity: usize) -> Option<Arc<[f64]>> {
+    /// Evicts the least recently used row if `capacity` rows are cached. Returns it.
+    fn evict_if_full(&mut self, capacity: usize) -> Option<Arc<[f64]>> {
         if self.order.len() < capacity {
             return None;
         }

@@ -281,7 +281,7 @@ impl Source for KernelRows {
 
     fn features(&self) -> Option<Features<'_>> {
         let is_linear = self.values.kernel == Kernel::Linear;
-        is_linear.then(|| Features { points: &self.panels, factor: self.values.factor })
+        is_linear.then_some(Features { points: &self.panels, factor: self.values.factor })
     }
 
     fn keys(&self, offset: f64) -> Option<Vec<f64>> {
@@ -330,12 +330,12 @@ impl Source for KernelRows {
 
 /// The mean of row-major points of d coordinates.
 fn mean(points: &[f64], d: usize) -> Vec<f64> {
-    let share = d as f64 / points.len() as f64;
+    let weight = d as f64 / points.len() as f64;
     let mut mean = vec![0.0; d];
     for point in points.chunks_exact(d) {
         for (mean, x) in mean.iter_mut().zip(point) {
             // Scale before adding: the sum may overflow.
-            *mean += share * x;
+            *mean += weight * x;
         }
     }
     mean

@@ -18,8 +18,8 @@ pub(super) const GROUP: usize = 4;
 /// m points of d coordinates, stored in panels of `WIDTH` points, coordinate by coordinate, so that a vector register holds the
 /// same coordinate of several points.
 ///
-/// Every inner product is summed in the order of the coordinates. It has the same bits whatever the order of the two points,
-/// their positions and the number of points in a group.
+/// Every inner product is summed in the order of the coordinates. Its bits depend neither on the order of the two points nor on
+/// their positions or the number of points in a group.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Panels {
     values: Vec<f64>,

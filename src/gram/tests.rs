@@ -96,7 +96,7 @@ proptest! {
             let [a, b] = [&dense, &computed].map(|gram| {
                 let (mut first, mut second) = (vec![0.0; m], vec![0.0; m]);
                 gram.multiply(&[&duals[0], &duals[1]], &mut [&mut first, &mut second], precision, &Control::new())
-                    .expect("goes on");
+                    .expect("not interrupted");
                 [first, second].concat()
             });
             for (a, b) in a.iter().zip(&b) {
@@ -129,7 +129,7 @@ proptest! {
         let dual: Vec<f64> = (0..m).map(|i| (i as f64).sin()).collect();
         let [a, b] = [&narrow, &wide].map(|gram| {
             let mut f = vec![0.0; m];
-            gram.multiply(&[&dual], &mut [&mut f], Precision::Compensated, &Control::new()).expect("goes on");
+            gram.multiply(&[&dual], &mut [&mut f], Precision::Compensated, &Control::new()).expect("not interrupted");
             gram.add_row(m / 2, 0.3, &mut f);
             f
         });
@@ -142,7 +142,7 @@ proptest! {
         prop_assert_eq!(narrow.submatrix(&chosen).shifted_row(0), wide.submatrix(&chosen).shifted_row(0));
     }
 
-    /// Parallel feature vectors have nearly the same key, whatever their length and sign.
+    /// Parallel feature vectors of any length and sign have nearly the same key.
     #[test]
     fn keys_of_parallel_vectors_are_close(
         x in prop::collection::vec(-2.0..2.0f64, 1..20), scale in 0.01..100.0f64, sign in any::<bool>(),

@@ -102,7 +102,7 @@ impl<'s> ActiveSet<'s> {
         }
         while !self.free.is_empty() {
             control.check()?;
-            let goal = self.goal_beside_upper();
+            let goal = self.free_goals();
             let upper = self.balance(|place| place == Place::Upper);
             let (solution, bias) = self.free.solve(goal, -upper);
             let cost = self.bounds.cost;
@@ -451,7 +451,7 @@ impl<'s> ActiveSet<'s> {
     }
 
     /// 1 minus the contribution of the multipliers at C to the margins, for each free example.
-    fn goal_beside_upper(&self) -> Vec<f64> {
+    fn free_goals(&self) -> Vec<f64> {
         let all = 0..self.a.len();
         let upper: Vec<usize> = all.filter(|&j| self.place[j] == Place::Upper).collect();
         let contribution =

@@ -36,7 +36,7 @@ pub(crate) fn check(space: &VersionSpace<'_>, mirror: Mirror, control: &Control)
 }
 
 /// Fewest violated examples of some weight vectors: those of a perceptron, and plus and minus the feature vector of `one`. At
-/// least the smaller side of each group of coinciding planes is violated, whatever the rounded plane coordinates say.
+/// least the smaller side of each group of coinciding planes is violated, even if rounded plane coordinates say otherwise.
 fn fewest_violations(
     space: &VersionSpace<'_>,
     one: usize,

@@ -152,7 +152,7 @@ pub(crate) fn fewest_violations(space: &VersionSpace<'_>, control: &Control) -> 
         learner.dual[i] = space.sign(i) * m as f64 / (own * length);
     }
     learner.verify(control)?;
-    // Of two coinciding planes in conflict one is violated, whatever the rounded plane coordinates say.
+    // Of two coinciding planes in conflict one is violated, even if rounded plane coordinates say otherwise.
     let count = |learner: &Learner<'_>, corrections: usize| {
         let terms = 2.0 * m as f64 + corrections as f64;
         let near = ROUNDINGS * f64::EPSILON * terms;

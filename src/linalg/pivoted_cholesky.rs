@@ -431,7 +431,7 @@ mod tests {
         #[allow(clippy::cast_possible_truncation, reason = "a matrix of singles")]
         let matrix: Vec<f32> = matrix(m, rank).iter().map(|&x| x as f32).collect();
         let gram = Gram::new(&matrix, 1e6, vec![0.0; m]).expect("a matrix");
-        let factor = Factor::truncated(&gram, 1e-4, &Control::new()).expect("room");
+        let factor = Factor::truncated(&gram, 1e-4, &Control::new()).expect("semi-definite");
         assert_eq!((factor.rank(), factor.is_complete), (rank + 1, false));
     }
 
@@ -440,7 +440,7 @@ mod tests {
         let m = 40;
         let matrix = matrix(m, 5);
         let gram = Gram::new(&matrix, 1e12, vec![0.0; m]).expect("a matrix");
-        let error = Factor::truncated(&gram, 1e-9, &Control::new()).expect_err("all are thin");
+        let error = Factor::truncated(&gram, 1e-9, &Control::new()).expect_err("rank 1 remains");
         assert!(matches!(error, Error::Breakdown { .. }), "{error}");
         let line = Gram::new(&[1.0, -2.0, -2.0, 4.0], 0.0, vec![0.0; 2]).expect("a matrix");
         let factor = Factor::truncated(&line, 1e-9, &Control::new()).expect("rank one");
@@ -454,7 +454,7 @@ mod tests {
         let lost = |softness: &dyn Fn(usize) -> f64, least: f64| {
             let softness = (0..m).map(softness).collect();
             let gram = Gram::new(&matrix, 0.0, softness).expect("a matrix");
-            let factor = Factor::truncated(&gram, least, &Control::new()).expect("room");
+            let factor = Factor::truncated(&gram, least, &Control::new()).expect("semi-definite");
             (factor.rank(), factor.is_complete, factor.loses_softness)
         };
         assert_eq!(lost(&|_| 0.0, 1e-9), (3, true, false));
@@ -465,7 +465,7 @@ mod tests {
         let singles: Vec<f32> = matrix.iter().map(|&x| x as f32).collect();
         let softness = (0..m).map(|i| if i < 7 { 0.1 } else { 0.0 }).collect();
         let gram = Gram::new(&singles, 0.0, softness).expect("a matrix");
-        let factor = Factor::truncated(&gram, 1e-4, &Control::new()).expect("room");
+        let factor = Factor::truncated(&gram, 1e-4, &Control::new()).expect("semi-definite");
         assert_eq!((factor.rank(), factor.is_complete, factor.loses_softness), (10, false, false));
     }
 
@@ -502,7 +502,7 @@ mod tests {
             }
             mean.iter_mut().zip(new).for_each(|(mean, new)| *mean += new / 1000.0);
         }
-        // Isotropic in the plane orthogonal to the position, whatever the old direction.
+        // Isotropic in the plane orthogonal to the position: independent of the old direction.
         assert!(mean[..3].iter().all(|mean| mean.abs() < 0.1), "{mean:?}");
     }
 }
