@@ -1,7 +1,8 @@
 //! A cache of the most recently used rows, shared by all trajectories.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+const NONE: usize = usize::MAX;
 
 /// A least-recently-used cache of rows.
 ///
@@ -14,21 +15,30 @@ pub(super) struct RowCache {
     state: Mutex<State>,
 }
 
+/// The cached rows in a doubly linked list, ordered by their last use.
 #[derive(Debug)]
 struct State {
-    /// The cached rows with the times of their last use, length m.
-    rows: Vec<Option<(u64, Arc<[f64]>)>>,
-    /// The indices of the cached rows, by the time of last use.
-    order: BTreeMap<u64, usize>,
-    /// Number of uses so far.
-    time: u64,
+    /// Entries of all rows, length m.
+    entries: Vec<Entry>,
+    newest: usize,
+    oldest: usize,
+    cached: usize,
     computed: u64,
+}
+
+/// A row if it is cached, and its neighbors in the list.
+#[derive(Clone, Debug)]
+struct Entry {
+    row: Option<Arc<[f64]>>,
+    newer: usize,
+    older: usize,
 }
 
 impl RowCache {
     /// Creates a cache for at most `capacity` of m rows of length m.
     pub fn new(m: usize, capacity: usize) -> Self {
-        let state = State { rows: vec![None; m], order: BTreeMap::new(), time: 0, computed: 0 };
+        let entries = vec![Entry { row: None, newer: NONE, older: NONE }; m];
+        let state = State { entries, newest: NONE, oldest: NONE, cached: 0, computed: 0 };
         Self { m, capacity: capacity.clamp(1, m), state: Mutex::new(state) }
     }
 
@@ -49,7 +59,7 @@ impl RowCache {
 
     /// Row i if it is cached. Does not count as a use, so that products with the whole matrix do not evict the balls' rows.
     pub fn peek(&self, i: usize) -> Option<Arc<[f64]>> {
-        self.lock().rows[i].as_ref().map(|(_, row)| Arc::clone(row))
+        self.lock().entries[i].row.clone()
     }
 
     /// Row i, computed by `fill` if it is not cached.
@@ -80,25 +90,51 @@ impl RowCache {
 impl State {
     /// Row i if it is cached, and marks it as the most recently used.
     fn used(&mut self, i: usize) -> Option<Arc<[f64]>> {
-        let (time, row) = self.rows[i].take()?;
-        self.order.remove(&time);
-        self.insert(i, Arc::clone(&row));
+        let row = self.entries[i].row.clone()?;
+        if self.newest != i {
+            self.unlink(i);
+            self.link(i);
+        }
         Some(row)
     }
 
     fn insert(&mut self, i: usize, row: Arc<[f64]>) {
-        self.time += 1;
-        self.order.insert(self.time, i);
-        self.rows[i] = Some((self.time, row));
+        self.entries[i].row = Some(row);
+        self.link(i);
+        self.cached += 1;
     }
 
     /// Evicts the least recently used row if `capacity` rows are cached. Returns it.
     fn evict_if_full(&mut self, capacity: usize) -> Option<Arc<[f64]>> {
-        if self.order.len() < capacity {
+        if self.cached < capacity {
             return None;
         }
-        let (_, i) = self.order.pop_first()?;
-        self.rows[i].take().map(|(_, row)| row)
+        let oldest = self.oldest;
+        self.unlink(oldest);
+        self.cached -= 1;
+        self.entries[oldest].row.take()
+    }
+
+    /// Makes row i the newest of the list.
+    fn link(&mut self, i: usize) {
+        (self.entries[i].newer, self.entries[i].older) = (NONE, self.newest);
+        match self.newest {
+            NONE => self.oldest = i,
+            newest => self.entries[newest].newer = i,
+        }
+        self.newest = i;
+    }
+
+    fn unlink(&mut self, i: usize) {
+        let Entry { newer, older, .. } = self.entries[i];
+        match newer {
+            NONE => self.newest = older,
+            newer => self.entries[newer].older = older,
+        }
+        match older {
+            NONE => self.oldest = newer,
+            older => self.entries[older].newer = newer,
+        }
     }
 }
 
