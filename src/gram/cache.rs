@@ -1,13 +1,13 @@
-//! The rows used last, shared by all trajectories.
+//! A cache of the most recently used rows, shared by all trajectories.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const NONE: usize = usize::MAX;
 
-/// Keeps rows up to a number, and lets go of those that were not asked for longest.
+/// A least-recently-used cache of rows.
 ///
-/// A row is handed out as a share of it, which stays whole when the cache has let it go. Rows are computed outside the lock;
-/// two threads that miss the same row at once both compute it, with the same bits.
+/// Rows are handed out as `Arc`, so they stay valid after eviction. They are computed outside the lock: two threads that miss
+/// the same row at once both compute it, with the same bits.
 #[derive(Debug)]
 pub(super) struct RowCache {
     m: usize,
@@ -15,47 +15,39 @@ pub(super) struct RowCache {
     state: Mutex<State>,
 }
 
-/// Rows in a doubly linked list from the one used last to the one used first.
+/// The cached rows in a doubly linked list, ordered by their last use.
 #[derive(Debug)]
 struct State {
-    /// The slot of each plane, or `NONE`.
-    slot: Vec<usize>,
-    slots: Vec<Slot>,
-    /// Slots that lost their row to be used again.
-    free: Vec<usize>,
+    /// Entries of all rows, length m.
+    entries: Vec<Entry>,
     newest: usize,
     oldest: usize,
+    cached: usize,
     computed: u64,
 }
 
-#[derive(Debug)]
-struct Slot {
-    plane: usize,
+/// A row if it is cached, and its neighbors in the list.
+#[derive(Clone, Debug)]
+struct Entry {
     row: Option<Arc<[f64]>>,
     newer: usize,
     older: usize,
 }
 
 impl RowCache {
-    /// Room for `capacity` of the m rows of length m.
+    /// Creates a cache for at most `capacity` of m rows of length m.
     pub fn new(m: usize, capacity: usize) -> Self {
-        let state = State {
-            slot: vec![NONE; m],
-            slots: Vec::new(),
-            free: Vec::new(),
-            newest: NONE,
-            oldest: NONE,
-            computed: 0,
-        };
+        let entries = vec![Entry { row: None, newer: NONE, older: NONE }; m];
+        let state = State { entries, newest: NONE, oldest: NONE, cached: 0, computed: 0 };
         Self { m, capacity: capacity.clamp(1, m), state: Mutex::new(state) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // No row is left half written: they are filled before they get here.
+        // A panic cannot leave a row half written: rows are complete before they are inserted.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Rows that there is room for.
+    /// Largest number of rows kept.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
@@ -65,103 +57,83 @@ impl RowCache {
         self.lock().computed
     }
 
-    /// Row i if it is here, without a word on its being used: for sweeps, which would drive out what the balls need.
+    /// Row i if it is cached. Does not count as a use, so that products with the whole matrix do not evict the balls' rows.
     pub fn peek(&self, i: usize) -> Option<Arc<[f64]>> {
-        let state = self.lock();
-        let slot = state.slot[i];
-        if slot == NONE { None } else { state.slots[slot].row.clone() }
+        self.lock().entries[i].row.clone()
     }
 
-    /// Row i, which `fill` computes if it is not here.
+    /// Row i, computed by `fill` if it is not cached.
     pub fn get(&self, i: usize, fill: impl FnOnce(&mut [f64])) -> Arc<[f64]> {
-        let spare = {
+        let evicted = {
             let mut state = self.lock();
             if let Some(row) = state.used(i) {
                 return row;
             }
             state.computed += 1;
-            if state.slots.len() - state.free.len() < self.capacity {
-                None
-            } else {
-                state.drop_oldest()
-            }
+            state.evict_if_full(self.capacity)
         };
-        // The memory of the row that leaves, unless a ball still reads it.
-        let mut row = spare
+        // Reuse the memory of the evicted row, unless it is still in use.
+        let mut row = evicted
             .filter(|row| Arc::strong_count(row) == 1)
             .unwrap_or_else(|| vec![0.0; self.m].into());
-        match Arc::get_mut(&mut row) {
-            Some(entries) => fill(entries),
-            None => unreachable!("a row outside the cache that nobody else holds"),
-        }
+        fill(Arc::get_mut(&mut row).expect("the row has one owner"));
         let mut state = self.lock();
         if let Some(row) = state.used(i) {
             return row;
         }
-        if state.slots.len() - state.free.len() >= self.capacity {
-            state.drop_oldest();
-        }
+        state.evict_if_full(self.capacity);
         state.insert(i, Arc::clone(&row));
         row
     }
 }
 
 impl State {
-    /// Row i, if it is here, as the one used last.
+    /// Row i if it is cached, and marks it as the most recently used.
     fn used(&mut self, i: usize) -> Option<Arc<[f64]>> {
-        let slot = self.slot[i];
-        if slot == NONE {
+        let row = self.entries[i].row.clone()?;
+        if self.newest != i {
+            self.unlink(i);
+            self.link(i);
+        }
+        Some(row)
+    }
+
+    fn insert(&mut self, i: usize, row: Arc<[f64]>) {
+        self.entries[i].row = Some(row);
+        self.link(i);
+        self.cached += 1;
+    }
+
+    /// Evicts the least recently used row if `capacity` rows are cached. Returns it.
+    fn evict_if_full(&mut self, capacity: usize) -> Option<Arc<[f64]>> {
+        if self.cached < capacity {
             return None;
         }
-        if self.newest != slot {
-            self.unlink(slot);
-            self.link(slot);
-        }
-        self.slots[slot].row.clone()
+        let oldest = self.oldest;
+        self.unlink(oldest);
+        self.cached -= 1;
+        self.entries[oldest].row.take()
     }
 
-    fn insert(&mut self, plane: usize, row: Arc<[f64]>) {
-        let entry = Slot { plane, row: Some(row), newer: NONE, older: NONE };
-        let slot = if let Some(slot) = self.free.pop() {
-            self.slots[slot] = entry;
-            slot
-        } else {
-            self.slots.push(entry);
-            self.slots.len() - 1
-        };
-        self.slot[plane] = slot;
-        self.link(slot);
-    }
-
-    fn drop_oldest(&mut self) -> Option<Arc<[f64]>> {
-        let slot = self.oldest;
-        if slot == NONE {
-            return None;
-        }
-        self.unlink(slot);
-        self.slot[self.slots[slot].plane] = NONE;
-        self.free.push(slot);
-        self.slots[slot].row.take()
-    }
-
-    fn link(&mut self, slot: usize) {
-        (self.slots[slot].newer, self.slots[slot].older) = (NONE, self.newest);
+    /// Makes row i the newest of the list.
+    fn link(&mut self, i: usize) {
+        (self.entries[i].newer, self.entries[i].older) = (NONE, self.newest);
         match self.newest {
-            NONE => self.oldest = slot,
-            newest => self.slots[newest].newer = slot,
+            NONE => self.oldest = i,
+            newest => self.entries[newest].newer = i,
         }
-        self.newest = slot;
+        self.newest = i;
     }
 
-    fn unlink(&mut self, slot: usize) {
-        let Slot { newer, older, .. } = self.slots[slot];
+    fn unlink(&mut self, i: usize) {
+        let Entry { newer, older, .. } = self.entries[i];
         match newer {
             NONE => self.newest = older,
-            newer => self.slots[newer].older = older,
+            newer => self.entries[newer].older = older,
         }
         match older {
             NONE => self.oldest = newer,
-            older => self.slots[older].newer = newer,
+            older => self.entries[older].newer = newer,
         }
     }
 }
@@ -176,18 +148,18 @@ mod tests {
     }
 
     proptest! {
-        /// Against a list kept in order: what is here, and how many rows were computed.
+        /// Compares the cached rows and the number of computed rows with a plain list.
         #[test]
-        fn keeps_the_rows_used_last(
+        fn keeps_the_most_recently_used_rows(
             capacity in 1usize..12,
-            wishes in prop::collection::vec((0usize..10, any::<bool>()), 1..200),
+            requests in prop::collection::vec((0usize..10, any::<bool>()), 1..200),
         ) {
             let m = 10;
             let cache = RowCache::new(m, capacity);
             let mut recent: Vec<usize> = Vec::new();
             let mut held: Vec<(usize, Arc<[f64]>)> = Vec::new();
             let mut computed = 0;
-            for (i, hold) in wishes {
+            for (i, hold) in requests {
                 let row = cache.get(i, |row| row.fill(i as f64));
                 if let Some(at) = recent.iter().position(|&j| j == i) {
                     recent.remove(at);
@@ -201,11 +173,11 @@ mod tests {
                 }
                 prop_assert_eq!(cache.computed(), computed);
                 for j in 0..m {
-                    let there = cache.peek(j);
-                    prop_assert_eq!(there.is_some(), recent.contains(&j));
-                    prop_assert!(there.is_none_or(|row| is_row(&row, j)));
+                    let cached = cache.peek(j);
+                    prop_assert_eq!(cached.is_some(), recent.contains(&j));
+                    prop_assert!(cached.is_none_or(|row| is_row(&row, j)));
                 }
-                // Rows that somebody holds stay as they are.
+                // Rows that are still held do not change.
                 prop_assert!(held.iter().all(|(j, row)| is_row(row, *j)));
             }
         }

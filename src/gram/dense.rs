@@ -5,21 +5,20 @@ use std::sync::Arc;
 
 use pulp::Arch;
 
-use super::features::Features;
 use super::source::{Row, Source};
 use crate::base::{Control, Error, Result};
 use crate::simd::{Entry, Precision, Product};
 
-/// A row-major m x m matrix of doubles or of singles, borrowed as a rule.
+/// A row-major m x m matrix of doubles or singles; owned if it is a submatrix.
 #[derive(Debug)]
 pub(super) struct Dense<'a, E: Entry> {
     values: Cow<'a, [E]>,
     m: usize,
 }
 
-/// Entries that can be handed out as a row.
+/// Element types of a matrix in memory.
 pub trait Stored: Entry {
-    /// The row that these entries are.
+    /// Wraps the entries of a row.
     #[doc(hidden)]
     fn row(entries: &[Self]) -> Row<'_>;
 }
@@ -39,11 +38,11 @@ impl Stored for f32 {
 }
 
 impl<'a, E: Stored> Dense<'a, E> {
-    /// Borrows a matrix of m rows that has been found square.
+    /// Borrows a matrix, which must be square with m rows.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for NaN, infinity, or a matrix that is not symmetric to 1e-8 of its largest diagonal entry.
+    /// [`Error::Invalid`] if it is not finite or not symmetric to 1e-8 of its largest diagonal entry.
     pub fn new(values: &'a [E], m: usize) -> Result<Self> {
         let dense = Self { values: Cow::Borrowed(values), m };
         if let Some(at) = values.iter().position(|&x| !x.into().is_finite()) {
@@ -51,7 +50,7 @@ impl<'a, E: Stored> Dense<'a, E> {
             return Err(Error::invalid("gram", got, "finite"));
         }
         let largest = (0..m).map(|i| dense.entry(i, i).abs()).fold(0.0, f64::max);
-        // Tiles keep both the rows and the columns that are compared in cache.
+        // Compare tile by tile: both tiles stay in cache.
         const TILE: usize = 64;
         for i0 in (0..m).step_by(TILE) {
             for j0 in (0..=i0).step_by(TILE) {
@@ -108,7 +107,7 @@ impl<E: Stored> Source for Dense<'_, E> {
         Ok(())
     }
 
-    fn part(&self, chosen: &[usize]) -> Arc<dyn Source> {
+    fn submatrix(&self, chosen: &[usize]) -> Arc<dyn Source> {
         let values = chosen
             .iter()
             .flat_map(|&i| {
@@ -121,13 +120,5 @@ impl<E: Stored> Source for Dense<'_, E> {
 
     fn is_in_memory(&self) -> bool {
         true
-    }
-
-    fn features(&self) -> Option<Features<'_>> {
-        None
-    }
-
-    fn keys(&self, _: f64) -> Option<Vec<f64>> {
-        None
     }
 }

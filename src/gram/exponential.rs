@@ -1,15 +1,15 @@
-//! An exponential that the compiler turns into vectors.
+//! An exponential that the compiler can vectorize.
 
-/// `e^x` for x ≤ 0, to within two units in the last place; 0 where it is less than 4e-308, and for NaN NaN. Exact at 0.
+/// `e^x` for x ≤ 0, to within two units in the last place, and exactly 1 at 0. Returns 0 below x = -707, and NaN for NaN.
 ///
-/// Without branch or call, so that a loop over it runs over vectors; with products and sums that are rounded one by one, so
-/// that every instruction set gives the same bits.
+/// There are no branches or calls, so loops over it are vectorized. Products and sums are rounded separately (no fused
+/// multiply-add), so every instruction set gives the same bits.
 #[inline(always)]
-#[allow(clippy::inline_always, reason = "vector code must end up where the loop is compiled")]
+#[allow(clippy::inline_always, reason = "the loop that calls it must be vectorized")]
 pub(super) fn exp_of_negative(x: f64) -> f64 {
-    /// 1.5 · 2^52: adding it rounds to an integer, which is then in the low bits.
+    /// 1.5 · 2^52: adding it rounds to an integer and leaves that in the low bits.
     const ROUNDER: f64 = 6_755_399_441_055_744.0;
-    /// ln 2 in two parts; the first has few enough bits that its product with an integer below 2^11 is exact.
+    /// ln 2 in two parts. The product of the first with an integer below 2^11 is exact.
     const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
     const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
     /// 1 / k! from k = 13 down to 0; the next term is below 4e-18 for arguments up to ½ ln 2.

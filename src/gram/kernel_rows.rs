@@ -1,4 +1,4 @@
-//! Rows of kernel values, computed from the inputs when they are asked for.
+//! Rows of kernel values, computed from the inputs on demand.
 
 use std::sync::Arc;
 
@@ -9,14 +9,13 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::cache::RowCache;
 use super::exponential::exp_of_negative;
-use super::features::Features;
-use super::panels::{Finish, Panels, TOGETHER, WIDTH};
-use super::source::{Row, Source};
+use super::panels::{GROUP, Panels, Transform, WIDTH};
+use super::source::{Features, Row, Source};
 use crate::base::{Control, Error, Result, memory};
 use crate::simd::{Precision, Product, dot};
 
-/// Rows that a sweep computes at a time.
-const SWEEP: usize = 4 * TOGETHER;
+/// Rows that a product with the whole matrix computes at a time.
+const BLOCK: usize = 4 * GROUP;
 
 /// A kernel of two inputs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,11 +36,11 @@ pub enum Kernel {
     },
 }
 
-/// The rows of a kernel matrix, computed from the inputs when they are asked for. The m x m matrix is never made.
+/// The rows of a kernel matrix, computed from the inputs on demand. The m x m matrix is never stored.
 ///
-/// The rows used last are kept, up to a number, and shared by all trajectories. Explicit features of few dimensions (a
-/// linear kernel of features that stand for another kernel's, as Nyström's do) need the features alone for `K c`, at O(m d);
-/// other kernels need all rows for it, in blocks.
+/// The most recently used rows are cached and shared by all trajectories. With a linear kernel `K c` takes O(m d) operations
+/// and no rows; this suits explicit features in few dimensions, such as Nyström features. Other kernels compute all rows
+/// for it, block by block.
 #[derive(Debug)]
 pub struct KernelRows {
     panels: Panels,
@@ -52,19 +51,19 @@ pub struct KernelRows {
     arch: Arch,
 }
 
-/// Kernel values from inner products.
+/// Computes kernel values from inner products.
 #[derive(Clone, Debug)]
 struct KernelValues {
     kernel: Kernel,
     factor: f64,
-    /// Half of the squared length of each point, filled up to whole panels; empty where the kernel does not ask for it.
+    /// RBF only: half the squared length of each point, padded to whole panels.
     half: Vec<f64>,
 }
 
-impl Finish for KernelValues {
+impl Transform for KernelValues {
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "a part of the sweep")]
-    fn finish(&self, i: usize, first: usize, products: &mut [f64; WIDTH]) {
+    #[allow(clippy::inline_always, reason = "inlined into the loop over the panels")]
+    fn apply(&self, i: usize, first: usize, products: &mut [f64; WIDTH]) {
         match self.kernel {
             Kernel::Linear => {}
             Kernel::Rbf { .. } => {
@@ -91,14 +90,13 @@ impl Finish for KernelValues {
 }
 
 impl KernelRows {
-    /// The rows of `factor · kernel` of m inputs, row-major (m, d), with room for `cached` of them.
-    ///
-    /// The inputs are copied into an order of their own.
+    /// Prepares the rows of `factor · kernel` for a copy of m inputs, row-major (m, d), with a cache of `cached` rows.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] when there is no input or no coordinate, one is NaN or infinite or so large that a squared length
-    /// overflows, the number of values is no multiple of m, or a parameter of the kernel or `cached` is out of range.
+    /// [`Error::Invalid`] when there are no inputs or no coordinates, a coordinate is not finite or a squared distance
+    /// overflows, the number of values is not a multiple of m, or `factor`, `cached` or a kernel parameter is out of range;
+    /// [`Error::Memory`].
     pub fn new(
         inputs: &[f64],
         m: usize,
@@ -111,8 +109,8 @@ impl KernelRows {
             return Err(Error::invalid("inputs", got, "as many coordinates for each example"));
         }
         let d = inputs.len() / m;
-        // The inputs in panels, features and their sums; the rows of the cache, and those of a sweep.
-        memory::check_vectors(2 * d + 8 + cached.min(m) + SWEEP.min(m), m)?;
+        // The inputs in panels and some vectors; the rows of the cache and of a block.
+        memory::check_vectors(2 * d + 8 + cached.min(m) + BLOCK.min(m), m)?;
         if let Some(at) = inputs.iter().position(|x| !x.is_finite()) {
             let got = format!("{} at example {}, coordinate {}", inputs[at], at / d, at % d);
             return Err(Error::invalid("inputs", got, "finite"));
@@ -133,7 +131,7 @@ impl KernelRows {
             Kernel::Polynomial { coef0, .. } if !(coef0 >= 0.0 && coef0.is_finite()) => {
                 return Err(Error::invalid("coef0", coef0, "finite and >= 0"));
             }
-            // Distances do not depend on the origin, their rounding does: it is put inside the data.
+            // Distances do not depend on the origin, but their rounding does: center the data.
             Kernel::Rbf { sigma } => (mean(inputs, d), sigma),
             Kernel::Linear | Kernel::Polynomial { .. } => (vec![0.0; d], 1.0),
         };
@@ -142,29 +140,23 @@ impl KernelRows {
                 *x = (input - origin) / scale;
             }
         });
-        Self::over(panels, kernel, factor, cached)
+        Self::from_panels(panels, kernel, factor, cached)
     }
 
-    fn over(panels: Panels, kernel: Kernel, factor: f64, cached: usize) -> Result<Self> {
+    fn from_panels(panels: Panels, kernel: Kernel, factor: f64, cached: usize) -> Result<Self> {
         let (arch, m) = (Arch::new(), panels.len());
-        // By the sweeps' own sums, so that a point is at distance zero from itself to the last bit.
-        let mut diagonal = panels.squares(arch);
         let mut half = Vec::new();
         if let Kernel::Rbf { .. } = kernel {
-            half = diagonal.iter().map(|square| 0.5 * square).collect();
+            // Summed as the inner products are, so that the distance of a point from itself is exactly zero.
+            half = panels.squares(arch).iter().map(|square| 0.5 * square).collect();
             if let Some(i) = half.iter().position(|x| !x.is_finite()) {
                 let got = format!("example {i}, whose distance overflows");
                 return Err(Error::invalid("inputs", got, "at distances in the range of doubles"));
             }
+            half.resize(m.next_multiple_of(WIDTH), 0.0);
         }
         let values = KernelValues { kernel, factor, half };
-        for i in 0..m {
-            let mut panel = [0.0; WIDTH];
-            panel[i % WIDTH] = diagonal[i];
-            values.finish(i, i / WIDTH * WIDTH, &mut panel);
-            diagonal[i] = panel[i % WIDTH];
-        }
-        diagonal.truncate(m);
+        let diagonal = (0..m).map(|i| panels.entry(arch, i, i, &values)).collect();
         Ok(Self { panels, values, diagonal, cache: RowCache::new(m, cached), arch })
     }
 
@@ -187,13 +179,13 @@ impl KernelRows {
     ///
     /// # Panics
     ///
-    /// When there is no such row, or its length is not m.
+    /// If i is out of bounds or the length of `row` is not m.
     pub fn compute(&self, i: usize, row: &mut [f64]) {
         assert_eq!(row.len(), self.len());
         self.panels.row(self.arch, i, &self.values, row);
     }
 
-    /// `K c` of a linear kernel, by way of the weight vector in the space of the inputs: O(m d).
+    /// `K c` of a linear kernel in O(m d), through the weight vector in input space.
     fn multiply_linear(
         &self,
         duals: &[&[f64]],
@@ -252,36 +244,35 @@ impl Source for KernelRows {
         }
         let product: Product<f64> = precision.product();
         let m = self.len();
-        let mut missing = Vec::with_capacity(SWEEP);
-        let mut rows = vec![0.0; SWEEP.min(m) * m];
-        for first in (0..m).step_by(SWEEP) {
+        let mut multiply_row = |i: usize, row: &[f64]| {
+            for (c, f) in duals.iter().zip(out.iter_mut()) {
+                f[i] = product(arch, row, c);
+            }
+        };
+        let mut missing = Vec::with_capacity(BLOCK);
+        let mut rows = vec![0.0; BLOCK.min(m) * m];
+        for first in (0..m).step_by(BLOCK) {
             control.check()?;
             missing.clear();
-            for i in first..(first + SWEEP).min(m) {
+            for i in first..(first + BLOCK).min(m) {
                 match self.cache.peek(i) {
-                    Some(row) => {
-                        for (c, f) in duals.iter().zip(out.iter_mut()) {
-                            f[i] = product(arch, &row, c);
-                        }
-                    }
+                    Some(row) => multiply_row(i, &row),
                     None => missing.push(i),
                 }
             }
             self.panels.rows(self.arch, &missing, &self.values, &mut rows[..missing.len() * m]);
             for (&i, row) in missing.iter().zip(rows.chunks_exact(m)) {
-                for (c, f) in duals.iter().zip(out.iter_mut()) {
-                    f[i] = product(arch, row, c);
-                }
+                multiply_row(i, row);
             }
         }
         Ok(())
     }
 
-    fn part(&self, chosen: &[usize]) -> Arc<dyn Source> {
-        let panels = self.panels.part(chosen);
+    fn submatrix(&self, chosen: &[usize]) -> Arc<dyn Source> {
+        let panels = self.panels.subset(chosen);
         let KernelValues { kernel, factor, .. } = self.values;
-        let rows = Self::over(panels, kernel, factor, self.cache.capacity());
-        Arc::new(rows.expect("a part of what has been checked"))
+        let rows = Self::from_panels(panels, kernel, factor, self.cache.capacity());
+        Arc::new(rows.expect("the inputs have been checked"))
     }
 
     fn is_in_memory(&self) -> bool {
@@ -290,7 +281,7 @@ impl Source for KernelRows {
 
     fn features(&self) -> Option<Features<'_>> {
         let is_linear = self.values.kernel == Kernel::Linear;
-        is_linear.then(|| Features::new(&self.panels, self.values.factor))
+        is_linear.then_some(Features { points: &self.panels, factor: self.values.factor })
     }
 
     fn keys(&self, offset: f64) -> Option<Vec<f64>> {
@@ -301,15 +292,15 @@ impl Source for KernelRows {
         let length = dot::dot(arch, &direction, &direction).sqrt();
         direction.iter_mut().for_each(|x| *x /= length);
         if let Kernel::Rbf { .. } = self.values.kernel {
-            // 1 - k = |x - x'|² / 2 of parallel ones is a few roundings of 1 + offset, and of the products that make it.
+            // For parallel vectors 1 - k = |x - x'|² / 2 is a few rounding errors of 1 + offset and of the inner products.
             let longest = self.values.half.iter().copied().fold(0.0, f64::max);
             let scale = (1.0 + offset + d as f64 * longest).sqrt().recip();
             let key =
                 |i| scale * self.panels.point(i).zip(&direction).map(|(x, u)| x * u).sum::<f64>();
             return Some((0..self.len()).map(key).collect());
         }
-        // The part along the direction of the unit vectors whose powers are the feature vectors, but for the offset; that
-        // of a linear kernel is one more coordinate.
+        // The component along `direction` of the normalized inputs with a constant coordinate: √coef0, or √offset for a linear
+        // kernel.
         let (degree, constant) = match self.values.kernel {
             Kernel::Polynomial { degree, coef0 } => (degree, coef0.sqrt()),
             _ => (1, offset.sqrt()),
@@ -325,13 +316,13 @@ impl Source for KernelRows {
                     return 0.0;
                 }
                 if let Kernel::Polynomial { .. } = self.values.kernel {
-                    // Of the squared length, without the offset.
+                    // The smallest share of a squared length that is not due to the offset.
                     share = share.min(1.0 / (1.0 + offset / square.powf(f64::from(degree))));
                 }
                 (dot::dot(arch, &direction, &point) / square.sqrt()).abs()
             })
             .collect();
-        // What is a small angle of the whole vectors is a larger one of their parts.
+        // The offset makes the angle between feature vectors smaller than the angle without it.
         keys.iter_mut().for_each(|key| *key *= share.sqrt());
         Some(keys)
     }
@@ -339,12 +330,12 @@ impl Source for KernelRows {
 
 /// The mean of row-major points of d coordinates.
 fn mean(points: &[f64], d: usize) -> Vec<f64> {
-    let share = d as f64 / points.len() as f64;
+    let weight = d as f64 / points.len() as f64;
     let mut mean = vec![0.0; d];
     for point in points.chunks_exact(d) {
         for (mean, x) in mean.iter_mut().zip(point) {
-            // Not the sum first: it may overflow.
-            *mean += share * x;
+            // Scale before adding: the sum may overflow.
+            *mean += weight * x;
         }
     }
     mean

@@ -1,9 +1,8 @@
-//! The Gram matrix: rows from memory or on demand, with shifts that cost nothing.
+//! The Gram matrix: rows from memory or computed on demand, with intercept and softness added.
 
 mod cache;
 mod dense;
 mod exponential;
-mod features;
 mod kernel_rows;
 mod panels;
 mod source;
@@ -19,24 +18,23 @@ use crate::simd::{Precision, dot};
 use dense::Dense;
 
 pub use dense::Stored;
-pub(crate) use features::Features;
 pub use kernel_rows::{Kernel, KernelRows};
 pub(crate) use panels::Panels;
-pub(crate) use source::{KEY_WINDOW, Source};
+pub(crate) use source::{Features, KEY_WINDOW, Source};
 pub use source::{Row, Values};
 
-/// Squared lengths of feature vectors whose products, up to four at a time under a root, are in the range of doubles.
-const LENGTHS: std::ops::RangeInclusive<f64> = 1e-150..=1e150;
+/// Squared lengths of feature vectors. Roots of products of up to four of them neither overflow nor underflow.
+const SQUARED_LENGTHS: std::ops::RangeInclusive<f64> = 1e-150..=1e150;
 
-/// A Gram matrix `K_ij + offset + λ_i δ_ij`, never copied and never signed.
+/// A Gram matrix `K_ij + offset + λ_i δ_ij`.
 ///
-/// Its rows come from a matrix in memory, borrowed, of doubles ([`Gram::new`]) or of singles (half the memory), or are
-/// computed from the inputs when they are asked for ([`Gram::computed`]). All arithmetic is in doubles: rounding to singles
-/// gives the exact billiard of a Gram matrix that is perturbed by 6e-8 of its entries.
+/// The rows of K are borrowed from a matrix of doubles or singles ([`Gram::new`]), or computed on demand from the inputs
+/// ([`Gram::computed`]). All arithmetic is in doubles: a matrix of singles gives the exact billiard of a matrix whose
+/// entries are perturbed by a relative 6e-8.
 ///
-/// `offset = 1` is the intercept (each feature vector gets a constant coordinate 1); `λ` is the softness of
-/// the boundary (Herbrich et al., sec. 5), one value per example so that class weights fit in.
-/// Labels do not enter: they cancel in the flight times, so one matrix serves every labeling and thread.
+/// `offset = 1` is the intercept: each feature vector gets a constant coordinate 1. `λ` is the softness of the boundary
+/// (Herbrich et al., sec. 5), one value per example to allow for class weights. Labels are not multiplied in: they cancel
+/// in the flight times, so all labelings and threads share one matrix.
 #[derive(Clone, Debug)]
 pub struct Gram<'a> {
     source: Arc<dyn Source + 'a>,
@@ -52,9 +50,9 @@ impl<'a> Gram<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] when the matrix is empty or not square, holds NaN or infinity, is not symmetric to
-    /// 1e-8 of its largest diagonal entry; when `offset` or a softness is negative or not finite, their number
-    /// is not m, or a diagonal entry with both added is not between 1e-150 and 1e150.
+    /// [`Error::Invalid`] when the matrix is empty, not square, not finite, or not symmetric to 1e-8 of its largest
+    /// diagonal entry; when `offset` or a softness is negative or not finite; or when a diagonal entry with both added
+    /// is not between 1e-150 and 1e150.
     pub fn new<E: Stored>(values: &'a [E], offset: f64, softness: Vec<f64>) -> Result<Self> {
         let m = softness.len();
         if m == 0 {
@@ -64,31 +62,35 @@ impl<'a> Gram<'a> {
             let got = format!("{} values for {m} softness values", values.len());
             return Err(Error::invalid("gram", got, "a square matrix with one softness per row"));
         }
-        check_shifts(offset, &softness)?;
-        Self::of(Arc::new(Dense::new(values, m)?), offset, softness)
+        Self::from_source(Arc::new(Dense::new(values, m)?), offset, softness)
     }
 
-    /// Rows that are computed from the inputs when they are asked for.
+    /// Takes rows that are computed from the inputs on demand.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for shifts as in [`Gram::new`].
+    /// [`Error::Invalid`] for offset, softness and diagonal as in [`Gram::new`].
     pub fn computed(rows: Arc<KernelRows>, offset: f64, softness: Vec<f64>) -> Result<Self> {
         if softness.len() != rows.len() {
             let got = format!("{} values for {} examples", softness.len(), rows.len());
             return Err(Error::invalid("softness", got, "one per example"));
         }
-        check_shifts(offset, &softness)?;
-        Self::of(rows, offset, softness)
+        Self::from_source(rows, offset, softness)
     }
 
-    fn of(source: Arc<dyn Source + 'a>, offset: f64, softness: Vec<f64>) -> Result<Self> {
+    fn from_source(source: Arc<dyn Source + 'a>, offset: f64, softness: Vec<f64>) -> Result<Self> {
+        if !(offset.is_finite() && offset >= 0.0) {
+            return Err(Error::invalid("offset", offset, "finite and >= 0"));
+        }
+        if let Some(bad) = softness.iter().find(|x| !(x.is_finite() && **x >= 0.0)) {
+            return Err(Error::invalid("softness", bad, "finite and >= 0"));
+        }
         let diagonal: Vec<f64> = softness
             .iter()
             .enumerate()
             .map(|(i, softness)| source.entry(i, i) + offset + softness)
             .collect();
-        if let Some(i) = diagonal.iter().position(|d| !LENGTHS.contains(d)) {
+        if let Some(i) = diagonal.iter().position(|d| !SQUARED_LENGTHS.contains(d)) {
             let got = format!("diagonal {:e} at {i} (offset and softness added)", diagonal[i]);
             let wanted = "a matrix with a diagonal between 1e-150 and 1e150";
             return Err(Error::invalid("gram", got, wanted));
@@ -96,11 +98,11 @@ impl<'a> Gram<'a> {
         Ok(Self { source, offset, softness, diagonal, arch: Arch::new() })
     }
 
-    /// The Gram matrix of some of the examples, with rows in memory of its own.
-    pub(crate) fn part(&self, chosen: &[usize]) -> Gram<'static> {
+    /// Returns the Gram matrix of the chosen examples, with rows of its own.
+    pub(crate) fn submatrix(&self, chosen: &[usize]) -> Gram<'static> {
         let pick = |of: &[f64]| chosen.iter().map(|&i| of[i]).collect();
         Gram {
-            source: self.source.part(chosen),
+            source: self.source.submatrix(chosen),
             offset: self.offset,
             softness: pick(&self.softness),
             diagonal: pick(&self.diagonal),
@@ -118,19 +120,19 @@ impl<'a> Gram<'a> {
         self.softness.is_empty()
     }
 
-    /// True where all rows are in memory, so that a factor of any rank may be made.
+    /// True if all rows are in memory, so that a factor of any rank can be computed.
     pub(crate) fn is_in_memory(&self) -> bool {
         self.source.is_in_memory()
     }
 
-    /// True for a matrix in memory whose entries are rounded to singles.
+    /// True for a matrix of singles in memory.
     pub(crate) fn is_single(&self) -> bool {
         self.is_in_memory() && matches!(self.row(0).values(), Values::Singles(_))
     }
 
     /// # Errors
     ///
-    /// [`Error::Invalid`] where a factor of any rank may not be made: its rows are computed on demand.
+    /// [`Error::Invalid`] if the rows are computed on demand.
     pub(crate) fn check_in_memory(&self) -> Result<()> {
         if self.is_in_memory() {
             return Ok(());
@@ -149,7 +151,7 @@ impl<'a> Gram<'a> {
         self.source.keys(self.offset)
     }
 
-    /// Row i without the shifts, length m.
+    /// Row i without offset and softness, length m.
     #[inline]
     pub fn row(&self, i: usize) -> Row<'_> {
         self.source.row(i)
@@ -166,24 +168,24 @@ impl<'a> Gram<'a> {
         &self.softness
     }
 
-    /// Entry (i, j) with the shifts. For many entries of a row take the row.
+    /// Entry (i, j), offset and softness included. For many entries of one row, [`Self::row`] is faster.
     #[inline]
     pub fn entry(&self, i: usize, j: usize) -> f64 {
         if i == j { self.diagonal[i] } else { self.source.entry(i, j) + self.offset }
     }
 
-    /// Entry (i, i) with the shifts: the squared length of the i-th feature vector.
+    /// Entry (i, i), offset and softness included: the squared length of the i-th feature vector.
     #[inline]
     pub fn diagonal(&self, i: usize) -> f64 {
         self.diagonal[i]
     }
 
-    /// The instruction set chosen for this machine.
+    /// The instruction set of this machine.
     pub(crate) fn arch(&self) -> Arch {
         self.arch
     }
 
-    /// Row i with the shifts, length m.
+    /// Row i with offset and softness, length m.
     pub(crate) fn shifted_row(&self, i: usize) -> Vec<f64> {
         let mut row = self.row(i).to_vec();
         row.iter_mut().for_each(|x| *x += self.offset);
@@ -191,7 +193,7 @@ impl<'a> Gram<'a> {
         row
     }
 
-    /// Adds a multiple of row i without the shifts.
+    /// Adds a multiple of row i, without offset and softness.
     pub(crate) fn add_row(&self, i: usize, scale: f64, out: &mut [f64]) {
         match self.row(i).values() {
             Values::Doubles(row) => dot::axpy(self.arch, scale, row, out),
@@ -199,7 +201,7 @@ impl<'a> Gram<'a> {
         }
     }
 
-    /// Adds multiples of several rows without the shifts.
+    /// Adds multiples of several rows, without offset and softness.
     pub(crate) fn add_rows(&self, terms: &[(f64, usize)], out: &mut [f64]) {
         let rows: Vec<Row<'_>> = terms.iter().map(|&(_, i)| self.row(i)).collect();
         let (mut doubles, mut singles) = (Vec::new(), Vec::new());
@@ -213,14 +215,9 @@ impl<'a> Gram<'a> {
         dot::axpy_all(self.arch, &singles, out);
     }
 
-    /// Plane coordinates `K c` of a vector with few dual coefficients that are not zero: it reads their rows alone, or the
-    /// features.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Interrupted`].
+    /// Plane coordinates `K c` of a vector with few nonzero dual coefficients. Reads only the rows of these, or the features.
     pub(crate) fn combination(&self, dual: &[f64], control: &Control) -> Result<Vec<f64>> {
-        const TOGETHER: usize = 32;
+        const ROWS_AT_A_TIME: usize = 32;
         let mut field = vec![0.0; self.len()];
         if self.features().is_some() {
             self.multiply(&[dual], &mut [&mut field], Precision::Plain, control)?;
@@ -229,14 +226,14 @@ impl<'a> Gram<'a> {
         let terms: Vec<(f64, usize)> =
             dual.iter().enumerate().filter(|(_, c)| **c != 0.0).map(|(i, c)| (*c, i)).collect();
         self.add_shifts(dual, &mut field);
-        for terms in terms.chunks(TOGETHER) {
+        for terms in terms.chunks(ROWS_AT_A_TIME) {
             control.check()?;
             self.add_rows(terms, &mut field);
         }
         Ok(field)
     }
 
-    /// Adds what offset and softness make of dual coefficients.
+    /// Adds the contributions of offset and softness to the plane coordinates.
     fn add_shifts(&self, dual: &[f64], field: &mut [f64]) {
         let lift = self.offset * dual.iter().sum::<f64>();
         for ((f, c), softness) in field.iter_mut().zip(dual).zip(&self.softness) {
@@ -244,9 +241,7 @@ impl<'a> Gram<'a> {
         }
     }
 
-    /// Plane coordinates `K c` of several vectors at once: `out[k] = K duals[k]`, each of length m.
-    ///
-    /// One sweep through the matrix serves all vectors.
+    /// Plane coordinates of several vectors, `out[k] = K duals[k]`, each of length m, in one pass over the matrix.
     ///
     /// # Errors
     ///
@@ -254,7 +249,7 @@ impl<'a> Gram<'a> {
     ///
     /// # Panics
     ///
-    /// When a vector's length is not m.
+    /// If the length of a vector is not m.
     pub fn multiply(
         &self,
         duals: &[&[f64]],
@@ -268,14 +263,4 @@ impl<'a> Gram<'a> {
         }
         Ok(())
     }
-}
-
-fn check_shifts(offset: f64, softness: &[f64]) -> Result<()> {
-    if !(offset.is_finite() && offset >= 0.0) {
-        return Err(Error::invalid("offset", offset, "finite and >= 0"));
-    }
-    if let Some(bad) = softness.iter().find(|x| !(x.is_finite() && **x >= 0.0)) {
-        return Err(Error::invalid("softness", bad, "finite and >= 0"));
-    }
-    Ok(())
 }

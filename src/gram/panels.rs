@@ -1,25 +1,25 @@
-//! Inner products of one or several points with all others, from points packed for it.
+//! Inner products of one or several points with all others.
 #![allow(
     clippy::inline_always,
-    reason = "vector code must end up in the function compiled for its instruction set"
+    reason = "vector code must be inlined into the function compiled for the instruction set"
 )]
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Points of a panel.
+/// Points per panel.
 pub(super) const WIDTH: usize = 32;
 
-/// Vectors of running sums for a point.
+/// Vectors of partial sums per point.
 const SUMS: usize = 4;
 
-/// Points that share a sweep.
-pub(super) const TOGETHER: usize = 4;
+/// Points per group; a group shares one pass over the panels.
+pub(super) const GROUP: usize = 4;
 
-/// m points of d coordinates in panels of `WIDTH` points, coordinate by coordinate: a sweep reads them in order, and a vector
-/// holds the same coordinate of several points.
+/// m points of d coordinates, stored in panels of `WIDTH` points, coordinate by coordinate, so that a vector register holds the
+/// same coordinate of several points.
 ///
-/// Every inner product is summed coordinate by coordinate, wherever its points lie and however many are taken together: the
-/// same two points give the same bits, in either order.
+/// Every inner product is summed in the order of the coordinates. Its bits depend neither on the order of the two points nor on
+/// their positions or the number of points in a group.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Panels {
     values: Vec<f64>,
@@ -27,22 +27,22 @@ pub(crate) struct Panels {
     d: usize,
 }
 
-/// What becomes of inner products.
-pub(super) trait Finish: Sync {
-    /// Turns the products of point i and the points from `first` on into kernel values.
-    fn finish(&self, i: usize, first: usize, products: &mut [f64; WIDTH]);
+/// Turns inner products into kernel values.
+pub(super) trait Transform: Sync {
+    /// Transforms the products of point i with the points from `first` on, in place.
+    fn apply(&self, i: usize, first: usize, products: &mut [f64; WIDTH]);
 }
 
-/// Products as they are.
-struct Plain;
+/// Leaves the inner products unchanged.
+struct Identity;
 
-impl Finish for Plain {
+impl Transform for Identity {
     #[inline(always)]
-    fn finish(&self, _: usize, _: usize, _: &mut [f64; WIDTH]) {}
+    fn apply(&self, _: usize, _: usize, _: &mut [f64; WIDTH]) {}
 }
 
 impl Panels {
-    /// Packs points; `point(i, x)` writes the i-th.
+    /// Packs m points; `point(i, x)` writes the i-th into x.
     pub(crate) fn new(m: usize, d: usize, mut point: impl FnMut(usize, &mut [f64])) -> Self {
         let mut values = vec![0.0; m.div_ceil(WIDTH) * WIDTH * d];
         let mut x = vec![0.0; d];
@@ -86,32 +86,38 @@ impl Panels {
         }
     }
 
-    /// The finished products of point i and all points, length m.
-    pub(super) fn row(&self, arch: Arch, i: usize, finish: &impl Finish, out: &mut [f64]) {
+    /// Kernel values of point i with all points, length m.
+    pub(super) fn row(&self, arch: Arch, i: usize, transform: &impl Transform, out: &mut [f64]) {
         let points: Vec<[f64; 1]> = self.point(i).map(|x| [x]).collect();
         let numbers = 0..self.m.div_ceil(WIDTH);
-        arch.dispatch(Sweep { panels: self, points: &[(points, [i])], numbers, finish, out });
+        arch.dispatch(Sweep { panels: self, points: &[(points, [i])], numbers, transform, out });
     }
 
-    /// The finished products of some points and all points, row after row of length m. One sweep serves them all.
-    pub(super) fn rows(&self, arch: Arch, chosen: &[usize], finish: &impl Finish, out: &mut [f64]) {
-        let (together, single) = chosen.as_chunks::<TOGETHER>();
-        let points: Vec<_> = together
+    /// Kernel values of the chosen points with all points, one row of length m each, in one pass over the panels.
+    pub(super) fn rows(
+        &self,
+        arch: Arch,
+        chosen: &[usize],
+        transform: &impl Transform,
+        out: &mut [f64],
+    ) {
+        let (groups, single) = chosen.as_chunks::<GROUP>();
+        let points: Vec<_> = groups
             .iter()
             .map(|group| {
                 let point = |k| group.map(|i| self.coordinate(i, k));
                 ((0..self.d).map(point).collect::<Vec<_>>(), *group)
             })
             .collect();
-        let (out, rest) = out.split_at_mut(together.len() * TOGETHER * self.m);
+        let (out, rest) = out.split_at_mut(groups.len() * GROUP * self.m);
         let numbers = 0..self.m.div_ceil(WIDTH);
-        arch.dispatch(Sweep { panels: self, points: &points, numbers, finish, out });
+        arch.dispatch(Sweep { panels: self, points: &points, numbers, transform, out });
         for (&i, out) in single.iter().zip(rest.chunks_exact_mut(self.m)) {
-            self.row(arch, i, finish, out);
+            self.row(arch, i, transform, out);
         }
     }
 
-    /// The inner products of N points, given coordinate by coordinate, and all points: N rows of length m.
+    /// Inner products of N points, given coordinate by coordinate, with all points: N rows of length m.
     pub(crate) fn products<const N: usize>(
         &self,
         arch: Arch,
@@ -120,21 +126,21 @@ impl Panels {
     ) {
         let points = [(points, [0; N])];
         let numbers = 0..self.m.div_ceil(WIDTH);
-        arch.dispatch(Sweep { panels: self, points: &points, numbers, finish: &Plain, out });
+        arch.dispatch(Sweep { panels: self, points: &points, numbers, transform: &Identity, out });
     }
 
-    /// Some of the points, by their numbers.
-    pub(crate) fn part(&self, chosen: &[usize]) -> Self {
-        let mut part = Self { values: Vec::new(), m: 0, d: self.d };
-        part.take(self, chosen);
-        part
+    /// Copies the chosen points.
+    pub(super) fn subset(&self, chosen: &[usize]) -> Self {
+        let mut subset = Self { d: self.d, ..Self::default() };
+        subset.take(self, chosen);
+        subset
     }
 
-    /// Takes some of the points of others in the place of its own, by their numbers.
+    /// Replaces the points by the chosen points of `others`.
     pub(crate) fn take(&mut self, others: &Self, chosen: &[usize]) {
         let size = WIDTH * self.d;
         self.m = chosen.len();
-        // Those that fill the last panel up are copies of its first point.
+        // The last panel is padded with copies of its first point.
         self.values.resize(self.m.div_ceil(WIDTH) * size, 0.0);
         for (chosen, panel) in chosen.chunks(WIDTH).zip(self.values.chunks_exact_mut(size)) {
             let mut begins = [0; WIDTH];
@@ -150,52 +156,50 @@ impl Panels {
         }
     }
 
-    /// The squared lengths of all points, filled up to whole panels, with the bits of the sweeps.
+    /// Squared lengths of all points, with the bits of the inner products.
     pub(super) fn squares(&self, arch: Arch) -> Vec<f64> {
-        let mut squares = vec![0.0; self.m.div_ceil(WIDTH) * WIDTH];
-        arch.dispatch(Squares { panels: self, out: &mut squares });
-        squares
+        (0..self.m).map(|i| self.entry(arch, i, i, &Identity)).collect()
     }
 
-    /// The finished product of points i and j.
-    pub(super) fn entry(&self, arch: Arch, i: usize, j: usize, finish: &impl Finish) -> f64 {
+    /// Kernel value of points i and j.
+    pub(super) fn entry(&self, arch: Arch, i: usize, j: usize, transform: &impl Transform) -> f64 {
         let points: Vec<[f64; 1]> = self.point(i).map(|x| [x]).collect();
         let number = j / WIDTH;
         let mut out = [0.0; WIDTH];
         let out = &mut out[..WIDTH.min(self.m - number * WIDTH)];
         let numbers = number..number + 1;
-        arch.dispatch(Sweep { panels: self, points: &[(points, [i])], numbers, finish, out });
+        arch.dispatch(Sweep { panels: self, points: &[(points, [i])], numbers, transform, out });
         out[j % WIDTH]
     }
 }
 
-/// Groups of points against some panels: rows of `out`, one for each point.
+/// Kernel values of groups of points with the points of some panels, one row of `out` per point.
 struct Sweep<'a, F, P, const N: usize> {
     panels: &'a Panels,
-    /// Coordinates and numbers of the points of each group.
+    /// Coordinates and indices of the points of each group.
     points: &'a [(P, [usize; N])],
     numbers: std::ops::Range<usize>,
-    finish: &'a F,
+    transform: &'a F,
     out: &'a mut [f64],
 }
 
-impl<F: Finish, P: AsRef<[[f64; N]]>, const N: usize> WithSimd for Sweep<'_, F, P, N> {
+impl<F: Transform, P: AsRef<[[f64; N]]>, const N: usize> WithSimd for Sweep<'_, F, P, N> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { panels, points, numbers, finish, out } = self;
+        let Self { panels, points, numbers, transform, out } = self;
         let begin = numbers.start * WIDTH;
         let length = (numbers.end * WIDTH).min(panels.m) - begin;
         for number in numbers {
             let panel = panels.panel(number);
             let first = number * WIDTH;
             let count = WIDTH.min(panels.m - first);
-            for (group, (coordinates, planes)) in points.iter().enumerate() {
+            for (group, (coordinates, indices)) in points.iter().enumerate() {
                 let mut tile = [[0.0; WIDTH]; N];
                 products(simd, panel, coordinates.as_ref(), &mut tile);
                 for (r, products) in tile.iter_mut().enumerate() {
-                    finish.finish(planes[r], first, products);
+                    transform.apply(indices[r], first, products);
                     let row = (group * N + r) * length + first - begin;
                     out[row..row + count].copy_from_slice(&products[..count]);
                 }
@@ -204,29 +208,7 @@ impl<F: Finish, P: AsRef<[[f64; N]]>, const N: usize> WithSimd for Sweep<'_, F, 
     }
 }
 
-/// The product of every point with itself.
-struct Squares<'a> {
-    panels: &'a Panels,
-    out: &'a mut [f64],
-}
-
-impl WithSimd for Squares<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        for (number, squares) in self.out.chunks_exact_mut(WIDTH).enumerate() {
-            let sums = S::as_mut_simd_f64s(squares).0;
-            for coordinates in self.panels.panel(number).chunks_exact(WIDTH) {
-                for (sum, &x) in sums.iter_mut().zip(S::as_simd_f64s(coordinates).0) {
-                    *sum = simd.mul_add_e_f64s(x, x, *sum);
-                }
-            }
-        }
-    }
-}
-
-/// Inner products of N points and those of a panel.
+/// Inner products of N points with the points of a panel.
 #[inline(always)]
 fn products<S: Simd, const N: usize>(
     simd: S,

@@ -1,22 +1,22 @@
-//! Where the rows of a Gram matrix come from.
+//! Sources of the rows of a Gram matrix.
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use pulp::Arch;
 
-use super::features::Features;
+use super::panels::Panels;
 use crate::base::{Control, Result};
 use crate::simd::Precision;
 
-/// A row of a Gram matrix without the shifts, borrowed from a matrix or shared with a cache.
+/// A row of a Gram matrix, without offset and softness.
 #[derive(Clone, Debug)]
 pub enum Row<'a> {
-    /// Of a matrix of doubles.
+    /// Borrowed from a matrix of doubles.
     Doubles(&'a [f64]),
-    /// Of a matrix of singles.
+    /// Borrowed from a matrix of singles.
     Singles(&'a [f32]),
-    /// Computed.
+    /// Computed, and shared with the cache.
     Shared(Arc<[f64]>),
 }
 
@@ -35,7 +35,7 @@ impl Row<'_> {
     ///
     /// # Panics
     ///
-    /// When there is none.
+    /// If j is out of bounds.
     #[inline]
     pub fn at(&self, j: usize) -> f64 {
         match self.values() {
@@ -53,26 +53,45 @@ impl Row<'_> {
     }
 }
 
-/// The entries of a row, as they lie in memory.
+/// The entries of a row as stored.
 #[derive(Clone, Copy, Debug)]
 pub enum Values<'r> {
     /// Doubles.
     Doubles(&'r [f64]),
-    /// Singles, to be widened as they are read.
+    /// Singles.
     Singles(&'r [f32]),
 }
 
-/// The rows of a symmetric matrix without the shifts, in memory or computed when they are asked for.
+/// Explicit features: the entries of the matrix are inner products of `points`, times `factor`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Features<'a> {
+    pub(super) points: &'a Panels,
+    pub(super) factor: f64,
+}
+
+impl<'a> Features<'a> {
+    /// One point per example.
+    pub(crate) fn points(self) -> &'a Panels {
+        self.points
+    }
+
+    /// The factor of the inner products.
+    pub(crate) fn factor(self) -> f64 {
+        self.factor
+    }
+}
+
+/// The rows of a symmetric matrix, without offset and softness, in memory or computed on demand.
 ///
-/// All rows of one source are made of the same kind of [`Values`].
+/// All rows of a source have the same variant of [`Values`].
 pub(crate) trait Source: Debug + Send + Sync {
     /// Row i, length m.
     fn row(&self, i: usize) -> Row<'_>;
 
-    /// Entry (i, j): the same bits as in row i and in row j.
+    /// Entry (i, j), with the same bits as in row i and in row j.
     fn entry(&self, i: usize, j: usize) -> f64;
 
-    /// `out[k] = rows duals[k]`, each of length m, in one sweep.
+    /// `out[k] = K duals[k]`, each of length m, in one pass over the matrix.
     fn multiply(
         &self,
         arch: Arch,
@@ -82,20 +101,25 @@ pub(crate) trait Source: Debug + Send + Sync {
         control: &Control,
     ) -> Result<()>;
 
-    /// The rows and columns of some of the examples, in memory of its own.
-    fn part(&self, chosen: &[usize]) -> Arc<dyn Source>;
+    /// Copies the rows and columns of the chosen examples.
+    fn submatrix(&self, chosen: &[usize]) -> Arc<dyn Source>;
 
-    /// True where a row costs no more than to read it. Only then is a factor worth as many numbers as the matrix has.
+    /// True if the rows are in memory. Only then may a factor take as much memory as the matrix.
     fn is_in_memory(&self) -> bool;
 
-    /// The features, where the entries are their inner products.
-    fn features(&self) -> Option<Features<'_>>;
+    /// The features, if the entries are inner products of explicit features.
+    fn features(&self) -> Option<Features<'_>> {
+        None
+    }
 
-    /// A number for each example that differs by no more than [`KEY_WINDOW`] between examples whose feature vectors, with
-    /// `offset` added to their products, are parallel to rounding: it spares the search for them a sweep through all rows.
-    /// None where that costs no more.
-    fn keys(&self, offset: f64) -> Option<Vec<f64>>;
+    /// One key per example. Keys differ by at most [`KEY_WINDOW`] if the feature vectors, with `offset` added to their inner
+    /// products, are parallel up to rounding, so parallel ones are found without computing all rows. None if the rows are in
+    /// memory.
+    fn keys(&self, _offset: f64) -> Option<Vec<f64>> {
+        None
+    }
 }
 
-/// See [`Source::keys`]: unit vectors whose squared cosine is 1 to eight roundings are half as far apart.
+/// Largest difference of the keys of parallel vectors, see [`Source::keys`]: twice the distance of unit vectors whose squared
+/// cosine is 1 up to eight rounding units.
 pub(crate) const KEY_WINDOW: f64 = 1e-7;

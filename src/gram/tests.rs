@@ -1,11 +1,11 @@
-//! Every source against the plain definition.
+//! Compares every source of rows with the definition of the kernel.
 
 use std::sync::Arc;
 
 use super::*;
 use proptest::prelude::*;
 
-/// The plain twin of the rows.
+/// The kernel by its definition.
 fn plain(kernel: Kernel, factor: f64, x: &[f64], y: &[f64]) -> f64 {
     let product: f64 = x.iter().zip(y).map(|(x, y)| x * y).sum();
     let square: f64 = x.iter().zip(y).map(|(x, y)| (x - y).powi(2)).sum();
@@ -27,7 +27,7 @@ fn kernel() -> impl Strategy<Value = Kernel> {
     ]
 }
 
-/// Points, some of them twice, and their dimension.
+/// Points, one of them twice, and their dimension.
 fn points() -> impl Strategy<Value = (Vec<f64>, usize)> {
     (1usize..12, 1usize..100).prop_flat_map(|(d, m)| {
         (prop::collection::vec(-2.0..2.0f64, m * d), any::<prop::sample::Index>()).prop_map(
@@ -46,7 +46,7 @@ fn rows(x: &[f64], d: usize, kernel: Kernel, factor: f64, cached: usize) -> Kern
 }
 
 proptest! {
-    /// To rounding what the definition says; symmetric, and the same alone, in a row, in a sweep, to the last bit.
+    /// Equal to the definition up to rounding; symmetric, and with the same bits as single entry and in a row.
     #[test]
     fn computed_rows_are_those_of_the_kernel(
         (x, d) in points(), kernel in kernel(), factor in 0.5..2.0f64, cached in 1usize..5,
@@ -58,7 +58,7 @@ proptest! {
         for i in 0..m {
             for j in 0..m {
                 let exact = plain(kernel, factor, point(i), point(j));
-                // The terms of an inner product may cancel; powers magnify what is left.
+                // The terms of an inner product may cancel; powers magnify the rounding error.
                 let scale = plain(kernel, factor, point(i), point(i))
                     .max(plain(kernel, factor, point(j), point(j)))
                     .max(factor);
@@ -72,14 +72,14 @@ proptest! {
             prop_assert!((matrix[m - 1].iter().copied().fold(0.0, f64::max) - factor).abs() <= 0.0);
         }
         let chosen: Vec<usize> = (0..m).step_by(3).collect();
-        let part = source.part(&chosen);
+        let part = source.submatrix(&chosen);
         for (k, &i) in chosen.iter().enumerate() {
             let own: Vec<f64> = chosen.iter().map(|&j| matrix[i][j]).collect();
             prop_assert_eq!(part.row(k).to_vec(), own);
         }
     }
 
-    /// `K c` has the bits of the matrix in memory, where rows make it; for a linear kernel it is the same to rounding.
+    /// `K c` has the same bits as with the matrix in memory; for a linear kernel it agrees up to rounding.
     #[test]
     fn products_agree_with_those_of_the_matrix(
         (x, d) in points(), kernel in kernel(), cached in 1usize..5, offset in prop_oneof![Just(0.0), Just(1.0)],
@@ -96,7 +96,7 @@ proptest! {
             let [a, b] = [&dense, &computed].map(|gram| {
                 let (mut first, mut second) = (vec![0.0; m], vec![0.0; m]);
                 gram.multiply(&[&duals[0], &duals[1]], &mut [&mut first, &mut second], precision, &Control::new())
-                    .expect("goes on");
+                    .expect("not interrupted");
                 [first, second].concat()
             });
             for (a, b) in a.iter().zip(&b) {
@@ -113,14 +113,14 @@ proptest! {
         }
     }
 
-    /// Singles: all that a matrix of doubles with the same values gives.
+    /// A matrix of singles gives the same results as a matrix of doubles with the same values.
     #[test]
     fn singles_give_what_doubles_of_the_same_values_give(
         (x, d) in points(), kernel in kernel(), offset in prop_oneof![Just(0.0), Just(1.0)],
     ) {
         let m = x.len() / d;
         let source = rows(&x, d, kernel, 1.0, 1);
-        #[allow(clippy::cast_possible_truncation, reason = "that is the point")]
+        #[allow(clippy::cast_possible_truncation, reason = "a matrix of singles")]
         let singles: Vec<f32> =
             (0..m).flat_map(|i| source.row(i).to_vec()).map(|x| x as f32).collect();
         let doubles: Vec<f64> = singles.iter().map(|&x| f64::from(x)).collect();
@@ -129,7 +129,7 @@ proptest! {
         let dual: Vec<f64> = (0..m).map(|i| (i as f64).sin()).collect();
         let [a, b] = [&narrow, &wide].map(|gram| {
             let mut f = vec![0.0; m];
-            gram.multiply(&[&dual], &mut [&mut f], Precision::Compensated, &Control::new()).expect("goes on");
+            gram.multiply(&[&dual], &mut [&mut f], Precision::Compensated, &Control::new()).expect("not interrupted");
             gram.add_row(m / 2, 0.3, &mut f);
             f
         });
@@ -139,10 +139,10 @@ proptest! {
             prop_assert_eq!(narrow.entry(i, 0).to_bits(), wide.entry(i, 0).to_bits());
         }
         let chosen: Vec<usize> = (0..m).step_by(2).collect();
-        prop_assert_eq!(narrow.part(&chosen).shifted_row(0), wide.part(&chosen).shifted_row(0));
+        prop_assert_eq!(narrow.submatrix(&chosen).shifted_row(0), wide.submatrix(&chosen).shifted_row(0));
     }
 
-    /// Feature vectors that are parallel have nearly the same key, whatever their length and sign.
+    /// Parallel feature vectors of any length and sign have nearly the same key.
     #[test]
     fn keys_of_parallel_vectors_are_close(
         x in prop::collection::vec(-2.0..2.0f64, 1..20), scale in 0.01..100.0f64, sign in any::<bool>(),
@@ -182,7 +182,7 @@ fn inputs_are_checked() {
     let rows = || Arc::new(rows(&x, 2, Kernel::Linear, 1.0, 1));
     assert!(matches!(Gram::computed(rows(), 0.0, vec![0.0; 3]), Err(Error::Invalid { .. })));
     assert!(matches!(Gram::computed(rows(), -1.0, vec![0.0; 2]), Err(Error::Invalid { .. })));
-    // A plane without a direction.
+    // A feature vector of length zero.
     let zero = Arc::new(KernelRows::new(&[1.0, 0.0], 2, Kernel::Linear, 1.0, 1).expect("finite"));
     assert!(matches!(Gram::computed(zero, 0.0, vec![0.0; 2]), Err(Error::Invalid { .. })));
 }

@@ -1,23 +1,24 @@
-//! The quadratic program of the largest margin, solved by an active set.
+//! An active-set method for the quadratic program of the largest margin.
 //!
-//! `max Σ a_i - ½ |Σ a_i y_i φ_i|²` over `0 ≤ a_i ≤ C`, and `Σ a_i y_i = 0` where the bias is free. Every state
-//! satisfies these bounds, and the examples strictly between them, the *free* ones, have margin 1. The example that
-//! misses its condition most moves until it meets it; the free ones move along so that their margins stay, and one
-//! that arrives at a bound stays there (Goldfarb and Idnani's dual method, in the multipliers). The dual objective only grows,
-//! so no state comes twice and the end is exact. A change reads the rows of the Gram matrix that belong to free
-//! examples: O(m) each.
+//! Maximizes `Σ a_i - ½ |Σ a_i y_i φ_i|²` over `0 ≤ a_i ≤ C`, with `Σ a_i y_i = 0` if the bias is free. All states are
+//! feasible, and the examples with multipliers strictly between the bounds, the *free* ones, have margin 1. In each step the
+//! example that violates its optimality condition most enters: its multiplier changes until the condition holds, and the
+//! free multipliers change with it such that their margins remain 1. A multiplier that reaches a bound is fixed there (the
+//! dual method of Goldfarb and Idnani, written in the multipliers). The objective increases strictly, so no state recurs
+//! and the solution is exact. A step reads the rows of the free examples, O(m) each.
 
 use crate::base::{Control, Result};
 use crate::interior::free_set::FreeSet;
+use crate::interior::lengths;
 use crate::simd::{Precision, dot};
 use crate::space::VersionSpace;
 
-/// Multiples of the rounding unit that are taken for rounding.
+/// Relative error of a sum that is attributed to rounding.
 const ROUNDING: f64 = 8.0 * f64::EPSILON;
-/// Entries after which the margins are recomputed.
+/// Steps after which the margins are recomputed.
 const REFRESH: usize = 50;
-/// Corrections of the free multipliers by their residuals.
-const POLISH: usize = 8;
+/// Iterations of refinement of the free multipliers.
+const MAX_REFINEMENTS: usize = 8;
 
 /// The bounds of the multipliers.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +29,7 @@ pub(crate) struct Bounds {
     pub free_bias: bool,
 }
 
-/// Where a multiplier is.
+/// Position of a multiplier relative to its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Lower,
@@ -39,33 +40,37 @@ enum Place {
 /// Why the search ended.
 #[derive(Debug)]
 pub(crate) enum End {
-    /// Every condition holds to the tolerance, or to rounding.
+    /// Every condition holds up to the tolerance or rounding.
     Optimal,
-    /// A direction `a ≥ 0` without curvature: no weight vector satisfies these examples.
+    /// The objective is unbounded in this direction `a ≥ 0`: no weight vector satisfies these examples.
     Unbounded(Vec<f64>),
-    /// The caller has seen enough, or the changes are spent.
+    /// The caller's criterion holds, or the number of changes has reached the limit.
     Stopped,
 }
 
-/// A state of the search.
+/// State of the search.
 pub(crate) struct ActiveSet<'s> {
-    space: &'s VersionSpace<'s>,
-    bounds: Bounds,
-    a: Vec<f64>,
-    bias: f64,
-    /// `y_i (f_i + b)`
-    margins: Vec<f64>,
+    pub(super) space: &'s VersionSpace<'s>,
+    pub(super) bounds: Bounds,
+    /// Multipliers a, shape (m,).
+    pub(super) a: Vec<f64>,
+    /// b.
+    pub(super) bias: f64,
+    /// `y_i (f_i + b)`, shape (m,).
+    pub(super) margins: Vec<f64>,
     place: Vec<Place>,
     free: FreeSet<'s>,
     lengths: Vec<f64>,
-    changes: usize,
-    fewest_violations: usize,
+    /// Number of changes of the set.
+    pub(super) changes: usize,
+    /// Fewest violated examples of all states.
+    pub(super) fewest_violations: usize,
 }
 
 impl<'s> ActiveSet<'s> {
     /// The state `a = 0`.
     pub(crate) fn new(space: &'s VersionSpace<'s>, bounds: Bounds) -> Self {
-        let (m, gram) = (space.len(), space.gram());
+        let m = space.len();
         Self {
             space,
             bounds,
@@ -74,42 +79,13 @@ impl<'s> ActiveSet<'s> {
             margins: vec![0.0; m],
             place: vec![Place::Lower; m],
             free: FreeSet::new(space, bounds.free_bias),
-            lengths: (0..m).map(|i| gram.diagonal(i).sqrt()).collect(),
+            lengths: lengths(space),
             changes: 0,
             fewest_violations: m,
         }
     }
 
-    /// Multipliers, shape (m,).
-    pub(crate) fn multipliers(&self) -> &[f64] {
-        &self.a
-    }
-
-    /// `y_i (f_i + b)`, shape (m,).
-    pub(crate) fn margins(&self) -> &[f64] {
-        &self.margins
-    }
-
-    /// b.
-    pub(crate) fn bias(&self) -> f64 {
-        self.bias
-    }
-
-    /// Changes of the set so far.
-    pub(crate) fn changes(&self) -> usize {
-        self.changes
-    }
-
-    /// Fewest violated examples of all states looked at.
-    pub(crate) fn fewest_violations(&self) -> usize {
-        self.fewest_violations
-    }
-
-    /// Starts from the free set and the bounds that approximate multipliers suggest: the largest of them first.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Interrupted`].
+    /// Starts from the free set that approximate multipliers suggest. The largest multipliers are added first.
     pub(crate) fn start_from(&mut self, a: &[f64], control: &Control) -> Result<()> {
         let mut order: Vec<usize> = (0..a.len()).filter(|&i| a[i] > 0.0).collect();
         order.sort_by(|&i, &j| a[j].total_cmp(&a[i]));
@@ -120,15 +96,13 @@ impl<'s> ActiveSet<'s> {
             }
             if a[i] >= self.bounds.cost {
                 self.put(i, Place::Upper);
-                continue;
-            }
-            if self.free.push_if_independent(i) {
+            } else if self.free.push_if_independent(i) {
                 self.place[i] = Place::Free;
             }
         }
         while !self.free.is_empty() {
             control.check()?;
-            let goal = self.missing_beside_upper();
+            let goal = self.free_goals();
             let upper = self.balance(|place| place == Place::Upper);
             let (solution, bias) = self.free.solve(goal, -upper);
             let cost = self.bounds.cost;
@@ -157,32 +131,30 @@ impl<'s> ActiveSet<'s> {
         self.recompute(Precision::Plain, control)
     }
 
-    /// Lets examples enter until all conditions hold within `tol` or rounding, `limit` changes are made, or `enough` says so.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Interrupted`].
+    /// Lets examples enter until all conditions hold within `tol` or rounding, there were `limit` changes, or `is_enough`
+    /// returns true for the state and its [`Self::norms`].
     pub(crate) fn run(
         &mut self,
         tol: f64,
         limit: usize,
-        enough: impl Fn(&Self, (f64, f64)) -> bool,
+        is_enough: impl Fn(&Self, (f64, f64)) -> bool,
         control: &Control,
     ) -> Result<End> {
         let patience = 100 + 2 * self.a.len();
         let (mut best, mut idle) = (f64::NEG_INFINITY, 0);
-        for entered in 1.. {
+        let mut entered = 0;
+        loop {
             control.check()?;
-            if entered % 16 == 1 {
+            if entered % 16 == 0 {
                 self.free.check_memory(16)?;
             }
             let violations = self.margins.iter().filter(|&&margin| margin <= 0.0).count();
             self.fewest_violations = self.fewest_violations.min(violations);
             let norms = self.norms();
-            if self.changes >= limit || enough(self, norms) {
+            if self.changes >= limit || is_enough(self, norms) {
                 return Ok(End::Stopped);
             }
-            // The objective, to be maximized. Where rounding decides, states could come again.
+            // Stop if the objective no longer grows: rounding could make states recur.
             let value = norms.1 - 0.5 * norms.0;
             idle = if value > best { 0 } else { idle + 1 };
             best = best.max(value);
@@ -195,23 +167,19 @@ impl<'s> ActiveSet<'s> {
             if let Some(direction) = self.enter(entering, sign, control)? {
                 return Ok(End::Unbounded(direction));
             }
+            entered += 1;
             if entered % REFRESH == 0 {
                 self.recompute(Precision::Plain, control)?;
             }
         }
-        unreachable!("the loop has no end of its own")
     }
 
-    /// Corrects the free multipliers by their residuals, computed in twice the precision, and the margins with them, until
-    /// the residuals are below `tol` or corrections are lost in rounding.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Interrupted`].
+    /// Refines the free multipliers, with residuals computed in twice the precision, until the residuals are at most `tol` or
+    /// no longer decrease.
     pub(crate) fn polish(&mut self, tol: f64, control: &Control) -> Result<()> {
         self.recompute(Precision::Compensated, control)?;
         let mut residual = self.free_residual();
-        for _ in 0..POLISH {
+        for _ in 0..MAX_REFINEMENTS {
             if self.free.is_empty() || residual <= tol {
                 break;
             }
@@ -238,29 +206,30 @@ impl<'s> ActiveSet<'s> {
         Ok(())
     }
 
-    /// Largest miss of a condition, in units of the margin, and how much of it rounding of the multipliers explains.
+    /// Largest violation of an optimality condition, in units of the margin, and the part of it that rounding of the
+    /// multipliers can explain.
     pub(crate) fn residual(&self) -> (f64, f64) {
         let mut worst = (0.0, 0.0);
         for i in 0..self.a.len() {
-            let miss = self.miss(i).abs();
-            if miss > worst.0 {
-                worst = (miss, self.rounding(i));
+            let violation = self.violation(i).abs();
+            if violation > worst.0 {
+                worst = (violation, self.rounding(i));
             }
         }
         worst
     }
 
-    /// How much example i misses its condition: positive where its multiplier should grow, negative where it should fall.
-    fn miss(&self, i: usize) -> f64 {
-        let short = 1.0 - self.margins[i];
+    /// Violation of the optimality condition of example i: positive if its multiplier should grow, negative if it should fall.
+    fn violation(&self, i: usize) -> f64 {
+        let slack = 1.0 - self.margins[i];
         match self.place[i] {
-            Place::Lower => short.max(0.0),
-            Place::Free => short,
-            Place::Upper => short.min(0.0),
+            Place::Lower => slack.max(0.0),
+            Place::Free => slack,
+            Place::Upper => slack.min(0.0),
         }
     }
 
-    /// The rounding of margin i: that of the multipliers themselves, each times its kernel value.
+    /// Bound of the rounding error of margin i, due to the rounding of the multipliers.
     fn rounding(&self, i: usize) -> f64 {
         let gram = self.space.gram();
         let row = gram.shifted_row(i);
@@ -269,54 +238,59 @@ impl<'s> ActiveSet<'s> {
         ROUNDING * (sum + self.bias.abs())
     }
 
-    /// The example at a bound that misses its condition most, relative to its length, and the direction of its multiplier.
+    /// The example at a bound with the largest violation relative to its length, and the sign of the change of its multiplier.
     fn choose(&mut self, tol: f64) -> Option<(usize, f64)> {
         if self.bounds.free_bias && self.free.is_empty() {
             return self.choose_pair(tol);
         }
-        let mut hidden = vec![false; self.a.len()];
+        let mut is_rounding = vec![false; self.a.len()];
         loop {
             let mut best: Option<(f64, usize, f64)> = None;
             for i in 0..self.a.len() {
-                let miss = self.miss(i);
-                let relative = miss.abs() / self.lengths[i];
-                if miss.abs() > tol
+                let violation = self.violation(i);
+                let relative = violation.abs() / self.lengths[i];
+                if violation.abs() > tol
                     && best.is_none_or(|(most, ..)| relative > most)
                     && self.place[i] != Place::Free
-                    && !hidden[i]
+                    && !is_rounding[i]
                 {
-                    best = Some((relative, i, miss));
+                    best = Some((relative, i, violation));
                 }
             }
-            let (_, i, miss) = best?;
-            if miss.abs() > self.rounding(i) {
-                return Some((i, miss.signum()));
+            let (_, i, violation) = best?;
+            if violation.abs() > self.rounding(i) {
+                return Some((i, violation.signum()));
             }
-            hidden[i] = true;
+            is_rounding[i] = true;
         }
     }
 
-    /// Where no example is free nothing fixes the bias: the two examples that contradict each other most. One of them gets
-    /// margin 1 by the bias and is free from then on, the other one enters.
+    /// If no example is free, the bias is undetermined. Takes the two examples that ask for the most different biases: the bias
+    /// gives one of them margin 1 and makes it free, the other enters.
     fn choose_pair(&mut self, tol: f64) -> Option<(usize, f64)> {
-        let gap = |i: usize| self.space.sign(i) * (1.0 - self.margins[i]);
-        // Whose y_i a_i may grow, and whose may fall.
+        // The change of the bias after which margin i is 1.
+        let wanted = |i: usize| self.space.sign(i) * (1.0 - self.margins[i]);
+        // Whether y_i a_i may grow (up = 1) or fall (up = -1).
         let may =
             |i: usize, up: f64| (self.place[i] == Place::Lower) == (self.space.sign(i) * up > 0.0);
         let all = 0..self.a.len();
-        let up = all.clone().filter(|&i| may(i, 1.0)).max_by(|&i, &j| gap(i).total_cmp(&gap(j)))?;
-        let down = all.filter(|&i| may(i, -1.0)).min_by(|&i, &j| gap(i).total_cmp(&gap(j)))?;
-        let wide = gap(up) - gap(down);
-        if wide <= tol.max(self.rounding(up) + self.rounding(down)) {
-            self.move_bias(0.5 * (gap(up) + gap(down)));
+        let up = all
+            .clone()
+            .filter(|&i| may(i, 1.0))
+            .max_by(|&i, &j| wanted(i).total_cmp(&wanted(j)))?;
+        let down =
+            all.filter(|&i| may(i, -1.0)).min_by(|&i, &j| wanted(i).total_cmp(&wanted(j)))?;
+        if wanted(up) - wanted(down) <= tol.max(self.rounding(up) + self.rounding(down)) {
+            self.move_bias(0.5 * (wanted(up) + wanted(down)));
             return None;
         }
-        self.move_bias(gap(up));
+        self.move_bias(wanted(up));
         self.free.push_first(up);
         self.place[up] = Place::Free;
         Some((down, if self.place[down] == Place::Lower { 1.0 } else { -1.0 }))
     }
 
+    /// Adds `step` to the bias.
     fn move_bias(&mut self, step: f64) {
         self.bias += step;
         for (margin, y) in self.margins.iter_mut().zip(self.space.labels()) {
@@ -324,19 +298,20 @@ impl<'s> ActiveSet<'s> {
         }
     }
 
-    /// Moves multiplier `e` up or down until its margin is 1 or its bound is met. A direction without end is returned.
+    /// Changes multiplier `e`, up or down by `sign`, until its margin is 1 or it reaches its bound. Returns a direction in
+    /// which the objective is unbounded, if it finds one.
     fn enter(&mut self, e: usize, sign: f64, control: &Control) -> Result<Option<Vec<f64>>> {
         let mut before: Vec<(usize, f64)> = vec![(e, self.a[e])];
         before.extend(self.free.members().iter().map(|&i| (i, self.a[i])));
         let bias_before = self.bias;
-        let mut short = sign * (1.0 - self.margins[e]);
-        let mut endless = None;
+        let mut slack = sign * (1.0 - self.margins[e]);
+        let mut unbounded = None;
         loop {
             control.check()?;
             self.changes += 1;
             let direction = self.free.direction(e, sign, control)?;
             let newton = if direction.curvature > 0.0 {
-                short.max(0.0) / direction.curvature
+                slack.max(0.0) / direction.curvature
             } else {
                 f64::INFINITY
             };
@@ -349,7 +324,7 @@ impl<'s> ActiveSet<'s> {
                 for (&i, rate) in self.free.members().iter().zip(&direction.rates) {
                     along[i] = rate.max(0.0);
                 }
-                endless = Some(along);
+                unbounded = Some(along);
                 break;
             }
             self.a[e] += sign * step;
@@ -357,7 +332,7 @@ impl<'s> ActiveSet<'s> {
                 self.a[i] += step * rate;
             }
             self.bias += step * direction.bias;
-            short -= step * direction.curvature;
+            slack -= step * direction.curvature;
             if let Some((k, _)) = block.filter(|&(_, at)| at <= step) {
                 let falls = direction.rates[k] < 0.0;
                 self.release(k, if falls { Place::Lower } else { Place::Upper });
@@ -373,9 +348,9 @@ impl<'s> ActiveSet<'s> {
             }
             break;
         }
-        self.follow(&before, self.bias - bias_before);
+        self.update_margins(&before, self.bias - bias_before);
         if self.bounds.free_bias && self.free.is_empty() {
-            // The last that kept the balance has gone. The bias is free to give e its margin, unless both arrived at a bound.
+            // The last free example has reached a bound. The bias gives e margin 1, unless e has reached a bound as well.
             if self.a[e] > 0.0 && self.a[e] < self.bounds.cost {
                 self.move_bias(self.space.sign(e) * (1.0 - self.margins[e]));
                 self.free.push_first(e);
@@ -384,35 +359,37 @@ impl<'s> ActiveSet<'s> {
                 self.put(e, if self.a[e] > 0.0 { Place::Upper } else { Place::Lower });
             }
         }
-        Ok(endless)
+        Ok(unbounded)
     }
 
-    /// The first free example to meet a bound, and after which step.
+    /// The free example that reaches a bound first, as index into the free set, and the step after which it does.
     fn first_block(&self, rates: &[f64]) -> Option<(usize, f64)> {
-        let room = |k: usize| {
+        let largest_step = |k: usize| {
             let (a, rate) = (self.a[self.free.members()[k]], rates[k]);
-            let room = if rate < 0.0 { a / -rate } else { (self.bounds.cost - a) / rate };
-            room.max(0.0)
+            let step = if rate < 0.0 { a / -rate } else { (self.bounds.cost - a) / rate };
+            step.max(0.0)
         };
         (0..rates.len())
             .filter(|&k| rates[k] != 0.0)
-            .map(|k| (k, room(k)))
+            .map(|k| (k, largest_step(k)))
             .filter(|(_, step)| step.is_finite())
             .min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
+    /// Fixes multiplier i at a bound.
     fn put(&mut self, i: usize, place: Place) {
         self.place[i] = place;
         self.a[i] = if place == Place::Upper { self.bounds.cost } else { 0.0 };
     }
 
+    /// Removes member k from the free set and fixes its multiplier at a bound.
     fn release(&mut self, k: usize, place: Place) {
         let i = self.free.remove(k);
         self.put(i, place);
     }
 
-    /// Adds what the changes since `before` do to the margins.
-    fn follow(&mut self, before: &[(usize, f64)], bias: f64) {
+    /// Updates the margins after changes of the multipliers, whose old values are `before`, and of the bias.
+    fn update_margins(&mut self, before: &[(usize, f64)], bias: f64) {
         let gram = self.space.gram();
         let mut change = vec![bias; self.a.len()];
         let mut total = 0.0;
@@ -432,7 +409,7 @@ impl<'s> ActiveSet<'s> {
         }
     }
 
-    /// Computes all margins anew.
+    /// Recomputes all margins.
     fn recompute(&mut self, precision: Precision, control: &Control) -> Result<()> {
         if precision == Precision::Compensated {
             let dual = self.dual();
@@ -445,7 +422,7 @@ impl<'s> ActiveSet<'s> {
             control.check()?;
             self.margins.fill(0.0);
             let all: Vec<(usize, f64)> = (0..self.a.len()).map(|i| (i, 0.0)).collect();
-            self.follow(&all, self.bias);
+            self.update_margins(&all, self.bias);
         }
         Ok(())
     }
@@ -457,31 +434,28 @@ impl<'s> ActiveSet<'s> {
 
     /// `|w|² = Σ a_i y_i f_i`, and `Σ a_i`.
     pub(crate) fn norms(&self) -> (f64, f64) {
-        let weighted = self.dot(&self.a, &self.margins);
+        let weighted = dot::dot(self.space.gram().arch(), &self.a, &self.margins);
         let square = weighted - self.bias * self.balance(|_| true);
         (square.max(0.0), self.a.iter().sum())
     }
 
+    /// Largest deviation of the margins of free examples from 1.
     fn free_residual(&self) -> f64 {
         self.free.members().iter().map(|&i| (1.0 - self.margins[i]).abs()).fold(0.0, f64::max)
     }
 
-    /// `Σ y_i a_i` of the examples in some places.
+    /// `Σ y_i a_i` over the examples whose place satisfies `of`.
     fn balance(&self, of: impl Fn(Place) -> bool) -> f64 {
         let here = (0..self.a.len()).filter(|&i| of(self.place[i]));
         here.map(|i| self.space.sign(i) * self.a[i]).sum()
     }
 
-    /// What the free examples' margins lack of 1 beside what the multipliers at C give them.
-    fn missing_beside_upper(&self) -> Vec<f64> {
+    /// 1 minus the contribution of the multipliers at C to the margins, for each free example.
+    fn free_goals(&self) -> Vec<f64> {
         let all = 0..self.a.len();
         let upper: Vec<usize> = all.filter(|&j| self.place[j] == Place::Upper).collect();
-        let given =
+        let contribution =
             |i: usize| upper.iter().map(|&j| self.a[j] * self.free.entry(i, j)).sum::<f64>();
-        self.free.members().iter().map(|&i| 1.0 - given(i)).collect()
-    }
-
-    fn dot(&self, a: &[f64], b: &[f64]) -> f64 {
-        dot::dot(self.space.gram().arch(), a, b)
+        self.free.members().iter().map(|&i| 1.0 - contribution(i)).collect()
     }
 }

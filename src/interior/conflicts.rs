@@ -1,15 +1,15 @@
-//! Hard planes that coincide and ask for different sides: then there is nothing between them.
+//! Conflicts: hard walls that coincide but have their satisfied sides opposite, so that no point satisfies both.
 
 use crate::base::{Control, Error, Result};
-use crate::interior::perceptron;
+use crate::interior::{longest, perceptron};
 use crate::space::{Mirror, Role, VersionSpace, is_parallel};
 
-/// Looks for hard planes that coincide and ask for different sides.
+/// Checks that no hard walls are in conflict.
 ///
 /// # Errors
 ///
-/// [`Error::Infeasible`], with its proof, where planes that coincide ask for different sides of hard walls: what is
-/// between them, if anything, is narrower than rounding.
+/// [`Error::Infeasible`], with a certificate, if two are: a region between them, if any, would be narrower than rounding.
+/// [`Error::Interrupted`].
 pub(crate) fn check(space: &VersionSpace<'_>, mirror: Mirror, control: &Control) -> Result<()> {
     let is_closed = |side: [u32; 2]| mirror.log_weight(side) == f64::NEG_INFINITY;
     let conflict = space.roles().iter().enumerate().find_map(|(i, role)| match *role {
@@ -19,25 +19,24 @@ pub(crate) fn check(space: &VersionSpace<'_>, mirror: Mirror, control: &Control)
     let Some(i) = conflict else { return Ok(()) };
     let gram = space.gram();
     let is_hard = |i: usize| mirror.of(space.labels()[i]) == 0.0;
-    let asks_above = |j: usize| (gram.entry(i, j) > 0.0) == (space.labels()[j] > 0);
-    let among: Vec<usize> = (i..space.len())
+    let is_satisfied_above = |j: usize| (gram.entry(i, j) > 0.0) == (space.labels()[j] > 0);
+    let coinciding: Vec<usize> = (i..space.len())
         .filter(|&j| is_hard(j) && (j == i || is_parallel(gram, i, j, gram.entry(i, j))))
         .collect();
-    let of_side = |above| among.iter().copied().find(|&j| asks_above(j) == above);
-    let (Some(one), Some(other)) = (of_side(true), of_side(false)) else { return Ok(()) };
-    // The unit normals nearly cancel.
+    let first = |above| coinciding.iter().copied().find(|&j| is_satisfied_above(j) == above);
+    let (Some(one), Some(other)) = (first(true), first(false)) else { return Ok(()) };
+    // The certificate: a combination in which the unit normals nearly cancel.
     let [a, b] = [one, other].map(|j| gram.diagonal(j).sqrt().recip());
     let mut certificate = vec![0.0; space.len()];
     (certificate[one], certificate[other]) = (a / (a + b), b / (a + b));
     let cosine = space.sign(one) * space.sign(other) * gram.entry(one, other) * a * b;
-    let longest = (0..space.len()).map(|j| gram.diagonal(j)).fold(0.0, f64::max).sqrt();
-    let margin_bound = (2.0 * (1.0 + cosine)).max(0.0).sqrt() / (a + b) / longest;
+    let margin_bound = (2.0 * (1.0 + cosine)).max(0.0).sqrt() / (a + b) / longest(space);
     let violations = fewest_violations(space, one, mirror, control)?;
     Err(Error::Infeasible { examples: space.len(), violations, margin_bound, certificate })
 }
 
-/// Fewest violated examples of some weight vectors: those of a perceptron, and the feature vector of `one`, both ways. Of
-/// planes that coincide the smaller side is violated by any, whatever rounding says.
+/// Fewest violated examples of some weight vectors: those of a perceptron, and plus and minus the feature vector of `one`. At
+/// least the smaller side of each group of coinciding planes is violated, even if rounded plane coordinates say otherwise.
 fn fewest_violations(
     space: &VersionSpace<'_>,
     one: usize,
@@ -52,8 +51,8 @@ fn fewest_violations(
     let hard = [mirror.negative, mirror.positive].map(|kappa| u32::from(kappa == 0.0));
     let least = space.roles().iter().map(|role| match *role {
         Role::Decides { above, below } => {
-            let of = |side: [u32; 2]| count([hard[0] * side[0], hard[1] * side[1]]);
-            of(above).min(of(below))
+            let hard_count = |side: [u32; 2]| count([hard[0] * side[0], hard[1] * side[1]]);
+            hard_count(above).min(hard_count(below))
         }
         _ => 0,
     });

@@ -1,7 +1,8 @@
-//! Dual coordinate ascent, the best coordinate first: it soon knows which examples matter.
+//! Dual coordinate ascent. Each step takes the coordinate that increases the objective most. A few steps suggest which
+//! examples have positive multipliers.
 #![allow(
     clippy::inline_always,
-    reason = "vector code must end up in the function compiled for its instruction set"
+    reason = "vector code must be inlined into the function compiled for the instruction set"
 )]
 
 use pulp::{Simd, WithSimd};
@@ -13,23 +14,25 @@ use crate::interior::free_set;
 use crate::simd::Entry;
 use crate::space::VersionSpace;
 
-/// Running maxima, one a lane.
+/// Number of running maxima.
 const LANES: usize = 16;
 
-/// Multipliers on the way up `Σ a_i - ½ |Σ a_i y_i φ_i|²`, `0 ≤ a_i ≤ C`; a free bias takes part in the norm.
+/// Maximizes `Σ a_i - ½ |Σ a_i y_i φ_i|²` over `0 ≤ a_i ≤ C`. A free bias is approximated by one that is part of the norm.
 pub(crate) struct Ascent<'s> {
     space: &'s VersionSpace<'s>,
     cost: f64,
-    /// Added to all kernel values: a bias with a price.
+    /// Added to all kernel values: the penalized bias.
     shift: f64,
-    a: Vec<f64>,
-    /// y_i <w, φ_i>
+    /// Multipliers, shape (m,).
+    pub(super) a: Vec<f64>,
+    /// `y_i <w, φ_i>`, shape (m,).
     margins: Vec<f64>,
     signs: Vec<f64>,
-    /// |φ_i|², the shift included, and its inverse.
+    /// |φ_i|², shift included, and its reciprocal.
     squares: Vec<f64>,
     inverse_squares: Vec<f64>,
-    fewest_violations: usize,
+    /// Fewest violated examples of the states checked.
+    pub(super) fewest_violations: usize,
 }
 
 impl<'s> Ascent<'s> {
@@ -51,53 +54,39 @@ impl<'s> Ascent<'s> {
         }
     }
 
-    /// Multipliers, shape (m,).
-    pub(crate) fn multipliers(&self) -> &[f64] {
-        &self.a
-    }
-
-    /// Fewest violated examples at the points looked at.
-    pub(crate) fn fewest_violations(&self) -> usize {
-        self.fewest_violations
-    }
-
-    /// Takes `steps` steps, or as many as there are. Returns their number.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::Error::Interrupted`].
+    /// Takes at most `steps` steps, and fewer if no step increases the objective. Returns their number.
     pub(crate) fn run(&mut self, steps: usize, control: &Control) -> Result<usize> {
-        let mut best = self.follow(0, 0.0);
-        for taken in 0..steps {
+        let mut best = self.update_margins(0, 0.0);
+        let mut taken = 0;
+        while taken < steps
+            && let Some(i) = best
+        {
             if taken % 16 == 0 {
                 control.check()?;
-                self.count();
+                self.count_violations();
             }
-            let Some(i) = best else {
-                self.count();
-                return Ok(taken);
-            };
             let slack = 1.0 - self.margins[i];
             let step = Self::best_step(slack, self.inverse_squares[i], self.a[i], self.cost);
             self.a[i] += step;
-            best = self.follow(i, step);
+            best = self.update_margins(i, step);
+            taken += 1;
         }
-        self.count();
-        Ok(steps)
+        self.count_violations();
+        Ok(taken)
     }
 
-    fn count(&mut self) {
+    fn count_violations(&mut self) {
         let violations = self.margins.iter().filter(|&&margin| margin <= 0.0).count();
         self.fewest_violations = self.fewest_violations.min(violations);
     }
 
-    /// The exact step of a coordinate between its bounds.
+    /// The step that maximizes the objective along one coordinate, within its bounds.
     #[inline(always)]
     fn best_step(slack: f64, inverse_square: f64, a: f64, cost: f64) -> f64 {
         (slack * inverse_square).max(-a).min(cost - a)
     }
 
-    /// What the exact step of a coordinate gains, by its squared length and the inverse of that.
+    /// The increase of the objective by [`Self::best_step`], given the squared length and its reciprocal.
     #[inline(always)]
     fn gain(margin: f64, a: f64, (square, inverse): (f64, f64), cost: f64) -> f64 {
         let slack = 1.0 - margin;
@@ -105,34 +94,34 @@ impl<'s> Ascent<'s> {
         step * (slack - 0.5 * square * step)
     }
 
-    /// Moves the margins along with multiplier i. Returns the coordinate whose step would now raise the objective most, if
-    /// any would.
-    fn follow(&mut self, i: usize, step: f64) -> Option<usize> {
+    /// Updates the margins after a step of multiplier i. Returns the coordinate whose step would increase the objective most;
+    /// None if no step would.
+    fn update_margins(&mut self, i: usize, step: f64) -> Option<usize> {
         let gram = self.space.gram();
         self.margins[i] += step * gram.softness()[i];
         let signed = step * self.signs[i];
         let lift = signed * (gram.offset() + self.shift);
         match gram.row(i).values() {
             Values::Doubles(row) => {
-                gram.arch().dispatch(Follow { ascent: self, row, signed, lift })
+                gram.arch().dispatch(UpdateMargins { ascent: self, row, signed, lift })
             }
             Values::Singles(row) => {
-                gram.arch().dispatch(Follow { ascent: self, row, signed, lift })
+                gram.arch().dispatch(UpdateMargins { ascent: self, row, signed, lift })
             }
         }
     }
 }
 
-/// [`Ascent::follow`], vectorized.
-struct Follow<'f, 's, E> {
+/// [`Ascent::update_margins`], vectorized.
+struct UpdateMargins<'f, 's, E> {
     ascent: &'f mut Ascent<'s>,
     row: &'f [E],
-    /// The change of the signed multiplier, and what it adds to all kernel values' share.
+    /// The change of `y_i a_i`, and its product with offset and shift.
     signed: f64,
     lift: f64,
 }
 
-impl<E: Entry> WithSimd for Follow<'_, '_, E> {
+impl<E: Entry> WithSimd for UpdateMargins<'_, '_, E> {
     type Output = Option<usize>;
 
     #[inline(always)]

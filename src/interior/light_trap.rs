@@ -1,7 +1,7 @@
-//! The light trap: a ball that starts anywhere and is caught inside version space.
+//! The light trap: a ball that starts anywhere and is trapped in version space.
 //!
-//! The walls are half-silvered mirrors whose transparency κ is annealed from 1 to 0. At κ = 0 they are one-way mirrors:
-//! what is inside stays inside.
+//! A ball always crosses a wall towards its satisfied side, and towards its violated side with probability κ. The
+//! transparency κ is annealed from 1 to 0. At κ = 0 the walls are one-way mirrors: a ball that is inside stays inside.
 
 use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -13,39 +13,35 @@ use crate::space::{Mirror, VersionSpace, one_dimensional};
 use crate::trajectory::dynamics::Geodesic;
 use crate::trajectory::{Goal, Refresh, Trajectory, Until};
 
-/// Factor between the transparencies of two rungs.
+/// Ratio of the transparencies of successive rungs.
 const COOLING: f64 = 0.1;
-/// Transparency below which the mirrors are one-way.
+/// Smallest transparency before the mirrors become one-way.
 const COLDEST: f64 = 1e-6;
-/// Arrivals at walls on a rung, and at the one-way mirrors before the trap gives up.
+/// Most arrivals at walls on a rung, and on the last one before the trap gives up: a constant plus a number per plane.
 const RUNG_ARRIVALS_PER_PLANE: u64 = 1;
 const LAST_ARRIVALS_PER_PLANE: u64 = 5;
 const LEAST_ARRIVALS: u64 = 64;
-/// The same with one-way mirrors from the first.
+/// The same for [`one_way`].
 const ONE_WAY_ARRIVALS_PER_PLANE: u64 = 1_000;
-/// Path of a rung, radians: the end where hardly any wall is met.
+/// Longest path on a rung, in radians.
 const RUNG_PATH: f64 = 100.0;
-/// Pair refreshes per radian while the trap cools.
+/// Pair refreshes per radian.
 const REFRESH_RATE: f64 = 30.0;
 
-/// Largest error of the squared length of a ball that was caught.
-const LENGTH: f64 = 1e-6;
+/// Largest error of the squared length of a ball that counts as caught.
+const LENGTH_TOLERANCE: f64 = 1e-6;
 
-/// What became of a ball that was set free outside.
+/// Outcome of a light trap.
 #[derive(Debug)]
-#[allow(clippy::large_enum_variant, reason = "one a trajectory")]
+#[allow(clippy::large_enum_variant, reason = "there is one per trajectory")]
 pub(crate) enum Trapped<'s> {
-    /// It is inside (or, with soft mirrors, cooled down).
+    /// The ball is inside, or has reached the transparency of the mirror.
     Caught(Trajectory<'s, Geodesic>),
-    /// It was still outside when the patience ended. The random stream goes on.
+    /// The ball was still outside after the last arrival. Returns its random stream for further use.
     Lost(ChaCha8Rng),
 }
 
-/// Cools a trajectory from random dual coefficients with the signs of the labels down to `mirror`.
-///
-/// # Errors
-///
-/// [`crate::Error::Interrupted`].
+/// Starts a trajectory from random dual coefficients with the signs of the labels and anneals its walls to `mirror`.
 pub(crate) fn trap<'s>(
     space: &'s VersionSpace<'s>,
     mirror: Mirror,
@@ -60,10 +56,10 @@ pub(crate) fn trap<'s>(
             space.sign(i) * size.abs() / gram.diagonal(i).sqrt()
         })
         .collect();
-    let ball = laying::ball_at(space.gram(), &position, &mut rng, control)?;
+    let ball = laying::ball_at(gram, &position, &mut rng, control)?;
     let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);
     trajectory.set_refresh(Refresh::Pair { rate: REFRESH_RATE });
-    // Soft mirrors are cooled to their own transparency; hard ones until the ball is inside.
+    // Transparent walls are annealed to their own transparency; hard ones until the ball is inside.
     let coldest = COLDEST.max(mirror.negative.min(mirror.positive));
     let until = if mirror.is_hard() { Until::Satisfied } else { Until::Never };
     let arrivals = |per_plane: u64| LEAST_ARRIVALS + per_plane * m as u64;
@@ -86,9 +82,9 @@ pub(crate) fn trap<'s>(
     Ok(if inside { Trapped::Caught(trajectory) } else { Trapped::Lost(trajectory.into_rng()) })
 }
 
-/// Takes a ball that was caught on the last wall it crossed half a flight on, where it is inside also to rounding. The
-/// running coordinates decided in the loop; the recomputed ones have the last word. They tell too whether it is a ball still:
-/// outside of a slit of 1e-7 rad the coefficients nearly cancel, and what rounding leaves of their length comes inside.
+/// Moves a ball from the last wall that it crossed half of the way to the next one. Returns whether it is then inside by
+/// recomputed margins, and still of unit length: if version space is narrower than 1e-7 rad the coefficients nearly
+/// cancel, and rounding may destroy the length.
 fn step_inside(
     space: &VersionSpace<'_>,
     trajectory: &mut Trajectory<'_, Geodesic>,
@@ -99,30 +95,30 @@ fn step_inside(
     let margins = space.margins(&position)?;
     let terms = position.iter().zip(&margins).enumerate();
     let square: f64 = terms.map(|(i, (c, margin))| c * space.sign(i) * margin).sum();
-    Ok(margins.iter().all(|&margin| margin > 0.0) && (square - 1.0).abs() < LENGTH)
+    Ok(margins.iter().all(|&margin| margin > 0.0) && (square - 1.0).abs() < LENGTH_TOLERANCE)
 }
 
-/// What the light trap of the paper found.
+/// Result of [`one_way`].
 #[derive(Clone, Debug)]
 pub struct OneWay {
-    /// Dual coefficients, of unit length, of a point in version space.
+    /// Dual coefficients of a point in version space, of unit length.
     pub dual: Vec<f64>,
-    /// Examples violated at the start and after every passage, falling one by one; of coinciding planes together.
+    /// Violated examples at the start and after each decrease. A decrease is by one, or by several for coinciding planes.
     pub errors: Vec<u32>,
     /// Bounces before each of them.
     pub bounces: Vec<u64>,
-    /// Whether the trap caught the ball; if not, the point is the maximal-margin search's.
+    /// Whether the trap caught the ball; if not, the point is that of the maximal-margin search.
     pub caught: bool,
 }
 
-/// The light trap of Ruján and Marchand (section 18.5.2): one-way mirrors and a ball from the difference of the class means in
-/// feature space, the solution for σ → 0 of a Gaussian kernel.
+/// The light trap of Ruján and Marchand (section 18.5.2): one-way mirrors, and a ball that starts from the difference of the
+/// class means in feature space, the solution of a Gaussian kernel for σ → 0.
 ///
-/// Where the patience ends (1000 arrivals per example) the search for the maximal margin takes over.
+/// If the ball is not caught after 1000 arrivals per example, the maximal-margin search finds the point.
 ///
 /// # Errors
 ///
-/// [`Error::Infeasible`] where none is found, [`Error::Interrupted`].
+/// [`Error::Infeasible`] if there is no such point; [`Error::Interrupted`].
 pub fn one_way(space: &VersionSpace<'_>, seed: u64, control: &Control) -> Result<OneWay> {
     conflicts::check(space, Mirror::HARD, control)?;
     let gram = space.gram();
@@ -132,17 +128,16 @@ pub fn one_way(space: &VersionSpace<'_>, seed: u64, control: &Control) -> Result
     let means: Vec<f64> =
         (0..m).map(|i| space.sign(i) / counts[usize::from(space.sign(i) > 0.0)]).collect();
     let mut rng = random::stream(seed, 0);
-    // Class means that coincide leave no version space: the search for the margin says so with its proof.
-    if !one_dimensional::is_one_dimensional(gram)
-        && let Some(ball) =
-            laying::ball_at(space.gram(), &means, &mut rng, control).map(Some).or_else(|error| {
-                if matches!(error, Error::Invalid { .. } | Error::Breakdown { .. }) {
-                    Ok(None)
-                } else {
-                    Err(error)
-                }
-            })?
-    {
+    let ball = if one_dimensional::is_one_dimensional(gram) {
+        None
+    } else {
+        match laying::ball_at(gram, &means, &mut rng, control) {
+            // The class means coincide, so version space is empty. The maximal-margin search returns the certificate.
+            Err(Error::Invalid { .. } | Error::Breakdown { .. }) => None,
+            ball => Some(ball?),
+        }
+    };
+    if let Some(ball) = ball {
         let mut trajectory = Trajectory::new(space, Geodesic, ball, rng);
         trajectory.set_refresh(Refresh::Pair { rate: REFRESH_RATE });
         let patience = LEAST_ARRIVALS + ONE_WAY_ARRIVALS_PER_PLANE * m as u64;

@@ -1,4 +1,4 @@
-//! Searches for a first point inside version space, or for a proof that there is none.
+//! Searches for a point inside version space, or for a certificate that there is none.
 
 mod active_set;
 pub(crate) mod conflicts;
@@ -19,21 +19,21 @@ pub use light_trap::{OneWay, one_way};
 pub use max_margin::{MarginSettings, MaxMargin, max_margin};
 pub use perceptron::{Perceptron, PerceptronSettings, perceptron};
 
-/// Where a trajectory started.
+/// How the start of a trajectory was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Start {
-    /// Drawn about the middle of version space, coordinate by coordinate.
+    /// Drawn near the middle of version space, coordinate by coordinate.
     Typical,
-    /// The light trap caught the ball.
+    /// By the light trap.
     LightTrap,
-    /// The light trap gave up; the ball was put at a point of the maximal-margin search.
+    /// By the maximal-margin search, after the light trap gave up.
     MaxMargin,
-    /// The caller gave the point.
+    /// Given by the caller.
     Given,
 }
 
 impl Start {
-    /// "light_trap", "max_margin" or "given".
+    /// "typical", "light_trap", "max_margin" or "given".
     pub fn name(self) -> &'static str {
         match self {
             Self::LightTrap => "light_trap",
@@ -44,11 +44,12 @@ impl Start {
     }
 }
 
-/// Dual coefficients, of unit length, of a point inside version space caught by the light trap.
+/// Finds a point inside version space with the light trap, or by the maximal-margin search if that gives up. Returns its dual
+/// coefficients, of unit length.
 ///
 /// # Errors
 ///
-/// [`crate::Error::Interrupted`], and as the search for the largest margin.
+/// As [`max_margin()`].
 pub fn feasible_point(
     space: &VersionSpace<'_>,
     seed: u64,
@@ -64,12 +65,12 @@ pub fn feasible_point(
     }
 }
 
-/// A point inside version space, of unit length, by perceptron updates at the example whose normalized margin is smallest.
+/// Finds a point inside version space with a perceptron that corrects the example of smallest normalized margin, or by the
+/// maximal-margin search if `max_updates` do not suffice. Returns its dual coefficients, of unit length.
 ///
 /// # Errors
 ///
-/// Where `max_updates` do not suffice, the error (or the point) of the maximal-margin search, which can tell
-/// slow from impossible; [`Error::Interrupted`].
+/// As [`max_margin()`].
 pub fn perceptron_point(
     space: &VersionSpace<'_>,
     max_updates: usize,
@@ -81,7 +82,7 @@ pub fn perceptron_point(
     }
 }
 
-/// A point that satisfies every example whose wall is hard.
+/// Returns a point that satisfies every example whose wall is hard.
 pub(crate) fn hard_point(
     space: &VersionSpace<'_>,
     mirror: Mirror,
@@ -90,14 +91,14 @@ pub(crate) fn hard_point(
     if mirror.is_hard() {
         return max_margin::interior_point(space, control);
     }
-    // Walls of one class are hard, those of the other may be violated: version space of the first alone.
+    // Walls of one class are hard: take the version space of that class alone.
     let gram = space.gram();
     let hard: Vec<usize> =
         (0..space.len()).filter(|&i| mirror.of(space.labels()[i]) == 0.0).collect();
     let labels = hard.iter().map(|&i| space.labels()[i]).collect();
     memory::check_vectors(hard.len(), hard.len())?;
-    let part = VersionSpace::new(gram.part(&hard), labels)?;
-    let scattered = |values: Vec<f64>| {
+    let part = VersionSpace::new(gram.submatrix(&hard), labels)?;
+    let padded = |values: Vec<f64>| {
         let mut all = vec![0.0; space.len()];
         for (&i, value) in hard.iter().zip(values) {
             all[i] = value;
@@ -105,11 +106,20 @@ pub(crate) fn hard_point(
         all
     };
     match max_margin::interior_point(&part, control) {
-        Ok(position) => Ok(scattered(position)),
         Err(Error::Infeasible { examples, violations, margin_bound, certificate }) => {
-            let certificate = scattered(certificate);
+            let certificate = padded(certificate);
             Err(Error::Infeasible { examples, violations, margin_bound, certificate })
         }
-        Err(error) => Err(error),
+        found => found.map(padded),
     }
+}
+
+/// Lengths of the feature vectors, shape (m,).
+fn lengths(space: &VersionSpace<'_>) -> Vec<f64> {
+    (0..space.len()).map(|i| space.gram().diagonal(i).sqrt()).collect()
+}
+
+/// Length of the longest feature vector.
+fn longest(space: &VersionSpace<'_>) -> f64 {
+    lengths(space).into_iter().fold(0.0, f64::max)
 }

@@ -1,18 +1,19 @@
-//! The kernel perceptron: example by example in a given order, or the worst example first.
+//! The kernel perceptron, which corrects the examples in a given order or the worst example first.
 
 use serde::Deserialize;
 
 use crate::base::{Control, Error, Result, check_count, check_positive, count};
+use crate::interior::lengths;
 use crate::simd::{Precision, dot};
 use crate::space::VersionSpace;
 
-/// How the kernel perceptron learns.
+/// Settings of the kernel perceptron.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PerceptronSettings {
-    /// What a mistake adds to a coefficient.
+    /// Change of a dual coefficient per mistake.
     pub learning_rate: f64,
-    /// Passes through the examples at most.
+    /// Most passes through the examples.
     #[serde(deserialize_with = "count")]
     pub max_epochs: usize,
 }
@@ -24,31 +25,31 @@ impl Default for PerceptronSettings {
 }
 
 impl PerceptronSettings {
-    /// Makes sure that a perceptron can have them.
+    /// Checks the ranges.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for the first that is out of its range.
+    /// [`Error::Invalid`] for the first setting out of range.
     pub fn check(&self) -> Result<()> {
         check_positive("learning_rate", self.learning_rate)?;
         check_count("max_epochs", self.max_epochs as u64)
     }
 }
 
-/// What the kernel perceptron learned.
+/// Result of the kernel perceptron.
 #[derive(Clone, Debug)]
 pub struct Perceptron {
-    /// Dual coefficients, shape (m,): the rate times how often each example was a mistake, with its label.
+    /// Dual coefficients, shape (m,): learning rate times label times number of mistakes of each example.
     pub dual: Vec<f64>,
-    /// Mistakes made, each followed by a correction.
+    /// Number of mistakes, each followed by a correction.
     pub mistakes: u64,
-    /// Passes through the examples, the last one without mistakes if it converged.
+    /// Number of passes through the examples.
     pub epochs: usize,
     /// Whether the last pass was without mistakes.
     pub converged: bool,
 }
 
-/// A weight vector under correction.
+/// The weight vector of a perceptron.
 struct Learner<'s> {
     space: &'s VersionSpace<'s>,
     dual: Vec<f64>,
@@ -78,7 +79,7 @@ impl<'s> Learner<'s> {
         self.f[i] += step * gram.softness()[i];
     }
 
-    /// Computes the plane coordinates anew. Returns whether all examples are satisfied.
+    /// Recomputes the plane coordinates. Returns whether all examples are satisfied.
     fn verify(&mut self, control: &Control) -> Result<bool> {
         let gram = self.space.gram();
         gram.multiply(&[&self.dual], &mut [&mut self.f], Precision::Compensated, control)?;
@@ -86,15 +87,15 @@ impl<'s> Learner<'s> {
     }
 }
 
-/// Goes through the examples in `order` again and again and adds `rate y_i φ_i` wherever `y_i <w, φ_i> ≤ 0`, from w = 0,
-/// until a whole pass brings no mistake (Graepel, Herbrich and Williamson, 2001, Definition 1).
+/// Trains a kernel perceptron (Graepel, Herbrich and Williamson, 2001, Definition 1). Starts at w = 0, passes through the
+/// examples in `order`, adds `rate y_i φ_i` to w whenever `y_i <w, φ_i> ≤ 0`, and stops after a pass without mistakes.
 ///
-/// By Novikoff's theorem at most `(R/γ)²` mistakes are made, R the longest feature vector and γ the largest margin.
+/// By Novikoff's theorem there are at most `(R/γ)²` mistakes, where R is the length of the longest feature vector and γ the
+/// largest margin.
 ///
 /// # Errors
 ///
-/// [`Error::Invalid`] when `order` names an example that is not there, or for settings out of range;
-/// [`Error::Interrupted`].
+/// [`Error::Invalid`] if an index of `order` or a setting is out of range; [`Error::Interrupted`].
 pub fn perceptron(
     space: &VersionSpace<'_>,
     order: &[usize],
@@ -127,7 +128,7 @@ pub fn perceptron(
                 "so small that its multiples are finite",
             ));
         }
-        // The running coordinates carry the rounding of all corrections; the recomputed ones have the last word.
+        // The updated plane coordinates contain the rounding errors of all corrections, so check recomputed ones.
         if mistakes == before && learner.verify(control)? {
             return Ok(Perceptron { dual: learner.dual, mistakes, epochs: epoch, converged: true });
         }
@@ -135,23 +136,23 @@ pub fn perceptron(
     Ok(Perceptron { dual: learner.dual, mistakes, epochs: max_epochs, converged: false })
 }
 
-/// Fewest examples that one of some weight vectors violates, of those that a perceptron comes by: from the difference of the
-/// means of both classes it corrects one example after the other, each to its own length, and every vector counts both ways.
+/// Returns the fewest violated examples of the weight vectors w and -w of a perceptron that starts from the difference of the
+/// class means of the normalized feature vectors and corrects the violated ones in turn.
 pub(crate) fn fewest_violations(space: &VersionSpace<'_>, control: &Control) -> Result<usize> {
     const PASSES: usize = 20;
     const CORRECTIONS: usize = 4000;
-    /// Roundings of the terms of a plane coordinate within which it is on neither side.
+    /// A plane coordinate within this multiple of its rounding error is on neither side.
     const ROUNDINGS: f64 = 64.0;
     let m = space.len();
-    let lengths: Vec<f64> = (0..m).map(|i| space.gram().diagonal(i).sqrt()).collect();
-    let positive = (0..m).filter(|&i| space.sign(i) > 0.0).count();
+    let lengths = lengths(space);
+    let counts = space.class_counts().map(f64::from);
     let mut learner = Learner::new(space);
     for (i, length) in lengths.iter().enumerate() {
-        let own = if space.sign(i) > 0.0 { positive } else { m - positive };
-        learner.dual[i] = space.sign(i) * m as f64 / (own as f64 * length);
+        let own = counts[usize::from(space.sign(i) > 0.0)];
+        learner.dual[i] = space.sign(i) * m as f64 / (own * length);
     }
     learner.verify(control)?;
-    // Two planes that coincide and ask for different sides are not both satisfied, whatever rounding says.
+    // Of two coinciding planes in conflict one is violated, even if rounded plane coordinates say otherwise.
     let count = |learner: &Learner<'_>, corrections: usize| {
         let terms = 2.0 * m as f64 + corrections as f64;
         let near = ROUNDINGS * f64::EPSILON * terms;
@@ -180,16 +181,11 @@ pub(crate) fn fewest_violations(space: &VersionSpace<'_>, control: &Control) -> 
     Ok(fewest)
 }
 
-/// Finds a point inside version space, of unit length, by perceptron updates at the example whose normalized margin is
-/// smallest: `w ← w + y_i φ_i / |φ_i|`, which is `c_i ← c_i + y_i / √K_ii`. Starts at w = 0, where every margin counts as violated.
+/// Finds a point inside version space, of unit length, by updates at the example with the smallest normalized margin:
+/// `w ← w + y_i φ_i / |φ_i|`, that is, `c_i ← c_i + y_i / √K_ii`, from w = 0. Returns None if `max_updates` do not suffice.
 ///
-/// By Novikoff's theorem at most `1/Γ²` updates are needed, Γ the largest normalized margin, however different the feature
-/// vectors are in length. (Steps of `y_i / K_ii` need up to the ratio of the longest to the shortest of them times as many.)
-/// `None` where `max_updates` do not suffice.
-///
-/// # Errors
-///
-/// [`Error::Interrupted`].
+/// By Novikoff's theorem `1/Γ²` updates suffice, where Γ is the largest normalized margin. Steps of `y_i / K_ii` may take as many
+/// times more as the longest feature vector is longer than the shortest.
 pub(super) fn point(
     space: &VersionSpace<'_>,
     max_updates: usize,
@@ -197,7 +193,7 @@ pub(super) fn point(
 ) -> Result<Option<Vec<f64>>> {
     let gram = space.gram();
     let m = space.len();
-    let lengths: Vec<f64> = (0..m).map(|i| gram.diagonal(i).sqrt()).collect();
+    let lengths = lengths(space);
     let mut learner = Learner::new(space);
     let mut updates = 0;
     loop {
@@ -207,25 +203,22 @@ pub(super) fn point(
         let (worst, margin) = (0..m)
             .map(|i| (i, learner.margin(i) / lengths[i]))
             .min_by(|a, b| a.1.total_cmp(&b.1))
-            .ok_or_else(|| Error::invalid("labels", "none", "at least one"))?;
-        // The running coordinates carry the rounding of all updates; the recomputed ones have the last word.
+            .expect("at least one example");
+        // As in `perceptron`, check recomputed plane coordinates.
         if margin > 0.0 {
             if !learner.verify(control)? {
                 continue;
             }
             let scale = dot::dot(gram.arch(), &learner.dual, &learner.f).sqrt().recip();
             learner.dual.iter_mut().for_each(|c| *c *= scale);
-            // Where coefficients are large and margins small, the rounding of the last step may lead out again.
-            if space.contains(&learner.dual)? {
-                return Ok(Some(learner.dual));
-            }
-            break;
+            // If coefficients are large and margins small, the rounding of the scaling may lead out of version space.
+            let is_inside = space.contains(&learner.dual)?;
+            return Ok(is_inside.then_some(learner.dual));
         }
         if updates == max_updates {
-            break;
+            return Ok(None);
         }
         learner.correct(worst, lengths[worst].recip());
         updates += 1;
     }
-    Ok(None)
 }

@@ -1,66 +1,68 @@
-//! Feature vectors of very different lengths, all made as long as one: on which side of a plane a point is does not depend on
-//! them, but a margin that is compared with the longest of them gets lost in its rounding.
+//! Feature vectors of very different lengths, scaled to unit length.
+//!
+//! The scaling does not change version space. Without it, margins of short vectors are lost in the rounding of long ones.
 
 use crate::base::{Control, Error, Result, memory};
 use crate::gram::Gram;
+use crate::interior::{lengths, longest};
 use crate::space::VersionSpace;
 
-/// Longest feature vector over the shortest from which on they are made unit. Up to a hundred times as much does no harm.
-const UNEVEN: f64 = 1e4;
-/// Examples up to which rows on demand are worth a matrix: who asks for them has no room for one of many.
-const FEW: usize = 4000;
+/// Ratio of the longest to the shortest feature vector above which they are scaled. Unscaled vectors do no harm up to 1e6.
+const MAX_LENGTH_RATIO: f64 = 1e4;
+/// Most examples for which the matrix is computed if the rows are computed on demand.
+const MAX_ON_DEMAND: usize = 4000;
 
-/// A Gram matrix with a diagonal of ones.
+/// The Gram matrix of the scaled vectors, whose diagonal entries are 1.
 pub(crate) struct UnitDiagonal {
     matrix: Vec<f64>,
-    /// One over the lengths.
-    shrink: Vec<f64>,
+    /// Reciprocals of the original lengths.
+    inverse_lengths: Vec<f64>,
     longest: f64,
 }
 
 impl UnitDiagonal {
-    /// Makes the feature vectors even where they are very different, and where there is room for the matrix.
+    /// Scales the feature vectors. None if their lengths do not differ much or there is no memory for the matrix.
     ///
     /// # Errors
     ///
     /// [`Error::Interrupted`], [`Error::Memory`].
-    pub fn of(space: &VersionSpace<'_>, control: &Control) -> Result<Option<Self>> {
+    pub fn new(space: &VersionSpace<'_>, control: &Control) -> Result<Option<Self>> {
         let (gram, m) = (space.gram(), space.len());
-        let lengths = || (0..m).map(|i| gram.diagonal(i).sqrt());
-        let longest = lengths().fold(0.0, f64::max);
-        if longest <= UNEVEN * lengths().fold(f64::INFINITY, f64::min)
-            || !(gram.is_in_memory() || m <= FEW)
+        let (lengths, longest) = (lengths(space), longest(space));
+        if longest <= MAX_LENGTH_RATIO * lengths.iter().copied().fold(f64::INFINITY, f64::min)
+            || !(gram.is_in_memory() || m <= MAX_ON_DEMAND)
             || memory::check_vectors(m, m).is_err()
         {
             return Ok(None);
         }
-        let shrink: Vec<f64> = lengths().map(f64::recip).collect();
+        let inverse_lengths: Vec<f64> = lengths.into_iter().map(f64::recip).collect();
         let mut matrix = memory::reserved(m * m)?;
         for i in 0..m {
             control.check()?;
             let row = gram.shifted_row(i);
-            matrix.extend(row.iter().zip(&shrink).map(|(x, s)| x * shrink[i] * s));
+            matrix
+                .extend(row.iter().zip(&inverse_lengths).map(|(x, s)| x * inverse_lengths[i] * s));
             matrix[i * m + i] = 1.0;
         }
-        Ok(Some(Self { matrix, shrink, longest }))
+        Ok(Some(Self { matrix, inverse_lengths, longest }))
     }
 
-    /// The same version space, of the unit vectors.
+    /// Returns the version space with the Gram matrix of the scaled vectors.
     pub fn space<'b>(&'b self, space: &VersionSpace<'_>) -> Result<VersionSpace<'b>> {
         Ok(space.mapped(Gram::new(&self.matrix, 0.0, vec![0.0; space.len()])?))
     }
 
-    /// Dual coefficients, of the vectors as they were, of what has these of the unit ones.
-    pub fn back(&self, dual: &[f64]) -> Vec<f64> {
-        dual.iter().zip(&self.shrink).map(|(c, s)| c * s).collect()
+    /// Converts dual coefficients of the scaled vectors to those of the original ones.
+    pub fn original(&self, dual: &[f64]) -> Vec<f64> {
+        dual.iter().zip(&self.inverse_lengths).map(|(c, s)| c * s).collect()
     }
 
-    /// An error about the unit vectors, with its certificate about those that there were.
-    pub fn error(&self, error: Error) -> Error {
+    /// Converts the certificate of an error about the scaled vectors to the original ones.
+    pub fn original_error(&self, error: Error) -> Error {
         let Error::Infeasible { examples, violations, margin_bound, certificate } = error else {
             return error;
         };
-        let weights = self.back(&certificate);
+        let weights = self.original(&certificate);
         let total: f64 = weights.iter().sum();
         Error::Infeasible {
             examples,

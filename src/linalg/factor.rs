@@ -1,4 +1,4 @@
-//! Pivoted Cholesky factor of the Gram matrix: isotropic Gaussian vectors of the span.
+//! The pivoted Cholesky factor of the Gram matrix, and isotropic Gaussian vectors drawn with it.
 
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -6,35 +6,35 @@ use rand_distr::{Distribution, StandardNormal};
 use crate::gram::Gram;
 use crate::simd::dot;
 
-/// `K = L Lᵀ` with the rows of L in the order of the examples and its columns in the order of the pivots.
+/// `K = L Lᵀ`, with the rows of L in the order of the examples and its columns in the order of the pivots.
 ///
-/// L has as many columns as K has numerical rank r, so singular matrices are welcome.
+/// L has as many columns as the numerical rank of K, so K may be singular.
 #[derive(Clone, Debug)]
 pub struct Factor {
     /// Row-major (m, rank).
     pub(super) rows: Vec<f64>,
     /// The example of each column, length rank.
     pub(super) pivots: Vec<usize>,
-    /// Whether nothing but rounding is left of K: the columns span all feature vectors.
-    pub(super) is_whole: bool,
-    /// Whether what softness gives to an example is among what is left.
+    /// Whether the columns span all feature vectors: `K - L Lᵀ` is rounding error.
+    pub(super) is_complete: bool,
+    /// Whether the softness of an example is in `K - L Lᵀ`.
     pub(super) loses_softness: bool,
-    /// Entries of each row up to its last that is not zero, length m: its column for a pivot, the rank for the others.
+    /// Number of entries of each row up to the last nonzero one, length m: 1 + its column for a pivot, the rank for others.
     pub(super) lengths: Vec<usize>,
     pub(super) arch: pulp::Arch,
 }
 
-/// A source of isotropic Gaussian vectors of the span.
+/// A source of isotropic Gaussian vectors in the span of the feature vectors.
 pub trait Isotropic: std::fmt::Debug + Send + Sync {
-    /// Draws one.
+    /// Draws a vector.
     fn draw(&self, rng: &mut dyn Rng) -> Draw;
 
-    /// The factor that they are of, where that leaves out what is thin.
-    fn part(&self) -> Option<&Factor> {
+    /// The factor that the vectors are drawn with, if it leaves out directions of small variance.
+    fn truncated_factor(&self) -> Option<&Factor> {
         None
     }
 
-    /// Whether it leaves out what softness gives to an example.
+    /// Whether the directions left out include the softness of an example.
     fn loses_softness(&self) -> bool {
         false
     }
@@ -45,8 +45,8 @@ impl Isotropic for Factor {
         Self::draw(self, rng)
     }
 
-    fn part(&self) -> Option<&Factor> {
-        (!self.is_whole).then_some(self)
+    fn truncated_factor(&self) -> Option<&Factor> {
+        (!self.is_complete).then_some(self)
     }
 
     fn loses_softness(&self) -> bool {
@@ -54,7 +54,7 @@ impl Isotropic for Factor {
     }
 }
 
-/// An isotropic Gaussian vector of the span.
+/// An isotropic Gaussian vector in the span of the feature vectors.
 #[derive(Clone, Debug)]
 pub struct Draw {
     /// Dual coefficients c = L^-T ξ, shape (m,).
@@ -66,6 +66,7 @@ pub struct Draw {
 }
 
 impl Factor {
+    /// Number of examples m.
     pub(crate) fn examples(&self) -> usize {
         self.lengths.len()
     }
@@ -75,39 +76,39 @@ impl Factor {
         self.pivots.len()
     }
 
-    /// Draws an isotropic Gaussian vector of the span: f = L ξ, c = L^-T ξ.
+    /// Draws an isotropic Gaussian vector of the span.
     pub fn draw(&self, rng: &mut (impl Rng + ?Sized)) -> Draw {
         self.vector(self.normal(rng))
     }
 
-    /// The vector of the span with orthonormal coordinates ξ, length rank: f = L ξ, c = L^-T ξ.
+    /// Returns the vector of the span with orthonormal coordinates ξ, length rank.
     pub(crate) fn vector(&self, mut xi: Vec<f64>) -> Draw {
-        let (m, rank) = (self.lengths.len(), self.rank());
+        let rank = self.rank();
         let square = xi.iter().map(|x| x * x).sum();
-        let field = (0..m)
-            .map(|i| {
-                let length = self.lengths[i];
+        let field = (self.lengths.iter().enumerate())
+            .map(|(i, &length)| {
                 dot::dot(self.arch, &self.rows[i * rank..i * rank + length], &xi[..length])
             })
             .collect();
-        let dual = self.solve_upper(&mut xi, m);
+        let dual = self.solve_upper(&mut xi);
         Draw { dual, field, square }
     }
 
-    /// Dual coefficients of what to add to a direction, of plane coordinates g, at a position, of plane coordinates f, so that
-    /// of the part within the span of the columns what lies across that of the position is drawn afresh, at the length it
-    /// had. The rest of the direction stays, and so do its length and its right angle with the position: the uniform measure is
-    /// invariant.
+    /// Redraws the direction, with plane coordinates g, of a ball at a position with plane coordinates f. Returns the dual
+    /// coefficients of the change.
     ///
-    /// None where nothing is across.
+    /// Only the component in the span of the columns and orthogonal to the position is redrawn, at the same length. The
+    /// direction remains a unit vector orthogonal to the position, and the uniform measure invariant.
+    ///
+    /// Returns None if there is no such component.
     pub(crate) fn turn(&self, f: &[f64], g: &[f64], rng: &mut impl Rng) -> Option<Vec<f64>> {
         if self.rank() < 2 {
             return None;
         }
         let position = self.coordinates(f);
         let square = dot::dot(self.arch, &position, &position).max(f64::MIN_POSITIVE);
-        let across = |xi: &mut Vec<f64>| {
-            // Twice: one projection leaves a part of the order of its own rounding.
+        let project = |xi: &mut Vec<f64>| {
+            // Twice, to remove the rounding error of the first projection.
             for _ in 0..2 {
                 let along = dot::dot(self.arch, xi, &position) / square;
                 dot::axpy(self.arch, -along, &position, xi);
@@ -115,23 +116,23 @@ impl Factor {
             dot::dot(self.arch, xi, xi).sqrt()
         };
         let mut old = self.coordinates(g);
-        let length = across(&mut old);
-        let mut new: Vec<f64> = self.normal(rng);
-        let scale = length / across(&mut new);
+        let length = project(&mut old);
+        let mut new = self.normal(rng);
+        let scale = length / project(&mut new);
         if !scale.is_finite() {
             return None;
         }
         for (new, old) in new.iter_mut().zip(&old) {
             *new = *new * scale - old;
         }
-        Some(self.solve_upper(&mut new, self.examples()))
+        Some(self.solve_upper(&mut new))
     }
 
     fn normal(&self, rng: &mut (impl Rng + ?Sized)) -> Vec<f64> {
         std::iter::repeat_with(|| StandardNormal.sample(rng)).take(self.rank()).collect()
     }
 
-    /// The orthonormal coordinates ξ of the vector with plane coordinates `field`: L ξ = f at the pivots.
+    /// Returns the orthonormal coordinates ξ of the vector with plane coordinates `field`: L ξ = f at the pivots.
     pub(crate) fn coordinates(&self, field: &[f64]) -> Vec<f64> {
         let rank = self.rank();
         let mut xi = Vec::with_capacity(rank);
@@ -142,8 +143,8 @@ impl Factor {
         xi
     }
 
-    /// The vector of the plane coordinates `field`, without what it has along columns that may be the rounding of a matrix of
-    /// less rank.
+    /// Returns the vector with plane coordinates `field`, without its components along columns with pivots that may be rounding
+    /// errors.
     pub(crate) fn without_rounding(&self, gram: &Gram<'_>, field: &[f64]) -> Draw {
         const ROUNDING: f64 = 1e-12;
         let mut xi = self.coordinates(field);
@@ -156,10 +157,10 @@ impl Factor {
         self.vector(xi)
     }
 
-    /// The dual coefficients c, shape (m,) and zero but for the pivots, with `Lᵀ c = ξ`. Spends ξ.
-    fn solve_upper(&self, xi: &mut [f64], m: usize) -> Vec<f64> {
+    /// Returns the dual coefficients c, shape (m,) and zero except at the pivots, with `Lᵀ c = ξ`. Overwrites ξ.
+    fn solve_upper(&self, xi: &mut [f64]) -> Vec<f64> {
         let rank = self.rank();
-        let mut dual = vec![0.0; m];
+        let mut dual = vec![0.0; self.examples()];
         for column in (0..rank).rev() {
             let pivot = self.pivots[column];
             let row = &self.rows[pivot * rank..=pivot * rank + column];

@@ -1,4 +1,4 @@
-//! The inverse of a positive definite Gram matrix, by a Cholesky factor that the caller has made.
+//! The inverse of a positive definite Gram matrix, from a given Cholesky factor.
 
 use pulp::Arch;
 use rand::Rng;
@@ -8,13 +8,13 @@ use crate::base::{Control, Error, Result};
 use crate::linalg::factor::{Draw, Isotropic};
 use crate::simd::dot;
 
-/// Products with the inverse that find its largest eigenvalue, relative to its diagonal, well enough.
-const POWERS: usize = 6;
+/// Power iterations for the largest eigenvalue.
+const POWER_ITERATIONS: usize = 6;
 
-/// The inverse Q of a positive definite Gram matrix A, by a Cholesky factor made elsewhere.
+/// The inverse Q of a positive definite Gram matrix A, represented by the Cholesky factor of A.
 #[derive(Clone, Copy, Debug)]
 pub struct Inverse<'a> {
-    /// Row j holds column j of L in `A = L Lᵀ`, from its diagonal entry on; what is left of that is not looked at.
+    /// `Lᵀ`, where `A = L Lᵀ`, row-major (m, m). Entries below the diagonal are not read.
     columns: &'a [f64],
     /// Q_ii, shape (m,).
     diagonal: &'a [f64],
@@ -22,19 +22,19 @@ pub struct Inverse<'a> {
 }
 
 impl<'a> Inverse<'a> {
-    /// Borrows the columns of L, row-major (m, m), and the diagonal of A⁻¹, shape (m,).
+    /// Borrows `Lᵀ`, row-major (m, m), and the diagonal of A⁻¹, shape (m,).
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] when the shapes do not fit or a diagonal entry of either is not positive and finite.
+    /// [`Error::Invalid`] when the shapes do not match or a diagonal entry of either is not positive and finite.
     pub fn new(columns: &'a [f64], diagonal: &'a [f64]) -> Result<Self> {
         let m = diagonal.len();
         if columns.len() != m * m {
             let got = format!("{} entries", columns.len());
-            return Err(Error::invalid("factor", got, "as many as m x m"));
+            return Err(Error::invalid("factor", got, "m x m"));
         }
-        let own = columns.iter().step_by(m + 1).chain(diagonal);
-        if let Some(&bad) = own.clone().find(|x| !(**x > 0.0 && x.is_finite())) {
+        let diagonals = columns.iter().step_by(m + 1).chain(diagonal);
+        if let Some(&bad) = diagonals.clone().find(|x| !(**x > 0.0 && x.is_finite())) {
             return Err(Error::invalid("factor", bad, "positive and finite on its diagonal"));
         }
         Ok(Self { columns, diagonal, arch: Arch::new() })
@@ -50,7 +50,7 @@ impl<'a> Inverse<'a> {
         self.diagonal
     }
 
-    /// The instruction set chosen for this machine.
+    /// The instruction set of this machine.
     pub(crate) fn arch(&self) -> Arch {
         self.arch
     }
@@ -61,7 +61,7 @@ impl<'a> Inverse<'a> {
         &self.columns[j * m + j..(j + 1) * m]
     }
 
-    /// `x ← A⁻¹ x` for several vectors in two sweeps through the factor.
+    /// `x ← A⁻¹ x` for several vectors, in two passes over the factor.
     pub(crate) fn solve(&self, vectors: &mut [Vec<f64>], control: &Control) -> Result<()> {
         for j in 0..self.len() {
             if j % 64 == 0 {
@@ -85,22 +85,23 @@ impl<'a> Inverse<'a> {
         Ok(())
     }
 
-    /// Entry j of `L⁻ᵀ x` in the place of x_j, those after it being done.
+    /// One step of the back substitution `x ← L⁻ᵀ x`: computes entry j from those after it.
     fn back_step(&self, j: usize, x: &mut [f64]) {
         let column = self.column(j);
         let (head, tail) = x[j..].split_at_mut(1);
         head[0] = (head[0] - dot::dot(self.arch, &column[1..], tail)) / column[0];
     }
 
-    /// The share s of the way to the conditional means that all coordinates can be moved at once without going too far in
-    /// any direction: one over the largest eigenvalue of `D^-½ Q D^-½`, where D holds the diagonal of Q.
+    /// Returns the largest fraction of the way to the conditional means by which all coordinates can move at once without
+    /// overshooting in any direction: one over the largest eigenvalue of `D^-½ Q D^-½`, where D is the diagonal of Q. Uses
+    /// power iteration.
     pub(crate) fn share(&self, control: &Control) -> Result<f64> {
         let scale: Vec<f64> = self.diagonal.iter().map(|q| q.sqrt().recip()).collect();
-        // Any vector that is not special: the fractional parts of multiples of the golden ratio.
+        // A generic start: the fractional parts of multiples of the golden ratio.
         let mut x: Vec<f64> =
             (0..self.len()).map(|i| (i as f64 * 0.618_033_988_749_895).fract() - 0.4).collect();
         let mut largest = 1.0_f64;
-        for _ in 0..POWERS {
+        for _ in 0..POWER_ITERATIONS {
             let norm = dot::dot(self.arch, &x, &x).sqrt();
             let mut next: Vec<f64> = x.iter().zip(&scale).map(|(x, d)| x / norm * d).collect();
             self.solve(std::slice::from_mut(&mut next), control)?;

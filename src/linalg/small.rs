@@ -1,6 +1,7 @@
 //! Cholesky factors of small dense matrices.
 
-/// Cholesky factor in place of a small positive definite row-major matrix; no pivot is smaller than `ridge`.
+/// Replaces the lower triangle of a small positive definite row-major (n, n) matrix by its Cholesky factor. Pivots below
+/// `ridge` are raised to it.
 pub(crate) fn factor(matrix: &mut [f64], n: usize, ridge: f64) {
     for i in 0..n {
         for j in 0..=i {
@@ -12,7 +13,7 @@ pub(crate) fn factor(matrix: &mut [f64], n: usize, ridge: f64) {
     }
 }
 
-/// Solves `L Lᵀ x = b` in place.
+/// Solves `L Lᵀ x = b` in place of b.
 pub(crate) fn solve(factor: &[f64], n: usize, b: &mut [f64]) {
     for i in 0..n {
         let done: f64 = (0..i).map(|k| factor[i * n + k] * b[k]).sum();

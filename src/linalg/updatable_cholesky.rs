@@ -1,10 +1,10 @@
-//! The Cholesky factor of a matrix that gains and loses rows.
+//! A Cholesky factor to which rows can be added and from which they can be removed.
 
 use pulp::Arch;
 
 use crate::simd::dot;
 
-/// `Q = L Lᵀ` of the members of a working set, in the order in which they came.
+/// The Cholesky factor L of `Q = L Lᵀ` for the members of a working set, in the order of their addition.
 #[derive(Clone, Debug)]
 pub(crate) struct Cholesky {
     /// Row i of L, length i + 1.
@@ -45,14 +45,14 @@ impl Cholesky {
         2.0 * self.rows.iter().enumerate().map(|(i, row)| row[i].ln()).sum::<f64>()
     }
 
-    /// Adds a member: its column of Q after [`Self::forward`], and the pivot `Q_ee - |l|²`, positive.
+    /// Adds a member, given `l = L⁻¹ Q_e`, where `Q_e` is its column of Q, and the positive pivot `Q_ee - |l|²`.
     pub(crate) fn push(&mut self, mut forwarded: Vec<f64>, pivot: f64) {
         forwarded.push(pivot.sqrt());
         self.rows.push(forwarded);
     }
 
-    /// Takes member `k` out: plane rotations make the rows below triangular again. `carried = L⁻¹ b` goes along, to what
-    /// it is without the member.
+    /// Removes member `k`; Givens rotations make the rows below triangular again. `carried = L⁻¹ b` is updated too, with the
+    /// member's entry of b removed.
     pub(crate) fn remove(&mut self, k: usize, carried: &mut Vec<f64>) {
         self.rows.remove(k);
         debug_assert_eq!(carried.len(), self.rows.len() + 1);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes and goes, Q Q⁻¹ b = b for the members that are left, and what is carried along is L⁻¹ b.
+        /// After additions and removals Q Q⁻¹ b = b for the members, and the carried vector is L⁻¹ b.
         #[test]
         fn solves_for_the_members(
             points in prop::collection::vec((-3.0..3.0f64, -3.0..3.0f64), 1..40),
@@ -99,7 +99,7 @@ mod tests {
             let mut factor = Cholesky::new(Arch::new());
             let mut members: Vec<usize> = Vec::new();
             let mut carried: Vec<f64> = Vec::new();
-            let mut gone = leaving.iter();
+            let mut leaving = leaving.iter();
             for i in 0..points.len() {
                 let mut column: Vec<f64> =
                     members.iter().map(|&j| entry(&points, j, i)).collect();
@@ -109,7 +109,7 @@ mod tests {
                 carried.push(((i as f64).cos() - known) / pivot.sqrt());
                 factor.push(column, pivot);
                 members.push(i);
-                if i % 3 == 2 && let Some(number) = gone.next() {
+                if i % 3 == 2 && let Some(number) = leaving.next() {
                     let k = number % members.len();
                     factor.remove(k, &mut carried);
                     members.remove(k);

@@ -215,7 +215,7 @@ impl<'s> Refresh<'s> {
     ) -> Result<()> {
         match self {
             Self::None => ball.fly(gram, angle),
-            Self::Full { source, .. } => match source.part() {
+            Self::Full { source, .. } => match source.truncated_factor() {
                 Some(factor) => return ball.refresh_part(gram, angle, factor, rng, control),
                 None => ball.refresh_full(gram, angle, || source.draw(rng)),
             },
@@ -237,7 +237,7 @@ impl<'s> Refresh<'s> {
 /// whose first part could afford it.
 fn directions(gram: &Gram<'_>, control: &Control) -> Result<Factor> {
     if gram.is_in_memory() {
-        return Factor::without_thin(gram, thin(gram), control);
+        return Factor::truncated(gram, thin(gram), control);
     }
     let found = Factor::if_affordable(gram, thin(gram), control)?;
     found.ok_or_else(|| incompatible("one with fresh directions of rows on demand".to_string()))
