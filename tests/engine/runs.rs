@@ -9,8 +9,8 @@ use bayespoint::{
 };
 
 use crate::common::{
-    Problem, assert_invalid, assert_same, dot, draws, each, inverse, mean_and_error, noisily_taught, normals, rbf,
-    rng, run, seed, size, space, taught, uniform,
+    Problem, assert_invalid, assert_same, dot, draws, each, inverse, mean_and_error,
+    noisily_taught, normals, rbf, rng, run, seed, size, space, taught, uniform,
 };
 use crate::scattered::BOTH;
 

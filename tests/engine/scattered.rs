@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use bayespoint::dynamics::{Arrival, Dynamics, Motion, Radius, Scattered};
 use bayespoint::{
-    Ball, Control, Factor, Goal, Mirror, Outcome, Recorder, Refresh, RefreshChoice,
-    Settings, Trajectory, VersionSpace,
+    Ball, Control, Factor, Goal, Mirror, Outcome, Recorder, Refresh, RefreshChoice, Settings,
+    Trajectory, VersionSpace,
 };
 use rand::{Rng, RngExt};
 
 use crate::common::{
-    Problem, angle, assert_invalid, dot, mean_and_error, normals, rng, run, seed, space, taught, uniform, unit,
+    Problem, angle, assert_invalid, dot, mean_and_error, normals, rng, run, seed, space, taught,
+    uniform, unit,
 };
 use crate::polygons::{ALLOWED, bias};
 

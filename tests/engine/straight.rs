@@ -10,8 +10,8 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 
 use crate::common::{
-    Problem, angle, assert_invalid, dot, draws, dual_angle, each, normals, rms, rng, run, seed, size, taught,
-    total, unit,
+    Problem, angle, assert_invalid, dot, draws, dual_angle, each, normals, rms, rng, run, seed,
+    size, taught, total, unit,
 };
 
 fn add(a: &[f64], scale: f64, b: &[f64]) -> Vec<f64> {
@@ -525,7 +525,7 @@ fn launches_beside_few_walls_of_a_plane_lose_no_digits() {
                     assert!(outcome.drift < 1e-9, "{motion:?} {index}: {:e}", outcome.drift);
                     launches += total(&outcome, |tally| tally.escapes);
                 }
-                // One wall in three may be all that is met.
+                // A few of these version spaces are nearly open.
                 Err(Error::Invalid { name: "tau_max", .. }) => open += 1,
                 Err(other) => panic!("{motion:?} {index}: {other}"),
             }
