@@ -244,8 +244,8 @@ impl Integration<'_> {
         rungs.unzip()
     }
 
-    /// Returns the layers, and the share of each in the path with as many violations. Given the number of violations, layers have
-    /// the same distribution on all rungs of the first stage: their shares are ratios of paths.
+    /// Returns the layers, and the share of each in the path with the same number of violations. Given this number, layers have the
+    /// same distribution on all rungs of the first stage, so that their shares are ratios of paths.
     fn layers(&self, walkers: &[Walker<'_>]) -> (Vec<[u32; 2]>, Vec<f64>) {
         let first = self.descent.stages()[0];
         let paths = paths_by_layer(walkers, first.rungs(&self.ladder));

@@ -41,12 +41,6 @@ pub(crate) struct Descent {
     pub targets: Vec<f64>,
 }
 
-/// Returns s = -ln κ of both classes.
-fn depths(target: Mirror) -> [f64; 2] {
-    // No negative zero.
-    [target.negative, target.positive].map(|kappa| 0.0 - kappa.ln())
-}
-
 fn differ([negative, positive]: [f64; 2]) -> bool {
     negative < positive || positive < negative
 }
@@ -54,7 +48,10 @@ fn differ([negative, positive]: [f64; 2]) -> bool {
 impl Descent {
     /// Returns the descent to all targets; none if there are several and the classes differ in one of them.
     pub fn to(targets: &[Mirror]) -> Option<Self> {
-        let each: Vec<[f64; 2]> = targets.iter().map(|&target| depths(target)).collect();
+        // s = -ln κ, without a negative zero.
+        let depth = |kappa: f64| 0.0 - kappa.ln();
+        let each: Vec<[f64; 2]> =
+            targets.iter().map(|target| [target.negative, target.positive].map(depth)).collect();
         let depths = match each[..] {
             [one] if differ(one) => one,
             _ if each.iter().any(|&one| differ(one)) => return None,
@@ -73,25 +70,16 @@ impl Descent {
         self.targets.iter().copied().fold(0.0, f64::max)
     }
 
-    /// The s at which one class stays behind, if one does.
-    fn junction(&self) -> Option<f64> {
-        differ(self.depths).then(|| self.depths[0].min(self.depths[1]))
-    }
-
     /// The stages, each of which begins where the one before ends.
     pub fn stages(&self) -> Vec<Stage> {
         let both = Stage { from: 0.0, to: f64::INFINITY, classes: [true; 2] };
-        let Some(junction) = self.junction() else {
+        if !differ(self.depths) {
             return vec![both];
-        };
+        }
+        let junction = self.depths[0].min(self.depths[1]);
         let classes = self.depths.map(|depth| depth > junction);
         let one = Stage { from: junction, classes, ..both };
         vec![Stage { to: junction, ..both }, one]
-    }
-
-    /// The stage that an s is on; at the junction the second.
-    fn stage(&self, s: f64) -> Stage {
-        *self.stages().iter().rfind(|stage| stage.from <= s).expect("the first is from 0")
     }
 
     /// Places the rungs with a pilot run: each a fixed number of standard deviations of the violations from the one before, down
@@ -105,12 +93,14 @@ impl Descent {
     ) -> Result<Vec<f64>> {
         let mut pilot = LadderWalker::<Layers>::new(isotropic(space, factor, rng, control)?);
         let last = self.end().min(LAST_S);
-        let junction = self.junction().unwrap_or(0.0);
+        let stages = self.stages();
+        let junction = stages[stages.len() - 1].from;
         let mut ladder = vec![0.0];
         let mut s = 0.0;
         loop {
             pilot.enter(self.mirror(s), BURN_IN_PATH, control)?;
-            let paths = self.stage(s).by_count(&pilot.count(PILOT_PATH, control)?);
+            let stage = stages.iter().rfind(|stage| stage.from <= s).expect("the first is from 0");
+            let paths = stage.by_count(&pilot.count(PILOT_PATH, control)?);
             let total: f64 = paths.values().sum();
             let moment = |power: i32, center: f64| {
                 let terms =

@@ -60,9 +60,8 @@ pub(crate) fn pieces<'r, T: 'r, P>(
 
 /// Returns the bias of ln Z that half the difference of the trips up and down indicates, beyond what chance explains.
 ///
-/// The biases of both trips cancel to first order. But the trips down have a larger one, the more so the harder version
-/// space is to find: a third of the lag remained on teacher problems, and half where an example stood alone among the other
-/// class.
+/// The biases of both trips cancel to first order. But that of the trips down is larger, the more so the harder version space
+/// is to find: a third of the lag remained on teacher problems, and half where an example was alone among the other class.
 pub(crate) fn bias_of_lag(lag: f64, error: f64) -> f64 {
     if lag.is_nan() { f64::INFINITY } else { (lag.abs() - CHANCE * error).max(0.0) }
 }

@@ -5,9 +5,9 @@
 //! [`mbar`] from a ladder of transparencies and from the path so far, as are the layers' shares of the sphere. In every round
 //! each ball makes a trip up the ladder to κ = 1 and down, so that rounds are nearly independent.
 //!
-//! Rungs on which most of the path is in the range add nothing to what the layers themselves give: where a tiny version space
-//! is hard to find, balls lag far behind them. They are not measured, but lead down to version space. Half of the path
-//! among the layers begins there and half at the top, so that their lags have opposite signs and show in the errors.
+//! Below the first rung with most of its path in the range, rungs add nothing to what the layers themselves give: where a tiny
+//! version space is hard to find, balls lag far behind them. These rungs are not measured, but lead down to version space. Half
+//! of the path among the layers begins there and half above, so that lags have opposite signs and show in the errors.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -77,10 +77,6 @@ impl LadderProblem {
         self.range.index(layer).unwrap_or(self.range.len() + (layer[0] + layer[1]) as usize)
     }
 
-    fn n_states(&self) -> usize {
-        self.range.len() + self.m + 1
-    }
-
     /// Returns the number of violated planes in each state.
     fn violations(&self) -> Vec<f64> {
         let layers = self.range.iter().map(|layer| f64::from(layer[0] + layer[1]));
@@ -135,7 +131,7 @@ impl LadderProblem {
                 let (events, path) = pieces.fold((0, 0.0), |(events, path), pieces| {
                     (events + pieces.events[layer], path + pieces.paths[layer])
                 });
-                // One more event than counted: without any, the rate has an upper bound at least.
+                // One event more than counted gives an upper bound if there was none.
                 if path > 0.0 { (events + 1) as f64 / path } else { f64::NAN }
             })
             .collect();
@@ -159,16 +155,10 @@ impl LadderProblem {
             });
             self.range.spread(known.collect())
         } else {
-            let violations = self.range.iter().map(|layer| f64::from(layer[0] + layer[1]));
-            violations.map(|v| walls.log_weight_beyond(v)).collect()
+            self.violations()[..n].iter().map(|v| walls.log_weight_beyond(*v)).collect()
         };
         self.range.flatten(&mut walls.log_weights, LARGEST_STEP);
         walls
-    }
-
-    fn histogram(&self, layers: &Layers) -> Histogram {
-        let visits = layers.iter().map(|(&layer, &path)| (self.state(layer), path));
-        sum_by_key(visits).into_iter().collect()
     }
 }
 
@@ -204,7 +194,8 @@ impl Walker<'_> {
         control: &Control,
     ) -> Result<()> {
         let layers = self.on_ladder.count(path, control)?;
-        self.on_ladder.samples.push(k, problem.histogram(&layers));
+        let visits = layers.iter().map(|(&layer, &path)| (problem.state(layer), path));
+        self.on_ladder.samples.push(k, sum_by_key(visits).into_iter().collect());
         for (layer, path) in layers {
             *self.layers.entry(layer).or_insert(0.0) += path;
         }
@@ -272,7 +263,10 @@ pub(super) fn onion(
         problem.walls.push(Arc::new(problem.level(&shares, &walkers)));
         pool.each(&mut walkers, |_, walker| walker.round_trip(&problem, unit, control))?;
         shares = problem.combine(&walkers, None);
-        let volumes: Vec<(f64, f64)> = (0..n).map(|layer| volume(&shares, layer)).collect();
+        let volume = |layer: usize| {
+            shares.log_z(|state| if state == layer { 0.0 } else { f64::NEG_INFINITY })
+        };
+        let volumes: Vec<(f64, f64)> = (0..n).map(volume).collect();
         let centers =
             estimate(space, range, pool, &mut walkers, |walker| &mut walker.pieces, control)?;
         let length = walkers.iter().map(|walker| walker.on_ladder.length).sum::<f64>()
@@ -296,11 +290,6 @@ pub(super) fn onion(
             return Ok(with_shares(found, &problem, &shares, &walkers));
         }
     }
-}
-
-/// Returns ln of a layer's share of the sphere, and its standard error.
-fn volume(shares: &Shares, layer: usize) -> (f64, f64) {
-    shares.log_z(|state| if state == layer { 0.0 } else { f64::NEG_INFINITY })
 }
 
 /// Adds the shares of the sphere of all layers that were found.
@@ -338,7 +327,7 @@ fn log_shares(
         let others = walkers.iter().enumerate().filter(|(i, _)| skipped != Some(*i));
         others.filter_map(|(_, walker)| walker.layers.get(layer)).sum()
     };
-    let mut totals = vec![0.0; problem.n_states()];
+    let mut totals = vec![0.0; problem.range.len() + problem.m + 1];
     for layer in layers {
         totals[problem.state(*layer)] += path(layer);
     }

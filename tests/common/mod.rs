@@ -1,6 +1,7 @@
 //! Problems, oracles and statistics for the tests.
 //!
-//! All seeds come from [`seed`]. The environment variable `BAYESPOINT_SEED` shifts them; the tests must pass for any value. `BAYESPOINT_SLOW=1` selects the longest form of the statistical tests.
+//! All seeds come from [`seed`]. The environment variable `BAYESPOINT_SEED` shifts them; the tests must pass for any value.
+//! `BAYESPOINT_SLOW=1` selects the longest form of the statistical tests.
 #![allow(dead_code, reason = "every test binary uses its own part")]
 
 pub mod states;

@@ -321,7 +321,7 @@ fn softness_and_offset_count() {
     let space = VersionSpace::new(gram, base.labels.clone()).expect("a space");
     let outcome = outcome_of(&space, &precise([2, 2], 70));
     let truth = brute_force(&explicit, 470);
-    // The feature vectors span five of the nine dimensions. Brute force in all nine has the same layers, and the same centers in the span.
+    // The feature vectors span five of the nine dimensions of the draws.
     volumes_agree(&outcome, &truth);
     for layer in outcome.range.iter() {
         let Some(exact) = truth.get(&layer) else { continue };

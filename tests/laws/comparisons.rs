@@ -56,7 +56,7 @@ impl Comparisons {
         self.rows.push(Row { case, what, found, exact, p });
     }
 
-    /// Compares the means of independent runs with the exact mean by Student's t test, which correlations within runs do not affect.
+    /// Compares the means of independent runs with the exact mean by Student's t test. Correlations within runs do not matter.
     pub fn check_means(&mut self, case: &str, what: &str, means: &[f64], exact: f64) {
         let (found, error) = mean_and_error(means);
         let p = student_tails((found - exact) / error, means.len() as f64 - 1.0);

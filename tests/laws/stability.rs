@@ -442,8 +442,8 @@ fn volumes_of_slits() {
     }
 }
 
-/// In a slit nearly all arrivals are at two walls, and the bridge must space its samples further apart: the mean of many runs has no
-/// bias, and the errors are right.
+/// In a slit nearly all arrivals are at two walls, and the bridge must space its samples further apart: the mean of many runs has
+/// no bias, and the errors are right.
 #[test]
 fn bridges_along_slits() {
     for width in [1e-2, 1e-3] {

@@ -320,8 +320,8 @@ pub fn half_sphere(n: usize) -> Target {
     target
 }
 
-/// A cone of m planes with `K_ij = shared + own δ_ij`, the first `negative` of them with label -1, and transparencies by class. The
-/// diagonal part consists of `own - softness` and softness, the shared part is the offset.
+/// A cone of m planes with `K_ij = shared + own δ_ij`, the first `negative` of them with label -1, and transparencies by class.
+/// The diagonal part consists of `own - softness` and softness, the shared part is the offset.
 pub struct Cone {
     pub m: usize,
     pub negative: usize,
