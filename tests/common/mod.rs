@@ -9,7 +9,7 @@ pub mod states;
 use std::f64::consts::PI;
 use std::slice::ChunksExact;
 
-use bayespoint::{Control, Error, Gram, Outcome, Settings, Tally, VersionSpace};
+use bayespoint::{Control, Error, Gram, Outcome, Result, Settings, Tally, VersionSpace};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
@@ -180,9 +180,11 @@ pub fn cross(a: &[f64], b: &[f64]) -> Vec<f64> {
 }
 
 pub fn space<'a>(gram: &'a [f64], labels: &[i8], softness: f64) -> VersionSpace<'a> {
-    Gram::new(gram, 0.0, vec![softness; labels.len()])
-        .and_then(|gram| VersionSpace::new(gram, labels.to_vec()))
-        .expect("a valid problem")
+    space_of(Gram::new(gram, 0.0, vec![softness; labels.len()]), labels)
+}
+
+pub fn space_of<'a>(gram: Result<Gram<'a>>, labels: &[i8]) -> VersionSpace<'a> {
+    gram.and_then(|gram| VersionSpace::new(gram, labels.to_vec())).expect("a valid problem")
 }
 
 /// `Q diag(1 .. 10^-decades) Qᵀ` with Q from normal vectors, made orthonormal.

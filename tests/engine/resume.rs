@@ -10,7 +10,9 @@ use bayespoint::{
 use rand::RngExt;
 
 use crate::common::states::{complete, doubles, forge, set_double};
-use crate::common::{assert_same, inverse, normals, rbf, rng, seed, size, space, uniform};
+use crate::common::{
+    assert_same, inverse, normals, rbf, rng, seed, size, space, space_of, uniform,
+};
 
 /// A problem, and the inverse of its matrix for the center by conditional means.
 struct Case<'a> {
@@ -111,9 +113,7 @@ fn inputs(m: usize, d: usize, index: u64) -> (Vec<f64>, Vec<i8>) {
 fn features(m: usize, d: usize, softness: f64) -> Case<'static> {
     let (x, labels) = inputs(m, d, 5);
     let rows = KernelRows::new(&x, m, Kernel::Linear, 1.0, 2).expect("good inputs");
-    let space = Gram::computed(Arc::new(rows), 1.0, vec![softness; m])
-        .and_then(|gram| VersionSpace::new(gram, labels))
-        .expect("a valid problem");
+    let space = space_of(Gram::computed(Arc::new(rows), 1.0, vec![softness; m]), &labels);
     Case { name: "features", space, inverse: None }
 }
 
@@ -160,15 +160,11 @@ fn every_source_of_rows() {
     let (gram, labels) = rbf(60, 3.0, 3);
     #[allow(clippy::cast_possible_truncation, reason = "rounded to singles")]
     let singles: Vec<f32> = gram.iter().map(|x| *x as f32).collect();
-    let space = Gram::new(&singles, 0.5, vec![0.01; 60])
-        .and_then(|gram| VersionSpace::new(gram, labels))
-        .expect("a valid problem");
+    let space = space_of(Gram::new(&singles, 0.5, vec![0.01; 60]), &labels);
     let singles = Case { name: "singles", space, inverse: None };
     let (x, labels) = inputs(70, 4, 4);
     let rows = KernelRows::new(&x, 70, Kernel::Rbf { sigma: 2.0 }, 1.0, 9).expect("good inputs");
-    let space = Gram::computed(Arc::new(rows), 0.0, vec![0.01; 70])
-        .and_then(|gram| VersionSpace::new(gram, labels))
-        .expect("a valid problem");
+    let space = space_of(Gram::computed(Arc::new(rows), 0.0, vec![0.01; 70]), &labels);
     let computed = Case { name: "computed", space, inverse: None };
     for case in [singles, computed] {
         let settings = Settings { refresh: RefreshChoice::Pair(None), ..base(5) };

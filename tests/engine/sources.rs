@@ -13,7 +13,7 @@ use bayespoint::{
 use ndarray::s;
 use pulp::Arch;
 
-use crate::common::{assert_same, dot, dual_angle, normals, rng, run, seed, size};
+use crate::common::{assert_same, dot, dual_angle, normals, rng, run, seed, size, space_of};
 
 /// Inputs in a few dimensions, row-major, and labels with a curved boundary.
 fn inputs(m: usize, d: usize, index: u64) -> (Vec<f64>, Vec<i8>) {
@@ -41,15 +41,11 @@ fn matrix(rows: &KernelRows) -> Vec<f64> {
 }
 
 fn dense<'a, E: Stored>(matrix: &'a [E], labels: &[i8], softness: f64) -> VersionSpace<'a> {
-    Gram::new(matrix, 0.5, vec![softness; labels.len()])
-        .and_then(|gram| VersionSpace::new(gram, labels.to_vec()))
-        .expect("a valid problem")
+    space_of(Gram::new(matrix, 0.5, vec![softness; labels.len()]), labels)
 }
 
 fn computed(rows: &Arc<KernelRows>, labels: &[i8], softness: f64) -> VersionSpace<'static> {
-    Gram::computed(Arc::clone(rows), 0.5, vec![softness; labels.len()])
-        .and_then(|gram| VersionSpace::new(gram, labels.to_vec()))
-        .expect("a valid problem")
+    space_of(Gram::computed(Arc::clone(rows), 0.5, vec![softness; labels.len()]), labels)
 }
 
 fn bits(x: &[f64]) -> Vec<u64> {

@@ -43,17 +43,15 @@ impl Pseudocode<'_> {
         rng: ChaCha8Rng,
         start: &[f64],
     ) -> Pseudocode<'p> {
-        let b = unit(problem.weight(start));
-        let (v, center) = (Vec::new(), Vec::new());
         let mut paper = Pseudocode {
             problem,
             flipper,
             tau_max,
             rng,
-            b,
-            v,
+            b: unit(problem.weight(start)),
+            v: Vec::new(),
             left: None,
-            center,
+            center: Vec::new(),
             weight: 0.0,
             escapes: 0,
         };

@@ -12,7 +12,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{ChiSquared, Distribution};
 
 use crate::common::{dot, draws, normals, rng, seed, unit};
-use crate::targets::{Sample, Target};
+use crate::targets::{Sample, Target, inverse};
 
 /// The source of the rows of the Gram matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -279,28 +279,4 @@ fn positive_normal(mean: f64, deviation: f64, rng: &mut ChaCha8Rng) -> f64 {
             return (mean + deviation * z).max(f64::MIN_POSITIVE);
         }
     }
-}
-
-/// Returns the inverse of a positive definite matrix, by Gauss-Jordan elimination.
-fn inverse(matrix: &[f64]) -> Vec<f64> {
-    let m = matrix.len().isqrt();
-    let (mut a, mut b) = (matrix.to_vec(), vec![0.0; m * m]);
-    for i in 0..m {
-        b[i * m + i] = 1.0;
-    }
-    for i in 0..m {
-        let pivot = a[i * m + i];
-        for j in 0..m {
-            a[i * m + j] /= pivot;
-            b[i * m + j] /= pivot;
-        }
-        for k in (0..m).filter(|&k| k != i) {
-            let factor = a[k * m + i];
-            for j in 0..m {
-                a[k * m + j] -= factor * a[i * m + j];
-                b[k * m + j] -= factor * b[i * m + j];
-            }
-        }
-    }
-    b
 }

@@ -86,32 +86,40 @@ impl Target {
         }
     }
 
-    /// Dual coefficients of a weight vector, by elimination; of planes beyond the rank none.
+    /// Returns dual coefficients of a weight vector, with zeros for planes beyond the rank.
     pub fn dual(&self, weight: &[f64]) -> Vec<f64> {
-        let field: Vec<f64> = self.problem.x.iter().map(|x| dot(x, weight)).collect();
-        let (m, n) = (field.len(), self.rank);
-        let mut rows: Vec<Vec<f64>> = (0..n)
-            .map(|i| {
-                let mut row = self.problem.gram[i * m..i * m + n].to_vec();
-                row.push(field[i]);
-                row
-            })
-            .collect();
-        for i in 0..n {
-            for k in i + 1..n {
-                let factor = rows[k][i] / rows[i][i];
-                for j in i..=n {
-                    rows[k][j] -= factor * rows[i][j];
-                }
-            }
-        }
-        let mut dual = vec![0.0; m];
-        for i in (0..n).rev() {
-            let done: f64 = (i + 1..n).map(|j| rows[i][j] * dual[j]).sum();
-            dual[i] = (rows[i][n] - done) / rows[i][i];
-        }
+        let (m, n) = (self.problem.x.len(), self.rank);
+        let field: Vec<f64> = self.problem.x[..n].iter().map(|x| dot(x, weight)).collect();
+        let rows = self.problem.gram.chunks(m).take(n);
+        let gram: Vec<f64> = rows.flat_map(|row| row[..n].iter().copied()).collect();
+        let mut dual: Vec<f64> = inverse(&gram).chunks(n).map(|row| dot(row, &field)).collect();
+        dual.resize(m, 0.0);
         dual
     }
+}
+
+/// Returns the inverse of a positive definite matrix, by Gauss-Jordan elimination.
+pub fn inverse(matrix: &[f64]) -> Vec<f64> {
+    let m = matrix.len().isqrt();
+    let (mut a, mut b) = (matrix.to_vec(), vec![0.0; m * m]);
+    for i in 0..m {
+        b[i * m + i] = 1.0;
+    }
+    for i in 0..m {
+        let pivot = a[i * m + i];
+        for j in 0..m {
+            a[i * m + j] /= pivot;
+            b[i * m + j] /= pivot;
+        }
+        for k in (0..m).filter(|&k| k != i) {
+            let factor = a[k * m + i];
+            for j in 0..m {
+                a[k * m + j] -= factor * a[i * m + j];
+                b[k * m + j] -= factor * b[i * m + j];
+            }
+        }
+    }
+    b
 }
 
 fn axis(n: usize, i: usize) -> Vec<f64> {

@@ -95,6 +95,13 @@ struct Walker<'s> {
     streams: usize,
 }
 
+impl Walker<'_> {
+    /// Returns how many numbers it holds.
+    fn numbers(&self) -> usize {
+        self.samples.all().chain(&self.draws).map(Vec::len).sum()
+    }
+}
+
 /// Returns the distance of plane coordinates from a multiple of others, relative to the largest of them.
 fn distance(field: &[f64], other: &[f64]) -> f64 {
     let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
@@ -346,11 +353,7 @@ pub(crate) fn evidence(
     let (mut samples, mut length) = (PIECE_SAMPLES, 0.0);
     loop {
         let more = 2 * PIECES * samples * (rungs.len() + DRAWS);
-        let so_far: usize = walkers
-            .iter()
-            .flat_map(|walker| walker.samples.all().chain(&walker.draws))
-            .map(Vec::len)
-            .sum();
+        let so_far: usize = walkers.iter().map(Walker::numbers).sum();
         pool.check_memory(COPIES, n * more + so_far, 1)?;
         chain::check_memory(space, n, false, pool)?;
         pool.each(&mut walkers, |_, walker| bridge.round_trip(walker, samples, control))
