@@ -1,13 +1,13 @@
 //! Points of version space from which trips up the ladder begin.
 
 use crate::base::{Control, Error, Result};
-use crate::evidence::settings::{EvidenceSettings, Method};
 use crate::interior::{self, conflicts, max_margin};
 use crate::space::{Mirror, VersionSpace};
 
-/// What is in version space behind walls that let through, if it is found: where double precision or memory give out the trips
-/// down see what there is. With hard walls they may not, and that is an error.
-pub(super) fn found<T>(inside: Result<T>, targets: &[Mirror]) -> Result<Option<T>> {
+/// Returns what was computed from a point inside version space, or `None` if no point can be had and the run can do without.
+/// Behind half-silvered walls the trips down suffice where double precision or memory does not. Behind hard walls
+/// they may miss version space, so that is an error.
+pub(super) fn optional<T>(inside: Result<T>, targets: &[Mirror]) -> Result<Option<T>> {
     match inside {
         Ok(inside) => Ok(Some(inside)),
         Err(Error::Infeasible { .. }) => Ok(None),
@@ -20,30 +20,25 @@ pub(super) fn found<T>(inside: Result<T>, targets: &[Mirror]) -> Result<Option<T
     }
 }
 
-/// A point from which trips up begin: inside version space if that is found, and where the walls of one class alone are hard,
-/// on its side of them.
+/// Returns a point from which trips up begin: inside version space, or on the satisfied side of the hard walls where those of
+/// one class alone are hard.
 ///
 /// # Errors
 ///
-/// [`Error::Infeasible`] where that class alone leaves nothing.
-pub(super) fn inside(
+/// [`Error::Infeasible`] if no point satisfies the class with hard walls.
+pub(super) fn point(
     space: &VersionSpace<'_>,
-    settings: &EvidenceSettings,
+    targets: &[Mirror],
     control: &Control,
 ) -> Result<Option<Vec<f64>>> {
     let [negative, positive] = space.class_counts();
-    let is_hard = |target: Mirror| {
-        [target.negative == 0.0 && negative > 0, target.positive == 0.0 && positive > 0]
-    };
-    if let [target] = settings.targets[..]
-        && let [true, false] | [false, true] = is_hard(target)
+    if let [target] = *targets
+        && let [true, false] | [false, true] =
+            [target.negative == 0.0 && negative > 0, target.positive == 0.0 && positive > 0]
         && !target.is_hard()
     {
         conflicts::check(space, target, control)?;
         return interior::hard_point(space, target, control).map(Some);
     }
-    match settings.method {
-        Method::Integration => found(max_margin::interior_point(space, control), &settings.targets),
-        Method::Bridge => Ok(None),
-    }
+    optional(max_margin::interior_point(space, control), targets)
 }

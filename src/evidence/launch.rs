@@ -1,4 +1,4 @@
-//! Trajectories for the ladder: from an isotropic position or a given one, with full refresh.
+//! Trajectories with full refresh for the ladder.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::space::VersionSpace;
 use crate::trajectory::dynamics::Geodesic;
 use crate::trajectory::{Refresh, Trajectory};
 
-/// Full refreshes per radian: near κ = 1 hardly anything reflects, and the refresh alone must mix.
+/// Full refreshes per radian. Near κ = 1 there are hardly any reflections, and the refresh alone must mix.
 const REFRESH_RATE: f64 = 0.5;
 
-/// A trajectory from an isotropic position and direction, with full refresh.
+/// Returns a trajectory from an isotropic position and direction.
 pub(crate) fn isotropic<'s>(
     space: &'s VersionSpace<'s>,
     factor: &Arc<Factor>,
@@ -26,7 +26,7 @@ pub(crate) fn isotropic<'s>(
     Ok(refreshed(space, ball, rng, factor))
 }
 
-/// A trajectory from a ball, with full refresh.
+/// Returns a trajectory from a ball.
 pub(super) fn refreshed<'s>(
     space: &'s VersionSpace<'s>,
     ball: Ball,

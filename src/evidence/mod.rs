@@ -1,39 +1,33 @@
-//! The evidence: ln of the share of the sphere that version space takes, or that walls that let through leave.
+//! The evidence: ln of the share of the sphere in version space, or of the mean weight of half-silvered walls.
 //!
-//! The volume comes best by a [`bridge`]; behind walls that let through, where the posterior has more than one mode, and a whole
-//! curve over κ, by [`integration`] along a ladder of half-silvered mirrors.
+//! The volume of version space is best computed by a [`bridge`]. Behind half-silvered walls the posterior may have several
+//! modes: its evidence, and a whole curve over κ, is computed by [`integration`] along a ladder of transparencies.
 
 mod bridge;
 mod inside;
 mod integration;
 mod ladder;
-mod lag;
 mod launch;
 pub(crate) mod mbar;
 mod outcome;
 mod settings;
 pub(crate) mod walker;
 
-use std::sync::Arc;
-
-use crate::base::{Control, Result, random};
+use crate::base::{Control, Result};
 use crate::ensemble::WorkerPool;
-use crate::linalg::Factor;
 use crate::space::{VersionSpace, one_dimensional};
-use inside::inside;
 
 pub(crate) use ladder::Descent;
 pub(crate) use launch::isotropic;
-pub(crate) use mbar::{Histogram, Shares};
 pub use outcome::EvidenceOutcome;
 pub use settings::{EvidenceSettings, Method};
 
-/// ln Z(κ) at the targets, with one ladder for all.
+/// Returns ln Z(κ) at the targets, from one ladder for all.
 ///
 /// # Errors
 ///
-/// [`crate::Error::Invalid`] for settings out of range, [`crate::Error::Breakdown`] for a matrix that is not positive semi-definite,
-/// [`crate::Error::Interrupted`].
+/// [`crate::Error::Invalid`] for settings out of range, [`crate::Error::Infeasible`] where hard walls leave no version space,
+/// [`crate::Error::Breakdown`] for a matrix that is not positive semi-definite, [`crate::Error::Interrupted`].
 pub fn evidence(
     space: &VersionSpace<'_>,
     settings: &EvidenceSettings,
@@ -42,16 +36,9 @@ pub fn evidence(
     let descent = settings.descent()?;
     space.gram().check_in_memory()?;
     one_dimensional::refuse(space.gram())?;
-    let inside = inside(space, settings, control)?;
     let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
-    if settings.method == Method::Bridge {
-        return bridge::evidence(space, settings, &pool, control);
+    match settings.method {
+        Method::Bridge => bridge::evidence(space, settings, &pool, control),
+        Method::Integration => integration::evidence(space, settings, descent, &pool, control),
     }
-    let factor = Arc::new(Factor::new(space.gram(), control)?);
-    let ladder = {
-        let pilot = random::stream(settings.seed, settings.n_trajectories);
-        descent.place_rungs(isotropic(space, &factor, pilot, control)?, control)?
-    };
-    let way = (descent, ladder);
-    integration::evidence(space, settings, inside.as_ref(), &factor, way, &pool, control)
 }

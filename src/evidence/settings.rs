@@ -10,10 +10,10 @@ use crate::space::Mirror;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
-    /// By what trajectories in equilibrium see on every rung of a ladder of transparencies.
+    /// From samples in equilibrium on every rung of a ladder of transparencies.
     Integration,
-    /// By a bridge from a Gaussian law that was fitted to version space, for its volume alone. Its rungs are not
-    /// transparencies: it tells nothing but the value.
+    /// By a bridge from a Gaussian distribution fitted to version space. It gives the volume of version space alone, since its
+    /// rungs are not transparencies.
     Bridge,
 }
 
@@ -24,14 +24,14 @@ pub struct EvidenceSettings {
     /// Number of trajectories, each down and up the ladder.
     #[serde(deserialize_with = "count")]
     pub n_trajectories: usize,
-    /// Standard error of every ln Z to be reached, nats.
+    /// Standard error that every ln Z is to reach, nats.
     pub tol: f64,
-    /// Path per trajectory at which to stop all the same, radians.
+    /// Largest path per trajectory, radians.
     pub max_length: f64,
-    /// The mirrors for which ln Z is wanted; hard ones for the volume of version space. A ladder leads to one mirror, or to
-    /// several that are alike for both classes.
+    /// The mirrors at which ln Z is estimated; hard ones for the volume of version space. Several must each have the same
+    /// transparency for both classes.
     pub targets: Vec<Mirror>,
-    /// How.
+    /// The method.
     pub method: Method,
     /// Worker threads.
     pub n_threads: usize,
@@ -54,29 +54,27 @@ impl Default for EvidenceSettings {
 }
 
 impl EvidenceSettings {
-    /// Makes sure that a run can have them.
+    /// Checks that all settings are in range.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for the first that is out of its range, or does not go with another.
+    /// [`Error::Invalid`] for the first that is out of range or conflicts with another.
     pub fn check(&self) -> Result<()> {
         self.descent().map(drop)
     }
 
-    /// Checks them, and says which way leads to the targets.
+    /// Checks the settings and returns the descent to the targets.
     pub(super) fn descent(&self) -> Result<Descent> {
         check_count("n_trajectories", self.n_trajectories as u64)?;
         check_count("n_threads", self.n_threads as u64)?;
         check_positive("tol", self.tol)?;
         check_positive("max_length", self.max_length)?;
         self.targets.iter().try_for_each(Mirror::check)?;
+        let invalid = |allowed| Error::invalid("targets", format!("{:?}", self.targets), allowed);
         if self.method == Method::Bridge && self.targets != [Mirror::HARD] {
-            let got = format!("{:?}", self.targets);
-            return Err(Error::invalid("targets", got, "hard walls alone for a bridge"));
+            return Err(invalid("hard walls alone for a bridge"));
         }
-        Descent::to(&self.targets).ok_or_else(|| {
-            let got = format!("{:?}", self.targets);
-            Error::invalid("targets", got, "one, or several that are alike for both classes")
-        })
+        Descent::to(&self.targets)
+            .ok_or_else(|| invalid("one, or several with equal transparencies of both classes"))
     }
 }

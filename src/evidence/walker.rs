@@ -1,39 +1,38 @@
-//! Walks along a ladder: a trajectory that burns in on a rung and counts its path there, and what was seen on the rungs.
+//! Walkers: trajectories that move along a ladder of distributions, and their samples on each rung.
 
 use crate::base::{Control, Result};
 use crate::space::Mirror;
 use crate::trajectory::dynamics::Geodesic;
 use crate::trajectory::{Goal, Layers, Trajectory};
 
-/// What a walker saw on each rung, piece by piece, with the number of the trip. A trip leads one way, down or up; two are a
-/// round trip.
-#[derive(Clone, Debug)]
-pub(crate) struct Seen<T> {
+/// Standard errors by which the trips up and down may differ by chance.
+const CHANCE: f64 = 2.0;
+
+/// The samples of a walker on each rung: pieces of its path, each with the number of its trip. A trip goes down or up the
+/// ladder; two make a round trip.
+#[derive(Debug)]
+pub(crate) struct RungSamples<T> {
     rungs: Vec<Vec<(usize, T)>>,
-    pub trips: usize,
+    /// The number of the current trip.
+    pub trip: usize,
 }
 
-impl<T> Seen<T> {
+impl<T> RungSamples<T> {
     pub fn new() -> Self {
-        Self { rungs: Vec::new(), trips: 0 }
+        Self { rungs: Vec::new(), trip: 0 }
     }
 
-    /// Keeps a piece of the present trip on rung k.
-    pub fn keep(&mut self, k: usize, piece: T) {
+    /// Adds a piece of the current trip on rung k.
+    pub fn push(&mut self, k: usize, piece: T) {
         if self.rungs.len() <= k {
             self.rungs.resize_with(k + 1, Vec::new);
         }
-        self.rungs[k].push((self.trips, piece));
+        self.rungs[k].push((self.trip, piece));
     }
 
     /// The pieces on rung k, each with its trip.
-    fn on(&self, k: usize) -> impl Iterator<Item = &(usize, T)> {
+    pub fn on(&self, k: usize) -> impl Iterator<Item = &(usize, T)> {
         self.rungs.get(k).into_iter().flatten()
-    }
-
-    /// All pieces on rung k.
-    pub fn pieces(&self, k: usize) -> impl Iterator<Item = &T> {
-        self.on(k).map(|(_, piece)| piece)
     }
 
     /// All pieces.
@@ -42,56 +41,65 @@ impl<T> Seen<T> {
     }
 }
 
-/// What walkers saw on rung k on the trips that `keep` takes, given walker and trip. Trips are numbered across the walkers.
-pub(crate) fn pieces<'r, T: 'r>(
-    walkers: impl ExactSizeIterator<Item = &'r Seen<T>>,
+/// Returns the pieces of all walkers on rung k, converted, from the walkers and trips that `keep` selects. Their trips are
+/// renumbered, so that no two walkers have one in common.
+pub(crate) fn pieces<'r, T: 'r, P>(
+    walkers: impl ExactSizeIterator<Item = &'r RungSamples<T>>,
     k: usize,
     keep: impl Fn(usize, usize) -> bool,
-) -> Vec<(usize, &'r T)> {
+    convert: impl Fn(&T) -> P,
+) -> Vec<(usize, P)> {
     let n = walkers.len();
     let mut pieces = Vec::new();
-    for (i, seen) in walkers.enumerate() {
-        let kept = seen.on(k).filter(|(trip, _)| keep(i, *trip));
-        pieces.extend(kept.map(|(trip, piece)| (trip * n + i, piece)));
+    for (i, samples) in walkers.enumerate() {
+        let kept = samples.on(k).filter(|(trip, _)| keep(i, *trip));
+        pieces.extend(kept.map(|(trip, piece)| (trip * n + i, convert(piece))));
     }
     pieces
 }
 
-/// A trajectory among half-silvered mirrors that goes from rung to rung.
+/// Returns the bias of ln Z that half the difference of the trips up and down indicates, beyond what chance explains.
+///
+/// The biases of both trips cancel to first order. But that of the trips down is larger, the more so the harder version space
+/// is to find: a third of the lag remained on teacher problems, and half where an example was alone among the other class.
+pub(crate) fn bias_of_lag(lag: f64, error: f64) -> f64 {
+    if lag.is_nan() { f64::INFINITY } else { (lag.abs() - CHANCE * error).max(0.0) }
+}
+
+/// A trajectory among half-silvered mirrors that moves from rung to rung.
 pub(crate) struct LadderWalker<'s, T> {
     pub trajectory: Trajectory<'s, Geodesic>,
-    pub seen: Seen<T>,
-    /// Path flown, radians.
-    pub flown: f64,
+    pub samples: RungSamples<T>,
+    /// Path so far, radians.
+    pub length: f64,
 }
 
 impl<'s, T> LadderWalker<'s, T> {
     pub fn new(trajectory: Trajectory<'s, Geodesic>) -> Self {
-        Self { trajectory, seen: Seen::new(), flown: 0.0 }
+        Self { trajectory, samples: RungSamples::new(), length: 0.0 }
     }
 
-    fn fly(&mut self, path: f64, control: &Control) -> Result<()> {
+    fn run(&mut self, path: f64, control: &Control) -> Result<()> {
         self.trajectory.run(Goal::path(path), control)?;
-        self.flown += self.trajectory.tally().path;
+        self.length += self.trajectory.tally().path;
         Ok(())
     }
 
-    /// Flies without counting.
     pub fn burn_in(&mut self, path: f64, control: &Control) -> Result<()> {
         self.trajectory.reset(None);
-        self.fly(path, control)
+        self.run(path, control)
     }
 
-    /// Goes to a rung and flies there without counting.
+    /// Moves to a rung and burns in there.
     pub fn enter(&mut self, mirror: Mirror, path: f64, control: &Control) -> Result<()> {
         self.trajectory.set_mirror(mirror);
         self.burn_in(path, control)
     }
 
-    /// Flies and tells the path by layer.
+    /// Runs for a path and returns it by layer.
     pub fn count(&mut self, path: f64, control: &Control) -> Result<Layers> {
         self.trajectory.reset_counting();
-        self.fly(path, control)?;
+        self.run(path, control)?;
         Ok(self.trajectory.take_layers().unwrap_or_default())
     }
 }

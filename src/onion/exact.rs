@@ -1,23 +1,24 @@
 //! The exact onion.
 //!
-//! Within a layer the law of a half-silvered billiard is uniform whatever the transparencies are. So they are chosen such
-//! that the ball spends about the same path in every layer that is asked for ([`LayerWalls`]), with weights learned from a
-//! ladder of transparencies and from the path so far by [`crate::evidence::mbar`], which also tells the layers' shares of the
-//! sphere. From time to time every ball climbs the ladder up to κ = 1 and down again, which leaves hardly any memory.
+//! Within a layer the distribution of a half-silvered billiard is uniform for all transparencies. They are chosen such that the
+//! ball spends nearly the same path in every layer of the range ([`LayerWalls`]). The weights of the layers are estimated by
+//! [`mbar`] from a ladder of transparencies and from the path so far, as are the layers' shares of the sphere. In every round
+//! each ball makes a trip up the ladder to κ = 1 and down, so that rounds are nearly independent.
 //!
-//! The rungs on which most of the path is in the layers already tell nothing that the layers do not tell better: where a
-//! tiny version space is hard to find, balls lag far behind them. They only show the way to its bottom. Half of the path
-//! among the layers begins there and half at the top, so that lags have opposite signs and show in the errors.
+//! Below the first rung with most of its path in the range, rungs add nothing to what the layers themselves give: where a tiny
+//! version space is hard to find, balls lag far behind them. These rungs are not measured, but lead down to version space. Half
+//! of the path among the layers begins there and half above, so that lags have opposite signs and show in the errors.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ndarray::Array2;
 
 use crate::base::{Control, Result, random};
 use crate::ensemble::WorkerPool;
-use crate::evidence::walker::{LadderWalker, Seen};
-use crate::evidence::{Descent, Histogram, Shares, isotropic, mbar, walker};
+use crate::evidence::mbar::{self, Histogram, Rung, Shares, sum_by_key};
+use crate::evidence::walker::{self, LadderWalker, RungSamples};
+use crate::evidence::{Descent, isotropic};
 use crate::linalg::Factor;
 use crate::onion::outcome::OnionOutcome;
 use crate::onion::pieces::{GROWTH, Pieces, Watch, estimate, outcome, table, worst};
@@ -25,36 +26,34 @@ use crate::onion::settings::OnionSettings;
 use crate::space::{LayerRange, LayerWalls, Mirror, VersionSpace};
 use crate::trajectory::Layers;
 
-/// Path to burn in on a rung of the ladder, radians: the memory of eight refreshes less.
+/// Path to burn in on a rung of the ladder, radians.
 const BURN_IN_PATH: f64 = 4.0;
-/// Path on a rung of the ladder, once down and once up, in the first round, radians.
+/// Path on a rung in one trip of the first round, radians.
 const RUNG_PATH: f64 = 4.0;
-/// Path on the lowest measured rung after the layers, before the way up.
+/// Path to burn in on the lowest measured rung before the trip up, radians.
 const RETURN_PATH: f64 = 8.0;
-/// Share of the path in the layers at which a rung is the last that is measured.
+/// Share of the path in the range at which a rung is the last that is measured.
 const ENOUGH_INSIDE: f64 = 0.5;
-/// Measured pieces of a stretch of path among the layers, of which there are two a round; one more, the first, is left
-/// out.
+/// Measured pieces of a stretch of path among the layers, after one of burn-in. There are two stretches in a round.
 const PIECES: usize = 3;
 /// Path for each layer in the first round, radians.
 const LAYER_PATH: f64 = 2.0;
-/// Path beyond the layers, relative to that in them.
+/// Path beyond the range, relative to that in it.
 const BEYOND: f64 = 1.0 / 3.0;
-/// Path that is credited to a layer before its weight is taken from what was seen: a layer that was never seen counts as
-/// one that would have been seen for so long.
+/// Path that is added to that of each layer for its weight.
 const PRIOR_PATH: f64 = 1.0;
-/// Events per radian, relative to the layer with the fewest, beyond which a layer gets less path: slivers between planes
-/// that nearly coincide would take all the time.
+/// Events per radian, relative to the layer with the fewest, beyond which a layer gets less path. Slivers between nearly
+/// coinciding planes would otherwise take all the time.
 const LARGEST_RATE: f64 = 10.0;
-/// Largest difference of ln weight between neighboring layers: a ball is then let out of one after some ten thousand events.
-/// Where one layer is smaller than the next by a larger factor it gets less path, rather than rare and endless visits.
+/// Largest difference of ln weight between neighboring layers: a ball leaves one after ten thousand events or so. A layer that is
+/// smaller than its neighbor by a larger factor gets less path, rather than rare and very long visits.
 const LARGEST_STEP: f64 = 9.0;
 
-/// A trajectory on its trips down and up the ladder, with the layers at the foot of it. The sets of walls count as further rungs.
 struct Walker<'s> {
+    /// The samples on the ladder, and among the walls of each round, which count as further rungs.
     on_ladder: LadderWalker<'s, Histogram>,
     pieces: Pieces,
-    /// Path by layer, everywhere.
+    /// All path by layer.
     layers: Layers,
 }
 
@@ -64,43 +63,39 @@ struct LadderProblem {
     m: usize,
     /// s = -ln κ of the rungs.
     ladder: Vec<f64>,
-    /// Rungs that are measured, from the top.
+    /// Number of rungs that are measured, from the top.
     measured: usize,
     /// Path on each of them, radians.
     rung_path: f64,
-    /// The walls of every round.
+    /// The walls of each round.
     walls: Vec<Arc<LayerWalls>>,
 }
 
 impl LadderProblem {
-    /// What the reweighting tells apart: the layers of the range, and beyond it the number of violated planes.
+    /// Returns the state of a layer for [`mbar`]: each layer of the range is one, and beyond it each number of violated planes.
     fn state(&self, layer: [u32; 2]) -> usize {
         self.range.index(layer).unwrap_or(self.range.len() + (layer[0] + layer[1]) as usize)
     }
 
-    fn n_states(&self) -> usize {
-        self.range.len() + self.m + 1
-    }
-
-    /// Number of violated planes in each state.
+    /// Returns the number of violated planes in each state.
     fn violations(&self) -> Vec<f64> {
         let layers = self.range.iter().map(|layer| f64::from(layer[0] + layer[1]));
         layers.chain((0..=self.m).map(|v| v as f64)).collect()
     }
 
-    /// Path on the ladder in a round, radians.
+    /// Returns the path on the ladder in a round, radians.
     fn ladder_path(&self) -> f64 {
         let unmeasured = (self.ladder.len() - self.measured) as f64 * BURN_IN_PATH;
         2.0 * self.measured as f64 * (BURN_IN_PATH + self.rung_path) + unmeasured + RETURN_PATH
     }
 
-    /// Number of rungs down to the first that has most of its path in the layers, or all.
+    /// Returns the number of rungs down to the first with most of its path in the range, or of all rungs.
     fn rungs_outside(&self, walkers: &[Walker<'_>]) -> usize {
         let n = self.range.len();
         let inside = |k: usize| {
-            let seen = walkers.iter().flat_map(|walker| walker.on_ladder.seen.pieces(k));
-            let states = seen.flatten();
-            let (part, all) = states.fold((0.0, 0.0), |(part, all), &(state, path)| {
+            let pieces = walkers.iter().flat_map(|walker| walker.on_ladder.samples.on(k));
+            let visits = pieces.flat_map(|(_, histogram)| histogram);
+            let (part, all) = visits.fold((0.0, 0.0), |(part, all), &(state, path)| {
                 (if state < n { part + path } else { part }, all + path)
             });
             part >= ENOUGH_INSIDE * all
@@ -108,7 +103,7 @@ impl LadderProblem {
         (0..self.ladder.len()).find(|&k| inside(k)).map_or(self.ladder.len(), |k| k + 1)
     }
 
-    /// Combines what the walkers saw, but for one of them.
+    /// Combines the samples of all walkers, or of all but one.
     fn combine(&self, walkers: &[Walker<'_>], skipped: Option<usize>) -> Shares {
         let violations = self.violations();
         let ladder = &self.ladder[..self.measured];
@@ -118,15 +113,16 @@ impl LadderProblem {
             let beyond = (0..=self.m).map(|v| walls.log_weight_beyond(v as f64));
             walls.log_weights.iter().copied().chain(beyond).collect()
         });
-        let rungs = mirrors.chain(walls).enumerate().map(|(k, log_weights)| {
-            let seen = walkers.iter().map(|walker| &walker.on_ladder.seen);
-            let pieces = walker::pieces(seen, k, |i, _| skipped != Some(i));
-            (log_weights, pieces.into_iter().map(|(trip, seen)| (trip, seen.clone())).collect())
-        });
-        mbar::combine(ladder, rungs, |_, v| violations[v])
+        let rung = |(k, log_weights)| {
+            let samples = walkers.iter().map(|walker| &walker.on_ladder.samples);
+            let pieces = walker::pieces(samples, k, |i, _| skipped != Some(i), Vec::clone);
+            Rung { log_weights, pieces }
+        };
+        let rungs = mirrors.chain(walls).enumerate().map(rung).collect();
+        mbar::combine(ladder, rungs, |_, state| violations[state])
     }
 
-    /// Walls between which a ball would spend the same path in every layer, by what is known so far.
+    /// Returns walls among which a ball spends nearly the same path in every layer, by the estimates so far.
     fn level(&self, shares: &Shares, walkers: &[Walker<'_>]) -> LayerWalls {
         let n = self.range.len();
         let rates: Vec<f64> = (0..n)
@@ -135,81 +131,61 @@ impl LadderProblem {
                 let (events, path) = pieces.fold((0, 0.0), |(events, path), pieces| {
                     (events + pieces.events[layer], path + pieces.paths[layer])
                 });
-                // One more than was seen: a path without any event tells a bound.
+                // One event more than counted gives an upper bound if there was none.
                 if path > 0.0 { (events + 1) as f64 / path } else { f64::NAN }
             })
             .collect();
-        // NaN loses against a number.
+        // `min` ignores NaN.
         let fewest = rates.iter().copied().fold(f64::NAN, f64::min);
         let parts: Vec<f64> =
             rates.iter().map(|rate| (LARGEST_RATE * fewest / rate).min(1.0)).collect();
         let slope = self.ladder[self.measured - 1];
         let outside = (0..=self.m).map(|v| shares.log_share[n + v] - slope * v as f64);
         let mass = mbar::log_sum_exp(outside);
-        // Where nothing beyond was seen, its weight does not matter.
+        // The weight does not matter if no path is beyond the range.
         let beyond = if mass > f64::NEG_INFINITY { BEYOND.ln() - mass } else { 0.0 };
         let mut walls = LayerWalls { range: self.range, log_weights: Vec::new(), beyond, slope };
-        let seen = |layer: usize| shares.all[layer] > 0.0;
-        let total: f64 = (0..n).filter(|&layer| seen(layer)).map(|layer| parts[layer]).sum();
+        let is_found = |layer: usize| shares.paths[layer] > 0.0;
+        let total: f64 = (0..n).filter(|&layer| is_found(layer)).map(|layer| parts[layer]).sum();
         walls.log_weights = if total > 0.0 {
             let known = (0..n).map(|layer| {
-                let path = shares.all[layer] + parts[layer] * PRIOR_PATH;
+                let path = shares.paths[layer] + parts[layer] * PRIOR_PATH;
                 let log_share = path.ln() - shares.log_exposure[layer];
-                seen(layer).then(|| (parts[layer] / total).ln() - log_share)
+                is_found(layer).then(|| (parts[layer] / total).ln() - log_share)
             });
             self.range.spread(known.collect())
         } else {
-            let violations = self.range.iter().map(|layer| f64::from(layer[0] + layer[1]));
-            violations.map(|v| walls.log_weight_beyond(v)).collect()
+            self.violations()[..n].iter().map(|v| walls.log_weight_beyond(*v)).collect()
         };
         self.range.flatten(&mut walls.log_weights, LARGEST_STEP);
         walls
     }
-
-    fn histogram(&self, layers: &Layers) -> Histogram {
-        let mut histogram = BTreeMap::new();
-        for (&layer, path) in layers {
-            *histogram.entry(self.state(layer)).or_insert(0.0) += path;
-        }
-        histogram.into_iter().collect()
-    }
 }
 
 impl Walker<'_> {
-    /// Once down the whole ladder.
-    fn descend(&mut self, problem: &LadderProblem, control: &Control) -> Result<()> {
-        (0..problem.ladder.len()).try_for_each(|k| self.rung(problem, k, control))
-    }
-
-    /// Forgets what it saw.
-    fn forget(&mut self) {
-        self.on_ladder.seen = Seen::new();
-        self.layers.clear();
-    }
-
-    /// Once down and once up the measured rungs, with a stretch of path between the newest walls at the end of either trip:
-    /// the one is entered from above, the other from the foot of the ladder.
+    /// Makes a trip down and a trip up the measured rungs, with two stretches of path among the newest walls between them: one
+    /// is entered from the last measured rung, the other from the bottom of the ladder.
     fn round_trip(&mut self, problem: &LadderProblem, unit: f64, control: &Control) -> Result<()> {
         let measured = problem.measured;
         for k in 0..measured {
             self.rung(problem, k, control)?;
         }
         self.stretch(problem, unit, control)?;
-        self.on_ladder.seen.trips += 1;
+        self.on_ladder.samples.trip += 1;
         for &s in &problem.ladder[measured..] {
             self.on_ladder.enter(Mirror::alike(s), BURN_IN_PATH, control)?;
         }
         self.stretch(problem, unit, control)?;
-        let foot = Mirror::alike(problem.ladder[measured - 1]);
-        self.on_ladder.enter(foot, RETURN_PATH, control)?;
+        let lowest = Mirror::alike(problem.ladder[measured - 1]);
+        self.on_ladder.enter(lowest, RETURN_PATH, control)?;
         for k in (0..measured).rev() {
             self.rung(problem, k, control)?;
         }
-        self.on_ladder.seen.trips += 1;
+        self.on_ladder.samples.trip += 1;
         Ok(())
     }
 
-    /// Counts a piece of path for rung k.
+    /// Adds a piece of path on rung k.
     fn count(
         &mut self,
         problem: &LadderProblem,
@@ -218,7 +194,8 @@ impl Walker<'_> {
         control: &Control,
     ) -> Result<()> {
         let layers = self.on_ladder.count(path, control)?;
-        self.on_ladder.seen.keep(k, problem.histogram(&layers));
+        let visits = layers.iter().map(|(&layer, &path)| (problem.state(layer), path));
+        self.on_ladder.samples.push(k, sum_by_key(visits).into_iter().collect());
         for (layer, path) in layers {
             *self.layers.entry(layer).or_insert(0.0) += path;
         }
@@ -230,7 +207,7 @@ impl Walker<'_> {
         self.count(problem, k, problem.rung_path, control)
     }
 
-    /// A path between the newest walls.
+    /// Runs for a stretch of path among the newest walls.
     fn stretch(&mut self, problem: &LadderProblem, unit: f64, control: &Control) -> Result<()> {
         self.on_ladder.trajectory.set_walls(problem.walls.last().cloned());
         self.on_ladder.burn_in(unit, control)?;
@@ -255,10 +232,9 @@ pub(super) fn onion(
 ) -> Result<OnionOutcome> {
     let (n, m) = (range.len(), space.len());
     let factor = Arc::new(Factor::new(space.gram(), control)?);
-    let ladder = {
-        let pilot = random::stream(settings.seed, settings.n_trajectories);
-        Descent::to_hard_walls().place_rungs(isotropic(space, &factor, pilot, control)?, control)?
-    };
+    let pilot = random::stream(settings.seed, settings.n_trajectories);
+    let descent = Descent::to(&[Mirror::HARD]).expect("a single target");
+    let ladder = descent.place_rungs(space, &factor, pilot, control)?;
     let (measured, rung_path) = (ladder.len(), RUNG_PATH);
     let mut problem = LadderProblem { range, m, ladder, measured, rung_path, walls: Vec::new() };
     let mut walkers = pool.each(&mut vec![(); settings.n_trajectories], |i, ()| {
@@ -269,10 +245,16 @@ pub(super) fn onion(
             layers: Layers::new(),
         })
     })?;
-    pool.each(&mut walkers, |_, walker| walker.descend(&problem, control))?;
+    // The first trips only give a first estimate of the shares: their samples are not used again.
+    pool.each(&mut walkers, |_, walker| {
+        (0..measured).try_for_each(|k| walker.rung(&problem, k, control))
+    })?;
     let mut shares = problem.combine(&walkers, None);
     problem.measured = problem.rungs_outside(&walkers);
-    walkers.iter_mut().for_each(Walker::forget);
+    for walker in &mut walkers {
+        walker.on_ladder.samples = RungSamples::new();
+        walker.layers.clear();
+    }
     let stretches = 2.0 * (1 + PIECES) as f64;
     let shortest = problem.ladder_path().max(LAYER_PATH * n as f64) / stretches;
     let mut unit = shortest;
@@ -281,9 +263,14 @@ pub(super) fn onion(
         problem.walls.push(Arc::new(problem.level(&shares, &walkers)));
         pool.each(&mut walkers, |_, walker| walker.round_trip(&problem, unit, control))?;
         shares = problem.combine(&walkers, None);
-        let volumes: Vec<(f64, f64)> = (0..n).map(|layer| volume(&shares, layer)).collect();
-        let centers = estimate(space, range, pool, &mut walkers, |c| &mut c.pieces, control)?;
-        let length = walkers.iter().map(|c| c.on_ladder.flown).sum::<f64>() / walkers.len() as f64;
+        let volume = |layer: usize| {
+            shares.log_z(|state| if state == layer { 0.0 } else { f64::NEG_INFINITY })
+        };
+        let volumes: Vec<(f64, f64)> = (0..n).map(volume).collect();
+        let centers =
+            estimate(space, range, pool, &mut walkers, |walker| &mut walker.pieces, control)?;
+        let length = walkers.iter().map(|walker| walker.on_ladder.length).sum::<f64>()
+            / walkers.len() as f64;
         control.report(length, worst(&centers).0);
         let known = settings.volume_tol.is_none_or(|tol| {
             volumes.iter().all(|&(value, error)| value == f64::NEG_INFINITY || error <= tol)
@@ -305,12 +292,7 @@ pub(super) fn onion(
     }
 }
 
-/// ln of the share of the sphere of a layer of the range, and its standard error.
-fn volume(shares: &Shares, layer: usize) -> (f64, f64) {
-    shares.log_z(|state| if state == layer { 0.0 } else { f64::NEG_INFINITY })
-}
-
-/// Adds the shares of the sphere of all layers that were seen.
+/// Adds the shares of the sphere of all layers that were found.
 fn with_shares(
     mut found: OnionOutcome,
     problem: &LadderProblem,
@@ -318,9 +300,9 @@ fn with_shares(
     walkers: &[Walker<'_>],
 ) -> OnionOutcome {
     let all = walkers.iter().flat_map(|walker| &walker.layers);
-    let seen: BTreeSet<[u32; 2]> =
+    let layers: BTreeSet<[u32; 2]> =
         all.filter(|(_, path)| **path > 0.0).map(|(layer, _)| *layer).collect();
-    found.layers = seen.into_iter().collect();
+    found.layers = layers.into_iter().collect();
     let mut rows = log_shares(problem, shares, walkers, None, &found.layers);
     let replicates = if walkers.len() > 1 { walkers.len() } else { 0 };
     for i in 0..replicates {
@@ -332,8 +314,8 @@ fn with_shares(
     found
 }
 
-/// ln of the share of the sphere of each layer. Layers of the same state have the same law on every rung: their shares
-/// therein are path over path.
+/// Returns ln of the share of the sphere of each layer. Layers of the same state have the same distribution on every rung: their
+/// shares of the state are ratios of paths.
 fn log_shares(
     problem: &LadderProblem,
     shares: &Shares,
@@ -345,7 +327,7 @@ fn log_shares(
         let others = walkers.iter().enumerate().filter(|(i, _)| skipped != Some(*i));
         others.filter_map(|(_, walker)| walker.layers.get(layer)).sum()
     };
-    let mut totals = vec![0.0; problem.n_states()];
+    let mut totals = vec![0.0; problem.range.len() + problem.m + 1];
     for layer in layers {
         totals[problem.state(*layer)] += path(layer);
     }

@@ -14,14 +14,14 @@ use crate::space::{LayerRange, VersionSpace, one_dimensional};
 pub use outcome::OnionOutcome;
 pub use settings::{OnionMethod, OnionSettings};
 
-/// The centers of the layers of the onion.
+/// Returns the centers of the layers of the onion.
 ///
 /// The same seed gives the same bits for every number of threads.
 ///
 /// # Errors
 ///
-/// [`crate::Error::Invalid`] for settings out of range, [`crate::Error::Infeasible`] for the projected onion where version space seems
-/// empty, [`crate::Error::Breakdown`] where the arithmetic fails, [`crate::Error::Interrupted`].
+/// [`crate::Error::Invalid`] for settings out of range, [`crate::Error::Infeasible`] for the projected onion if no point of version
+/// space is found, [`crate::Error::Breakdown`] if the arithmetic fails, [`crate::Error::Interrupted`].
 pub fn onion(
     space: &VersionSpace<'_>,
     settings: &OnionSettings,
@@ -33,7 +33,7 @@ pub fn onion(
     let range = LayerRange { most };
     one_dimensional::refuse(space.gram())?;
     let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
-    // The pieces of the layers with their plane coordinates, those of two rounds, and their integrals; the centers.
+    // The batches of each layer with their plane coordinates, those of two more rounds, their integrals, and the centers.
     let vectors = range.len() * (4 * MOST_BATCHES + 8);
     chain::check_memory(space, settings.n_trajectories, false, &pool)?;
     pool.check_memory(settings.n_trajectories, vectors, space.len())?;

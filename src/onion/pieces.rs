@@ -1,4 +1,4 @@
-//! The pieces of path in each layer, and the centers by them.
+//! The pieces of path in each layer, and the centers estimated from them.
 
 use ndarray::{Array2, Array3};
 
@@ -10,15 +10,15 @@ use crate::space::{LayerRange, VersionSpace};
 use crate::trajectory::Trajectory;
 use crate::trajectory::dynamics::Geodesic;
 
-/// How the pieces of path grow from round to round.
+/// Growth of the pieces of path from round to round.
 pub(super) const GROWTH: f64 = 1.5;
-/// Pieces of path that are kept apart, and pieces in which a layer must have been seen before its error is told.
+/// Largest number of batches of a layer and trajectory, and smallest number of all batches of a layer for which it has an error.
 pub(super) const MOST_BATCHES: usize = 8;
 const LEAST_BATCHES: usize = 4;
-/// Rounds in a row without a new layer after which those that were not seen are taken for empty.
+/// Rounds in a row without a new layer after which the missing ones are taken to be empty.
 const PATIENCE: usize = 5;
 
-/// The pieces of a trajectory's path, layer by layer.
+/// The path of a trajectory in each layer.
 pub(super) struct Pieces {
     pub batches: Vec<Vec<Batch>>,
     pub paths: Vec<f64>,
@@ -34,16 +34,15 @@ impl Pieces {
         }
     }
 
-    /// Takes over what a trajectory has integrated since the last time.
+    /// Adds what a trajectory has integrated since the last call.
     pub fn take(&mut self, trajectory: &mut Trajectory<'_, Geodesic>) {
         for (layer, found) in trajectory.take_layer_integrals().into_iter().enumerate() {
             self.paths[layer] += found.path;
             self.events[layer] += found.events;
             if found.path > 0.0 {
-                let (integral, length) = (found.integral, found.path);
                 self.batches[layer].push(Batch {
-                    integral,
-                    length,
+                    integral: found.integral,
+                    length: found.path,
                     densities: None,
                     plain: None,
                     field: None,
@@ -51,19 +50,9 @@ impl Pieces {
             }
         }
     }
-
-    /// Joins the pieces of layers that have too many.
-    fn join(&mut self) {
-        for batches in self.batches.iter_mut().filter(|batches| batches.len() > MOST_BATCHES) {
-            center::join_pairs(batches);
-        }
-    }
 }
 
-/// A layer's center, where it has one.
-pub(super) type Found = Option<Center>;
-
-/// The centers by all pieces so far.
+/// Returns the centers of the layers of a range; none where nothing was found, or where the center is not defined.
 pub(super) fn estimate<T: Send>(
     space: &VersionSpace<'_>,
     range: LayerRange,
@@ -71,12 +60,13 @@ pub(super) fn estimate<T: Send>(
     walkers: &mut [T],
     pieces: impl Fn(&mut T) -> &mut Pieces + Sync,
     control: &Control,
-) -> Result<Vec<Found>> {
+) -> Result<Vec<Option<Center>>> {
     let gram = space.gram();
     pool.each(walkers, |_, walker| {
-        let pieces = pieces(walker);
-        pieces.join();
-        for batches in pieces.batches.iter_mut().filter(|batches| !batches.is_empty()) {
+        for batches in pieces(walker).batches.iter_mut().filter(|batches| !batches.is_empty()) {
+            if batches.len() > MOST_BATCHES {
+                center::join_pairs(batches);
+            }
             center::fill_fields(gram, batches, control)?;
         }
         Ok(())
@@ -98,64 +88,61 @@ pub(super) fn estimate<T: Send>(
     Ok(centers.collect())
 }
 
-/// The center of one layer by the pieces of each trajectory.
-fn layer_center(gram: &Gram<'_>, lists: &[Vec<Batch>]) -> Found {
-    let (mut path, mut pieces) = (0.0, 0);
-    for batch in lists.iter().flatten() {
-        path += batch.length;
-        pieces += 1;
-    }
-    // Shorter paths drown in the rounding of their integral.
-    if path < SHORTEST_LENGTH {
+/// Returns the center of one layer from the batches of each trajectory.
+fn layer_center(gram: &Gram<'_>, lists: &[Vec<Batch>]) -> Option<Center> {
+    let batches = || lists.iter().flatten();
+    // The integral of a shorter path is lost to rounding.
+    if batches().map(|batch| batch.length).sum::<f64>() < SHORTEST_LENGTH {
         return None;
     }
     let center = center::center(gram, lists);
-    let error = if pieces < LEAST_BATCHES { f64::NAN } else { center.error };
+    let error = if batches().count() < LEAST_BATCHES { f64::NAN } else { center.error };
     Some(Center { error, ..center })
 }
 
-/// Largest error of the centers, NaN where one is unknown, and the number of layers seen.
-pub(super) fn worst(centers: &[Found]) -> (f64, usize) {
-    let seen = || centers.iter().flatten();
+/// Returns the largest error of the centers, NaN if one is unknown, and the number of centers.
+pub(super) fn worst(centers: &[Option<Center>]) -> (f64, usize) {
+    let found = || centers.iter().flatten();
     let largest = |a: f64, b: f64| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) };
-    (seen().map(|center| center.error).fold(0.0, largest), seen().count())
+    (found().map(|center| center.error).fold(0.0, largest), found().count())
 }
 
-/// True for a layer that holds with every vector its opposite, which violates the rest of the planes: the mean is zero.
+/// True for a layer that contains the opposite of each of its vectors, which violates exactly the other planes: the mean is zero.
 fn is_own_opposite(space: &VersionSpace<'_>, violated: [u32; 2]) -> bool {
     let counts = space.class_counts();
     (0..2).all(|class| 2 * violated[class] == counts[class])
 }
 
-/// Ends a run when all layers seen are known well enough and no new ones turn up.
+/// Ends a run when all centers have reached the tolerance and no new layers are found.
 pub(super) struct Watch {
-    /// Layers that may have a center.
-    wanted: usize,
-    seen: usize,
+    /// Number of layers that may have a center.
+    possible: usize,
+    /// Number of centers so far.
+    found: usize,
     /// Rounds since the last new layer.
     quiet: usize,
 }
 
 impl Watch {
     pub fn new(space: &VersionSpace<'_>, range: LayerRange) -> Self {
-        let wanted = range.iter().filter(|&layer| !is_own_opposite(space, layer)).count();
-        Self { wanted, seen: 0, quiet: 0 }
+        let possible = range.iter().filter(|&layer| !is_own_opposite(space, layer)).count();
+        Self { possible, found: 0, quiet: 0 }
     }
 
-    pub fn is_over(&mut self, centers: &[Found], tol: f64) -> bool {
-        let (error, seen) = worst(centers);
-        self.quiet = if seen == self.seen { self.quiet + 1 } else { 0 };
-        self.seen = seen;
-        let patience = if seen == self.wanted { 1 } else { PATIENCE };
+    pub fn is_over(&mut self, centers: &[Option<Center>], tol: f64) -> bool {
+        let (error, found) = worst(centers);
+        self.quiet = if found == self.found { self.quiet + 1 } else { 0 };
+        self.found = found;
+        let patience = if found == self.possible { 1 } else { PATIENCE };
         self.quiet >= patience && error <= tol
     }
 }
 
-/// Puts the parts of an outcome together that both methods have.
+/// Returns an outcome with the parts that both methods have.
 pub(super) fn outcome<'p>(
     range: LayerRange,
     m: usize,
-    centers: Vec<Found>,
+    centers: Vec<Option<Center>>,
     pieces: impl Iterator<Item = &'p Pieces>,
     length: f64,
     converged: bool,
@@ -171,7 +158,8 @@ pub(super) fn outcome<'p>(
         table(centers.iter().map(|center| center.as_ref().map_or(f64::NAN, value)).collect())
     };
     let (norms, errors) = (of(|center| center.norm), of(|center| center.error));
-    let dual = |center: Found| center.map_or_else(|| vec![f64::NAN; m], |center| center.dual);
+    let dual =
+        |center: Option<Center>| center.map_or_else(|| vec![f64::NAN; m], |center| center.dual);
     let (rows, columns) = range.shape();
     let duals = centers.into_iter().flat_map(dual).collect();
     OnionOutcome {
@@ -189,7 +177,7 @@ pub(super) fn outcome<'p>(
     }
 }
 
-/// A table with a value for each layer of a range.
+/// Returns a table with a value for each layer of a range.
 pub(super) fn table(range: LayerRange, values: Vec<f64>) -> Array2<f64> {
     Array2::from_shape_vec(range.shape(), values).expect("a value for each layer")
 }

@@ -10,13 +10,12 @@ use crate::space::{LayerRange, VersionSpace};
 use crate::trajectory::dynamics::Geodesic;
 use crate::trajectory::{Goal, Trajectory};
 
-/// Measured pieces of path of a round.
+/// Pieces of path of a round.
 const PIECES: usize = 3;
-/// Path of a piece in the first round: radians, and arrivals where version space is small.
+/// Path of a piece in the first round: radians, or arrivals at walls if version space is small.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
 const PIECE_ARRIVALS: f64 = 1_000.0;
 
-/// A trajectory inside version space.
 struct Prober<'s> {
     trajectory: Trajectory<'s, Geodesic>,
     pieces: Pieces,

@@ -5,7 +5,7 @@ use serde::de::{Deserializer, Error as _};
 
 use crate::base::{Error, Result, check_count, check_positive, count};
 
-/// Most violated examples of a label that may be asked for: beyond it the size of a table overflows.
+/// Largest `max_errors`; the size of a table might overflow beyond it.
 const MOST_ERRORS: u32 = 1_000_000;
 const ERRORS: &str = "at least 0 and at most 1000000";
 
@@ -13,7 +13,7 @@ const ERRORS: &str = "at least 0 and at most 1000000";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnionMethod {
-    /// By a half-silvered billiard: uniform in every layer.
+    /// By a half-silvered billiard, whose distribution is uniform in every layer.
     Exact,
     /// By the rays of a hard billiard, followed beyond its walls.
     Projected,
@@ -23,19 +23,19 @@ pub enum OnionMethod {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OnionSettings {
-    /// Most violated examples of labels -1 and +1; at most 1 000 000.
+    /// Largest numbers of violated examples of labels -1 and +1; at most 1 000 000.
     #[serde(deserialize_with = "most_errors")]
     pub max_errors: [u32; 2],
-    /// How.
+    /// The method.
     pub method: OnionMethod,
     /// Number of trajectories.
     #[serde(deserialize_with = "count")]
     pub n_trajectories: usize,
-    /// Standard error to be reached by the center of every layer seen, radians.
+    /// Standard error that the center of every layer found is to reach, radians.
     pub tol: f64,
-    /// Standard error to be reached by ln of the volume of every layer seen, nats; the exact onion alone tells volumes.
+    /// Standard error that ln of the volume of every layer found is to reach, nats; for the exact onion alone.
     pub volume_tol: Option<f64>,
-    /// Path per trajectory at which to stop all the same, radians.
+    /// Largest path per trajectory, radians.
     pub max_length: f64,
     /// Worker threads.
     pub n_threads: usize,
@@ -43,7 +43,7 @@ pub struct OnionSettings {
     pub seed: u64,
 }
 
-/// Reads counts that may be out of range.
+/// Reads counts as `i64`, so that those out of range have an error of their own.
 fn most_errors<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<[u32; 2], D::Error> {
@@ -71,11 +71,11 @@ impl Default for OnionSettings {
 }
 
 impl OnionSettings {
-    /// Makes sure that a run can have them.
+    /// Checks that all settings are in range.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for the first that is out of its range, or does not go with another.
+    /// [`Error::Invalid`] for the first that is out of range or conflicts with another.
     pub fn check(&self) -> Result<()> {
         if let Some(most) = self.max_errors.iter().find(|most| **most > MOST_ERRORS) {
             return Err(Error::invalid("max_errors", most, ERRORS));
@@ -83,12 +83,13 @@ impl OnionSettings {
         check_count("n_trajectories", self.n_trajectories as u64)?;
         check_count("n_threads", self.n_threads as u64)?;
         check_positive("tol", self.tol)?;
-        self.volume_tol.map_or(Ok(()), |tol| check_positive("volume_tol", tol))?;
         check_positive("max_length", self.max_length)?;
-        if self.volume_tol.is_some() && self.method == OnionMethod::Projected {
-            let got = "a number";
-            let wanted = "None with method='projected', which tells no volumes";
-            return Err(Error::invalid("volume_tol", got, wanted));
+        if let Some(tol) = self.volume_tol {
+            check_positive("volume_tol", tol)?;
+            if self.method == OnionMethod::Projected {
+                let wanted = "None with method='projected', which gives no volumes";
+                return Err(Error::invalid("volume_tol", "a number", wanted));
+            }
         }
         Ok(())
     }

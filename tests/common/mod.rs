@@ -1,7 +1,7 @@
-//! Problems with known answers, and the statistics that the tests need.
+//! Problems, oracles and statistics for the tests.
 //!
-//! All seeds come from [`seed`], which the environment variable `BAYESPOINT_SEED` shifts: the tests have to pass for
-//! any value. `BAYESPOINT_SLOW=1` selects the longest form of the statistical tests.
+//! All seeds come from [`seed`]. The environment variable `BAYESPOINT_SEED` shifts them; the tests must pass for any value.
+//! `BAYESPOINT_SLOW=1` selects the longest form of the statistical tests.
 #![allow(dead_code, reason = "every test binary uses its own part")]
 
 pub mod states;
@@ -9,19 +9,19 @@ pub mod states;
 use std::f64::consts::PI;
 use std::slice::ChunksExact;
 
-use bayespoint::{Control, Gram, Outcome, Settings, Tally, VersionSpace};
+use bayespoint::{Control, Error, Gram, Outcome, Result, Settings, Tally, VersionSpace};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 
-/// The seed of a test's `index`-th random object.
+/// Returns the seed of a random object.
 pub fn seed(index: u64) -> u64 {
     let shift: u64 = std::env::var("BAYESPOINT_SEED")
         .map_or(0, |text| text.parse().expect("BAYESPOINT_SEED must be a whole number"));
     index.wrapping_add(shift.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-/// `long` under `BAYESPOINT_SLOW=1`, else `short`.
+/// Returns `long` under `BAYESPOINT_SLOW=1`, else `short`.
 pub fn size<T>(short: T, long: T) -> T {
     if std::env::var("BAYESPOINT_SLOW").is_ok_and(|x| x == "1") { long } else { short }
 }
@@ -44,7 +44,7 @@ pub fn unit(mut x: Vec<f64>) -> Vec<f64> {
     x
 }
 
-/// Angle between two vectors, accurate for small ones.
+/// Returns the angle between two vectors, accurately if it is small.
 pub fn angle(a: &[f64], b: &[f64]) -> f64 {
     let (a, b) = (unit(a.to_vec()), unit(b.to_vec()));
     let chord: f64 = a.iter().zip(&b).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt();
@@ -96,8 +96,8 @@ impl Problem {
         violations
     }
 
-    /// Checks the weights of a proof that no weight vector satisfies all labels: a convex combination of the labeled feature
-    /// vectors. Returns its length relative to the longest of them, which bounds every margin.
+    /// Checks a certificate of infeasibility, the weights of a convex combination of the labeled feature vectors. Returns the
+    /// length of the combination relative to the longest feature vector, which bounds every margin.
     pub fn check_certificate(&self, certificate: &[f64]) -> f64 {
         assert_eq!(certificate.len(), self.x.len());
         assert!(certificate.iter().all(|a| *a >= 0.0), "{certificate:?}");
@@ -148,7 +148,7 @@ impl Problem {
         let mut centroid = vec![0.0; 3];
         for (i, n) in self.inward().iter().enumerate() {
             let on_this: Vec<_> = corners.iter().filter(|c| c.0 == i || c.1 == i).collect();
-            // The two corners on this side of the polygon, if it has one.
+            // The two ends of this edge, if the plane has one.
             if let [(_, _, a), (_, _, b)] = on_this[..] {
                 let length = angle(a, b);
                 centroid.iter_mut().zip(n).for_each(|(c, n)| *c += 0.5 * length * n);
@@ -180,9 +180,11 @@ pub fn cross(a: &[f64], b: &[f64]) -> Vec<f64> {
 }
 
 pub fn space<'a>(gram: &'a [f64], labels: &[i8], softness: f64) -> VersionSpace<'a> {
-    Gram::new(gram, 0.0, vec![softness; labels.len()])
-        .and_then(|gram| VersionSpace::new(gram, labels.to_vec()))
-        .expect("a valid problem")
+    space_of(Gram::new(gram, 0.0, vec![softness; labels.len()]), labels)
+}
+
+pub fn space_of<'a>(gram: Result<Gram<'a>>, labels: &[i8]) -> VersionSpace<'a> {
+    gram.and_then(|gram| VersionSpace::new(gram, labels.to_vec())).expect("a valid problem")
 }
 
 /// `Q diag(1 .. 10^-decades) Qᵀ` with Q from normal vectors, made orthonormal.
@@ -236,23 +238,36 @@ pub fn run(space: &VersionSpace<'_>, settings: &Settings) -> Outcome {
     bayespoint::run(space, settings, &Control::new()).expect("a good run")
 }
 
-/// Angle between the unit vectors of two dual coefficients, by the Gram matrix.
-/// What every trajectory of a run counted.
+/// Checks that runs with invalid settings fail with the name of the setting.
+pub fn assert_invalid<'a>(
+    space: &VersionSpace<'_>,
+    cases: impl IntoIterator<Item = (&'a str, Settings)>,
+) {
+    for (name, settings) in cases {
+        match bayespoint::run(space, &settings, &Control::new()) {
+            Err(Error::Invalid { name: found, .. }) => assert_eq!(found, name),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
+/// Returns a counter of each trajectory of a run.
 pub fn each<T>(outcome: &Outcome, of: impl Fn(&Tally) -> T) -> Vec<T> {
     outcome.trajectories.iter().map(|one| of(&one.tally)).collect()
 }
 
-/// The same, added up.
+/// Returns the sum of a counter over the trajectories of a run.
 pub fn total(outcome: &Outcome, of: impl Fn(&Tally) -> u64) -> u64 {
     each(outcome, of).into_iter().sum()
 }
 
-/// The draws of a run, those of all trajectories in one row.
+/// Returns the draws of a run, trajectory by trajectory.
 pub fn draws(outcome: &Outcome) -> ChunksExact<'_, f64> {
     let values = &outcome.draws.values;
     values.as_slice().expect("row-major").chunks_exact(values.dim().2)
 }
 
+/// Returns the angle between two unit vectors with given dual coefficients.
 pub fn dual_angle(space: &VersionSpace<'_>, a: &[f64], b: &[f64]) -> f64 {
     let difference: Vec<f64> = a.iter().zip(b).map(|(x, y)| x - y).collect();
     let m = a.len();
@@ -264,12 +279,12 @@ pub fn dual_angle(space: &VersionSpace<'_>, a: &[f64], b: &[f64]) -> f64 {
     2.0 * (square.max(0.0).sqrt() / 2.0).min(1.0).asin()
 }
 
-/// All that a run found is the same, to the last bit: numbers are printed with as many digits as identify them.
+/// Checks that two outcomes have the same bits. Numbers are printed with as many digits as identify them.
 pub fn assert_same(a: &Outcome, b: &Outcome, what: &str) {
     assert!(format!("{a:?}") == format!("{b:?}"), "{what}: not the same bits");
 }
 
-/// Columns of the Cholesky factor, row-major, and the diagonal of the inverse, the plain way.
+/// Returns the columns of the Cholesky factor, one after the other, and the diagonal of the inverse.
 pub fn inverse(gram: &[f64], softness: f64) -> (Vec<f64>, Vec<f64>) {
     let m = gram.len().isqrt();
     let mut columns = vec![0.0; m * m];
@@ -300,7 +315,7 @@ pub fn mean(x: &[f64]) -> f64 {
     x.iter().sum::<f64>() / x.len() as f64
 }
 
-/// Mean and its standard error over independent values.
+/// Returns the mean of independent values and its standard error.
 pub fn mean_and_error(x: &[f64]) -> (f64, f64) {
     let (n, center) = (x.len() as f64, mean(x));
     let variance = x.iter().map(|x| (x - center).powi(2)).sum::<f64>() / (n - 1.0);

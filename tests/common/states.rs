@@ -1,4 +1,4 @@
-//! What the tests of states need: a linear problem that owns its arrays, and the state of a run that is over.
+//! Helpers for the tests of checkpoints: a linear problem that owns its arrays, and states of finished runs.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ pub struct Owned {
     gram: Vec<f64>,
     labels: Vec<i8>,
     softness: f64,
-    /// Columns of a factor, and the diagonal of the inverse.
+    /// Columns of the Cholesky factor, and the diagonal of the inverse.
     inverse: Option<(Vec<f64>, Vec<f64>)>,
-    /// Rows to keep of a matrix that is computed on demand.
+    /// Number of cached rows of a matrix computed on demand.
     kept_rows: Option<usize>,
 }
 
 impl Owned {
-    /// Inputs of the given dimension, one after the other, and the matrix of their products.
+    /// A problem with inputs of the given dimension, row-major, and the linear kernel.
     pub fn new(inputs: Vec<f64>, dimension: usize, labels: Vec<i8>, softness: f64) -> Self {
         let x: Vec<&[f64]> = inputs.chunks_exact(dimension).collect();
         let gram = x.iter().flat_map(|a| x.iter().map(|b| dot(a, b))).collect();
@@ -33,7 +33,7 @@ impl Owned {
         self
     }
 
-    /// With rows on demand, of which some are kept.
+    /// With rows computed on demand, some of which are cached.
     pub fn on_demand(mut self, rows: usize) -> Self {
         self.kept_rows = Some(rows);
         self
@@ -58,7 +58,7 @@ impl Owned {
     }
 }
 
-/// The state of a run that is over, with its draws.
+/// Returns the state of a finished run, with its draws.
 pub fn complete(outcome: &Outcome) -> State {
     let mut state = outcome.state.clone();
     let (_, n, m) = outcome.draws.values.dim();
@@ -81,7 +81,7 @@ pub fn complete(outcome: &Outcome) -> State {
     state
 }
 
-/// Changes the bytes of a state, and gives them the checksum of the changed ones, as who forges them would.
+/// Changes the bytes of a state and recomputes the checksum.
 pub fn forge(bytes: &mut Vec<u8>, change: impl FnOnce(&mut Vec<u8>)) {
     bytes.truncate(bytes.len().saturating_sub(8));
     change(bytes);
@@ -91,7 +91,7 @@ pub fn forge(bytes: &mut Vec<u8>, change: impl FnOnce(&mut Vec<u8>)) {
     bytes.extend(sum.to_le_bytes());
 }
 
-/// Where there seem to be doubles of middling size in encoded bytes.
+/// Returns the positions in encoded bytes that look like doubles of moderate size.
 pub fn doubles(bytes: &[u8]) -> Vec<usize> {
     let middling = |x: f64| (1e-6..1e6).contains(&x.abs());
     (0..bytes.len().saturating_sub(7)).filter(|&at| middling(double(bytes, at))).collect()

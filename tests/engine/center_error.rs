@@ -1,10 +1,10 @@
-//! The reported error of the center is its true error.
+//! The reported error of the center agrees with the true one.
 
 use bayespoint::{Outcome, Settings, VersionSpace};
 
 use crate::common::{Problem, dual_angle, normals, rbf, rms, rng, run, seed, size, space, taught};
 
-/// A run so long that its center can stand for the exact one.
+/// Returns a run so long that its center may replace the exact one.
 pub fn long_run(space: &VersionSpace<'_>, settings: &Settings, tol: f64) -> Outcome {
     let long = Settings {
         length: None,
@@ -18,7 +18,7 @@ pub fn long_run(space: &VersionSpace<'_>, settings: &Settings, tol: f64) -> Outc
     run(space, &long)
 }
 
-/// Root mean square of the angles between the centers of runs and that of another.
+/// Returns the root mean square of the angles between the centers of some runs and that of another.
 pub fn rms_angle(space: &VersionSpace<'_>, outcomes: &[Outcome], exact: &Outcome) -> f64 {
     let angles = outcomes.iter().map(|one| dual_angle(space, &one.center.dual, &exact.center.dual));
     rms(&angles.collect::<Vec<f64>>())
@@ -41,7 +41,7 @@ fn check(name: &str, space: &VersionSpace<'_>, settings: &Settings) {
         off / reported,
         exact.center.error
     );
-    assert!(exact.center.error < 0.3 * off, "{name}: the long run is not long");
+    assert!(exact.center.error < 0.3 * off, "{name}: the long run is too short");
     assert!((1.0 / 1.5..1.5).contains(&(off / reported)), "{name}: {off} against {reported}");
 }
 
@@ -73,8 +73,8 @@ fn correlated_cone() {
     check("correlated", &space(&gram, &labels, 0.1), &settings(30.0));
 }
 
-/// A long kernel with softness, as tuning finds it: all feature vectors nearly parallel, and a dimension of its own for each
-/// example, most of which no wall closes. With tangent pairs alone all trajectories stayed too near to their starts, and
+/// A wide kernel with a little softness, as tuning finds it: nearly parallel feature vectors, and an extra dimension for each
+/// example, most of which no wall bounds. With pair refreshes alone all trajectories stayed too near to their starts, and
 /// the true error was twice the reported one.
 #[test]
 #[ignore = "long: make test-all"]

@@ -1,4 +1,4 @@
-//! The center by conditional means: the one by arcs, with far less noise, and its reported error is true.
+//! The center by conditional means agrees with that by arcs, with less noise and a correct error.
 
 use bayespoint::dynamics::Motion;
 use bayespoint::{
@@ -41,8 +41,8 @@ fn settings(length: f64) -> Settings {
     Settings { length: Some(length), tol: None, n_draws: 1, ..Settings::default() }
 }
 
-/// Compares the true errors with the reported ones, by a long run without conditional means; and with those of the arcs alone,
-/// which are larger by the factor `gain`.
+/// Compares the true errors with the reported ones, by a long run without conditional means, and with the errors from arcs
+/// alone, which must be larger by the factor `gain`.
 fn check(name: &str, case: &Case, settings: &Settings, gain: f64) {
     let space = case.space();
     let each = |k: u64| Settings { seed: seed(2_000 + k), ..settings.clone() };
@@ -82,7 +82,6 @@ fn transparent_walls() {
     check("transparent", &Case::rbf(80, 2.0, 0.2, 4), &settings, 1.5);
 }
 
-/// Between orthogonal planes conditional means are exact.
 #[test]
 fn orthogonal_planes_are_exact() {
     let m = 5;
@@ -98,14 +97,14 @@ fn orthogonal_planes_are_exact() {
 }
 
 #[test]
-fn fresh_directions_and_typical_starts_are_taken() {
+fn runs_have_full_refresh_and_typical_starts() {
     let settings = Settings { tol: Some(0.1), seed: seed(6), ..Settings::default() };
     let found = Case::rbf(60, 2.0, 0.1, 5).run(&settings);
     assert_eq!((found.refresh.name, found.trajectories[0].start.name()), ("full", "typical"));
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn inverses_that_do_not_fit_are_errors() {
     let case = Case::rbf(20, 2.0, 0.1, 7);
     let wrong = |error: Error| assert!(error.to_string().contains("factor"), "{error}");
     wrong(Inverse::new(&case.columns[1..], &case.diagonal).expect_err("too few"));

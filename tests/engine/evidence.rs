@@ -1,4 +1,4 @@
-//! ln volumes with closed forms, and whether their reported errors are true.
+//! The evidence against closed forms and brute force, and its reported errors against true ones.
 
 use std::f64::consts::{PI, TAU};
 
@@ -20,7 +20,7 @@ fn alike(s: f64) -> Mirror {
     Mirror { negative: kappa, positive: kappa }
 }
 
-/// Settings for walls that are not hard.
+/// Settings for half-silvered walls.
 fn towards(target: Mirror, tol: f64, index: u64) -> EvidenceSettings {
     EvidenceSettings {
         tol,
@@ -31,7 +31,8 @@ fn towards(target: Mirror, tol: f64, index: u64) -> EvidenceSettings {
     }
 }
 
-/// Repeats an estimate by either method: unbiased to half its error, and the reported error is the spread to a factor 1.5.
+/// Repeats an estimate by both methods. The bias must be less than half the error, and the reported error agree with the spread
+/// to a factor 1.5.
 fn check(name: &str, gram: &[f64], labels: &[i8], exact: f64, tol: f64) {
     let space = space(gram, labels, 0.0);
     let repetitions = 100;
@@ -86,7 +87,7 @@ fn large_orthants() {
     for m in [50, 200] {
         check_equicorrelated(m);
     }
-    // By the one-dimensional integral, at another correlation.
+    // Another correlation, by a one-dimensional integral.
     let (m, rho) = (20, 0.2f64);
     let steps = 20_000;
     let integral: f64 = (0..steps)
@@ -99,7 +100,7 @@ fn large_orthants() {
     check("correlation 0.2", &uniform(20, 1.0, rho), &[1; 20], integral.ln(), 0.2);
 }
 
-/// Girard: the area of a spherical triangle is its excess; the three angles are π minus those between the normals.
+/// Girard's theorem: the area of a spherical triangle is the excess of its angles, π minus those between the normals.
 #[test]
 fn spherical_triangles() {
     let mut rng = rng(200);
@@ -119,7 +120,7 @@ fn spherical_triangles() {
     }
 }
 
-/// Hardly any draw lies in the sliver between two planes that nearly coincide: the error has to allow for it.
+/// Hardly any draw lies in the sliver between two nearly coinciding planes. The error must allow for it.
 #[test]
 fn slivers_beside_half_of_the_sphere() {
     for width in [0.3, 0.03, 0.01, 0.003, 0.001] {
@@ -144,9 +145,9 @@ fn slivers_beside_half_of_the_sphere() {
     }
 }
 
-/// ln of the mean weight of isotropic vectors, each label violated with the transparency of its class as a factor; and the
-/// share of vectors that violate so many labels of either class.
+/// Isotropic draws.
 struct BruteForce {
+    /// The layers, and the share of the draws in each.
     layers: Vec<([u32; 2], f64)>,
 }
 
@@ -168,13 +169,13 @@ impl BruteForce {
         self.layers.iter().map(|&(layer, share)| share * weight(layer)).sum::<f64>().ln()
     }
 
-    /// Checks the shares by violations, where they are as large as `least`, to so much of their logarithm; and those of the layers
-    /// among vectors with as many violations.
+    /// Checks ln of the shares by violations, where they are larger than `least`, and the shares of the layers with as many
+    /// violations.
     fn check_shares(&self, found: &EvidenceOutcome, least: f64, tolerance: f64) {
         for (v, log_share) in (0u32..).zip(&found.log_share) {
             let of_v = self.layers.iter().filter(|(layer, _)| layer[0] + layer[1] == v);
             let all: f64 = of_v.map(|(_, share)| share).sum();
-            // Small shares are seen by the first rungs of the ladder alone.
+            // Small shares are sampled on the first rungs alone.
             let is_large = all > least;
             let off = (log_share - all.ln()).abs();
             assert!(!is_large || off < tolerance, "{v} violations: {log_share}, off by {off}");
@@ -191,13 +192,13 @@ impl BruteForce {
     }
 }
 
-/// Z(κ) by integration and by brute force, from version space to half-transparent walls.
+/// Z(κ) by integration and by brute force.
 #[test]
 fn integration_and_brute_force_agree() {
     let problem = noisily_taught(12, 4, 0.1, 7);
     let brute = BruteForce::new(&problem, size(400_000, 4_000_000), &mut rng(70));
     let targets = [4.0, 1.5, 0.7].map(alike);
-    // The brute force at the smallest Z here is good to 0.01.
+    // The error of the brute force is 0.01 at the smallest Z.
     let check = |case: &str, found: &EvidenceOutcome, targets: &[Mirror]| {
         for ((value, error), &target) in found.values.iter().zip(&found.errors).zip(targets) {
             let exact = brute.evidence(target);
@@ -221,7 +222,7 @@ fn integration_and_brute_force_agree() {
     brute.check_shares(&found, 0.01, 0.2);
 }
 
-/// With label noise the evidence needs no feasible point: ln Z at κ > 0 of data that are not separable.
+/// ln Z at κ > 0 exists for data that are not separable.
 #[test]
 fn inseparable_data_have_evidence_under_label_noise_but_no_volume() {
     let problem = noisily_taught(40, 3, 0.3, 8);
@@ -235,20 +236,20 @@ fn inseparable_data_have_evidence_under_label_noise_but_no_volume() {
     assert!(outcome.values[0].is_finite() && outcome.errors[0] < 0.15);
     assert_eq!((outcome.values[1], outcome.errors[1]), (f64::NEG_INFINITY, f64::INFINITY));
     assert!(!outcome.converged);
-    // The bridge needs a feasible start: the search for one fails with a certificate.
+    // The bridge needs a feasible start.
     let bridge =
         bayespoint::evidence(&problem.space(), &EvidenceSettings::default(), &Control::new());
     assert!(matches!(bridge, Err(Error::Infeasible { violations, .. }) if violations > 0));
 }
 
-/// Transparencies that differ between the classes, hard for one of them too, against brute force.
+/// Transparencies that differ between the classes, also with hard walls of one class.
 #[test]
 fn a_ladder_takes_each_class_by_itself() {
     let mut rng = rng(11);
     let teacher = normals(3, &mut rng);
     let targets = [(0.2, 0.02), (0.01, 0.4), (0.3, 0.0), (0.0, 0.3), (1.0, 0.1), (0.0, 1.0)]
         .map(|(negative, positive)| Mirror { negative, positive });
-    // No volume may be so small that brute force does not find it.
+    // Every volume must be large enough for brute force.
     let problem = (0..1000)
         .map(|k| Problem::taught(14, &teacher, 0.2, &mut crate::common::rng(1100 + k)))
         .find(|problem| {
@@ -260,14 +261,14 @@ fn a_ladder_takes_each_class_by_itself() {
     for target in targets {
         let settings = EvidenceSettings { method: Method::Integration, ..towards(target, 0.03, 4) };
         let found = evidence(&problem.space(), &settings);
-        // The brute force is good to 0.02.
+        // The error of the brute force is 0.02.
         let (value, error, exact) = (found.values[0], found.errors[0], brute.evidence(target));
         let close = (value - exact).abs() < 4.5 * error + 0.03;
         assert!(close, "{target:?}: {value} ± {error}, {exact}");
         assert!(found.converged);
         brute.check_shares(&found, 0.02, 0.25);
     }
-    // Targets that differ between the classes need a ladder each, and have no bridge.
+    // Each target that differs between the classes needs its own ladder, and has no bridge.
     for (method, targets) in [
         (Method::Integration, &targets[..]),
         (Method::Bridge, &targets[..1]),
@@ -305,13 +306,13 @@ fn same_seed_same_bits_and_bad_settings() {
     }
 }
 
-/// Planes that coincide with labels that contradict each other, as duplicate inputs may have.
+/// Coinciding planes with contradicting labels, as from duplicate inputs.
 #[test]
 fn coinciding_planes_that_disagree() {
     let mut rng = rng(9);
     for r in [2, 4] {
         let mut x: Vec<Vec<f64>> = (0..6).map(|_| normals(r, &mut rng)).collect();
-        // Twice the first, opposite the second, and the third again; two against one, one against one, agreeing.
+        // Two more of the first, the opposite of the second, the third again: votes of 2 to 1, 1 to 1, and 2 to 0.
         x.extend([x[0].clone(), x[0].clone()]);
         x.push(x[1].iter().map(|v| -2.0 * v).collect());
         x.push(x[2].clone());
@@ -326,7 +327,7 @@ fn coinciding_planes_that_disagree() {
     }
 }
 
-/// A constant kernel with a little softness and mixed labels leaves a gap of √λ: the share is `√(λ / 2π) ∫ Φ³(t) Φ³(-t) dt`.
+/// A constant kernel with softness λ and mixed labels leaves a gap of √λ: the share is `√(λ / 2π) ∫ Φ³(t) Φ³(-t) dt`.
 fn check_gap(softness: f64) {
     let exact = 0.5 * softness.ln() - 4.823_257_125;
     let gram = vec![1.0; 36];

@@ -1,7 +1,7 @@
-//! Random bytes, and changed inputs of a corpus, as input to the engine: a typed error or a right answer, and soon.
+//! Random bytes and modified inputs of a corpus: the engine must soon return a typed error or a right answer.
 //!
 //! `BAYESPOINT_FUZZ=1000000` sets the number of executions of each target; `make fuzz` runs them, and `fuzz/` has the same
-//! targets for the coverage-guided fuzzer. What either finds goes into `tests/hostile/corpus`, which runs here first.
+//! targets for the coverage-guided fuzzer. Inputs that either finds go into `tests/hostile/corpus`, which runs here first.
 //! `BAYESPOINT_FUZZ_HEX=engine:03a1...` runs one input alone, and with `BAYESPOINT_FUZZ_TRACE=1` it is printed as it is read.
 
 use std::path::Path;
@@ -22,7 +22,7 @@ fn executions(short: u64) -> u64 {
         .map_or(long, |text| text.parse().expect("BAYESPOINT_FUZZ must be a whole number"))
 }
 
-/// Inputs that were found worth keeping.
+/// Returns the inputs of the corpus, by file name.
 fn corpus(name: &str) -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile/corpus").join(name);
     let mut files: Vec<_> = std::fs::read_dir(folder)
@@ -37,7 +37,7 @@ fn corpus(name: &str) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// New bytes, or some of the corpus with a few changes.
+/// Returns random bytes, or an input of the corpus with a few changes.
 fn input(seeds: &[(String, Vec<u8>)], rng: &mut ChaCha8Rng) -> Vec<u8> {
     if seeds.is_empty() || rng.random_range(0..2) == 0 {
         let mut bytes = vec![0; rng.random_range(1..=LONGEST)];
@@ -73,7 +73,7 @@ fn from_hex(text: &str) -> Vec<u8> {
 /// Failures after which the driver stops.
 const ENOUGH: usize = 20;
 
-/// Runs the corpus, then so many inputs, and fails with all inputs that failed.
+/// Runs the corpus and then new inputs, and fails with a list of those that failed.
 fn drive(name: &str, index: u64, short: u64, target: fn(&[u8])) {
     if let Ok(one) = std::env::var("BAYESPOINT_FUZZ_HEX") {
         return one.strip_prefix(&format!("{name}:")).map_or((), |hex| target(&from_hex(hex)));

@@ -4,7 +4,7 @@ use bayespoint::{Ball, Control, Error, MarginSettings, Settings, VersionSpace};
 
 use crate::common::{Problem, angle, dot, normals, rng, run, seed, taught, unit};
 
-/// A point inside, and a direction, as dual coefficients.
+/// Returns the dual coefficients of a point in version space and of a direction.
 fn start(space: &VersionSpace<'_>, index: u64) -> (Vec<f64>, Vec<f64>) {
     let (position, _) =
         bayespoint::feasible_point(space, index, &Control::new()).expect("separable");
@@ -42,7 +42,7 @@ fn a_thousand_bounces_and_back() {
     }
 }
 
-/// The planes hit by 500 bounces from a start, and the arc integral.
+/// Returns the planes hit by 500 bounces from a start, and the arc integral.
 fn bounces(space: &VersionSpace<'_>, start: &(Vec<f64>, Vec<f64>)) -> (Vec<usize>, Vec<f64>) {
     let mut ball = ball(space, start);
     let planes = (0..500).map(|_| ball.reflect(space.gram()).plane).collect();
@@ -66,7 +66,7 @@ fn scaling_a_normal_changes_nothing() {
     );
     let (space, other) = (original.space(), scaled.space());
     let from = start(&space, 11);
-    // The same weight vectors have dual coefficients that are shorter by the scale.
+    // Dual coefficients of the same weight vectors are smaller by the scale.
     let shrink =
         |dual: &[f64]| -> Vec<f64> { dual.iter().zip(&scales).map(|(c, s)| c / s).collect() };
     let (planes, integral) = bounces(&space, &from);
@@ -75,7 +75,7 @@ fn scaling_a_normal_changes_nothing() {
     assert_close(&shrink(&integral), &other_integral, 1e-8);
 }
 
-/// Version space depends on the directions of feature vectors alone: however the lengths differ, it is found.
+/// Version space depends only on the directions of feature vectors.
 #[test]
 fn lengths_over_sixteen_decades() {
     let control = Control::new();
@@ -95,7 +95,7 @@ fn lengths_over_sixteen_decades() {
         let space = uneven.space();
         let (point, _) = bayespoint::feasible_point(&space, seed(42), &control).expect("separable");
         assert!(space.contains(&point).expect("ok"));
-        // The largest margin depends on the lengths: it may be lost beside the longest, and then the error says so.
+        // The largest margin depends on the lengths. It may be lost to rounding; then the error names them.
         match bayespoint::max_margin(&space, &MarginSettings::default(), &control) {
             Ok(found) => assert!(space.contains(&found.dual).expect("ok")),
             Err(Error::Invalid { name: "gram", wanted, .. }) => assert!(wanted.contains("lengths")),
@@ -104,7 +104,7 @@ fn lengths_over_sixteen_decades() {
     }
 }
 
-/// Labels that cannot be separated, whatever the lengths: the certificate holds for the lengths as they are.
+/// The certificate of infeasible labels holds for the given lengths.
 #[test]
 fn certificates_of_uneven_lengths() {
     let mut rng = rng(50);
@@ -123,7 +123,7 @@ fn certificates_of_uneven_lengths() {
     };
     assert!((1..=20).contains(&violations), "{violations}");
     assert!(problem.check_certificate(&certificate) < 1e-6 && margin_bound < 1e-6);
-    // The same weights prove it for vectors of unit length, to the root of rounding.
+    // The same weights prove it for vectors of unit length, up to the square root of rounding.
     let lengths: Vec<f64> = problem.x.iter().map(|x| dot(x, x).sqrt()).collect();
     let total: f64 = certificate.iter().zip(&lengths).map(|(a, l)| a * l).sum();
     let combination = problem.weight(&problem.signed(&certificate));
@@ -160,7 +160,7 @@ fn flipping_all_labels_or_all_signs_mirrors_the_result() {
     let (other, mirrored_integral) = bounces(&mirrored, &(minus(&from.0), minus(&from.1)));
     assert_eq!(planes, other);
     assert_eq!(minus(&integral), mirrored_integral);
-    // An example (x, y) and its mirror image (-x, -y) are the same plane and side.
+    // The examples (x, y) and (-x, -y) have the same plane and side.
     let signs: Vec<f64> = (0..40).map(|i| if i % 2 == 0 { -1.0 } else { 1.0 }).collect();
     let reflected = Problem::new(
         original.x.iter().zip(&signs).map(|(x, s)| x.iter().map(|x| x * s).collect()).collect(),

@@ -1,4 +1,5 @@
-//! The largest margin meets its optimality conditions, or a certificate proves that there is none; the perceptron its bound.
+//! The largest margin meets its optimality conditions, or a certificate proves that there is none. The perceptron meets Novikoff's
+//! bound.
 
 use bayespoint::{
     Control, Error, Gram, MarginSettings, MaxMargin, PerceptronSettings, VersionSpace, max_margin,
@@ -8,7 +9,7 @@ use rand::RngExt;
 
 use crate::common::{Problem, dot, normals, rng, unit};
 
-/// A problem of random size, with as much label noise as asked for; examples on a lattice tie and repeat.
+/// A problem of random size. Every third has examples on a lattice, with ties and duplicates.
 fn problem(index: u64, noise: f64) -> Problem {
     let mut rng = rng(index);
     let (m, r) = (rng.random_range(4..80), rng.random_range(1..8));
@@ -25,7 +26,7 @@ fn problem(index: u64, noise: f64) -> Problem {
     drawn
 }
 
-/// Checks every condition with explicit feature vectors, independently of the search.
+/// Checks the optimality conditions with explicit feature vectors.
 fn check(problem: &Problem, found: &MaxMargin, settings: &MarginSettings, tol: f64) {
     let signed = problem.signed(&found.multipliers);
     let w = problem.weight(&signed);
@@ -73,7 +74,7 @@ fn hard_margins_meet_their_conditions_or_are_refused_with_a_certificate() {
             match max_margin(&problem.space(), &settings, &Control::new()) {
                 Ok(found) => {
                     solved += 1;
-                    // Narrow margins have large multipliers, whose rounding moves the margins.
+                    // Narrow margins have large multipliers with large rounding errors.
                     let total: f64 = found.multipliers.iter().sum();
                     check(&problem, &found, &settings, 1e-8f64.max(1e-13 * total));
                     assert!(found.margin > 0.0 && found.margin <= found.bound * (1.0 + 1e-9));
@@ -94,7 +95,7 @@ fn hard_margins_meet_their_conditions_or_are_refused_with_a_certificate() {
 
 #[test]
 fn an_ill_conditioned_margin_is_exact() {
-    // Two classes on a circle of angles, separated by a feature of size δ only: the margin is δ.
+    // Two classes on a circle, separated only by a feature of size δ: the margin is δ.
     for delta in [1e-2, 1e-4, 1e-6] {
         let mut x = Vec::new();
         let mut labels = Vec::new();
@@ -163,8 +164,8 @@ fn perceptron_mistakes_stay_below_novikoffs_bound() {
     }
 }
 
-/// The perceptron finds a point within as many updates as the normalized margin allows. (Where it does not, the search for the
-/// largest margin takes over, which finds another point.)
+/// The perceptron finds a point within the number of updates that the normalized margin allows. (Otherwise the search for the
+/// largest margin would return a different point.)
 #[test]
 fn updates_of_unit_length_stay_below_the_normalized_bound() {
     let mut tightest = 0f64;
@@ -192,7 +193,7 @@ fn updates_of_unit_length_stay_below_the_normalized_bound() {
         assert!(space.contains(&enough).expect("shapes fit"));
         let most = (1..200_000).take_while(|&n| f64::from(n) <= bound * (1.0 + 1e-9)).count();
         assert!(point(most) == enough, "problem {index}: {bound}");
-        // Unit steps: the coefficients are counts of updates, up to one factor.
+        // The coefficients are counts of updates, up to one factor.
         let counts: Vec<f64> =
             (0..space.len()).map(|i| enough[i].abs() * space.gram().diagonal(i).sqrt()).collect();
         let least = counts.iter().copied().filter(|c| *c > 0.0).fold(f64::INFINITY, f64::min);

@@ -1,4 +1,4 @@
-//! Feature vectors that are all parallel: version space is a point or empty, and there is nothing to sample.
+//! If all feature vectors are parallel, version space is a point or empty, and runs are refused.
 
 use bayespoint::{
     Control, Error, EvidenceSettings, OnionSettings, Result, Settings, evidence, onion, run,

@@ -1,4 +1,4 @@
-//! The layers of the onion against brute force, and centers that differ from them.
+//! The layers of the onion against brute force, and the bias of the projected onion.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ fn precise(max_errors: [u32; 2], index: u64) -> OnionSettings {
 
 type Layer = [u32; 2];
 
-/// A layer as a direction with its standard error, and ln of its share of the sphere with its own.
+/// The center of a layer with its standard error, and ln of its share of the sphere with its own.
 #[derive(Clone, Debug)]
 struct Estimate {
     center: Vec<f64>,
@@ -36,7 +36,7 @@ struct Estimate {
     log_volume: (f64, f64),
 }
 
-/// Isotropic draws, sorted by the layer that they are in.
+/// Returns estimates of all layers from isotropic draws.
 fn brute_force(problem: &Problem, index: u64) -> BTreeMap<Layer, Estimate> {
     let mut rng = rng(index);
     let d = problem.x[0].len();
@@ -52,7 +52,7 @@ fn brute_force(problem: &Problem, index: u64) -> BTreeMap<Layer, Estimate> {
     sums.into_iter()
         .map(|(layer, (sum, count))| {
             let norm = dot(&sum, &sum).sqrt() / count;
-            // The variance across the mean is at most that of a unit vector about it.
+            // The variance orthogonal to the mean is at most the whole variance.
             let error = ((1.0 - norm * norm) / count).sqrt() / norm;
             let log_volume = ((count / f64::from(n)).ln(), count.sqrt().recip());
             (layer, Estimate { center: unit(sum), error, log_volume })
@@ -60,23 +60,21 @@ fn brute_force(problem: &Problem, index: u64) -> BTreeMap<Layer, Estimate> {
         .collect()
 }
 
-/// Where a layer is in a table.
+/// Returns the index of a layer in a table.
 fn place([a, b]: Layer) -> [usize; 2] {
     [a as usize, b as usize]
 }
 
-/// The dual coefficients of the center of a layer.
 fn center(outcome: &OnionOutcome, [a, b]: Layer) -> Vec<f64> {
     outcome.centers.slice(s![a as usize, b as usize, ..]).to_vec()
 }
 
-/// ln of the volumes, and their errors.
 fn volumes(outcome: &OnionOutcome) -> (&Array2<f64>, &Array2<f64>) {
     let (values, errors) = (&outcome.log_volumes, &outcome.log_volume_errors);
     (values.as_ref().expect("exact"), errors.as_ref().expect("exact"))
 }
 
-/// What an onion found, as vectors.
+/// Returns the estimates of an onion.
 fn found(problem: &Problem, outcome: &OnionOutcome) -> BTreeMap<Layer, Estimate> {
     let mut seen = BTreeMap::new();
     for layer in outcome.range.iter() {
@@ -97,13 +95,13 @@ fn found(problem: &Problem, outcome: &OnionOutcome) -> BTreeMap<Layer, Estimate>
     seen
 }
 
-/// Distance of two centers in standard errors.
+/// Returns the distance of two centers in standard errors.
 fn distance(a: &Estimate, b: &Estimate) -> f64 {
     angle(&a.center, &b.center) / a.error.hypot(b.error)
 }
 
-/// True when all layers of a range that brute force saw a hundred times have its center, within 5.5 errors: of 20 000 layers
-/// in a trial run two were more than 5 errors off.
+/// True if all layers of a range with a hundred draws have the center of these draws, within 5.5 errors: of 20 000 layers in a
+/// trial run, two were off by more than 5.
 fn centers_agree(
     found: &BTreeMap<Layer, Estimate>,
     truth: &BTreeMap<Layer, Estimate>,
@@ -140,7 +138,7 @@ fn volumes_agree(outcome: &OnionOutcome, truth: &BTreeMap<Layer, Estimate>) {
             }
             Some(_) => {}
             // Less than twenty draws in a million.
-            None => assert!(value < -10.8, "layer {layer:?}: ln volume {value}, not seen by draws"),
+            None => assert!(value < -10.8, "layer {layer:?}: ln volume {value}, but no draws"),
         }
     }
 }
@@ -165,7 +163,7 @@ fn exact_centers_and_volumes_are_those_of_brute_force() {
             "problem {index}"
         );
         volumes_agree(&outcome, &truth);
-        // It ends at the longest path or at the tolerances.
+        // The run ends at the maximum path or at the tolerances.
         let (values, errors) = volumes(&outcome);
         let visible = values.iter().zip(errors).filter(|(v, _)| **v > -8.0).map(|(_, e)| *e);
         let converged = outcome.errors.iter().copied().fold(0.0, f64::max) <= 0.03
@@ -174,8 +172,8 @@ fn exact_centers_and_volumes_are_those_of_brute_force() {
     }
 }
 
-/// Planes that coincide, in all four ways, and agree or not, so that no vector satisfies all labels: the exact onion has the
-/// layers that there are, the projected one refuses.
+/// Coinciding planes of both orientations and labels, so that no vector satisfies all: the exact onion has the layers that exist,
+/// the projected one fails.
 #[test]
 fn coinciding_planes() {
     let base = polygon(4, 0.0, 20);
@@ -191,7 +189,7 @@ fn coinciding_planes() {
     volumes_agree(&outcome, &truth);
     for layer in outcome.range.iter() {
         if !truth.contains_key(&layer) {
-            assert!(outcome.paths[place(layer)] <= 0.0, "layer {layer:?} was seen");
+            assert!(outcome.paths[place(layer)] <= 0.0, "layer {layer:?} is empty");
         }
     }
     assert!(outcome.layers.iter().all(|layer| truth.contains_key(layer)), "{:?}", outcome.layers);
@@ -201,7 +199,7 @@ fn coinciding_planes() {
     assert!(matches!(error, Err(Error::Infeasible { .. })));
 }
 
-/// Slivers between planes that nearly coincide take no more than their share of the work.
+/// Slivers between nearly coinciding planes take no more than their share of the work.
 #[test]
 fn planes_that_nearly_coincide() {
     let (base, mut rng) = (taught(15, 4, 22), rng(23));
@@ -216,15 +214,14 @@ fn planes_that_nearly_coincide() {
     let settings = OnionSettings { max_errors: [3, 3], max_length: 5e3, ..precise([3, 3], 22) };
     let outcome = bayespoint::onion(&problem.space(), &settings, &control).expect("a good run");
     let path = outcome.length * settings.n_trajectories as f64;
-    // A great circle meets every plane twice: hardly more than 30/π bounces and crossings in a radian, ten times as many
-    // for each layer that is a sliver.
+    // A great circle meets each of 30 planes twice: about 30/π events per radian, and up to ten times as many in slivers.
     assert!((control.bounces() as f64) < 300.0 * path, "{} in {path} rad", control.bounces());
     assert!(outcome.errors[[0, 0]] < 0.03);
 }
 
 #[test]
 fn one_class_alone_and_layers_that_are_their_own_opposites() {
-    // Labels of one class: the layer of half of them holds w and -w.
+    // If all labels are equal, the layer that violates half of them contains w and -w.
     let mut x = polygon(6, 0.0, 30);
     x.labels.fill(1);
     let outcome = outcome_of(&x.space(), &precise([4, 9], 30));
@@ -244,7 +241,7 @@ fn one_class_alone_and_layers_that_are_their_own_opposites() {
     }
 }
 
-/// Rays beyond the walls are not uniform: version space itself has its center, other layers have not.
+/// Rays beyond the walls are not uniform: only the center of version space itself is right.
 #[test]
 fn projected_centers_are_biased_but_for_version_space() {
     let mut worst = 0f64;
@@ -305,11 +302,10 @@ fn settings_out_of_range_are_refused() {
     refused(OnionSettings { volume_tol: Some(0.1), method: projected, ..base() }, "volume_tol");
 }
 
-/// Softness has a part in the geometry: the layers of m examples in m more dimensions, against draws of f ~ N(0, K + λ).
+/// Softness adds m dimensions and an offset one: the layers against draws with explicit features for both.
 #[test]
 fn softness_and_offset_count() {
     let base = polygon(5, 0.2, 70);
-    // The same problem with explicit coordinates: a constant one, and one for each example.
     let (offset, softness) = (1.0f64, 0.5f64);
     let x: Vec<Vec<f64>> = base
         .x
@@ -325,8 +321,7 @@ fn softness_and_offset_count() {
     let space = VersionSpace::new(gram, base.labels.clone()).expect("a space");
     let outcome = outcome_of(&space, &precise([2, 2], 70));
     let truth = brute_force(&explicit, 470);
-    // The span has five of the nine dimensions; brute force in all of them has the same layers and center directions
-    // but for the part outside of the span.
+    // The feature vectors span five of the nine dimensions of the draws.
     volumes_agree(&outcome, &truth);
     for layer in outcome.range.iter() {
         let Some(exact) = truth.get(&layer) else { continue };

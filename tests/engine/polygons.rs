@@ -4,15 +4,15 @@ use bayespoint::dynamics::Motion;
 use bayespoint::{RefreshChoice, Settings};
 
 use crate::common::{angle, cross, dot, mean_and_error, rms, run, seed, size, taught, total, unit};
-use crate::scattered::{BOTH, COSINE, SPHERE};
+use crate::scattered::{BOTH, COSINE, SPHERE, settings};
 
 const PAIRS: RefreshChoice = RefreshChoice::Pair(Some(3.0));
 const FULL: RefreshChoice = RefreshChoice::Full(Some(1.0));
 
-/// Student's t with 11 degrees of freedom: less than one chance in 10 000 a comparison.
+/// Largest deviation in standard errors: Student's t with 11 degrees of freedom exceeds it once in 10 000 comparisons.
 pub const ALLOWED: f64 = 6.0;
 
-/// The two coordinates of a direction across the exact centroid.
+/// Returns the two coordinates of a direction orthogonal to the exact centroid.
 fn deviation(exact: &[f64], direction: &[f64]) -> [f64; 2] {
     let axis = if exact[0].abs() < 0.6 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
     let first = unit(cross(exact, &axis));
@@ -21,7 +21,7 @@ fn deviation(exact: &[f64], direction: &[f64]) -> [f64; 2] {
     [dot(&direction, &first), dot(&direction, &second)]
 }
 
-/// The largest bias of independent centers across the exact one, in standard errors.
+/// Returns the largest bias of independent centers orthogonal to the exact one, in standard errors.
 pub fn bias(exact: &[f64], centers: &[Vec<f64>]) -> f64 {
     let deviations: Vec<_> = centers.iter().map(|center| deviation(exact, center)).collect();
     (0..2)
@@ -33,20 +33,7 @@ pub fn bias(exact: &[f64], centers: &[Vec<f64>]) -> f64 {
         .fold(0.0, f64::max)
 }
 
-fn settings(motion: Motion, refresh: RefreshChoice, max_bounces: u64, seed: u64) -> Settings {
-    Settings {
-        motion,
-        refresh,
-        tol: None,
-        max_bounces: Some(max_bounces),
-        n_draws: 10,
-        n_threads: 2,
-        seed,
-        ..Settings::default()
-    }
-}
-
-/// Centers of mass from the arcs and from the impulses of twelve independent runs.
+/// Checks the centers from the arcs and from the impulses of twelve independent runs.
 fn check_centers(index: u64, motion: Motion, refresh: RefreshChoice) {
     let problem = taught(10, 3, 100 + index);
     let (space, exact) = (problem.space(), problem.polygon_centroid());
@@ -81,7 +68,7 @@ fn centers_are_unbiased() {
     }
 }
 
-/// Not the sphere alone without refresh: it is small and mixes too slowly for runs of this length.
+/// Without the sphere alone, which mixes too slowly for runs of this length.
 #[test]
 #[ignore = "long: make test-all"]
 fn centers_of_scattered_trajectories_are_unbiased() {
@@ -94,8 +81,7 @@ fn centers_of_scattered_trajectories_are_unbiased() {
     }
 }
 
-/// Without refresh the billiard of a polygon is not ergodic: each trajectory has a center of its own, far further from the
-/// exact one than with refresh. Documents why `refresh` is not off by default.
+/// Without refresh the billiard of a polygon is not ergodic, and single trajectories are far off: the reason for the default.
 #[test]
 #[ignore = "long: make test-all"]
 fn without_refresh_single_trajectories_are_biased() {

@@ -1,5 +1,4 @@
-//! Properties of the engine's functions on problems of every size. (Those that `tests/hostile` makes of bytes have a dozen
-//! examples at most.)
+//! Properties of the engine's functions on problems of every size. (Problems of `tests/hostile` have at most a dozen examples.)
 //!
 //! `PROPTEST_CASES` or `BAYESPOINT_SLOW=1` raises the number of cases.
 
@@ -18,7 +17,7 @@ use crate::common::{assert_same, dot, normals, rbf, rng, seed, size, space};
 use crate::hostile::engine::check_run;
 use crate::hostile::long_deadline;
 
-/// How a problem is out of the ordinary.
+/// A peculiarity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Oddity {
     None,
@@ -28,15 +27,15 @@ enum Oddity {
     Lengths,
 }
 
-/// Margins of the teacher, relative to the lengths, above this are well above rounding.
+/// Margins of the teacher relative to the lengths of the feature vectors.
 const WELL_ABOVE_ROUNDING: f64 = 1e-6;
 
-/// Features and labels by a teacher, so that there is a version space unless the oddity takes it away.
+/// Features and labels by a teacher.
 #[derive(Clone, Debug)]
 struct Taught {
     x: Vec<Vec<f64>>,
     labels: Vec<i8>,
-    /// The smallest angle (its sine) between the teacher and a plane, where the teacher gave the labels of ordinary examples.
+    /// The sine of the smallest angle between the teacher and a plane, for problems without peculiarities.
     margin: Option<f64>,
 }
 
@@ -72,12 +71,12 @@ impl Taught {
         Self { x, labels, margin }
     }
 
-    /// Whether an error would be wrong.
+    /// True if an error would be wrong.
     fn must_be_solved(&self) -> bool {
         self.margin.is_some_and(|margin| margin > WELL_ABOVE_ROUNDING)
     }
 
-    /// Whether an error of a run would be wrong: one dimension is refused.
+    /// True if an error of a run would be wrong. One dimension is refused.
     fn must_be_sampled(&self) -> bool {
         let first = &self.x[0];
         let is_parallel = |x: &Vec<f64>| {
@@ -129,7 +128,7 @@ fn short(motion: Motion) -> Settings {
     }
 }
 
-/// Whether the result is a typed error; one of a deadline fails.
+/// True for a typed error. Panics if a deadline has passed.
 fn is_refused<T>(result: &bayespoint::Result<T>) -> bool {
     match result {
         Ok(_) => false,
@@ -149,14 +148,14 @@ fn cases() -> ProptestConfig {
 proptest! {
     #![proptest_config(cases())]
 
-    /// A run stays in version space, whatever the planes, and has the same bits on two threads.
+    /// A run stays in version space and has the same bits on two threads.
     #[test]
     fn runs_are_right(problem in taught(), motion in motion()) {
         let gram = problem.gram(1.0);
         let space = space(&gram, &problem.labels, 0.0);
         let settings = short(motion);
         let found = run(&space, &settings, &long_deadline());
-        // Straight flights may never meet a wall of few, or only too far away.
+        // Straight flights may never meet one of a few walls.
         let is_straight = matches!(motion, Motion::Chord { .. } | Motion::Flipper { .. });
         let must = problem.must_be_sampled() && !is_straight;
         prop_assert!(found.is_ok() || !must, "{:?}", found.err());
@@ -196,7 +195,7 @@ proptest! {
         }
     }
 
-    /// Points that are found are inside, by every method.
+    /// Points found by any method are in version space.
     #[test]
     fn points_are_inside(problem in taught(), softness in prop_oneof![Just(0.0), Just(0.1)]) {
         let gram = problem.gram(1.0);
@@ -217,26 +216,25 @@ proptest! {
             if !is_refused(&found) {
                 let found = found.expect("a point");
                 prop_assert!(space.contains(&found)?);
-                // No unit vector has a larger margin than the largest.
                 let margin = space.margins(&found)?.into_iter().fold(f64::INFINITY, f64::min);
                 prop_assert!(margin <= bound, "{margin} {bound}");
             }
         }
     }
 
-    /// Rows on demand refuse what the matrix refuses.
+    /// Rows on demand fail if and only if the matrix fails.
     #[test]
     fn sources_agree(problem in taught(), offset in prop_oneof![Just(0.0), Just(1.0)]) {
         let m = problem.labels.len();
         let x: Vec<f64> = problem.x.concat();
-        // The search for a point in a slit reads most rows at every step: few are kept of small matrices alone.
+        // The search for a point in a slit reads most rows at every step, so the cache is small only for small matrices.
         let kept = if m > 80 { m } else { 3 };
         let rows = Arc::new(KernelRows::new(&x, m, Kernel::Linear, 1.0, kept)?);
         let mut gram = vec![0.0; m * m];
         gram.chunks_mut(m).enumerate().for_each(|(i, row)| rows.compute(i, row));
         let of = |gram: bayespoint::Result<Gram<'_>>| -> bayespoint::Result<Vec<f64>> {
             let space = VersionSpace::new(gram?, problem.labels.clone())?;
-            // Burn-in is a path length: in a slit of many walls that would be minutes of bounces.
+            // In a slit of many walls a path of burn-in would take minutes.
             let settings = Settings { burn_in: Some(0.0), ..short(Motion::Geodesic) };
             Ok(run(&space, &settings, &long_deadline())?.center.dual)
         };
@@ -253,14 +251,14 @@ proptest! {
     }
 }
 
-/// Two planes that are one to rounding, with different labels, and a third.
+/// Two planes that coincide up to rounding, with different labels, and a third.
 fn in_conflict() -> ([f64; 9], Vec<i8>) {
     let nearly = 1.0 - f64::EPSILON;
     ([1.0, 0.3, nearly, 0.3, 1.0, 0.3, nearly, 0.3, 1.0], vec![1, 1, -1])
 }
 
 #[test]
-fn hard_walls_in_conflict_are_refused_with_their_proof() {
+fn conflicts_of_hard_walls_have_a_certificate() {
     let (gram, labels) = in_conflict();
     let space = space(&gram, &labels, 0.0);
     let start = Settings { start: Some(vec![1.0, 0.0, 0.0]), ..short(Motion::Geodesic) };
@@ -274,20 +272,20 @@ fn hard_walls_in_conflict_are_refused_with_their_proof() {
                 assert!(margin_bound < 1e-7, "{margin_bound}");
                 assert_eq!(certificate, [0.5, 0.0, 0.5]);
             }
-            // The given start satisfies one of the two labels.
+            // A given start satisfies only one of the two labels.
             Err(Error::Invalid { name: "start", .. }) => {}
             other => panic!("{other:?}"),
         }
     }
-    // Where one of the two walls lets the ball through, there is no conflict.
+    // There is no conflict if one of the two walls is half-silvered.
     let soft = bayespoint::Mirror::new(0.5, 0.0).expect("good transparencies");
     let settings = Settings { mirror: soft, ..short(Motion::Geodesic) };
     check_run(&space, &settings, &run(&space, &settings, &long_deadline()).expect("an answer"));
 }
 
 #[test]
-fn certificates_have_an_entry_for_every_example_behind_some_hard_walls() {
-    // The positive examples contradict each other; the walls of the negative one are open.
+fn certificates_have_an_entry_for_every_example() {
+    // The positive examples contradict each other; the wall of the negative one is transparent.
     #[rustfmt::skip]
     let gram = [
         1.0, -0.5, -0.5, 0.0,
@@ -309,7 +307,7 @@ fn certificates_have_an_entry_for_every_example_behind_some_hard_walls() {
 }
 
 #[test]
-fn what_overflows_is_refused_by_name() {
+fn overflows_are_errors_that_name_the_setting() {
     let (gram, labels) = rbf(10, 2.0, 1);
     let space = space(&gram, &labels, 0.1);
     let name = |error: Option<Error>| match error {
@@ -326,7 +324,7 @@ fn what_overflows_is_refused_by_name() {
         |error| name(Some(error)) == "learning_rate",
         |found| { found.dual.iter().all(|c| c.is_finite()) }
     ));
-    // Two equal examples with different labels: one multiplier is as large as the cost.
+    // Two equal examples with different labels: a multiplier reaches the cost.
     let space = crate::common::space(&[1.0, 1.0, 1.0, 1.0], &[1, -1], 0.0);
     let margin = MarginSettings { cost: 1e280, ..MarginSettings::default() };
     let found = max_margin(&space, &margin, &long_deadline());

@@ -1,4 +1,4 @@
-//! The refresh chosen is near the best one, and gives every direction its law.
+//! The automatic refresh is near the best one and mixes every direction.
 
 use bayespoint::{Outcome, RefreshChoice, Settings, VersionSpace};
 
@@ -10,7 +10,7 @@ fn settings(length: f64) -> Settings {
     Settings { length: Some(length), tol: None, n_draws: 1, ..Settings::default() }
 }
 
-/// Work in bounces, refreshes counted by what they cost.
+/// Returns the work in bounces, with refreshes weighted by their cost.
 fn work(outcome: &Outcome, m: usize) -> f64 {
     let cost = match outcome.refresh.name {
         "full" => 3.0 + 0.3 * m as f64,
@@ -21,9 +21,8 @@ fn work(outcome: &Outcome, m: usize) -> f64 {
         + cost * total(outcome, |tally| tally.refreshes) as f64
 }
 
-/// Squared error times work of a fixed refresh: the spread of the centers of independent runs.
+/// Returns squared error times work of a refresh.
 fn price(space: &VersionSpace<'_>, refresh: RefreshChoice, bounces: u64, salt: u64) -> f64 {
-    // One long run gives the spread of many short ones: pieces of its trajectories far apart.
     let settings = Settings {
         n_trajectories: 12,
         n_draws: 1,
@@ -38,7 +37,7 @@ fn price(space: &VersionSpace<'_>, refresh: RefreshChoice, bounces: u64, salt: u
     outcome.center.error.powi(2) * work(&outcome, space.len())
 }
 
-/// The price of the refresh chosen, as a multiple of the best of many.
+/// Returns the price of the automatic refresh, relative to the best of many.
 fn price_of_choice(name: &str, space: &VersionSpace<'_>) -> f64 {
     let bounces = size(10_000, 40_000);
     let gauge = run(space, &settings(20.0));
@@ -82,8 +81,8 @@ fn the_choice_is_within_a_factor_two_of_the_best() {
     }
 }
 
-/// Planes that are nearly orthogonal to all others, alone and beside many that are not: rare pairs leave the ball on
-/// nearly the same path along their normals.
+/// Planes that are orthogonal to all others, alone and beside many that are not. Rare pair refreshes hardly change the path along
+/// their normals.
 #[test]
 fn isolated_planes_get_fresh_directions() {
     for (isolated, others) in [(100, 0), (20, 100)] {
@@ -109,8 +108,8 @@ fn isolated_planes_get_fresh_directions() {
     }
 }
 
-/// Where there are as many dimensions as examples hardly any plane closes some of them: draws must have the law there, and the
-/// center its norm. Rare pairs, the wrong choice, have to be seen; frequent ones, where fresh directions cannot be had, are better.
+/// With as many dimensions as examples hardly any plane bounds some of them. The norm of the center shows whether they mix. Rare
+/// pair refreshes must fail; frequent ones, the choice without a factor, are better.
 #[test]
 fn as_many_dimensions_as_examples_get_fresh_directions() {
     let to = |tol, refresh, seed| Settings {
@@ -139,9 +138,8 @@ fn as_many_dimensions_as_examples_get_fresh_directions() {
     assert!(many < 0.7 * wrong, "{many} {wrong}");
 }
 
-/// Directions in which all feature vectors are thin: their share of the length of draws is known by rejection. Pairs, the wrong
-/// choice, have to be seen. Below a share of 1e-9 of the squared lengths a direction keeps what it has; the others have their
-/// law nevertheless.
+/// Directions along which all feature vectors are short: their share of the squared length of draws is known by rejection. Pair
+/// refreshes must fail. A direction with less than 1e-9 of the squared lengths is not refreshed, but must not disturb the others.
 #[test]
 fn thin_directions_have_their_share() {
     let (m, scales) = (40, [1.0, 0.1, 0.01, 1e-3, 1e-4]);

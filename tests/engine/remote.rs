@@ -1,4 +1,4 @@
-//! Runs whose trajectories are moved on by a remote executor, step by step: the bits of a local run.
+//! Runs by a remote executor have the bits of local runs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,6 @@ use crate::common::{assert_same, normals, rng, seed};
 
 const DIMENSION: usize = 3;
 
-/// A problem that can be sent to an executor.
 fn problem(m: usize, softness: f64, index: u64) -> Owned {
     let inputs = normals(DIMENSION * m, &mut rng(index));
     let label = |x: &[f64]| if x[0] + 0.3 * x[1] > 0.0 { 1 } else { -1 };
@@ -34,7 +33,7 @@ fn there(problem: &Owned, settings: &Settings, others: Others) -> bayespoint::Re
     })
 }
 
-/// An executor that takes every step `times` times, as if the first workers were lost.
+/// An executor that takes every step `times` times, as if earlier workers were lost.
 struct Others {
     problem: Owned,
     times: usize,
@@ -65,6 +64,21 @@ impl RemoteExecutor for Others {
             }
             Ok(taken)
         })
+    }
+}
+
+/// An executor that calls a function before each batch of steps.
+struct Hook<F>(Others, F);
+
+impl<F: Fn(&mut Vec<Vec<u8>>, &Control) + Send + Sync> RemoteExecutor for Hook<F> {
+    fn take(
+        &self,
+        order: Vec<u8>,
+        mut trajectories: Vec<Vec<u8>>,
+        control: &Control,
+    ) -> bayespoint::Result<Vec<Vec<u8>>> {
+        (self.1)(&mut trajectories, control);
+        self.0.take(order, trajectories, &Control::new())
     }
 }
 
@@ -113,7 +127,7 @@ fn other_processes_give_the_same_bits() {
     }
 }
 
-/// A run begun by the executor is continued locally, and the other way round.
+/// Remote runs can be continued locally, and local ones remotely.
 #[test]
 fn runs_go_on_here_and_there() {
     let problem = problem(40, 0.2, 4).inverted();
@@ -143,31 +157,20 @@ fn runs_go_on_here_and_there() {
     }
 }
 
-/// A state can be asked for between two steps.
+/// A state can be requested between two steps.
 #[test]
 fn states_are_given_between_steps() {
-    struct Asking(Others, Mutex<usize>);
-    impl RemoteExecutor for Asking {
-        fn take(
-            &self,
-            order: Vec<u8>,
-            trajectories: Vec<Vec<u8>>,
-            control: &Control,
-        ) -> bayespoint::Result<Vec<Vec<u8>>> {
-            let mut steps = self.1.lock().expect("one thread");
-            *steps += 1;
-            if *steps == 5 {
-                control.ask_for_state();
-            }
-            self.0.take(order, trajectories, &Control::new())
-        }
-    }
     let problem = problem(40, 0.2, 6).inverted();
     let settings = Settings { tol: Some(0.02), ..settings() };
     let states = Arc::new(Mutex::new(Vec::new()));
     let keeper = Arc::clone(&states);
     let control = Control::new().kept_by(move |state| keeper.lock().expect("fine").push(state));
-    let asking = Box::new(Asking(Others::of(&problem), Mutex::new(0)));
+    let steps = AtomicUsize::new(0);
+    let asking = Box::new(Hook(Others::of(&problem), move |_: &mut Vec<_>, control: &Control| {
+        if steps.fetch_add(1, Ordering::Relaxed) == 4 {
+            control.ask_for_state();
+        }
+    }));
     let whole = problem
         .with(|space, inverse| run_remotely(space, &settings, inverse, None, asking, &control))
         .expect("a good run");
@@ -181,7 +184,7 @@ fn states_are_given_between_steps() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn unsupported_motions_and_missing_trajectories_are_errors() {
     let problem = problem(10, 0.2, 7);
     for motion in
         [Motion::Scattered { cosine: true, scatterer: None }, Motion::Flipper { tau_max: 1e3 }]
@@ -190,19 +193,8 @@ fn what_cannot_be_is_refused() {
         let found = there(&problem, &settings, Others::of(&problem));
         assert!(matches!(found, Err(Error::Invalid { name: "motion", .. })), "{found:?}");
     }
-    struct Few(Others);
-    impl RemoteExecutor for Few {
-        fn take(
-            &self,
-            order: Vec<u8>,
-            mut trajectories: Vec<Vec<u8>>,
-            control: &Control,
-        ) -> bayespoint::Result<Vec<Vec<u8>>> {
-            trajectories.pop();
-            self.0.take(order, trajectories, control)
-        }
-    }
-    let few = Box::new(Few(Others::of(&problem)));
+    let pop = |trajectories: &mut Vec<_>, _: &Control| drop(trajectories.pop());
+    let few = Box::new(Hook(Others::of(&problem), pop));
     let found = problem.with(|space, inverse| {
         run_remotely(space, &settings(), inverse, None, few, &Control::new())
     });

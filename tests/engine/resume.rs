@@ -1,4 +1,4 @@
-//! Runs that are cut and go on: the bits of one run, wherever they are cut.
+//! Resumed runs have the bits of uninterrupted ones, wherever they were interrupted.
 
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
@@ -10,9 +10,11 @@ use bayespoint::{
 use rand::RngExt;
 
 use crate::common::states::{complete, doubles, forge, set_double};
-use crate::common::{assert_same, inverse, normals, rbf, rng, seed, size, space, uniform};
+use crate::common::{
+    assert_same, inverse, normals, rbf, rng, seed, size, space, space_of, uniform,
+};
 
-/// A problem, and the inverse of its matrix where the center is to be one of conditional means.
+/// A problem, and the inverse of its matrix for the center by conditional means.
 struct Case<'a> {
     name: &'static str,
     space: VersionSpace<'a>,
@@ -37,7 +39,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Some states of a run that is asked for one again and again, and its outcome.
+/// Returns some states of a run from which they are requested all the time, and its outcome.
 fn interrupted(case: &Case<'_>, settings: &Settings) -> (Vec<State>, Outcome) {
     let states = Arc::new(Mutex::new((0_u64, Vec::new())));
     let own = Arc::new(OnceLock::<Weak<Control>>::new());
@@ -61,7 +63,7 @@ fn base(index: u64) -> Settings {
     Settings { n_trajectories: 3, n_draws: 12, tol: None, seed: seed(index), ..Settings::default() }
 }
 
-/// Cut at lengths in the middle of flights and pieces, by one process after the other or by many threads.
+/// Interrupts a run at lengths within flights and pieces, with different numbers of threads.
 fn cut_by_length(case: &Case<'_>, settings: &Settings, first: f64) {
     let to = |length: f64, n_threads| Settings {
         length: Some(length),
@@ -83,11 +85,11 @@ fn cut_by_length(case: &Case<'_>, settings: &Settings, first: f64) {
         chain = case.resume(&to(length * first, threads), &complete(&chain));
     }
     assert_same(&whole, &chain, &format!("{name}: in steps"));
-    // Once more to where it is: nothing flies.
+    // Resumed for no further path.
     assert_same(&whole, &case.resume(&to(5.3 * first, 1), &complete(&whole)), name);
 }
 
-/// Cut wherever a state was asked for.
+/// Interrupts a run wherever a state was requested.
 fn cut_anywhere(case: &Case<'_>, settings: &Settings) {
     let whole = case.run(settings);
     let (states, outcome) = interrupted(case, &Settings { n_threads: 2, ..settings.clone() });
@@ -111,9 +113,7 @@ fn inputs(m: usize, d: usize, index: u64) -> (Vec<f64>, Vec<i8>) {
 fn features(m: usize, d: usize, softness: f64) -> Case<'static> {
     let (x, labels) = inputs(m, d, 5);
     let rows = KernelRows::new(&x, m, Kernel::Linear, 1.0, 2).expect("good inputs");
-    let space = Gram::computed(Arc::new(rows), 1.0, vec![softness; m])
-        .and_then(|gram| VersionSpace::new(gram, labels))
-        .expect("a valid problem");
+    let space = space_of(Gram::computed(Arc::new(rows), 1.0, vec![softness; m]), &labels);
     Case { name: "features", space, inverse: None }
 }
 
@@ -160,15 +160,11 @@ fn every_source_of_rows() {
     let (gram, labels) = rbf(60, 3.0, 3);
     #[allow(clippy::cast_possible_truncation, reason = "rounded to singles")]
     let singles: Vec<f32> = gram.iter().map(|x| *x as f32).collect();
-    let space = Gram::new(&singles, 0.5, vec![0.01; 60])
-        .and_then(|gram| VersionSpace::new(gram, labels))
-        .expect("a valid problem");
+    let space = space_of(Gram::new(&singles, 0.5, vec![0.01; 60]), &labels);
     let singles = Case { name: "singles", space, inverse: None };
     let (x, labels) = inputs(70, 4, 4);
     let rows = KernelRows::new(&x, 70, Kernel::Rbf { sigma: 2.0 }, 1.0, 9).expect("good inputs");
-    let space = Gram::computed(Arc::new(rows), 0.0, vec![0.01; 70])
-        .and_then(|gram| VersionSpace::new(gram, labels))
-        .expect("a valid problem");
+    let space = space_of(Gram::computed(Arc::new(rows), 0.0, vec![0.01; 70]), &labels);
     let computed = Case { name: "computed", space, inverse: None };
     for case in [singles, computed] {
         let settings = Settings { refresh: RefreshChoice::Pair(None), ..base(5) };
@@ -177,7 +173,7 @@ fn every_source_of_rows() {
     }
 }
 
-/// States carry the lists of near walls along.
+/// States contain the neighbor lists.
 #[test]
 fn near_walls() {
     for softness in [0.0, 1e-4] {
@@ -187,14 +183,14 @@ fn near_walls() {
             cut_by_length(&case, &settings, size(0.4, 4.0));
             cut_anywhere(&case, &Settings { length: Some(size(4.0, 40.0)), ..settings });
         }
-        // A wide version space, in which lists are made all the time.
+        // In a wide version space lists are rebuilt all the time.
         let mirror = Mirror::new(0.3, 0.3).expect("in range");
         let settings = Settings { mirror, refresh: RefreshChoice::Pair(Some(20.0)), ..base(7) };
         cut_by_length(&case, &settings, size(0.7, 7.0));
     }
 }
 
-/// A run for a smaller tolerance passes through all that one for a larger tolerance does.
+/// A run to a smaller tolerance repeats that to a larger one.
 #[test]
 fn a_smaller_tolerance_goes_on_from_a_larger_one() {
     let (gram, labels) = rbf(40, 3.0, 8);
@@ -220,7 +216,7 @@ fn a_smaller_tolerance_goes_on_from_a_larger_one() {
             assert_same(&whole, &case.resume(&to(tight), &complete(&start)), case.name);
             assert_same(&whole, &case.resume(&to(tight), &complete(&middle)), case.name);
             assert_same(&start, &case.resume(&to(loose), &complete(&start)), case.name);
-            // By length from there on, and back.
+            // Continued by length.
             let lengths = [1.3, 1.7, 3.9].map(|x| Some(x * start.length()));
             let by = |length| Settings { length, tol: None, ..to(tight) };
             let [once, twice] = [
@@ -264,7 +260,7 @@ fn arrivals_and_weights_that_end_a_run() {
     assert_same(&whole, &chain, "weights");
 }
 
-/// Without refresh a run ends with a search for cycles, from wherever it went on.
+/// Without refresh a run ends with a search for cycles.
 #[test]
 fn cycles_are_found_after_resuming() {
     let identity = uniform(3, 1.0, 0.0);
@@ -273,7 +269,7 @@ fn cycles_are_found_after_resuming() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn states_that_do_not_fit_are_errors() {
     let (gram, labels) = rbf(30, 3.0, 17);
     let softness = 0.1;
     let own = Case::dense("", &gram, &labels, softness);
@@ -305,7 +301,7 @@ fn what_does_not_fit_is_refused() {
         &state,
         "without conditional means",
     );
-    // Other problems: another label, another matrix, other sizes.
+    // Another label, another matrix, another size.
     let mut flipped = labels.clone();
     flipped[3] = -flipped[3];
     refused(&Case::dense("", &gram, &flipped, softness), &settings, &state, "violates");
@@ -313,7 +309,7 @@ fn what_does_not_fit_is_refused() {
     let few: Vec<f64> = gram.chunks(30).take(29).flat_map(|row| &row[..29]).copied().collect();
     let case = Case::dense("", &few, &labels[..29], softness);
     refused(&case, &settings, &state, "30 examples where there are 29");
-    // Draws that are missing, or too many; bytes that were damaged by accident, and forged ones.
+    // Missing or additional draws; damaged bytes; bytes with a forged checksum.
     refused(&own, &settings, &outcome.state, "without all of its draws");
     refused(&own, &settings, &State::default(), "cut short or altered");
     let changed = |change: &dyn Fn(&mut State)| {
@@ -343,8 +339,7 @@ fn what_does_not_fit_is_refused() {
     }
 }
 
-/// Whatever stands in the state of a run with lists of near walls, the engine refuses it or goes on, without a panic and soon.
-/// (`fuzz` does the same with few examples.)
+/// A modified state of a run with neighbor lists is an error or resumes, without a panic and soon. (`fuzz` has few examples.)
 #[test]
 fn states_of_nonsense() {
     let case = features(1_100, 3, 1e-4);

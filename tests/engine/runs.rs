@@ -9,8 +9,8 @@ use bayespoint::{
 };
 
 use crate::common::{
-    Problem, assert_same, dot, draws, each, inverse, mean_and_error, noisily_taught, normals, rbf,
-    rng, run, seed, size, space, taught, uniform,
+    Problem, assert_invalid, assert_same, dot, draws, each, inverse, mean_and_error,
+    noisily_taught, normals, rbf, rng, run, seed, size, space, taught, uniform,
 };
 use crate::scattered::BOTH;
 
@@ -62,7 +62,7 @@ fn mean_violations_behind_transparent_walls() {
                     length: Some(150.0),
                     tol: None,
                     mirror: Mirror::new(negative, positive).expect("transparencies"),
-                    // Near κ = 1 hardly anything reflects: the refresh alone must mix.
+                    // Near κ = 1 there are hardly any reflections: the refresh alone must mix.
                     refresh: RefreshChoice::Full(Some(0.5)),
                     seed: seed(k),
                     ..Settings::default()
@@ -87,7 +87,7 @@ fn ends() {
     let by_bounces =
         run(&space, &Settings { max_bounces: Some(777), tol: None, ..Settings::default() });
     assert_eq!(by_bounces.stop_reason, StopReason::MaxBounces);
-    // The first trajectory to get there ends the run; the others have flown as far.
+    // The first trajectory with so many bounces ends the run; the others have run as far.
     let bounces = each(&by_bounces, |tally| tally.bounces);
     assert_eq!(bounces.iter().max(), Some(&777));
     assert!(bounces.iter().all(|n| *n > 700), "{bounces:?}");
@@ -96,7 +96,7 @@ fn ends() {
     assert!(by_tol.center.error <= 0.02);
     let first = Settings { tol: Some(1e-9), max_bounces: Some(2000), ..Settings::default() };
     assert_eq!(run(&space, &first).stop_reason, StopReason::MaxBounces);
-    // Stopped before the first draw was due: the end of the path stands in.
+    // A run that stops before its first draw records the end of the path.
     let short = Settings { max_bounces: Some(1), tol: None, ..Settings::default() };
     let short = run(&space, &short);
     assert_eq!(short.draws.values.dim(), (4, 1, 60));
@@ -113,7 +113,7 @@ fn draws_are_unit_vectors_inside_at_equal_spacing() {
         let outcome = run(&space, &settings);
         let (trajectories, n, m) = outcome.draws.values.dim();
         assert_eq!((trajectories, m), (4, 50));
-        // The draws are all of a run of known length, or the last ones of a record up to twice as long.
+        // With a fixed length the draws cover the run; otherwise they are the last of a record up to twice as long.
         let covered = n as f64 * outcome.draws.spacing / outcome.trajectories[0].tally.path;
         let least = if settings.tol.is_some() { 0.5 } else { 1.0 };
         assert!((least - 1e-9..1.0 + 1e-9).contains(&covered), "{covered}");
@@ -168,14 +168,14 @@ fn infeasible_data_are_an_error_with_counts_and_a_certificate() {
     let Error::Infeasible { examples: 100, violations, margin_bound, certificate } = error else {
         panic!("{error}")
     };
-    // Of a weight vector and its opposite one satisfies half of the examples, and both are looked at.
+    // One of a weight vector and its opposite satisfies half of the examples; both are tried.
     assert!((10..=50).contains(&violations), "{violations}");
     assert!(
         text.contains("softness")
             && text.contains("label noise")
             && text.contains(&violations.to_string())
     );
-    // The certificate is what it says: weights whose combination is as short as the bound, but for the root of rounding.
+    // The combination is as short as the bound, up to the square root of rounding.
     let length = problem.check_certificate(&certificate);
     assert!(
         (length - margin_bound).abs() < 1e-7 + 1e-3 * margin_bound && margin_bound < 0.01,
@@ -205,7 +205,7 @@ fn bad_input_is_an_error_that_names_the_argument() {
     assert_eq!(name(Gram::new(&gram, -1.0, vec![0.0; 2])), "offset");
     assert_eq!(name(Gram::new(&gram, 0.0, vec![0.0, -1.0])), "softness");
     assert_eq!(name(Gram::new(&gram, 0.0, vec![0.0, f64::NAN])), "softness");
-    // A zero diagonal is made good by the intercept or the softness.
+    // An intercept or softness may make up for a zero diagonal.
     assert!(Gram::new(&[1.0, 0.0, 0.0, 0.0], 1.0, vec![0.0; 2]).is_ok());
 
     let good = || Gram::new(&gram, 0.0, vec![0.0; 2]).expect("valid");
@@ -238,15 +238,10 @@ fn bad_input_is_an_error_that_names_the_argument() {
         ("start", Settings { start: Some(vec![-1.0, 1.0]), ..default() }),
         ("dual", Settings { start: Some(vec![1.0]), ..default() }),
     ];
-    for (wanted, settings) in bad {
-        match bayespoint::run(&space, &settings, &Control::new()) {
-            Err(Error::Invalid { name, .. }) => assert_eq!(name, wanted),
-            other => panic!("{wanted}: {other:?}"),
-        }
-    }
+    assert_invalid(&space, bad);
 }
 
-/// What is left of a pivot is judged by its own size: long vectors do not hide short ones.
+/// A pivot is compared with its own diagonal entry, so that long vectors do not hide short ones.
 #[test]
 fn a_short_feature_vector_counts_as_much_as_a_long_one() {
     let lengths = [1e-6f64, 1.0, 1e6, 1e-74, 1e74];
@@ -272,7 +267,7 @@ fn a_short_feature_vector_counts_as_much_as_a_long_one() {
 
 #[test]
 fn auto_does_without_a_factor_where_there_is_none() {
-    // Rank two up to an error of 1e-6, as single precision leaves it: no factor, but a fine billiard.
+    // Rank two with an error of 1e-6, as in single precision: there is no factor, but the billiard works.
     let m = 12;
     let mut gram: Vec<f64> =
         (0..m * m).map(|at| (0.1 * (at / m) as f64 - 0.1 * (at % m) as f64).cos()).collect();
@@ -319,7 +314,7 @@ fn an_interrupt_stops_all_workers_soon() {
         assert_eq!(result.expect_err("was interrupted"), Error::Interrupted);
         assert!(control.bounces() > 0);
     });
-    // What is asked for afterwards does not begin.
+    // Later calls are interrupted too.
     let again = bayespoint::feasible_point(&space, 1, &control);
     assert!(matches!(again, Err(Error::Interrupted)));
 }

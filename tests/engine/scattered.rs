@@ -1,17 +1,18 @@
-//! The changes that make a billiard mix: scattering by the cosine law, the reflecting sphere; their exact laws.
+//! Scattering by the cosine law and the reflecting sphere keep the uniform distribution.
 
 use std::f64::consts::PI;
 use std::sync::Arc;
 
 use bayespoint::dynamics::{Arrival, Dynamics, Motion, Radius, Scattered};
 use bayespoint::{
-    Ball, Control, Error, Factor, Goal, Mirror, Outcome, Recorder, Refresh, RefreshChoice,
-    Settings, Trajectory, VersionSpace,
+    Ball, Control, Factor, Goal, Mirror, Outcome, Recorder, Refresh, RefreshChoice, Settings,
+    Trajectory, VersionSpace,
 };
 use rand::{Rng, RngExt};
 
 use crate::common::{
-    Problem, angle, dot, mean_and_error, normals, rng, run, seed, space, taught, uniform, unit,
+    Problem, angle, assert_invalid, dot, mean_and_error, normals, rng, run, seed, space, taught,
+    uniform, unit,
 };
 use crate::polygons::{ALLOWED, bias};
 
@@ -19,7 +20,7 @@ pub const COSINE: Motion = Motion::Scattered { cosine: true, scatterer: None };
 pub const SPHERE: Motion = Motion::Scattered { cosine: false, scatterer: Some(Radius::Fitted) };
 pub const BOTH: Motion = Motion::Scattered { cosine: true, scatterer: Some(Radius::Fitted) };
 
-fn settings(motion: Motion, refresh: RefreshChoice, max_bounces: u64, seed: u64) -> Settings {
+pub fn settings(motion: Motion, refresh: RefreshChoice, max_bounces: u64, seed: u64) -> Settings {
     Settings {
         motion,
         refresh,
@@ -32,7 +33,7 @@ fn settings(motion: Motion, refresh: RefreshChoice, max_bounces: u64, seed: u64)
     }
 }
 
-/// A trajectory inside version space of a problem, with the given dynamics and without refresh.
+/// Returns a trajectory in version space without refresh.
 fn trajectory<'s, D: Dynamics>(
     space: &'s VersionSpace<'s>,
     dynamics: D,
@@ -45,7 +46,7 @@ fn trajectory<'s, D: Dynamics>(
     Trajectory::new(space, dynamics, ball, rng(2000 + k))
 }
 
-/// Centers of independent trajectories.
+/// Returns the centers of independent trajectories.
 fn centers<D: Dynamics>(
     problem: &Problem,
     dynamics: &D,
@@ -66,7 +67,7 @@ fn centers<D: Dynamics>(
         .collect()
 }
 
-/// Scatters by another law of the sine.
+/// Scatters by a given distribution of the sine.
 #[derive(Clone)]
 struct Law {
     factor: Arc<Factor>,
@@ -91,7 +92,7 @@ impl Dynamics for Law {
     }
 }
 
-/// The octant's like in six dimensions: `E f_i = Γ(3) / (√π Γ(3.5))`, and the integrals of K = I are broken.
+/// An orthant: `E f_i = Γ(3) / (√π Γ(3.5))`. Without scattering K = I has conserved quantities.
 #[test]
 fn the_orthant_in_six_dimensions() {
     let n = 6;
@@ -111,7 +112,7 @@ fn the_orthant_in_six_dimensions() {
         println!("{motion:?}: {off:.2} errors");
         assert!(off.abs() < ALLOWED, "{motion:?}: {off}");
     }
-    // The law of three dimensions is not that of six.
+    // The distribution for three dimensions is wrong in six.
     let factor = Arc::new(Factor::new(space.gram(), &Control::new()).expect("a factor"));
     let law = |sine: fn(f64) -> f64| -> f64 {
         let norms: Vec<f64> = (0..12)
@@ -125,13 +126,13 @@ fn the_orthant_in_six_dimensions() {
         deviation(&norms)
     };
     let (right, wrong) = (law(|u| (1.0 - u.sqrt()).sqrt()), law(|u| (1.0 - u * u).sqrt()));
-    println!("law of six dimensions {right:.2} errors, of three {wrong:.2}");
+    println!("distribution for six dimensions {right:.2} errors, for three {wrong:.2}");
     assert!(right.abs() < ALLOWED && wrong.abs() > 2.0 * ALLOWED, "{right} {wrong}");
 }
 
 // --- the sphere ---
 
-/// The billiard with a reflecting sphere in explicit vectors, with nothing put back.
+/// The billiard outside a reflecting sphere, in explicit vectors.
 struct Plain<'p> {
     problem: &'p Problem,
     center: Vec<f64>,
@@ -142,7 +143,7 @@ struct Plain<'p> {
 }
 
 impl Plain<'_> {
-    /// On to the next bounce at a wall. Returns its plane.
+    /// Moves to the next bounce at a wall and returns its plane.
     fn bounce(&mut self) -> usize {
         loop {
             let (mut t, mut plane) = (f64::INFINITY, usize::MAX);
@@ -174,7 +175,7 @@ impl Plain<'_> {
             };
             let kick = 2.0 * dot(&self.v, &normal) / dot(&normal, &normal);
             self.v.iter_mut().zip(&normal).for_each(|(v, n)| *v -= kick * n);
-            // The sphere magnifies rounding of the norms too.
+            // Renormalize, since the sphere magnifies rounding errors.
             self.b = unit(self.b.clone());
             let along = dot(&self.b, &self.v);
             self.v.iter_mut().zip(&self.b).for_each(|(v, b)| *v -= along * b);
@@ -186,7 +187,7 @@ impl Plain<'_> {
     }
 }
 
-/// A large sphere far from the centroid, which would be missed.
+/// Returns a large sphere far from the centroid, so that leaving it out shifts the center.
 fn sphere(problem: &Problem) -> (Vec<f64>, Scattered) {
     let (space, control) = (problem.space(), Control::new());
     let exact = problem.polygon_centroid();
@@ -230,7 +231,7 @@ fn outside_the_sphere_the_path_is_that_of_the_reflecting_sphere() {
         let (center, scattered) = sphere(&problem);
         let radius = scattered.scatterer().expect("given");
         let mut engine = trajectory(&space, scattered, 50 + index);
-        // From a wall on: outside.
+        // At a wall the ball is outside the sphere.
         engine.run(Goal::either(f64::INFINITY, 1), &Control::new()).expect("runs");
         let mut plain = plain(&problem, &center, radius, engine.ball());
         let mut deviation = 1e-12;
@@ -240,7 +241,7 @@ fn outside_the_sphere_the_path_is_that_of_the_reflecting_sphere() {
             engine.run(Goal::either(f64::INFINITY, bounce), &Control::new()).expect("runs");
             assert_eq!(engine.tally().hits[plane], before + 1, "bounce {bounce}: {deviation}");
             let now = angle(&problem.weight(&engine.ball().position(0.0)), &plain.b);
-            // The sphere disperses; grazing hits do more at once.
+            // The sphere magnifies deviations, grazing hits most.
             assert!(now < 1e5 * deviation, "bounce {bounce}: {now} after {deviation}");
             deviation = deviation.max(now);
             compared += 1;
@@ -254,7 +255,7 @@ fn outside_the_sphere_the_path_is_that_of_the_reflecting_sphere() {
 }
 
 #[test]
-fn the_cap_is_added_back() {
+fn the_center_includes_the_cap() {
     let (mut kept, mut missed) = (0f64, 0f64);
     for index in 0..3 {
         let problem = taught(10, 3, 140 + index);
@@ -281,7 +282,7 @@ fn the_cap_is_added_back() {
     assert!(kept < ALLOWED && missed > 2.0 * ALLOWED, "{kept} {missed}");
 }
 
-/// Area of a spherical polygon, by its angles.
+/// Returns the area of a spherical polygon, by Girard's theorem.
 fn area(problem: &Problem) -> f64 {
     let (normals, corners) = (problem.inward(), problem.corners());
     let angles = corners.iter().map(|(i, j, _)| PI - angle(&normals[*i], &normals[*j]));
@@ -324,26 +325,22 @@ fn draws_fill_the_cap_like_the_rest() {
 // --- settings ---
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn invalid_settings_are_errors() {
     let problem = taught(12, 4, 160);
     let with = |motion, mirror| Settings { motion, mirror, ..Settings::default() };
     let given =
         |radius| Motion::Scattered { cosine: false, scatterer: Some(Radius::Given(radius)) };
     let soft = Mirror::new(0.1, 0.0).expect("ok");
-    for (name, settings) in [
+    let cases = [
         ("scatterer", with(given(0.0), Mirror::HARD)),
         ("scatterer", with(given(f64::NAN), Mirror::HARD)),
         ("scatterer", with(given(1.5), Mirror::HARD)),
         ("transparency", with(SPHERE, soft)),
-    ] {
-        match bayespoint::run(&problem.space(), &settings, &Control::new()) {
-            Err(Error::Invalid { name: found, .. }) => assert_eq!(found, name),
-            other => panic!("{name}: {other:?}"),
-        }
-    }
+    ];
+    assert_invalid(&problem.space(), cases);
 }
 
-/// An arc: nothing to scatter along a wall.
+/// In two dimensions there is no direction along a wall.
 #[test]
 fn two_dimensions() {
     let problem = taught(8, 2, 162);

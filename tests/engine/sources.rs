@@ -13,7 +13,7 @@ use bayespoint::{
 use ndarray::s;
 use pulp::Arch;
 
-use crate::common::{assert_same, dot, dual_angle, normals, rng, run, seed, size};
+use crate::common::{assert_same, dot, dual_angle, normals, rng, run, seed, size, space_of};
 
 /// Inputs in a few dimensions, row-major, and labels with a curved boundary.
 fn inputs(m: usize, d: usize, index: u64) -> (Vec<f64>, Vec<i8>) {
@@ -32,7 +32,7 @@ fn rows(x: &[f64], m: usize, kernel: Kernel, cached: usize) -> Arc<KernelRows> {
     Arc::new(KernelRows::new(x, m, kernel, 1.0, cached).expect("good inputs"))
 }
 
-/// The matrix that the rows make.
+/// Returns the matrix of computed rows.
 fn matrix(rows: &KernelRows) -> Vec<f64> {
     let m = rows.len();
     let mut matrix = vec![0.0; m * m];
@@ -41,15 +41,11 @@ fn matrix(rows: &KernelRows) -> Vec<f64> {
 }
 
 fn dense<'a, E: Stored>(matrix: &'a [E], labels: &[i8], softness: f64) -> VersionSpace<'a> {
-    Gram::new(matrix, 0.5, vec![softness; labels.len()])
-        .and_then(|gram| VersionSpace::new(gram, labels.to_vec()))
-        .expect("a valid problem")
+    space_of(Gram::new(matrix, 0.5, vec![softness; labels.len()]), labels)
 }
 
 fn computed(rows: &Arc<KernelRows>, labels: &[i8], softness: f64) -> VersionSpace<'static> {
-    Gram::computed(Arc::clone(rows), 0.5, vec![softness; labels.len()])
-        .and_then(|gram| VersionSpace::new(gram, labels.to_vec()))
-        .expect("a valid problem")
+    space_of(Gram::computed(Arc::clone(rows), 0.5, vec![softness; labels.len()]), labels)
 }
 
 fn bits(x: &[f64]) -> Vec<u64> {
@@ -59,8 +55,8 @@ fn bits(x: &[f64]) -> Vec<u64> {
 const KERNELS: [Kernel; 2] =
     [Kernel::Rbf { sigma: 2.0 }, Kernel::Polynomial { degree: 3, coef0: 1.0 }];
 
-/// Rows computed on demand have the bits of the matrix that they make, and so has all that is made of them: whatever the
-/// size of the cache, the number of threads, the dynamics and the walls.
+/// Runs on rows computed on demand have the bits of runs on their matrix, for every size of the cache, number of threads, dynamics
+/// and transparency.
 #[test]
 fn computed_rows_give_the_run_of_the_matrix() {
     let m = 90;
@@ -124,7 +120,7 @@ fn computed_rows_give_the_points_of_the_matrix() {
     }
 }
 
-/// The layers of the projected onion have the same centers. (Not the same bits: rows on demand may get other refreshes.)
+/// The layers of the projected onion have the same centers. (Not the same bits: rows on demand may have other refreshes.)
 #[test]
 fn computed_rows_give_the_onion_of_the_matrix() {
     let m = 70;
@@ -186,7 +182,7 @@ fn singles_give_what_their_doubles_give() {
     assert!(bits(&a) == bits(&b));
 }
 
-/// Explicit features: the same flight as by the matrix for as long as rounding allows, and the same center.
+/// Explicit features give the same path as the matrix, for as long as rounding allows, and the same center.
 #[test]
 fn features_of_low_rank_give_the_billiard_of_their_matrix() {
     let (m, r) = (300, 8);
@@ -224,12 +220,12 @@ fn features_of_low_rank_give_the_billiard_of_their_matrix() {
     assert!(b.drift < 1e-9, "{}", b.drift);
 }
 
-/// The same event at a ball that keeps a list of near walls, and at its twin that looks at all walls.
+/// Applies an event to a ball with a neighbor list, and to its twin that checks all walls.
 fn assert_twins(near: &mut Ball, all: &mut Ball, gram: &Gram<'_>, event: usize, crosses: bool) {
     let flight = all.to_wall();
     let pair = (event % gram.len(), (event + 1 + event % 11) % gram.len());
     match event % 7 {
-        // Now and then a long way from wall to wall.
+        // In every other block of 50 events most walls are crossed.
         0..=3 if crosses && (event % 7 == 3 || event / 50 % 2 == 1) => {
             assert_eq!(near.cross(gram), all.cross(gram), "event {event}");
         }
@@ -246,13 +242,13 @@ fn assert_twins(near: &mut Ball, all: &mut Ball, gram: &Gram<'_>, event: usize, 
     }
 }
 
-/// A ball with a list of near walls meets the walls of one that looks at all walls: bounces, crossings, refreshes and
-/// flights, with intercept and softness or without, inside version space and all over the sphere.
+/// A ball with a neighbor list meets the same walls as one that checks all: with bounces, crossings, refreshes and flights, with
+/// and without softness, inside and outside version space.
 #[test]
 fn near_walls_are_the_walls_that_are_met() {
     let (m, r) = (3000, 6);
     let control = Control::new();
-    // With crossings inside too, as under label noise. With more than a little softness there is no list.
+    // Crossings inside too, as under label noise. A larger softness has no list.
     for (index, softness, inside, crosses) in [
         (20, 0.0, true, false),
         (21, 0.0, false, true),
@@ -276,7 +272,7 @@ fn near_walls_are_the_walls_that_are_met() {
         let mut all = near.clone();
         for event in 0..size(2000, 20_000) {
             let at = format!("softness {softness}, inside {inside}, event {event}");
-            // Rounding grows from flight to flight: twins start together from time to time.
+            // Rounding errors grow: restart the twin from the same ball.
             if event % 50 == 0 {
                 assert!(near.reproject(gram, &control).expect("keeps its norms") < 1e-9, "{at}");
                 near.use_all_planes(gram);
@@ -297,13 +293,10 @@ fn near_walls_are_the_walls_that_are_met() {
     }
 }
 
-/// The same on the way of one ball, whose lists are made anew many times: whenever all its coordinates are looked at, no wall
-/// comes before the one it is about to meet.
+/// The list is rebuilt many times along a path. A full check never finds a wall before the next one.
 #[test]
 fn no_wall_is_overlooked() {
-    for softness in [0.0, 1e-5] {
-        assert_no_wall_is_overlooked(softness);
-    }
+    [0.0, 1e-5].into_iter().for_each(assert_no_wall_is_overlooked);
 }
 
 fn assert_no_wall_is_overlooked(softness: f64) {
@@ -320,7 +313,7 @@ fn assert_no_wall_is_overlooked(softness: f64) {
     for event in 0..size(20_000, 200_000) {
         let next = ball.next_wall();
         assert!(ball.uses_neighbors(), "event {event}");
-        // After some thousand events in a row the list is made around the mean of the positions.
+        // After some thousand events in a row the list is centered at the mean of the positions.
         if event % 4000 < 3000 {
             ball.reflect(gram);
             continue;
@@ -342,7 +335,7 @@ fn assert_no_wall_is_overlooked(softness: f64) {
     }
 }
 
-/// Inputs that coincide, of both labels, behind transparent walls.
+/// Coinciding inputs of both labels behind half-silvered walls.
 #[test]
 fn coinciding_inputs_are_one_plane() {
     let point = normals(30, &mut rng(8));
@@ -366,7 +359,6 @@ fn coinciding_inputs_are_one_plane() {
     }
 }
 
-/// What needs a factor of the matrix is refused with an error that says so.
 #[test]
 fn a_factor_of_computed_rows_is_refused() {
     let (x, labels) = inputs(40, 4, 9);
@@ -390,7 +382,7 @@ fn a_factor_of_computed_rows_is_refused() {
     refused(evidence(&space, &EvidenceSettings::default(), &control).map(|_| ()));
     refused(onion(&space, &OnionSettings::default(), &control).map(|_| ()));
     refused(correlation(&space, &CorrelationSettings::default(), &control).map(|_| ()));
-    // A run by `Auto` computes as many rows as a factor takes where that is cheap.
+    // `Auto` computes the rows for a factor where that is cheap.
     let outcome = run(&space, &Settings { seed: seed(9), ..Settings::default() });
     assert_eq!(outcome.refresh.name, "full");
 }

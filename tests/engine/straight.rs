@@ -1,4 +1,4 @@
-//! The papers' own dynamics: their pseudo-code in explicit vectors, the laws of their centers, their bias.
+//! The dynamics of the papers: their pseudo-code in explicit vectors, the rules of their centers, their bias.
 
 use bayespoint::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Points};
 use bayespoint::{
@@ -10,8 +10,8 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 
 use crate::common::{
-    Problem, angle, dot, draws, dual_angle, each, normals, rms, rng, run, seed, size, taught,
-    total, unit,
+    Problem, angle, assert_invalid, dot, draws, dual_angle, each, normals, rms, rng, run, seed,
+    size, taught, total, unit,
 };
 
 fn add(a: &[f64], scale: f64, b: &[f64]) -> Vec<f64> {
@@ -20,8 +20,7 @@ fn add(a: &[f64], scale: f64, b: &[f64]) -> Vec<f64> {
 
 // --- the pseudo-code ---
 
-/// Herbrich et al., Algorithm 1, and Ruján and Marchand, Algorithm 18.1, word by word (with the corrections of their
-/// errors): explicit vectors, straight lines, all flight times of every step.
+/// Herbrich et al., Algorithm 1, and Ruján and Marchand, Algorithm 18.1, line by line, with their errors corrected.
 struct Pseudocode<'p> {
     problem: &'p Problem,
     flipper: bool,
@@ -36,7 +35,7 @@ struct Pseudocode<'p> {
 }
 
 impl Pseudocode<'_> {
-    /// From a start, after the first launch.
+    /// Returns the state after the first launch.
     fn launched<'p>(
         problem: &'p Problem,
         flipper: bool,
@@ -44,17 +43,15 @@ impl Pseudocode<'_> {
         rng: ChaCha8Rng,
         start: &[f64],
     ) -> Pseudocode<'p> {
-        let b = unit(problem.weight(start));
-        let (v, center) = (Vec::new(), Vec::new());
         let mut paper = Pseudocode {
             problem,
             flipper,
             tau_max,
             rng,
-            b,
-            v,
+            b: unit(problem.weight(start)),
+            v: Vec::new(),
             left: None,
-            center,
+            center: Vec::new(),
             weight: 0.0,
             escapes: 0,
         };
@@ -83,7 +80,7 @@ impl Pseudocode<'_> {
         }
     }
 
-    /// On to the next bounce. Returns its plane.
+    /// Moves to the next bounce and returns its plane.
     fn bounce(&mut self) -> usize {
         loop {
             let (mut tau, mut plane) = (f64::INFINITY, usize::MAX);
@@ -146,12 +143,11 @@ impl Pseudocode<'_> {
     }
 }
 
-/// Runs both for 100 bounces on the same random stream and compares plane by plane, point by point. Returns the bounces
-/// compared and the escapes.
+/// Runs both for 100 bounces on the same random stream and compares planes and points. Returns the numbers of bounces compared
+/// and of escapes.
 ///
-/// A grazing hit magnifies a deviation, launches pass it on, and explicit vectors lose the part of the direction across the
-/// position where a flight nears its reach: rounding grows exponentially with the number of launches. Where it has
-/// grown to 1e-8 the comparison ends.
+/// Rounding errors grow exponentially with the number of launches: grazing hits magnify them, and explicit vectors lose the
+/// direction near the end of a long flight. The comparison ends where they reach 1e-8.
 fn agrees<D: Dynamics>(
     problem: &Problem,
     dynamics: D,
@@ -173,7 +169,7 @@ fn agrees<D: Dynamics>(
     for bounce in 1..=100 {
         let plane = paper.bounce();
         let before = engine.tally().hits[plane];
-        // To the wall by two pieces of path: a goal in mid-air must leave no trace.
+        // A goal before the wall must not change the path.
         if bounce % 3 == 0 {
             let path = engine.tally().path + 1e-4;
             engine.run(Goal { arrivals: bounce, ..Goal::path(path) }, &control).expect("runs");
@@ -223,8 +219,8 @@ fn the_engine_does_what_the_pseudocode_says() {
     }
 }
 
-/// Between launches the pseudo-code visits the bounce points of the geodesic billiard, and in all flies less far than the
-/// angle between position and direction at the launch.
+/// Between launches the pseudo-code visits the bounce points of the geodesic billiard, on a path shorter than the angle between
+/// position and direction at the launch.
 #[test]
 fn straight_flights_visit_the_geodesic_bounce_points() {
     let mut compared = 0;
@@ -249,7 +245,7 @@ fn straight_flights_visit_the_geodesic_bounce_points() {
                     let plane = paper.bounce();
                     ball.run(Goal::either(f64::INFINITY, bounce), &control).expect("runs");
                     if paper.escapes > 0 {
-                        // The great circle goes on; the next wall is beyond the reach.
+                        // The next wall on the great circle is out of reach.
                         assert!(ball.tally().path > reach - 1e-9);
                         break;
                     }
@@ -289,7 +285,7 @@ proptest! {
         prop_assert!(first >= 0.0 && second >= 0.0);
     }
 
-    /// What the bound of the stopping rule rests on.
+    /// The bound of the stopping rule requires this.
     #[test]
     fn the_share_of_a_new_vector_falls_with_the_cosine_and_rises_with_its_weight(
         cosine in -0.999..0.999f64, closer in 0.0..1.0f64,
@@ -298,7 +294,7 @@ proptest! {
         let share = |cosine, new| Addition::Chord.shares(cosine, old, new).1;
         let between = cosine + closer * (1.0 - cosine);
         prop_assert!(share(between, new) <= share(cosine, new) + 1e-12);
-        // At more than a right angle a share can exceed 1; below 1 it rises with the weight there too.
+        // Beyond a right angle a share can exceed 1; below 1 it rises with the weight.
         let bound = share(cosine, heavier * new);
         prop_assert!(bound >= 1.0 || share(cosine, new) <= bound + 1e-12);
     }
@@ -322,7 +318,7 @@ proptest! {
         }
     }
 
-    /// On one great circle the order of adding does not matter.
+    /// On one great circle the order of addition does not matter.
     #[test]
     fn arc_addition_is_associative_on_collinear_arcs(
         angles in prop::array::uniform3(0.0..1.5f64), weights in prop::array::uniform3(0.01..10.0f64),
@@ -363,8 +359,8 @@ fn off(problem: &Problem, dual: &[f64]) -> f64 {
     angle(&problem.polygon_centroid(), &problem.weight(dual))
 }
 
-/// Bias of the centers on polygons, whose centroid is known: in the exact integral along the same flights (the
-/// flights that escape are missing, and the restarts) and in the paper's own center (its midpoints as well).
+/// Bias of the centers of polygons, of the exact integral along the same flights (escapes and restarts are missing) and of the
+/// paper's own center (which also uses midpoints).
 #[test]
 #[ignore = "long: make test-all"]
 fn bias_on_polygons() {
@@ -397,7 +393,7 @@ fn bias_on_polygons() {
     assert!(geodesic.0 < 4.0 * geodesic.2, "{geodesic:?}");
     for (straight, most) in [(chord, 0.1), (flipper, 0.3), (bounces, 0.3)] {
         for center in [straight.0, straight.1] {
-            // Small, yet more than the statistical error.
+            // Small, but larger than the statistical error.
             assert!(
                 center > 3.0 * geodesic.0 && center < most,
                 "{straight:?} against {geodesic:?}"
@@ -409,7 +405,7 @@ fn bias_on_polygons() {
 // --- settings and ends ---
 
 #[test]
-fn what_a_straight_flight_does_not_have_is_refused() {
+fn invalid_settings_are_errors() {
     let problem = taught(12, 4, 20);
     let base = || Settings { motion: CHORD, ..Settings::default() };
     let chord = |tau_max, weight_tol| Settings {
@@ -417,7 +413,7 @@ fn what_a_straight_flight_does_not_have_is_refused() {
         ..Settings::default()
     };
     let flipper = |tau_max| Settings { motion: Motion::Flipper { tau_max }, ..Settings::default() };
-    for (name, settings) in [
+    let cases = [
         ("transparency", Settings { mirror: Mirror::new(0.1, 0.0).expect("ok"), ..base() }),
         ("refresh", Settings { refresh: RefreshChoice::Pair(None), ..base() }),
         (
@@ -429,15 +425,11 @@ fn what_a_straight_flight_does_not_have_is_refused() {
         ("tau_max", flipper(-1.0)),
         ("weight_tol", chord(1e6, Some(0.0))),
         ("weight_tol", chord(1e6, Some(1.0))),
-        // No flight is as short as this: an error, not an endless loop.
+        // No flight is as short: an error, not an endless loop.
         ("tau_max", chord(1e-12, None)),
         ("tau_max", flipper(1e-12)),
-    ] {
-        match bayespoint::run(&problem.space(), &settings, &Control::new()) {
-            Err(Error::Invalid { name: found, .. }) => assert_eq!(found, name),
-            other => panic!("{name}: {other:?}"),
-        }
-    }
+    ];
+    assert_invalid(&problem.space(), cases);
 }
 
 #[test]
@@ -451,7 +443,7 @@ fn runs_end_as_set() {
     let weighed = Motion::Chord { tau_max: 1e6, weight_tol: Some(1e-3) };
     let light = by(weighed, Average::Auto, None, None);
     assert_eq!(light.stop_reason, StopReason::WeightTol);
-    // A share of 1e-3 is that of the longest of about a thousand flights or more.
+    // The longest of a thousand flights has a share of 1e-3 or more.
     let bounces = each(&light, |tally| tally.bounces);
     assert!(bounces.iter().any(|n| (1_000..100_000).contains(n)), "{bounces:?}");
     for (motion, average) in
@@ -480,11 +472,11 @@ fn runs_end_as_set() {
     }
 }
 
-/// A small version space is closed for a straight flight, a large one open.
+/// Straight flights escape from a large version space more often.
 #[test]
 fn escapes_are_rarer_in_smaller_version_spaces() {
     let fraction = |m: usize| {
-        // Of several problems: one of few examples may be as closed as one of many.
+        // The mean of several problems, since single ones vary.
         let fractions = (0..20).map(|k| {
             let outcome = run(&taught(m, 5, 2500 + k).space(), &settings(FLIPPER, 1_000, seed(26)));
             let escapes = total(&outcome, |tally| tally.escapes) as f64;
@@ -497,7 +489,7 @@ fn escapes_are_rarer_in_smaller_version_spaces() {
     assert!(fractions[0] > 2.0 * fractions[1] && fractions[1] > 2.0 * fractions[2]);
 }
 
-/// A flight that ends by `Until::CenterConverged` has no larger share than asked for.
+/// After `Until::CenterConverged` the share of the next flight is at most the tolerance.
 #[test]
 fn the_stopping_rule_bounds_the_share_of_the_next_flight() {
     let problem = taught(40, 8, 27);
@@ -516,8 +508,8 @@ fn the_stopping_rule_bounds_the_share_of_the_next_flight() {
     assert_eq!(trajectory.tally().bounces, bounces, "it has ended");
 }
 
-/// In two dimensions every launch multiplies what the planes do not see of the dual coefficients by a random factor, and
-/// the logarithm of it walks at random.
+/// In two dimensions every launch multiplies the part of the dual coefficients in the null space of the matrix by a random
+/// factor, whose logarithm is a random walk.
 #[test]
 #[ignore = "long: make test-all"]
 fn launches_beside_few_walls_of_a_plane_lose_no_digits() {
@@ -531,7 +523,7 @@ fn launches_beside_few_walls_of_a_plane_lose_no_digits() {
                     assert!(outcome.drift < 1e-9, "{motion:?} {index}: {:e}", outcome.drift);
                     launches += total(&outcome, |tally| tally.escapes);
                 }
-                // Hardly a wall is left of three.
+                // A few of these version spaces are nearly open.
                 Err(Error::Invalid { name: "tau_max", .. }) => open += 1,
                 Err(other) => panic!("{motion:?} {index}: {other}"),
             }

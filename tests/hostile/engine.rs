@@ -13,14 +13,14 @@ use bayespoint::{
 use super::{Bytes, Problem, kernel_rows, long_deadline, short_deadline, trace};
 use crate::common::{draws, each, total};
 
-/// How far beyond a wall rounding may put what was computed, relative to the length of the feature vector.
+/// Largest violation of a wall by rounding, relative to the length of the feature vector.
 const ROUNDING: f64 = 1e-6;
 
-/// One execution: a problem out of the bytes, and one of the engine's functions on it.
+/// Calls a function of the engine on a problem, both chosen by the bytes.
 ///
 /// # Panics
 ///
-/// Where an answer is wrong, an error is not one of those documented, or the work takes too long.
+/// If an answer is wrong, an error is not documented, or the call takes too long.
 pub fn engine(data: &[u8]) {
     let mut bytes = Bytes::new(data);
     let choice = bytes.byte();
@@ -46,7 +46,7 @@ pub fn engine(data: &[u8]) {
     }
 }
 
-/// Errors are of a type that says what is wrong, and what they say of numbers is true.
+/// Checks that an error is documented and its numbers are right.
 fn documented(error: &Error, space: Option<&VersionSpace<'_>>) {
     match error {
         Error::Invalid { name, got, wanted } => {
@@ -74,7 +74,7 @@ fn documented(error: &Error, space: Option<&VersionSpace<'_>>) {
     }
 }
 
-/// |w|² of dual coefficients, and what rounding may make of it.
+/// Returns |w|² of dual coefficients, and a bound of its rounding error.
 fn square(space: &VersionSpace<'_>, dual: &[f64]) -> (f64, f64) {
     let (mut sum, mut size) = (0.0, 0.0);
     for (i, a) in dual.iter().enumerate() {
@@ -87,7 +87,7 @@ fn square(space: &VersionSpace<'_>, dual: &[f64]) -> (f64, f64) {
     (sum, 1e-13 * size)
 }
 
-/// How far a unit vector is outside of version space beyond what rounding does: the worst plane and its margin.
+/// Returns the plane that a unit vector violates most, and its margin, if that is beyond rounding.
 fn outside(space: &VersionSpace<'_>, dual: &[f64]) -> Option<(usize, f64)> {
     let gram = space.gram();
     let margins = space.margins(dual).expect("as many coefficients as examples");
@@ -117,13 +117,13 @@ fn finite(x: &[f64]) -> bool {
 fn check(space: &VersionSpace<'_>, choice: u8, is_kernel: bool, bytes: &mut Bytes<'_>) {
     let (control, short) = (long_deadline(), short_deadline());
     let seed = u64::from(bytes.byte());
-    // A matrix that is no kernel matrix has no right answer, but no panic either.
+    // For a matrix that is not positive semi-definite any answer will do, but not a panic.
     let of = |error: &Error| documented(error, is_kernel.then_some(space));
     match choice {
         0..=159 => {
             let settings = settings(space, bytes);
             trace(&settings);
-            // A given burn-in is run, however long it takes.
+            // A given burn-in may be long.
             let has_burn_in = settings.burn_in.is_some_and(|path| path > 0.0);
             match run(space, &settings, if has_burn_in { &short } else { &control }) {
                 Ok(outcome) if is_kernel => check_run(space, &settings, &outcome),
@@ -284,7 +284,7 @@ fn settings(space: &VersionSpace<'_>, bytes: &mut Bytes<'_>) -> Settings {
         7 => Motion::Flipper { tau_max: bytes.mostly(f64::INFINITY) },
         _ => Motion::Geodesic,
     };
-    // An allowed refresh rate is used, however long it takes.
+    // High refresh rates are slow.
     let is_bearable = |x: &f64| !(100.0..1e10).contains(x);
     let rate =
         |bytes: &mut Bytes<'_>| bytes.rarely(4).then(|| bytes.mostly(1.0)).filter(is_bearable);
@@ -324,7 +324,7 @@ fn settings(space: &VersionSpace<'_>, bytes: &mut Bytes<'_>) -> Settings {
     Settings { average: if by_impulses { Average::Impulse } else { settings.average }, ..settings }
 }
 
-/// What must be true of every run on a kernel matrix, however short.
+/// Checks the outcome of a run on a kernel matrix.
 pub fn check_run(space: &VersionSpace<'_>, settings: &Settings, outcome: &Outcome) {
     let m = space.len();
     let functionals = outcome.draws.functionals.as_slice().expect("row-major");
@@ -334,7 +334,7 @@ pub fn check_run(space: &VersionSpace<'_>, settings: &Settings, outcome: &Outcom
     assert!((0.0..=1.0 + slack).contains(&outcome.center.norm), "{}", outcome.center.norm);
     assert!(outcome.center.error >= 0.0 || outcome.center.error.is_nan());
     let length = square(space, &outcome.center.dual);
-    // A mean of zero, to rounding, has no direction.
+    // A mean that is zero up to rounding has no direction.
     let has_center = outcome.center.norm > ROUNDING;
     assert!(
         !has_center || is_unit(space, &outcome.center.dual),
@@ -356,7 +356,7 @@ pub fn check_run(space: &VersionSpace<'_>, settings: &Settings, outcome: &Outcom
     }
     if settings.mirror.is_hard() {
         assert!(violations == 0.0, "{violations} violations behind hard walls");
-        // A mean of points of a convex cone; the scatterer's and the papers' centers are means too.
+        // Centers are means of points of a convex cone.
         assert_eq!(outside(space, &outcome.center.dual), None, "the center is outside");
     }
 }

@@ -1,7 +1,7 @@
-//! Hostile problems made of bytes, and what must hold for all of them: a typed error or a right answer, soon.
+//! Hostile problems made of bytes: every call must soon return a typed error or a right answer.
 //!
-//! The same functions are driven by random bytes (`tests/engine/fuzz.rs`), by the coverage-guided fuzzer (`fuzz/`) and by what
-//! either of them once found (`tests/hostile/corpus`).
+//! The bytes are random (`tests/engine/fuzz.rs`), or from the coverage-guided fuzzer (`fuzz/`) or the corpus of earlier failures
+//! (`tests/hostile/corpus`).
 #![allow(dead_code, reason = "every driver uses its own part")]
 
 pub mod engine;
@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use bayespoint::{Control, Error, Gram, KernelRows, VersionSpace};
 
-/// For an execution whose work is bounded: only one that hangs is stopped.
+/// For calls with bounded work: stops only one that hangs.
 pub fn long_deadline() -> Control {
     stopping_after(Duration::from_secs(10))
 }
 
-/// For an execution whose work is not bounded: it has to stop when asked to.
+/// For calls with unbounded work, which must stop when interrupted.
 pub fn short_deadline() -> Control {
     stopping_after(Duration::from_millis(50))
 }
@@ -27,14 +27,14 @@ fn stopping_after(limit: Duration) -> Control {
     Control::listening(limit / 10, move || began.elapsed() > limit)
 }
 
-/// Prints what is being tried, where `BAYESPOINT_FUZZ_TRACE` asks for it.
+/// Prints an input if `BAYESPOINT_FUZZ_TRACE` is set.
 pub fn trace(what: &dyn std::fmt::Debug) {
     if std::env::var_os("BAYESPOINT_FUZZ_TRACE").is_some() {
         eprintln!("{what:?}");
     }
 }
 
-/// Bytes to make choices from; zeros when they are used up.
+/// Bytes to choose from, followed by zeros.
 #[derive(Clone, Debug)]
 pub struct Bytes<'a> {
     rest: &'a [u8],
@@ -96,12 +96,12 @@ impl<'a> Bytes<'a> {
         u64::from_le_bytes(std::array::from_fn(|_| self.byte()))
     }
 
-    /// True for one byte in `n`, and not for the zeros at the end.
+    /// True for one byte in `n`, but not for zero.
     pub fn rarely(&mut self, n: u8) -> bool {
         self.byte() % n == n - 1
     }
 
-    /// A number of the kind that arrays mostly hold.
+    /// A number of moderate size.
     pub fn tame(&mut self) -> f64 {
         f64::from(self.short().cast_signed()) / 8192.0
     }
@@ -129,7 +129,7 @@ pub struct Problem {
     pub labels: Vec<i8>,
     pub offset: f64,
     pub softness: Vec<f64>,
-    /// Whether it is, to rounding, of feature vectors: only then does an answer have to be right.
+    /// True if the matrix is positive semi-definite up to rounding. Only then must an answer be right.
     pub is_kernel: bool,
 }
 
@@ -187,7 +187,7 @@ fn wild_matrix(m: usize, bytes: &mut Bytes<'_>) -> Vec<f64> {
     gram
 }
 
-/// Inner products of a few feature vectors, with duplicates, opposites, zeros and lengths of every size among them.
+/// Inner products of a few feature vectors, some of them duplicates, opposites, zeros, or of extreme lengths.
 fn of_features(m: usize, kind: usize, bytes: &mut Bytes<'_>) -> Vec<f64> {
     let rank = if kind == 1 { 1 } else { 1 + bytes.below(m + 2) };
     let mut x: Vec<Vec<f64>> = Vec::new();
@@ -198,7 +198,7 @@ fn of_features(m: usize, kind: usize, bytes: &mut Bytes<'_>) -> Vec<f64> {
                 let size = bytes.tame();
                 x[bytes.below(i)].iter().map(|x| size * x).collect()
             }
-            // Nearly the same as another.
+            // Nearly a duplicate.
             15 if i > 0 => {
                 let other = &x[bytes.below(i)];
                 let nearly = 10f64.powi(-i32::from(bytes.byte() % 18));
@@ -208,7 +208,7 @@ fn of_features(m: usize, kind: usize, bytes: &mut Bytes<'_>) -> Vec<f64> {
         };
         x.push(row);
     }
-    // Lengths that differ, then one that all have in common.
+    // Different lengths, then a common factor.
     if kind == 2 {
         for row in &mut x {
             let size = 10f64.powi(i32::from(bytes.byte().cast_signed() / 4));
@@ -223,7 +223,7 @@ fn of_features(m: usize, kind: usize, bytes: &mut Bytes<'_>) -> Vec<f64> {
             (gram[i * m + j], gram[j * m + i]) = (common * product, common * product);
         }
     }
-    // A kernel that is normalized by a rounded root.
+    // A normalized kernel, with rounding errors.
     if kind == 4 {
         let lengths: Vec<f64> = (0..m).map(|i| gram[i * m + i].sqrt().max(1e-300)).collect();
         for i in 0..m {
@@ -235,7 +235,7 @@ fn of_features(m: usize, kind: usize, bytes: &mut Bytes<'_>) -> Vec<f64> {
     gram
 }
 
-/// The rows of a kernel of inputs, wild ones too.
+/// Rows of a kernel, computed on demand from inputs of any size.
 pub fn kernel_rows(bytes: &mut Bytes<'_>) -> Result<KernelRows, Error> {
     use bayespoint::Kernel;
 

@@ -1,4 +1,4 @@
-//! Steps that a remote executor takes for hostile orders.
+//! Steps of a remote executor with hostile orders.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -13,7 +13,7 @@ use crate::common::states::Owned;
 /// A problem, an order and a trajectory.
 type Step = (Owned, Vec<u8>, Vec<u8>);
 
-/// Steps that runs asked an executor for.
+/// Returns the steps that some runs requested from an executor.
 fn steps() -> &'static [Step] {
     static STEPS: OnceLock<Vec<Step>> = OnceLock::new();
 
@@ -59,14 +59,14 @@ fn steps() -> &'static [Step] {
     })
 }
 
-/// Takes a step for an order, or of a trajectory, that was tampered with.
+/// Takes a step with a modified order or trajectory.
 pub fn step(bytes: &mut Bytes<'_>) -> Result<(), Error> {
     let all = steps();
     let (case, order, state) = &all[bytes.below(all.len())];
     let (mut order, mut state) = (order.clone(), state.clone());
     spoil_bytes(if bytes.rarely(2) { &mut order } else { &mut state }, bytes);
     trace(&(&order, &state));
-    // The order says how far to go: it may be too far.
+    // The order may request a long path.
     match case.with(|space, inverse| take_step(space, inverse, &order, &state, &short_deadline())) {
         Err(Error::Interrupted) => Ok(()),
         result => result.map(drop),

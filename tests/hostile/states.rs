@@ -1,4 +1,4 @@
-//! Runs that go on from hostile states.
+//! Runs resumed from hostile states.
 
 use std::fmt::Debug;
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use super::{Bytes, long_deadline, short_deadline, trace};
 use crate::common::each;
 use crate::common::states::{Owned, complete, double, doubles, forge, set_double};
 
-/// A run that is over, with what it takes to go on.
+/// A finished run with settings to resume it.
 struct Base {
     case: Owned,
     settings: Settings,
@@ -19,11 +19,11 @@ struct Base {
 
 const M: usize = 5;
 const D: usize = 3;
-/// Where the refresh rate is in the bytes of a state.
+/// Position of the refresh rate in the bytes of a state.
 const RATE: usize = 13;
 
 pub fn case(softness: f64) -> Owned {
-    // Five points of a plane that turns round; no two point the same way.
+    // Five points on a spiral, no two of them parallel.
     let inputs = (0..M)
         .flat_map(|i| {
             let t = 1.0 + i as f64;
@@ -99,7 +99,7 @@ fn spoil(state: &mut State, bytes: &mut Bytes<'_>) {
     }
 }
 
-/// Changes a number or a byte of what is encoded, and mostly forges the checksum.
+/// Changes a number or a byte of an encoding, and mostly recomputes the checksum.
 pub fn spoil_bytes(encoded: &mut Vec<u8>, bytes: &mut Bytes<'_>) {
     if bytes.rarely(32) {
         return spoil_words(encoded, bytes);
@@ -166,11 +166,11 @@ fn spoil_numbers(numbers: &mut Vec<f64>, bytes: &mut Bytes<'_>) {
     }
 }
 
-/// One execution: a run goes on from a state that was tampered with, or takes a step for an order that was.
+/// Resumes a run from a modified state, or takes a step with a modified order.
 ///
 /// # Panics
 ///
-/// Where the work takes too long, an error is not one of those documented, or what comes out is not finite.
+/// If the call takes too long, an error is not documented, or the outcome is not finite.
 pub fn states(data: &[u8]) {
     let mut bytes = Bytes::new(data);
     let result = if bytes.rarely(3) {
@@ -181,7 +181,7 @@ pub fn states(data: &[u8]) {
         let mut state = state.clone();
         spoil(&mut state, &mut bytes);
         trace(&(settings, &state));
-        // The refresh rate in the state, after the version and five small numbers, is used, however long it takes.
+        // High refresh rates are slow.
         let is_slow = state.bytes.len() > RATE + 8 && double(&state.bytes, RATE) > 1e4;
         let control = if is_slow { short_deadline() } else { long_deadline() };
         match case.with(|space, inverse| resume(space, settings, inverse, &state, &control)) {

@@ -1,4 +1,4 @@
-//! Simulation-based calibration: a teacher drawn from the prior has a uniform rank among the draws of the posterior.
+//! Simulation-based calibration: a teacher from the prior has a uniform rank among draws of the posterior.
 
 use bayespoint::{Mirror, RefreshChoice, Settings};
 
@@ -18,7 +18,7 @@ const QUANTITIES: [(&str, Quantity); 3] = [
     }),
 ];
 
-/// Probability of ranks as uneven as these, for each quantity.
+/// Returns the probability of ranks at least as uneven, for each quantity.
 fn calibrate(
     data_sets: u64,
     (r, m): (usize, usize),
@@ -49,7 +49,7 @@ fn calibrate(
         .collect()
 }
 
-/// The engine's sampler, thinned until draws are independent.
+/// Returns the sampler of the engine, thinned until draws are nearly independent.
 fn engine(refresh: RefreshChoice, noise: f64) -> impl Fn(&Problem, u64) -> Vec<Vec<f64>> {
     move |problem, seed| {
         let kappa = noise / (1.0 - noise);
@@ -76,7 +76,7 @@ fn data_sets() -> u64 {
 fn check_ranks(name: &str, tails: &[f64]) {
     for ((quantity, _), p) in QUANTITIES.iter().zip(tails) {
         // Fifteen comparisons in this file: one false alarm in 1300 seeds.
-        assert!(*p > 5e-5, "{name}, {quantity}: ranks as uneven have probability {p:e}");
+        assert!(*p > 5e-5, "{name}, {quantity}: such uneven ranks have probability {p:e}");
     }
 }
 

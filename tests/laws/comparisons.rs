@@ -1,19 +1,19 @@
-//! Comparisons of what was found with what is exact, each with its probability, and Holm's correction over all of them.
+//! Comparisons of estimates with exact values, each with its p-value, and Holm's correction over all of them.
 
 use crate::common::{mean, mean_and_error, normal};
 use crate::special::{kolmogorov_tail, student_tails};
 use crate::targets::{Law, Sample, Target};
 
-/// Probability of a false alarm in all comparisons of a test together.
+/// Probability of a false alarm in all comparisons of a test.
 pub const ALPHA: f64 = 1e-3;
 
 pub struct Row {
     case: String,
     what: String,
-    /// A mean and its exact value, or a distance of Kolmogorov and Smirnov and 0.
+    /// A mean and its exact value, or a Kolmogorov-Smirnov distance and 0.
     found: f64,
     exact: f64,
-    /// Probability of a difference as large.
+    /// Probability of a difference at least as large.
     p: f64,
 }
 
@@ -22,9 +22,8 @@ pub struct Comparisons {
     rows: Vec<Row>,
 }
 
-/// The number of independent values whose mean has the error of the mean of several chains, at most that of all values: from
-/// the sum of autocorrelations (Geyer's initial positive sequence, of all chains together), and from the spread of the
-/// chains' means, which shows what no chain alone can. The smaller of the two.
+/// Returns the effective sample size of several chains, at most the number of values. It is the smaller of two estimates: from the
+/// sum of autocorrelations (Geyer's initial positive sequence, over all chains), and from the spread of the means of the chains.
 pub fn effective_size(chains: &[Vec<f64>]) -> f64 {
     let n = chains.iter().map(Vec::len).min().expect("there are chains");
     let all: Vec<f64> = chains.iter().flatten().copied().collect();
@@ -57,14 +56,14 @@ impl Comparisons {
         self.rows.push(Row { case, what, found, exact, p });
     }
 
-    /// Compares the means of independent runs with the exact mean. Student's t, whatever the correlations within a run.
+    /// Compares the means of independent runs with the exact mean by Student's t test. Correlations within runs do not matter.
     pub fn check_means(&mut self, case: &str, what: &str, means: &[f64], exact: f64) {
         let (found, error) = mean_and_error(means);
         let p = student_tails((found - exact) / error, means.len() as f64 - 1.0);
         self.add(case, what, (found, exact), p);
     }
 
-    /// Compares two means whose difference is so many standard errors.
+    /// Compares two means that differ by z standard errors.
     pub fn check_score(&mut self, case: &str, what: &str, means: (f64, f64), z: f64) {
         self.add(case, what, means, 2.0 * normal(-z.abs()));
     }
@@ -88,7 +87,7 @@ impl Comparisons {
                     let ranks = map(&|x| function(x));
                     compare("first moment of ranks", &ranks, 0.5);
                     compare("second moment of ranks", &map(&|x| function(x).powi(2)), 1.0 / 3.0);
-                    // An antithetic chain has a better mean than distribution: the even part counts too.
+                    // In an antithetic chain the mean is more precise than the distribution: include an even function.
                     let even = map(&|x| (function(x) - 0.5).abs());
                     let size = effective_size(&ranks).min(effective_size(&even));
                     self.check_distance(case, &quantity.name, ranks.concat(), size);
@@ -109,10 +108,10 @@ impl Comparisons {
         self.add(case, &what, (distance, 0.0), kolmogorov_tail(distance, size));
     }
 
-    /// The comparisons that Holm's step-down procedure rejects at [`ALPHA`], the worst first.
+    /// Returns the comparisons that Holm's step-down procedure rejects at [`ALPHA`], the worst first.
     fn rejected(&self) -> Vec<&Row> {
         let mut sorted: Vec<&Row> = self.rows.iter().collect();
-        // A comparison that is not a number is the worst of all.
+        // NaN is the worst.
         let p = |row: &Row| if row.p.is_nan() { -1.0 } else { row.p };
         sorted.sort_by(|a, b| p(a).total_cmp(&p(b)));
         let count = sorted.len();
@@ -125,7 +124,7 @@ impl Comparisons {
         sorted
     }
 
-    /// The worst comparison of every case.
+    /// Prints the worst comparison of every case.
     fn report(&self) {
         let mut cases: Vec<&str> = self.rows.iter().map(|row| &row.case[..]).collect();
         cases.dedup();
@@ -137,7 +136,7 @@ impl Comparisons {
         println!("{} comparisons in all", self.rows.len());
     }
 
-    /// All the laws hold.
+    /// Checks that no comparison is rejected.
     pub fn assert_right(&self) {
         self.report();
         let rejected: Vec<String> =
@@ -146,14 +145,14 @@ impl Comparisons {
         assert!(!self.rows.is_empty());
     }
 
-    /// How many comparisons are rejected, and the worst.
+    /// Prints the number of rejected comparisons, and the worst.
     pub fn print_worst(&self, name: &str) {
         let worst = self.rows.iter().min_by(|a, b| a.p.total_cmp(&b.p)).expect("not empty");
         let rejected = self.rejected().len();
         println!("{name}: {rejected} of {} rejected, worst {}", self.rows.len(), describe(worst));
     }
 
-    /// Some law does not hold.
+    /// Checks that a comparison is rejected.
     pub fn assert_wrong(&self, name: &str) {
         self.print_worst(name);
         assert!(!self.rejected().is_empty(), "{name} passes all {} comparisons", self.rows.len());

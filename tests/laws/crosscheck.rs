@@ -1,5 +1,4 @@
-//! The engine against samplers that are no billiards: rejection in few dimensions, coordinate Gibbs on truncated normal
-//! vectors in more.
+//! The engine against other samplers: rejection in few dimensions, Gibbs' sampler of truncated normal vectors in more.
 
 use bayespoint::{Mirror, RefreshChoice, Settings};
 use ndarray::{Array3, ArrayView2};
@@ -8,7 +7,7 @@ use crate::common::{Problem, dot, mean, normals, rbf, rng, seed, size, space, un
 use crate::comparisons::{Comparisons, effective_size};
 use crate::samplers::gibbs;
 
-/// Center's cosine, and votes at test points, of two sets of chains of weight vectors with their inner products.
+/// Compares the centers of two sets of chains of weight vectors, and their votes at test points.
 fn compare(
     comparisons: &mut Comparisons,
     case: &str,
@@ -38,7 +37,7 @@ fn compare(
         };
         let ((a, votes_a), (b, votes_b)) = (votes(billiard), votes(other));
         let p = 0.5 * (a + b);
-        // Where all agree there is nothing to compare.
+        // Skip unanimous votes.
         if p > 0.02 && p < 0.98 {
             let sizes = effective_size(&votes_a).recip() + effective_size(&votes_b).recip();
             let z = (a - b) / (p * (1.0 - p) * sizes).sqrt();
@@ -54,7 +53,7 @@ fn compare(
         mean(&squares).sqrt(),
     );
     assert!(cosine >= 0.999, "{case}: {cosine}");
-    assert!(squares.len() >= 5, "{case}: hardly a vote is open");
+    assert!(squares.len() >= 5, "{case}: nearly all votes are unanimous");
 }
 
 fn settings(kappa: f64, index: u64) -> Settings {
@@ -98,7 +97,7 @@ fn rejection_agrees() {
             }
         }
         let other: Vec<Vec<Vec<f64>>> = accepted.chunks(500).map(<[Vec<f64>]>::to_vec).collect();
-        // Around the teacher: where votes are open.
+        // Votes are divided near the plane of the teacher.
         let tests: Vec<Vec<f64>> = (0..40).map(|_| across(&teacher, 0.5, &mut rng)).collect();
         let case = format!("rejection, r = {r}, m = {m}, κ = {kappa}");
         compare(&mut comparisons, &case, &billiard, &other, dot, &tests);
@@ -106,7 +105,7 @@ fn rejection_agrees() {
     comparisons.assert_right();
 }
 
-/// A test point near the plane across the teacher.
+/// Returns a test point near the plane of the teacher.
 fn across(teacher: &[f64], off: f64, rng: &mut rand::rngs::ChaCha8Rng) -> Vec<f64> {
     let mut x = normals(teacher.len(), rng);
     let along = dot(&x, teacher);
@@ -132,7 +131,7 @@ fn gibbs_agrees() {
         let start: Vec<f64> = labels.iter().map(|y| f64::from(*y)).collect();
         let other: Vec<Vec<Vec<f64>>> = (0..16)
             .map(|_| {
-                // The first tenth settles.
+                // Without the first tenth as burn-in.
                 let draws = size(300, 3000);
                 let all = gibbs(&gram, &labels, &start, (draws * 11 / 10, 20), &mut rng);
                 all[draws / 10..].to_vec()
@@ -141,7 +140,7 @@ fn gibbs_agrees() {
         let product = |a: &[f64], b: &[f64]| -> f64 {
             gram.chunks(m).zip(a).map(|(row, a)| a * dot(row, b)).sum()
         };
-        // Linear functionals of the dual coefficients: mixtures of two examples of either class.
+        // Sums of an example of each class, as functionals of the dual coefficients.
         let class = |y: i8| (0..m).filter(|&i| labels[i] == y).collect::<Vec<_>>();
         let (up, down) = (class(1), class(-1));
         let tests: Vec<Vec<f64>> = (0..30)

@@ -1,7 +1,5 @@
 //! Geweke's test of the joint distribution ("Getting it right", 2004): weights and labels drawn in turn, each given the other,
-//! against weights from the prior and labels given them.
-//!
-//! Every step of the first is one of the sampler's: what is wrong with it adds up from step to step.
+//! against weights from the prior and labels given the weights. Errors of the sampler add up from step to step.
 
 use std::sync::Arc;
 
@@ -14,7 +12,7 @@ use crate::common::{Problem, mean_and_error, normals, rng, size, space};
 use crate::comparisons::{Comparisons, effective_size};
 use crate::samplers::ShortOfWall;
 
-/// Functions of weights and labels: of either alone, and of both.
+/// A function of weights and labels.
 type Both = fn(&[f64], &[i8]) -> f64;
 const FUNCTIONS: [(&str, Both); 7] = [
     ("f_1", |f, _| f[0]),
@@ -32,7 +30,7 @@ fn labeled(f: &[f64], noise: f64, rng: &mut ChaCha8Rng) -> Vec<i8> {
     f.iter().map(|f| if (*f > 0.0) == (rng.random::<f64>() < noise) { -1 } else { 1 }).collect()
 }
 
-/// Chains of the functions of weights and labels drawn in turn; the weights by short runs of the billiard.
+/// Returns chains of the functions of weights and labels drawn in turn, the weights by short runs of the billiard.
 fn in_turn<D: Dynamics>(
     problem: &Problem,
     (softness, noise): (f64, f64),
@@ -78,7 +76,7 @@ fn in_turn<D: Dynamics>(
         .collect()
 }
 
-/// The same functions of independent weights and labels.
+/// Returns the means of the functions of independent weights and labels, with standard errors.
 fn independent(problem: &Problem, (softness, noise): (f64, f64), draws: usize) -> Vec<(f64, f64)> {
     let mut rng = rng(71_000);
     let space = space(&problem.gram, &vec![1; problem.x.len()], softness);
@@ -98,7 +96,7 @@ fn independent(problem: &Problem, (softness, noise): (f64, f64), draws: usize) -
 
 fn problem() -> Problem {
     let mut rng = rng(72_000);
-    // A shared direction: the planes are correlated.
+    // The planes are correlated.
     let x: Vec<Vec<f64>> = (0..6)
         .map(|_| {
             let mut x = normals(4, &mut rng);
@@ -118,7 +116,6 @@ fn compare<D: Dynamics>(comparisons: &mut Comparisons, dynamics: &D, full: bool,
             let chains: Vec<Vec<f64>> =
                 turns.iter().map(|chain| chain.iter().map(|values| values[k]).collect()).collect();
             let (exact, error) = alone[k];
-            // Differences, with the error of the independent ones too: it hardly counts.
             let (found, own) = mean_and_error(&chains.concat());
             let inflation = chains.concat().len() as f64 / effective_size(&chains);
             let correlated = own * inflation.sqrt();

@@ -1,8 +1,8 @@
-//! One harness for the question whether a sampler has the right law.
+//! A harness that tests whether a sampler has the right law.
 //!
-//! Targets with closed forms ([`targets`]), every sampler that the engine has and wrong ones ([`samplers`]), and one way to compare
-//! them ([`comparisons`]): moments, and Kolmogorov's and Smirnov's distance on marginals, with tolerances from effective sample
-//! sizes and Holm's correction over all comparisons of a test.
+//! It has targets with closed forms ([`targets`]), all samplers of the engine and wrong ones ([`samplers`]), and comparisons
+//! ([`comparisons`]) of moments and of marginals by the Kolmogorov-Smirnov distance, with effective sample sizes and Holm's
+//! correction over all comparisons of a test.
 
 mod calibration;
 #[path = "../common/mod.rs"]
@@ -29,8 +29,7 @@ use targets::{
 const SMALL: [[f64; 3]; 3] = [[1.0, 0.0, 0.2], [0.8, 0.5, 0.0], [0.9, 0.3, 0.5]];
 const LARGE: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [-0.7, 0.7, 0.1], [-0.3, -0.5, 0.9]];
 
-/// Cones of equicorrelated planes: positive correlation, mixed labels, transparent walls of one rate and of one a class; own and
-/// shared parts of the matrix, of softness and of offset.
+/// Cones of equicorrelated planes with labels of one class or both, hard walls or half-silvered ones, softness and offset.
 fn cones() -> Vec<Target> {
     let cone = |m, negative, shared, softness, kappa| {
         Cone { m, negative, own: 0.75, shared, softness, kappa }.target()
@@ -65,7 +64,7 @@ fn all_targets() -> Vec<Target> {
     all
 }
 
-/// Many trajectories of moderate length: the spread of their means gives their error.
+/// Many trajectories of moderate length, for an error from the spread of their means.
 fn settings(refresh: RefreshChoice, index: u64) -> Settings {
     Settings {
         n_trajectories: 32,
@@ -78,7 +77,7 @@ fn settings(refresh: RefreshChoice, index: u64) -> Settings {
     }
 }
 
-/// Every target by every refresh; the bare billiard, which is not ergodic, from exact draws.
+/// Every target with every refresh; without refresh, which is not ergodic, from exact draws.
 #[test]
 fn every_refresh_has_every_law() {
     let mut comparisons = Comparisons::default();
@@ -88,7 +87,7 @@ fn every_refresh_has_every_law() {
             ("pair", RefreshChoice::Pair(Some(3.0))),
             ("full", RefreshChoice::Full(Some(0.7))),
         ] {
-            // Pairs alone do not mix where hardly anything reflects, nor in a plane.
+            // Pairs alone do not mix with hardly any reflections, nor in a plane.
             if name == "pair" && (target.rank == 2 || target.name.starts_with("half")) {
                 continue;
             }
@@ -105,7 +104,7 @@ fn every_refresh_has_every_law() {
     comparisons.assert_right();
 }
 
-/// Every source of rows with every refresh, behind hard walls and transparent ones: softness, an offset and both labels.
+/// Every source of rows with every refresh, for hard walls and half-silvered ones.
 #[test]
 fn every_source_and_refresh_has_the_law() {
     let mut comparisons = Comparisons::default();
@@ -118,7 +117,7 @@ fn every_source_and_refresh_has_the_law() {
                 RefreshChoice::Pair(Some(3.0)),
                 RefreshChoice::Full(Some(0.7)),
             ] {
-                // Fresh directions need a factor of the matrix, and are refused without one.
+                // Full refresh needs a factor of the matrix.
                 if matches!((source, refresh), (Source::OnDemand(_), RefreshChoice::Full(_))) {
                     continue;
                 }
@@ -131,8 +130,8 @@ fn every_source_and_refresh_has_the_law() {
     comparisons.assert_right();
 }
 
-/// Among a thousand planes that cut nothing off, or let everything through, a ball keeps a list of near ones. (When that was made
-/// around the mean of positions and the ball was far from there, it passed walls and broke down.)
+/// Neighbor lists among a thousand planes that cut nothing off, or are transparent. (Lists around the mean of the positions once
+/// missed walls far from there.)
 #[test]
 fn near_walls_have_the_law() {
     let mut comparisons = Comparisons::default();
@@ -165,7 +164,7 @@ fn near_walls_have_the_law() {
     comparisons.assert_right();
 }
 
-/// The dynamics that mix faster have the same law.
+/// Scattering, by the cosine law or off the sphere, keeps the law.
 #[test]
 fn cosine_law_and_scatterer_have_the_law() {
     let mut comparisons = Comparisons::default();
@@ -175,7 +174,7 @@ fn cosine_law_and_scatterer_have_the_law() {
         for (cosine, scatterer) in
             [(true, None), (false, Some(Radius::Fitted)), (true, Some(Radius::Fitted))]
         {
-            // A sphere must not be where a wall lets the ball through.
+            // The sphere requires hard walls.
             if scatterer.is_some() && !target.mirror.is_hard() {
                 continue;
             }
@@ -190,7 +189,7 @@ fn cosine_law_and_scatterer_have_the_law() {
     comparisons.assert_right();
 }
 
-/// The center, from the arcs and from conditional means: contrasts of its plane coordinates over independent runs.
+/// The center from the arcs and from conditional means: its plane coordinates over independent runs.
 #[test]
 fn both_centers_are_the_exact_one() {
     let mut comparisons = Comparisons::default();
@@ -199,7 +198,7 @@ fn both_centers_are_the_exact_one() {
         let m = target.problem.x.len();
         let (columns, diagonal) = common::inverse(&target.problem.gram, 0.0);
         for average in ["arc", "conditional"] {
-            // Conditional means are for as many dimensions as planes; between orthogonal planes they are exact.
+            // Conditional means require as many dimensions as planes; between orthogonal planes they are exact.
             let orthogonal = target.name.starts_with("orthant") || target.name.starts_with("half");
             if average == "conditional" && (orthogonal || target.rank < 3) {
                 continue;
@@ -221,7 +220,7 @@ fn both_centers_are_the_exact_one() {
                     })
                 })
                 .collect();
-            // Only across the exact center: along it a unit vector falls short by the square of its error.
+            // Orthogonal to the exact center: along it a unit vector is too short by the square of its error.
             for plane in [0, m / 2, m - 1] {
                 let x = &target.problem.x[plane];
                 let share = common::dot(x, &exact);
@@ -229,7 +228,7 @@ fn both_centers_are_the_exact_one() {
                     .iter()
                     .map(|center| common::dot(x, center) - share * common::dot(&exact, center))
                     .collect();
-                // In two dimensions or by symmetry nothing may be left of it.
+                // It may vanish in two dimensions or by symmetry.
                 if common::rms(&across) > 1e-9 {
                     let case = format!("{}; {average}", target.name);
                     let what = format!("f_{} of the center", plane + 1);
@@ -241,7 +240,7 @@ fn both_centers_are_the_exact_one() {
     comparisons.assert_right();
 }
 
-/// Wrong samplers are rejected, and with the same harness the right dynamics passes.
+/// The harness rejects wrong samplers and passes the right one.
 #[test]
 fn wrong_samplers_fail() {
     let path = Path { chains: 200, draws: 40, spacing: 4.0 };
@@ -262,8 +261,7 @@ fn wrong_samplers_fail() {
     }
 }
 
-/// The papers' dynamics are launched anew after an escape, which is not in the uniform law: the harness measures how much
-/// that changes it, and would not let it pass where it is large.
+/// The dynamics of the papers restart after an escape, which biases the law. The harness measures the bias and detects a large one.
 #[test]
 fn the_bias_of_straight_flights_is_seen() {
     let targets = [triangle(LARGE), orthant(3, 0.0), wedge(6, 1.0), orthant(20, 0.0)];
@@ -290,12 +288,12 @@ fn the_bias_of_straight_flights_is_seen() {
     }
 }
 
-/// The exact draws and the closed forms agree with each other.
+/// The exact draws agree with the closed forms.
 #[test]
 fn exact_draws_have_the_law() {
     let mut comparisons = Comparisons::default();
     for target in all_targets().iter().filter(|target| target.exact.is_some()) {
-        // A path so short that the draw is the start.
+        // On so short a path the draw is the start.
         let path = Path { chains: size(1000, 4000), draws: 1, spacing: 1e-9 };
         let chains = by_hand(target, &Geodesic, &Refresh::None, path);
         comparisons.check(&target.name, target, &chains);

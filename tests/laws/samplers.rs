@@ -1,4 +1,4 @@
-//! The engine's samplers on a target, from every source of Gram rows; a trajectory moved step by step, and three wrong ones.
+//! The samplers of the engine on a target, Gibbs' sampler, and three wrong samplers.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{ChiSquared, Distribution};
 
 use crate::common::{dot, draws, normals, rng, seed, unit};
-use crate::targets::{Sample, Target};
+use crate::targets::{Sample, Target, inverse};
 
-/// Where the rows of the Gram matrix come from.
+/// The source of the rows of the Gram matrix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Source {
     Doubles,
     Singles,
-    /// Computed from the feature vectors when asked for, with a cache of so many rows. Where there are many more planes than
-    /// features, balls keep lists of near walls.
+    /// Computed on demand from the feature vectors, with a cache of some rows. With many more planes than features, balls have
+    /// neighbor lists.
     OnDemand(usize),
 }
 
 impl Target {
-    /// Calls `with` with the version space, its rows from the source.
+    /// Calls `with` with the version space.
     pub fn space<T>(&self, source: Source, with: impl FnOnce(&VersionSpace<'_>) -> T) -> T {
         let m = self.problem.x.len();
         let d = self.base.len() / m;
@@ -55,7 +55,7 @@ impl Target {
         with(&VersionSpace::new(gram.expect("a good matrix"), labels).expect("good labels"))
     }
 
-    /// What the harness compares, of dual coefficients.
+    /// Returns the sample with given dual coefficients.
     fn sample(&self, dual: &[f64], rng: &mut ChaCha8Rng) -> Sample {
         let weight = unit(self.problem.weight(dual));
         let violations: u32 =
@@ -65,13 +65,13 @@ impl Target {
     }
 }
 
-/// The run of a target.
+/// Runs the engine on a target.
 pub fn run(target: &Target, source: Source, settings: &Settings) -> Result<Outcome> {
     let settings = Settings { mirror: target.mirror, tol: None, ..settings.clone() };
     target.space(source, |space| bayespoint::run(space, &settings, &Control::new()))
 }
 
-/// The draws of a run, trajectory by trajectory.
+/// Returns the draws of a run, trajectory by trajectory.
 pub fn chains(target: &Target, outcome: &Outcome, index: u64) -> Vec<Vec<Sample>> {
     let mut rng = rng(index ^ 0x5eed);
     let mut samples = draws(outcome).map(|dual| target.sample(dual, &mut rng));
@@ -79,12 +79,12 @@ pub fn chains(target: &Target, outcome: &Outcome, index: u64) -> Vec<Vec<Sample>
     (0..trajectories).map(|_| samples.by_ref().take(n).collect()).collect()
 }
 
-/// The draws of a good run.
+/// Runs the engine on a target and returns the draws.
 pub fn engine(target: &Target, source: Source, settings: &Settings) -> Vec<Vec<Sample>> {
     chains(target, &run(target, source, settings).expect("a good run"), settings.seed)
 }
 
-/// A path of one trajectory.
+/// The number and the paths of trajectories.
 #[derive(Clone, Copy)]
 pub struct Path {
     pub chains: u64,
@@ -92,8 +92,8 @@ pub struct Path {
     pub spacing: f64,
 }
 
-/// Trajectories of any dynamics and refresh, each from an exact draw of the target's law in an isotropic direction: nothing
-/// need settle, and every draw has the exact law if the dynamics preserves it, ergodic or not.
+/// Returns draws of trajectories with any dynamics and refresh, each from an exact draw of the target in an isotropic direction.
+/// They have the exact law without burn-in if the dynamics preserves it, ergodic or not.
 pub fn by_hand<D: Dynamics>(
     target: &Target,
     dynamics: &D,
@@ -128,7 +128,7 @@ pub fn by_hand<D: Dynamics>(
     })
 }
 
-/// A refresh by fresh directions.
+/// Returns a full refresh.
 pub fn fresh(target: &Target, rate: f64) -> Refresh<'static> {
     let factor = target.space(Source::Doubles, |space| {
         Factor::new(space.gram(), &Control::new()).expect("positive semi-definite")
@@ -159,8 +159,8 @@ impl Dynamics for ShortOfWall {
     }
 }
 
-/// Wrong: every flight that is not short is reflected half way, in mid-air, by the first plane's normal, which is not tangent to
-/// the sphere there; what is left of the direction is laid on the sphere again.
+/// Wrong: every flight that is not short is reflected half way by the normal of the first plane, which is not tangent to the
+/// sphere there; the direction is projected to the tangent space.
 #[derive(Clone, Default)]
 pub struct SinglePlane {
     reflected: bool,
@@ -194,11 +194,11 @@ impl Dynamics for SinglePlane {
     }
 }
 
-/// Wrong: fresh directions that lean towards the first wall.
+/// Wrong: a full refresh biased towards the first wall.
 #[derive(Debug)]
 pub struct LeaningRefresh {
     factor: Factor,
-    /// Dual coefficients and plane coordinates of what is added.
+    /// Dual coefficients and plane coordinates of the bias.
     push: (Vec<f64>, Vec<f64>),
 }
 
@@ -230,8 +230,8 @@ impl Isotropic for LeaningRefresh {
     }
 }
 
-/// A normal vector cut by the planes, coordinate by coordinate: Gibbs' sampler on the plane coordinates `f ~ N(0, K)`.
-/// Returns dual coefficients of unit vectors, one after every `sweeps` sweeps.
+/// Gibbs' sampler of the plane coordinates `f ~ N(0, K)` truncated to the labels. Returns dual coefficients of unit vectors, one
+/// after every `sweeps` sweeps.
 pub fn gibbs(
     gram: &[f64],
     labels: &[i8],
@@ -260,7 +260,7 @@ pub fn gibbs(
     out
 }
 
-/// A normal value given that it is positive (Robert, 1995).
+/// Draws a normal value truncated to positive ones (Robert, 1995).
 fn positive_normal(mean: f64, deviation: f64, rng: &mut ChaCha8Rng) -> f64 {
     let low = -mean / deviation;
     if low < 0.5 {
@@ -275,32 +275,8 @@ fn positive_normal(mean: f64, deviation: f64, rng: &mut ChaCha8Rng) -> f64 {
     loop {
         let z = low - (1.0 - rng.random::<f64>()).ln() / rate;
         if rng.random::<f64>() <= (-0.5 * (z - rate).powi(2)).exp() {
-            // Rounding may leave nothing of it.
+            // It may be rounded to zero.
             return (mean + deviation * z).max(f64::MIN_POSITIVE);
         }
     }
-}
-
-/// The inverse of a positive definite matrix, by Gauss and Jordan.
-fn inverse(matrix: &[f64]) -> Vec<f64> {
-    let m = matrix.len().isqrt();
-    let (mut a, mut b) = (matrix.to_vec(), vec![0.0; m * m]);
-    for i in 0..m {
-        b[i * m + i] = 1.0;
-    }
-    for i in 0..m {
-        let pivot = a[i * m + i];
-        for j in 0..m {
-            a[i * m + j] /= pivot;
-            b[i * m + j] /= pivot;
-        }
-        for k in (0..m).filter(|&k| k != i) {
-            let factor = a[k * m + i];
-            for j in 0..m {
-                a[k * m + j] -= factor * a[i * m + j];
-                b[k * m + j] -= factor * b[i * m + j];
-            }
-        }
-    }
-    b
 }

@@ -1,4 +1,4 @@
-//! Distribution functions that the closed forms and the comparisons need, to about twelve digits.
+//! Distribution functions for the closed forms and the comparisons, to about twelve digits.
 
 use std::f64::consts::PI;
 
@@ -53,7 +53,7 @@ pub fn beta(a: f64, b: f64, x: f64) -> f64 {
     front.exp() * product / a
 }
 
-/// Probability of a value of Student's t distribution as far from 0.
+/// Probability that a value of Student's t distribution is at least as far from 0.
 pub fn student_tails(t: f64, degrees: f64) -> f64 {
     beta(0.5 * degrees, 0.5, degrees / (degrees + t * t))
 }
@@ -64,7 +64,7 @@ pub fn chi_square_tail(value: f64, degrees: f64) -> f64 {
     normal((1.0 - scale - (value / degrees).cbrt()) / scale.sqrt())
 }
 
-/// Probability of a distance of Kolmogorov and Smirnov as large, of n independent values.
+/// Probability that the Kolmogorov-Smirnov distance of n independent values is at least as large.
 pub fn kolmogorov_tail(distance: f64, n: f64) -> f64 {
     let scaled = (n.sqrt() + 0.12 + 0.11 / n.sqrt()) * distance;
     if scaled < 0.2 {
@@ -79,7 +79,7 @@ pub fn kolmogorov_tail(distance: f64, n: f64) -> f64 {
     sum.clamp(0.0, 1.0)
 }
 
-/// A distribution function from its values on a grid, between which it is nearly straight.
+/// Returns a function that interpolates another linearly on a grid.
 pub fn tabulated(
     (low, high): (f64, f64),
     steps: usize,

@@ -1,5 +1,5 @@
-//! What rounding does: many bounces, ill-conditioned matrices, softness of any size, and version spaces that are hardly there. A
-//! right law, a right center, or an error that says what is wrong; never a wrong number.
+//! Rounding errors of many bounces, ill-conditioned matrices, small and large softness, and narrow version spaces: the law and the
+//! center are right or there is an error, never a wrong number.
 
 use std::f64::consts::{PI, TAU};
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use crate::comparisons::Comparisons;
 use crate::samplers::{self, Source, chains, engine};
 use crate::targets::{Cone, Target, wedge};
 
-/// How far the running coordinates are from those of the dual coefficients, relative to the feature vectors' lengths, or the
-/// norms and the product of position and direction from what they should be.
+/// Returns the largest difference of the plane coordinates from those of the dual coefficients, relative to the lengths of the
+/// feature vectors, or of the norms from 1, or of the product of position and direction from 0.
 fn drift(ball: &Ball, space: &VersionSpace<'_>) -> f64 {
     let m = space.len();
     let (position, direction) = (ball.position(0.0), ball.direction());
@@ -37,7 +37,7 @@ fn drift(ball: &Ball, space: &VersionSpace<'_>) -> f64 {
     coordinates.chain(products.map(f64::abs)).fold(0.0, f64::max)
 }
 
-/// Checks that nothing drifts further than `allowed` over so many bounces.
+/// Checks that the drift over a number of bounces is at most `allowed`.
 fn check_drift(space: &VersionSpace<'_>, refresh: Refresh<'_>, bounces: u64, allowed: f64) {
     let control = Control::new();
     let (start, _) = feasible_point(space, seed(1), &control).expect("separable");
@@ -46,7 +46,7 @@ fn check_drift(space: &VersionSpace<'_>, refresh: Refresh<'_>, bounces: u64, all
     let mut trajectory = Trajectory::new(space, Geodesic, ball, ChaCha8Rng::seed_from_u64(seed(2)));
     trajectory.set_refresh(refresh);
     let mut worst = 0f64;
-    // Between two re-projections as well as behind one.
+    // Both between two re-projections and just after one.
     for k in 1..=100 {
         let goal = Goal::either(f64::INFINITY, bounces / 100 * k + 37 * (k % 2));
         trajectory.run(goal, &control).expect("no breakdown");
@@ -75,17 +75,18 @@ fn nothing_drifts_on_an_ill_conditioned_matrix() {
         let space = space(&gram, &labels, 0.0);
         let bounces = size(bounces, 10 * bounces);
         check_drift(&space, Refresh::Pair { rate: 5.0 }, bounces, 1e-10);
-        // A fresh direction has dual coefficients of up to the root of the condition, and their rounding: that does not grow
-        // with the number of events, nor shrink where the ball is re-projected more often.
+        // The rounding errors of a full refresh are those of dual coefficients up to the root of the condition number, whatever
+        // the number of events or re-projections.
         let source = Arc::new(Factor::new(space.gram(), &Control::new()).expect("definite"));
         check_drift(&space, Refresh::Full { rate: 0.3, source }, bounces, 1e-13 * 1e8f64.sqrt());
     }
 }
 
-/// Below this margin, relative to the longest feature vector, rounding of the Gram matrix hides version space, and a refusal says that the data are not separable.
+/// Margin relative to the longest feature vector below which version space is lost to rounding of the Gram matrix, and the data
+/// may be reported as not separable.
 const HIDDEN: f64 = 3e-8;
 
-/// The smallest margin of a weight vector, relative to the longest feature vector: no more than the largest there is.
+/// Returns the smallest margin of a weight vector, relative to the longest feature vector.
 fn margin(problem: &Problem, weight: &[f64]) -> f64 {
     let longest = problem.x.iter().map(|x| dot(x, x).sqrt()).fold(0.0, f64::max);
     let margins =
@@ -93,12 +94,12 @@ fn margin(problem: &Problem, weight: &[f64]) -> f64 {
     margins.fold(f64::INFINITY, f64::min) / (longest * dot(weight, weight).sqrt())
 }
 
-/// An error about the arithmetic or the data, true of a version space with this margin.
+/// Checks an error about the arithmetic or the data for a version space with a vector of this margin.
 fn check_refusal(error: &Error, problem: &Problem, margin: f64, label: &str) {
     println!("{label}: {error}");
     match error {
         Error::Breakdown { .. } => {}
-        // Planes whose angles rounding hides are those of one dimension.
+        // Planes whose angles are lost to rounding span one dimension.
         Error::Invalid { name: "gram", .. } => assert!(margin < HIDDEN, "{label}: {margin:e}"),
         Error::Infeasible { margin_bound, certificate, .. } => {
             let proven = problem.check_certificate(certificate);
@@ -115,7 +116,7 @@ fn check_refusal(error: &Error, problem: &Problem, margin: f64, label: &str) {
     }
 }
 
-/// Condition 1e14, random labels: the draws are where they say, the norms hold, or a breakdown is reported.
+/// Condition 1e14, random labels: draws are in version space and have unit length, or there is an error.
 #[test]
 fn condition_of_1e14() {
     for (m, decades) in [(20, 10.0), (20, 14.0), (60, 12.0), (60, 14.0)] {
@@ -151,12 +152,12 @@ fn condition_of_1e14() {
                     outcome.drift
                 );
                 assert!(worst < 1e-10, "m = {m}: draws are outside by {worst:e}");
-                // What rounding does to a matrix of this condition at first order, however carefully it is handled.
+                // The unavoidable effect of rounding a matrix of this condition, to first order.
                 let bound = f64::EPSILON * 10f64.powf(decades);
                 assert!(outcome.drift <= bound, "m = {m}: {:e}", outcome.drift);
                 assert!(space.contains(&outcome.center.dual).expect("fits"), "m = {m}: the center");
             }
-            // Only where the matrix itself has no version space to show, to rounding.
+            // Only if the rounded matrix has no version space.
             Err(Error::Infeasible { margin_bound, certificate, .. }) => {
                 println!("m = {m}, condition 1e{decades}: a margin of at most {margin_bound:e}");
                 let dual: Vec<f64> =
@@ -172,7 +173,7 @@ fn condition_of_1e14() {
     }
 }
 
-/// Condition 1e13 and 1e14 and closed forms: the right law, and the right center within its error.
+/// Condition 1e13 and 1e14 with closed forms: the law, and the center within its error.
 #[test]
 #[ignore = "long: make test-all"]
 fn condition_of_1e14_has_the_law() {
@@ -195,7 +196,7 @@ fn condition_of_1e14_has_the_law() {
     // Dual coefficients of 1e6 and more leave three digits of |w|²: at 1e14 the engine may refuse.
     for (k, own) in [2e-12, 2e-13].into_iter().enumerate() {
         let (index, must) = (10 * k as u64, own > 1e-12);
-        // Two planes that are nearly one, and ask for the same side: condition 4 / angle².
+        // Two nearly coinciding planes with the same side: condition 4 / angle².
         let angle = f64::sqrt(0.2 * own);
         for n in [3, 8] {
             let label = format!("two planes that are one but for {angle:.1e} rad, n = {n}");
@@ -204,7 +205,7 @@ fn condition_of_1e14_has_the_law() {
         let parts = Cone { m: 20, negative: 0, own, shared: 1.0, softness: 0.0, kappa: (0.0, 0.0) }
             .target();
         check(&format!("cone, own part {own:e}"), &parts, index, must);
-        // The matrix itself instead of what it is made of.
+        // The matrix itself instead of features and offset.
         let mut rounded = parts;
         (rounded.base, rounded.offset) = (rounded.problem.x.concat(), 0.0);
         check(&format!("cone, own part {own:e}, rounded"), &rounded, index + 1, must);
@@ -224,15 +225,15 @@ fn settings(index: u64) -> Settings {
     }
 }
 
-/// A cone of ten planes with so much softness and so many labels -1.
+/// Returns a cone of ten planes, `negative` of them with label -1.
 fn soft_cone(softness: f64, negative: usize) -> (String, Target) {
-    // Without softness the matrix has a part of its own.
+    // Without softness the diagonal is of the matrix itself.
     let own = if softness == 0.0 { 1.0 } else { softness };
     let cone = Cone { m: 10, negative, own, shared: 1.0, softness, kappa: (0.0, 0.0) };
     (format!("λ = {softness:e}, {negative} of 10 labels -"), cone.target())
 }
 
-/// The law of a cone whose own part is softness, of every size; from the condition 1 to 1e13.
+/// The law of a cone whose diagonal part is softness, at conditions from 1 to 1e13.
 #[test]
 fn softness_of_every_size() {
     let mut comparisons = Comparisons::default();
@@ -246,8 +247,7 @@ fn softness_of_every_size() {
     comparisons.assert_right();
 }
 
-/// Mixed labels leave a gap of √λ between two walls, which takes as many bounces as it is narrow: too many for a law, but not
-/// for a center.
+/// Mixed labels leave a gap of √λ between two walls. It takes too many bounces for a test of the law, but not of the center.
 #[test]
 #[ignore = "long: make test-all"]
 fn gaps_of_little_softness() {
@@ -257,7 +257,7 @@ fn gaps_of_little_softness() {
     }
 }
 
-/// The right center, of which the error says something, or from 1e-10 on a clear error.
+/// Checks that the center is right within its error; from 1e-10 on there may be an error instead.
 fn center_in_a_gap(target: &Target, softness: f64, case: &str) {
     let exact = target.center.as_ref().expect("a center");
     let settings = Settings { tol: Some(0.1), seed: seed(7), ..Settings::default() };
@@ -275,12 +275,12 @@ fn center_in_a_gap(target: &Target, softness: f64, case: &str) {
     });
 }
 
-/// A run to the default tolerance, or to as many bounces.
+/// Settings of a run to the default tolerance, or to a number of bounces.
 fn short(index: u64) -> Settings {
     Settings { max_bounces: Some(100_000), seed: seed(index), ..Settings::default() }
 }
 
-/// The center is the exact one, within an error of at most `largest`.
+/// Checks that the center is the exact one, within an error of at most `largest`.
 fn has_center(target: &Target, label: &str, largest: f64) {
     let exact = target.center.as_ref().expect("a center");
     let found = target.space(Source::Doubles, |space| run(space, &short(5), &Control::new()));
@@ -289,29 +289,29 @@ fn has_center(target: &Target, label: &str, largest: f64) {
         (angle(&target.problem.weight(&outcome.center.dual), exact), outcome.center.error);
     println!("{label}: center off by {off:.1e}, reported {reported:.1e}");
     assert!(reported <= largest, "{label}: an error of {reported:e}");
-    // Four trajectories: the error itself is known to a factor of two.
+    // From four trajectories the error itself is known to a factor of two.
     assert!(off <= 6.0 * reported + 1e-12, "{label}: {off:e}, reported {reported:e}");
 }
 
-/// Draws and a center inside, of an error that may be infinite but no less than it is.
+/// Checks that draws and center are in version space, and that the error is no smaller than the true one.
 fn is_inside(target: &Target, label: &str, outcome: &Outcome) {
     let weight = target.problem.weight(&outcome.center.dual);
     let off = angle(&weight, target.center.as_ref().expect("a center"));
     let (reported, found) = (outcome.center.error, margin(&target.problem, &weight));
     println!("{label}: center off by {off:.1e}, reported {reported:.1e}, margin {found:.1e}");
     assert!(off <= 6.0 * reported + 1e-12, "{label}: {off:e}, reported {reported:e}");
-    // Dual coefficients of 1e6 leave ten digits of a margin, a mean over a path that is hardly any fewer.
+    // Dual coefficients of 1e6 leave ten digits of a margin, a mean over a short path fewer.
     let path: f64 = each(outcome, |tally| tally.path).iter().sum();
     assert!(found > -1e-9 - 1e3 * f64::EPSILON / path, "{label}: outside by {found:e}");
     for draw in draws(outcome) {
         let drawn = margin(&target.problem, &target.problem.weight(draw));
-        // Of the sum of terms that cancel: dual coefficients of a slit of 1e-6 are that large.
+        // The terms of the sum cancel: dual coefficients of narrow slits are large.
         let rounding = f64::EPSILON * draw.iter().map(|x| x.abs()).sum::<f64>();
         assert!(drawn > -1e-12 - 10.0 * rounding, "{label}: a draw is outside by {drawn:e}");
     }
 }
 
-/// The same, or an error that is clear and true.
+/// Checks the same, or the error.
 fn is_inside_or_refused(target: &Target, label: &str) {
     let most = margin(&target.problem, target.center.as_ref().expect("a center"));
     let found = target.space(Source::Doubles, |space| run(space, &short(5), &Control::new()));
@@ -327,7 +327,7 @@ fn arcs_and_needles() {
     for width in [1e-2, 1e-4, 1e-5] {
         has_center(&wedge(2, width), &format!("arc of {width:e} rad"), 0.5 * width);
     }
-    // |w|² of dual coefficients of 1e6 keeps four digits, and often enough less than is taken for sound.
+    // Dual coefficients of 1e6 leave at most four digits of |w|², often too few.
     for width in [1e-6, 1e-7, 1e-8, 1e-9] {
         is_inside_or_refused(&wedge(2, width), &format!("arc of {width:e} rad"));
     }
@@ -336,7 +336,7 @@ fn arcs_and_needles() {
     }
 }
 
-/// Narrow in one direction or in all but one, and wide in the others.
+/// Version spaces that are narrow in one direction, or in all but one.
 fn slits(width: f64) -> Vec<(String, Target)> {
     let own = width * width;
     let cone = Cone { m: 8, negative: 3, own, shared: 1.0, softness: own, kappa: (0.0, 0.0) };
@@ -352,7 +352,7 @@ fn narrow_slits() {
     }
 }
 
-/// A ball in a corner of 1e-6 rad needs three million bounces to get out: the error of a shorter run is infinite.
+/// A ball needs three million bounces to leave a corner of 1e-6 rad: the error of a shorter run is infinite.
 #[test]
 fn narrower_slits() {
     for (label, target) in [1e-5, 1e-6].into_iter().flat_map(slits) {
@@ -364,7 +364,7 @@ fn narrower_slits() {
     }
 }
 
-/// Sixty planes that all pass nearly through one direction.
+/// Checks the version space of sixty planes that nearly contain one direction.
 fn needle(width: f64) {
     let mut random = rng(62_000);
     let axis = unit(normals(4, &mut random));
@@ -386,8 +386,7 @@ fn needle(width: f64) {
                 "{label}: {off:.1e} from its axis, reported {reported:.1e}, smallest margin {worst:.1e}"
             );
             assert!(off < 10.0 * width && worst > 0.0, "{label}: {off:e}, margin {worst:e}");
-            // Narrower than the tolerance in all directions: the error is less than the needle is wide, as long as rounding of
-            // the norms, which is squared and divided by the width, leaves something to see of it.
+            // The error is less than the width, unless that is lost to rounding of the norms.
             let largest = if width < 1e-5 { 1e-2 } else { width };
             assert!(reported <= largest, "{label}: an error of {reported:e}");
         }
@@ -398,18 +397,16 @@ fn needle(width: f64) {
     }
 }
 
-/// The bridge of Gaussian laws gives the volume of a slit, or says why it cannot; the ladder of mirrors can.
+/// The bridge gives the volume of a slit or an error; integration always gives it.
 #[test]
 #[ignore = "long: make test-all"]
 fn volumes_of_slits() {
     for width in [1e-2, 1e-3, 1e-4, 1e-6] {
-        for (n, method) in [
-            (2, Method::Bridge),
-            (4, Method::Bridge),
-            (2, Method::Integration),
-            (4, Method::Integration),
-        ] {
-            // The ladder has to find the slit, and along it a ball bounces a million times for each radian.
+        for (method, n) in [Method::Bridge, Method::Integration]
+            .into_iter()
+            .flat_map(|method| [(method, 2), (method, 4)])
+        {
+            // A ball bounces up to a million times per radian, and the ladder must find the slit.
             let narrowest = size(1e-3, 1e-6);
             let least = if n == 2 { 1e-6 } else { narrowest };
             if width < if method == Method::Integration { 1e-4 } else { least } {
@@ -434,7 +431,6 @@ fn volumes_of_slits() {
                 Err(error) => {
                     println!("{name}: {error}");
                     assert!(method == Method::Bridge && width < 1e-3, "{name}: {error}");
-                    // Or the Gram matrix itself has no digits left: then nothing else can.
                     let text = error.to_string();
                     assert!(
                         text.contains("integration") || text.contains("too ill-conditioned"),
@@ -446,8 +442,8 @@ fn volumes_of_slits() {
     }
 }
 
-/// Where nearly all arrivals are at the two walls of a slit, samples of the bridge are as far apart as it takes to get along it:
-/// no bias in the mean of many runs, and true errors.
+/// In a slit nearly all arrivals are at two walls, and the bridge must space its samples further apart: the mean of many runs has
+/// no bias, and the errors are right.
 #[test]
 fn bridges_along_slits() {
     for width in [1e-2, 1e-3] {

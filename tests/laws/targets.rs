@@ -1,7 +1,7 @@
-//! Version spaces whose uniform law has closed forms.
+//! Version spaces with closed forms of the uniform law.
 //!
-//! A direction times an independent length, chi distributed, is a normal vector cut by the same planes: so every law of truncated
-//! normal vectors is one of directions ([`Sample::length`]).
+//! A direction times an independent length with a chi distribution is a normal vector truncated by the same planes. So every law
+//! of truncated normal vectors is one of directions ([`Sample::length`]).
 
 use std::f64::consts::PI;
 
@@ -16,9 +16,9 @@ use crate::special::{beta, tabulated};
 pub struct Sample {
     /// Of unit length.
     pub weight: Vec<f64>,
-    /// Independent of it: the length of a normal vector of as many dimensions as the span has.
+    /// The length of an independent normal vector with the dimension of the span.
     pub length: f64,
-    /// Planes violated.
+    /// Number of violated planes.
     pub violations: f64,
 }
 
@@ -27,7 +27,7 @@ pub enum Law {
     Mean(f64),
 }
 
-/// A number of a weight vector and its exact law.
+/// A function of a weight vector and its exact law.
 pub struct Quantity {
     pub name: String,
     pub of: Box<dyn Fn(&Sample) -> f64>,
@@ -49,12 +49,12 @@ impl Quantity {
     }
 }
 
-/// A draw of the exact law.
+/// Draws from the exact law.
 type Exact = Box<dyn Fn(&mut ChaCha8Rng) -> Vec<f64>>;
 
 pub struct Target {
     pub name: String,
-    /// What the engine is given: feature vectors, row-major with `d` columns, the offset and the softness.
+    /// The input of the engine: feature vectors, row-major, the offset and the softness.
     pub base: Vec<f64>,
     pub offset: f64,
     pub softness: f64,
@@ -65,7 +65,7 @@ pub struct Target {
     pub rank: usize,
     pub quantities: Vec<Quantity>,
     pub exact: Option<Exact>,
-    /// The center as a weight vector, in any length: dual coefficients of ill-conditioned planes would have no digits.
+    /// The center as a weight vector of any length, since dual coefficients of ill-conditioned planes are inaccurate.
     pub center: Option<Vec<f64>>,
 }
 
@@ -86,44 +86,52 @@ impl Target {
         }
     }
 
-    /// Dual coefficients of a weight vector, by elimination; of planes beyond the rank none.
+    /// Returns dual coefficients of a weight vector, with zeros for planes beyond the rank.
     pub fn dual(&self, weight: &[f64]) -> Vec<f64> {
-        let field: Vec<f64> = self.problem.x.iter().map(|x| dot(x, weight)).collect();
-        let (m, n) = (field.len(), self.rank);
-        let mut rows: Vec<Vec<f64>> = (0..n)
-            .map(|i| {
-                let mut row = self.problem.gram[i * m..i * m + n].to_vec();
-                row.push(field[i]);
-                row
-            })
-            .collect();
-        for i in 0..n {
-            for k in i + 1..n {
-                let factor = rows[k][i] / rows[i][i];
-                for j in i..=n {
-                    rows[k][j] -= factor * rows[i][j];
-                }
-            }
-        }
-        let mut dual = vec![0.0; m];
-        for i in (0..n).rev() {
-            let done: f64 = (i + 1..n).map(|j| rows[i][j] * dual[j]).sum();
-            dual[i] = (rows[i][n] - done) / rows[i][i];
-        }
+        let (m, n) = (self.problem.x.len(), self.rank);
+        let field: Vec<f64> = self.problem.x[..n].iter().map(|x| dot(x, weight)).collect();
+        let rows = self.problem.gram.chunks(m).take(n);
+        let gram: Vec<f64> = rows.flat_map(|row| row[..n].iter().copied()).collect();
+        let mut dual: Vec<f64> = inverse(&gram).chunks(n).map(|row| dot(row, &field)).collect();
+        dual.resize(m, 0.0);
         dual
     }
+}
+
+/// Returns the inverse of a positive definite matrix, by Gauss-Jordan elimination.
+pub fn inverse(matrix: &[f64]) -> Vec<f64> {
+    let m = matrix.len().isqrt();
+    let (mut a, mut b) = (matrix.to_vec(), vec![0.0; m * m]);
+    for i in 0..m {
+        b[i * m + i] = 1.0;
+    }
+    for i in 0..m {
+        let pivot = a[i * m + i];
+        for j in 0..m {
+            a[i * m + j] /= pivot;
+            b[i * m + j] /= pivot;
+        }
+        for k in (0..m).filter(|&k| k != i) {
+            let factor = a[k * m + i];
+            for j in 0..m {
+                a[k * m + j] -= factor * a[i * m + j];
+                b[k * m + j] -= factor * b[i * m + j];
+            }
+        }
+    }
+    b
 }
 
 fn axis(n: usize, i: usize) -> Vec<f64> {
     (0..n).map(|j| f64::from(u8::from(i == j))).collect()
 }
 
-/// The distribution function of one coordinate of the unit sphere in n dimensions, of its positive half.
+/// Distribution function of the absolute value of a coordinate on the unit sphere in n dimensions.
 fn coordinate(n: usize) -> impl Fn(f64) -> f64 {
     move |x| beta(0.5, 0.5 * (n as f64 - 1.0), x * x)
 }
 
-/// The orthant of n dimensions, each label violated with odds κ : 1.
+/// An orthant in n dimensions: each label is violated with odds κ : 1.
 pub fn orthant(n: usize, kappa: f64) -> Target {
     let labels: Vec<i8> = (0..n).map(|i| if i % 3 == 1 { -1 } else { 1 }).collect();
     let sign: Vec<f64> = labels.iter().map(|y| f64::from(*y)).collect();
@@ -175,7 +183,7 @@ pub fn orthant(n: usize, kappa: f64) -> Target {
     target
 }
 
-/// An orthant among planes that cut nothing off: positive combinations of its own.
+/// An orthant among planes that cut nothing off, since they are positive combinations of its own.
 pub fn orthant_among(n: usize, planes: usize, rng: &mut ChaCha8Rng) -> Target {
     let plain = orthant(n, 0.0);
     let sign: Vec<f64> = plain.problem.labels.iter().map(|y| f64::from(*y)).collect();
@@ -190,7 +198,7 @@ pub fn orthant_among(n: usize, planes: usize, rng: &mut ChaCha8Rng) -> Target {
     target
 }
 
-/// An orthant of half-silvered mirrors, all of label 1, among planes of label -1 that let everything through.
+/// An orthant of half-silvered walls, all of label 1, among transparent ones of label -1.
 pub fn orthant_behind(n: usize, kappa: f64, planes: usize, rng: &mut ChaCha8Rng) -> Target {
     let plain = orthant(n, kappa);
     let mut x = orthant_among(n, planes, rng).problem.x;
@@ -202,7 +210,7 @@ pub fn orthant_behind(n: usize, kappa: f64, planes: usize, rng: &mut ChaCha8Rng)
     let mut target = Target::plain(name, x, labels);
     target.mirror = Mirror::new(1.0, kappa).expect("transparencies");
     (target.quantities, target.exact) = (plain.quantities, plain.exact);
-    // The harness counts all planes.
+    // The harness counts violations of transparent planes too.
     target.quantities.retain(|quantity| !quantity.name.starts_with("violations"));
     target
 }
@@ -230,7 +238,7 @@ pub fn wedge(n: usize, omega: f64) -> Target {
             Quantity::distribution("w_n", move |s| s.weight[n - 1], coordinate(n)),
         ]);
     }
-    // The part of a normal vector in the plane of the wedge, and its other coordinates.
+    // The mean of a normal vector: its part in the plane of the wedge, and its other coordinates.
     let along = (PI / 2.0).sqrt() * (0.5 * omega).sin() / (0.5 * omega);
     let mut mean = vec![(2.0 / PI).sqrt(); n];
     (mean[0], mean[1]) = (along * (0.5 * omega).cos(), along * (0.5 * omega).sin());
@@ -244,7 +252,7 @@ pub fn wedge(n: usize, omega: f64) -> Target {
     target
 }
 
-/// The triangle of three corners, counter-clockwise.
+/// A spherical triangle with given corners, counter-clockwise.
 pub fn triangle(corners: [[f64; 3]; 3]) -> Target {
     let [a, b, c] = corners.map(|corner| unit(corner.to_vec()));
     let inward = [unit(cross(&a, &b)), unit(cross(&b, &c)), unit(cross(&c, &a))];
@@ -257,7 +265,7 @@ pub fn triangle(corners: [[f64; 3]; 3]) -> Target {
     let sides = [(&a, &b), (&b, &c), (&c, &a)].map(|(a, b)| dot(a, b).acos());
     let at = |k: usize| PI - dot(&inward[k], &inward[(k + 2) % 3]).acos();
     let (alpha, beta) = (at(0), at(1));
-    // Girard: the triangle with the angle φ at A, the angle at B and the side between them.
+    // Area of the triangle with angle φ at A, the angle at B and the side between them (Girard).
     let cos_side = sides[0].cos();
     let area = move |phi: f64| {
         phi + beta + (phi.sin() * beta.sin() * cos_side - phi.cos() * beta.cos()).acos() - PI
@@ -288,7 +296,7 @@ pub fn triangle(corners: [[f64; 3]; 3]) -> Target {
     target
 }
 
-/// The half of the sphere that one plane cuts off; the other planes let everything through.
+/// Half of the sphere: one hard wall among transparent ones.
 pub fn half_sphere(n: usize) -> Target {
     let x: Vec<Vec<f64>> = (0..n)
         .map(|i| {
@@ -320,8 +328,8 @@ pub fn half_sphere(n: usize) -> Target {
     target
 }
 
-/// A cone of m planes with `K_ij = shared + own δ_ij`, the first `negative` of them with label -1, transparencies by class.
-/// The own part is made of a diagonal of `own - softness` and softness, the shared one is the offset.
+/// A cone of m planes with `K_ij = shared + own δ_ij`, the first `negative` of them with label -1, and transparencies by class.
+/// The diagonal part consists of `own - softness` and softness, the shared part is the offset.
 pub struct Cone {
     pub m: usize,
     pub negative: usize,
@@ -356,8 +364,7 @@ impl Cone {
         (target.offset, target.softness, target.rank) = (shared, softness, m);
         target.mirror = Mirror::new(kappa.0, kappa.1).expect("transparencies");
 
-        // Given the part s that all share, f_i is normal about √shared s, its negative half with weight w_- and its
-        // positive one with weight w_+.
+        // Given the shared part s, f_i is normal with mean √shared s; its negative and its positive half have different weights.
         let deviation = own.sqrt();
         let mean = move |s: f64| shared.sqrt() * s;
         let halves = move |y: i8| if y > 0 { (kappa.1, 1.0) } else { (1.0, kappa.0) };
@@ -377,7 +384,7 @@ impl Cone {
         };
         let count = move |y: i8| (if y > 0 { m - negative } else { negative }) as f64;
         let nodes: Vec<(f64, f64)> = {
-            // Closer together where the walls are: there everything happens within the ratio of own part to shared part.
+            // Nodes are denser near the walls, where the scale is the root of own over shared.
             let scale = (own / shared.max(1e-300)).sqrt().min(1.0);
             let end = (10.0 / scale).asinh();
             let raw: Vec<(f64, f64)> = (0..=1000)
@@ -414,7 +421,7 @@ impl Cone {
         for (name, feature, y) in [("f_1", features.0, first), ("f_m", features.1, last)] {
             let (below, above) = halves(y);
             let nodes = nodes.clone();
-            // Between hard walls on both sides there is only the own part.
+            // Between hard walls on both sides the width is that of the own part.
             let both = negative > 0 && negative < m && kappa == (0.0, 0.0);
             let wide = if both { 6.0 * own.sqrt() } else { 6.0 * (own + shared).sqrt() };
             let distribution = tabulated((-wide, wide), 400, |x| {
@@ -433,7 +440,7 @@ impl Cone {
             target.quantities.push(Quantity::distribution(name, of, distribution));
         }
         let field: Vec<f64> = labels.iter().map(|&y| expect(&|s| average(y, s))).collect();
-        // K⁻¹ f by Sherman and Morrison, the part along (1, …, 1) apart: a small own part cancels in nothing.
+        // K⁻¹ f by Sherman and Morrison, with the part along (1, …, 1) separate to avoid cancellation for a small own part.
         let middle = field.iter().sum::<f64>() / m as f64;
         let together = middle / (own + m as f64 * shared);
         let dual: Vec<f64> = field.iter().map(|f| (f - middle) / own + together).collect();

@@ -1,4 +1,4 @@
-//! Plain draws of the fitted law.
+//! Independent draws from the fitted distribution.
 
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
@@ -6,7 +6,7 @@ use rand::rngs::ChaCha8Rng;
 use super::law::{Inner, Law, Point};
 use crate::space::VersionSpace;
 
-/// A draw with both signs, of which the law knows nothing: its statistic, and the one of the two in version space.
+/// A draw and its opposite, which have the same density: their statistic, and the one in version space if any.
 pub(super) struct Draw {
     pub x: f64,
     point: Option<Point>,
@@ -26,24 +26,24 @@ impl Draw {
     }
 }
 
-/// Statistics of the draws in version space.
+/// Returns the statistics of the draws in version space.
 pub(super) fn inside(draws: &[Draw]) -> Vec<f64> {
     draws.iter().filter(|draw| draw.point.is_some()).map(|draw| draw.x).collect()
 }
 
-/// One of the draws in version space; none where there are none.
+/// Returns one of the draws in version space, if there are any.
 pub(super) fn choose(draws: &[Draw], rng: &mut ChaCha8Rng) -> Option<Point> {
     let points: Vec<&Point> = draws.iter().filter_map(|draw| draw.point.as_ref()).collect();
     (!points.is_empty()).then(|| points[rng.random_range(0..points.len())].clone())
 }
 
-/// ln of the part of the law that is in version space and its standard error, of `n` draws with both signs of which `inside`
-/// had one there. What none of them has seen may be there still: a part of 1/n of them, where all were inside.
-pub(super) fn log_part(inside: usize, n: usize) -> (f64, f64) {
+/// Returns ln of the share of the distribution in version space and its standard error, from `n` draws with opposites of which
+/// `inside` had one there. The error allows for a share of 1/n that no draw has found, even if all were inside.
+pub(super) fn log_share(inside: usize, n: usize) -> (f64, f64) {
     if inside == 0 {
         return (f64::NEG_INFINITY, f64::INFINITY);
     }
-    let (part, n) = (inside as f64 / n as f64, n as f64);
-    let error = ((1.0 - part) / part / (n - 1.0)).sqrt();
-    ((0.5 * part).ln(), error.hypot(1.0 / n))
+    let (share, n) = (inside as f64 / n as f64, n as f64);
+    let error = ((1.0 - share) / share / (n - 1.0)).sqrt();
+    ((0.5 * share).ln(), error.hypot(1.0 / n))
 }

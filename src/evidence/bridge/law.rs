@@ -1,4 +1,4 @@
-//! Gaussian laws of the weight vector, from one fitted to version space to the prior.
+//! Gaussian distributions of the weight vector, from one fitted to version space (t = 1) to the prior (t = 0).
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use crate::simd::{Precision, dot};
 use crate::trajectory::dynamics::Geodesic;
 use crate::trajectory::{Goal, Trajectory};
 
-/// Path that finds the center: so many times that between two samples, and radians at most.
+/// Path that finds the center: in paths between two samples, and at most in radians.
 const CENTER_SAMPLES: f64 = 80.0;
 const CENTER_PATH: f64 = 20.0;
-/// Samples of the spread on each trajectory.
+/// Samples of the variances on each trajectory.
 const SAMPLES: usize = 60;
-/// Steps of the fit of the precisions τ.
+/// Steps of the iteration for the precisions τ.
 const STEPS: usize = 4;
 
-/// The laws with inverse covariance `Q_t(w) = |w|² + t (Σ_i τ_i e_i² - γ b²)`; see [`super`] for b and e.
+/// The distributions with inverse covariance `Q_t(w) = |w|² + t (Σ_i τ_i e_i² - γ b²)`; see [`super`] for b and e.
 #[derive(Debug)]
 pub(super) struct Law {
     arch: Arch,
@@ -32,7 +32,7 @@ pub(super) struct Law {
     center: Vec<f64>,
     /// <c, φ_i>, shape (m,).
     height: Vec<f64>,
-    /// `K_ij - h_i h_j`, the products of the parts of the feature vectors across c; row-major.
+    /// `K'_ij = K_ij - h_i h_j`, the inner products of the feature vectors orthogonal to c; row-major.
     across: Vec<f64>,
     /// τ_i, shape (m,).
     precision: Vec<f64>,
@@ -40,25 +40,26 @@ pub(super) struct Law {
     pull: f64,
 }
 
-/// A weight vector by its dual coefficients for the Gram matrix itself, with its plane coordinates.
+/// A weight vector: its dual coefficients for the Gram matrix at t = 0, and its plane coordinates.
 #[derive(Clone, Debug)]
 pub(super) struct Point {
     pub dual: Vec<f64>,
     pub field: Vec<f64>,
 }
 
-/// `I + t D K' D` over the planes whose precision is not zero: D² = τ, K' the products across c.
+/// `I + t D K' D` over the planes with a positive precision, with D² = τ.
 #[derive(Debug)]
 pub(super) struct Inner {
     t: f64,
     active: Vec<usize>,
-    /// √(t τ_i) of the active ones.
+    /// √(t τ_i) of the active planes.
     root: Vec<f64>,
     factor: Cholesky,
 }
 
 impl Law {
-    /// Fits the law at t = 1 to the ball's own: center, spread along it, and spread of every plane coordinate.
+    /// Fits the distribution at t = 1 to that of the ball in version space: its center, the variance along it, and the variance of
+    /// every plane coordinate.
     pub fn fit(
         gram: &Gram<'_>,
         factor: &Arc<Factor>,
@@ -102,7 +103,7 @@ impl Law {
         let count = (SAMPLES * homes.len()) as f64;
         let scale = factor.rank() as f64 / count;
         let along = scale * sums.iter().map(|sum| sum.1).sum::<f64>();
-        let spread: Vec<f64> =
+        let variances: Vec<f64> =
             (0..m).map(|i| scale * sums.iter().map(|sum| sum.0[i]).sum::<f64>()).collect();
         memory::check_vectors(m, m)?;
         let mut across = Vec::with_capacity(m * m);
@@ -119,19 +120,19 @@ impl Law {
             precision: vec![0.0; m],
             pull: 1.0 - 1.0 / along.max(1.0),
         };
-        law.fit_precisions(&spread, pool, control)?;
+        law.fit_precisions(&variances, pool, control)?;
         Ok(law)
     }
 
-    /// Precisions for which the law has the given variances of e. They have no single solution and need none.
+    /// Sets precisions for which e has nearly the given variances. The solution need not be unique.
     fn fit_precisions(
         &mut self,
-        spread: &[f64],
+        variances: &[f64],
         pool: &WorkerPool,
         control: &Control,
     ) -> Result<()> {
-        let m = spread.len();
-        for (i, &v) in spread.iter().enumerate() {
+        let m = variances.len();
+        for (i, &v) in variances.iter().enumerate() {
             let own = self.across[i * m + i];
             self.precision[i] = if v > 0.0 { (1.0 / v - 1.0 / own).max(0.0) } else { 0.0 };
         }
@@ -140,15 +141,15 @@ impl Law {
             let columns = self.columns(&inner, pool, control)?;
             for (i, column) in columns.iter().enumerate() {
                 let left = self.across[i * m + i] - column.iter().map(|x| x * x).sum::<f64>();
-                if spread[i] > 0.0 {
-                    self.precision[i] *= (left / spread[i]).clamp(0.01, 100.0);
+                if variances[i] > 0.0 {
+                    self.precision[i] *= (left / variances[i]).clamp(0.01, 100.0);
                 }
             }
         }
         Ok(())
     }
 
-    /// Draws the law at t = 1 closer together across the center.
+    /// Narrows the distribution at t = 1 across the center.
     pub fn tighten(&mut self, factor: f64) {
         self.precision.iter_mut().for_each(|x| *x *= factor);
     }
@@ -197,12 +198,12 @@ impl Law {
         })
     }
 
-    /// ln of the share of the law at t in the isotropic measure, `-½ ln det Q_t`.
+    /// Returns ln of the normalization of the distribution at t, `-½ ln det Q_t`.
     pub fn log_scale(&self, inner: &Inner) -> f64 {
         -0.5 * ((1.0 - inner.t * self.pull).ln() + inner.factor.log_determinant())
     }
 
-    /// The Gram matrix `Φ Σ_t Φᵀ`, row-major.
+    /// Returns the Gram matrix `Φ Σ_t Φᵀ`, row-major.
     pub fn covariance(
         &self,
         inner: &Inner,
@@ -211,7 +212,7 @@ impl Law {
     ) -> Result<Vec<f64>> {
         let m = self.height.len();
         let columns = self.columns(inner, pool, control)?;
-        // The rows, and the same in one piece.
+        // The rows, and their concatenation.
         pool.check_memory(2, m, m)?;
         let mut rows: Vec<Vec<f64>> = pool.each(&mut vec![(); m], |i, ()| {
             control.check()?;
@@ -231,7 +232,7 @@ impl Law {
         Ok(rows.concat())
     }
 
-    /// The parts of a weight vector: b, and the vector `g = τ e` with its square `Σ τ e²`.
+    /// Returns the parts of a weight vector: b, the vector `g = τ e`, and `Σ τ e²`.
     fn parts(&self, field: &[f64]) -> (f64, Vec<f64>, f64) {
         let b = dot::dot(self.arch, &self.center, field);
         let mut square = 0.0;
@@ -248,20 +249,20 @@ impl Law {
         (b, g, square)
     }
 
-    /// `x = (Q_1 - Q_0) / Q_0` of a weight vector with `Q_t = 1`.
+    /// Returns `x = (Q_1 - Q_0) / Q_0` of a weight vector with `Q_t = 1`.
     pub fn statistic(&self, t: f64, field: &[f64]) -> f64 {
         let (b, _, square) = self.parts(field);
         let y = square - self.pull * b * b;
         y / (1.0 - t * y)
     }
 
-    /// The same for a point of any length.
+    /// Returns x of a point of any length.
     pub fn statistic_of(&self, point: &Point) -> f64 {
         let (b, _, square) = self.parts(&point.field);
         (square - self.pull * b * b) / dot::dot(self.arch, &point.dual, &point.field)
     }
 
-    /// Dual coefficients for the Gram matrix at t of a vector given by those at `from`: Q_t w has those of w at t.
+    /// Turns dual coefficients for the Gram matrix at t = `from` into those at t = `to`.
     pub fn carry(&self, dual: &mut [f64], field: &[f64], from: f64, to: f64) {
         let (b, g, _) = self.parts(field);
         let along = dot::dot(self.arch, &self.height, &g) + self.pull * b;
@@ -270,8 +271,8 @@ impl Law {
         }
     }
 
-    /// A vector of the law at t: an isotropic one, corrected by what noisy observations of its e would say (Matheron's
-    /// rule), with a part along c of its own.
+    /// Draws a vector from the distribution at t: an isotropic one, conditioned on noisy observations of its e by Matheron's rule,
+    /// with an independent component along c.
     pub fn draw(&self, inner: &Inner, rng: &mut (impl Rng + ?Sized)) -> Point {
         let m = self.height.len();
         let arch = self.arch;
@@ -281,7 +282,7 @@ impl Law {
         for (f, h) in field.iter_mut().zip(&self.height) {
             *f -= before * h;
         }
-        let mut seen: Vec<f64> = inner
+        let mut observed: Vec<f64> = inner
             .active
             .iter()
             .zip(&inner.root)
@@ -290,9 +291,9 @@ impl Law {
                 root * field[i] + noise
             })
             .collect();
-        inner.factor.solve(&mut seen);
+        inner.factor.solve(&mut observed);
         let mut toward = 0.0;
-        for ((&i, root), z) in inner.active.iter().zip(&inner.root).zip(&seen) {
+        for ((&i, root), z) in inner.active.iter().zip(&inner.root).zip(&observed) {
             let q = root * z;
             dot::axpy(arch, -q, &self.across[i * m..(i + 1) * m], &mut field);
             dual[i] -= q;
@@ -306,7 +307,7 @@ impl Law {
     }
 }
 
-/// Directions for the billiard of the Gram matrix at t.
+/// Draws directions for the billiard with the Gram matrix at t.
 #[derive(Debug)]
 pub(super) struct Source {
     pub law: Arc<Law>,

@@ -1,4 +1,4 @@
-//! Where the rungs stand.
+//! The placing of the rungs.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ use crate::space::VersionSpace;
 use crate::trajectory::dynamics::Geodesic;
 use crate::trajectory::{Goal, Trajectory};
 
-/// Distance of neighboring rungs in standard deviations of ln of the ratio of their laws.
+/// Distance of neighboring rungs in standard deviations of ln of the ratio of their densities.
 const STEP: f64 = 0.8;
-/// Samples with which a rung is placed.
+/// Samples by which the next rung is placed.
 const SAMPLES: usize = 64;
-/// Halvings of the interval in which the next rung is sought.
+/// Bisections of the interval that has the next rung.
 const HALVINGS: usize = 40;
 
-/// A rung before its space is made.
+/// A rung without its version space, which borrows the matrix.
 pub(super) struct Place {
     pub t: f64,
     /// The Gram matrix at t, row-major.
@@ -33,14 +33,14 @@ pub(super) struct Place {
     pub source: Arc<dyn Isotropic>,
 }
 
-/// The t of the rung after one at t, from the statistics that were seen there.
-fn next(seen: &[f64], t: f64, dimension: f64) -> f64 {
-    let n = seen.len() as f64;
+/// Returns the t of the rung after the one at t, from the statistics of samples there.
+fn next(samples: &[f64], t: f64, dimension: f64) -> f64 {
+    let n = samples.len() as f64;
     let distance = |to: f64| {
         let ratio = |x: f64| 0.5 * dimension * ((t * x).ln_1p() - (to * x).ln_1p());
-        let mean = seen.iter().map(|&x| ratio(x)).sum::<f64>() / n;
-        let square = seen.iter().map(|&x| (ratio(x) - mean).powi(2)).sum::<f64>() / n;
-        square.sqrt()
+        let mean = samples.iter().map(|&x| ratio(x)).sum::<f64>() / n;
+        let variance = samples.iter().map(|&x| (ratio(x) - mean).powi(2)).sum::<f64>() / n;
+        variance.sqrt()
     };
     if distance(0.0) <= STEP {
         return 0.0;
@@ -54,12 +54,12 @@ fn next(seen: &[f64], t: f64, dimension: f64) -> f64 {
             far = middle;
         }
     }
-    // On in any case.
+    // Always a step, however small.
     near.min((1.0 - 1e-6) * t)
 }
 
-/// Places the rungs between t = 1, given by draws, and t = 0 with one trajectory on its way down: each `STEP` from the one
-/// before. It begins at `point`.
+/// Places the rungs between t = 1, where `draws` are the samples, and t = 0: each `STEP` from the one before. A pilot run begins
+/// at `point` and samples each rung.
 #[allow(clippy::too_many_arguments, reason = "one step of one function, split for reading")]
 pub(super) fn place(
     space: &VersionSpace<'_>,
@@ -70,11 +70,11 @@ pub(super) fn place(
     pool: &WorkerPool,
     control: &Control,
 ) -> Result<Vec<Place>> {
-    let mut seen = draws::inside(draws);
+    let mut samples = draws::inside(draws);
     let mut places: Vec<Place> = Vec::new();
     let mut t = 1.0;
     loop {
-        t = next(&seen, t, law.dimension());
+        t = next(&samples, t, law.dimension());
         if t == 0.0 {
             return Ok(places);
         }
@@ -87,12 +87,12 @@ pub(super) fn place(
         let ball = Ball::new(mapped.gram(), &point.dual, &direction, control)?;
         let stream = ChaCha8Rng::seed_from_u64(rng.random());
         let mut trajectory = Trajectory::new(&mapped, Geodesic, ball, stream);
-        let spacing = Spacing::gauge(&mut trajectory, &source, control)?;
+        let spacing = Spacing::measure(&mut trajectory, &source, control)?;
         trajectory.reset(None);
-        seen.clear();
+        samples.clear();
         for k in 1..=SAMPLES {
             trajectory.run(Goal::path(k as f64 * spacing.path), control)?;
-            seen.push(law.statistic(t, trajectory.ball().f()));
+            samples.push(law.statistic(t, trajectory.ball().f()));
         }
         point.dual = trajectory.ball().position(0.0);
         point.field = trajectory.ball().f().to_vec();

@@ -1,24 +1,24 @@
-//! From what was seen on the rungs to the ratio of the normalizations at both ends.
+//! The ratio of the normalizations at both ends of the bridge, from the samples on its rungs.
 
 use std::collections::BTreeMap;
 
-use crate::evidence::mbar;
+use crate::evidence::mbar::{self, Rung, sum_by_key};
 
-/// Width of the bins of -ln p_1, nats. Each stands for the mean in it, so that what is lost is of second order, half its
-/// variance at most.
+/// Width of the bins of -ln p_1, nats. Each is represented by its mean, so that the error is at most half the variance in a
+/// bin.
 const BIN: f64 = 0.05;
 
-/// Statistics x of a stretch of path, and the trip it belongs to.
+/// The trip of a piece of path, and the statistics x of its samples.
 pub(super) type Piece = (usize, Vec<f64>);
 
-/// ln of the normalization of `(1 + x)^(-r/2)` over that of 1 in the walled-in isotropic law, and its standard error, from
-/// pieces sampled at every t of a ladder from 0 to 1.
+/// Returns ln of the mean of `(1 + x)^(-r/2)` over the isotropic distribution in version space, and its standard error, from
+/// samples at every t of a ladder from 0 to 1.
 pub(super) fn log_ratio(ladder: &[f64], pieces: &[Vec<Piece>], dimension: f64) -> (f64, f64) {
     let half = 0.5 * dimension;
     let height = |x: f64| half * x.ln_1p();
     #[allow(clippy::cast_possible_truncation, reason = "nats over a twentieth")]
     let bin = |x: f64| (height(x) / BIN).floor() as i64;
-    // For each bin its number, and how many heights are in it with their sum.
+    // For each bin its number, and the count and the sum of the heights in it.
     let mut states: BTreeMap<i64, (usize, f64, f64)> = BTreeMap::new();
     for &x in pieces.iter().flatten().flat_map(|(_, piece)| piece) {
         let state = states.entry(bin(x)).or_default();
@@ -33,16 +33,14 @@ pub(super) fn log_ratio(ladder: &[f64], pieces: &[Vec<Piece>], dimension: f64) -
     let log_weights =
         |t: f64| -> Vec<f64> { centers.iter().map(|&x| -half * (t * x).ln_1p()).collect() };
     let histogram = |(trip, piece): &Piece| {
-        let mut histogram = BTreeMap::new();
-        for &x in piece {
-            *histogram.entry(states[&bin(x)].0).or_insert(0.0) += 1.0;
-        }
+        let histogram = sum_by_key(piece.iter().map(|&x| (states[&bin(x)].0, 1.0)));
         (*trip, histogram.into_iter().collect())
     };
-    let rungs = ladder
-        .iter()
-        .zip(pieces)
-        .map(|(&t, pieces)| (log_weights(t), pieces.iter().map(histogram).collect()));
+    let rung = |(&t, pieces): (&f64, &Vec<Piece>)| Rung {
+        log_weights: log_weights(t),
+        pieces: pieces.iter().map(histogram).collect(),
+    };
+    let rungs = ladder.iter().zip(pieces).map(rung).collect();
     let shares = mbar::combine(ladder, rungs, |t, v| half * centers[v] / (1.0 + t * centers[v]));
     let last = log_weights(1.0);
     shares.log_z(|v| last[v])
@@ -55,8 +53,7 @@ mod tests {
     use rand::rngs::ChaCha8Rng;
     use rand_distr::{ChiSquared, Distribution};
 
-    /// Of Gaussian vectors in r dimensions of which the first k are drawn together by 1 + t a: the ratio is the root of a
-    /// determinant.
+    /// Gaussian vectors in r dimensions, the first k of which have precision 1 + t a: the ratio is the root of a determinant.
     #[test]
     fn determinants() {
         let (r, k, a) = (20.0, 8.0, 6.0f64);
@@ -66,7 +63,7 @@ mod tests {
             .iter()
             .map(|t| {
                 (0..40)
-                    .map(|way| {
+                    .map(|trip| {
                         let piece = (0..200)
                             .map(|_| {
                                 let within: f64 =
@@ -77,7 +74,7 @@ mod tests {
                                 a * within / (within + rest)
                             })
                             .collect();
-                        (way, piece)
+                        (trip, piece)
                     })
                     .collect()
             })
