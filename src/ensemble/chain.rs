@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::base::{Control, Result, RngState, ensure, ensure_finite, incompatible};
-use crate::ensemble::center;
-use crate::ensemble::center::Batch;
+use crate::ensemble::center::{self, Batch, Center};
 use crate::ensemble::conditional_means::{Densities, Looks, Smoother};
+use crate::ensemble::context::Context;
 use crate::ensemble::pool::WorkerPool;
 use crate::interior::Start;
 use crate::space::{Mirror, VersionSpace};
@@ -183,9 +183,8 @@ impl<'s, D: Dynamics> Chain<'s, D> {
     }
 
     /// Returns the number of draws so far.
-    fn kept(&self) -> usize {
-        let m = self.trajectory.space().len();
-        self.trajectory.recorder().map_or(0, |recorder| recorder.kept(m))
+    pub(super) fn kept(&self) -> usize {
+        self.trajectory.recorder().map_or(0, Recorder::kept)
     }
 
     /// Returns the number of draws that a continued run starts with.
@@ -255,6 +254,24 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         })?;
         Ok(Self { batches, densities, lap, ..Self::new(trajectory, start) })
     }
+}
+
+/// Returns the total path and arrivals of the tallies.
+pub(super) fn totals<D: Dynamics>(chains: &[Chain<'_, D>]) -> (f64, u64) {
+    chains.iter().fold((0.0, 0), |(path, arrivals), chain| {
+        let tally = chain.trajectory.tally();
+        (path + tally.path, arrivals + tally.arrivals())
+    })
+}
+
+/// Returns the center of all pieces so far.
+pub(super) fn estimate<D: Dynamics>(
+    run: &Context<'_, '_>,
+    chains: &mut [Chain<'_, D>],
+) -> Result<Center> {
+    run.pool.each(chains, |_, chain| chain.prepare(run.control))?;
+    let lists: Vec<&[Batch]> = chains.iter().map(|chain| &*chain.batches).collect();
+    Ok(center::center(run.space.gram(), &lists))
 }
 
 /// Vectors of a number for each example that a trajectory takes with its pieces of path, before they are in one center and

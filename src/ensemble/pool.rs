@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use crate::base::{Control, Error, Result, memory};
-use crate::ensemble::remote::RemoteExecutor;
+use crate::ensemble::step::RemoteExecutor;
 
 /// A rayon pool for one call, and the executor of steps in other processes, if any. The global pool would hang in a forked
 /// child.

@@ -81,27 +81,21 @@ pub(super) fn estimate<T: Send>(
         }
         Ok(())
     })?;
+    let pieces: Vec<&Pieces> = walkers.iter_mut().map(|walker| &*pieces(walker)).collect();
     let centers = range.iter().enumerate().map(|(layer, violated)| {
         if is_own_opposite(space, violated) {
             return None;
         }
-        let mut lists: Vec<Vec<Batch>> = walkers
-            .iter_mut()
-            .map(|walker| std::mem::take(&mut pieces(walker).batches[layer]))
-            .collect();
-        let center = layer_center(gram, &lists);
-        for (walker, list) in walkers.iter_mut().zip(&mut lists) {
-            pieces(walker).batches[layer] = std::mem::take(list);
-        }
-        center
+        let lists: Vec<&[Batch]> = pieces.iter().map(|one| &*one.batches[layer]).collect();
+        layer_center(gram, &lists)
     });
     Ok(centers.collect())
 }
 
 /// The center of one layer by the pieces of each trajectory.
-fn layer_center(gram: &Gram<'_>, lists: &[Vec<Batch>]) -> Found {
+fn layer_center(gram: &Gram<'_>, lists: &[&[Batch]]) -> Found {
     let (mut path, mut pieces) = (0.0, 0);
-    for batch in lists.iter().flatten() {
+    for batch in lists.iter().copied().flatten() {
         path += batch.length;
         pieces += 1;
     }

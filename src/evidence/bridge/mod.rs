@@ -28,7 +28,7 @@ use rand::rngs::ChaCha8Rng;
 
 use crate::ball::Ball;
 use crate::base::{Control, Error, Result, random};
-use crate::ensemble::{Settings, WorkerPool, burned_in, chain};
+use crate::ensemble::{Settings, WorkerPool, burn_in, chain};
 use crate::evidence::lag::beyond_chance;
 use crate::evidence::outcome::EvidenceOutcome;
 use crate::evidence::settings::EvidenceSettings;
@@ -308,7 +308,7 @@ pub(crate) fn evidence(
         ..Settings::default()
     };
     chain::check_memory(space, n, false, pool)?;
-    let mut homes = burned_in::trajectories(space, &run, pool, control)?;
+    let mut homes = burn_in::trajectories(space, &run, pool, control)?;
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let isotropic: Arc<dyn Isotropic> = Arc::clone(&factor) as _;
     let gauged = pool.each(&mut homes, |_, home| Spacing::gauge(home, &isotropic, control))?;
