@@ -60,8 +60,8 @@ impl Batch {
         self
     }
 
-    /// Returns the piece as it was before conditional means replaced its integral.
-    fn as_it_was(&self) -> Option<Self> {
+    /// Returns the piece before conditional means replaced its integral.
+    fn without_means(&self) -> Option<Self> {
         let [integral, change] = self.plain.as_ref()?;
         let field = self.field.as_ref()?.iter().zip(change).map(|(f, step)| f - step).collect();
         let (integral, field) = (integral.clone(), Some(field));
@@ -109,7 +109,7 @@ pub(crate) fn smooth(
 /// mean. Infinite without conditional means.
 pub(crate) fn effective_size(gram: &Gram<'_>, trajectories: &[&[Batch]]) -> f64 {
     let plain: Option<Vec<Vec<Batch>>> =
-        trajectories.iter().map(|list| list.iter().map(Batch::as_it_was).collect()).collect();
+        trajectories.iter().map(|list| list.iter().map(Batch::without_means).collect()).collect();
     plain.map_or(f64::INFINITY, |plain| {
         let Center { norm, error, .. } = center(gram, &plain);
         ((norm * norm).recip() - 1.0) / (error * error)
@@ -248,7 +248,7 @@ pub(crate) fn center<L: AsRef<[Batch]>>(gram: &Gram<'_>, trajectories: &[L]) -> 
             [first, second]
         });
         let halves: Vec<&[Batch]> = halves.filter(|half| !half.is_empty()).collect();
-        // Of the mean of a half around the center, and of its pieces around it, for the length of one piece.
+        // Squared deviations of the halves from the center, and of the pieces from their halves, for the length of a piece.
         let (mut apart, mut within) = (0.0, 0.0);
         for half in &halves {
             let sum = Sum::of(m, half);
@@ -311,7 +311,7 @@ mod tests {
         center(&gram, &paths).mixed
     }
 
-    /// Three balls that a limit of arrivals stopped in a corner, and one that got a thousand times further.
+    /// Three balls that a limit of arrivals stopped in a corner, and one whose path is a thousand times longer.
     #[test]
     fn short_paths_far_away_count() {
         let identity = [1.0, 0.0, 0.0, 1.0];
@@ -324,14 +324,14 @@ mod tests {
         let stuck = vec![batch([0.0, 1.0], 1e-3); 4];
         let found = center(&gram, &[far, stuck.clone(), stuck.clone(), stuck]);
         assert!(found.error > 0.4, "{}", found.error);
-        // They can only have been there before.
+        // The burn-in must have been long enough to get there.
         assert!(found.clone().after(0.9).error.is_infinite());
         assert!(found.after(2.0).error.is_finite());
     }
 
-    /// Independent pieces are, walks away from a common start are not, on their own or all in one direction.
+    /// Independent pieces are mixed. Random walks from a common start are not, with or without a common drift.
     #[test]
-    fn walks_are_told_from_samples() {
+    fn walks_are_not_mixed() {
         let share = |memory: f64, drift: f64| {
             (0..200).filter(|&seed| mixed(memory, drift, seed)).count() as f64 / 200.0
         };

@@ -68,7 +68,7 @@ pub(super) fn merge<D: Dynamics>(
     }
     let n_draws = chains.iter().map(Chain::kept).min().unwrap_or(0).min(settings.n_draws);
     let spacing = chains[0].trajectory.recorder().map_or(0.0, Recorder::spacing);
-    // Draws that a continued run needs and the outcome does not hold.
+    // Draws that a continued run needs and that the outcome does not contain.
     for ((chain, held), &own) in chains.iter().zip(&mut state.held).zip(&state.kept) {
         *held = own.min(chain.kept().saturating_sub(n_draws) as u64);
     }
@@ -139,7 +139,7 @@ fn running_center<D: Dynamics>(
     Ok(Some(dual))
 }
 
-/// Returns the center of all paths, with the error of the estimate that was asked for.
+/// Returns the center of all paths, with the error of the requested estimate.
 pub(super) fn center<D: Dynamics>(
     run: &Context<'_, '_>,
     chains: &mut [Chain<'_, D>],

@@ -1,4 +1,4 @@
-//! Many trajectories: how they start, how long they run, and how what they find is merged in the order of their index.
+//! Many trajectories: their start, their burn-in, their length, and the merging of their results in the order of the index.
 
 pub(crate) mod burn_in;
 pub(crate) mod center;

@@ -17,7 +17,7 @@ use crate::ensemble::start::start;
 use crate::ensemble::step::RemoteExecutor;
 use crate::linalg::{Factor, Inverse};
 use crate::space::{VersionSpace, one_dimensional};
-use crate::trajectory::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Radius, Scattered};
+use crate::trajectory::dynamics::{Dynamics, Geodesic, Motion, Radius, Scattered, Straight};
 use crate::trajectory::{Refresh, RefreshChoice};
 
 /// Samples version space with several trajectories.
@@ -137,10 +137,10 @@ fn sample(
         Motion::Geodesic => geodesic(&run, state),
         Motion::Scattered { cosine, scatterer } => scattered(&run, state, cosine, scatterer),
         Motion::Chord { tau_max, weight_tol } => {
-            straight(&run, state, &Chord::new(m, tau_max, weight_tol))
+            straight(&run, state, &Straight::chord(m, tau_max, weight_tol))
         }
         Motion::Flipper { tau_max } => {
-            straight(&run, state, &Flipper::new(m, tau_max, settings.average.points()))
+            straight(&run, state, &Straight::flipper(m, tau_max, settings.average.points()))
         }
     }
 }
@@ -240,11 +240,7 @@ fn scattered(
 }
 
 /// Runs one of the papers' dynamics.
-fn straight<D: Dynamics>(
-    run: &Context<'_, '_>,
-    state: Option<&State>,
-    dynamics: &D,
-) -> Result<Outcome> {
+fn straight(run: &Context<'_, '_>, state: Option<&State>, dynamics: &Straight) -> Result<Outcome> {
     let Context { settings, control, .. } = *run;
     if let Some((measurement, mut chains)) = restored(run, state, dynamics)? {
         return finish(run, measurement, &mut chains);

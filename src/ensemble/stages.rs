@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::{Result, State, encode, ensure, memory};
 use crate::ensemble::center::Batch;
-use crate::ensemble::chain::{Chain, ChainState, totals};
+use crate::ensemble::chain::{Chain, ChainState, Snapshot, totals};
 use crate::ensemble::context::Context;
 use crate::ensemble::outcome::StopReason;
 use crate::ensemble::settings::Settings;
@@ -22,7 +22,7 @@ const PIECE_ARRIVALS: f64 = 1_000.0;
 const SHARE_OF_DRAWS: f64 = 0.125;
 const FEW_DRAWS: usize = 400;
 /// Evaluations of the densities at the walls in the first piece.
-const LOOKS: f64 = 2.0;
+const EVALUATIONS: f64 = 2.0;
 
 /// The plan of a measurement: length and number of the pieces of path.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ impl<'s> Measurement<'s> {
         for chain in chains.iter_mut() {
             chain.reset(Some(Recorder::new(spacing, &run.watched, kept, gram)?));
             if let Some(densities) = &mut chain.densities {
-                densities.looks.spacing = piece / LOOKS;
+                densities.sums.spacing = piece / EVALUATIONS;
             }
         }
         // Once more in one piece, for the outcome and for states of the run.
@@ -142,10 +142,10 @@ impl<'s> Measurement<'s> {
             }
             run.control.keep(|| {
                 let mut state = self.save(run, chains);
-                for chain in chains.iter() {
-                    let kept = chain.kept_to_go_on();
+                for (chain, &kept) in chains.iter().zip(&state.kept) {
                     if let Some(recorder) = chain.trajectory.recorder() {
-                        let (draws, functionals) = recorder.first(kept);
+                        let (draws, functionals) =
+                            recorder.first(usize::try_from(kept).expect("was a usize"));
                         state.draws.extend_from_slice(draws);
                         state.functionals.extend_from_slice(functionals);
                     }
@@ -192,6 +192,11 @@ impl<'s> Measurement<'s> {
 
     /// Returns the state of the run without its draws.
     fn save<D: Dynamics>(&self, run: &Context<'s, '_>, chains: &[Chain<'s, D>]) -> State {
+        let (kept, states): (Vec<u64>, Vec<ChainState>) = chains
+            .iter()
+            .map(Chain::snapshot)
+            .map(|Snapshot { state, kept }| (kept as u64, state))
+            .unzip();
         let stored = RunState {
             examples: run.space.len(),
             trajectories: chains.len(),
@@ -202,9 +207,8 @@ impl<'s> Measurement<'s> {
             unit: self.unit,
             stage: self.stage,
             is_open: self.is_open,
-            chains: chains.iter().map(Chain::state_to_go_on).collect(),
+            chains: states,
         };
-        let kept: Vec<u64> = chains.iter().map(|chain| chain.kept_to_go_on() as u64).collect();
         State { bytes: encode(&stored), held: vec![0; kept.len()], kept, ..State::default() }
     }
 

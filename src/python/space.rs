@@ -87,7 +87,7 @@ impl Space<'_> {
         let work = self.on_space(work)?;
         match callback {
             Some(_) => call::interruptible(py, callback, None, work),
-            None => call::interruptible_here(py, work),
+            None => call::here(py, &call::Raised::default(), None, work),
         }
     }
 
