@@ -36,11 +36,8 @@ pub(super) fn burn_in_goal(settings: &Settings) -> Goal {
     Goal::either(path, arrivals)
 }
 
-/// Chooses the refresh and runs the burn-in. Returns the refresh and the mean path in radians.
-pub(super) fn burn_in<'s>(
-    run: &Context<'s, '_>,
-    chains: &mut [Chain<'s>],
-) -> Result<(Refresh<'s>, f64)> {
+/// Chooses the refresh and runs the burn-in. Returns the mean path in radians.
+pub(super) fn burn_in<'s>(run: &Context<'s, '_>, chains: &mut [Chain<'s>]) -> Result<f64> {
     let Context { space, settings, inverse, control, .. } = *run;
     let mut length = 0.0;
     // Returns the arrivals per radian.
@@ -69,7 +66,7 @@ pub(super) fn burn_in<'s>(
         spend(chains, goal)?;
     }
     set_refresh(chains, &refresh);
-    Ok((refresh, length))
+    Ok(length)
 }
 
 fn set_refresh<'s>(chains: &mut [Chain<'s>], refresh: &Refresh<'s>) {

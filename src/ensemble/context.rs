@@ -6,6 +6,7 @@ use crate::base::{Control, Result};
 use crate::ensemble::conditional_means::Smoother;
 use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::Settings;
+use crate::ensemble::step::RemoteExecutor;
 use crate::linalg::Inverse;
 use crate::space::VersionSpace;
 
@@ -22,6 +23,8 @@ pub(super) struct Context<'s, 'c> {
     /// Indices of the planes whose coordinates are recorded with the draws.
     pub watched: Vec<usize>,
     pub pool: &'c WorkerPool,
+    /// Takes the steps in other processes, if there is one.
+    pub executor: Option<&'c dyn RemoteExecutor>,
     pub control: &'c Control,
 }
 
@@ -37,6 +40,6 @@ impl<'s, 'c> Context<'s, 'c> {
             inverse.map(|inverse| Smoother::new(inverse, control)).transpose()?.map(Arc::new);
         let (m, q) = (space.len(), WATCHED.min(space.len()));
         let watched = (0..q).map(|k| k * m / q).collect();
-        Ok(Self { space, settings, inverse, smoother, watched, pool, control })
+        Ok(Self { space, settings, inverse, smoother, watched, pool, executor: None, control })
     }
 }

@@ -10,7 +10,6 @@ use crate::ensemble::outcome::{
     CenterOfMass, Draws, Outcome, RefreshReport, StopReason, TrajectoryReport,
 };
 use crate::ensemble::settings::Average;
-use crate::ensemble::stages::Measurement;
 use crate::simd::Precision;
 use crate::space::VersionSpace;
 use crate::trajectory::Recorder;
@@ -33,15 +32,14 @@ fn missed<D: Dynamics>(chains: &[Chain<'_, D>], hits: &[u64]) -> Vec<f64> {
 pub(super) fn merge<D: Dynamics>(
     run: &Context<'_, '_>,
     chains: &mut [Chain<'_, D>],
-    measurement: &Measurement<'_>,
+    burn_in_length: f64,
     (stop_reason, mut state): (StopReason, State),
 ) -> Result<Outcome> {
     let Context { space, settings, control, .. } = *run;
-    let Measurement { refresh, burn_in_length, .. } = measurement;
     let m = space.len();
     // Measures the drift at the end, also of runs too short for a re-projection on the way.
     run.pool.each(chains, |_, chain| chain.trajectory.reproject(control))?;
-    let center = center(run, chains, *burn_in_length)?;
+    let center = center(run, chains, burn_in_length)?;
     if !(center.norm.is_finite() && center.dual.iter().all(|c| c.is_finite())) {
         let what = "length of the mean of the positions";
         return Err(Error::Breakdown { what, value: center.norm });
@@ -85,6 +83,7 @@ pub(super) fn merge<D: Dynamics>(
         draws.extend_from_slice(&last);
         functionals.extend_from_slice(&values);
     }
+    let refresh = chains[0].trajectory.refresh();
     let shape = |width| (chains.len(), n_draws, width);
     let draws = Draws {
         values: Array3::from_shape_vec(shape(m), draws).expect("m coefficients of each draw"),
@@ -116,7 +115,7 @@ pub(super) fn merge<D: Dynamics>(
             loses_softness: refresh.loses_softness(),
         },
         scatterer: None,
-        burn_in: *burn_in_length,
+        burn_in: burn_in_length,
         stop_reason,
         state,
     })
@@ -176,20 +175,23 @@ fn angle(space: &VersionSpace<'_>, one: &[f64], other: &[f64], control: &Control
         return Ok(f64::INFINITY);
     }
     let apart: Vec<f64> = one.iter().zip(other).map(|(a, b)| a - b).collect();
-    let mut field = vec![0.0; apart.len()];
-    space.gram().multiply(&[&apart], &mut [&mut field], Precision::Plain, control)?;
-    let square: f64 = apart.iter().zip(&field).map(|(c, f)| c * f).sum();
+    let square = squared_length(space, &apart, control)?;
     Ok(2.0 * (0.5 * square.max(0.0).sqrt()).min(1.0).asin())
 }
 
 /// Scales dual coefficients to unit length; leaves zeros as they are.
 fn normalize(space: &VersionSpace<'_>, dual: &mut [f64], control: &Control) -> Result<()> {
-    let mut field = vec![0.0; dual.len()];
-    space.gram().multiply(&[dual], &mut [&mut field], Precision::Plain, control)?;
-    let square: f64 = dual.iter().zip(&field).map(|(c, f)| c * f).sum();
+    let square = squared_length(space, dual, control)?;
     if square > 0.0 {
         let scale = square.sqrt().recip();
         dual.iter_mut().for_each(|c| *c *= scale);
     }
     Ok(())
+}
+
+/// Returns the squared length of the vector with these dual coefficients.
+fn squared_length(space: &VersionSpace<'_>, dual: &[f64], control: &Control) -> Result<f64> {
+    let mut field = vec![0.0; dual.len()];
+    space.gram().multiply(&[dual], &mut [&mut field], Precision::Plain, control)?;
+    Ok(dual.iter().zip(&field).map(|(c, f)| c * f).sum())
 }

@@ -128,10 +128,10 @@ fn sample(
         let got = "a point that violates an example";
         return Err(Error::invalid("start", got, "inside version space"));
     }
-    let pool =
-        WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?.with(executor);
+    let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
     check_memory(space, settings.n_trajectories, inverse.is_some(), &pool)?;
     let run = Context::new(space, settings, inverse, &pool, control)?;
+    let run = Context { executor: executor.as_deref(), ..run };
     let m = space.len();
     match settings.motion {
         Motion::Geodesic => geodesic(&run, state),
@@ -150,19 +150,19 @@ fn restored<'s, D: Dynamics>(
     run: &Context<'s, '_>,
     state: Option<&State>,
     dynamics: &D,
-) -> Result<Option<(Measurement<'s>, Vec<Chain<'s, D>>)>> {
+) -> Result<Option<(Measurement, Vec<Chain<'s, D>>)>> {
     let Some(state) = state else { return Ok(None) };
     let Context { space, settings, inverse, control, .. } = *run;
     let stored: RunState = decode(&state.bytes)?;
     stored.check(space, settings)?;
     let refresh = Refresh::restored(stored.refresh, space.gram(), inverse, control)?;
-    let measurement = Measurement::restored(&stored, refresh);
+    let measurement = stored.measurement;
     let records = records(state, (space.len(), run.watched.len(), settings.n_trajectories))?;
     let restored = stored.chains.into_iter().zip(records).map(|(chain, record)| {
         let parts = Parts {
             dynamics: dynamics.clone(),
             mirror: settings.mirror,
-            refresh: &measurement.refresh,
+            refresh: &refresh,
             smoother: run.smoother.as_ref(),
             watched: &run.watched,
             record: Some(record),
@@ -186,7 +186,7 @@ fn geodesic(run: &Context<'_, '_>, state: Option<&State>) -> Result<Outcome> {
         found
     } else {
         let mut chains = start(run)?;
-        let (refresh, burn_in_length) = burn_in(run, &mut chains)?;
+        let burn_in_length = burn_in(run, &mut chains)?;
         if let Some(smoother) = &run.smoother {
             for (i, chain) in chains.iter_mut().enumerate() {
                 let rng = random::stream(settings.seed, settings.n_trajectories + i);
@@ -194,9 +194,10 @@ fn geodesic(run: &Context<'_, '_>, state: Option<&State>) -> Result<Outcome> {
                 chain.densities = Some(Densities::new(smoother, settings.mirror, rng));
             }
         }
-        (Measurement::begin(run, &mut chains, refresh, burn_in_length)?, chains)
+        (Measurement::begin(run, &mut chains, burn_in_length)?, chains)
     };
-    let bare = matches!(measurement.refresh, Refresh::None) && settings.mirror.is_hard();
+    let refresh = chains[0].trajectory.refresh();
+    let bare = matches!(refresh, Refresh::None) && settings.mirror.is_hard();
     let mut outcome = finish(run, measurement, &mut chains)?;
     if bare {
         let cycles = cycles(run, &mut chains)?;
@@ -229,11 +230,11 @@ fn scattered(
         (measurement, chains)
     } else {
         let mut chains = start(run)?;
-        let (refresh, burn_in_length) = burn_in(run, &mut chains)?;
+        let burn_in_length = burn_in(run, &mut chains)?;
         let (dynamics, path) = with_scatterer(run, dynamics()?, scatterer, &mut chains)?;
         let mut chains: Vec<_> =
             chains.into_iter().map(|chain| chain.under(dynamics.clone())).collect();
-        (Measurement::begin(run, &mut chains, refresh, burn_in_length + path)?, chains)
+        (Measurement::begin(run, &mut chains, burn_in_length + path)?, chains)
     };
     let outcome = finish(run, measurement, &mut chains)?;
     Ok(Outcome { scatterer: chains[0].trajectory.dynamics().scatterer(), ..outcome })
@@ -253,18 +254,18 @@ fn straight(run: &Context<'_, '_>, state: Option<&State>, dynamics: &Straight) -
     let goal = burn_in_goal(settings);
     run.pool.each(&mut chains, |_, chain| chain.trajectory.run(goal, control))?;
     let burn_in_length = totals(&chains).0 / chains.len() as f64;
-    let measurement = Measurement::begin(run, &mut chains, Refresh::None, burn_in_length)?;
+    let measurement = Measurement::begin(run, &mut chains, burn_in_length)?;
     finish(run, measurement, &mut chains)
 }
 
 /// Runs the measurement and merges the trajectories.
-fn finish<'s, D: Dynamics>(
-    run: &Context<'s, '_>,
-    mut measurement: Measurement<'s>,
-    chains: &mut [Chain<'s, D>],
+fn finish<D: Dynamics>(
+    run: &Context<'_, '_>,
+    mut measurement: Measurement,
+    chains: &mut [Chain<'_, D>],
 ) -> Result<Outcome> {
     let ended = measurement.run(run, chains)?;
-    merge(run, chains, &measurement, ended)
+    merge(run, chains, measurement.burn_in_length, ended)
 }
 
 /// The draws and functionals of each of t trajectories, on m examples with q planes watched.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{Result, State, encode, ensure, memory};
+use crate::base::{Result, State, encode, ensure, ensure_finite, memory};
 use crate::ensemble::center::Batch;
 use crate::ensemble::chain::{Chain, ChainState, Snapshot, totals};
 use crate::ensemble::context::Context;
@@ -12,7 +12,7 @@ use crate::ensemble::step::{self, Step};
 use crate::ensemble::{center, merge};
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Dynamics, Motion, RunningCenter};
-use crate::trajectory::{Goal, Recorder, Refresh, RefreshState, Until};
+use crate::trajectory::{Goal, Recorder, RefreshState, Until};
 
 /// First piece of path of a run without a given length, in radians and, for small version spaces, in arrivals.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
@@ -25,18 +25,16 @@ const FEW_DRAWS: usize = 400;
 const EVALUATIONS: f64 = 2.0;
 
 /// The plan of a measurement: length and number of the pieces of path.
-#[derive(Clone, Debug)]
-pub(super) struct Measurement<'s> {
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Measurement {
+    /// Length of the burn-in, radians, mean over the trajectories.
+    pub burn_in_length: f64,
     /// Length of a piece, radians.
     unit: f64,
     /// Pieces of each trajectory at which the next decision is made.
     stage: usize,
     /// Whether some of them are still missing.
     is_open: bool,
-    /// How directions are refreshed.
-    pub refresh: Refresh<'s>,
-    /// Length of the burn-in, radians, mean over the trajectories.
-    pub burn_in_length: f64,
 }
 
 /// Returns the largest number of pieces of each trajectory.
@@ -50,13 +48,12 @@ fn next_stage(settings: &Settings, done: usize) -> usize {
     if settings.tol.is_some() && done < pieces * 3 / 4 { pieces * 3 / 4 } else { pieces }
 }
 
-impl<'s> Measurement<'s> {
+impl Measurement {
     /// Plans pieces and draws. Without a given length, or with a tolerance, pieces are joined two by two as the path grows,
     /// which doubles their length.
     pub fn begin<D: Dynamics>(
-        run: &Context<'s, '_>,
-        chains: &mut [Chain<'s, D>],
-        refresh: Refresh<'s>,
+        run: &Context<'_, '_>,
+        chains: &mut [Chain<'_, D>],
         burn_in_length: f64,
     ) -> Result<Self> {
         let (settings, gram) = (run.settings, run.space.gram());
@@ -80,14 +77,14 @@ impl<'s> Measurement<'s> {
         }
         // Once more in one piece, for the outcome and for states of the run.
         memory::check_vectors(kept.saturating_mul(chains.len()), gram.len() + run.watched.len())?;
-        Ok(Self { unit, stage: next_stage(settings, 0), is_open: true, refresh, burn_in_length })
+        Ok(Self { burn_in_length, unit, stage: next_stage(settings, 0), is_open: true })
     }
 
     /// Extends the path until one of the limits is reached. Returns the limit, and the state without its draws.
     pub fn run<D: Dynamics>(
         &mut self,
-        run: &Context<'s, '_>,
-        chains: &mut [Chain<'s, D>],
+        run: &Context<'_, '_>,
+        chains: &mut [Chain<'_, D>],
     ) -> Result<(StopReason, State)> {
         let settings = run.settings;
         let length = settings.length.unwrap_or(f64::INFINITY);
@@ -127,8 +124,8 @@ impl<'s> Measurement<'s> {
     /// Runs the pieces of a stage and passes on states on request.
     fn fly<D: Dynamics>(
         &self,
-        run: &Context<'s, '_>,
-        chains: &mut [Chain<'s, D>],
+        run: &Context<'_, '_>,
+        chains: &mut [Chain<'_, D>],
         limit: Goal,
     ) -> Result<()> {
         let prepare = run.settings.tol.is_some();
@@ -137,7 +134,7 @@ impl<'s> Measurement<'s> {
             step::take(run, chains, step)?;
             let is_done = chains.iter().all(|chain| chain.has(self.stage));
             // Workers in other processes do not pause. A requested state is the one between two steps.
-            if is_done && (run.pool.executor().is_none() || !run.control.is_to_pause()) {
+            if is_done && (run.executor.is_none() || !run.control.is_to_pause()) {
                 return Ok(());
             }
             run.control.keep(|| {
@@ -162,8 +159,8 @@ impl<'s> Measurement<'s> {
     /// Returns the reason to end the run after a stage, if there is one.
     fn reason_to_end<D: Dynamics>(
         &self,
-        run: &Context<'s, '_>,
-        chains: &mut [Chain<'s, D>],
+        run: &Context<'_, '_>,
+        chains: &mut [Chain<'_, D>],
         limit: Goal,
     ) -> Result<Option<StopReason>> {
         if let Some(tol) = run.settings.tol {
@@ -191,7 +188,7 @@ impl<'s> Measurement<'s> {
     }
 
     /// Returns the state of the run without its draws.
-    fn save<D: Dynamics>(&self, run: &Context<'s, '_>, chains: &[Chain<'s, D>]) -> State {
+    fn save<D: Dynamics>(&self, run: &Context<'_, '_>, chains: &[Chain<'_, D>]) -> State {
         let (kept, states): (Vec<u64>, Vec<ChainState>) = chains
             .iter()
             .map(Chain::snapshot)
@@ -202,27 +199,18 @@ impl<'s> Measurement<'s> {
             trajectories: chains.len(),
             draws: run.settings.n_draws,
             motion: run.settings.code(),
-            refresh: self.refresh.state(),
-            burn_in_length: self.burn_in_length,
-            unit: self.unit,
-            stage: self.stage,
-            is_open: self.is_open,
+            refresh: chains[0].trajectory.refresh().state(),
+            measurement: *self,
             chains: states,
         };
         State { bytes: encode(&stored), held: vec![0; kept.len()], kept, ..State::default() }
-    }
-
-    /// Restores a measurement.
-    pub fn restored(stored: &RunState, refresh: Refresh<'s>) -> Self {
-        let RunState { unit, stage, is_open, burn_in_length, .. } = *stored;
-        Self { unit, stage, is_open, refresh, burn_in_length }
     }
 
     /// Checks that a restored record belongs to this measurement.
     pub fn check_record<D: Dynamics>(
         &self,
         settings: &Settings,
-        chain: &Chain<'s, D>,
+        chain: &Chain<'_, D>,
     ) -> Result<()> {
         let stage = self.unit * pieces(settings.n_trajectories) as f64;
         let record = chain.trajectory.recorder();
@@ -238,10 +226,7 @@ pub(super) struct RunState {
     draws: usize,
     motion: u64,
     pub refresh: RefreshState,
-    burn_in_length: f64,
-    unit: f64,
-    stage: usize,
-    is_open: bool,
+    pub measurement: Measurement,
     pub chains: Vec<ChainState>,
 }
 
@@ -257,12 +242,10 @@ impl RunState {
             ensure(theirs == own, || format!("one of {theirs} {what} where there are {own}"))?;
         }
         ensure(self.motion == settings.code(), || "one of another motion")?;
-        let lengths = self.burn_in_length >= 0.0 && self.unit > 0.0;
-        ensure(
-            lengths && self.burn_in_length.is_finite() && self.unit.is_finite(),
-            || "one with lengths that cannot be",
-        )?;
-        ensure(self.stage <= pieces(settings.n_trajectories), || "one with more pieces than fit")
+        let Measurement { burn_in_length, unit, stage, .. } = self.measurement;
+        ensure_finite(&[&[burn_in_length, unit]])?;
+        ensure(burn_in_length >= 0.0 && unit > 0.0, || "one with lengths below 0")?;
+        ensure(stage <= pieces(settings.n_trajectories), || "one with more pieces than fit")
     }
 }
 

@@ -69,9 +69,9 @@ pub(super) fn take<D: Dynamics>(
     chains: &mut [Chain<'_, D>],
     step: Step,
 ) -> Result<()> {
-    let Context { settings, pool, control, .. } = *run;
-    let Some(executor) = pool.executor() else {
-        return pool.each(chains, |_, chain| chain.take(step, control)).map(drop);
+    let Context { settings, control, .. } = *run;
+    let Some(executor) = run.executor else {
+        return run.pool.each(chains, |_, chain| chain.take(step, control)).map(drop);
     };
     let first = &chains[0];
     let records = first.trajectory.recorder().is_some();

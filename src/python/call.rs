@@ -182,43 +182,27 @@ pub(super) fn progress<'py>(py: Python<'py>, control: &Control) -> PyResult<Boun
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ensemble::WorkerPool;
 
-    /// Four workers. The last panics, the others never end by themselves.
-    fn panics(n_threads: usize) -> impl Fn(&Control) -> Result<()> + Send {
-        move |control| {
-            let pool = WorkerPool::new(n_threads, control)?;
-            let done = pool.each(&mut [3, 2, 1, 0], |_, number| {
-                assert!(*number > 0 && n_threads > 1, "injected");
-                loop {
-                    control.check()?;
-                    std::thread::yield_now();
-                }
-            });
-            done.map(|_: Vec<()>| ())
-        }
+    fn panics(_: &Control) -> Result<()> {
+        panic!("injected")
     }
 
     #[test]
     fn a_panic_of_a_worker_is_a_runtime_error_and_the_interpreter_lives() {
         Python::initialize();
         Python::attach(|py| {
-            for n_threads in [1, 4] {
-                for error in [
-                    interruptible(py, None, None, panics(n_threads)).expect_err("a panic"),
-                    here(py, &Raised::default(), None, panics(n_threads)).expect_err("a panic"),
-                ] {
-                    assert!(error.is_instance_of::<PyRuntimeError>(py), "{error}");
-                    assert!(
-                        error.to_string().contains("a worker of the engine panicked: injected")
-                    );
-                }
-                let next = interruptible(py, None, None, |control| control.check().map(|()| 7));
-                assert_eq!(next.expect("no panic"), 7);
-                let sum: u64 =
-                    py.eval(c"sum(range(10))", None, None).and_then(|x| x.extract()).expect("45");
-                assert_eq!(sum, 45);
+            for error in [
+                interruptible(py, None, None, panics).expect_err("a panic"),
+                here(py, &Raised::default(), None, panics).expect_err("a panic"),
+            ] {
+                assert!(error.is_instance_of::<PyRuntimeError>(py), "{error}");
+                assert!(error.to_string().contains("a worker of the engine panicked: injected"));
             }
+            let next = interruptible(py, None, None, |control| control.check().map(|()| 7));
+            assert_eq!(next.expect("no panic"), 7);
+            let sum: u64 =
+                py.eval(c"sum(range(10))", None, None).and_then(|x| x.extract()).expect("45");
+            assert_eq!(sum, 45);
         });
     }
 

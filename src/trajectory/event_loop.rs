@@ -137,15 +137,13 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         (watched, draws): (&[usize], (&[f64], &[f64])),
         stored: TrajectoryState,
     ) -> Result<Self> {
-        let (ball, [negative, positive]) = (stored.ball.restored(space.gram())?, stored.violated);
+        let ball = stored.ball.restored(space.gram())?;
         dynamics.restore(stored.dynamics)?;
         let mut trajectory = Self::new(space, dynamics, ball, stored.rng.restored()?);
         trajectory.set_mirror(mirror);
         ensure(stored.violated == trajectory.violated && trajectory.caught(), || {
-            let [seen_negative, seen_positive] = trajectory.violated;
-            format!(
-                "one that violates {seen_negative} + {seen_positive} examples, where it says {negative} + {positive}"
-            )
+            let (seen, said) = (trajectory.violated, stored.violated);
+            format!("one that violates {seen:?} examples of the classes instead of {said:?}")
         })?;
         ensure(stored.clock >= 0.0, || "one with a refresh in the past")?;
         ensure(

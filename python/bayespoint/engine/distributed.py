@@ -146,14 +146,9 @@ def sender(
         ) -> list[bytes]:
             if callback is not None:
                 callback(progress)
-            return workers.each(_step, [(order, trajectory) for trajectory in trajectories])
+            return workers.each(_core.take_step, [(order, state) for state in trajectories])
 
         yield send
-
-
-def _step(problem: Problem, order: bytes, trajectory: bytes) -> bytes:
-    """Take a step of one trajectory, on a worker."""
-    return _core.take_step(problem, order, trajectory)
 
 
 def _large_arguments() -> contextlib.AbstractContextManager[object]:
