@@ -96,7 +96,7 @@ pub(crate) fn smooth(
             (step.clone(), step)
         })
         .unzip();
-    smoother.solve(&mut moves, control)?;
+    smoother.inverse.solve(&mut moves, control)?;
     for ((batch, step), change) in rough.into_iter().zip(steps).zip(&moves) {
         batch.densities = None;
         batch.plain = Some([batch.integral.clone(), step]);
@@ -153,8 +153,8 @@ pub(crate) struct Center {
 }
 
 impl Center {
-    /// Returns the center after a burn-in of `burn_in_length` radians of each trajectory. The error is infinite if a trajectory
-    /// is further from the mean than its whole path is long: it has never been where the others are.
+    /// Returns the center after a burn-in of `burn_in_length` radians of each trajectory. The error is infinite if the distance
+    /// of a trajectory from the mean exceeds the length of its whole path, burn-in included.
     pub(crate) fn after(self, burn_in_length: f64) -> Self {
         let error = if self.missing > burn_in_length { f64::INFINITY } else { self.error };
         Self { error, ..self }
@@ -278,6 +278,11 @@ mod tests {
     use rand::rngs::ChaCha8Rng;
     use rand_distr::{Distribution, StandardNormal};
 
+    /// Returns a piece of path between orthogonal planes.
+    fn piece(integral: Vec<f64>, length: f64) -> Batch {
+        Batch { field: Some(integral.clone()), integral, length, densities: None, plain: None }
+    }
+
     /// Pieces of four paths across a fixed direction; on a path each step keeps `memory` of the last one and adds a drift.
     fn mixed(memory: f64, drift: f64, seed: u64) -> bool {
         const DIMENSIONS: usize = 6;
@@ -296,14 +301,7 @@ mod tests {
                             *x = memory * *x + 0.001 * (step + drift);
                         }
                         place[0] = 1.0;
-                        let integral = place.to_vec();
-                        Batch {
-                            field: Some(integral.clone()),
-                            integral,
-                            length: 1.0,
-                            densities: None,
-                            plain: None,
-                        }
+                        piece(place.to_vec(), 1.0)
                     })
                     .collect()
             })
@@ -316,12 +314,8 @@ mod tests {
     fn short_paths_far_away_count() {
         let identity = [1.0, 0.0, 0.0, 1.0];
         let gram = Gram::new(&identity, 0.0, vec![0.0; 2]).expect("valid");
-        let batch = |[x, y]: [f64; 2], length: f64| {
-            let integral = vec![x * length, y * length];
-            Batch { field: Some(integral.clone()), integral, length, densities: None, plain: None }
-        };
-        let far = vec![batch([1.0, 0.0], 1.0); 4];
-        let stuck = vec![batch([0.0, 1.0], 1e-3); 4];
+        let far = vec![piece(vec![1.0, 0.0], 1.0); 4];
+        let stuck = vec![piece(vec![0.0, 1e-3], 1e-3); 4];
         let found = center(&gram, &[far, stuck.clone(), stuck.clone(), stuck]);
         assert!(found.error > 0.4, "{}", found.error);
         // The burn-in must have been long enough to get there.

@@ -37,8 +37,8 @@ const NEAR: f64 = 0.05;
 /// The inverse and the step size s = `share` towards conditional means; shared by the trajectories.
 #[derive(Debug)]
 pub(crate) struct Smoother<'a> {
-    inverse: Inverse<'a>,
-    share: f64,
+    pub inverse: Inverse<'a>,
+    pub share: f64,
     /// Distribution of the squared length of a Gaussian vector.
     square: ChiSquared<f64>,
 }
@@ -53,10 +53,6 @@ impl<'a> Smoother<'a> {
         let square = ChiSquared::new(inverse.len() as f64)
             .map_err(|_| Error::invalid("factor", "no rows", "one row or more"))?;
         Ok(Self { inverse, share, square })
-    }
-
-    pub(crate) fn share(&self) -> f64 {
-        self.share
     }
 
     /// Returns the change `s D⁻¹ (r - c)` of the plane coordinates of an integral of positions, with dual coefficients c, when it
@@ -114,11 +110,6 @@ impl<'a> Smoother<'a> {
         self.inverse.solve(&mut dual, control)?;
         Ok(dual.swap_remove(0))
     }
-
-    /// Converts changes of plane coordinates to changes of dual coefficients.
-    pub(crate) fn solve(&self, changes: &mut [Vec<f64>], control: &Control) -> Result<()> {
-        self.inverse.solve(changes, control)
-    }
 }
 
 /// The densities r at the walls, summed along the path of one trajectory.
@@ -146,11 +137,7 @@ impl<'a> Densities<'a> {
         Self { smoother, mirror, rng, sums }
     }
 
-    pub(crate) fn shared(&self) -> Arc<Smoother<'a>> {
-        Arc::clone(&self.smoother)
-    }
-
-    pub(crate) fn smoother(&self) -> &Smoother<'a> {
+    pub(crate) fn smoother(&self) -> &Arc<Smoother<'a>> {
         &self.smoother
     }
 

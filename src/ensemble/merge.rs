@@ -15,7 +15,7 @@ use crate::space::VersionSpace;
 use crate::trajectory::Recorder;
 use crate::trajectory::dynamics::Dynamics;
 
-/// Returns for each trajectory the share of the others' bounces that were at planes it never hit.
+/// Returns for each trajectory the share of the bounces of the others at planes that it never hit.
 fn missed<D: Dynamics>(chains: &[Chain<'_, D>], hits: &[u64]) -> Vec<f64> {
     let share = |chain: &Chain<'_, D>| {
         let (mut missed, mut others) = (0, 0);

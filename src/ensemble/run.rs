@@ -80,7 +80,7 @@ pub fn run_remotely(
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
     state: Option<&State>,
-    executor: Box<dyn RemoteExecutor>,
+    executor: &dyn RemoteExecutor,
     control: &Control,
 ) -> Result<Outcome> {
     if !matches!(settings.motion, Motion::Geodesic) {
@@ -98,7 +98,7 @@ fn sample(
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
     state: Option<&State>,
-    executor: Option<Box<dyn RemoteExecutor>>,
+    executor: Option<&dyn RemoteExecutor>,
     control: &Control,
 ) -> Result<Outcome> {
     settings.check()?;
@@ -131,7 +131,7 @@ fn sample(
     let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
     check_memory(space, settings.n_trajectories, inverse.is_some(), &pool)?;
     let run = Context::new(space, settings, inverse, &pool, control)?;
-    let run = Context { executor: executor.as_deref(), ..run };
+    let run = Context { executor, ..run };
     let m = space.len();
     match settings.motion {
         Motion::Geodesic => geodesic(&run, state),
@@ -268,23 +268,23 @@ fn finish<D: Dynamics>(
     merge(run, chains, measurement.burn_in_length, ended)
 }
 
-/// The draws and functionals of each of t trajectories, on m examples with q planes watched.
+/// Returns the draws and functionals of each of t trajectories, on m examples with q watched planes.
 fn records(state: &State, (m, q, t): (usize, usize, usize)) -> Result<Vec<(&[f64], &[f64])>> {
-    let State { held, kept, draws, functionals, .. } = state;
-    ensure(held == kept && kept.len() == t, || "one without all of its draws")?;
-    let (rows, mut from) = (draws.len() / m, 0);
-    let mut records = Vec::with_capacity(t);
-    for &n in kept {
-        let n = usize::try_from(n).ok().filter(|n| *n <= rows - from);
-        let to = from + n.ok_or_else(|| incompatible("one without all of its draws"))?;
-        let values = functionals.get(from * q..to * q);
-        let values = values.ok_or_else(|| incompatible("one without all functionals"))?;
-        records.push((&draws[from * m..to * m], values));
-        from = to;
+    let missing = || incompatible("one without all of its draws");
+    if state.held != state.kept || state.kept.len() != t {
+        return Err(missing());
     }
-    ensure(draws.len() == from * m && functionals.len() == from * q, || {
-        format!("one with {rows} draws in the place of {from}")
-    })?;
+    let (mut draws, mut functionals) = (&*state.draws, &*state.functionals);
+    let mut records = Vec::with_capacity(t);
+    for &n in &state.kept {
+        let n = usize::try_from(n).map_err(|_| missing())?;
+        let (record, values);
+        (record, draws) = draws.split_at_checked(n.saturating_mul(m)).ok_or_else(missing)?;
+        (values, functionals) =
+            functionals.split_at_checked(n.saturating_mul(q)).ok_or_else(missing)?;
+        records.push((record, values));
+    }
+    ensure(draws.is_empty() && functionals.is_empty(), || "one with too many draws")?;
     Ok(records)
 }
 

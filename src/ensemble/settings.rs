@@ -14,7 +14,7 @@ pub(crate) const SHORTEST_LENGTH: f64 = 1e-6;
 /// ball hardly moves.
 const HIGHEST_RATE: f64 = 1e9;
 
-/// Estimate of the center that a run returns. Conditional means need the inverse of the Gram matrix as well.
+/// Estimate of the center that a run returns. Conditional means need the inverse of the Gram matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Average {
@@ -56,7 +56,7 @@ pub struct Settings {
     pub max_bounces: Option<u64>,
     /// Standard error of the center, radians.
     pub tol: Option<f64>,
-    /// Which estimate of the center is asked for.
+    /// The requested estimate of the center.
     pub average: Average,
     /// Path per trajectory, radians, for which pieces, draws and burn-in are planned; by default `length`. Beyond it a run
     /// with `length` alone continues as one with `tol` does: pieces are joined and draws thinned as the path grows.

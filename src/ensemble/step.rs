@@ -51,7 +51,7 @@ struct Order {
     /// Indices of the planes whose coordinates are recorded with the draws.
     watched: Vec<usize>,
     refresh: RefreshState,
-    /// [`Smoother::share`], if the center is one of conditional means.
+    /// The share of the [`Smoother`], if the center is one of conditional means.
     share: Option<f64>,
 }
 
@@ -81,7 +81,7 @@ pub(super) fn take<D: Dynamics>(
         draws: if records { settings.n_draws } else { 0 },
         watched: if records { run.watched.clone() } else { Vec::new() },
         refresh: first.trajectory.refresh().state(),
-        share: first.densities.as_ref().map(|densities| densities.smoother().share()),
+        share: first.densities.as_ref().map(|densities| densities.smoother().share),
     };
     let sent = chains.iter().map(|chain| encode(&chain.state())).collect();
     let stepped = executor.take(encode(&order), sent, control)?;
@@ -109,12 +109,11 @@ impl<D: Dynamics> Chain<'_, D> {
 
     /// Replaces the chain by the result of a step.
     fn follow(&mut self, stepped: Stepped, order: &Order) -> Result<()> {
-        let smoother = self.densities.as_ref().map(Densities::shared);
         let parts = Parts {
             dynamics: self.trajectory.dynamics().clone(),
             mirror: order.mirror,
             refresh: self.trajectory.refresh(),
-            smoother: smoother.as_ref(),
+            smoother: self.densities.as_ref().map(Densities::smoother),
             watched: &order.watched,
             record: stepped.record.as_ref().map(|(draws, functionals)| (&**draws, &**functionals)),
         };

@@ -164,7 +164,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         Ok(trajectory)
     }
 
-    /// The refresh.
+    /// Returns the refresh.
     pub(crate) fn refresh(&self) -> &Refresh<'s> {
         &self.refresh
     }
@@ -197,12 +197,12 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         Ok(other)
     }
 
-    /// The dynamics.
+    /// Returns the dynamics.
     pub fn dynamics(&self) -> &D {
         &self.dynamics
     }
 
-    /// The ball.
+    /// Returns the ball.
     pub fn ball(&self) -> &Ball {
         &self.ball
     }
@@ -217,7 +217,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         &self.tally
     }
 
-    /// The record, if one is kept.
+    /// Returns the record, if there is one.
     pub fn recorder(&self) -> Option<&Recorder> {
         self.recorder.as_ref()
     }
@@ -225,11 +225,11 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     /// Records the present position, for paths too short for a draw.
     pub(crate) fn record_here(&mut self) {
         if let Some(recorder) = &mut self.recorder {
-            recorder.record_here(&self.ball, self.space.gram());
+            recorder.record(&self.ball, self.space.gram(), 0.0);
         }
     }
 
-    /// The version space.
+    /// Returns the version space.
     pub fn space(&self) -> &'s VersionSpace<'s> {
         self.space
     }
@@ -238,7 +238,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.recorder.as_mut()
     }
 
-    /// Planes violated now.
+    /// Returns the number of violated planes.
     pub fn violated(&self) -> u32 {
         self.violated[0] + self.violated[1]
     }

@@ -29,7 +29,7 @@ impl Recorder {
     pub fn new(spacing: f64, watched: &[usize], expected: usize, gram: &Gram<'_>) -> Result<Self> {
         let watched: Vec<_> =
             watched.iter().map(|&i| (i, gram.diagonal(i).sqrt().recip())).collect();
-        // Reserved memory that is never written costs nothing; a vector that grows is copied.
+        // Reserved memory that is never written takes no pages; a vector that grows is copied.
         let draws = memory::reserved_apart(expected.saturating_mul(gram.len()))?;
         let functionals = memory::reserved(expected.saturating_mul(watched.len()))?;
         Ok(Self { examples: gram.len(), spacing, next: 1, watched, draws, functionals })
@@ -137,18 +137,14 @@ impl Recorder {
         }
     }
 
-    fn record(&mut self, ball: &Ball, gram: &Gram<'_>, ahead: f64) {
+    /// Records the position `ahead` radians from the ball.
+    pub(crate) fn record(&mut self, ball: &Ball, gram: &Gram<'_>, ahead: f64) {
         let (sin, cos) = ahead.sin_cos();
         self.draws.extend(ball.positions(ahead));
         self.functionals.extend(self.watched.iter().map(|&(i, inverse_length)| {
             let (f, g) = ball.coordinates(gram, i);
             (f * cos + g * sin) * inverse_length
         }));
-    }
-
-    /// Records the present position in addition.
-    pub(crate) fn record_here(&mut self, ball: &Ball, gram: &Gram<'_>) {
-        self.record(ball, gram, 0.0);
     }
 
     /// Keeps every second position and doubles the spacing.

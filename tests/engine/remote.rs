@@ -28,9 +28,9 @@ fn here(problem: &Owned, settings: &Settings) -> Outcome {
         .expect("a good run")
 }
 
-fn there(problem: &Owned, settings: &Settings, others: Others) -> bayespoint::Result<Outcome> {
+fn there(problem: &Owned, settings: &Settings, others: &Others) -> bayespoint::Result<Outcome> {
     problem.with(|space, inverse| {
-        run_remotely(space, settings, inverse, None, Box::new(others), &Control::new())
+        run_remotely(space, settings, inverse, None, others, &Control::new())
     })
 }
 
@@ -107,7 +107,7 @@ fn other_processes_give_the_same_bits() {
     for (what, problem, settings) in cases {
         let others = Others { times: 2, ..Others::of(problem) };
         let steps = Arc::clone(&others.steps);
-        let there = there(problem, &settings, others).expect("a good run");
+        let there = there(problem, &settings, &others).expect("a good run");
         assert_same(&here(problem, &settings), &there, what);
         assert!(steps.load(Ordering::Relaxed) >= 3 * settings.n_trajectories, "{what}");
     }
@@ -124,13 +124,13 @@ fn runs_go_on_here_and_there() {
         let begun = if starts_here {
             here(&problem, &first)
         } else {
-            there(&problem, &first, Others::of(&problem)).expect("a good run")
+            there(&problem, &first, &Others::of(&problem)).expect("a good run")
         };
         let (state, control) = (complete(&begun), Control::new());
         let ended = problem.with(|space, inverse| {
             if starts_here {
-                let others = Box::new(Others::of(&problem));
-                run_remotely(space, &longer, inverse, Some(&state), others, &control)
+                let others = Others::of(&problem);
+                run_remotely(space, &longer, inverse, Some(&state), &others, &control)
             } else {
                 resume(space, &longer, inverse, &state, &control)
             }
@@ -167,9 +167,9 @@ fn states_are_given_between_steps() {
     let states = Arc::new(Mutex::new(Vec::new()));
     let keeper = Arc::clone(&states);
     let control = Control::new().kept_by(move |state| keeper.lock().expect("fine").push(state));
-    let asking = Box::new(Asking(Others::of(&problem), Mutex::new(0)));
+    let asking = Asking(Others::of(&problem), Mutex::new(0));
     let whole = problem
-        .with(|space, inverse| run_remotely(space, &settings, inverse, None, asking, &control))
+        .with(|space, inverse| run_remotely(space, &settings, inverse, None, &asking, &control))
         .expect("a good run");
     let states = states.lock().expect("fine");
     assert_eq!(states.len(), 1);
@@ -187,7 +187,7 @@ fn what_cannot_be_is_refused() {
         [Motion::Scattered { cosine: true, scatterer: None }, Motion::Flipper { tau_max: 1e3 }]
     {
         let settings = Settings { motion, ..settings() };
-        let found = there(&problem, &settings, Others::of(&problem));
+        let found = there(&problem, &settings, &Others::of(&problem));
         assert!(matches!(found, Err(Error::Invalid { name: "motion", .. })), "{found:?}");
     }
     struct Few(Others);
@@ -202,9 +202,9 @@ fn what_cannot_be_is_refused() {
             self.0.take(order, trajectories, control)
         }
     }
-    let few = Box::new(Few(Others::of(&problem)));
+    let few = Few(Others::of(&problem));
     let found = problem.with(|space, inverse| {
-        run_remotely(space, &settings(), inverse, None, few, &Control::new())
+        run_remotely(space, &settings(), inverse, None, &few, &Control::new())
     });
     assert!(matches!(found, Err(Error::Invalid { name: "state", .. })), "{found:?}");
 }
