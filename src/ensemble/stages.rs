@@ -142,7 +142,7 @@ impl Measurement {
                 for (chain, &kept) in chains.iter().zip(&state.kept) {
                     if let Some(recorder) = chain.trajectory.recorder() {
                         let (draws, functionals) =
-                            recorder.first(usize::try_from(kept).expect("was a usize"));
+                            recorder.first(usize::try_from(kept).expect("a count of draws"));
                         state.draws.extend_from_slice(draws);
                         state.functionals.extend_from_slice(functionals);
                     }

@@ -119,7 +119,7 @@ impl<'s> Refresh<'s> {
     /// Returns the default refresh: full if that is allowed and affordable, else pairs.
     fn free(gram: &Gram<'_>, arrivals: f64, may_be_full: bool, control: &Control) -> Result<Self> {
         let isolated = has_isolated_planes(gram);
-        let mut many = isolated || gram.softness().iter().any(|&softness| softness > 0.0);
+        let mut needs_many = isolated || gram.softness().iter().any(|&softness| softness > 0.0);
         // On a circle there is no other direction.
         if may_be_full && gram.len() > 2 {
             match Factor::if_affordable(gram, thin(gram), control) {
@@ -128,11 +128,11 @@ impl<'s> Refresh<'s> {
                     return Ok(Self::Full { rate, source: Arc::new(factor) });
                 }
                 // Too many dimensions, or a matrix that is not positive semidefinite: pairs need no factor.
-                Ok(None) | Err(Error::Breakdown { .. }) => many = true,
+                Ok(None) | Err(Error::Breakdown { .. }) => needs_many = true,
                 Err(other) => return Err(other),
             }
         }
-        let each = if many { MANY_PAIRS_PER_ARRIVAL } else { PAIRS_PER_ARRIVAL };
+        let each = if needs_many { MANY_PAIRS_PER_ARRIVAL } else { PAIRS_PER_ARRIVAL };
         Ok(Self::Pair { rate: arrivals * each })
     }
 
