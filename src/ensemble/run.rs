@@ -17,7 +17,9 @@ use crate::ensemble::start::start;
 use crate::ensemble::step::RemoteExecutor;
 use crate::linalg::{Factor, Inverse};
 use crate::space::{VersionSpace, one_dimensional};
-use crate::trajectory::dynamics::{Dynamics, Geodesic, Motion, Radius, Scattered, Straight};
+use crate::trajectory::dynamics::{
+    Dynamics, Geodesic, Motion, Points, Radius, Scattered, Straight,
+};
 use crate::trajectory::{Refresh, RefreshChoice};
 
 /// Samples version space with several trajectories.
@@ -140,7 +142,9 @@ fn sample(
             straight(&run, state, &Straight::chord(m, tau_max, weight_tol))
         }
         Motion::Flipper { tau_max } => {
-            straight(&run, state, &Straight::flipper(m, tau_max, settings.average.points()))
+            let bounces = settings.average == Average::Bounces;
+            let points = if bounces { Points::Bounces } else { Points::Midpoints };
+            straight(&run, state, &Straight::flipper(m, tau_max, points))
         }
     }
 }

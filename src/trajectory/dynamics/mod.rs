@@ -61,11 +61,6 @@ impl Motion {
         }
     }
 
-    /// Returns whether flights are straight, as in the papers.
-    pub(crate) fn is_straight(&self) -> bool {
-        matches!(self, Self::Chord { .. } | Self::Flipper { .. })
-    }
-
     /// Checks the ranges of its settings.
     ///
     /// # Errors
