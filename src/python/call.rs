@@ -134,7 +134,7 @@ pub(super) fn here<R: Send>(
     py.detach(|| {
         let signaled = Arc::clone(raised);
         let mut control = Control::listening(TICK, move || {
-            let Err(error) = Python::attach(|py| py.check_signals()) else { return false };
+            let Some(error) = Python::attach(|py| py.check_signals().err()) else { return false };
             record(&signaled, error);
             true
         });
