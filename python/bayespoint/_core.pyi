@@ -78,18 +78,6 @@ class _Perceptron(TypedDict):
     converged: bool
 
 class InfeasibleError(ValueError):
-    """No unit vector satisfies every example.
-
-    Attributes
-    ----------
-    violations : int
-        Fewest violated examples of all weight vectors tried.
-    margin_bound : float
-        Upper bound of the margin by weak duality, relative to the longest feature vector.
-    certificate : ndarray of shape (m,)
-        Weights a >= 0 of sum 1 whose combination sum a_i y_i phi_i is as short as the bound.
-    """
-
     violations: int
     margin_bound: float
     certificate: NDArray[np.float64]

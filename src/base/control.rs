@@ -1,6 +1,5 @@
 //! Stop flag and progress, shared between the caller and the workers.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -12,10 +11,11 @@ use crate::base::error::{Error, Result};
 ///
 /// Any thread may raise the flag. Every long loop of the engine reads it at least every few dozen O(m) steps and then returns
 /// [`Error::Interrupted`].
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Control {
     listener: Option<Listener>,
-    keeper: Option<Keeper>,
+    /// Receiver of states of the run.
+    keeper: Option<Box<dyn Fn(State) + Send + Sync>>,
     stop: Arc<AtomicBool>,
     pause: AtomicBool,
     bounces: AtomicU64,
@@ -23,32 +23,17 @@ pub struct Control {
     center_error: AtomicU64,
 }
 
-/// Receiver of states of the run.
-struct Keeper(Box<dyn Fn(State) + Send + Sync>);
-
-impl fmt::Debug for Keeper {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Keeper").finish_non_exhaustive()
-    }
-}
-
-/// A function that the checks call at intervals to learn whether to stop.
+/// A function that the checks call at intervals. It returns whether to stop.
 struct Listener {
-    ear: Box<dyn Fn() -> bool + Send + Sync>,
+    asks: Box<dyn Fn() -> bool + Send + Sync>,
     every: Duration,
     began: Instant,
     /// Time of the next call, in nanoseconds after the start.
     next: AtomicU64,
 }
 
-impl fmt::Debug for Listener {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Listener").field("every", &self.every).finish_non_exhaustive()
-    }
-}
-
 impl Listener {
-    /// Returns whether a call is due and `ear` asks to stop.
+    /// Returns whether a call is due and returns true.
     fn asks_to_stop(&self) -> bool {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let now = self.began.elapsed();
@@ -56,23 +41,23 @@ impl Listener {
             return false;
         }
         self.next.store(nanos(now + self.every), Ordering::Relaxed);
-        (self.ear)()
+        (self.asks)()
     }
 }
 
 impl Control {
-    /// A flag that is not raised.
+    /// Returns a flag that is not raised.
     pub fn new() -> Self {
         let control = Self::default();
         control.center_error.store(f64::NAN.to_bits(), Ordering::Relaxed);
         control
     }
 
-    /// Returns a flag that is raised when `ear` returns true. The checks call `ear` on their own thread, at most once in the time
+    /// Returns a flag that is raised when `asks` returns true. The checks call it on their own thread, at most once in the time
     /// `every`. For work on the calling thread, where no other thread looks for signals.
-    pub fn listening(every: Duration, ear: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+    pub fn listening(every: Duration, asks: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         let next = AtomicU64::new(u64::try_from(every.as_nanos()).unwrap_or(u64::MAX));
-        let listener = Listener { ear: Box::new(ear), every, began: Instant::now(), next };
+        let listener = Listener { asks: Box::new(asks), every, began: Instant::now(), next };
         Self { listener: Some(listener), ..Self::new() }
     }
 
@@ -80,7 +65,7 @@ impl Control {
     /// meanwhile.
     #[must_use]
     pub fn kept_by(mut self, keeper: impl Fn(State) + Send + Sync + 'static) -> Self {
-        self.keeper = Some(Keeper(Box::new(keeper)));
+        self.keeper = Some(Box::new(keeper));
         self
     }
 
@@ -100,7 +85,7 @@ impl Control {
     /// Answers a request for a state with the result of `state`.
     pub(crate) fn keep(&self, state: impl FnOnce() -> State) {
         if self.pause.swap(false, Ordering::Relaxed)
-            && let Some(Keeper(keeper)) = &self.keeper
+            && let Some(keeper) = &self.keeper
         {
             keeper(state());
         }

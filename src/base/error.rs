@@ -1,4 +1,4 @@
-//! What can go wrong, with the value that came and what is wanted.
+//! Errors of the engine.
 
 use thiserror::Error;
 
@@ -13,9 +13,9 @@ pub enum Error {
     Invalid {
         /// The argument's name.
         name: &'static str,
-        /// What came.
+        /// The value.
         got: String,
-        /// What is wanted.
+        /// The values allowed.
         wanted: &'static str,
     },
     /// No weight vector satisfies all examples, or none was found.
@@ -46,10 +46,10 @@ pub enum Error {
         /// Its value.
         value: f64,
     },
-    /// There is no room in memory, or in the address space that a limit leaves.
+    /// Memory, or the address space that a limit leaves, does not suffice.
     #[error("out of memory: there is no room for {bytes} bytes more")]
     Memory {
-        /// How much was asked for.
+        /// Size of the allocation.
         bytes: usize,
     },
     /// The caller asked to stop.
@@ -57,7 +57,7 @@ pub enum Error {
     Interrupted,
 }
 
-/// What the bound of the margin says about a search without success.
+/// Returns what the bound of the margin says about a search without success.
 fn verdict(margin_bound: f64) -> String {
     if margin_bound < SMALLEST_MARGIN {
         "the data are not separable with this kernel, or only by a margin that rounding hides"
@@ -70,7 +70,7 @@ fn verdict(margin_bound: f64) -> String {
     }
 }
 
-/// Names two examples that are enough for a proof.
+/// Names the examples of a proof that needs two of them.
 fn culprits(margin_bound: f64, certificate: &[f64]) -> String {
     let mut weighted = (0..certificate.len()).filter(|&i| certificate[i] > 0.0);
     match (weighted.next(), weighted.next(), weighted.next()) {
@@ -82,7 +82,7 @@ fn culprits(margin_bound: f64, certificate: &[f64]) -> String {
 }
 
 impl Error {
-    /// An argument outside its range.
+    /// Returns the error for an argument outside its range.
     pub(crate) fn invalid(
         name: &'static str,
         got: impl std::fmt::Display,

@@ -1,4 +1,4 @@
-//! What everything else stands on: errors, control of a call, memory, checkpoints and random streams.
+//! Errors, control of a call, memory, checkpoints and random streams.
 
 mod checkpoint;
 mod control;

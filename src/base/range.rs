@@ -1,6 +1,6 @@
 //! Checks of positive settings, and of counts that arrive as signed integers.
 
-use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::{Deserialize, Deserializer};
 
 use crate::base::error::{Error, Result};
 
@@ -28,16 +28,16 @@ pub(crate) fn check_positive(name: &'static str, x: f64) -> Result<()> {
 pub(crate) fn count<'de, T: TryFrom<i64>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<T, D::Error> {
-    let number = i64::deserialize(deserializer)?;
-    T::try_from(number).map_err(|_| D::Error::custom(format!("must be {COUNT}; got {number}")))
+    unsigned(i64::deserialize(deserializer)?)
 }
 
 /// As [`count`], for a count that may be missing.
 pub(crate) fn some_count<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<Option<u64>, D::Error> {
-    let Some(number) = Option::<i64>::deserialize(deserializer)? else { return Ok(None) };
-    u64::try_from(number)
-        .map(Some)
-        .map_err(|_| D::Error::custom(format!("must be {COUNT}; got {number}")))
+    Option::<i64>::deserialize(deserializer)?.map(unsigned).transpose()
+}
+
+fn unsigned<T: TryFrom<i64>, E: serde::de::Error>(number: i64) -> std::result::Result<T, E> {
+    T::try_from(number).map_err(|_| E::custom(format!("must be {COUNT}; got {number}")))
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::ball::{Ball, laying};
 use crate::base::{Control, Error, Result, check_count, count, random};
-use crate::ensemble::{Settings, WorkerPool, burned_in, chain};
+use crate::ensemble::{Settings, WorkerPool, burn_in, chain};
 use crate::gram::Gram;
 use crate::linalg::Factor;
 use crate::space::VersionSpace;
@@ -140,7 +140,7 @@ pub fn correlation(
     }
     let pool = WorkerPool::new(n_threads.min(n_trajectories), control)?;
     chain::check_memory(space, n_trajectories, false, &pool)?;
-    let (mut trajectories, dynamics) = burned_in::trajectories_around(
+    let (mut trajectories, dynamics) = burn_in::trajectories_around(
         space,
         &run,
         Scattered::new(factor, cosine),

@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use crate::base::{Control, Result};
-use crate::ensemble::chain::Chain;
-use crate::ensemble::estimate::totals;
+use crate::ensemble::chain::{Chain, estimate, totals};
+use crate::ensemble::context::Context;
 use crate::ensemble::pool::WorkerPool;
-use crate::ensemble::remote;
 use crate::ensemble::settings::Settings;
-use crate::ensemble::step::{Step, Terms};
-use crate::linalg::Inverse;
+use crate::ensemble::start::start;
+use crate::ensemble::step::{self, Step};
 use crate::space::VersionSpace;
-use crate::trajectory::{Goal, Refresh};
+use crate::trajectory::dynamics::{Geodesic, Radius, Scattered};
+use crate::trajectory::{Goal, Refresh, Trajectory};
 
 /// Length of the burn-in: in radians, as a share of a given length, and in arrivals at walls. The arrivals end it earlier
 /// if version space is small.
-pub(super) const BURN_IN_PATH: f64 = std::f64::consts::TAU;
+const BURN_IN_PATH: f64 = std::f64::consts::TAU;
 const BURN_IN_SHARE: f64 = 0.05;
-pub(super) const BURN_IN_ARRIVALS: u64 = 4_000;
+const BURN_IN_ARRIVALS: u64 = 4_000;
 /// Full refreshes during burn-in if they are cheap: their rate per radian, the arrivals per refresh if that gives a higher
 /// rate, and the arrivals that end the burn-in.
 const FRESH_PER_RADIAN: f64 = 0.5;
@@ -36,27 +36,20 @@ pub(super) fn burn_in_goal(settings: &Settings) -> Goal {
     Goal::either(path, arrivals)
 }
 
-/// Chooses the refresh and runs the burn-in. Returns the refresh and the mean path in radians.
-pub(super) fn burn_in<'s>(
-    space: &'s VersionSpace<'s>,
-    settings: &Settings,
-    inverse: Option<Inverse<'s>>,
-    pool: &WorkerPool,
-    chains: &mut [Chain<'s>],
-    control: &Control,
-) -> Result<(Refresh<'s>, f64)> {
+/// Chooses the refresh and runs the burn-in. Returns the mean path in radians.
+pub(super) fn burn_in<'s>(run: &Context<'s, '_>, chains: &mut [Chain<'s>]) -> Result<f64> {
+    let Context { space, settings, inverse, control, .. } = *run;
     let mut length = 0.0;
+    // Returns the arrivals per radian.
     let mut spend = |chains: &mut [Chain<'s>], goal: Goal| -> Result<f64> {
-        let terms = Terms { mirror: settings.mirror, draws: 0, watched: Vec::new() };
-        remote::take(pool, chains, Step::Run(goal), &terms, control)?;
+        chains.iter_mut().for_each(|chain| chain.reset(None));
+        step::take(run, chains, Step::Run(goal))?;
         let (path, arrivals) = totals(chains);
         length += path / chains.len() as f64;
         Ok(arrivals.max(1) as f64 / path)
     };
     // The rate of pair refreshes is proportional to that of arrivals.
-    for chain in chains.iter_mut() {
-        chain.trajectory.set_refresh(Refresh::Pair { rate: GAUGE_REFRESH });
-    }
+    set_refresh(chains, &Refresh::Pair { rate: GAUGE_REFRESH });
     let rate = spend(chains, Goal::either(BURN_IN_PATH, GAUGE_ARRIVALS))?;
     let refresh = Refresh::chosen(settings.refresh, space.gram(), rate, inverse, control)?;
     let (goal, meanwhile) = match &refresh {
@@ -68,14 +61,69 @@ pub(super) fn burn_in<'s>(
         }
         _ => (burn_in_goal(settings), refresh.clone()),
     };
-    for chain in chains.iter_mut() {
-        chain.trajectory.set_refresh(meanwhile.clone());
-    }
+    set_refresh(chains, &meanwhile);
     if goal.path > 0.0 {
         spend(chains, goal)?;
     }
-    for chain in chains.iter_mut() {
+    set_refresh(chains, &refresh);
+    Ok(length)
+}
+
+fn set_refresh<'s>(chains: &mut [Chain<'s>], refresh: &Refresh<'s>) {
+    for chain in chains {
         chain.trajectory.set_refresh(refresh.clone());
     }
-    Ok((refresh, length))
+}
+
+/// Places a scatterer, if there is one, around a first estimate of the center. Also returns the path of the estimate in
+/// radians.
+pub(super) fn with_scatterer(
+    run: &Context<'_, '_>,
+    dynamics: Scattered,
+    scatterer: Option<Radius>,
+    chains: &mut [Chain<'_>],
+) -> Result<(Scattered, f64)> {
+    let Some(radius) = scatterer else { return Ok((dynamics, 0.0)) };
+    let control = run.control;
+    run.pool.each(chains, |_, chain| {
+        chain.reset(None);
+        let limit = Goal::either(f64::INFINITY, BURN_IN_ARRIVALS);
+        // A requested pause waits until the measurement begins.
+        while !chain.has(1) {
+            chain.extend(1, BURN_IN_PATH, limit, control)?;
+        }
+        Ok(())
+    })?;
+    let path = totals(chains).0 / chains.len() as f64;
+    let center = estimate(run, chains)?;
+    Ok((dynamics.with_sphere(run.space, &center.dual, radius, control)?, path))
+}
+
+/// Returns trajectories after burn-in with the default refresh, for other modules that make their own measurements.
+pub(crate) fn trajectories<'s>(
+    space: &'s VersionSpace<'s>,
+    settings: &Settings,
+    pool: &WorkerPool,
+    control: &Control,
+) -> Result<Vec<Trajectory<'s, Geodesic>>> {
+    let run = Context::new(space, settings, None, pool, control)?;
+    let mut chains = start(&run)?;
+    burn_in(&run, &mut chains)?;
+    Ok(chains.into_iter().map(|chain| chain.trajectory).collect())
+}
+
+/// As [`trajectories`], and also returns `dynamics` with its scatterer placed.
+pub(crate) fn trajectories_around<'s>(
+    space: &'s VersionSpace<'s>,
+    settings: &Settings,
+    dynamics: Scattered,
+    scatterer: Option<Radius>,
+    pool: &WorkerPool,
+    control: &Control,
+) -> Result<(Vec<Trajectory<'s, Geodesic>>, Scattered)> {
+    let run = Context::new(space, settings, None, pool, control)?;
+    let mut chains = start(&run)?;
+    burn_in(&run, &mut chains)?;
+    let (dynamics, _) = with_scatterer(&run, dynamics, scatterer, &mut chains)?;
+    Ok((chains.into_iter().map(|chain| chain.trajectory).collect(), dynamics))
 }

@@ -35,6 +35,10 @@ impl Batch {
         parts.into_iter().try_for_each(|part| ensure_vectors(m, &[part]))
     }
 
+    fn field(&self) -> &[f64] {
+        self.field.as_deref().expect("fields are filled before sums are formed")
+    }
+
     /// Joins two pieces of one trajectory.
     fn join(mut self, other: &Self) -> Self {
         let add = |a: &mut Vec<f64>, b: &[f64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
@@ -56,8 +60,8 @@ impl Batch {
         self
     }
 
-    /// Returns the piece as it was before conditional means replaced its integral.
-    fn as_it_was(&self) -> Option<Self> {
+    /// Returns the piece before conditional means replaced its integral.
+    fn without_means(&self) -> Option<Self> {
         let [integral, change] = self.plain.as_ref()?;
         let field = self.field.as_ref()?.iter().zip(change).map(|(f, step)| f - step).collect();
         let (integral, field) = (integral.clone(), Some(field));
@@ -92,7 +96,7 @@ pub(crate) fn smooth(
             (step.clone(), step)
         })
         .unzip();
-    smoother.solve(&mut moves, control)?;
+    smoother.inverse.solve(&mut moves, control)?;
     for ((batch, step), change) in rough.into_iter().zip(steps).zip(&moves) {
         batch.densities = None;
         batch.plain = Some([batch.integral.clone(), step]);
@@ -103,9 +107,9 @@ pub(crate) fn smooth(
 
 /// Returns the effective sample size of the path in unit vectors, from the standard error of its plain mean orthogonal to the
 /// mean. Infinite without conditional means.
-pub(crate) fn worth(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> f64 {
+pub(crate) fn effective_size(gram: &Gram<'_>, trajectories: &[&[Batch]]) -> f64 {
     let plain: Option<Vec<Vec<Batch>>> =
-        trajectories.iter().map(|list| list.iter().map(Batch::as_it_was).collect()).collect();
+        trajectories.iter().map(|list| list.iter().map(Batch::without_means).collect()).collect();
     plain.map_or(f64::INFINITY, |plain| {
         let Center { norm, error, .. } = center(gram, &plain);
         ((norm * norm).recip() - 1.0) / (error * error)
@@ -128,8 +132,8 @@ pub(crate) fn fill_fields(gram: &Gram<'_>, batches: &mut [Batch], control: &Cont
     Ok(())
 }
 
-/// Largest variance of the means of halves, in variances of the pieces that they have four of: a quarter where pieces know
-/// nothing of each other, 1.5 where the path is five to six times as long as what is remembered, and 5 or more of a random walk.
+/// Largest variance of the means of halves of four pieces each, relative to the variance of the pieces. It is 0.25 for
+/// independent pieces, 1.5 if the path is five to six correlation lengths long, and 5 or more for a random walk.
 const MOST_APART: f64 = 1.5;
 
 /// The mean of unit weight vectors along the path of all trajectories.
@@ -142,15 +146,15 @@ pub(crate) struct Center {
     /// Standard error of the direction, radians.
     pub error: f64,
     /// False if the halves of the trajectories differ more than their pieces suggest. The path is then only a few correlation
-    /// lengths long, all trajectories may still be on their way from a common start, and the error cannot be trusted.
+    /// lengths long, all trajectories may still be drifting from a common start, and the error cannot be trusted.
     pub mixed: bool,
-    /// Angle from the mean to the mean of the most distant trajectory, less the length of its path, radians.
+    /// Angle from the mean to the mean of the most distant trajectory, minus the length of its path, radians.
     pub missing: f64,
 }
 
 impl Center {
-    /// Returns the center after a burn-in of `burn_in_length` radians of each trajectory. The error is infinite if a trajectory
-    /// is further from the mean than its whole path is long: it has never been where the others are.
+    /// Returns the center after a burn-in of `burn_in_length` radians of each trajectory. The error is infinite if the distance
+    /// of a trajectory from the mean exceeds the length of its whole path, burn-in included.
     pub(crate) fn after(self, burn_in_length: f64) -> Self {
         let error = if self.missing > burn_in_length { f64::INFINITY } else { self.error };
         Self { error, ..self }
@@ -165,17 +169,24 @@ struct Sum {
 }
 
 impl Sum {
-    fn of<'b>(m: usize, batches: impl Iterator<Item = &'b Batch>) -> Self {
-        let mut sum = Self { integral: vec![0.0; m], field: vec![0.0; m], length: 0.0 };
+    fn zero(m: usize) -> Self {
+        Self { integral: vec![0.0; m], field: vec![0.0; m], length: 0.0 }
+    }
+
+    fn of(m: usize, batches: &[Batch]) -> Self {
+        let mut sum = Self::zero(m);
         for batch in batches {
-            let field = batch.field.as_ref().expect("fields are filled before sums are formed");
-            sum.length += batch.length;
-            for i in 0..m {
-                sum.integral[i] += batch.integral[i];
-                sum.field[i] += field[i];
-            }
+            sum.add(&batch.integral, batch.field(), batch.length);
         }
         sum
+    }
+
+    fn add(&mut self, integral: &[f64], field: &[f64], length: f64) {
+        self.length += length;
+        for i in 0..integral.len() {
+            self.integral[i] += integral[i];
+            self.field[i] += field[i];
+        }
     }
 }
 
@@ -187,17 +198,13 @@ impl Sum {
 /// returned: the trajectories, the trajectories with equal weights, and all batches. Batches underestimate the error if the
 /// correlation length exceeds a batch; weights by length underestimate it if one trajectory is much longer than the others;
 /// few trajectories in few dimensions are a noisy sample.
-pub(crate) fn center(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> Center {
+pub(crate) fn center<L: AsRef<[Batch]>>(gram: &Gram<'_>, trajectories: &[L]) -> Center {
     let m = gram.len();
     let arch = gram.arch();
-    let sums: Vec<Sum> = trajectories.iter().map(|list| Sum::of(m, list.iter())).collect();
-    let mut total = Sum { integral: vec![0.0; m], field: vec![0.0; m], length: 0.0 };
+    let sums: Vec<Sum> = trajectories.iter().map(|list| Sum::of(m, list.as_ref())).collect();
+    let mut total = Sum::zero(m);
     for sum in &sums {
-        total.length += sum.length;
-        for i in 0..m {
-            total.integral[i] += sum.integral[i];
-            total.field[i] += sum.field[i];
-        }
+        total.add(&sum.integral, &sum.field, sum.length);
     }
     let square = dot::dot(arch, &total.integral, &total.field);
     let length = total.length;
@@ -230,23 +237,21 @@ pub(crate) fn center(gram: &Gram<'_>, trajectories: &[Vec<Batch>]) -> Center {
     let between = between.max(alike);
     let residuals: Vec<f64> = trajectories
         .iter()
-        .flatten()
-        .map(|batch| {
-            let field =
-                batch.field.as_ref().expect("fields are filled before the center is formed");
-            across(&batch.integral, field, batch.length)
-        })
+        .flat_map(AsRef::as_ref)
+        .map(|batch| across(&batch.integral, batch.field(), batch.length))
         .collect();
     let pooled = spread(&mut residuals.iter().copied());
     let (pieces, pieces_apart) = (residuals.len(), residuals.iter().sum::<f64>());
     let mixed = {
-        let halves =
-            trajectories.iter().flat_map(|list| <[_; 2]>::from(list.split_at(list.len() / 2)));
+        let halves = trajectories.iter().map(AsRef::as_ref).flat_map(|list| {
+            let (first, second) = list.split_at(list.len() / 2);
+            [first, second]
+        });
         let halves: Vec<&[Batch]> = halves.filter(|half| !half.is_empty()).collect();
-        // Of the mean of a half around the center, and of its pieces around it, for the length of one piece.
+        // Squared deviations of the halves from the center, and of the pieces from their halves, for the length of a piece.
         let (mut apart, mut within) = (0.0, 0.0);
         for half in &halves {
-            let sum = Sum::of(m, half.iter());
+            let sum = Sum::of(m, half);
             let square = across(&sum.integral, &sum.field, sum.length);
             let n = half.len() as f64;
             apart += square / (n * n);
@@ -273,6 +278,11 @@ mod tests {
     use rand::rngs::ChaCha8Rng;
     use rand_distr::{Distribution, StandardNormal};
 
+    /// Returns a piece of path between orthogonal planes.
+    fn piece(integral: Vec<f64>, length: f64) -> Batch {
+        Batch { field: Some(integral.clone()), integral, length, densities: None, plain: None }
+    }
+
     /// Pieces of four paths across a fixed direction; on a path each step keeps `memory` of the last one and adds a drift.
     fn mixed(memory: f64, drift: f64, seed: u64) -> bool {
         const DIMENSIONS: usize = 6;
@@ -291,14 +301,7 @@ mod tests {
                             *x = memory * *x + 0.001 * (step + drift);
                         }
                         place[0] = 1.0;
-                        let integral = place.to_vec();
-                        Batch {
-                            field: Some(integral.clone()),
-                            integral,
-                            length: 1.0,
-                            densities: None,
-                            plain: None,
-                        }
+                        piece(place.to_vec(), 1.0)
                     })
                     .collect()
             })
@@ -306,27 +309,23 @@ mod tests {
         center(&gram, &paths).mixed
     }
 
-    /// Three balls that a limit of arrivals stopped in a corner, and one that got a thousand times further.
+    /// Three balls that a limit of arrivals stopped in a corner, and one whose path is a thousand times longer.
     #[test]
     fn short_paths_far_away_count() {
         let identity = [1.0, 0.0, 0.0, 1.0];
         let gram = Gram::new(&identity, 0.0, vec![0.0; 2]).expect("valid");
-        let batch = |[x, y]: [f64; 2], length: f64| {
-            let integral = vec![x * length, y * length];
-            Batch { field: Some(integral.clone()), integral, length, densities: None, plain: None }
-        };
-        let far = vec![batch([1.0, 0.0], 1.0); 4];
-        let stuck = vec![batch([0.0, 1.0], 1e-3); 4];
+        let far = vec![piece(vec![1.0, 0.0], 1.0); 4];
+        let stuck = vec![piece(vec![0.0, 1e-3], 1e-3); 4];
         let found = center(&gram, &[far, stuck.clone(), stuck.clone(), stuck]);
         assert!(found.error > 0.4, "{}", found.error);
-        // They can only have been there before.
+        // The burn-in must have been long enough to get there.
         assert!(found.clone().after(0.9).error.is_infinite());
         assert!(found.after(2.0).error.is_finite());
     }
 
-    /// Independent pieces are, walks away from a common start are not, on their own or all in one direction.
+    /// Independent pieces are mixed. Random walks from a common start are not, with or without a common drift.
     #[test]
-    fn walks_are_told_from_samples() {
+    fn walks_are_not_mixed() {
         let share = |memory: f64, drift: f64| {
             (0..200).filter(|&seed| mixed(memory, drift, seed)).count() as f64 / 200.0
         };

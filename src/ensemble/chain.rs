@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::base::{Control, Result, RngState, ensure, ensure_finite, incompatible};
-use crate::ensemble::center;
-use crate::ensemble::center::Batch;
-use crate::ensemble::conditional_means::{Densities, Looks, Smoother};
+use crate::ensemble::center::{self, Batch, Center};
+use crate::ensemble::conditional_means::{Densities, Smoother, Sums};
+use crate::ensemble::context::Context;
 use crate::ensemble::pool::WorkerPool;
 use crate::interior::Start;
 use crate::space::{Mirror, VersionSpace};
@@ -54,18 +54,18 @@ pub(super) struct ChainState {
     start: Start,
     lap: Lap,
     batches: Vec<Batch>,
-    densities: Option<(RngState, Looks)>,
+    densities: Option<(RngState, Sums)>,
     trajectory: TrajectoryState,
 }
 
-/// What is needed beside the stored form to restore a chain.
+/// The parts of a chain that its stored form leaves out.
 pub(super) struct Parts<'a, 's, D> {
     pub dynamics: D,
     pub mirror: Mirror,
     pub refresh: &'a Refresh<'s>,
     pub smoother: Option<&'a Arc<Smoother<'s>>>,
     pub watched: &'a [usize],
-    /// Draws and their functionals, if it keeps a record.
+    /// Draws and their functionals, if it has a record.
     pub record: Option<(&'a [f64], &'a [f64])>,
 }
 
@@ -113,7 +113,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
         while !self.has(stage) {
             let piece = self.batches.len() - self.lap.first + 1;
             let end = self.lap.origin + unit * piece as f64;
-            // A piece of length zero would be repeated for ever.
+            // A piece of length zero would be repeated forever.
             if end.partial_cmp(&self.lap.from) != Some(Ordering::Greater) {
                 let got = format!("one with a piece of path from {} to {end}", self.lap.from);
                 return Err(incompatible(got));
@@ -135,7 +135,7 @@ impl<'s, D: Dynamics> Chain<'s, D> {
     fn fly_piece(&mut self, end: f64, limit: Goal, control: &Control) -> Result<Ended> {
         let length = end - self.lap.from;
         let steps =
-            self.densities.as_ref().map_or(1.0, |d| (length / d.looks.spacing).ceil().max(1.0));
+            self.densities.as_ref().map_or(1.0, |d| (length / d.sums.spacing).ceil().max(1.0));
         while self.lap.step < steps {
             control.check()?;
             let next = self.lap.step + 1.0;
@@ -152,12 +152,11 @@ impl<'s, D: Dynamics> Chain<'s, D> {
             }
             let is_over = at_limit || self.trajectory.tally().path < goal.path;
             if is_over {
-                let kept = self.kept();
-                self.before_cut = Some(Snapshot { state: self.state(), kept });
+                self.before_cut = Some(self.snapshot());
                 self.trajectory.run(goal, control)?;
             }
             if let Some(densities) = &mut self.densities {
-                densities.look(self.trajectory.ball(), self.trajectory.space());
+                densities.add(self.trajectory.ball(), self.trajectory.space());
             }
             self.lap.step = next;
             if is_over {
@@ -183,19 +182,14 @@ impl<'s, D: Dynamics> Chain<'s, D> {
     }
 
     /// Returns the number of draws so far.
-    fn kept(&self) -> usize {
-        let m = self.trajectory.space().len();
-        self.trajectory.recorder().map_or(0, |recorder| recorder.kept(m))
+    pub(super) fn kept(&self) -> usize {
+        self.trajectory.recorder().map_or(0, Recorder::kept)
     }
 
-    /// Returns the number of draws that a continued run starts with.
-    pub(super) fn kept_to_go_on(&self) -> usize {
-        self.before_cut.as_ref().map_or_else(|| self.kept(), |snapshot| snapshot.kept)
-    }
-
-    /// Returns the stored form from which a run continues.
-    pub(super) fn state_to_go_on(&self) -> ChainState {
-        self.before_cut.as_ref().map_or_else(|| self.state(), |snapshot| snapshot.state.clone())
+    /// Returns the state from which a run continues: the present one, or that before the limit cut a piece short.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let present = || Snapshot { state: self.state(), kept: self.kept() };
+        self.before_cut.clone().unwrap_or_else(present)
     }
 
     /// Returns the stored form of the present state.
@@ -257,8 +251,26 @@ impl<'s, D: Dynamics> Chain<'s, D> {
     }
 }
 
-/// Vectors of a number for each example that a trajectory takes with its pieces of path, before they are in one center and
-/// written down, and with conditional means.
+/// Returns the total path and arrivals of the tallies.
+pub(super) fn totals<D: Dynamics>(chains: &[Chain<'_, D>]) -> (f64, u64) {
+    chains.iter().fold((0.0, 0), |(path, arrivals), chain| {
+        let tally = chain.trajectory.tally();
+        (path + tally.path, arrivals + tally.arrivals())
+    })
+}
+
+/// Returns the center of all pieces so far.
+pub(super) fn estimate<D: Dynamics>(
+    run: &Context<'_, '_>,
+    chains: &mut [Chain<'_, D>],
+) -> Result<Center> {
+    run.pool.each(chains, |_, chain| chain.prepare(run.control))?;
+    let lists: Vec<&[Batch]> = chains.iter().map(|chain| &*chain.batches).collect();
+    Ok(center::center(run.space.gram(), &lists))
+}
+
+/// Vectors of length m that a trajectory needs with its pieces of path, the center and the stored form, without and with
+/// conditional means.
 const VECTORS: usize = 100;
 const SMOOTH_VECTORS: usize = 200;
 

@@ -1,17 +1,17 @@
-//! Averages of conditional means: what all other plane coordinates say of each.
+//! Averages of conditional means: the mean of each plane coordinate given all others (Rao-Blackwellization; Gelfand and
+//! Smith, 1990, Section 2.6).
 //!
-//! A Gaussian vector of the span has plane coordinates h ~ N(0, A). Given all others, h_i is normal around
-//! `μ_i = h_i - c_i / Q_ii` with the variance `1 / Q_ii`, where c are its dual coefficients and `Q = A⁻¹`; in version
-//! space it is that normal law with its part behind wall i cut off or, of a transparent wall, scaled down. So its mean is
-//! known at every point of the path, and moving it there takes the noise of coordinate i out of the average: with
-//! hundreds of directions of which each plane knows one, most of the noise (Gelfand and Smith, 1990, Section 2.6). With
-//! `z_i = μ_i √Q_ii y_i` the mean is
+//! A Gaussian vector of the span has plane coordinates h ~ N(0, A). Given all others, h_i is normal with the mean
+//! `μ_i = h_i - c_i / Q_ii` and the variance `1 / Q_ii`, where c are the dual coefficients and `Q = A⁻¹`. In version space
+//! this normal distribution is truncated at wall i, or scaled down behind it if the wall is transparent. Its mean is therefore
+//! known at every point of the path. Averaging these means instead of the coordinates removes most of the noise if there are
+//! hundreds of directions. With `z_i = μ_i √Q_ii y_i` the mean is
 //!
 //! ```text
 //! E[h_i | h_-i] = μ_i + r_i / Q_ii,   r_i = y_i √Q_ii (1 - κ_i) N(z_i) / (Φ(z_i) + κ_i Φ(-z_i)),
 //! ```
 //!
-//! and r_i is the density of h_i at its wall: the dual coefficient of the center of mass, by the divergence theorem.
+//! and r_i is the density of h_i at its wall, which is the dual coefficient of the center of mass by the divergence theorem.
 
 use std::sync::Arc;
 
@@ -27,19 +27,20 @@ use crate::simd::dot;
 use crate::simd::special::{chi_mean, hazard, normal};
 use crate::space::{Mirror, VersionSpace};
 
-/// Least path between two looks at the densities: shorter than half of the shortest piece of path there is.
-const CLOSEST_LOOKS: f64 = 1e-7;
+/// Least path between two evaluations of the densities: less than half of the shortest piece of path.
+const SMALLEST_SPACING: f64 = 1e-7;
 
-/// Moves to the middle at most, and the one short enough to end there, in units of the length.
+/// Largest number of moves to the middle, and the length of a move, relative to that of the point, that ends them.
 const MOST_MOVES: usize = 30;
 const NEAR: f64 = 0.05;
 
-/// The inverse, and how far it lets averages be moved; shared by the trajectories.
+/// The inverse and the step size s = `share` towards conditional means; shared by the trajectories.
 #[derive(Debug)]
 pub(crate) struct Smoother<'a> {
-    inverse: Inverse<'a>,
-    share: f64,
-    length: ChiSquared<f64>,
+    pub inverse: Inverse<'a>,
+    pub share: f64,
+    /// Distribution of the squared length of a Gaussian vector.
+    square: ChiSquared<f64>,
 }
 
 impl<'a> Smoother<'a> {
@@ -47,26 +48,22 @@ impl<'a> Smoother<'a> {
         Self::with_share(inverse, inverse.share(control)?)
     }
 
-    /// The same where the share is known.
+    /// As [`Smoother::new`], with a known share.
     pub(crate) fn with_share(inverse: Inverse<'a>, share: f64) -> Result<Self> {
-        let length = ChiSquared::new(inverse.len() as f64)
+        let square = ChiSquared::new(inverse.len() as f64)
             .map_err(|_| Error::invalid("factor", "no rows", "one row or more"))?;
-        Ok(Self { inverse, share, length })
+        Ok(Self { inverse, share, square })
     }
 
-    pub(crate) fn share(&self) -> f64 {
-        self.share
-    }
-
-    /// What the plane coordinates of the integral of the position with dual coefficients c change by when it is moved to
-    /// that of its conditional means, given the integral of r: `s D⁻¹ (r - c)`.
+    /// Returns the change `s D⁻¹ (r - c)` of the plane coordinates of an integral of positions, with dual coefficients c, when it
+    /// is replaced by that of their conditional means, given the integral of r.
     pub(crate) fn step(&self, dual: &[f64], densities: &[f64]) -> Vec<f64> {
         let walls = densities.iter().zip(dual).zip(self.inverse.diagonal());
         walls.map(|((r, c), q)| self.share * (r - c) / q).collect()
     }
 
-    /// Plane coordinates and dual coefficients of a point where every coordinate is near its own conditional mean, of a
-    /// length as Gaussian vectors have: about the center of mass, by as many solutions as it takes to be near.
+    /// Returns plane coordinates and dual coefficients of a point near the center of mass: every coordinate is close to its own
+    /// conditional mean, for a vector of the typical length of a Gaussian one. Solved by iteration.
     pub(crate) fn middle(
         &self,
         space: &VersionSpace<'_>,
@@ -95,7 +92,8 @@ impl<'a> Smoother<'a> {
         Ok([field, dual])
     }
 
-    /// Dual coefficients of a point inside all walls: every coordinate drawn given the others in the middle.
+    /// Returns dual coefficients of a random point inside all walls: every coordinate is drawn given that the others are those
+    /// of the middle.
     pub(crate) fn typical(
         &self,
         space: &VersionSpace<'_>,
@@ -112,11 +110,6 @@ impl<'a> Smoother<'a> {
         self.inverse.solve(&mut dual, control)?;
         Ok(dual.swap_remove(0))
     }
-
-    /// From changes of plane coordinates to those of dual coefficients.
-    pub(crate) fn solve(&self, changes: &mut [Vec<f64>], control: &Control) -> Result<()> {
-        self.inverse.solve(changes, control)
-    }
 }
 
 /// The densities r at the walls, summed along the path of one trajectory.
@@ -125,87 +118,84 @@ pub(crate) struct Densities<'a> {
     smoother: Arc<Smoother<'a>>,
     mirror: Mirror,
     rng: ChaCha8Rng,
-    pub looks: Looks,
+    pub sums: Sums,
 }
 
-/// What was seen along the path since the last piece.
+/// The evaluations since the last piece of path.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Looks {
+pub(crate) struct Sums {
     sum: Vec<f64>,
     count: f64,
-    /// Radians from one look to the next.
+    /// Radians between two evaluations.
     pub spacing: f64,
 }
 
 impl<'a> Densities<'a> {
     pub(crate) fn new(smoother: Arc<Smoother<'a>>, mirror: Mirror, rng: ChaCha8Rng) -> Self {
         let sum = vec![0.0; smoother.inverse.len()];
-        let looks = Looks { sum, count: 0.0, spacing: f64::INFINITY };
-        Self { smoother, mirror, rng, looks }
+        let sums = Sums { sum, count: 0.0, spacing: f64::INFINITY };
+        Self { smoother, mirror, rng, sums }
     }
 
-    pub(crate) fn shared(&self) -> Arc<Smoother<'a>> {
-        Arc::clone(&self.smoother)
-    }
-
-    pub(crate) fn smoother(&self) -> &Smoother<'a> {
+    pub(crate) fn smoother(&self) -> &Arc<Smoother<'a>> {
         &self.smoother
     }
 
-    /// Adds the densities where the ball is, for a vector of its direction and of random length.
+    /// Adds the densities at the position of the ball, for a vector in its direction and of random length.
     ///
-    /// The length of a Gaussian vector has the chi law and knows nothing of the direction, in a cone too.
-    pub(crate) fn look(&mut self, ball: &Ball, space: &VersionSpace<'_>) {
-        let length = self.smoother.length.sample(&mut self.rng).sqrt();
+    /// The length of a Gaussian vector has the chi distribution and is independent of the direction, also within a cone.
+    pub(crate) fn add(&mut self, ball: &Ball, space: &VersionSpace<'_>) {
+        let length = self.smoother.square.sample(&mut self.rng).sqrt();
         let dual = ball.position(0.0);
         let walls = space.labels().iter().zip(ball.f()).zip(&dual);
         let walls = walls.zip(self.smoother.inverse.diagonal());
-        for ((((&label, f), c), q), sum) in walls.zip(&mut self.looks.sum) {
+        for ((((&label, f), c), q), sum) in walls.zip(&mut self.sums.sum) {
             *sum += wall_density(label, [*f, *c, *q], length, self.mirror);
         }
-        self.looks.count += 1.0;
+        self.sums.count += 1.0;
     }
 
-    /// What is to be stored.
-    pub(crate) fn state(&self) -> (RngState, Looks) {
-        (RngState::of(&self.rng), self.looks.clone())
+    /// Returns the stored form.
+    pub(crate) fn state(&self) -> (RngState, Sums) {
+        (RngState::of(&self.rng), self.sums.clone())
     }
 
-    /// The densities that were stored.
+    /// Restores densities.
     pub(crate) fn restored(
         smoother: Arc<Smoother<'a>>,
         mirror: Mirror,
-        (rng, looks): (RngState, Looks),
+        (rng, sums): (RngState, Sums),
     ) -> Result<Self> {
-        ensure_vectors(smoother.inverse.len(), &[&looks.sum])?;
-        ensure_finite(&[&[looks.count, looks.spacing]])?;
-        ensure(looks.spacing >= CLOSEST_LOOKS, || {
-            format!("one with looks {} radians apart", looks.spacing)
+        ensure_vectors(smoother.inverse.len(), &[&sums.sum])?;
+        ensure_finite(&[&[sums.count, sums.spacing]])?;
+        ensure(sums.spacing >= SMALLEST_SPACING, || {
+            format!("one with densities every {} radians", sums.spacing)
         })?;
-        Ok(Self { smoother, mirror, rng: rng.restored()?, looks })
+        Ok(Self { smoother, mirror, rng: rng.restored()?, sums })
     }
 
-    /// Takes out the integral of r along `length` radians, for unit vectors, since the last call.
+    /// Returns the integral of r, for unit vectors, over the `length` radians since the last call.
     pub(crate) fn take(&mut self, length: f64) -> Vec<f64> {
-        let m = self.looks.sum.len();
-        let mut sum = std::mem::replace(&mut self.looks.sum, vec![0.0; m]);
-        let scale = length / (self.looks.count.max(1.0) * chi_mean(m as f64));
+        let m = self.sums.sum.len();
+        let mut sum = std::mem::replace(&mut self.sums.sum, vec![0.0; m]);
+        let scale = length / (self.sums.count.max(1.0) * chi_mean(m as f64));
         sum.iter_mut().for_each(|x| *x *= scale);
-        self.looks.count = 0.0;
+        self.sums.count = 0.0;
         sum
     }
 }
 
-/// The density r at the wall of a plane with coordinate f, dual coefficient c and Q_ii = q, for a vector `length` times as long.
+/// Returns the density r at the wall of a plane with coordinate f, dual coefficient c and Q_ii = q, of a unit vector times
+/// `length`.
 fn wall_density(label: i8, [f, c, q]: [f64; 3], length: f64, mirror: Mirror) -> f64 {
     let (y, root) = (f64::from(label), q.sqrt());
     let z = y * length * (f * root - c / root);
     y * root * density(z, mirror.of(label))
 }
 
-/// Draws from the normal law of mean z and unit variance given that it is positive.
+/// Draws from the normal distribution of mean z and unit variance, truncated to positive numbers.
 fn above_zero(z: f64, rng: &mut ChaCha8Rng) -> f64 {
-    // So far out the tail is an exponential law to the last digit; and nothing is positive given NaN.
+    // So far out the tail is exponential to rounding. NaN stays NaN.
     if z.is_nan() || z < -1e8 {
         let step: f64 = Exp1.sample(rng);
         return step / -z;
@@ -218,7 +208,7 @@ fn above_zero(z: f64, rng: &mut ChaCha8Rng) -> f64 {
             }
         }
     }
-    // The tail beyond -z, under an exponential law (Robert, "Simulation of truncated normal variables", 1995).
+    // Rejection from an exponential distribution (Robert, "Simulation of truncated normal variables", 1995).
     let rate = 0.5 * (-z + (z * z + 4.0).sqrt());
     loop {
         let step: f64 = Exp1.sample(rng);
@@ -230,24 +220,24 @@ fn above_zero(z: f64, rng: &mut ChaCha8Rng) -> f64 {
     }
 }
 
-/// `(1 - κ) N(z) / (Φ(z) + κ Φ(-z))`: the density at a wall of a normal law of unit variance that has its mean z before the
-/// wall and is scaled by κ behind it.
+/// Returns `(1 - κ) N(z) / (Φ(z) + κ Φ(-z))`: the jump of density at a wall of a normal distribution of unit variance, whose
+/// mean is z in front of the wall and whose density is multiplied by κ behind it.
 fn density(z: f64, transparency: f64) -> f64 {
     let hazard = hazard(z);
     if transparency == 0.0 {
         return hazard;
     }
-    // Where Φ(z) is 1 to rounding; further on N(z) is zero.
+    // Φ(z) is 1 to rounding, and N(z) underflows for larger z.
     if z > 9.0 {
         return (1.0 - transparency) * hazard;
     }
-    // 1 / Φ(z), infinite where Φ is too small for a number.
+    // 1 / Φ(z), infinite if Φ underflows.
     let inverse = hazard / normal(z);
     let below = if inverse.is_finite() { 1.0 + transparency * (inverse - 1.0) } else { inverse };
     if below.is_finite() {
         (1.0 - transparency) * hazard / below
     } else {
-        // Φ(z) and κ may both be as small as numbers get.
+        // Both Φ(z) and κ may be close to the smallest number.
         (1.0 - transparency) * normal(z) / (normal(z) / hazard + transparency)
     }
 }
@@ -273,7 +263,7 @@ mod tests {
                 assert_relative_eq!(density(z, k), (1.0 - k) * normal(z), max_relative = 1e-12);
             }
         }
-        // Where one over either is infinite.
+        // The reciprocals of both overflow.
         for k in [5e-324, 4e-312, 1e-300] {
             for z in [-37.0, -37.6, -38.0, -60.0] {
                 assert!((0.0..=-z + 1.0).contains(&density(z, k)), "{z} {k}");

@@ -4,19 +4,18 @@ use ndarray::Array3;
 
 use crate::base::{Control, Error, Result, State, memory};
 use crate::ensemble::center::Center;
-use crate::ensemble::chain::Chain;
-use crate::ensemble::estimate::{estimate, totals, watched_space};
+use crate::ensemble::chain::{Chain, estimate, totals};
+use crate::ensemble::context::Context;
 use crate::ensemble::outcome::{
     CenterOfMass, Draws, Outcome, RefreshReport, StopReason, TrajectoryReport,
 };
-use crate::ensemble::pool::WorkerPool;
-use crate::ensemble::settings::{Average, Settings};
+use crate::ensemble::settings::Average;
 use crate::simd::Precision;
 use crate::space::VersionSpace;
+use crate::trajectory::Recorder;
 use crate::trajectory::dynamics::Dynamics;
-use crate::trajectory::{Recorder, Refresh};
 
-/// Returns for each trajectory the share of the others' bounces that were at planes it never hit.
+/// Returns for each trajectory the share of the bounces of the others at planes that it never hit.
 fn missed<D: Dynamics>(chains: &[Chain<'_, D>], hits: &[u64]) -> Vec<f64> {
     let share = |chain: &Chain<'_, D>| {
         let (mut missed, mut others) = (0, 0);
@@ -29,21 +28,18 @@ fn missed<D: Dynamics>(chains: &[Chain<'_, D>], hits: &[u64]) -> Vec<f64> {
     chains.iter().map(share).collect()
 }
 
-#[allow(clippy::too_many_arguments, reason = "the last step of one function, split for reading")]
+/// Returns the outcome of a run.
 pub(super) fn merge<D: Dynamics>(
-    space: &VersionSpace<'_>,
-    settings: &Settings,
-    watched: Vec<usize>,
-    pool: &WorkerPool,
+    run: &Context<'_, '_>,
     chains: &mut [Chain<'_, D>],
-    (refresh, burn_in): (&Refresh<'_>, f64),
+    burn_in_length: f64,
     (stop_reason, mut state): (StopReason, State),
-    control: &Control,
 ) -> Result<Outcome> {
+    let Context { space, settings, control, .. } = *run;
     let m = space.len();
     // Measures the drift at the end, also of runs too short for a re-projection on the way.
-    pool.each(chains, |_, chain| chain.trajectory.reproject(control))?;
-    let center = center(settings, pool, chains, burn_in, control)?;
+    run.pool.each(chains, |_, chain| chain.trajectory.reproject(control))?;
+    let center = center(run, chains, burn_in_length)?;
     if !(center.norm.is_finite() && center.dual.iter().all(|c| c.is_finite())) {
         let what = "length of the mean of the positions";
         return Err(Error::Breakdown { what, value: center.norm });
@@ -63,17 +59,16 @@ pub(super) fn merge<D: Dynamics>(
     if running.is_some() {
         impulse.fill(f64::NAN);
     }
-    let kept = |chain: &Chain<'_, D>| chain.trajectory.recorder().map_or(0, |r| r.kept(m));
-    if chains.iter().any(|chain| kept(chain) == 0) {
+    if chains.iter().any(|chain| chain.kept() == 0) {
         for chain in chains.iter_mut() {
             chain.trajectory.record_here();
         }
     }
-    let n_draws = chains.iter().map(kept).min().unwrap_or(0).min(settings.n_draws);
+    let n_draws = chains.iter().map(Chain::kept).min().unwrap_or(0).min(settings.n_draws);
     let spacing = chains[0].trajectory.recorder().map_or(0.0, Recorder::spacing);
-    // Draws that a continued run needs and the outcome does not hold.
+    // Draws that a continued run needs and that the outcome does not contain.
     for ((chain, held), &own) in chains.iter().zip(&mut state.held).zip(&state.kept) {
-        *held = own.min(kept(chain).saturating_sub(n_draws) as u64);
+        *held = own.min(chain.kept().saturating_sub(n_draws) as u64);
     }
     let older: u64 = state.held.iter().sum();
     memory::reserve(&mut state.draws, usize::try_from(older).unwrap_or(0) * m)?;
@@ -81,19 +76,20 @@ pub(super) fn merge<D: Dynamics>(
     let mut functionals = Vec::new();
     for (chain, &held) in chains.iter_mut().zip(&state.held) {
         let Some(recorder) = chain.trajectory.recorder_mut() else { continue };
-        let (first, values) = recorder.first(usize::try_from(held).unwrap_or(0), m);
+        let (first, values) = recorder.first(usize::try_from(held).unwrap_or(0));
         state.draws.extend_from_slice(first);
         state.functionals.extend_from_slice(values);
-        let (last, values) = recorder.take_last(n_draws, m);
+        let (last, values) = recorder.take_last(n_draws);
         draws.extend_from_slice(&last);
         functionals.extend_from_slice(&values);
     }
+    let refresh = chains[0].trajectory.refresh();
     let shape = |width| (chains.len(), n_draws, width);
     let draws = Draws {
         values: Array3::from_shape_vec(shape(m), draws).expect("m coefficients of each draw"),
-        functionals: Array3::from_shape_vec(shape(watched.len()), functionals)
+        functionals: Array3::from_shape_vec(shape(run.watched.len()), functionals)
             .expect("a coordinate for each plane that is watched"),
-        watched,
+        watched: run.watched.clone(),
         spacing,
     };
     let trajectories = chains.iter().zip(missed(chains, &hits)).map(|(chain, missed)| {
@@ -119,7 +115,7 @@ pub(super) fn merge<D: Dynamics>(
             loses_softness: refresh.loses_softness(),
         },
         scatterer: None,
-        burn_in,
+        burn_in: burn_in_length,
         stop_reason,
         state,
     })
@@ -142,17 +138,15 @@ fn running_center<D: Dynamics>(
     Ok(Some(dual))
 }
 
-/// Returns the center of all paths, with the error of the estimate that was asked for.
+/// Returns the center of all paths, with the error of the requested estimate.
 pub(super) fn center<D: Dynamics>(
-    settings: &Settings,
-    pool: &WorkerPool,
+    run: &Context<'_, '_>,
     chains: &mut [Chain<'_, D>],
     burn_in: f64,
-    control: &Control,
 ) -> Result<Center> {
-    let mut center = estimate(pool, chains, control)?.after(burn_in);
+    let Context { space, settings, control, .. } = *run;
+    let mut center = estimate(run, chains)?.after(burn_in);
     if settings.average == Average::Impulse {
-        let space = watched_space(chains);
         let impulses = impulses(space, chains, control)?;
         center.error = center.error.hypot(angle(space, &impulses, &center.dual, control)?);
     }
@@ -181,20 +175,23 @@ fn angle(space: &VersionSpace<'_>, one: &[f64], other: &[f64], control: &Control
         return Ok(f64::INFINITY);
     }
     let apart: Vec<f64> = one.iter().zip(other).map(|(a, b)| a - b).collect();
-    let mut field = vec![0.0; apart.len()];
-    space.gram().multiply(&[&apart], &mut [&mut field], Precision::Plain, control)?;
-    let square: f64 = apart.iter().zip(&field).map(|(c, f)| c * f).sum();
+    let square = squared_length(space, &apart, control)?;
     Ok(2.0 * (0.5 * square.max(0.0).sqrt()).min(1.0).asin())
 }
 
 /// Scales dual coefficients to unit length; leaves zeros as they are.
 fn normalize(space: &VersionSpace<'_>, dual: &mut [f64], control: &Control) -> Result<()> {
-    let mut field = vec![0.0; dual.len()];
-    space.gram().multiply(&[dual], &mut [&mut field], Precision::Plain, control)?;
-    let square: f64 = dual.iter().zip(&field).map(|(c, f)| c * f).sum();
+    let square = squared_length(space, dual, control)?;
     if square > 0.0 {
         let scale = square.sqrt().recip();
         dual.iter_mut().for_each(|c| *c *= scale);
     }
     Ok(())
+}
+
+/// Returns the squared length of the vector with these dual coefficients.
+fn squared_length(space: &VersionSpace<'_>, dual: &[f64], control: &Control) -> Result<f64> {
+    let mut field = vec![0.0; dual.len()];
+    space.gram().multiply(&[dual], &mut [&mut field], Precision::Plain, control)?;
+    Ok(dual.iter().zip(&field).map(|(c, f)| c * f).sum())
 }

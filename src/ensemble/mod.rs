@@ -1,19 +1,15 @@
-//! Many trajectories: how they start, how long they run, and how what they find is merged in the order of their index.
+//! Many trajectories: their start, their burn-in, their length, and the merging of their results in the order of the index.
 
-mod attempt;
-mod burn_in;
-pub(crate) mod burned_in;
+pub(crate) mod burn_in;
 pub(crate) mod center;
 pub(crate) mod chain;
 mod conditional_means;
+mod context;
 mod cycle;
-mod estimate;
 mod merge;
 mod outcome;
 mod pool;
-mod remote;
 mod run;
-mod scatterer;
 mod settings;
 mod stages;
 mod start;
@@ -22,7 +18,7 @@ mod step;
 pub(crate) use center::{Batch, Center};
 pub use outcome::{CenterOfMass, Draws, Outcome, RefreshReport, StopReason, TrajectoryReport};
 pub(crate) use pool::WorkerPool;
-pub use remote::{RemoteExecutor, take_step};
 pub use run::{resume, run, run_remotely, run_with};
 pub(crate) use settings::SHORTEST_LENGTH;
 pub use settings::{Average, Settings};
+pub use step::{RemoteExecutor, take_step};

@@ -67,14 +67,14 @@ pub struct CenterOfMass {
     pub norm: f64,
     /// Standard error of the direction of `dual`, radians; of `impulse` for [`crate::Average::Impulse`].
     pub error: f64,
-    /// The running center of the dynamics, if it keeps one; all zero when no flight ended.
+    /// The running center of the dynamics, if it has one; all zero if no flight ended.
     pub running: Option<Vec<f64>>,
     /// From the impulses on the walls: signed like the labels, zero for planes never hit. NaN for dynamics that launch the ball
     /// again, for which the identity of momenta does not hold.
     pub impulse: Vec<f64>,
 }
 
-/// Positions at equal spacing along the paths, at most as many of each trajectory as were asked for.
+/// Positions at equal spacing along the paths, at most as many of each trajectory as requested.
 #[derive(Clone, Debug)]
 pub struct Draws {
     /// Dual coefficients of unit weight vectors, shape (T, n, m).
@@ -92,7 +92,7 @@ pub struct Draws {
 pub struct TrajectoryReport {
     /// Kind of its starting point.
     pub start: Start,
-    /// The path averaged over, and what happened on it.
+    /// The path averaged over and its events.
     pub tally: Tally,
     /// Share of the bounces of the other trajectories at planes that this one never hit.
     pub missed: f64,

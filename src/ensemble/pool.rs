@@ -6,17 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use crate::base::{Control, Error, Result, memory};
-use crate::ensemble::remote::RemoteExecutor;
 
-/// A rayon pool for one call, and the executor of steps in other processes, if any. The global pool would hang in a forked
-/// child.
+/// A rayon pool for one call. The global pool would hang in a forked child.
 pub(crate) struct WorkerPool {
     pool: Option<rayon::ThreadPool>,
-    executor: Option<Box<dyn RemoteExecutor>>,
     stop: Arc<AtomicBool>,
 }
 
-/// Sets the stop flag when a worker panics. The panic would otherwise be seen only when all others have ended their stage.
+/// Sets the stop flag if a worker panics. The others would otherwise end their work before the panic is resumed.
 struct Alarm<'a>(&'a AtomicBool);
 
 impl Drop for Alarm<'_> {
@@ -31,7 +28,7 @@ impl WorkerPool {
     pub(crate) fn new(n_threads: usize, control: &Control) -> Result<Self> {
         let stop = control.flag();
         if n_threads == 1 {
-            return Ok(Self { pool: None, executor: None, stop });
+            return Ok(Self { pool: None, stop });
         }
         memory::check_threads(n_threads)?;
         let pool =
@@ -40,23 +37,13 @@ impl WorkerPool {
             })?;
         // Threads reserve their address space when they start. Later memory checks must see what is left.
         pool.broadcast(|_| std::hint::black_box(Vec::<u8>::with_capacity(1)));
-        Ok(Self { pool: Some(pool), executor: None, stop })
+        Ok(Self { pool: Some(pool), stop })
     }
 
     /// Checks that memory suffices for `n` trajectories with `vectors` vectors of m doubles each.
     pub(crate) fn check_memory(&self, n: usize, vectors: usize, m: usize) -> Result<()> {
         let threads = self.pool.as_ref().map_or(0, rayon::ThreadPool::current_num_threads);
         memory::check_shared(n.saturating_mul(vectors).saturating_mul(m), threads)
-    }
-
-    /// Adds an executor of steps in other processes.
-    pub(crate) fn with(self, executor: Option<Box<dyn RemoteExecutor>>) -> Self {
-        Self { executor, ..self }
-    }
-
-    /// Returns the executor of steps in other processes, if any.
-    pub(crate) fn executor(&self) -> Option<&dyn RemoteExecutor> {
-        self.executor.as_deref()
     }
 
     /// Applies `work` to every item. Returns the results in the order of the index, or the error of the lowest index. A panic

@@ -3,26 +3,24 @@
 use std::sync::Arc;
 
 use crate::base::{Control, Error, Result, State, decode, ensure, incompatible, random};
-use crate::ensemble::burn_in::{burn_in, burn_in_goal};
-use crate::ensemble::chain::{Chain, Parts, check_memory};
-use crate::ensemble::conditional_means::{Densities, Smoother};
+use crate::ensemble::burn_in::{burn_in, burn_in_goal, with_scatterer};
+use crate::ensemble::chain::{Chain, Parts, check_memory, totals};
+use crate::ensemble::conditional_means::Densities;
+use crate::ensemble::context::Context;
 use crate::ensemble::cycle;
-use crate::ensemble::estimate::totals;
 use crate::ensemble::merge::merge;
 use crate::ensemble::outcome::Outcome;
 use crate::ensemble::pool::WorkerPool;
-use crate::ensemble::remote::RemoteExecutor;
-use crate::ensemble::scatterer::with_scatterer;
 use crate::ensemble::settings::{Average, Settings};
 use crate::ensemble::stages::{Measurement, RunState};
 use crate::ensemble::start::start;
+use crate::ensemble::step::RemoteExecutor;
 use crate::linalg::{Factor, Inverse};
 use crate::space::{VersionSpace, one_dimensional};
-use crate::trajectory::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Radius, Scattered};
+use crate::trajectory::dynamics::{
+    Dynamics, Geodesic, Motion, Points, Radius, Scattered, Straight,
+};
 use crate::trajectory::{Refresh, RefreshChoice};
-
-/// Number of planes whose coordinates are recorded with the draws, for R-hat and effective sample size.
-const WATCHED: usize = 16;
 
 /// Samples version space with several trajectories.
 ///
@@ -84,7 +82,7 @@ pub fn run_remotely(
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
     state: Option<&State>,
-    executor: Box<dyn RemoteExecutor>,
+    executor: &dyn RemoteExecutor,
     control: &Control,
 ) -> Result<Outcome> {
     if !matches!(settings.motion, Motion::Geodesic) {
@@ -102,7 +100,7 @@ fn sample(
     settings: &Settings,
     inverse: Option<Inverse<'_>>,
     state: Option<&State>,
-    executor: Option<Box<dyn RemoteExecutor>>,
+    executor: Option<&dyn RemoteExecutor>,
     control: &Control,
 ) -> Result<Outcome> {
     settings.check()?;
@@ -125,7 +123,6 @@ fn sample(
     {
         space.gram().check_in_memory()?;
     }
-    let m = space.len();
     if let Some(start) = settings.start.as_ref().filter(|_| state.is_none())
         && settings.mirror.is_hard()
         && !space.contains(start)?
@@ -133,223 +130,174 @@ fn sample(
         let got = "a point that violates an example";
         return Err(Error::invalid("start", got, "inside version space"));
     }
-    let watched: Vec<usize> = {
-        let q = WATCHED.min(m);
-        (0..q).map(|k| k * m / q).collect()
-    };
-    let pool =
-        WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?.with(executor);
+    let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
     check_memory(space, settings.n_trajectories, inverse.is_some(), &pool)?;
-    let smoother =
-        inverse.map(|inverse| Smoother::new(inverse, control)).transpose()?.map(Arc::new);
-    let run = Run { space, settings, inverse, smoother, watched, pool: &pool, control };
+    let run = Context::new(space, settings, inverse, &pool, control)?;
+    let run = Context { executor, ..run };
+    let m = space.len();
     match settings.motion {
-        Motion::Geodesic => run.geodesic(state),
-        Motion::Scattered { cosine, scatterer } => run.scattered(state, cosine, scatterer),
+        Motion::Geodesic => geodesic(&run, state),
+        Motion::Scattered { cosine, scatterer } => scattered(&run, state, cosine, scatterer),
         Motion::Chord { tau_max, weight_tol } => {
-            run.straight(state, &Chord::new(m, tau_max, weight_tol))
+            straight(&run, state, &Straight::chord(m, tau_max, weight_tol))
         }
         Motion::Flipper { tau_max } => {
-            run.straight(state, &Flipper::new(m, tau_max, settings.average.points()))
+            let bounces = settings.average == Average::Bounces;
+            let points = if bounces { Points::Bounces } else { Points::Midpoints };
+            straight(&run, state, &Straight::flipper(m, tau_max, points))
         }
     }
 }
 
-/// The parts of a run that do not change.
-struct Run<'s, 'c> {
-    space: &'s VersionSpace<'s>,
-    settings: &'c Settings,
-    inverse: Option<Inverse<'s>>,
-    smoother: Option<Arc<Smoother<'s>>>,
-    watched: Vec<usize>,
-    pool: &'c WorkerPool,
-    control: &'c Control,
+/// Restores the trajectories, if there is a state.
+fn restored<'s, D: Dynamics>(
+    run: &Context<'s, '_>,
+    state: Option<&State>,
+    dynamics: &D,
+) -> Result<Option<(Measurement, Vec<Chain<'s, D>>)>> {
+    let Some(state) = state else { return Ok(None) };
+    let Context { space, settings, inverse, control, .. } = *run;
+    let stored: RunState = decode(&state.bytes)?;
+    stored.check(space, settings)?;
+    let refresh = Refresh::restored(stored.refresh, space.gram(), inverse, control)?;
+    let measurement = stored.measurement;
+    let records = records(state, (space.len(), run.watched.len(), settings.n_trajectories))?;
+    let restored = stored.chains.into_iter().zip(records).map(|(chain, record)| {
+        let parts = Parts {
+            dynamics: dynamics.clone(),
+            mirror: settings.mirror,
+            refresh: &refresh,
+            smoother: run.smoother.as_ref(),
+            watched: &run.watched,
+            record: Some(record),
+        };
+        let chain = Chain::restored(space, parts, chain)?;
+        measurement.check_record(settings, &chain)?;
+        Ok(chain)
+    });
+    let mut chains = restored.collect::<Result<Vec<_>>>()?;
+    let fit = run.pool.each(&mut chains, |_, chain| {
+        control.count_bounces(chain.trajectory.tally().bounces);
+        chain.trajectory.ball().fits(space.gram(), control)
+    })?;
+    ensure(!fit.contains(&false), || "one whose balls do not fit this Gram matrix")?;
+    Ok(Some((measurement, chains)))
 }
 
-impl<'s> Run<'s, '_> {
-    /// Restores the trajectories, if there is a state.
-    fn restored<D: Dynamics>(
-        &self,
-        state: Option<&State>,
-        dynamics: &D,
-    ) -> Result<Option<(Measurement<'s>, Vec<Chain<'s, D>>)>> {
-        let Some(state) = state else { return Ok(None) };
-        let Self { space, settings, inverse, pool, control, .. } = *self;
-        let stored: RunState = decode(&state.bytes)?;
-        stored.check(space, settings)?;
-        let refresh = Refresh::restored(stored.refresh, space.gram(), inverse, control)?;
-        let measurement = Measurement::restored(&stored, refresh);
-        let records = records(state, (space.len(), self.watched.len(), settings.n_trajectories))?;
-        let restored = stored.chains.into_iter().zip(records).map(|(chain, record)| {
-            let parts = Parts {
-                dynamics: dynamics.clone(),
-                mirror: settings.mirror,
-                refresh: &measurement.refresh,
-                smoother: self.smoother.as_ref(),
-                watched: &self.watched,
-                record: Some(record),
-            };
-            let chain = Chain::restored(space, parts, chain)?;
-            measurement.check_record(settings, &chain)?;
-            Ok(chain)
-        });
-        let mut chains = restored.collect::<Result<Vec<_>>>()?;
-        let fit = pool.each(&mut chains, |_, chain| {
-            control.count_bounces(chain.trajectory.tally().bounces);
-            chain.trajectory.ball().fits(space.gram(), control)
-        })?;
-        ensure(!fit.contains(&false), || "one whose balls do not fit this Gram matrix")?;
-        Ok(Some((measurement, chains)))
-    }
-
-    fn geodesic(self, state: Option<&State>) -> Result<Outcome> {
-        let Self { space, settings, inverse, pool, control, .. } = self;
-        let (measurement, mut chains) = if let Some(found) = self.restored(state, &Geodesic)? {
-            found
-        } else {
-            let mut chains = start(space, settings, self.smoother.as_deref(), pool, control)?;
-            let (refresh, burn_in_length) =
-                burn_in(space, settings, inverse, pool, &mut chains, control)?;
-            if let Some(smoother) = &self.smoother {
-                for (i, chain) in chains.iter_mut().enumerate() {
-                    let rng = random::stream(settings.seed, settings.n_trajectories + i);
-                    let smoother = Arc::clone(smoother);
-                    chain.densities = Some(Densities::new(smoother, settings.mirror, rng));
-                }
-            }
-            let watched = &self.watched;
-            (Measurement::begin(settings, watched, &mut chains, refresh, burn_in_length)?, chains)
-        };
-        let bare = matches!(measurement.refresh, Refresh::None) && settings.mirror.is_hard();
-        let mut outcome = self.finish(measurement, &mut chains)?;
-        if bare {
-            let cycles = cycles(space, pool, &mut chains, control)?;
-            for (one, cycle) in outcome.trajectories.iter_mut().zip(cycles) {
-                one.cycle = cycle;
+fn geodesic(run: &Context<'_, '_>, state: Option<&State>) -> Result<Outcome> {
+    let settings = run.settings;
+    let (measurement, mut chains) = if let Some(found) = restored(run, state, &Geodesic)? {
+        found
+    } else {
+        let mut chains = start(run)?;
+        let burn_in_length = burn_in(run, &mut chains)?;
+        if let Some(smoother) = &run.smoother {
+            for (i, chain) in chains.iter_mut().enumerate() {
+                let rng = random::stream(settings.seed, settings.n_trajectories + i);
+                let smoother = Arc::clone(smoother);
+                chain.densities = Some(Densities::new(smoother, settings.mirror, rng));
             }
         }
-        Ok(outcome)
-    }
-
-    fn scattered(
-        self,
-        state: Option<&State>,
-        cosine: bool,
-        scatterer: Option<Radius>,
-    ) -> Result<Outcome> {
-        let Self { space, settings, pool, control, .. } = self;
-        let dynamics = || -> Result<Scattered> {
-            Ok(Scattered::new(Arc::new(Factor::new(space.gram(), control)?), cosine))
-        };
-        if state.is_some()
-            && let Some((measurement, mut chains)) = self.restored(state, &dynamics()?)?
-        {
-            for chain in &chains {
-                ensure(
-                    chain.trajectory.dynamics().fits(space, control)?,
-                    || "one whose sphere does not fit this Gram matrix",
-                )?;
-            }
-            return self.finish_scattered(measurement, &mut chains);
+        (Measurement::begin(run, &mut chains, burn_in_length)?, chains)
+    };
+    let refresh = chains[0].trajectory.refresh();
+    let bare = matches!(refresh, Refresh::None) && settings.mirror.is_hard();
+    let mut outcome = finish(run, measurement, &mut chains)?;
+    if bare {
+        let cycles = cycles(run, &mut chains)?;
+        for (one, cycle) in outcome.trajectories.iter_mut().zip(cycles) {
+            one.cycle = cycle;
         }
-        let mut chains = start(space, settings, None, pool, control)?;
-        let (refresh, burn_in_length) = burn_in(space, settings, None, pool, &mut chains, control)?;
-        let (dynamics, path) =
-            with_scatterer(space, dynamics()?, scatterer, pool, &mut chains, control)?;
+    }
+    Ok(outcome)
+}
+
+fn scattered(
+    run: &Context<'_, '_>,
+    state: Option<&State>,
+    cosine: bool,
+    scatterer: Option<Radius>,
+) -> Result<Outcome> {
+    let Context { space, control, .. } = *run;
+    let dynamics = || -> Result<Scattered> {
+        Ok(Scattered::new(Arc::new(Factor::new(space.gram(), control)?), cosine))
+    };
+    let (measurement, mut chains) = if state.is_some()
+        && let Some((measurement, chains)) = restored(run, state, &dynamics()?)?
+    {
+        for chain in &chains {
+            ensure(
+                chain.trajectory.dynamics().fits(space, control)?,
+                || "one whose sphere does not fit this Gram matrix",
+            )?;
+        }
+        (measurement, chains)
+    } else {
+        let mut chains = start(run)?;
+        let burn_in_length = burn_in(run, &mut chains)?;
+        let (dynamics, path) = with_scatterer(run, dynamics()?, scatterer, &mut chains)?;
         let mut chains: Vec<_> =
             chains.into_iter().map(|chain| chain.under(dynamics.clone())).collect();
-        let burn_in_length = burn_in_length + path;
-        let measurement =
-            Measurement::begin(settings, &self.watched, &mut chains, refresh, burn_in_length)?;
-        self.finish_scattered(measurement, &mut chains)
-    }
-
-    fn finish_scattered(
-        self,
-        measurement: Measurement<'s>,
-        chains: &mut [Chain<'s, Scattered>],
-    ) -> Result<Outcome> {
-        let outcome = self.finish(measurement, chains)?;
-        Ok(Outcome { scatterer: chains[0].trajectory.dynamics().scatterer(), ..outcome })
-    }
-
-    /// Runs one of the papers' dynamics: start, burn-in, measurement.
-    fn straight<D: Dynamics>(self, state: Option<&State>, dynamics: &D) -> Result<Outcome> {
-        let Self { space, settings, pool, control, .. } = self;
-        if let Some((measurement, mut chains)) = self.restored(state, dynamics)? {
-            return self.finish(measurement, &mut chains);
-        }
-        let mut chains = start(space, settings, None, pool, control)?
-            .into_iter()
-            .map(|chain| {
-                let trajectory = chain.trajectory.launched_by(dynamics.clone(), control)?;
-                Ok(Chain::new(trajectory, chain.start))
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let goal = burn_in_goal(settings);
-        pool.each(&mut chains, |_, chain| chain.trajectory.run(goal, control))?;
-        let burn_in_length = totals(&chains).0 / chains.len() as f64;
-        let measurement = Measurement::begin(
-            settings,
-            &self.watched,
-            &mut chains,
-            Refresh::None,
-            burn_in_length,
-        )?;
-        self.finish(measurement, &mut chains)
-    }
-
-    /// Runs the measurement and merges the trajectories.
-    fn finish<D: Dynamics>(
-        self,
-        mut measurement: Measurement<'s>,
-        chains: &mut [Chain<'s, D>],
-    ) -> Result<Outcome> {
-        let Self { space, settings, watched, pool, control, .. } = self;
-        let ended = measurement.run(settings, &watched, pool, chains, control)?;
-        merge(
-            space,
-            settings,
-            watched,
-            pool,
-            chains,
-            (&measurement.refresh, measurement.burn_in_length),
-            ended,
-            control,
-        )
-    }
+        (Measurement::begin(run, &mut chains, burn_in_length + path)?, chains)
+    };
+    let outcome = finish(run, measurement, &mut chains)?;
+    Ok(Outcome { scatterer: chains[0].trajectory.dynamics().scatterer(), ..outcome })
 }
 
-/// The draws and functionals of each of t trajectories, on m examples with q planes watched.
-fn records(state: &State, (m, q, t): (usize, usize, usize)) -> Result<Vec<(&[f64], &[f64])>> {
-    let State { held, kept, draws, functionals, .. } = state;
-    ensure(held == kept && kept.len() == t, || "one without all of its draws")?;
-    let (rows, mut from) = (draws.len() / m, 0);
-    let mut records = Vec::with_capacity(t);
-    for &n in kept {
-        let n = usize::try_from(n).ok().filter(|n| *n <= rows - from);
-        let to = from + n.ok_or_else(|| incompatible("one without all of its draws"))?;
-        let values = functionals.get(from * q..to * q);
-        let values = values.ok_or_else(|| incompatible("one without all functionals"))?;
-        records.push((&draws[from * m..to * m], values));
-        from = to;
+/// Runs one of the papers' dynamics.
+fn straight(run: &Context<'_, '_>, state: Option<&State>, dynamics: &Straight) -> Result<Outcome> {
+    let Context { settings, control, .. } = *run;
+    if let Some((measurement, mut chains)) = restored(run, state, dynamics)? {
+        return finish(run, measurement, &mut chains);
     }
-    ensure(draws.len() == from * m && functionals.len() == from * q, || {
-        format!("one with {rows} draws in the place of {from}")
-    })?;
+    let launched = start(run)?.into_iter().map(|chain| {
+        let trajectory = chain.trajectory.launched_by(dynamics.clone(), control)?;
+        Ok(Chain::new(trajectory, chain.start))
+    });
+    let mut chains = launched.collect::<Result<Vec<_>>>()?;
+    let goal = burn_in_goal(settings);
+    run.pool.each(&mut chains, |_, chain| chain.trajectory.run(goal, control))?;
+    let burn_in_length = totals(&chains).0 / chains.len() as f64;
+    let measurement = Measurement::begin(run, &mut chains, burn_in_length)?;
+    finish(run, measurement, &mut chains)
+}
+
+/// Runs the measurement and merges the trajectories.
+fn finish<D: Dynamics>(
+    run: &Context<'_, '_>,
+    mut measurement: Measurement,
+    chains: &mut [Chain<'_, D>],
+) -> Result<Outcome> {
+    let ended = measurement.run(run, chains)?;
+    merge(run, chains, measurement.burn_in_length, ended)
+}
+
+/// Returns the draws and functionals of each of t trajectories, on m examples with q watched planes.
+fn records(state: &State, (m, q, t): (usize, usize, usize)) -> Result<Vec<(&[f64], &[f64])>> {
+    let missing = || incompatible("one without all of its draws");
+    if state.held != state.kept || state.kept.len() != t {
+        return Err(missing());
+    }
+    let (mut draws, mut functionals) = (&*state.draws, &*state.functionals);
+    let mut records = Vec::with_capacity(t);
+    for &n in &state.kept {
+        let n = usize::try_from(n).map_err(|_| missing())?;
+        let (record, values);
+        (record, draws) = draws.split_at_checked(n.saturating_mul(m)).ok_or_else(missing)?;
+        (values, functionals) =
+            functionals.split_at_checked(n.saturating_mul(q)).ok_or_else(missing)?;
+        records.push((record, values));
+    }
+    ensure(draws.is_empty() && functionals.is_empty(), || "one with too many draws")?;
     Ok(records)
 }
 
 /// Returns the period of each trajectory that is in a short cycle, else 0. In two dimensions a cycle fills version space and
 /// counts as 0.
-fn cycles(
-    space: &VersionSpace<'_>,
-    pool: &WorkerPool,
-    chains: &mut [Chain<'_>],
-    control: &Control,
-) -> Result<Vec<u64>> {
-    let gram = space.gram();
-    let cycles = pool
+fn cycles(run: &Context<'_, '_>, chains: &mut [Chain<'_>]) -> Result<Vec<u64>> {
+    let (gram, control) = (run.space.gram(), run.control);
+    let cycles = run
+        .pool
         .each(chains, |_, chain| cycle::period(chain.trajectory.ball().clone(), gram, control))?;
     let found = cycles.iter().any(|&period| period > 0);
     let harmless = found && cycle::is_all_there_is(gram, control)?;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::base::{Error, Result, check_count, check_positive, count, some_count};
 use crate::space::Mirror;
 use crate::trajectory::RefreshChoice;
-use crate::trajectory::dynamics::{Motion, Points};
+use crate::trajectory::dynamics::Motion;
 
 /// Shortest path in radians: the integral of a shorter one, a difference of sines, has fewer than ten digits.
 pub(crate) const SHORTEST_LENGTH: f64 = 1e-6;
@@ -14,7 +14,7 @@ pub(crate) const SHORTEST_LENGTH: f64 = 1e-6;
 /// ball hardly moves.
 const HIGHEST_RATE: f64 = 1e9;
 
-/// Estimate of the center that a run returns. Conditional means need the inverse of the Gram matrix as well.
+/// Estimate of the center that a run returns. Conditional means need the inverse of the Gram matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Average {
@@ -30,13 +30,6 @@ pub enum Average {
     Midpoints,
     /// The bouncing points of straight flights.
     Bounces,
-}
-
-impl Average {
-    /// Returns the points that a flipper averages.
-    pub(crate) fn points(self) -> Points {
-        if self == Self::Bounces { Points::Bounces } else { Points::Midpoints }
-    }
 }
 
 /// Settings of a run. The default has four trajectories with 100 draws each and ends at an error of 0.1 rad.
@@ -56,7 +49,7 @@ pub struct Settings {
     pub max_bounces: Option<u64>,
     /// Standard error of the center, radians.
     pub tol: Option<f64>,
-    /// Which estimate of the center is asked for.
+    /// The requested estimate of the center.
     pub average: Average,
     /// Path per trajectory, radians, for which pieces, draws and burn-in are planned; by default `length`. Beyond it a run
     /// with `length` alone continues as one with `tol` does: pieces are joined and draws thinned as the path grows.
@@ -178,7 +171,7 @@ impl Settings {
             let got = format!("{} and {}", self.mirror.negative, self.mirror.positive);
             return Err(Error::invalid("transparency", got, wanted));
         }
-        if self.motion.is_straight() {
+        if matches!(self.motion, Motion::Chord { .. } | Motion::Flipper { .. }) {
             let got = match self.refresh {
                 RefreshChoice::Auto | RefreshChoice::None => None,
                 RefreshChoice::Pair(_) => Some("'pair'"),

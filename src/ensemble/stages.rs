@@ -2,18 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::{Control, Result, State, encode, ensure, incompatible, memory};
+use crate::base::{Result, State, encode, ensure, ensure_finite, memory};
 use crate::ensemble::center::Batch;
-use crate::ensemble::chain::{Chain, ChainState};
-use crate::ensemble::estimate::{totals, watched_space};
+use crate::ensemble::chain::{Chain, ChainState, Snapshot, totals};
+use crate::ensemble::context::Context;
 use crate::ensemble::outcome::StopReason;
-use crate::ensemble::pool::WorkerPool;
 use crate::ensemble::settings::Settings;
-use crate::ensemble::step::{Step, Terms};
-use crate::ensemble::{center, merge, remote};
+use crate::ensemble::step::{self, Step};
+use crate::ensemble::{center, merge};
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::{Dynamics, Motion, RunningCenter};
-use crate::trajectory::{Goal, Recorder, Refresh, RefreshState, Until};
+use crate::trajectory::{Goal, Recorder, RefreshState, Until};
 
 /// First piece of path of a run without a given length, in radians and, for small version spaces, in arrivals.
 const PIECE_PATH: f64 = std::f64::consts::FRAC_PI_2;
@@ -22,25 +21,23 @@ const PIECE_ARRIVALS: f64 = 1_000.0;
 /// `FEW_DRAWS` draws, which are enough for decision values, and one for each further draw.
 const SHARE_OF_DRAWS: f64 = 0.125;
 const FEW_DRAWS: usize = 400;
-/// Evaluations of the densities at the walls in such a piece.
-const LOOKS: f64 = 2.0;
+/// Evaluations of the densities at the walls in the first piece.
+const EVALUATIONS: f64 = 2.0;
 
-/// A measurement: how long the pieces of path are, and how many there are to be.
-#[derive(Clone, Debug)]
-pub(super) struct Measurement<'s> {
+/// The plan of a measurement: length and number of the pieces of path.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Measurement {
+    /// Length of the burn-in, radians, mean over the trajectories.
+    pub burn_in_length: f64,
     /// Length of a piece, radians.
     unit: f64,
     /// Pieces of each trajectory at which the next decision is made.
     stage: usize,
-    /// Whether some are still missing.
+    /// Whether some of them are still missing.
     is_open: bool,
-    /// How directions are refreshed.
-    pub refresh: Refresh<'s>,
-    /// Length of the burn-in, radians, mean over the trajectories.
-    pub burn_in_length: f64,
 }
 
-/// Pieces that are full.
+/// Returns the largest number of pieces of each trajectory.
 fn pieces(n_trajectories: usize) -> usize {
     if n_trajectories == 1 { 16 } else { 8 }
 }
@@ -51,16 +48,15 @@ fn next_stage(settings: &Settings, done: usize) -> usize {
     if settings.tol.is_some() && done < pieces * 3 / 4 { pieces * 3 / 4 } else { pieces }
 }
 
-impl<'s> Measurement<'s> {
+impl Measurement {
     /// Plans pieces and draws. Without a given length, or with a tolerance, pieces are joined two by two as the path grows,
     /// which doubles their length.
     pub fn begin<D: Dynamics>(
-        settings: &Settings,
-        watched: &[usize],
-        chains: &mut [Chain<'s, D>],
-        refresh: Refresh<'s>,
+        run: &Context<'_, '_>,
+        chains: &mut [Chain<'_, D>],
         burn_in_length: f64,
     ) -> Result<Self> {
+        let (settings, gram) = (run.settings, run.space.gram());
         let pieces = pieces(chains.len());
         let length = settings.first_length.or(settings.length).unwrap_or(f64::INFINITY);
         let grows = settings.tol.is_some() || settings.length.is_none();
@@ -73,27 +69,24 @@ impl<'s> Measurement<'s> {
         // A growing run records twice the requested draws before it joins pieces, and returns the last ones.
         let kept = if grows { 2 * settings.n_draws } else { settings.n_draws };
         let spacing = unit * pieces as f64 / kept as f64;
-        let gram = watched_space(chains).gram();
         for chain in chains.iter_mut() {
-            chain.reset(Some(Recorder::new(spacing, watched, kept, gram)?));
+            chain.reset(Some(Recorder::new(spacing, &run.watched, kept, gram)?));
             if let Some(densities) = &mut chain.densities {
-                densities.looks.spacing = piece / LOOKS;
+                densities.sums.spacing = piece / EVALUATIONS;
             }
         }
         // Once more in one piece, for the outcome and for states of the run.
-        memory::check_vectors(kept.saturating_mul(chains.len()), gram.len() + watched.len())?;
-        Ok(Self { unit, stage: next_stage(settings, 0), is_open: true, refresh, burn_in_length })
+        memory::check_vectors(kept.saturating_mul(chains.len()), gram.len() + run.watched.len())?;
+        Ok(Self { burn_in_length, unit, stage: next_stage(settings, 0), is_open: true })
     }
 
     /// Extends the path until one of the limits is reached. Returns the limit, and the state without its draws.
     pub fn run<D: Dynamics>(
         &mut self,
-        settings: &Settings,
-        watched: &[usize],
-        pool: &WorkerPool,
-        chains: &mut [Chain<'s, D>],
-        control: &Control,
+        run: &Context<'_, '_>,
+        chains: &mut [Chain<'_, D>],
     ) -> Result<(StopReason, State)> {
+        let settings = run.settings;
         let length = settings.length.unwrap_or(f64::INFINITY);
         let until =
             if settings.weight_tol().is_some() { Until::CenterConverged } else { Until::Never };
@@ -102,31 +95,23 @@ impl<'s> Measurement<'s> {
         loop {
             let mut state = None;
             if self.is_open {
-                self.fly(settings, watched, pool, chains, limit, control)?;
+                self.fly(run, chains, limit)?;
                 // The state is that before the last piece was cut short, so that a longer run has the same bits.
                 self.is_open = chains.iter().any(Chain::is_cut);
-                state = self.is_open.then(|| self.save(settings, chains));
+                state = self.is_open.then(|| self.save(run, chains));
             }
-            if let Some(reason) = self.look(settings, pool, chains, limit, control)? {
-                let state = state.unwrap_or_else(|| self.save(settings, chains));
+            if let Some(reason) = self.reason_to_end(run, chains, limit)? {
+                let state = state.unwrap_or_else(|| self.save(run, chains));
                 return Ok((reason, state));
             }
             if chains[0].batches.len() >= pieces(chains.len()) {
                 self.unit *= 2.0;
-                let m = watched_space(chains).len();
-                let is_odd = |chain: &Chain<'s, D>| {
-                    let kept = chain.trajectory.recorder().map_or(0, |record| record.kept(m));
-                    kept >= 2 * settings.n_draws && !kept.is_multiple_of(2)
-                };
-                if chains.iter().any(is_odd) {
-                    return Err(incompatible("one with draws that are not in pairs"));
-                }
                 for chain in chains.iter_mut() {
                     center::join_pairs(&mut chain.batches);
                     if let Some(recorder) = chain.trajectory.recorder_mut()
-                        && recorder.kept(m) >= 2 * settings.n_draws
+                        && recorder.kept() >= 2 * settings.n_draws
                     {
-                        recorder.coarsen(m);
+                        recorder.coarsen();
                     }
                 }
             }
@@ -139,35 +124,25 @@ impl<'s> Measurement<'s> {
     /// Runs the pieces of a stage and passes on states on request.
     fn fly<D: Dynamics>(
         &self,
-        settings: &Settings,
-        watched: &[usize],
-        pool: &WorkerPool,
-        chains: &mut [Chain<'s, D>],
+        run: &Context<'_, '_>,
+        chains: &mut [Chain<'_, D>],
         limit: Goal,
-        control: &Control,
     ) -> Result<()> {
-        let (mirror, draws) = (settings.mirror, settings.n_draws);
-        let terms = Terms { mirror, draws, watched: watched.to_vec() };
+        let prepare = run.settings.tol.is_some();
+        let step = Step::Extend { stage: self.stage, unit: self.unit, limit, prepare };
         loop {
-            let step = Step::Extend {
-                stage: self.stage,
-                unit: self.unit,
-                limit,
-                prepare: settings.tol.is_some(),
-            };
-            remote::take(pool, chains, step, &terms, control)?;
+            step::take(run, chains, step)?;
             let is_done = chains.iter().all(|chain| chain.has(self.stage));
             // Workers in other processes do not pause. A requested state is the one between two steps.
-            if is_done && (pool.executor().is_none() || !control.is_to_pause()) {
+            if is_done && (run.executor.is_none() || !run.control.is_to_pause()) {
                 return Ok(());
             }
-            control.keep(|| {
-                let mut state = self.save(settings, chains);
-                let m = watched_space(chains).len();
-                for chain in chains.iter() {
-                    let kept = chain.kept_to_go_on();
+            run.control.keep(|| {
+                let mut state = self.save(run, chains);
+                for (chain, &kept) in chains.iter().zip(&state.kept) {
                     if let Some(recorder) = chain.trajectory.recorder() {
-                        let (draws, functionals) = recorder.first(kept, m);
+                        let (draws, functionals) =
+                            recorder.first(usize::try_from(kept).expect("a count of draws"));
                         state.draws.extend_from_slice(draws);
                         state.functionals.extend_from_slice(functionals);
                     }
@@ -182,20 +157,18 @@ impl<'s> Measurement<'s> {
     }
 
     /// Returns the reason to end the run after a stage, if there is one.
-    fn look<D: Dynamics>(
+    fn reason_to_end<D: Dynamics>(
         &self,
-        settings: &Settings,
-        pool: &WorkerPool,
-        chains: &mut [Chain<'s, D>],
+        run: &Context<'_, '_>,
+        chains: &mut [Chain<'_, D>],
         limit: Goal,
-        control: &Control,
     ) -> Result<Option<StopReason>> {
-        if let Some(tol) = settings.tol {
-            let center = merge::center(settings, pool, chains, self.burn_in_length, control)?;
-            let enough = worth(settings, chains);
-            control.report(totals(chains).0 / chains.len() as f64, center.error);
+        if let Some(tol) = run.settings.tol {
+            let center = merge::center(run, chains, self.burn_in_length)?;
+            let enough = suffices_for_draws(run, chains);
+            run.control.report(totals(chains).0 / chains.len() as f64, center.error);
             // A flipper restarts at its own running center, so its halves never agree.
-            let flips = matches!(settings.motion, Motion::Flipper { .. });
+            let flips = matches!(run.settings.motion, Motion::Flipper { .. });
             if center.error <= tol && (center.mixed || flips) && enough {
                 return Ok(Some(StopReason::Tol));
             }
@@ -215,34 +188,29 @@ impl<'s> Measurement<'s> {
     }
 
     /// Returns the state of the run without its draws.
-    fn save<D: Dynamics>(&self, settings: &Settings, chains: &[Chain<'s, D>]) -> State {
-        let run = RunState {
-            examples: watched_space(chains).len(),
+    fn save<D: Dynamics>(&self, run: &Context<'_, '_>, chains: &[Chain<'_, D>]) -> State {
+        let (kept, states): (Vec<u64>, Vec<ChainState>) = chains
+            .iter()
+            .map(Chain::snapshot)
+            .map(|Snapshot { state, kept }| (kept as u64, state))
+            .unzip();
+        let stored = RunState {
+            examples: run.space.len(),
             trajectories: chains.len(),
-            draws: settings.n_draws,
-            motion: settings.code(),
-            refresh: self.refresh.state(),
-            burn_in_length: self.burn_in_length,
-            unit: self.unit,
-            stage: self.stage,
-            is_open: self.is_open,
-            chains: chains.iter().map(Chain::state_to_go_on).collect(),
+            draws: run.settings.n_draws,
+            motion: run.settings.code(),
+            refresh: chains[0].trajectory.refresh().state(),
+            measurement: *self,
+            chains: states,
         };
-        let kept: Vec<u64> = chains.iter().map(|chain| chain.kept_to_go_on() as u64).collect();
-        State { bytes: encode(&run), held: vec![0; kept.len()], kept, ..State::default() }
-    }
-
-    /// Restores a measurement.
-    pub fn restored(run: &RunState, refresh: Refresh<'s>) -> Self {
-        let RunState { unit, stage, is_open, burn_in_length, .. } = *run;
-        Self { unit, stage, is_open, refresh, burn_in_length }
+        State { bytes: encode(&stored), held: vec![0; kept.len()], kept, ..State::default() }
     }
 
     /// Checks that a restored record belongs to this measurement.
     pub fn check_record<D: Dynamics>(
         &self,
         settings: &Settings,
-        chain: &Chain<'s, D>,
+        chain: &Chain<'_, D>,
     ) -> Result<()> {
         let stage = self.unit * pieces(settings.n_trajectories) as f64;
         let record = chain.trajectory.recorder();
@@ -258,10 +226,7 @@ pub(super) struct RunState {
     draws: usize,
     motion: u64,
     pub refresh: RefreshState,
-    burn_in_length: f64,
-    unit: f64,
-    stage: usize,
-    is_open: bool,
+    pub measurement: Measurement,
     pub chains: Vec<ChainState>,
 }
 
@@ -277,28 +242,22 @@ impl RunState {
             ensure(theirs == own, || format!("one of {theirs} {what} where there are {own}"))?;
         }
         ensure(self.motion == settings.code(), || "one of another motion")?;
-        let lengths = self.burn_in_length >= 0.0 && self.unit > 0.0;
-        ensure(
-            lengths && self.burn_in_length.is_finite() && self.unit.is_finite(),
-            || "one with lengths that cannot be",
-        )?;
-        ensure(self.stage <= pieces(settings.n_trajectories), || "one with more pieces than fit")
+        let Measurement { burn_in_length, unit, stage, .. } = self.measurement;
+        ensure_finite(&[&[burn_in_length, unit]])?;
+        ensure(burn_in_length >= 0.0 && unit > 0.0, || "one with lengths below 0")?;
+        ensure(stage <= pieces(settings.n_trajectories), || "one with more pieces than fit")
     }
 }
 
 /// Returns whether the effective sample size of the path suffices for the draws. A center of conditional means can reach its
 /// tolerance earlier.
-fn worth<D: Dynamics>(settings: &Settings, chains: &mut [Chain<'_, D>]) -> bool {
-    if chains.iter().all(|chain| chain.densities.is_none()) {
+fn suffices_for_draws<D: Dynamics>(run: &Context<'_, '_>, chains: &[Chain<'_, D>]) -> bool {
+    if run.smoother.is_none() {
         return true;
     }
-    let lists: Vec<Vec<Batch>> =
-        chains.iter_mut().map(|chain| std::mem::take(&mut chain.batches)).collect();
-    let worth = center::worth(watched_space(chains).gram(), &lists);
-    for (chain, list) in chains.iter_mut().zip(lists) {
-        chain.batches = list;
-    }
-    let draws = settings.n_trajectories * settings.n_draws;
+    let lists: Vec<&[Batch]> = chains.iter().map(|chain| &*chain.batches).collect();
+    let draws = run.settings.n_trajectories * run.settings.n_draws;
     let few = draws.min(FEW_DRAWS);
-    worth >= SHARE_OF_DRAWS * few as f64 + (draws - few) as f64
+    center::effective_size(run.space.gram(), &lists)
+        >= SHARE_OF_DRAWS * few as f64 + (draws - few) as f64
 }

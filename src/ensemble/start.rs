@@ -1,67 +1,74 @@
 //! Starting points of trajectories.
 
-use crate::base::{Control, Result, random};
-use crate::ensemble::attempt::{at, attempt};
-use crate::ensemble::chain::Chain;
-use crate::ensemble::conditional_means::Smoother;
-use crate::ensemble::pool::WorkerPool;
-use crate::ensemble::remote;
-use crate::ensemble::settings::Settings;
-use crate::interior::{Start, Trapped, conflicts, hard_point};
-use crate::space::VersionSpace;
+use rand::rngs::ChaCha8Rng;
 
-/// Starts all trajectories: at the given point, or at a point that a light trap finds for each. Those whose light trap fails
-/// start at the point of a single search for the maximal margin.
-pub(super) fn start<'s>(
-    space: &'s VersionSpace<'s>,
-    settings: &Settings,
-    smoother: Option<&Smoother<'_>>,
-    pool: &WorkerPool,
-    control: &Control,
-) -> Result<Vec<Chain<'s>>> {
-    conflicts::check(space, settings.mirror, control)?;
-    let middle = match smoother {
+use crate::ball::laying;
+use crate::base::{Control, Result, random};
+use crate::ensemble::chain::Chain;
+use crate::ensemble::context::Context;
+use crate::interior::{Start, Trapped, conflicts, hard_point, light_trap};
+use crate::space::VersionSpace;
+use crate::trajectory::Trajectory;
+use crate::trajectory::dynamics::Geodesic;
+
+/// Starts all trajectories: at the given point; or each at a random point about the middle of version space, if there are
+/// conditional means; or where a light trap catches it. If a light trap fails, the trajectory starts at the point of a single
+/// search for the maximal margin.
+pub(super) fn start<'s>(run: &Context<'s, '_>) -> Result<Vec<Chain<'s>>> {
+    let Context { space, settings, pool, control, .. } = *run;
+    let mirror = settings.mirror;
+    conflicts::check(space, mirror, control)?;
+    let middle = match &run.smoother {
         Some(smoother) if settings.start.is_none() => {
-            Some((smoother, smoother.middle(space, settings.mirror, control)?))
+            Some((smoother, smoother.middle(space, mirror, control)?))
         }
         _ => None,
     };
-    let (seed, n, mirror) = (settings.seed, settings.n_trajectories, settings.mirror);
-    let middle = middle.as_ref().map(|(smoother, middle)| (*smoother, middle));
-    let mut tried = match (&settings.start, pool.executor()) {
-        (None, Some(executor)) => {
-            remote::attempts(executor, space, (seed, n), mirror, middle, control)?
+    let tried = pool.each(&mut vec![(); settings.n_trajectories], |i, ()| {
+        let mut rng = random::stream(settings.seed, i);
+        if let Some(position) = &settings.start {
+            return at(space, position, rng, control).map(Trapped::Caught);
         }
-        (start, _) => pool.each(&mut vec![(); n], |i, ()| {
-            let rng = random::stream(seed, i);
-            match start {
-                Some(position) => at(space, position, rng, control).map(Trapped::Caught),
-                None => attempt(space, mirror, middle, rng, control),
+        if let Some((smoother, middle)) = &middle {
+            let position = smoother.typical(space, middle, &mut rng, control)?;
+            // Between walls that are very close, rounding may put the point outside.
+            if space.contains(&position)? {
+                return at(space, &position, rng, control).map(Trapped::Caught);
             }
-        })?,
-    };
-    let interior = if tried.iter().any(|trapped| matches!(trapped, Trapped::Lost(_))) {
-        Some(hard_point(space, settings.mirror, control)?)
-    } else {
-        None
-    };
+        }
+        light_trap::trap(space, mirror, rng, control)
+    })?;
     let caught = match (&settings.start, middle) {
         (Some(_), _) => Start::Given,
         (None, Some(_)) => Start::Typical,
         (None, None) => Start::LightTrap,
     };
-    tried
-        .drain(..)
-        .map(|trapped| {
-            let (mut trajectory, start) = match (trapped, &interior) {
-                (Trapped::Caught(trajectory), _) => (trajectory, caught),
-                (Trapped::Lost(rng), Some(position)) => {
-                    (at(space, position, rng, control)?, Start::MaxMargin)
-                }
-                (Trapped::Lost(_), None) => unreachable!("the search was made for the lost ones"),
-            };
-            trajectory.set_mirror(settings.mirror);
-            Ok(Chain::new(trajectory, start))
-        })
-        .collect()
+    let mut interior = None;
+    let started = tried.into_iter().map(|trapped| {
+        let (mut trajectory, start) = match trapped {
+            Trapped::Caught(trajectory) => (trajectory, caught),
+            Trapped::Lost(rng) => {
+                let position = match interior.take() {
+                    Some(position) => position,
+                    None => hard_point(space, mirror, control)?,
+                };
+                let trajectory = at(space, interior.insert(position), rng, control)?;
+                (trajectory, Start::MaxMargin)
+            }
+        };
+        trajectory.set_mirror(mirror);
+        Ok(Chain::new(trajectory, start))
+    });
+    started.collect()
+}
+
+/// Returns a trajectory that starts at a point.
+fn at<'s>(
+    space: &'s VersionSpace<'s>,
+    position: &[f64],
+    mut rng: ChaCha8Rng,
+    control: &Control,
+) -> Result<Trajectory<'s, Geodesic>> {
+    let ball = laying::ball_at(space.gram(), position, &mut rng, control)?;
+    Ok(Trajectory::new(space, Geodesic, ball, rng))
 }

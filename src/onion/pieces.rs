@@ -71,26 +71,20 @@ pub(super) fn estimate<T: Send>(
         }
         Ok(())
     })?;
+    let pieces: Vec<&Pieces> = walkers.iter_mut().map(|walker| &*pieces(walker)).collect();
     let centers = range.iter().enumerate().map(|(layer, violated)| {
         if is_own_opposite(space, violated) {
             return None;
         }
-        let mut lists: Vec<Vec<Batch>> = walkers
-            .iter_mut()
-            .map(|walker| std::mem::take(&mut pieces(walker).batches[layer]))
-            .collect();
-        let center = layer_center(gram, &lists);
-        for (walker, list) in walkers.iter_mut().zip(&mut lists) {
-            pieces(walker).batches[layer] = std::mem::take(list);
-        }
-        center
+        let lists: Vec<&[Batch]> = pieces.iter().map(|one| &*one.batches[layer]).collect();
+        layer_center(gram, &lists)
     });
     Ok(centers.collect())
 }
 
 /// Returns the center of one layer from the batches of each trajectory.
-fn layer_center(gram: &Gram<'_>, lists: &[Vec<Batch>]) -> Option<Center> {
-    let batches = || lists.iter().flatten();
+fn layer_center(gram: &Gram<'_>, lists: &[&[Batch]]) -> Option<Center> {
+    let batches = || lists.iter().copied().flatten();
     // The integral of a shorter path is lost to rounding.
     if batches().map(|batch| batch.length).sum::<f64>() < SHORTEST_LENGTH {
         return None;

@@ -2,7 +2,7 @@
 //! the wall it hits. Cheap, but not uniform in any layer but version space itself.
 
 use crate::base::{Control, Result};
-use crate::ensemble::{Settings, WorkerPool, burned_in};
+use crate::ensemble::{Settings, WorkerPool, burn_in};
 use crate::onion::outcome::OnionOutcome;
 use crate::onion::pieces::{GROWTH, Pieces, Watch, estimate, outcome, worst};
 use crate::onion::settings::OnionSettings;
@@ -34,7 +34,7 @@ pub(super) fn onion(
         seed: settings.seed,
         ..Settings::default()
     };
-    let mut probers: Vec<Prober<'_>> = burned_in::trajectories(space, &billiard, pool, control)?
+    let mut probers: Vec<Prober<'_>> = burn_in::trajectories(space, &billiard, pool, control)?
         .into_iter()
         .map(|trajectory| Prober { trajectory, pieces: Pieces::new(range.len()) })
         .collect();

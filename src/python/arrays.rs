@@ -1,6 +1,6 @@
-//! Conversion of arrays: arguments are checked and borrowed, results are moved.
+//! Arrays as arguments: checked and borrowed.
 
-use numpy::{Element, IntoPyArray, PyArray, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use crate::base::Error;
@@ -26,17 +26,4 @@ pub(super) fn vector<'a, T: Element>(
     array: &'a PyReadonlyArray1<'_, T>,
 ) -> PyResult<&'a [T]> {
     array.as_slice().map_err(|_| Error::invalid(name, "another memory layout", "contiguous").into())
-}
-
-/// Moves a vector to Python as an array of the given shape, without a copy.
-pub(super) fn to_array<T: Element, const N: usize>(
-    py: Python<'_>,
-    values: Vec<T>,
-    shape: [usize; N],
-) -> PyResult<Bound<'_, PyArray<T, numpy::ndarray::Dim<[usize; N]>>>>
-where
-    numpy::ndarray::Dim<[usize; N]>: numpy::ndarray::Dimension,
-    [usize; N]: numpy::ndarray::IntoDimension<Dim = numpy::ndarray::Dim<[usize; N]>>,
-{
-    values.into_pyarray(py).reshape(shape)
 }

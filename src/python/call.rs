@@ -1,4 +1,4 @@
-//! Every long call: detach, run, listen for signals, convert the error.
+//! Long calls: detached from the interpreter, open to signals, with errors as exceptions.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
@@ -50,7 +50,7 @@ pub(super) fn interruptible<R: Send>(
         Some(_) => {
             let to_caller = done.clone();
             Control::new().kept_by(move |state| {
-                // The listener may have gone after a signal: nobody keeps it then.
+                // The receiver is gone after a signal. The state is then not needed.
                 let _ = to_caller.send(News::State(state));
             })
         }
@@ -64,7 +64,7 @@ pub(super) fn interruptible<R: Send>(
             let worker = std::thread::Builder::new()
                 .spawn_scoped(scope, move || {
                     let result = catch_unwind(AssertUnwindSafe(|| work(control)));
-                    // The listener may have gone after a signal: nobody waits then.
+                    // The receiver is gone after a signal.
                     let _ = done.send(News::Over);
                     result
                 })
@@ -89,7 +89,7 @@ pub(super) fn interruptible<R: Send>(
                     control.ask_for_state();
                     next = None;
                 }
-                let heard = Python::attach(|py| {
+                let listened = Python::attach(|py| {
                     py.check_signals()?;
                     if let (Some(state), Some(keeping)) = (state, keeping) {
                         (keeping.keep)(py, state)?;
@@ -98,12 +98,12 @@ pub(super) fn interruptible<R: Send>(
                     match &callback {
                         Some(callback) if now >= report_at => {
                             report_at = now + 2 * TICK;
-                            report(py, callback, control)
+                            callback.call1(py, (progress(py, control)?,)).map(drop)
                         }
                         _ => Ok(()),
                     }
                 });
-                if let Err(error) = heard {
+                if let Err(error) = listened {
                     control.interrupt();
                     raised = Some(error);
                     break;
@@ -114,19 +114,17 @@ pub(super) fn interruptible<R: Send>(
     })
 }
 
-/// Runs `work` on the calling thread, detached from the interpreter. The work's own checks look for signals. This is for
-/// work on one thread that may take less time than starting another thread and loading the matrix into its cache.
-pub(super) fn interruptible_here<R: Send>(
-    py: Python<'_>,
-    work: impl FnOnce(&Control) -> Result<R> + Send,
-) -> PyResult<R> {
-    here(py, &Raised::default(), None, work)
-}
-
-/// The exception raised by a signal handler or by a function that `work` called. The work ends when there is one.
+/// The exception raised by a signal handler or by a function that the work called. It ends the work.
 pub(super) type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// As [`interruptible_here`], for work that calls Python itself. States are stored as soon as they are ready.
+/// Records an exception.
+pub(super) fn record(raised: &Raised, error: PyErr) {
+    *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+}
+
+/// Runs `work` on the calling thread, detached from the interpreter. The work's own checks look for signals, and states are
+/// stored as soon as they are ready. For work that calls Python, and for work that may take less time than starting a thread
+/// and loading the matrix into its cache.
 pub(super) fn here<R: Send>(
     py: Python<'_>,
     raised: &Raised,
@@ -134,12 +132,17 @@ pub(super) fn here<R: Send>(
     work: impl FnOnce(&Control) -> Result<R> + Send,
 ) -> PyResult<R> {
     py.detach(|| {
-        let mut control = listening(raised);
+        let signaled = Arc::clone(raised);
+        let mut control = Control::listening(TICK, move || {
+            let Some(error) = Python::attach(|py| py.check_signals().err()) else { return false };
+            record(&signaled, error);
+            true
+        });
         if let Some(Keeping { keep, .. }) = keeping {
             let (raised, flag) = (Arc::clone(raised), control.flag());
             control = control.kept_by(move |state| {
                 if let Err(error) = Python::attach(|py| keep(py, state)) {
-                    *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    record(&raised, error);
                     flag.store(true, Ordering::Relaxed);
                 }
             });
@@ -147,21 +150,6 @@ pub(super) fn here<R: Send>(
         let result = catch_unwind(AssertUnwindSafe(|| work(&control)));
         let raised = raised.lock().unwrap_or_else(PoisonError::into_inner).take();
         concluded(raised, result)
-    })
-}
-
-/// Returns a check that looks for signals on the thread that calls it, and records the exception of a signal handler.
-fn listening(raised: &Raised) -> Control {
-    let heard = Arc::clone(raised);
-    Control::listening(TICK, move || {
-        let Err(error) = Python::attach(|py| -> PyResult<()> {
-            py.check_signals()?;
-            Ok(())
-        }) else {
-            return false;
-        };
-        *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-        true
     })
 }
 
@@ -181,60 +169,40 @@ fn concluded<R>(raised: Option<PyErr>, result: std::thread::Result<Result<R>>) -
     }
 }
 
-fn report(py: Python<'_>, callback: &Py<PyAny>, control: &Control) -> PyResult<()> {
+/// Returns the progress of the work.
+pub(super) fn progress<'py>(py: Python<'py>, control: &Control) -> PyResult<Bound<'py, PyDict>> {
     let progress = PyDict::new(py);
-    fill(&progress, control)?;
-    callback.call1(py, (progress,)).map(|_| ())
-}
-
-/// Writes the progress of the work into a dict.
-pub(super) fn fill(progress: &Bound<'_, PyDict>, control: &Control) -> PyResult<()> {
     progress.set_item("length", control.length())?;
     progress.set_item("bounces", control.bounces())?;
-    progress.set_item("center_error", control.center_error())
+    progress.set_item("center_error", control.center_error())?;
+    Ok(progress)
 }
 
 /// These need an embedded interpreter: `make test-door`.
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ensemble::WorkerPool;
 
-    /// Four workers. The last panics, the others never end by themselves.
-    fn panics(n_threads: usize) -> impl Fn(&Control) -> Result<()> + Send {
-        move |control| {
-            let pool = WorkerPool::new(n_threads, control)?;
-            let done = pool.each(&mut [3, 2, 1, 0], |_, number| {
-                assert!(*number > 0 && n_threads > 1, "injected");
-                loop {
-                    control.check()?;
-                    std::thread::yield_now();
-                }
-            });
-            done.map(|_: Vec<()>| ())
-        }
+    fn panics(_: &Control) -> Result<()> {
+        panic!("injected")
     }
 
     #[test]
     fn a_panic_of_a_worker_is_a_runtime_error_and_the_interpreter_lives() {
         Python::initialize();
         Python::attach(|py| {
-            for n_threads in [1, 4] {
-                for error in [
-                    interruptible(py, None, None, panics(n_threads)).expect_err("a panic"),
-                    interruptible_here(py, panics(n_threads)).expect_err("a panic"),
-                ] {
-                    assert!(error.is_instance_of::<PyRuntimeError>(py), "{error}");
-                    assert!(
-                        error.to_string().contains("a worker of the engine panicked: injected")
-                    );
-                }
-                let next = interruptible(py, None, None, |control| control.check().map(|()| 7));
-                assert_eq!(next.expect("no panic"), 7);
-                let sum: u64 =
-                    py.eval(c"sum(range(10))", None, None).and_then(|x| x.extract()).expect("45");
-                assert_eq!(sum, 45);
+            for error in [
+                interruptible(py, None, None, panics).expect_err("a panic"),
+                here(py, &Raised::default(), None, panics).expect_err("a panic"),
+            ] {
+                assert!(error.is_instance_of::<PyRuntimeError>(py), "{error}");
+                assert!(error.to_string().contains("a worker of the engine panicked: injected"));
             }
+            let next = interruptible(py, None, None, |control| control.check().map(|()| 7));
+            assert_eq!(next.expect("no panic"), 7);
+            let sum: u64 =
+                py.eval(c"sum(range(10))", None, None).and_then(|x| x.extract()).expect("45");
+            assert_eq!(sum, 45);
         });
     }
 
@@ -242,7 +210,8 @@ mod tests {
     fn a_lack_of_memory_is_a_memory_error() {
         Python::initialize();
         Python::attach(|py| {
-            let error = interruptible_here(py, |_| memory::check(usize::MAX)).expect_err("no room");
+            let work = |_: &Control| memory::check(usize::MAX);
+            let error = here(py, &Raised::default(), None, work).expect_err("no room");
             assert!(error.is_instance_of::<pyo3::exceptions::PyMemoryError>(py), "{error}");
         });
     }

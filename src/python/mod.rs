@@ -63,7 +63,7 @@ fn run<'py>(
         None => None,
     };
     let settings = Settings { start, ..settings::read(settings)? };
-    let state = state.map(|state| state.taken()).transpose()?;
+    let state = state.map(|saved| saved.state());
     let m = problem.labels.len();
     let inverse = problem.inverse()?;
     let every = Duration::try_from_secs_f64(every)
@@ -88,7 +88,7 @@ fn run<'py>(
     outcomes::run(py, outcome)
 }
 
-/// Takes a step of a trajectory for another process; see `run` with an `executor`.
+/// Takes a step of a trajectory for another process: a task of the `executor` of `run`.
 #[pyfunction]
 #[pyo3(signature = (problem, order, trajectory))]
 fn take_step<'py>(

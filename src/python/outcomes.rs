@@ -1,5 +1,5 @@
-//! Results of runs as dicts of plain values and arrays, which take over the engine's memory. The keys are the fields of the
-//! results in `bayespoint.results`.
+//! Results of runs as dicts of plain values and arrays without copies. The keys are the fields of the results in
+//! `bayespoint.results`.
 
 use numpy::ndarray::Array2;
 use numpy::{Element, IntoPyArray, PyArray1};

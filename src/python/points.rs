@@ -15,7 +15,7 @@ use crate::interior::{
 /// Updates of the kernel perceptron before the maximal-margin search takes over.
 const PERCEPTRON_UPDATES: usize = 100_000;
 
-/// A point inside version space; see `VersionSpace.feasible_point`.
+/// Returns a point inside version space; see `VersionSpace.feasible_point`.
 #[pyfunction]
 #[pyo3(signature = (problem, *, method, seed, callback))]
 pub fn feasible_point<'py>(
@@ -45,7 +45,7 @@ pub fn feasible_point<'py>(
     Ok(dict)
 }
 
-/// The light trap of the paper; see `VersionSpace.light_trap`.
+/// Runs the light trap of the paper; see `VersionSpace.light_trap`.
 #[pyfunction]
 #[pyo3(name = "light_trap", signature = (problem, *, seed, callback))]
 pub fn light_trap_one_way<'py>(
@@ -65,7 +65,7 @@ pub fn light_trap_one_way<'py>(
     Ok(dict)
 }
 
-/// The maximal margin; see `VersionSpace.max_margin`.
+/// Computes the maximal margin; see `VersionSpace.max_margin`.
 #[pyfunction]
 #[pyo3(name = "max_margin", signature = (problem, settings, *, callback))]
 pub fn max_margin_point<'py>(
@@ -92,7 +92,7 @@ pub fn max_margin_point<'py>(
     Ok(dict)
 }
 
-/// The kernel perceptron in a given order; see `KernelPerceptron`.
+/// Runs the kernel perceptron in a given order; see `KernelPerceptron`.
 #[pyfunction]
 #[pyo3(name = "perceptron", signature = (problem, settings, *, order, callback))]
 pub fn perceptron_path<'py>(

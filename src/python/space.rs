@@ -64,16 +64,16 @@ impl Space<'_> {
         py: Python<'_>,
         send: &Bound<'_, PyAny>,
         keeping: Option<call::Keeping>,
-        work: impl FnOnce(&VersionSpace<'_>, Box<dyn RemoteExecutor>, &Control) -> Result<R> + Send,
+        work: impl FnOnce(&VersionSpace<'_>, &dyn RemoteExecutor, &Control) -> Result<R> + Send,
     ) -> PyResult<R> {
         let raised = call::Raised::default();
-        let sender = Box::new(remote::Sender {
+        let sender = remote::Sender {
             send: send.clone().unbind(),
             every: keeping.as_ref().map(|keeping| keeping.every),
             asked: Mutex::new(Instant::now()),
             raised: Arc::clone(&raised),
-        });
-        let work = self.on_space(|space, control| work(space, sender, control))?;
+        };
+        let work = self.on_space(|space, control| work(space, &sender, control))?;
         call::here(py, &raised, keeping, work)
     }
 
@@ -87,7 +87,7 @@ impl Space<'_> {
         let work = self.on_space(work)?;
         match callback {
             Some(_) => call::interruptible(py, callback, None, work),
-            None => call::interruptible_here(py, work),
+            None => call::here(py, &call::Raised::default(), None, work),
         }
     }
 

@@ -1,11 +1,10 @@
 //! States of runs as mappings of arrays.
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::arrays::{to_array, vector};
-use crate::base::{Error, State};
+use crate::base::State;
 
 /// A state with all of its draws.
 #[derive(FromPyObject)]
@@ -19,19 +18,14 @@ pub(super) struct Saved<'py> {
 }
 
 impl Saved<'_> {
-    pub(super) fn taken(&self) -> PyResult<State> {
-        let rows = |array: &PyReadonlyArray2<'_, f64>| -> PyResult<Vec<f64>> {
-            let rows = array.as_slice();
-            let rows = rows.map_err(|_| Error::invalid("state", "other rows", "C-contiguous"))?;
-            Ok(rows.to_vec())
-        };
-        Ok(State {
-            bytes: vector("state", &self.bytes)?.to_vec(),
-            draws: rows(&self.draws)?,
-            functionals: rows(&self.functionals)?,
-            held: vector("state", &self.held)?.to_vec(),
-            kept: vector("state", &self.kept)?.to_vec(),
-        })
+    pub(super) fn state(&self) -> State {
+        State {
+            bytes: self.bytes.as_array().to_vec(),
+            draws: self.draws.as_array().iter().copied().collect(),
+            functionals: self.functionals.as_array().iter().copied().collect(),
+            held: self.held.as_array().to_vec(),
+            kept: self.kept.as_array().to_vec(),
+        }
     }
 }
 
@@ -41,12 +35,10 @@ pub(super) fn to_dict(py: Python<'_>, state: State, m: usize) -> PyResult<Bound<
     let rows = draws.len() / m;
     let q = functionals.len().checked_div(rows).unwrap_or(0);
     let dict = PyDict::new(py);
-    let n = bytes.len();
-    dict.set_item("bytes", to_array(py, bytes, [n])?)?;
-    dict.set_item("draws", to_array(py, draws, [rows, m])?)?;
-    dict.set_item("functionals", to_array(py, functionals, [rows, q])?)?;
-    let n = held.len();
-    dict.set_item("held", to_array(py, held, [n])?)?;
-    dict.set_item("kept", to_array(py, kept, [n])?)?;
+    dict.set_item("bytes", bytes.into_pyarray(py))?;
+    dict.set_item("draws", draws.into_pyarray(py).reshape([rows, m])?)?;
+    dict.set_item("functionals", functionals.into_pyarray(py).reshape([rows, q])?)?;
+    dict.set_item("held", held.into_pyarray(py))?;
+    dict.set_item("kept", kept.into_pyarray(py))?;
     Ok(dict)
 }

@@ -137,16 +137,13 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         (watched, draws): (&[usize], (&[f64], &[f64])),
         stored: TrajectoryState,
     ) -> Result<Self> {
-        let (ball, [negative, positive]) = (stored.ball.restored(space.gram())?, stored.violated);
+        let ball = stored.ball.restored(space.gram())?;
         dynamics.restore(stored.dynamics)?;
         let mut trajectory = Self::new(space, dynamics, ball, stored.rng.restored()?);
-        let may_be =
-            (negative == 0 || mirror.negative > 0.0) && (positive == 0 || mirror.positive > 0.0);
-        ensure(stored.violated == trajectory.violated && may_be, || {
-            let [seen_negative, seen_positive] = trajectory.violated;
-            format!(
-                "one that violates {seen_negative} + {seen_positive} examples, where it says {negative} + {positive}"
-            )
+        trajectory.set_mirror(mirror);
+        ensure(stored.violated == trajectory.violated && trajectory.caught(), || {
+            let (seen, said) = (trajectory.violated, stored.violated);
+            format!("one that violates {seen:?} examples of the classes instead of {said:?}")
         })?;
         ensure(stored.clock >= 0.0, || "one with a refresh in the past")?;
         ensure(
@@ -159,7 +156,6 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         let path = stored.tally.path;
         let restored = |schedule| Recorder::restored(schedule, watched, space.gram(), draws, path);
         trajectory.recorder = stored.record.map(restored).transpose()?;
-        trajectory.set_mirror(mirror);
         (trajectory.refresh, trajectory.clock) = (refresh.clone(), stored.clock);
         trajectory.since_reprojection = stored.since_reprojection;
         trajectory.reprojection_delay = stored.reprojection_delay;
@@ -168,7 +164,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         Ok(trajectory)
     }
 
-    /// The refresh.
+    /// Returns the refresh.
     pub(crate) fn refresh(&self) -> &Refresh<'s> {
         &self.refresh
     }
@@ -201,12 +197,12 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         Ok(other)
     }
 
-    /// The dynamics.
+    /// Returns the dynamics.
     pub fn dynamics(&self) -> &D {
         &self.dynamics
     }
 
-    /// The ball.
+    /// Returns the ball.
     pub fn ball(&self) -> &Ball {
         &self.ball
     }
@@ -221,7 +217,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         &self.tally
     }
 
-    /// The record, if one is kept.
+    /// Returns the record, if there is one.
     pub fn recorder(&self) -> Option<&Recorder> {
         self.recorder.as_ref()
     }
@@ -229,11 +225,11 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     /// Records the present position, for paths too short for a draw.
     pub(crate) fn record_here(&mut self) {
         if let Some(recorder) = &mut self.recorder {
-            recorder.record_here(&self.ball, self.space.gram());
+            recorder.record(&self.ball, self.space.gram(), 0.0);
         }
     }
 
-    /// The version space.
+    /// Returns the version space.
     pub fn space(&self) -> &'s VersionSpace<'s> {
         self.space
     }
@@ -242,7 +238,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.recorder.as_mut()
     }
 
-    /// Planes violated now.
+    /// Returns the number of violated planes.
     pub fn violated(&self) -> u32 {
         self.violated[0] + self.violated[1]
     }
@@ -309,9 +305,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.tally = Tally::new(self.space.len());
         self.ball.lay_here(self.space.gram());
         self.ball.take_arc_integral();
-        if let Some(center) = self.dynamics.running_center_mut() {
-            center.reset();
-        }
+        self.dynamics.reset();
         self.recorder = recorder;
     }
 
@@ -341,8 +335,8 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         self.advance::<true, true>(goal, control)
     }
 
-    /// As [`Trajectory::run_pausing`], but leaves out the last flight, which would end in mid-air: the path can be continued
-    /// as if it had no end there.
+    /// As [`Trajectory::run_pausing`], but leaves out the last flight, which the goal would cut short. From there the path can
+    /// be continued to any other goal.
     pub(crate) fn run_short(&mut self, goal: Goal, control: &Control) -> Result<Ended> {
         self.advance::<false, true>(goal, control)
     }
@@ -378,7 +372,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
                 }
             }
             since_check += 1;
-            if !TO_THE_END && self.ends_in_mid_air(goal.path) {
+            if !TO_THE_END && self.ends_between_events(goal.path) {
                 break;
             }
             self.since_reprojection += 1;
@@ -393,7 +387,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
 
     /// Returns whether the present flight leads beyond the end of the path without a refresh before it.
     #[inline]
-    fn ends_in_mid_air(&mut self, path_end: f64) -> bool {
+    fn ends_between_events(&mut self, path_end: f64) -> bool {
         let to_end = path_end - self.tally.path;
         // No flight is longer than half a turn.
         to_end <= std::f64::consts::PI
@@ -486,8 +480,8 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
         }
     }
 
-    /// Adds the arcs of the present flight beyond the wall where it ends.
-    fn look_beyond(&mut self) {
+    /// Adds the arcs of the present flight beyond the wall at its end.
+    fn add_beyond(&mut self) {
         let (Some(range), Some(mut ray)) = (self.kept, self.beyond.take()) else { return };
         let coordinates = (self.ball.f(), self.ball.g());
         for arc in ray.trace(coordinates, self.space.labels(), range) {
@@ -500,7 +494,7 @@ impl<'s, D: Dynamics> Trajectory<'s, D> {
     fn arrive(&mut self) {
         let transparency = self.transparency();
         if self.beyond.is_some() {
-            self.look_beyond();
+            self.add_beyond();
         }
         match self.dynamics.arrive(&mut self.ball, self.space, transparency, &mut self.rng) {
             Arrival::Bounce { plane, impulse } => {
@@ -547,7 +541,7 @@ mod tests {
 
     /// Integrates the same path twice: by layer, and with the arc integral from arrival to arrival.
     #[test]
-    fn layers_have_the_arcs_that_were_flown_in_them() {
+    fn arcs_are_integrated_by_layer() {
         let (m, softness) = (12, 0.3);
         let gram: Vec<f64> = (0..m * m)
             .map(|k| f64::exp(-0.05 * ((k / m) as f64 - (k % m) as f64).powi(2)))

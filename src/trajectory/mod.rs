@@ -1,4 +1,4 @@
-//! The life of one ball: its event loop, its dynamics, refreshes of its direction, and what is recorded of its path.
+//! One trajectory: the event loop, the dynamics, refreshes of the direction, and the recorded draws.
 
 pub mod dynamics;
 mod event_loop;

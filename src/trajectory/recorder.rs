@@ -7,6 +7,8 @@ use crate::gram::Gram;
 /// Keeps dual coefficients, and plane coordinates at a few watched planes, at equal spacing along the path.
 #[derive(Clone, Debug)]
 pub struct Recorder {
+    /// Number m of examples.
+    examples: usize,
     spacing: f64,
     /// Number of the next position: it is due at this many spacings.
     next: u64,
@@ -27,10 +29,10 @@ impl Recorder {
     pub fn new(spacing: f64, watched: &[usize], expected: usize, gram: &Gram<'_>) -> Result<Self> {
         let watched: Vec<_> =
             watched.iter().map(|&i| (i, gram.diagonal(i).sqrt().recip())).collect();
-        // Reserved memory that is never written costs nothing; a vector that grows is copied.
+        // Reserved memory that is never written takes no pages; a vector that grows is copied.
         let draws = memory::reserved_apart(expected.saturating_mul(gram.len()))?;
         let functionals = memory::reserved(expected.saturating_mul(watched.len()))?;
-        Ok(Self { spacing, next: 1, watched, draws, functionals })
+        Ok(Self { examples: gram.len(), spacing, next: 1, watched, draws, functionals })
     }
 
     /// Returns the path between positions, in radians.
@@ -38,24 +40,29 @@ impl Recorder {
         self.spacing
     }
 
-    /// Returns the number of positions kept, of m coefficients each.
-    pub fn kept(&self, m: usize) -> usize {
-        self.draws.len() / m
+    /// Returns the number of positions kept.
+    pub fn kept(&self) -> usize {
+        self.draws.len() / self.examples
+    }
+
+    /// Returns the lengths of the draws and functionals of `n` positions.
+    fn lengths(&self, n: usize) -> (usize, usize) {
+        (n * self.examples, n * self.watched.len())
     }
 
     /// Returns the last `n` positions, row-major (n, m), and their watched plane coordinates, row-major (n, watched).
-    pub fn last(&self, n: usize, m: usize) -> (&[f64], &[f64]) {
-        let skip = self.kept(m) - n;
-        (&self.draws[skip * m..], &self.functionals[skip * self.watched.len()..])
+    pub fn last(&self, n: usize) -> (&[f64], &[f64]) {
+        let (draws, functionals) = self.lengths(self.kept() - n);
+        (&self.draws[draws..], &self.functionals[functionals..])
     }
 
     /// As [`Recorder::last`], but moves the values out of the record.
-    pub(crate) fn take_last(&mut self, n: usize, m: usize) -> (Vec<f64>, Vec<f64>) {
-        let skip = self.kept(m) - n;
+    pub(crate) fn take_last(&mut self, n: usize) -> (Vec<f64>, Vec<f64>) {
+        let skip = self.lengths(self.kept() - n);
         let mut draws = std::mem::take(&mut self.draws);
         let mut functionals = std::mem::take(&mut self.functionals);
-        draws.drain(..skip * m);
-        functionals.drain(..skip * self.watched.len());
+        draws.drain(..skip.0);
+        functionals.drain(..skip.1);
         // Shrinking before the copy returns the unused memory.
         draws.shrink_to_fit();
         (draws, functionals)
@@ -79,15 +86,13 @@ impl Recorder {
         ensure(ahead, || {
             format!("one with draws {spacing} radians apart, the next being number {next}")
         })?;
-        let (m, q) = (gram.len(), watched.len());
-        let whole = draws.len().is_multiple_of(m) && functionals.len() == draws.len() / m * q;
-        ensure(whole, || "one with draws in pieces")?;
         ensure_finite(&[draws, functionals])?;
-        let mut own = (memory::reserved(draws.len())?, memory::reserved(functionals.len())?);
-        own.0.extend_from_slice(draws);
-        own.1.extend_from_slice(functionals);
-        let (draws, functionals) = own;
-        Ok(Self { next, draws, functionals, ..Self::new(spacing, watched, 0, gram)? })
+        let mut record = Self { next, ..Self::new(spacing, watched, 0, gram)? };
+        memory::reserve(&mut record.draws, draws.len())?;
+        memory::reserve(&mut record.functionals, functionals.len())?;
+        record.draws.extend_from_slice(draws);
+        record.functionals.extend_from_slice(functionals);
+        Ok(record)
     }
 
     /// # Errors
@@ -113,8 +118,9 @@ impl Recorder {
     }
 
     /// Returns draws and functionals of the first `n` positions.
-    pub(crate) fn first(&self, n: usize, m: usize) -> (&[f64], &[f64]) {
-        (&self.draws[..n * m], &self.functionals[..n * self.watched.len()])
+    pub(crate) fn first(&self, n: usize) -> (&[f64], &[f64]) {
+        let (draws, functionals) = self.lengths(n);
+        (&self.draws[..draws], &self.functionals[..functionals])
     }
 
     /// Records all positions on a flight of `flight` radians that starts at `path`.
@@ -131,7 +137,8 @@ impl Recorder {
         }
     }
 
-    fn record(&mut self, ball: &Ball, gram: &Gram<'_>, ahead: f64) {
+    /// Records the position `ahead` radians from the ball.
+    pub(crate) fn record(&mut self, ball: &Ball, gram: &Gram<'_>, ahead: f64) {
         let (sin, cos) = ahead.sin_cos();
         self.draws.extend(ball.positions(ahead));
         self.functionals.extend(self.watched.iter().map(|&(i, inverse_length)| {
@@ -140,15 +147,9 @@ impl Recorder {
         }));
     }
 
-    /// Records the present position in addition.
-    pub(crate) fn record_here(&mut self, ball: &Ball, gram: &Gram<'_>) {
-        self.record(ball, gram, 0.0);
-    }
-
-    /// Keeps every second position and doubles the spacing. The number kept must be even.
-    pub(crate) fn coarsen(&mut self, m: usize) {
-        debug_assert_eq!(self.kept(m) % 2, 0);
-        let (q, kept) = (self.watched.len(), self.kept(m) / 2);
+    /// Keeps every second position and doubles the spacing.
+    pub(crate) fn coarsen(&mut self) {
+        let (m, q, kept) = (self.examples, self.watched.len(), self.kept() / 2);
         for k in 0..kept {
             self.draws.copy_within((2 * k + 1) * m..(2 * k + 2) * m, k * m);
             self.functionals.copy_within((2 * k + 1) * q..(2 * k + 2) * q, k * q);

@@ -1,7 +1,7 @@
-//! Refresh: random changes of direction in mid-air that leave the uniform measure invariant.
+//! Refresh: random changes of direction between walls that leave the uniform measure invariant.
 //!
-//! A billiard alone is not ergodic in low dimension, and integrable on nearly orthogonal planes. At the times of a
-//! Poisson process the direction is therefore reflected in a random tangent pair, or drawn afresh.
+//! A billiard alone is not ergodic in low dimensions, and integrable between nearly orthogonal planes. At the times of a
+//! Poisson process the direction is therefore reflected in a random tangent vector, or drawn again.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use crate::base::{Control, Error, Result, ensure, incompatible};
 use crate::gram::Gram;
 use crate::linalg::{Factor, Inverse, Isotropic};
 
-/// Pair refreshes per arrival at a wall; and the same if planes are isolated, whose directions only refreshes change.
+/// Pair refreshes per arrival at a wall, in general and with isolated planes, in whose directions only refreshes move.
 const PAIRS_PER_ARRIVAL: f64 = 0.05;
 const MANY_PAIRS_PER_ARRIVAL: f64 = 1.5;
 /// Full refreshes per radian. Higher rates make the path diffusive and the center noisier.
 const FULL_PER_RADIAN: f64 = 0.1;
-/// The same among few planes or isolated ones, where bounces hardly change the direction.
+/// The same with few or isolated planes, where bounces hardly change the direction.
 const FRESH_PER_RADIAN: f64 = 0.3;
 const FEW: usize = 30;
 /// A plane is isolated when the squared cosines between its normal and all others sum to less.
 const ISOLATED: f64 = 0.5;
-/// Share of isolated planes, of the rows looked at, that makes a difference.
+/// Share of isolated planes above which refreshes are more frequent, and the largest number of rows that it is computed from.
 const SHARE: f64 = 0.05;
-const LOOKED_AT: usize = 200;
+const MOST_ROWS: usize = 200;
 /// Directions in which all examples have at most this share of their squared lengths are not refreshed. Dual coefficients
 /// along them are so large that plane coordinates would lose eight digits or more.
 const THIN: f64 = 1e-9;
@@ -84,7 +84,7 @@ enum RefreshKind {
 impl<'s> Refresh<'s> {
     /// Returns the refresh for a choice. `arrivals` is the number of arrivals at walls per radian.
     ///
-    /// Full refreshes are preferred wherever they can be afforded. Some directions are bounded by few planes: each example's own
+    /// Full refreshes are preferred if they are affordable. Some directions are bounded by few planes: each example's own
     /// direction with softness, the many directions of little variance of a smooth kernel, and those of as many Gaussian
     /// examples as dimensions. Along them the billiard alone is nearly integrable, and pairs mix slowly. A ball that starts
     /// near the center has too small a component there. It takes some forty pairs for each plane to equilibrate, many times
@@ -119,7 +119,7 @@ impl<'s> Refresh<'s> {
     /// Returns the default refresh: full if that is allowed and affordable, else pairs.
     fn free(gram: &Gram<'_>, arrivals: f64, may_be_full: bool, control: &Control) -> Result<Self> {
         let isolated = has_isolated_planes(gram);
-        let mut lonely = isolated || gram.softness().iter().any(|&softness| softness > 0.0);
+        let mut needs_many = isolated || gram.softness().iter().any(|&softness| softness > 0.0);
         // On a circle there is no other direction.
         if may_be_full && gram.len() > 2 {
             match Factor::if_affordable(gram, thin(gram), control) {
@@ -128,11 +128,11 @@ impl<'s> Refresh<'s> {
                     return Ok(Self::Full { rate, source: Arc::new(factor) });
                 }
                 // Too many dimensions, or a matrix that is not positive semidefinite: pairs need no factor.
-                Ok(None) | Err(Error::Breakdown { .. }) => lonely = true,
+                Ok(None) | Err(Error::Breakdown { .. }) => needs_many = true,
                 Err(other) => return Err(other),
             }
         }
-        let each = if lonely { MANY_PAIRS_PER_ARRIVAL } else { PAIRS_PER_ARRIVAL };
+        let each = if needs_many { MANY_PAIRS_PER_ARRIVAL } else { PAIRS_PER_ARRIVAL };
         Ok(Self::Pair { rate: arrivals * each })
     }
 
@@ -263,12 +263,12 @@ fn has_isolated_planes(gram: &Gram<'_>) -> bool {
     let m = gram.len();
     // The offset is one direction that all feature vectors share; the rest decides.
     let own: Vec<f64> = (0..m).map(|i| gram.diagonal(i) - gram.offset()).collect();
-    let looked_at = m.min(LOOKED_AT);
-    let isolated = (0..looked_at).map(|k| k * m / looked_at).filter(|&i| {
+    let rows = m.min(MOST_ROWS);
+    let isolated = (0..rows).map(|k| k * m / rows).filter(|&i| {
         let row = gram.row(i).to_vec();
         let terms = row.iter().zip(&own).enumerate().filter(|&(j, _)| j != i);
         let sum: f64 = terms.map(|(_, (k, d))| if *d > 0.0 { k * k / d } else { 0.0 }).sum();
         sum < ISOLATED * own[i]
     });
-    isolated.count() as f64 > SHARE * looked_at as f64
+    isolated.count() as f64 > SHARE * rows as f64
 }

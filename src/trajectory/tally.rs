@@ -55,7 +55,7 @@ pub struct Tally {
     pub refreshes: u64,
     /// Flights that met no wall.
     pub escapes: u64,
-    /// Reflections in mid-air, off the scatterer.
+    /// Reflections at the scatterer.
     pub scatterings: u64,
     /// ∫ (number of violated planes) dt.
     pub violations: f64,
@@ -100,13 +100,13 @@ impl Tally {
         ensure(sums.iter().all(|sum| *sum >= 0.0), || "one with a path below 0")?;
         ensure(self.hits.len() == m, || "one with hits of other examples")?;
         ensure_vectors(m, &[&self.impulses])?;
-        // Larger ones would overflow in sums.
+        // Sums of larger ones would overflow.
         let counts = [self.bounces, self.crossings, self.refreshes, self.escapes, self.scatterings];
         let small = counts.iter().chain(&self.hits).all(|count| *count >> 48 == 0);
         ensure(small, || "one with counts that are out of range")
     }
 
-    /// Bounces and crossings.
+    /// Returns the number of bounces and crossings.
     pub fn arrivals(&self) -> u64 {
         self.bounces + self.crossings
     }

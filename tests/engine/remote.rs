@@ -27,9 +27,9 @@ fn here(problem: &Owned, settings: &Settings) -> Outcome {
         .expect("a good run")
 }
 
-fn there(problem: &Owned, settings: &Settings, others: Others) -> bayespoint::Result<Outcome> {
+fn there(problem: &Owned, settings: &Settings, others: &Others) -> bayespoint::Result<Outcome> {
     problem.with(|space, inverse| {
-        run_remotely(space, settings, inverse, None, Box::new(others), &Control::new())
+        run_remotely(space, settings, inverse, None, others, &Control::new())
     })
 }
 
@@ -121,7 +121,7 @@ fn other_processes_give_the_same_bits() {
     for (what, problem, settings) in cases {
         let others = Others { times: 2, ..Others::of(problem) };
         let steps = Arc::clone(&others.steps);
-        let there = there(problem, &settings, others).expect("a good run");
+        let there = there(problem, &settings, &others).expect("a good run");
         assert_same(&here(problem, &settings), &there, what);
         assert!(steps.load(Ordering::Relaxed) >= 3 * settings.n_trajectories, "{what}");
     }
@@ -138,13 +138,13 @@ fn runs_go_on_here_and_there() {
         let begun = if starts_here {
             here(&problem, &first)
         } else {
-            there(&problem, &first, Others::of(&problem)).expect("a good run")
+            there(&problem, &first, &Others::of(&problem)).expect("a good run")
         };
         let (state, control) = (complete(&begun), Control::new());
         let ended = problem.with(|space, inverse| {
             if starts_here {
-                let others = Box::new(Others::of(&problem));
-                run_remotely(space, &longer, inverse, Some(&state), others, &control)
+                let others = Others::of(&problem);
+                run_remotely(space, &longer, inverse, Some(&state), &others, &control)
             } else {
                 resume(space, &longer, inverse, &state, &control)
             }
@@ -166,13 +166,13 @@ fn states_are_given_between_steps() {
     let keeper = Arc::clone(&states);
     let control = Control::new().kept_by(move |state| keeper.lock().expect("fine").push(state));
     let steps = AtomicUsize::new(0);
-    let asking = Box::new(Hook(Others::of(&problem), move |_: &mut Vec<_>, control: &Control| {
+    let asking = Hook(Others::of(&problem), move |_: &mut Vec<_>, control: &Control| {
         if steps.fetch_add(1, Ordering::Relaxed) == 4 {
             control.ask_for_state();
         }
-    }));
+    });
     let whole = problem
-        .with(|space, inverse| run_remotely(space, &settings, inverse, None, asking, &control))
+        .with(|space, inverse| run_remotely(space, &settings, inverse, None, &asking, &control))
         .expect("a good run");
     let states = states.lock().expect("fine");
     assert_eq!(states.len(), 1);
@@ -190,13 +190,13 @@ fn unsupported_motions_and_missing_trajectories_are_errors() {
         [Motion::Scattered { cosine: true, scatterer: None }, Motion::Flipper { tau_max: 1e3 }]
     {
         let settings = Settings { motion, ..settings() };
-        let found = there(&problem, &settings, Others::of(&problem));
+        let found = there(&problem, &settings, &Others::of(&problem));
         assert!(matches!(found, Err(Error::Invalid { name: "motion", .. })), "{found:?}");
     }
     let pop = |trajectories: &mut Vec<_>, _: &Control| drop(trajectories.pop());
-    let few = Box::new(Hook(Others::of(&problem), pop));
+    let few = Hook(Others::of(&problem), pop);
     let found = problem.with(|space, inverse| {
-        run_remotely(space, &settings(), inverse, None, few, &Control::new())
+        run_remotely(space, &settings(), inverse, None, &few, &Control::new())
     });
     assert!(matches!(found, Err(Error::Invalid { name: "state", .. })), "{found:?}");
 }

@@ -307,8 +307,8 @@ fn draws_fill_the_cap_like_the_rest() {
                     ball.reset(Some(Recorder::new(0.05, &[], 0, space.gram()).expect("room")));
                     ball.run(Goal::path(1000.0), &Control::new()).expect("runs");
                     let recorder = ball.recorder().expect("kept");
-                    let n = recorder.kept(10);
-                    let (draws, _) = recorder.last(n, 10);
+                    let n = recorder.kept();
+                    let (draws, _) = recorder.last(n);
                     let inside = draws
                         .chunks(10)
                         .filter(|draw| dot(&problem.weight(draw), &unit(center.clone())) > rim);

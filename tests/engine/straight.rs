@@ -1,6 +1,6 @@
 //! The dynamics of the papers: their pseudo-code in explicit vectors, the rules of their centers, their bias.
 
-use bayespoint::dynamics::{Chord, Dynamics, Flipper, Geodesic, Motion, Points};
+use bayespoint::dynamics::{Dynamics, Geodesic, Motion, Points, Straight};
 use bayespoint::{
     Addition, Average, Ball, Control, Error, Goal, Mirror, RefreshChoice, Settings, StopReason,
     Trajectory, Until,
@@ -205,8 +205,8 @@ fn the_engine_does_what_the_pseudocode_says() {
         for tau_max in [f64::INFINITY, 1e3, 1.0] {
             let mut seen = [0; 2];
             for k in 0..8 {
-                let chord = Chord::new(m, tau_max, None);
-                let flipper = Flipper::new(m, tau_max, Points::Midpoints);
+                let chord = Straight::chord(m, tau_max, None);
+                let flipper = Straight::flipper(m, tau_max, Points::Midpoints);
                 for [bounces, escapes] in [
                     agrees(&problem, chord, tau_max, false, k),
                     agrees(&problem, flipper, tau_max, true, k),
@@ -497,7 +497,7 @@ fn the_stopping_rule_bounds_the_share_of_the_next_flight() {
     let (start, _) = bayespoint::feasible_point(&space, seed(28), &control).expect("separable");
     let ball = Ball::new(space.gram(), &start, &normals(40, &mut rng(29)), &control).expect("ok");
     let mut trajectory = Trajectory::new(&space, Geodesic, ball, rng(30))
-        .launched_by(Chord::new(40, 1e6, Some(0.01)), &control)
+        .launched_by(Straight::chord(40, 1e6, Some(0.01)), &control)
         .expect("launched");
     let goal = Goal { until: Until::CenterConverged, ..Goal::path(f64::INFINITY) };
     trajectory.run(goal, &control).expect("runs");

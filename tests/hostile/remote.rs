@@ -48,9 +48,9 @@ fn steps() -> &'static [Step] {
                     seed: 1,
                     ..Settings::default()
                 };
-                let recorder = Box::new(Recorder(case.clone(), Arc::clone(&seen)));
+                let recorder = Recorder(case.clone(), Arc::clone(&seen));
                 case.with(|space, inverse| {
-                    run_remotely(space, &settings, inverse, None, recorder, &Control::new())
+                    run_remotely(space, &settings, inverse, None, &recorder, &Control::new())
                 })
                 .expect("a good run");
             }

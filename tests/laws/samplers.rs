@@ -121,7 +121,7 @@ pub fn by_hand<D: Dynamics>(
                 let length = path.spacing * (path.draws as f64 + 0.5);
                 trajectory.run(Goal::path(length), &control).expect("runs");
                 let recorder = trajectory.recorder().expect("was set");
-                let draws = recorder.last(path.draws, m).0;
+                let draws = recorder.last(path.draws).0;
                 draws.chunks(m).map(|dual| target.sample(dual, &mut rng)).collect()
             })
             .collect()

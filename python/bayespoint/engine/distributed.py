@@ -1,12 +1,12 @@
-"""Work for other processes: joblib's workers where its active backend is Dask's, Ray's or the like.
+"""Work in other processes, through joblib's backends for Dask, Ray and the like.
 
-Local fits use the threads of the engine, which share one kernel matrix. Where joblib's active
-backend hands tasks to processes that may be on other machines, the work is cut into tasks: pure
-functions of arrays, states and seeds, which may be lost with their worker and done again.
+Local fits use the threads of the engine, which share one kernel matrix. A backend that may have
+workers on other machines gets tasks instead: pure functions of arrays, states and seeds, which can
+be repeated elsewhere if a worker is lost.
 
-All tasks of a fit share a problem, or the data of a search. It is sent with the first tasks. A
-worker keeps the last one that it got, and later tasks name it by its digest. A worker that does
-not have it, as one that is new, says so and gets the task again with it.
+All tasks of a fit share a problem, or the data of a search, which is sent with the first tasks. A
+worker keeps the last one it received, and later tasks refer to it by its digest. A worker that does
+not have it, for example a new one, says so, and the task is repeated with the data.
 """
 
 from __future__ import annotations
@@ -35,56 +35,56 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 LOGGER = logging.getLogger("bayespoint.distributed")
-"""Says of every task, at level DEBUG, in which process it ran."""
+"""Reports the process of every task, at level DEBUG."""
 
 _LOCAL = tuple(
     BACKENDS[name]
     for name in ("sequential", "threading", "loky", "multiprocessing")
     if name in BACKENDS
 )
-"""Joblib's backends for this machine: its threads do better. Ray's is a subclass of one of them."""
+"""Joblib's local backends, where the engine's own threads are faster. Ray's is a subclass."""
 
 _SHARED: dict[str, Any] = {}
-"""On a worker: what the tasks shared that it did last, by its digest."""
+"""On a worker: the shared data of its last task, by digest."""
 
 _LOCK = threading.Lock()
 
 
 def active() -> bool:
-    """Return whether joblib's active backend hands tasks to processes beyond this machine.
+    """Return whether joblib's active backend may have workers on other machines.
 
-    Not within a task of such a backend: what runs there is cut up already.
+    False within a task of such a backend, whose work has been divided already.
     """
     backend, _ = get_active_backend()
     if type(backend) in _LOCAL or (backend.nesting_level or 0) > 0:
         return False
-    # Dask's backend does not count how deep it is nested, and asks its threads as well.
+    # Dask's backend does not count its nesting level. Its worker threads have this attribute.
     dask = sys.modules.get("distributed.worker")
     return dask is None or not hasattr(dask.thread_state, "execution_state")
 
 
 class Workers:
-    """Joblib's workers, for tasks that share something, within a ``with`` block.
+    """Joblib's workers for tasks that share data, as a context manager.
 
     Parameters
     ----------
     shared : object
-        What the tasks share.
+        The shared data.
     n_jobs : int or None
-        Tasks at a time, as joblib's backend understands it.
+        Number of tasks at a time, as joblib's backend understands it.
     """
 
     def __init__(self, shared: object, n_jobs: int | None) -> None:
-        # As bytes: arrays that come over a network may lie across words otherwise, and joblib's
-        # Dask backend would scatter them, to be lost with the worker that holds them.
+        # As bytes, because arrays received over a network may be unaligned, and because joblib's
+        # Dask backend would scatter arrays: they would be lost with the worker that holds them.
         self.packed = pickle.dumps(shared, protocol=5)
         self.digest = hashlib.blake2b(self.packed, digest_size=16).hexdigest()
-        # Not several to a batch, as joblib has it after quick ones: those to come may be long.
+        # Joblib would batch tasks after quick ones, but later tasks may be long.
         self.parallel = Parallel(n_jobs=n_jobs, batch_size=1)
         self._sent = False
 
     def __enter__(self) -> Self:
-        # Ray starts processes for each call otherwise.
+        # Otherwise Ray starts processes for each call.
         self.parallel.__enter__()
         return self
 
@@ -92,29 +92,28 @@ class Workers:
         self.parallel.__exit__(*error)
 
     def each(self, work: Callable[..., R], arguments: Sequence[tuple[Any, ...]]) -> list[R]:
-        """Return ``work(shared, *arguments[i])`` of every task, in their order."""
-        found: dict[int, R] = {}
+        """Return ``work(shared, *arguments[i])`` for every task, in order."""
+        answers: list[tuple[int, R] | None] = [None] * len(arguments)
         packed = None if self._sent else self.packed
-        while len(found) < len(arguments):
-            missing = [i for i in range(len(arguments)) if i not in found]
-            with _large_arguments(self.parallel):
-                answers = self.parallel(
-                    delayed(_task)(self.digest, packed, work, arguments[i]) for i in missing
-                )
-            for i, answer in zip(missing, answers, strict=True):
-                if answer is not None:
-                    process, found[i] = answer
-                    LOGGER.debug("%s in process %d", work.__name__, process)
+        while missing := [i for i, answer in enumerate(answers) if answer is None]:
+            tasks = (delayed(_task)(self.digest, packed, work, arguments[i]) for i in missing)
+            with _large_arguments():
+                for i, answer in zip(missing, self.parallel(tasks), strict=True):
+                    answers[i] = answer
             packed = self.packed
         self._sent = True
-        return [found[i] for i in range(len(arguments))]
+        found = []
+        for process, value in filter(None, answers):
+            LOGGER.debug("%s in process %d", work.__name__, process)
+            found.append(value)
+        return found
 
 
 def _task(
     digest: str, packed: bytes | None, work: Callable[..., R], arguments: tuple[Any, ...]
 ) -> tuple[int, R] | None:
-    """One task, on its worker: its process and value, or None if what it shares is not there."""
-    with _LOCK:  # one matrix for all threads that ask for it
+    """Return the process and the value of a task on a worker; None without the shared data."""
+    with _LOCK:  # one copy for all threads of the worker
         if digest not in _SHARED:
             if packed is None:
                 return None
@@ -131,11 +130,11 @@ def sender(
     n_jobs: int | None,
     callback: Callable[[Mapping[str, Any]], object] | None,
 ) -> Iterator[Callable[..., list[bytes]] | None]:
-    """Yield what hands steps of trajectories to joblib's workers, for the engine to call.
+    """Yield a function that sends steps of trajectories to joblib's workers, for the engine.
 
-    None where the trajectories stay in this process.
+    Yield None if the trajectories stay in this process. Their starting points are found here.
     """
-    # The other motions have a center or a sphere of their own that the engine does not hand over.
+    # The state of other dynamics is not sent.
     divides = isinstance(settings.motion, Geodesic) and settings.n_trajectories > 1
     if not (divides and active()):
         yield None
@@ -147,26 +146,18 @@ def sender(
         ) -> list[bytes]:
             if callback is not None:
                 callback(progress)
-            return workers.each(_step, [(order, trajectory) for trajectory in trajectories])
+            return workers.each(_core.take_step, [(order, state) for state in trajectories])
 
         yield send
 
 
-def _step(problem: Problem, order: bytes, trajectory: bytes) -> bytes:
-    """Take a step of one trajectory, on a worker."""
-    return _core.take_step(problem, order, trajectory)
+def _large_arguments() -> contextlib.AbstractContextManager[object]:
+    """Suppress Dask's warning of arguments of more than 10 MB.
 
-
-@contextlib.contextmanager
-def _large_arguments(parallel: Parallel) -> Iterator[None]:
-    """Keep Dask from warning of arguments of more than 10 MB.
-
-    What it recommends in their place is lost with the worker that holds it.
+    Scattered data, which it recommends instead, are lost with the worker that holds them.
     """
-    if parallel._backend.__class__.__name__ != "DaskDistributedBackend":
-        yield
-        return
-    import dask
-
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
-        yield
+    dask = sys.modules.get("dask")
+    limits = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
+    quiet: contextlib.AbstractContextManager[object]
+    quiet = dask.config.set(limits) if dask else contextlib.nullcontext()
+    return quiet

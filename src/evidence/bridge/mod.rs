@@ -27,7 +27,7 @@ use rand::rngs::ChaCha8Rng;
 
 use crate::ball::Ball;
 use crate::base::{Control, Error, Result, random};
-use crate::ensemble::{Settings, WorkerPool, burned_in, chain};
+use crate::ensemble::{Settings, WorkerPool, burn_in, chain};
 use crate::evidence::outcome::EvidenceOutcome;
 use crate::evidence::settings::EvidenceSettings;
 use crate::evidence::walker::{self, RungSamples, bias_of_lag};
@@ -298,7 +298,7 @@ pub(crate) fn evidence(
         ..Settings::default()
     };
     chain::check_memory(space, n, false, pool)?;
-    let mut homes = burned_in::trajectories(space, &run, pool, control)?;
+    let mut homes = burn_in::trajectories(space, &run, pool, control)?;
     let factor = Arc::new(Factor::new(space.gram(), control)?);
     let isotropic: Arc<dyn Isotropic> = Arc::clone(&factor) as _;
     let spacings = pool.each(&mut homes, |_, home| Spacing::measure(home, &isotropic, control))?;

@@ -6,7 +6,7 @@ use super::{Arrival, Dynamics};
 use crate::ball::Ball;
 use crate::space::{Encounter, Mirror, VersionSpace};
 
-/// Flight along great circles, which meet every plane within π and never escape, and reflection in the walls.
+/// Flight along great circles, which meet every plane within π radians, and mirror reflection at the walls.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Geodesic;
 

@@ -1,7 +1,5 @@
 //! Dynamics: how the ball gets from one wall to the next.
 
-mod chord;
-mod flipper;
 mod geodesic;
 mod running_center;
 mod scattered;
@@ -14,13 +12,12 @@ use crate::ball::Ball;
 use crate::base::{Control, Error, Result, incompatible};
 use crate::space::VersionSpace;
 
-pub use chord::Chord;
-pub use flipper::{Flipper, Points};
 pub use geodesic::Geodesic;
 pub use running_center::{Addition, RunningCenter};
 pub use scattered::Scattered;
+pub use straight::{Points, Straight};
 
-/// Smallest radius of a scatterer: where the ball is in a cap is told by a cosine, which has lost a smaller one to rounding.
+/// Smallest radius of a scatterer. The cosine that decides whether the ball is inside has no digits for a smaller one.
 const SMALLEST_RADIUS: f64 = 1e-6;
 
 /// Which dynamics to use.
@@ -37,14 +34,14 @@ pub enum Motion {
         /// The reflecting sphere around the center.
         scatterer: Option<Radius>,
     },
-    /// [`Chord`].
+    /// [`Straight::chord`].
     Chord {
         /// Flight time, with position and direction of unit length, from which a new direction is drawn; above 0.
         tau_max: f64,
         /// Largest share of the next flight in the center at which a run ends, in (0, 1): the algorithm's TOL.
         weight_tol: Option<f64>,
     },
-    /// [`Flipper`].
+    /// [`Straight::flipper`].
     Flipper {
         /// Flight time, with position and direction of unit length at the launch, that counts as an escape; above 0.
         tau_max: f64,
@@ -52,7 +49,7 @@ pub enum Motion {
 }
 
 impl Motion {
-    /// A number for its kind, with what it cannot be changed in on the way.
+    /// Returns a number for the kind, including the settings that a continued run cannot change.
     pub(crate) fn code(&self) -> u64 {
         match self {
             Self::Geodesic => 0,
@@ -64,12 +61,7 @@ impl Motion {
         }
     }
 
-    /// True for the straight flights of the papers, which keep a center of their own.
-    pub fn is_straight(&self) -> bool {
-        matches!(self, Self::Chord { .. } | Self::Flipper { .. })
-    }
-
-    /// Makes sure that a ball can move so.
+    /// Checks the ranges of its settings.
     ///
     /// # Errors
     ///
@@ -97,7 +89,7 @@ impl Motion {
     }
 }
 
-/// How large the reflecting sphere is.
+/// Radius of the reflecting sphere.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Radius {
@@ -108,7 +100,7 @@ pub enum Radius {
     Given(f64),
 }
 
-/// What happened where a flight ended.
+/// What happened at the end of a flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrival {
     /// The ball was reflected: the plane and the signed multiple of its feature vector added to the direction.
@@ -123,21 +115,21 @@ pub enum Arrival {
         /// The plane that was crossed.
         plane: usize,
     },
-    /// The ball was scattered in mid-air.
+    /// The ball was reflected by the scatterer.
     Turn,
 }
 
 /// The motion between refreshes: a flight and what happens at its end.
 ///
-/// A dynamics owns no ball. It may read all of it and may change it through the moves of [`Ball`] alone, which keep
-/// plane coordinates, dual coefficients and the arc integral consistent.
+/// A dynamics does not own the ball. It changes it only by the methods of [`Ball`], which keep plane coordinates, dual
+/// coefficients and the arc integral consistent.
 pub trait Dynamics: Clone + Send + Sync {
-    /// Radians to the end of the present flight, in [0, π]; `None` where it has none: the ball has escaped, and must be
-    /// launched anew.
+    /// Returns the radians to the end of the present flight, in [0, π]. `None` means that the ball has escaped and must be
+    /// launched again.
     fn flight(&mut self, ball: &Ball) -> Option<f64>;
 
-    /// Flies to the end of the present flight and does what has to be done there. `transparency` is the probability that
-    /// the wall which comes next lets the ball through.
+    /// Moves the ball to the end of the present flight and reflects it or lets it pass. `transparency` is the probability that
+    /// the next wall lets the ball through.
     fn arrive(
         &mut self,
         ball: &mut Ball,
@@ -146,8 +138,8 @@ pub trait Dynamics: Clone + Send + Sync {
         rng: &mut impl Rng,
     ) -> Arrival;
 
-    /// Launches the ball: at the start, and after an escape. Nothing to be done where a ball never escapes. Returns the
-    /// drift found in the position.
+    /// Launches the ball at the start and after an escape. Returns the drift found in the position. By default does nothing,
+    /// for dynamics without escapes.
     ///
     /// # Errors
     ///
@@ -162,30 +154,27 @@ pub trait Dynamics: Clone + Send + Sync {
         Ok(0.0)
     }
 
-    /// Takes note of `angle` radians of a flight that ended before its arrival. Only for dynamics that remember where the
-    /// flight began.
+    /// Records that the ball has moved `angle` radians without an arrival. Only for dynamics whose flights have a beginning.
     fn flew(&mut self, _angle: f64) {}
 
-    /// The center of mass that the papers' dynamics keep themselves.
+    /// Returns the running center of mass of the papers' dynamics.
     fn running_center(&self) -> Option<&RunningCenter> {
         None
     }
 
-    /// The same, to start it anew.
-    fn running_center_mut(&mut self) -> Option<&mut RunningCenter> {
-        None
-    }
+    /// Resets the running center.
+    fn reset(&mut self) {}
 
-    /// What is to be stored of it.
+    /// Returns the stored form.
     fn state(&self) -> DynamicsState {
         DynamicsState::Geodesic
     }
 
-    /// Goes on from what was stored, with the settings that it has.
+    /// Restores the stored form, but keeps its own settings.
     ///
     /// # Errors
     ///
-    /// [`crate::Error::Invalid`] for what [`Dynamics::state`] cannot have been.
+    /// [`crate::Error::Invalid`] for a state of another motion or out of range.
     fn restore(&mut self, stored: DynamicsState) -> Result<()> {
         match stored {
             DynamicsState::Geodesic => Ok(()),
@@ -194,10 +183,10 @@ pub trait Dynamics: Clone + Send + Sync {
     }
 }
 
-/// What the dynamics know of the present flight and of their centers.
+/// The stored form of a dynamics.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum DynamicsState {
-    /// Nothing but the ball.
+    /// Nothing.
     Geodesic,
     /// The sphere.
     Scattered(Option<scattered::Cap>),

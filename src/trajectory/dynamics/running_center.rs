@@ -1,4 +1,4 @@
-//! The running centers of the papers, which add unit vectors on the sphere.
+//! The running centers of the papers: sums of unit vectors on the sphere.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::base::{Control, Result, ensure_finite, ensure_vectors};
 use crate::gram::Gram;
 use crate::simd::{Precision, dot};
 
-/// How the papers add a unit vector t to a unit vector s: the sum is `ρ₁ s + ρ₂ t`, on the arc between them.
+/// How the papers add unit vectors s and t: the sum is `ρ₁ s + ρ₂ t`, on the arc between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Addition {
     /// `s ⊕_μ t` (Herbrich et al., Eqs. 21-24): `|t - s ⊕_μ t| = μ |t - s|`, with μ the old share of the weight.
@@ -17,14 +17,14 @@ pub enum Addition {
 }
 
 impl Addition {
-    /// `(ρ₁, ρ₂)` for `cosine` = <s, t> > -1, the weight `old` > 0 of s and the weight `new` ≥ 0 of t.
+    /// Returns `(ρ₁, ρ₂)` for `cosine` = <s, t> > -1, the weight `old` > 0 of s and the weight `new` ≥ 0 of t.
     pub fn shares(self, cosine: f64, old: f64, new: f64) -> (f64, f64) {
         match self {
             Self::Chord => {
                 let mu = old / (old + new);
                 let missing = mu * mu * (1.0 - cosine);
                 let first = mu * ((2.0 - missing) / (1.0 + cosine)).sqrt();
-                // The sign of the printed root that makes it positive.
+                // With the sign of the printed root that makes it positive.
                 (first, (1.0 - missing - first * cosine).max(0.0))
             }
             Self::Arc => {
@@ -67,19 +67,19 @@ impl RunningCenter {
         }
     }
 
-    /// The center that was stored, under these settings.
+    /// Returns a stored center with the settings of this one.
     pub(crate) fn restored(&self, stored: Self) -> Result<Self> {
         ensure_vectors(self.dual.len(), &[&stored.dual])?;
         ensure_finite(&[&[stored.weight, stored.least_cosine, stored.largest_weight]])?;
         Ok(Self { addition: self.addition, weight_tol: self.weight_tol, ..stored })
     }
 
-    /// Dual coefficients of the unit vector, shape (m,); zeros while nothing was added.
+    /// Returns the dual coefficients of the unit vector, shape (m,); zeros before the first addition.
     pub fn dual(&self) -> &[f64] {
         &self.dual
     }
 
-    /// Weight of all that was added.
+    /// Returns the total weight.
     pub fn weight(&self) -> f64 {
         self.weight
     }
@@ -121,8 +121,9 @@ impl RunningCenter {
         Ok(())
     }
 
-    /// An upper bound of the share ρ₂ of the next vector, if it is no further from the center and no heavier than all before;
-    /// 1 before the first. (ρ₂ falls with the cosine: the smallest counts, not the largest as printed in Algorithm 1.)
+    /// Returns an upper bound of the share ρ₂ of the next vector, if it is no further from the center and no heavier than those
+    /// before; 1 before the first. (ρ₂ decreases with the cosine, so the bound takes the smallest, not the largest as printed
+    /// in Algorithm 1.)
     pub fn next_share(&self) -> f64 {
         if self.weight > 0.0 {
             self.addition.shares(self.least_cosine, self.weight, self.largest_weight).1
@@ -131,7 +132,7 @@ impl RunningCenter {
         }
     }
 
-    /// True when no vector to come can change it by much.
+    /// Returns whether the share of the next vector is below the tolerance.
     pub(crate) fn has_converged(&self) -> bool {
         self.weight_tol.is_some_and(|tol| self.next_share() <= tol)
     }

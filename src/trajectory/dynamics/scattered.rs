@@ -1,4 +1,4 @@
-//! Great circles with the two changes by which Ruján and Marchand (section 18.4.2) expect a billiard to mix faster.
+//! Great circles with two changes that Ruján and Marchand (section 18.4.2) expect to speed up mixing.
 
 use std::sync::Arc;
 
@@ -13,20 +13,18 @@ use crate::linalg::Factor;
 use crate::simd::{Precision, dot};
 use crate::space::{Encounter, Mirror, VersionSpace};
 
-/// Share of the distance to the nearest wall that a fitted sphere takes.
+/// Radius of a fitted sphere, relative to the distance from the center to the nearest wall.
 const FITTED: f64 = 0.5;
 
 /// Great circles with a reflecting sphere inside version space, with scattering by the cosine law at the walls, or both.
 /// Exactly measure preserving.
 ///
-/// **Cosine law.** A ball that bounces takes a random direction with the density of the flux, proportional to the sine of its
-/// angle with the wall, whatever direction it came from. O(m²) a bounce: to change the angle alone and to keep the direction
-/// along the wall would be O(m), but scales the dual coefficients of the direction, and with them what the
-/// Gram matrix does not see of them, up and down without end.
+/// **Cosine law.** After a bounce the direction is random, independent of the direction before, with the density of the flux,
+/// which is proportional to the sine of the angle with the wall. This takes O(m²) a bounce. Changing only the angle, and not
+/// the direction along the wall, would take O(m), but it rescales the dual coefficients of the direction at every bounce, and
+/// their component in the null space of the Gram matrix would grow without bound.
 ///
-/// **Scatterer.** A ball that comes upon the sphere flies on through it to where it leaves it, is put back where it came in,
-/// and is reflected there: the path outside is that of a reflecting sphere, and the path inside adds the sphere's cap to the
-/// averages. O(m) an event for the distance to it, O(m²) a scattering.
+/// **Scatterer.** See [`Cap`]. O(m) an event for the distance to the sphere, O(m²) a scattering.
 #[derive(Clone, Debug)]
 pub struct Scattered {
     factor: Arc<Factor>,
@@ -34,19 +32,16 @@ pub struct Scattered {
     cap: Option<Cap>,
 }
 
-/// The reflecting sphere, a cap `<w, c> ≥ cos ρ` around a fixed center c: version space without the cap is what the ball
-/// bounces about in, and the cap is added back.
+/// The reflecting sphere: a cap `<w, c> ≥ cos ρ` around a fixed center c.
 ///
-/// A ball that comes upon the cap flies on through it first, to where it leaves it; only then is it put back where it came
-/// in, and reflected there. So the path outside is that of the billiard with a reflecting sphere, and the path inside, which
-/// has the uniform law too (the flux into the cap is that of the uniform law, and the flight through it preserves the
-/// measure), adds the cap back to the arc integral and to the draws: the whole has the uniform law on version space, and
-/// nothing need be known of the volumes. To be put back is a rotation about c by an angle that the direction
-/// at the exit determines. It preserves the flux out of the cap, also after a refresh inside.
+/// A ball that arrives at the cap first flies through it. At the exit it is put back to the entry and reflected there. So the
+/// path outside is that of a billiard with a reflecting sphere. The path inside is uniform, too, because the flux into the cap
+/// is that of the uniform distribution and the flight through it preserves the measure. The whole path is therefore uniform on
+/// version space, and no volumes are needed. The ball is put back by a rotation about c, by an angle that the direction at the
+/// exit determines. This preserves the flux out of the cap, also after a refresh inside.
 ///
-/// The sphere disperses: two neighboring balls come apart exponentially, and so would the dual coefficients of one ball and
-/// what the Gram matrix sees of them. Position and direction are therefore laid anew at every scattering, from orthonormal
-/// coordinates.
+/// The sphere disperses: neighboring trajectories separate exponentially, and so would the dual coefficients of a ball and its
+/// plane coordinates. Position and direction are therefore recomputed from orthonormal coordinates at every scattering.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cap {
     /// Dual coefficients of c.
@@ -56,20 +51,20 @@ pub struct Cap {
     radius: f64,
     #[serde(skip)]
     arch: Arch,
-    /// True from a scattering to the next event: the ball is on the sphere, and on its way out.
+    /// True from a scattering to the next event: the ball is on the sphere and moves away from it.
     just_left: bool,
-    /// Radians to where the ball leaves the cap, where that comes before the next wall: looked for at every event.
+    /// Radians to the exit from the cap, if it comes before the next wall. Computed at every event.
     #[serde(skip)]
     exit: Option<f64>,
 }
 
 impl Cap {
-    /// Finds where the present flight leaves the cap.
+    /// Returns the radians to the exit of the present flight from the cap, if any.
     fn find_exit(&mut self, ball: &Ball) -> Option<f64> {
         let (height, speed) =
             (dot::dot(self.arch, &self.dual, ball.f()), dot::dot(self.arch, &self.dual, ball.g()));
         let (rim, highest) = (self.radius.cos(), height.hypot(speed));
-        // From the sphere outwards no great circle comes back before it meets a wall, whatever rounding says.
+        // A great circle that leaves the sphere meets a wall before it returns, whatever rounding says.
         let through = height > rim || (speed > 0.0 && highest > rim);
         let exit = if through && !self.just_left {
             // The highest point of the great circle, and half of its arc through the cap.
@@ -115,7 +110,7 @@ fn scale(x: &mut [f64], by: f64) {
 }
 
 impl Scattered {
-    /// Scattering by the cosine law at the walls, or as in a mirror.
+    /// Returns dynamics without a sphere. `cosine` scatters by the cosine law at the walls.
     pub fn new(factor: Arc<Factor>, cosine: bool) -> Self {
         Self { factor, cosine, cap: None }
     }
@@ -163,19 +158,19 @@ impl Scattered {
         Ok(self)
     }
 
-    /// Radius of the sphere, radians, if there is one.
+    /// Returns the radius of the sphere in radians, if there is one.
     pub fn scatterer(&self) -> Option<f64> {
         self.cap.as_ref().map(|cap| cap.radius)
     }
 
-    /// Whether a ball is inside the sphere.
+    /// Returns whether a ball is inside the sphere.
     pub(crate) fn covers(&self, ball: &Ball) -> bool {
         self.cap
             .as_ref()
             .is_some_and(|cap| dot::dot(cap.arch, &cap.dual, ball.f()) > cap.radius.cos())
     }
 
-    /// Whether the sphere, if there is one, is about a unit vector and inside hard walls.
+    /// Returns whether the sphere, if there is one, has a unit vector as its center and is inside hard walls.
     ///
     /// # Errors
     ///
@@ -223,7 +218,7 @@ impl Dynamics for Scattered {
             }
             cap.just_left = false;
         }
-        // The span across position and normal needs a dimension for the directions along the wall.
+        // Needs a third dimension for the directions along the wall.
         if !self.cosine || self.factor.rank() < 3 {
             return Geodesic.arrive(ball, space, transparency, rng);
         }

@@ -1,16 +1,16 @@
-//! What the chord billiard and the flipper share: straight flight in the cone over version space.
+//! The chord billiard of Herbrich, Graepel and Campbell and the flipper of Ruján and Marchand: straight flight in the cone
+//! over version space.
 //!
-//! A straight line `b + τ v` and the origin span a plane, so the line projects onto a great circle of the sphere: with the
-//! angle ψ between b and v the ball is t radians further at
+//! A straight line `b + τ v` and the origin span a plane, so the line projects onto a great circle of the sphere. With the
+//! angle ψ between b and v, the ball has moved t radians at
 //!
 //! ```text
 //! τ = |b| sin t / (|v| sin(ψ - t))          (law of sines)
 //! ```
 //!
-//! and the line has come to its end, at infinity, at t = ψ. A reflection at a wall leaves the angle between position and
-//! direction as it is. A straight flight is therefore a flight of the geodesic [`Ball`] with a reach ψ that every arc uses
-//! up, whether positions are normalized (chord) or not (flipper): between two launches the ball gets at most ψ < π
-//! radians far, and a bounce costs O(m).
+//! and the line ends, at infinity, at t = ψ. A reflection at a wall does not change the angle between position and direction.
+//! A straight flight is therefore a flight of the geodesic [`Ball`] with a reach ψ that every arc uses up, whether positions
+//! are normalized (chord) or not (flipper). Between two launches the ball moves at most ψ < π radians, and a bounce costs O(m).
 
 use std::sync::{Arc, OnceLock};
 
@@ -25,14 +25,36 @@ use crate::linalg::Factor;
 use crate::space::VersionSpace;
 use crate::trajectory::dynamics::running_center::{Addition, RunningCenter};
 
-/// Size of the dual coefficients of a unit vector, Σ |c_i| |x_i|, above which shorter ones are looked for.
+/// Size of the dual coefficients of a unit vector, Σ |c_i| |x_i|, above which shorter ones are computed.
 const LARGE: f64 = 1e3;
-/// Examples beyond which their factor, at O(m³), costs more than it could gain.
+/// Number of examples above which the O(m³) factor costs more than it gains.
 const MANY: usize = 2_000;
 
-/// A straight flight, seen from the sphere.
+/// How the flights of a ball begin and what its center averages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kind {
+    /// [`Straight::chord`].
+    #[default]
+    Chord,
+    /// [`Straight::flipper`].
+    Flipper(Points),
+}
+
+/// The points that a flipper averages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Points {
+    /// The midpoint of every arc, weighted by its angle.
+    Midpoints,
+    /// The bouncing points, with equal weights: the uniform density on version space.
+    Bounces,
+}
+
+/// Straight flight in version space. It does not preserve the measure: the flights that are given up are missing, and they
+/// are not a representative sample.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Straight {
+    #[serde(skip)]
+    kind: Kind,
     /// ψ: angle between position and direction where the present flight began; zero before the first launch.
     reach: f64,
     /// |b| / |v| where the present flight began.
@@ -44,114 +66,51 @@ pub struct Straight {
     /// The plane of the last arrival.
     left: Option<usize>,
     /// The center of the flights that ended at a wall.
-    pub center: RunningCenter,
-    /// A factor of the Gram matrix for [`Straight::shorten`], which the trajectories share; `None` in it where there is none.
+    center: RunningCenter,
+    /// A factor of the Gram matrix for [`Straight::shorten`], shared by the trajectories; `None` in it if there is none.
     #[serde(skip)]
     factor: Arc<OnceLock<Option<Factor>>>,
 }
 
 impl Straight {
-    pub fn new(m: usize, tau_max: f64, addition: Addition, weight_tol: Option<f64>) -> Self {
+    /// Returns the billiard of Herbrich et al. (Algorithm 1) for m examples: straight flight between points of the sphere.
+    ///
+    /// Position and direction are normalized at every wall. If the flight time is `tau_max` or more, a new random direction is
+    /// drawn on the spot. The center adds the midpoint of every flight by ⊕_μ, weighted by the length of its chord. It has
+    /// converged once the share of the next flight cannot exceed `weight_tol`, the algorithm's TOL. A bounce costs O(m), a new
+    /// direction O(m²).
+    pub fn chord(m: usize, tau_max: f64, weight_tol: Option<f64>) -> Self {
+        Self::new(Kind::Chord, m, tau_max, Addition::Chord, weight_tol)
+    }
+
+    /// Returns the flipper of Ruján and Marchand (Algorithm 18.1) for m examples.
+    ///
+    /// The position is not normalized. A flight that meets no wall within `tau_max` has escaped: the ball restarts from the
+    /// running center, or where it is as long as there is none, in a random direction. The center adds arcs by Eq. 18.27. A
+    /// bounce costs O(m), a restart O(m²).
+    pub fn flipper(m: usize, tau_max: f64, points: Points) -> Self {
+        Self::new(Kind::Flipper(points), m, tau_max, Addition::Arc, None)
+    }
+
+    fn new(
+        kind: Kind,
+        m: usize,
+        tau_max: f64,
+        addition: Addition,
+        weight_tol: Option<f64>,
+    ) -> Self {
         let center = RunningCenter::new(m, addition, weight_tol);
         let factor = Arc::default();
-        Self { reach: 0.0, length: 1.0, flown: 0.0, tau_max, left: None, center, factor }
+        Self { kind, reach: 0.0, length: 1.0, flown: 0.0, tau_max, left: None, center, factor }
     }
 
-    /// The flight and the center that were stored, under these settings.
-    pub fn restore(&mut self, stored: DynamicsState) -> Result<()> {
-        let DynamicsState::Straight(stored) = stored else {
-            return Err(incompatible("one of another motion"));
-        };
-        let m = self.center.dual().len();
-        ensure_finite(&[&[stored.reach, stored.length, stored.flown]])?;
-        ensure(stored.left.is_none_or(|plane| plane < m), || "one with a wall of no example")?;
-        let center = self.center.restored(stored.center)?;
-        let factor = Arc::clone(&self.factor);
-        *self = Self { tau_max: self.tau_max, center, factor, ..stored };
-        Ok(())
-    }
-
-    /// Radians to the next wall, `None` where the flight time to it is infinite.
-    #[inline]
-    pub fn flight(&self, ball: &Ball) -> Option<f64> {
-        let ahead = ball.to_wall();
-        let whole = self.flown + ahead;
-        let rest = self.reach - whole;
-        let arrives = rest > 0.0 && self.length * whole.sin() < self.tau_max * rest.sin();
-        arrives.then_some(ahead)
-    }
-
-    #[inline]
-    pub fn flew(&mut self, angle: f64) {
-        self.flown += angle;
-    }
-
-    /// Radians of the present flight as a whole, and those from the ball to its midpoint (negative behind the ball).
-    #[inline]
-    pub fn arc(&self, ball: &Ball) -> (f64, f64) {
-        let ahead = ball.to_wall();
-        (self.flown + ahead, 0.5 * (ahead - self.flown))
-    }
-
-    /// Flies to the wall. `normalizes` sets the position to unit length there.
-    #[inline]
-    pub fn arrive(
-        &mut self,
-        ball: &mut Ball,
-        space: &VersionSpace<'_>,
-        transparency: f64,
-        rng: &mut impl Rng,
-        normalizes: bool,
-    ) -> Arrival {
-        let (whole, _) = self.arc(ball);
-        if !normalizes {
-            self.length *= self.reach.sin() / (self.reach - whole).sin();
-        }
-        self.reach -= whole;
-        self.flown = 0.0;
-        self.left = Some(ball.next_wall().plane);
-        Geodesic.arrive(ball, space, transparency, rng)
-    }
-
-    /// Launches the ball in a random direction: from `position`, dual coefficients of a point in version space, or
-    /// from where it is. At a wall the direction points away from it, into version space (Herbrich et al., Eq. 12).
+    /// Replaces the dual coefficients of position and direction by shorter ones of the same vectors, if they are so large that
+    /// their rounding shows. Returns the drift found in the position.
     ///
-    /// The dual coefficients of the direction are drawn, as in the papers, and the plane coordinates are products with the
-    /// Gram matrix: O(m²). Returns the drift found in the position.
-    pub fn launch(
-        &mut self,
-        ball: &mut Ball,
-        space: &VersionSpace<'_>,
-        position: Option<Vec<f64>>,
-        rng: &mut impl Rng,
-        control: &Control,
-    ) -> Result<f64> {
-        let gram = space.gram();
-        let left = if position.is_some() { None } else { self.left };
-        let (reach, drift) =
-            ball.launch(gram, position, || laying::random_direction(gram, rng), control)?;
-        let drift = drift.max(self.shorten(ball, gram, control)?);
-        self.reach = reach;
-        self.length = 1.0;
-        self.flown = 0.0;
-        self.left = left;
-        // A direction and its opposite are equally likely: to turn round is to draw again until it fits.
-        if let Some(plane) = left
-            && !space.satisfied(plane, ball.g()[plane])
-        {
-            ball.reverse(gram);
-            self.reach = std::f64::consts::PI - self.reach;
-        }
-        Ok(drift)
-    }
-
-    /// Gives position and direction shorter dual coefficients of the same vectors, where theirs are so large that their rounding
-    /// shows. Returns the drift found in the position.
-    ///
-    /// Where the Gram matrix is singular, dual coefficients have a part that no plane sees. A launch at the angle ψ gives the
-    /// direction this part of the position times cot ψ, and a flight of t leaves the next position with its sin(ψ - t) / sin ψ
-    /// fold: a product of random factors, that in two dimensions becomes as large as one waits for. (Directions that keep
-    /// these factors small may not be chosen instead, as in [`Ball::refresh_full`]: the paper's law of directions is another.)
+    /// If the Gram matrix is singular, dual coefficients have a component in its null space. A launch at the angle ψ gives the
+    /// direction this component of the position times cot ψ, and a flight of t multiplies that of the next position by
+    /// sin(ψ - t) / sin ψ. In two dimensions the product of these random factors grows without bound. (Choosing directions
+    /// that keep the factors small, as in [`Ball::refresh_full`], would change the paper's law of directions.)
     fn shorten(&self, ball: &mut Ball, gram: &Gram<'_>, control: &Control) -> Result<f64> {
         let size = |dual: &[f64]| -> f64 {
             dual.iter().enumerate().map(|(i, c)| c.abs() * gram.diagonal(i).sqrt()).sum()
@@ -166,18 +125,120 @@ impl Straight {
                 Err(Error::Breakdown { .. }) => None,
                 found => Some(found?),
             };
-            // Another trajectory may have been faster, with the same factor.
+            // Another trajectory may have set it meanwhile, to the same factor.
             let _ = self.factor.set(factor);
         }
         let Some(Some(factor)) = self.factor.get() else { return Ok(0.0) };
-        // Where what is left out of the position matters, the rest is shorter than one, by more than the rounding of the entries
-        // of the matrix makes of its length.
+        // If the part left out of the position matters, the rest is shorter than one by more than what the rounding of the
+        // matrix entries changes.
         let found = factor.without_rounding(gram, ball.f());
         if (found.square - 1.0).abs() > 4.0 * f64::EPSILON * large.max(LARGE).powi(2) {
             return Ok(0.0);
         }
-        // The direction is a random one: any that is near will do.
+        // The direction is random: any close to it will do.
         let other = factor.without_rounding(gram, ball.g());
         ball.recast(gram, found.dual, other.dual, control).map(|(of_position, _)| of_position)
+    }
+}
+
+impl Dynamics for Straight {
+    /// `None` if the flight time to the next wall is infinite.
+    #[inline]
+    fn flight(&mut self, ball: &Ball) -> Option<f64> {
+        let ahead = ball.to_wall();
+        let whole = self.flown + ahead;
+        let rest = self.reach - whole;
+        let arrives = rest > 0.0 && self.length * whole.sin() < self.tau_max * rest.sin();
+        arrives.then_some(ahead)
+    }
+
+    #[inline]
+    fn flew(&mut self, angle: f64) {
+        self.flown += angle;
+    }
+
+    #[inline]
+    fn arrive(
+        &mut self,
+        ball: &mut Ball,
+        space: &VersionSpace<'_>,
+        transparency: f64,
+        rng: &mut impl Rng,
+    ) -> Arrival {
+        let ahead = ball.to_wall();
+        let whole = self.flown + ahead;
+        // Negative behind the ball.
+        let midpoint = 0.5 * (ahead - self.flown);
+        let (point, weight) = match self.kind {
+            Kind::Chord => (midpoint, 2.0 * (0.5 * whole).sin()),
+            Kind::Flipper(Points::Midpoints) => (midpoint, whole),
+            Kind::Flipper(Points::Bounces) => (ahead, 1.0),
+        };
+        self.center.add(space.gram(), ball, point, weight);
+        if self.kind != Kind::Chord {
+            self.length *= self.reach.sin() / (self.reach - whole).sin();
+        }
+        self.reach -= whole;
+        self.flown = 0.0;
+        self.left = Some(ball.next_wall().plane);
+        Geodesic.arrive(ball, space, transparency, rng)
+    }
+
+    /// Launches the ball in a random direction. At a wall the direction points away from it, into version space (Herbrich et
+    /// al., Eq. 12).
+    ///
+    /// The dual coefficients of the direction are drawn, as in the papers, and the plane coordinates are products with the
+    /// Gram matrix: O(m²). Returns the drift found in the position.
+    fn launch(
+        &mut self,
+        ball: &mut Ball,
+        space: &VersionSpace<'_>,
+        rng: &mut impl Rng,
+        control: &Control,
+    ) -> Result<f64> {
+        let gram = space.gram();
+        let from_center = self.kind != Kind::Chord && self.center.weight() > 0.0;
+        let position = from_center.then(|| self.center.dual().to_vec());
+        let left = if from_center { None } else { self.left };
+        let (reach, drift) =
+            ball.launch(gram, position, || laying::random_direction(gram, rng), control)?;
+        let drift = drift.max(self.shorten(ball, gram, control)?);
+        self.reach = reach;
+        self.length = 1.0;
+        self.flown = 0.0;
+        self.left = left;
+        // A direction and its opposite are equally likely, so reversing one amounts to drawing until it fits.
+        if let Some(plane) = left
+            && !space.satisfied(plane, ball.g()[plane])
+        {
+            ball.reverse(gram);
+            self.reach = std::f64::consts::PI - self.reach;
+        }
+        Ok(drift)
+    }
+
+    fn running_center(&self) -> Option<&RunningCenter> {
+        Some(&self.center)
+    }
+
+    fn reset(&mut self) {
+        self.center.reset();
+    }
+
+    fn state(&self) -> DynamicsState {
+        DynamicsState::Straight(self.clone())
+    }
+
+    fn restore(&mut self, stored: DynamicsState) -> Result<()> {
+        let DynamicsState::Straight(stored) = stored else {
+            return Err(incompatible("one of another motion"));
+        };
+        let m = self.center.dual().len();
+        ensure_finite(&[&[stored.reach, stored.length, stored.flown]])?;
+        ensure(stored.left.is_none_or(|plane| plane < m), || "one with a wall of no example")?;
+        let center = self.center.restored(stored.center)?;
+        let (kind, tau_max, factor) = (self.kind, self.tau_max, Arc::clone(&self.factor));
+        *self = Self { kind, tau_max, center, factor, ..stored };
+        Ok(())
     }
 }
