@@ -130,7 +130,9 @@ fn sample(
         let got = "a point that violates an example";
         return Err(Error::invalid("start", got, "inside version space"));
     }
-    let pool = WorkerPool::new(settings.n_threads.min(settings.n_trajectories), control)?;
+    // The executor calls Python, whose signals only the calling thread sees.
+    let n_threads = if executor.is_some() { 1 } else { settings.n_threads };
+    let pool = WorkerPool::new(n_threads.min(settings.n_trajectories), control)?;
     check_memory(space, settings.n_trajectories, inverse.is_some(), &pool)?;
     let run = Context::new(space, settings, inverse, &pool, control)?;
     let run = Context { executor, ..run };
