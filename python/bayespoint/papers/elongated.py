@@ -2,7 +2,7 @@
 
 Herbrich, Graepel and Campbell (1999, Section 6) show one problem of ten examples in three
 dimensions where a hard-margin support vector machine has 15.1 % errors and the Bayes point 8.0 %.
-Here is the same comparison on as many problems as one likes: what they show is a lucky one of them.
+This module makes the same comparison on many random problems.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class CenterErrors:
     """Test errors of two centers of version space, problem by problem."""
 
     seeds: NDArray[np.int64]
-    """(n,) Seeds of the problems: ``make_elongated(random_state=seed)`` gives them back."""
+    """(n,) Seeds of the problems, for ``make_elongated(random_state=seed)``."""
 
     max_margin: Floats
     """(n,) Share of errors of the maximal margin without intercept."""
@@ -126,13 +126,13 @@ def center_errors(
     Parameters
     ----------
     n_problems : int, default=200
-        Problems of :func:`bayespoint.datasets.make_elongated` to try, at least 1.
+        Number of problems of :func:`bayespoint.datasets.make_elongated`, at least 1.
     first_seed : int, default=0
         Seed of the first, at least 0; the others have the seeds that follow.
     n_train, n_test : int, default=10 and 10000
-        Examples of each, at least 1.
+        Number of training and test examples of each problem, at least 1.
     tol : float, default=0.01
-        Angular error of the Bayes point at which its billiard stops, in radians. Positive.
+        Angular error of the Bayes point at which to stop, in radians. Positive.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def center_errors(
     ValueError, TypeError
         If a setting is out of range.
     FloatingPointError
-        If double precision gives out: as :meth:`VersionSpace.sample`.
+        If double precision is not sufficient.
 
     Warns
     -----
@@ -174,7 +174,7 @@ def center_errors(
 
 
 def plot_center_errors(table: CenterErrors, *, ax: Any = None) -> Any:
-    """Draw the error of the Bayes point against that of the maximal margin, a dot a problem.
+    """Draw the error of the Bayes point against that of the maximal margin, a dot for each problem.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ def draw(rows, settings, figure):
     figure.add_subplot().plot(framework.column(rows, "value"))
 
 
-TOY = Experiment("toy", "A toy", "beyond", "About.", units, measure, report, draw, 3, 1)
+TOY = Experiment("toy", "A toy", "beyond", "About.", report, draw, units, measure, 3, 1)
 
 
 @pytest.fixture(autouse=True)
