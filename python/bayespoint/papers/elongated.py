@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint.base import validation
-from bayespoint.base.report import as_html
+from bayespoint.base.report import as_html, as_text
 from bayespoint.base.validation import Floats
 from bayespoint.datasets import make_elongated
 from bayespoint.plotting.style import COLORS, pick_axes
@@ -74,6 +74,21 @@ class CenterErrors:
     def _distance(self, margin: float, center: float) -> Floats:
         return np.asarray(np.hypot(self.max_margin - margin, self.bayes_point - center))
 
+    def _rows(self) -> list[tuple[str, str]]:
+        better = self.bayes_point < self.max_margin
+        worse = self.bayes_point > self.max_margin
+        row = int(self._distance(*PAPER).argmin())
+        return [
+            ("maximal margin", f"{self.max_margin.mean():.2%} errors"),
+            ("Bayes point", f"{self.bayes_point.mean():.2%} errors"),
+            ("mean gap", f"{self.gap.value:.2%} ± {self.gap.error:.2%}"),
+            ("Bayes point better", f"in {better.mean():.0%}, worse in {worse.mean():.0%}"),
+            (
+                f"most like the paper's ({PAPER[0]:.1%}, {PAPER[1]:.1%})",
+                f"seed {self.seeds[row]} ({self.max_margin[row]:.1%}, {self.bayes_point[row]:.1%})",
+            ),
+        ]
+
     def summary(self) -> str:
         """Return the main figures as text, one to a line.
 
@@ -82,20 +97,7 @@ class CenterErrors:
         str
             The text, without a newline at its end.
         """
-        better = self.bayes_point < self.max_margin
-        worse = self.bayes_point > self.max_margin
-        row = int(self._distance(*PAPER).argmin())
-        return "\n".join(
-            [
-                f"{len(self.seeds)} problems",
-                f"  maximal margin  {self.max_margin.mean():.2%} errors",
-                f"  Bayes point     {self.bayes_point.mean():.2%} errors",
-                f"  mean gap        {self.gap.value:.2%} ± {self.gap.error:.2%}",
-                f"  Bayes point better in {better.mean():.0%}, worse in {worse.mean():.0%}",
-                f"  most like the paper's ({PAPER[0]:.1%}, {PAPER[1]:.1%}): seed "
-                f"{self.seeds[row]} ({self.max_margin[row]:.1%}, {self.bayes_point[row]:.1%})",
-            ]
-        )
+        return as_text(f"Maximal margin and Bayes point, {len(self.seeds)} problems", self._rows())
 
     def __repr__(self) -> str:
         return (
@@ -104,13 +106,7 @@ class CenterErrors:
         )
 
     def _repr_html_(self) -> str:
-        rows = [
-            ("problems", f"{len(self.seeds)}"),
-            ("maximal margin", f"{self.max_margin.mean():.2%} errors"),
-            ("Bayes point", f"{self.bayes_point.mean():.2%} errors"),
-            ("mean gap", f"{self.gap.value:.2%} ± {self.gap.error:.2%}"),
-        ]
-        return as_html("Maximal margin and Bayes point", rows)
+        return as_html(f"Maximal margin and Bayes point, {len(self.seeds)} problems", self._rows())
 
 
 def center_errors(

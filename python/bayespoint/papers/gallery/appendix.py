@@ -123,6 +123,13 @@ def mark(ax: Any, place: ArrayLike, name: str) -> None:
     ax.annotate(name, place, xytext=(7, 4), textcoords="offset points", fontsize=12, zorder=6)
 
 
+def fit_window(ax: Any, points: ArrayLike, margin: float) -> None:
+    """Set the limits of the axes around points, with a margin as a share of their extent."""
+    low, high = np.min(points, axis=0), np.max(points, axis=0)
+    pad = margin * float((high - low).max())
+    ax.set(xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad))
+
+
 def finish(ax: Any) -> Any:
     """Remove the ticks and add a legend if any artist has a label."""
     ax.set(xticks=[], yticks=[])

@@ -19,6 +19,7 @@ from bayespoint.papers.gallery.appendix import (
     begin,
     circle,
     finish,
+    fit_window,
     leg_of,
     line,
     mark,
@@ -265,7 +266,7 @@ def plot_bounce(
     ValueError, TypeError
         As :func:`bayespoint.papers.planar.billiard`, or if the ball runs into a corner.
     """
-    room = validation.real("margin", margin, low=0.0)
+    margin = validation.real("margin", margin, low=0.0)
     path = billiard(polygon, 1, start=start, angle=angle)
     edge = int(path.edges[0])
     if edge < 0:
@@ -288,9 +289,7 @@ def plot_bounce(
     mark(ax, before, "W")
     mark(ax, after, "W'")
     seen = np.stack([*edges, before, after + size * reflected, after + size * normal])
-    low, high = seen.min(axis=0), seen.max(axis=0)
-    pad = room * float((high - low).max())
-    ax.set(xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad))
+    fit_window(ax, seen, margin)
     return finish(ax)
 
 
@@ -453,8 +452,5 @@ def plot_projected_flight(path: Path, leg: int = 0, *, max_errors: int = 3, ax: 
     ax.plot(*crossings.T, "o", color=_VERMILION, markersize=4, label="_crossings", zorder=5)
     for place, errors in zip(crossings, beyond, strict=True):
         ax.annotate(str(errors), place, xytext=(5, 5), textcoords="offset points", fontsize=11)
-    seen = np.vstack([polygon.vertices, crossings])
-    low, high = seen.min(axis=0), seen.max(axis=0)
-    pad = 0.08 * float((high - low).max())
-    ax.set(xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad))
+    fit_window(ax, np.vstack([polygon.vertices, crossings]), 0.08)
     return finish(ax)

@@ -57,7 +57,7 @@ class Ellipse:
 
     @property
     def area(self) -> float:
-        """Area of what it encloses."""
+        """Enclosed area."""
         return math.pi * float(self.semi_axes[0]) * float(self.semi_axes[1])
 
     @property

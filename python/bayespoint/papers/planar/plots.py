@@ -69,14 +69,12 @@ def plot_bayes_lines(
 
     Parameters
     ----------
-    polygon : Polygon
-        The polygon.
+    polygon, ax
+        As for `plot_bayes_line`.
     n_directions : int, default=60
         Lines to draw, at least 1.
     zoom : float, default=1.0
         Magnification around the Bayes point, at least 1.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; by default a new figure is made.
 
     Returns
     -------
@@ -107,10 +105,8 @@ def plot_inscribed(polygon: Polygon, *, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    polygon : Polygon
-        The polygon.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; by default a new figure is made.
+    polygon, ax
+        As for `plot_bayes_line`.
 
     Returns
     -------
@@ -138,12 +134,10 @@ def plot_trajectory(polygon: Polygon, trajectory: Trajectory, *, ax: Any = None)
 
     Parameters
     ----------
-    polygon : Polygon
-        The table.
+    polygon, ax
+        As for `plot_bayes_line`.
     trajectory : Trajectory
         The path, from `billiard`.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; by default a new figure is made.
 
     Returns
     -------

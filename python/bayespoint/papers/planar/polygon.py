@@ -456,7 +456,7 @@ def _whiten(centered: Floats) -> tuple[Floats, Floats, Floats]:
     _, widths, axes = np.linalg.svd(centered, full_matrices=False)
     if not widths[1] > _FLATTEST * widths[0]:
         raise ValueError(
-            "vertices must not lie on a line; got points whose spread across their best line is "
+            "vertices must not lie on a line; got points whose spread across it is "
             f"{widths[1] / widths[0]:.3g} of that along it"
         )
     axes[1] *= np.sign(axes[0, 0] * axes[1, 1] - axes[0, 1] * axes[1, 0])  # a rotation
