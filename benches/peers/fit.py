@@ -1,7 +1,7 @@
 """Fits side by side: seconds beside scikit-learn's SVC and Gaussian process, as Markdown tables.
 
 ``python benches/peers/fit.py`` where bayespoint is installed. X is normal in 10 dimensions and
-y = sign(x_0 + sin(2 x_1) / 2). The first table is of fits that search their hyper-parameters:
+y = sign(x_0 + sin(2 x_1) / 2). The first table is of fits that search their hyperparameters:
 ours with its defaults, and ``GaussianProcessClassifier(ConstantKernel() * RBF())``. The second is
 of fits with an RBF kernel of given length scale: ours without softness to 0.1 radians, ``SVC``
 with C = 1e10, which is as hard, and ``GaussianProcessClassifier`` without optimizer. There the
@@ -54,7 +54,7 @@ def loss(model: Any, X: Any, y: Any) -> float:
 
 
 def searching(m: int, options: argparse.Namespace) -> str:
-    """Return the row of fits that search their hyper-parameters."""
+    """Return the row of fits that search their hyperparameters."""
     rows = []
     for seed in range(options.seeds):
         X, y, X_test, y_test = data(m, seed)
