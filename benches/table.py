@@ -1,6 +1,6 @@
-"""Criterion's last figures as Markdown tables: ``make bench`` prints them.
+"""Prints the last figures of Criterion as Markdown tables, for ``make bench``.
 
-``python benches/table.py --write`` puts them into benches/README.md too. Needs nothing but Python.
+``python benches/table.py --write`` also writes them into benches/README.md. It needs only Python.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def readable(nanoseconds: float) -> str:
 
 
 def last_figures(folder: Path) -> dict[str, Times]:
-    """Return the median of every bench, an element each where elements are bounces."""
+    """Return the median of every bench, per bounce if the elements are bounces."""
     groups: dict[str, Times] = {}
     for file in folder.glob("*/*/*/new/benchmark.json"):
         about = json.loads(file.read_text())
@@ -74,7 +74,7 @@ def said(command: list[str]) -> str:
 
 
 def machine() -> str:
-    """Return what the figures were measured on."""
+    """Return the machine, the compiler and the revision."""
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -91,10 +91,10 @@ def report(folder: Path) -> str:
     parts = [machine()]
     for group, times in sorted(groups.items()):
         if group == "bounce":
-            parts.append("**A bounce**: the bare pass, and the others as ratios to it.")
+            parts.append("**Bounce**: median time of the bare pass; the others relative to it.")
             parts.append(table(times, [name for name in BOUNCE if name in times], ratios=True))
         else:
-            parts.append(f"**{group.replace('_', ' ').capitalize()}**: medians.")
+            parts.append(f"**{group.replace('_', ' ').capitalize()}**: median times.")
             parts.append(table(times, sorted(times)))
     return "\n\n".join(parts) + "\n"
 
@@ -104,7 +104,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     parser.add_argument("--folder", type=Path, default=target / "criterion")
-    parser.add_argument("--write", action="store_true", help="into benches/README.md too")
+    parser.add_argument("--write", action="store_true", help="also into benches/README.md")
     options = parser.parse_args()
     text = report(options.folder)
     print(text)

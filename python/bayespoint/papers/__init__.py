@@ -1,16 +1,20 @@
 """The papers' figures, tables and experiments, computed with the package.
 
-``python -m bayespoint.papers`` lists them, and with a name makes one. The package does not import
-this folder. What draws needs the extra ``plot``, and says so where matplotlib is missing.
+``python -m bayespoint.papers`` lists them, and with a name makes one. The rest of the package does
+not import this folder. Functions that draw need the extra ``plot`` (matplotlib).
 
 =================== ==========================================================================
-`experiments`       every table and figure, one module each
+`experiments`       the tables and figures, with the printed results beside ours
 `gallery`           the mechanisms as pictures
 `planar`            version spaces in the plane, and their exact Bayes points
+`correlation`       the correlation length of the billiard
 `elongated`         maximal margin against Bayes point on random toy problems
-`learning_curves`   what perceptrons learn from random examples, in theory
-`openness`          how often straight flights escape, kernel by kernel
+`learning_curves`   the theory of a perceptron that learns from random examples
+`light_trap`        the light trap of Ruján and Marchand
+`openness`          the share of straight flights that escape, for each kernel
+`primal`            Rosenblatt's perceptron, and gradient descent on the hinge loss
 `soft_boundary`     the ellipsoid of the parameter space, by softness
+`data`              data that only the experiments use
 `guide_pictures`    the pictures of the guide's page about displays
 =================== ==========================================================================
 """

@@ -10,11 +10,11 @@ from bayespoint.papers.experiments import command as experiments
 from bayespoint.papers.gallery import scenes as gallery
 
 PICTURES = {"gallery": gallery.main, "guide-pictures": guide_pictures.main}
-"""What draws the pictures of a page; all other names are experiments."""
+"""Commands that draw the pictures of a page; all other names are experiments."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command that the first argument names; without one, list what there is."""
+    """Run the command that the first argument names; without one, list the commands."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given and given[0] in PICTURES:
         return PICTURES[given[0]](given[1:])

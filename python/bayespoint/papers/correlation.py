@@ -1,4 +1,4 @@
-"""How long two neighboring balls of the billiard keep together (Ruján and Marchand, 2000)."""
+"""The correlation length of the billiard (Ruján and Marchand, 2000)."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ __all__ = ["CorrelationLength", "correlation_length"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CorrelationLength(Savable):
-    """How far pairs of balls got from a common point before they met different planes."""
+    """Path and bounces of pairs of balls until the two met different planes."""
 
     bounces: float
-    """Mean number of bounces off the same planes (and the sphere, if there is one): the correlation
+    """Mean number of common bounces at planes and, if there is one, the sphere: the correlation
     length of Ruján and Marchand."""
 
     bounces_error: float
     """Its standard error."""
 
     length: float
-    """Mean path to the first plane that the other ball did not meet, in radians. It leads straight
-    through a sphere, as `BilliardResult.length` does."""
+    """Mean path to the first plane that the other ball did not meet, in radians. It counts the way
+    straight through a sphere, as `BilliardResult.length` does."""
 
     length_error: float
     """Its standard error."""
@@ -48,7 +48,7 @@ class CorrelationLength(Savable):
     """Angle between the directions of a pair at the start, in radians."""
 
     scattering: str
-    """``"specular"`` or ``"cosine"``: how walls threw the balls back."""
+    """``"specular"`` or ``"cosine"``: how walls reflect the balls."""
 
     scatterer: float | None
     """Radius of the reflecting sphere around the center, in radians; None without one."""
@@ -60,12 +60,12 @@ class CorrelationLength(Savable):
     """(n_trajectories, n_pairs) Path of each pair."""
 
     parted: NDArray[np.bool_]
-    """(n_trajectories, n_pairs) Whether the pair parted. Those that did not within the bounces
-    allowed count as if they had then: with any of them the means are too small."""
+    """(n_trajectories, n_pairs) Whether the pair parted. Pairs that did not within `max_bounces`
+    count as if they had; then the means are too small."""
 
     @classmethod
     def from_run(cls, run: Any, angle: float, scattering: str) -> Self:
-        """Return the result of an engine's run."""
+        """Return the result of a run of the engine."""
         bounces, length = _mean(run["pair_bounces"]), _mean(run["pair_lengths"])
         return cls(
             bounces=bounces.value,
@@ -121,7 +121,7 @@ def correlation_length(
     random_state: RandomState = None,
     callback: Callable[[Mapping[str, Any]], object] | None = None,
 ) -> CorrelationLength:
-    r"""Return how long two neighboring balls meet the same planes.
+    r"""Return how long two neighboring balls stay together.
 
     Parameters
     ----------
@@ -135,11 +135,11 @@ def correlation_length(
     n_trajectories : int, default=4
         Independent trajectories, at least 1.
     max_bounces : int, default=100000
-        Bounces after which a pair is given up, at least 1.
+        Largest number of bounces of a pair, at least 1.
     dynamics : Geodesic or Scattered, default="geodesic"
         As in `VersionSpace.sample`. With scattering="cosine" each ball of a pair draws its own
-        direction. Bounces off a sphere count like those off planes, and a pair parts where one
-        ball meets it and the other does not.
+        direction. Bounces at a sphere count like those at planes, and a pair parts if only one
+        ball meets it.
     n_jobs, random_state, callback
         As for `VersionSpace.sample`.
 
@@ -154,37 +154,36 @@ def correlation_length(
         If version space is empty, or no point of it was found.
     ValueError
         If a setting is out of range, the sphere does not fit into version space, or the feature
-        vectors span fewer than three dimensions: then there are no neighboring directions.
+        vectors span fewer than three dimensions, so that there are no neighboring directions.
     FloatingPointError
-        If double precision gives out, as for `sample`.
+        If double precision is not sufficient.
     MemoryError
         If a factor of the Gram matrix does not fit in memory.
 
     Warns
     -----
     ConvergenceWarning
-        If a pair was given up: the means are too small.
+        If a pair did not part within `max_bounces`: the means are too small.
 
     Notes
     -----
-    Ruján and Marchand (2000, section 18.4.2) define the correlation length as the average
+    Ruján and Marchand (2000, Section 18.4.2) define the correlation length as the average
     number of bounces after which two trajectories that were close in phase space meet
-    different planes. Here a pair starts at a point that is uniform on version space (outside
-    the scatterer), one of the directions is as random, the other `angle` off it, and both
-    fly along great circles without refresh.
+    different planes. Here the start of a pair is uniform on version space (outside the sphere). The
+    direction of one ball is uniform, that of the other differs by `angle`. Both move along great
+    circles without refresh.
 
-    Behind specular walls without a sphere, seen through the mirrors, both are great circles
-    through one point, and never further apart than `angle`: nothing disperses them, and what
-    parts them is an edge between two planes that comes to lie between them. So the angle
-    belongs to the figure: the length grows as one over its square root where it is less than
-    about a radian of path, and as one over the angle beyond. In few dimensions, and on
-    orthogonal planes in any, some pairs never part: they go round the same cycle of planes for
-    ever.
+    With specular walls and no sphere, reflecting space instead of the balls makes both paths great
+    circles through one point, which are never further apart than `angle`. They part only where an
+    edge between two planes lies between them, so the result depends on the angle: the length grows
+    as one over its square root if it is below about one radian of path, and as one over the angle
+    beyond. In few dimensions, and with orthogonal planes in any, some pairs never part, because
+    they repeat the same cycle of planes.
 
-    `Scattered` is what the authors would shorten the length with. The sphere
-    disperses: every bounce off it multiplies the angle, so that the length grows as the
-    logarithm of one over the angle, where the sphere is met at all. The cosine law ends
-    neighborhood at the first wall, and the length is hardly more than that bounce.
+    The authors propose `Scattered` to shorten the length. Every bounce at the sphere multiplies the
+    angle, so the length grows as the logarithm of one over the angle if the sphere is met. With the
+    cosine law the directions are independent after the first wall, and the length is hardly more
+    than that bounce.
 
     Examples
     --------
@@ -222,7 +221,7 @@ def correlation_length(
 
 
 def _mean(values: NDArray[Any]) -> Estimate:
-    """Return the mean and its error, by all pairs or by trajectories, whichever is larger."""
+    """Return the mean and the larger of its standard errors, by pairs and by trajectories."""
 
     def error(independent: NDArray[Any]) -> float:
         if len(independent) < 2:

@@ -1,9 +1,8 @@
-"""Data that only the papers' experiments need: read from a folder or downloaded once, or drawn.
+"""Data that only the papers' experiments use: read from a folder, downloaded once, or generated.
 
-`data_home` is the folder that holds a table, or is to. If it is None it is the one that the
-environment variable BAYESPOINT_DATA names or, where that has no such table,
-``~/.cache/bayespoint``. What is checked is the lines of the table, in any order: a corrupted
-download is refused, and so is a file that holds something else.
+`data_home` is the folder of the tables. If it is None, a table is read from the folder that the
+environment variable BAYESPOINT_DATA names or else from ``~/.cache/bayespoint``, where downloads are
+kept. The checksum of the lines, in any order, must be the expected one.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ Folder: TypeAlias = str | os.PathLike[str] | None
 
 _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 _LIMIT = 1_000_000
-"""Bytes of a download that are read: ten times the largest file wanted."""
+"""Largest number of bytes to download: ten times the largest file."""
 
 
 def load_thyroid(data_home: Folder = None) -> tuple[Floats, Targets]:
@@ -50,10 +49,10 @@ def load_thyroid(data_home: Folder = None) -> tuple[Floats, Targets]:
 
 
 def load_sonar_split(data_home: Folder = None) -> tuple[Any, Any, Any, Any]:
-    """Load the sonar data split by aspect angle, as the original study did.
+    """Load the sonar data split by aspect angle, as in the original study.
 
-    Returns training and test inputs, and training and test labels: 55 rocks and 49 mines, and 42
-    rocks and 62 mines.
+    Returns training inputs, test inputs, training labels and test labels. There are 55 rocks and 49
+    mines for training, 42 rocks and 62 mines for the test.
     """
     X, y = load_sonar(return_X_y=True)
     train = np.zeros(len(y), dtype=bool)
@@ -66,12 +65,12 @@ def load_sonar_split(data_home: Folder = None) -> tuple[Any, Any, Any, Any]:
 def make_waveform(
     n_samples: int = 5000, *, random_state: RandomState = None
 ) -> tuple[Floats, Targets]:
-    r"""Draw Breiman's waveforms: one of three equally likely classes (+1) against the other two.
+    r"""Generate Breiman's waveforms: one of three equally likely classes (+1) against the others.
 
     :math:`x_i = u\, h_a(i) + (1 - u)\, h_b(i) + \epsilon_i` with u uniform in [0, 1],
     :math:`\epsilon_i` standard normal, :math:`h_p(i) = \max(6 - |i - p|, 0)` for i from 1 to 21 and
-    a, b two of the peaks 7, 11 and 15; +1 is for the class with peaks at 7 and 11, as in Rätsch's
-    benchmarks. His 5000 are standardized; these are not.
+    a, b two of the peaks 7, 11 and 15; +1 is the class with peaks at 7 and 11, as in Rätsch's
+    benchmarks. His 5000 examples are standardized; these are not.
 
     References
     ----------
@@ -89,14 +88,14 @@ def make_waveform(
     return X, np.where(kind == 0, 1, -1)
 
 
-# --- tables from a folder or their origin --------------------------------------------------------
+# --- tables ---
 
 
 class Origin(NamedTuple):
-    """Where a table comes from."""
+    """The source of a table."""
 
     urls: tuple[str, ...]
-    """The files it is made from."""
+    """The files that it is made from."""
 
     parse: Callable[[list[str]], list[str]]
     """Makes lines of CSV, the header first, from the texts of these files."""
@@ -106,7 +105,7 @@ class Origin(NamedTuple):
 
 
 def named_folder() -> Path | None:
-    """Return the folder that the environment variable BAYESPOINT_DATA names, if it names one."""
+    """Return the folder that the environment variable BAYESPOINT_DATA names, or None."""
     value = os.environ.get("BAYESPOINT_DATA")
     if not value:
         return None
@@ -133,7 +132,7 @@ def _lines(name: str, data_home: Folder) -> list[str]:
         lines = origin.parse([_download(name, url, home) for url in origin.urls])
     except (ValueError, KeyError, IndexError) as error:
         raise OSError(
-            f"what came from {sources} is not {name}: {error}. Nothing was kept; try again later"
+            f"{sources} did not send the {name} data: {error}. Nothing was kept; try again later"
         ) from error
     rest = _checked(name, lines, sources, "nothing was kept; try again later")
     _write("\n".join([lines[0], *rest, ""]), home / f"{name}.csv")
@@ -141,7 +140,7 @@ def _lines(name: str, data_home: Folder) -> list[str]:
 
 
 def _checked(name: str, lines: list[str], source: str, remedy: str) -> list[str]:
-    """Return the sorted lines below the header, if they are what they should be."""
+    """Return the sorted lines below the header, after a check of their SHA-256."""
     rest = sorted(lines[1:])
     digest = hashlib.sha256("\n".join(rest).encode()).hexdigest()
     if digest != ORIGINS[name].digest:
@@ -153,13 +152,13 @@ def _checked(name: str, lines: list[str], source: str, remedy: str) -> list[str]
 
 
 def _download(name: str, url: str, home: Path) -> str:
-    """Return the text at an address, or say what can be done without it."""
+    """Return the text at an address; the error says what to do without a connection."""
     try:
         with urllib.request.urlopen(url, timeout=30.0) as response:
             content: bytes = response.read(_LIMIT)
     except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
         if isinstance(error, urllib.error.HTTPError):
-            error.close()  # it is the response
+            error.close()  # also the open response
         raise ConnectionError(
             f"{name} is not part of the package and could not be downloaded from {url} "
             f"({getattr(error, 'reason', error)}). Without a connection put {name}.csv into "
@@ -170,7 +169,7 @@ def _download(name: str, url: str, home: Path) -> str:
 
 
 def _write(text: str, path: Path) -> None:
-    """Write a file in one step, so that another process sees all of it or nothing."""
+    """Write a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -183,7 +182,7 @@ def _write(text: str, path: Path) -> None:
 
 
 def parse_thyroid(texts: list[str]) -> list[str]:
-    """Turn UCI's new-thyroid.data, the class in front, into our table."""
+    """Return the lines of the table from UCI's new-thyroid.data, which has the class first."""
     lines = ["t3_resin,thyroxin,triiodothyronine,tsh,tsh_diff,label"]
     for line in texts[0].split():
         kind, *values = (float(field) for field in line.split(","))
@@ -193,7 +192,7 @@ def parse_thyroid(texts: list[str]) -> list[str]:
 
 
 def parse_aspect(texts: list[str]) -> list[str]:
-    """Find the echoes of UCI's two files, an asterisk at those for training, in our own table."""
+    """Return the lines of the table from UCI's two files, which mark echoes for training by `*`."""
     rows = {
         tuple(x): (k, int(label))
         for k, (x, label) in enumerate(zip(*load_sonar(return_X_y=True), strict=True))

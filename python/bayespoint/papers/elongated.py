@@ -2,7 +2,7 @@
 
 Herbrich, Graepel and Campbell (1999, Section 6) show one problem of ten examples in three
 dimensions where a hard-margin support vector machine has 15.1 % errors and the Bayes point 8.0 %.
-Here is the same comparison on as many problems as one likes: what they show is a lucky one of them.
+This module makes the same comparison on many random problems.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayespoint.base import validation
-from bayespoint.base.report import as_html
+from bayespoint.base.report import as_html, as_text
 from bayespoint.base.validation import Floats
 from bayespoint.datasets import make_elongated
 from bayespoint.plotting.style import COLORS, pick_axes
@@ -33,7 +33,7 @@ class CenterErrors:
     """Test errors of two centers of version space, problem by problem."""
 
     seeds: NDArray[np.int64]
-    """(n,) Seeds of the problems: ``make_elongated(random_state=seed)`` gives them back."""
+    """(n,) Seeds of the problems, for ``make_elongated(random_state=seed)``."""
 
     max_margin: Floats
     """(n,) Share of errors of the maximal margin without intercept."""
@@ -74,6 +74,21 @@ class CenterErrors:
     def _distance(self, margin: float, center: float) -> Floats:
         return np.asarray(np.hypot(self.max_margin - margin, self.bayes_point - center))
 
+    def _rows(self) -> list[tuple[str, str]]:
+        better = self.bayes_point < self.max_margin
+        worse = self.bayes_point > self.max_margin
+        row = int(self._distance(*PAPER).argmin())
+        return [
+            ("maximal margin", f"{self.max_margin.mean():.2%} errors"),
+            ("Bayes point", f"{self.bayes_point.mean():.2%} errors"),
+            ("mean gap", f"{self.gap.value:.2%} ± {self.gap.error:.2%}"),
+            ("Bayes point better", f"in {better.mean():.0%}, worse in {worse.mean():.0%}"),
+            (
+                f"most like the paper's ({PAPER[0]:.1%}, {PAPER[1]:.1%})",
+                f"seed {self.seeds[row]} ({self.max_margin[row]:.1%}, {self.bayes_point[row]:.1%})",
+            ),
+        ]
+
     def summary(self) -> str:
         """Return the main figures as text, one to a line.
 
@@ -82,20 +97,7 @@ class CenterErrors:
         str
             The text, without a newline at its end.
         """
-        better = self.bayes_point < self.max_margin
-        worse = self.bayes_point > self.max_margin
-        row = int(self._distance(*PAPER).argmin())
-        return "\n".join(
-            [
-                f"{len(self.seeds)} problems",
-                f"  maximal margin  {self.max_margin.mean():.2%} errors",
-                f"  Bayes point     {self.bayes_point.mean():.2%} errors",
-                f"  mean gap        {self.gap.value:.2%} ± {self.gap.error:.2%}",
-                f"  Bayes point better in {better.mean():.0%}, worse in {worse.mean():.0%}",
-                f"  most like the paper's ({PAPER[0]:.1%}, {PAPER[1]:.1%}): seed "
-                f"{self.seeds[row]} ({self.max_margin[row]:.1%}, {self.bayes_point[row]:.1%})",
-            ]
-        )
+        return as_text(f"Maximal margin and Bayes point, {len(self.seeds)} problems", self._rows())
 
     def __repr__(self) -> str:
         return (
@@ -104,13 +106,7 @@ class CenterErrors:
         )
 
     def _repr_html_(self) -> str:
-        rows = [
-            ("problems", f"{len(self.seeds)}"),
-            ("maximal margin", f"{self.max_margin.mean():.2%} errors"),
-            ("Bayes point", f"{self.bayes_point.mean():.2%} errors"),
-            ("mean gap", f"{self.gap.value:.2%} ± {self.gap.error:.2%}"),
-        ]
-        return as_html("Maximal margin and Bayes point", rows)
+        return as_html(f"Maximal margin and Bayes point, {len(self.seeds)} problems", self._rows())
 
 
 def center_errors(
@@ -126,13 +122,13 @@ def center_errors(
     Parameters
     ----------
     n_problems : int, default=200
-        Problems of :func:`bayespoint.datasets.make_elongated` to try, at least 1.
+        Number of problems of :func:`bayespoint.datasets.make_elongated`, at least 1.
     first_seed : int, default=0
         Seed of the first, at least 0; the others have the seeds that follow.
     n_train, n_test : int, default=10 and 10000
-        Examples of each, at least 1.
+        Number of training and test examples of each problem, at least 1.
     tol : float, default=0.01
-        Angular error of the Bayes point at which its billiard stops, in radians. Positive.
+        Angular error of the Bayes point at which to stop, in radians. Positive.
 
     Returns
     -------
@@ -144,7 +140,7 @@ def center_errors(
     ValueError, TypeError
         If a setting is out of range.
     FloatingPointError
-        If double precision gives out: as :meth:`VersionSpace.sample`.
+        If double precision is not sufficient.
 
     Warns
     -----
@@ -174,7 +170,7 @@ def center_errors(
 
 
 def plot_center_errors(table: CenterErrors, *, ax: Any = None) -> Any:
-    """Draw the error of the Bayes point against that of the maximal margin, a dot a problem.
+    """Draw the error of the Bayes point against that of the maximal margin, a dot for each problem.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-r"""How fast a perceptron learns from random examples: the theory for infinite dimension.
+r"""Learning curves of perceptrons for random examples: the theory for infinite dimension.
 
 A teacher, a unit vector in D dimensions, labels m independent Gaussian examples by the sign of
 its inner product with them. For :math:`D \to \infty` at a fixed ratio :math:`\alpha = m / D` the
@@ -38,8 +38,8 @@ __all__ = [
 
 _STEP = 0.125
 _GRID = np.arange(-14.0, 14.0 + _STEP / 2, _STEP)
-"""Places of the trapezoidal rule. For these integrands, analytic in a strip of half-width 2.8 and
-with Gaussian tails, its error is below that of doubles."""
+"""Nodes of the trapezoidal rule. For these integrands, analytic in a strip of half-width 2.8 and
+with Gaussian tails, its error is below double precision."""
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 _REACH = 14.0
@@ -245,7 +245,7 @@ def adaline_error(alpha: ArrayLike) -> Numbers:
 
     Examples
     --------
-    More examples need not help:
+    More examples can make the error larger:
 
     >>> print(", ".join(f"{error:.4f}" for error in adaline_error([0.5, 1.0, 10.0])))
     0.3395, 0.5000, 0.0785
@@ -262,14 +262,14 @@ def adaline_error(alpha: ArrayLike) -> Numbers:
 
 
 def asymptote(alpha: ArrayLike, rule: str = "bayes") -> Numbers:
-    r"""Return what a learning curve tends to for many examples.
+    r"""Return the asymptote of a learning curve for many examples.
 
     Parameters
     ----------
     alpha : array-like of float
         Examples per dimension, positive.
     rule : {"bayes", "gibbs", "max_margin", "adaline"}, default="bayes"
-        Whose curve.
+        The rule of learning.
 
     Returns
     -------
@@ -340,9 +340,9 @@ def _integral(R: Floats) -> Floats:
 
 
 def _by_blocks(function: Callable[..., Floats], *columns: Floats) -> Floats:
-    """Return a function of the elements of arrays of one shape, which it gets as columns.
+    """Return a function of the elements of arrays of one shape, called with blocks of columns.
 
-    It makes hundreds of numbers of each, so it gets some thousands at a time.
+    Blocks limit the memory: the function makes hundreds of numbers from each element.
     """
     flat = [np.asarray(column, dtype=np.float64).reshape(-1, 1) for column in columns]
     values = np.empty(len(flat[0]))

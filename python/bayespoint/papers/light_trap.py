@@ -1,4 +1,4 @@
-"""The light trap of Ruján and Marchand (2000): enter version space through one-way mirrors."""
+"""The light trap of Ruján and Marchand (2000): a ball enters version space through its walls."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class LightTrap(Savable):
     """(m,) Dual coefficients of a unit vector in version space."""
 
     errors: NDArray[np.int64]
-    """(k,) Violated examples at the start, and whenever they became fewer. Empty where there was
-    nothing to fly through: all feature vectors parallel."""
+    """(k,) Number of violated examples at the start, and whenever it became smaller. Empty if all
+    feature vectors are parallel."""
 
     bounces: NDArray[np.uint64]
-    """(k,) Bounces before each of them."""
+    """(k,) Number of bounces before each of them."""
 
     caught: bool
     """Whether the trap caught the ball. If not, `dual_coef` is from the search for the largest
@@ -39,7 +39,10 @@ class LightTrap(Savable):
     def _rows(self) -> list[tuple[str, str]]:
         rows = [
             ("examples", f"{len(self.dual_coef)}"),
-            ("caught", "yes" if self.caught else "no: the point is from the search for margins"),
+            (
+                "caught",
+                "yes" if self.caught else "no: the point is from the search for the largest margin",
+            ),
         ]
         if len(self.errors):
             rows += [
@@ -91,15 +94,15 @@ def light_trap(
     InfeasibleError
         If version space is empty, or no point of it was found.
     FloatingPointError
-        If double precision gives out, as for `sample`.
+        If double precision is not sufficient.
 
     Notes
     -----
-    As Ruján and Marchand (2000, section 18.5.2) have it, the ball starts at the difference of
-    the class means in feature space, the solution in the limit of an RBF kernel of no width,
-    and every wall it meets from the violated side lets it pass. The flight is along great
-    circles, with a refresh by pairs. After 1000 arrivals at walls per example the search for
-    the largest margin takes over.
+    As in Ruján and Marchand (2000, Section 18.5.2) the ball starts at the difference of the class
+    means in feature space, which is the solution for an RBF kernel in the limit of zero width.
+    Every wall lets the ball pass from its violated side only. The ball moves along great circles,
+    with a refresh by pairs. After 1000 arrivals at walls per example the point is found by the
+    search for the largest margin instead.
 
     Examples
     --------

@@ -1,8 +1,7 @@
-"""Closed and open billiards: how often straight flights escape, kernel by kernel."""
+"""Closed and open billiards: the share of straight flights that escape, for each kernel."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -46,18 +45,18 @@ def escape_fractions(
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> EscapeFractions:
-    r"""Return how open the billiard is under each kernel of a family.
+    r"""Return the share of straight flights that escape, for each kernel of a family.
 
     The straight flights of the flipper (Ruján and Marchand, Algorithm 18.1) escape from a large
     version space and hardly ever from a small one. Along a family of kernels, such as Gaussians of
-    growing length scale :math:`\sigma`, the authors saw the billiard close at some point, and the
-    best classifiers just before.
+    growing length scale :math:`\sigma`, the authors observed that the billiard closes at some
+    point, with the best classifiers just before.
 
     Parameters
     ----------
     grams : iterable of array-like of shape (m, m)
-        Kernel values between the examples, a matrix for each kernel; from a generator, one is in
-        memory at a time.
+        Kernel values between the examples, a matrix for each kernel. A generator needs memory for
+        only one at a time.
     y : array-like of shape (m,)
         Labels, as `VersionSpace` takes them.
     softness : float or array-like of shape (m,), default=0.0
@@ -72,24 +71,24 @@ def escape_fractions(
         Threads, as joblib counts them: None is 1, -1 all processors. It does not change the
         result.
     random_state : None, int, Generator or RandomState, default=None
-        Seed. None asks NumPy's global generator.
+        Seed. None draws one from NumPy's global generator.
 
     Returns
     -------
     EscapeFractions
-        Shares of the flights that escaped, in [0, 1], and their standard errors. NaN where all
-        feature vectors are parallel: nothing flies.
+        Shares of the flights that escaped, in [0, 1], and their standard errors. NaN if all
+        feature vectors are parallel.
 
     Raises
     ------
     InfeasibleError
         If the version space of a kernel is empty, or no point of it was found.
     ValueError
-        If there is no matrix, a setting is out of range, or a matrix is none of a kernel.
+        If there is no matrix, a setting is out of range, or a matrix is not a valid Gram matrix.
     TypeError
         If a setting is of the wrong type.
     FloatingPointError
-        If double precision gives out: as :meth:`VersionSpace.sample`.
+        If double precision is not sufficient.
 
     Notes
     -----
@@ -100,7 +99,7 @@ def escape_fractions(
 
     See Also
     --------
-    VersionSpace.sample : With ``dynamics="flipper"``, all else about such a run.
+    VersionSpace.sample : Returns all results of a run with ``dynamics="flipper"``.
 
     Examples
     --------
@@ -120,10 +119,9 @@ def escape_fractions(
     errors: list[float] = []
     try:
         matrices = iter(grams)
-        first = next(matrices, None)
     except TypeError as error:
         raise TypeError(f"grams must be an iterable of matrices; got {grams!r}") from error
-    for gram in itertools.chain([] if first is None else [first], matrices):
+    for gram in matrices:
         try:
             space = VersionSpace(gram, y, softness=softness, offset=offset)
         except (TypeError, ValueError) as error:

@@ -1,10 +1,9 @@
-"""Pages of pictures: their files, and the lines of code that draw them."""
+"""Writes pages of pictures with the code that draws them."""
 
 from __future__ import annotations
 
 import argparse
 import inspect
-import re
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -14,33 +13,32 @@ from typing import Any
 from bayespoint.plotting.style import import_matplotlib
 
 SHADES = ("#6BAED6", "#F7F7F7", "#F4A36C")
-"""Fills: light blue, nearly white, light orange, beside the two colors of the displays."""
+"""Fill colors: light blue, nearly white, light orange."""
 
 _DPI = 80
 _DPI_ANIMATED = 46
 _LARGE = 90_000
-"""Bytes of a file from which 256 colors have to do."""
+"""Size in bytes above which a file is reduced to 256 colors."""
 
 Scenes = Mapping[str, Callable[[], Any]]
 
 
 def caption(draw: Callable[[], Any]) -> str:
-    """Return the docstring of what draws a picture, its lines joined within paragraphs."""
+    """Return the docstring of a function, with the lines of each paragraph joined."""
     paragraphs = (inspect.getdoc(draw) or "").split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def code_of(draw: Callable[[], Any], name: str) -> str:
-    """Return the lines of a function below its docstring; what it returns is called `name`."""
-    body = re.split(r'"""\n', inspect.getsource(draw), maxsplit=1)[1]
-    body = body if body.startswith("    ") else body.split('"""\n', 1)[1]
+    """Return the lines of a function below its docstring, with its result assigned to `name`."""
+    body = inspect.getsource(draw).split('"""\n', 1)[1]
     return textwrap.dedent(body).rstrip().replace("return ", f"{name} = ", 1)
 
 
 def preamble(draw: Callable[[], Any], data: str) -> str:
-    """Return what all pictures of a module need, as the module has it: its imports and data.
+    """Return the imports and data of a module, which all its pictures need.
 
-    The data begin with a line that begins with `data`, and end where `draw`, the first picture, is.
+    The data begin with the text `data`, and end before the first picture, `draw`.
     """
     source = inspect.getsource(sys.modules[draw.__module__])
     imports = source[source.index("import numpy") : source.index("__all__")].strip()
@@ -57,13 +55,13 @@ def save(picture: Any, path: Path) -> None:
         picture.save(path, "pillow", dpi=_DPI_ANIMATED, savefig_kwargs={"facecolor": "white"})
         pyplot.close(picture._fig)
         return
-    # Without the version in it the file changes only when the picture does.
+    # Without matplotlib's version in it, the file changes only if the picture does.
     picture.savefig(
         path, dpi=_DPI, bbox_inches="tight", facecolor="white", metadata={"Software": None}
     )
     pyplot.close(picture)
     if path.stat().st_size > _LARGE:
-        from PIL import Image  # which matplotlib brings
+        from PIL import Image  # a dependency of matplotlib
 
         with Image.open(path) as image:
             few = image.convert("RGB").quantize(256, dither=Image.Dither.NONE)
@@ -83,15 +81,15 @@ def command(
     Parameters
     ----------
     name, description : str
-        Of the command of ``python -m bayespoint.papers``.
+        Name and description of the command of ``python -m bayespoint.papers``.
     scenes : mapping of str to callable
-        What draws each picture: it returns a figure, a display, or an animation for a ``.gif``.
+        Function for each picture: it returns a figure, a display, or an animation for a ``.gif``.
     files : mapping of str to str
-        Where each picture goes, relative to the folder.
+        Path of each picture, relative to the folder.
     page : pair of str and callable
-        Where the page goes, and what returns its text.
+        Path of the page, and the function that returns its text.
     arguments : sequence of str or None
-        Of the command line; None takes those of the process.
+        Arguments of the command line; None takes those of the process.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Linear classifiers with weights for features: Rosenblatt's perceptron, and the hinge loss."""
+"""Linear classifiers in primal form: Rosenblatt's perceptron, and the hinge loss."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["HingeClassifier", "Perceptron"]
 
 _LARGEST = 1e140
-"""Numbers in the inputs: sums of their squares are in the range of doubles."""
+"""Largest absolute value of the inputs; sums of squares do not overflow."""
 
 
 class PrimalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier with weights for features, or with a weight vector for each class."""
+    """A linear classifier with one weight vector, or one for each of several classes."""
 
     classes_: NDArray[Any]
     coef_: Floats
@@ -97,7 +97,7 @@ class PrimalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def margin_histogram(
         self, X: ArrayLike, y: ArrayLike, *, bins: Any = 10, geometric: bool = True
     ) -> tuple[NDArray[np.intp], Floats]:
-        """Return how many examples have which margin: the quality of a classifier (Crowley).
+        """Return the histogram of the margins, a measure of a classifier's quality (Crowley).
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class PrimalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return histogram(self.margins(X, y, geometric=geometric), bins)
 
     def _checked(self, X: ArrayLike, y: ArrayLike) -> tuple[Floats, NDArray[np.intp]]:
-        """Return the inputs and the index of each label among the classes, which are set."""
+        """Set `classes_`; return the inputs and the index of each label among the classes."""
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         inputs = np.asarray(X)
         if (largest := float(np.abs(inputs).max())) > _LARGEST:
@@ -140,12 +140,12 @@ class PrimalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class Perceptron(PrimalClassifier):
-    r"""Rosenblatt's perceptron: a linear classifier that is corrected by its mistakes.
+    r"""Rosenblatt's perceptron, a linear classifier that learns from its mistakes.
 
-    From w = 0, b = 0 it goes through the examples again and again. Wherever
+    It starts at w = 0, b = 0 and passes through the examples repeatedly. Wherever
     :math:`y (\langle w, x\rangle + b) \le 0` it adds :math:`\eta y x` to w and
     :math:`\eta y R` or :math:`\eta y R^2` to b, with R the length of the longest example,
-    until a whole pass brings no mistake. Several classes are taken one against the rest.
+    until a pass has no mistake. Several classes are taken one against the rest.
 
     Parameters
     ----------
@@ -153,15 +153,15 @@ class Perceptron(PrimalClassifier):
         "R": b moves by :math:`\eta y R` (Crowley, 2018). "R2": by :math:`\eta y R^2`
         (Cristianini and Shawe-Taylor, 2000). None: there is no b.
     learning_rate : float, default=1.0
-        :math:`\eta`, positive. It is the scale of w and b, and changes nothing else.
+        :math:`\eta`, positive. It scales w and b, and changes nothing else.
     max_epochs : int, default=1000
-        Passes through the examples at most, at least 1. Examples that no plane separates would
-        go on for ever.
+        Largest number of passes through the examples, at least 1. Without it, examples that no
+        plane separates would never end.
     order : {"data", "random"} or array-like of shape (n_samples,), default="data"
         The order of presentation, the same in each pass: that of the data, a random one, or a
         permutation of 0, ..., n_samples - 1. Different orders find different planes.
     random_state : None, int, Generator or RandomState, default=None
-        Seed for order="random". None asks NumPy's global generator.
+        Seed for order="random". None draws one from NumPy's global generator.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class Perceptron(PrimalClassifier):
     n_mistakes_ : ndarray of shape (1,) or (n_classes,)
         Mistakes made in training.
     n_epochs_ : ndarray of shape (1,) or (n_classes,)
-        Passes made, the last one without a mistake if it converged.
+        Passes made; if it converged, the last one has no mistake.
     radius_ : float
         R.
     functional_margin_ : ndarray of shape (1,) or (n_classes,)
@@ -185,8 +185,8 @@ class Perceptron(PrimalClassifier):
     geometric_margin_ : ndarray of shape (1,) or (n_classes,)
         The same divided by :math:`|w|`: the distance of the closest example from the plane.
     mistake_bound_ : ndarray of shape (1,) or (n_classes,)
-        The bound of `mistake_bound` by the plane found itself; inf where it does not separate
-        the examples. A plane with a larger margin gives a lower one.
+        Value of `mistake_bound` for the plane found; inf if it does not separate the examples. A
+        plane with a larger margin gives a smaller bound.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -204,8 +204,8 @@ class Perceptron(PrimalClassifier):
 
     Notes
     -----
-    The decision function is the signed distance from the plane. A tie counts as a mistake: with
-    a strict inequality nothing would ever happen from w = 0.
+    The decision function is the signed distance from the plane. A tie counts as a mistake, because
+    otherwise w would stay 0.
 
     References
     ----------
@@ -251,7 +251,7 @@ class Perceptron(PrimalClassifier):
 
     @roll_back_on_error
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from mistakes.
+        """Fit the classifier.
 
         Parameters
         ----------
@@ -306,7 +306,7 @@ class Perceptron(PrimalClassifier):
     def mistake_bound(
         self, X: ArrayLike, y: ArrayLike, coef: ArrayLike, intercept: float = 0.0
     ) -> float:
-        r"""Return how many mistakes the perceptron can make on examples that a plane separates.
+        r"""Return an upper bound on the mistakes of the perceptron, from a separating plane.
 
         Parameters
         ----------
@@ -339,7 +339,7 @@ class Perceptron(PrimalClassifier):
         coordinate, R or :math:`\sqrt R`, which holds the intercept.
         """
         check_is_fitted(self)
-        # In C order: the sums that BLAS takes depend on it in their last digits.
+        # In C order, because the last digits of sums by BLAS depend on it.
         w = np.ascontiguousarray(validation.dense("coef", coef), dtype=np.float64)
         b = validation.real("intercept", intercept)
         if len(self.classes_) > 2:
@@ -368,10 +368,10 @@ class HingeClassifier(PrimalClassifier):
     regularization : float, default=0.01
         :math:`\lambda`, positive. The same as C = 1 / (2 m regularization) for m examples.
     tol : float, default=1e-2
-        Relative duality gap at which to stop, in (0, 1): how far the loss is from the least one,
-        at most.
+        Relative duality gap at which to stop, in (0, 1): a bound on the relative distance from the
+        smallest loss.
     max_iter : int, default=100000
-        Steps at most, at least 1. A step goes through all examples.
+        Largest number of steps, at least 1. A step uses all examples.
 
     Attributes
     ----------
@@ -380,13 +380,14 @@ class HingeClassifier(PrimalClassifier):
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights w of each binary problem.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        b. It has no price.
+        b, which is not regularized.
     norm_ : ndarray of shape (1,) or (n_classes,)
         :math:`|w|`.
     loss_ : ndarray of shape (1,) or (n_classes,)
         The loss reached, regularization included.
     duality_gap_ : ndarray of shape (1,) or (n_classes,)
-        Relative duality gap reached: the least loss is at least ``loss_ * (1 - duality_gap_)``.
+        Relative duality gap reached: the smallest loss is at least
+        ``loss_ * (1 - duality_gap_)``.
     n_iter_ : int
         Steps taken.
     n_features_in_ : int
@@ -397,7 +398,7 @@ class HingeClassifier(PrimalClassifier):
     Warns
     -----
     ConvergenceWarning
-        If `max_iter` steps did not reach `tol`. Features of like scale around zero help.
+        If `max_iter` steps did not reach `tol`. Standardized features help.
 
     See Also
     --------
@@ -405,12 +406,12 @@ class HingeClassifier(PrimalClassifier):
 
     Notes
     -----
-    For a given w the loss is convex and piecewise linear in b, so the best b is found at once.
+    For a given w the loss is convex and piecewise linear in b, so the best b is found directly.
     With it, step t subtracts :math:`\eta_t = 1 / (2 \lambda t)` times the gradient
-    :math:`2 \lambda w - \frac1m \sum_{i: y_i f_i < 1} y_i x_i`. The answer is an average of the
-    steps in which later ones weigh more. Every w is a combination
+    :math:`2 \lambda w - \frac1m \sum_{i: y_i f_i < 1} y_i x_i`. The result is an average of the
+    steps, with larger weights for later ones. Every w is a combination
     :math:`\sum_i a_i y_i x_i` with :math:`0 \le a_i \le C`; its multipliers, scaled to
-    :math:`\sum_i a_i y_i = 0`, bound the least loss from below, which is the test for the end.
+    :math:`\sum_i a_i y_i = 0`, bound the smallest loss from below, which is the stopping criterion.
 
     References
     ----------
@@ -442,7 +443,7 @@ class HingeClassifier(PrimalClassifier):
 
     @roll_back_on_error
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Descend.
+        """Fit the classifier.
 
         Parameters
         ----------
@@ -465,7 +466,7 @@ class HingeClassifier(PrimalClassifier):
         tol = validation.real("tol", self.tol, low=0.0, low_open=True, high=1.0, high_open=True)
         max_iter = validation.integer("max_iter", self.max_iter, low=1)
         inputs, index = self._checked(X, y)
-        center = inputs.mean(axis=0)  # b makes up for it, and the steps are shorter
+        center = inputs.mean(axis=0)  # b compensates for it, and the descent is faster
         descents = [
             _Descent(inputs - center, labels.astype(np.float64), regularization)
             for labels in one_vs_rest(index, len(self.classes_))
@@ -481,14 +482,14 @@ class HingeClassifier(PrimalClassifier):
             warn(
                 f"gradient descent reached a relative duality gap of "
                 f"{self.duality_gap_.max():.2g} in {self.n_iter_} steps; tol={tol:g} was asked "
-                "for: raise max_iter, or give the features a like scale around zero",
+                "for: raise max_iter, or standardize the features",
                 ConvergenceWarning,
             )
         return self
 
 
 class _Descent:
-    """Gradient descent for one binary problem, with the bounds it has found."""
+    """Gradient descent for one binary problem."""
 
     def __init__(self, X: Floats, y: Floats, regularization: float) -> None:
         self.X, self.y, self.regularization = X, y, regularization
@@ -496,36 +497,36 @@ class _Descent:
         self.bound = 0.0
 
     def gap(self) -> float:
-        """Return the relative distance of the best loss from the bound, at most."""
+        """Return the relative duality gap."""
         return max(0.0, 1 - self.bound / self.best[0]) if self.best[0] > 0 else 0.0
 
     def run(self, tol: float, max_iter: int) -> int:
-        """Descend until the gap is closed. Return the steps taken."""
+        """Descend until the gap is at most `tol`. Return the number of steps."""
         X, y = self.X, self.y
         cost = 1 / (2 * self.regularization * len(y))
         w, mean_w = np.zeros(X.shape[1]), np.zeros(X.shape[1])
         share, mean_share = np.zeros(len(y)), np.zeros(len(y))
-        look = 1
+        next_check = 1
         for step in range(1, max_iter + 1):
             scores = X @ w
             short = y * (scores + _best_bias(scores, y)) < 1
             w += (cost * ((y * short) @ X) - w) / step
-            # Of the steps so far, in which part each example was short of its margin: the
-            # multipliers of w are these times C.
+            # Share of the steps in which each example was short of its margin. The multipliers of
+            # w are these times C.
             share += (short - share) / step
             weight = 2 / (step + 1)
             mean_w += (w - mean_w) * weight
             mean_share += (share - mean_share) * weight
-            if step >= look or step == max_iter:
-                look = step + max(1, step // 10)
-                self._judge(mean_w)
+            if step >= next_check or step == max_iter:
+                next_check = step + max(1, step // 10)
+                self._update_best(mean_w)
                 self._raise_bound(cost * mean_share)
                 if self.gap() <= tol:
                     return step
         return max_iter
 
-    def _judge(self, w: Floats) -> None:
-        """Keep a weight vector with its best bias if its loss is the least so far."""
+    def _update_best(self, w: Floats) -> None:
+        """Keep a weight vector with its best bias if its loss is the smallest so far."""
         scores = self.X @ w
         b = _best_bias(scores, self.y)
         hinge = np.maximum(0.0, 1 - self.y * (scores + b)).mean()
@@ -534,24 +535,24 @@ class _Descent:
             self.best = (loss, w.copy(), b)
 
     def _raise_bound(self, a: Floats) -> None:
-        """Learn from multipliers in [0, C]: in balance, they bound the loss from below."""
+        """Raise the lower bound on the loss by multipliers in [0, C], scaled to a @ y = 0."""
         positive, negative = a[self.y > 0].sum(), a[self.y < 0].sum()
-        least = min(positive, negative)
-        if least == 0:
+        smaller = min(positive, negative)
+        if smaller == 0:
             return
-        a = np.where(self.y > 0, a * (least / positive), a * (least / negative))
+        a = np.where(self.y > 0, a * (smaller / positive), a * (smaller / negative))
         w = (a * self.y) @ self.X
         dual = float(a.sum() - 0.5 * w @ w)
         self.bound = max(self.bound, 2 * self.regularization * dual)
 
 
 def _best_bias(scores: Floats, y: Floats) -> float:
-    """Return the bias with the least hinge loss: a corner of a convex, piecewise linear function.
+    """Return the bias with the smallest hinge loss, a convex, piecewise linear function of it.
 
     Positive examples are short of their margin for b below ``1 - score``, negative ones for b
-    above ``-1 - score``: with every corner that b passes the slope grows by one.
+    above ``-1 - score``. The slope grows by one at each of these corners.
     """
-    # Far to the left only positive examples are short, each with slope -1.
+    # For very small b only positive examples are short, each with slope -1.
     rank = int((y > 0).sum())
     corners = np.partition(y - scores, (rank - 1, rank))
     return float(0.5 * (corners[rank - 1] + corners[rank]))
@@ -563,10 +564,10 @@ def _radius(X: Floats) -> float:
 
 
 def _bound(update: str, radius: float, square: float, b: float, margin: float) -> float:
-    """Return the bound of the mistakes by a plane with ``|w|^2 = square``."""
+    """Return the mistake bound of a plane with ``|w|^2 = square``."""
     if not margin > 0:
         return math.inf
-    # Products and quotients go over to infinity; powers would raise.
+    # Products and quotients overflow to infinity; powers would raise an error.
     if update == "R2":
         total = 2 * (radius * radius * square + b * b)
     elif update == "R":
@@ -579,10 +580,10 @@ def _bound(update: str, radius: float, square: float, b: float, margin: float) -
 def _learn(
     X: Floats, y: Floats, rate: float, bias_step: float, max_epochs: int
 ) -> tuple[Floats, float, int, int, bool]:
-    """Return w, b, mistakes, passes, and whether the last pass was clean.
+    """Return w, b, mistakes, passes, and whether the last pass had no mistake.
 
-    Between two mistakes w and b rest: whole blocks of examples are looked at together. Blocks
-    grow while there is no mistake, and shrink after one.
+    Between two mistakes w and b do not change, so examples are checked in blocks. Blocks grow
+    while there is no mistake, and shrink after one.
     """
     m = len(y)
     w, b, mistakes = np.zeros(X.shape[1]), 0.0, 0

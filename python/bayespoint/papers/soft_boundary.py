@@ -1,4 +1,4 @@
-r"""What a soft boundary does to the geometry: the parameter space, and how close centers come.
+r"""The effect of a soft boundary on the parameter space, and on the angle between the centers.
 
 Softness :math:`\lambda` on the diagonal of the kernel matrix makes it of full rank (Herbrich,
 Graepel and Campbell, Section 5): the ellipsoid of all weight vectors of length 1 grows into new
@@ -50,7 +50,7 @@ class ParameterSpace:
     """
 
     eigenvalues: Floats
-    """(m,) Eigenvalues of A, falling; those that are rounding are 0."""
+    """(m,) Eigenvalues of A in decreasing order; those within rounding error of 0 are 0."""
 
     directions: Floats
     """(m, m) Row i is the unit vector along axis i."""
@@ -62,12 +62,12 @@ class ParameterSpace:
 
     @property
     def lengths(self) -> Floats:
-        """(m,) Semi-axes in plane coordinates: the roots of the eigenvalues, 0 if flat."""
+        """(m,) Semi-axes in plane coordinates: the square roots of the eigenvalues."""
         return np.asarray(np.sqrt(self.eigenvalues))
 
     @property
     def dual_lengths(self) -> Floats:
-        """(m,) Semi-axes in dual coefficients, the inverse of `lengths`; infinite where flat."""
+        """(m,) Semi-axes in dual coefficients: 1 / `lengths`, infinite for those of length 0."""
         with np.errstate(divide="ignore"):
             return np.asarray(1 / self.lengths)
 
@@ -80,12 +80,12 @@ class ParameterSpace:
         return m / 2 * math.log(math.pi) - float(special.gammaln(m / 2 + 1)) + axes
 
     def surface(self, points: ArrayLike) -> Floats:
-        """Return the plane coordinates of points of the unit sphere, axis by axis.
+        """Return the plane coordinates of points of the unit sphere.
 
         Parameters
         ----------
         points : array-like of shape (..., m)
-            Coordinates along the axes, of sum of squares 1.
+            Coordinates along the axes; their squares sum to 1.
 
         Returns
         -------
@@ -160,11 +160,11 @@ def parameter_space(
     -----
     Figure 3 of Herbrich, Graepel and Campbell shows three examples in two dimensions: a flat
     ellipse without softness, a pancake with a little of it, and a ball in the end. That is the
-    ellipsoid in plane coordinates, of semi-axes :math:`\sqrt{\sigma_i + \lambda}`. Their text
-    derives the one in dual coefficients, of semi-axes :math:`1/\sqrt{\sigma_i + \lambda}`, which
-    without softness is an infinite cylinder and with a little of it a cigar; it tends to a ball
-    just as well. Eigenvalues below :math:`m \epsilon` times the largest, :math:`\epsilon` the
-    rounding unit, are taken for 0.
+    ellipsoid in plane coordinates, with semi-axes :math:`\sqrt{\sigma_i + \lambda}`. Their text
+    derives the one in dual coefficients, with semi-axes :math:`1/\sqrt{\sigma_i + \lambda}`: an
+    infinite cylinder without softness, a cigar with a little, and in the end a ball, too.
+    Eigenvalues below :math:`m \epsilon` times the largest are set to 0, with :math:`\epsilon` the
+    machine precision.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def parameter_space(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CenterAngles:
-    """How far the maximal margin is from the center of mass, by softness."""
+    """Angle between the maximal margin and the center of mass, by softness."""
 
     softness: Floats
     """(k,) Softness."""
@@ -202,8 +202,8 @@ class CenterAngles:
     """(k,) Estimated angular error of the Bayes point, radians."""
 
     margin: Floats
-    """(k,) The largest margin relative to the longest feature vector: the sine of the radius of
-    the largest ball in version space if all are equally long."""
+    """(k,) The largest margin relative to the longest feature vector. If all have one length it is
+    the sine of the radius of the largest ball in version space."""
 
     def summary(self) -> str:
         """Return a table, one softness to a line.
@@ -256,16 +256,16 @@ def center_angles(
     offset : float, default=0.0
         Added to every kernel value, at least 0.
     tol : float, default=0.02
-        Angular error of the center of mass at which its billiard stops, in radians. Positive.
+        Angular error of the center of mass at which to stop, in radians. Positive.
     n_jobs : int, default=None
         Threads, as joblib counts them.
     random_state : None, int, Generator or RandomState, default=None
-        Seed. None asks NumPy's global generator.
+        Seed. None draws one from NumPy's global generator.
 
     Returns
     -------
     CenterAngles
-        The angles, with what the billiard says of its own error.
+        The angles, with the estimated errors of the centers of mass.
 
     Raises
     ------
@@ -274,7 +274,7 @@ def center_angles(
     ValueError, TypeError
         As :class:`VersionSpace`, :meth:`VersionSpace.max_margin` and :meth:`VersionSpace.sample`.
     FloatingPointError
-        If double precision gives out: as :meth:`VersionSpace.sample`.
+        If double precision is not sufficient.
 
     Warns
     -----
@@ -283,8 +283,8 @@ def center_angles(
 
     Notes
     -----
-    With growing softness all planes become orthogonal to one another and version space an
-    orthant, whose centers are all its diagonal (Herbrich, Graepel and Campbell, Section 5).
+    With growing softness all planes become orthogonal to one another. Version space becomes an
+    orthant, with all centers on its diagonal (Herbrich, Graepel and Campbell, Section 5).
 
     Examples
     --------
@@ -304,7 +304,7 @@ def center_angles(
         space = VersionSpace(gram, y, softness=value, offset=offset)
         run = space.sample(tol=tol, n_jobs=n_jobs, random_state=rng)
         best = space.max_margin()
-        # By the difference: the cosine of a small angle has lost it.
+        # From the difference, because the cosine of a small angle has no digits of it.
         apart = best.dual_coef - run.arc_center
         squared = float(apart @ (space.margins(apart) * space.y))
         longest = math.sqrt(float((space.gram.diagonal() + space.offset + space.softness).max()))
@@ -332,7 +332,7 @@ def plot_parameter_space(spaces: Any, *, axes: Any = None) -> Any:
     Raises
     ------
     ValueError
-        If there is none, one is not of three examples, or there are not as many `axes`.
+        If `spaces` is empty, one is not of three examples, or the number of `axes` differs.
     """
     if not spaces:
         raise ValueError("spaces must hold at least one ParameterSpace; got none")

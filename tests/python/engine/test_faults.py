@@ -358,7 +358,7 @@ def test_ctrl_c_ends_an_experiment(tmp_path, n_jobs, capsys):
     with capsys.disabled():
         print(f" [{n_jobs} jobs: over after {waited:.3f} s]", end="")
     assert run.returncode == 130, errors
-    assert "interrupted; the same command goes on from" in errors
+    assert "interrupted; the same command continues from" in errors
     assert waited < 5 * SLACK, "the end of the interpreter and of its workers included"
     _, alive = psutil.wait_procs(children, timeout=10)
     assert alive == []

@@ -1,4 +1,4 @@
-"""The pictures of the bounds show them at the places they claim."""
+"""The pictures of the bounds show the right values."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ matplotlib_figure = pytest.importorskip("matplotlib.figure")
 
 
 def drawn(name):
-    """Draw an experiment; return for both axes their lines with data, by style."""
+    """Draw an experiment; return the lines with data of both axes, by style."""
     experiment = EXPERIMENTS[name]
     figure = matplotlib_figure.Figure()
     experiment.draw([], experiment.settings(), figure)

@@ -94,7 +94,7 @@ def test_correlation_length_is_that_of_explicit_pairs():
         measured, own_error = mean(found.pair_bounces)
         error = math.hypot(error, own_error)
         assert abs(measured - explicit) < 5 * error, (found, explicit, error)
-        # Another angle has another length, and the comparison detects it.
+        # Control: another angle has another length, and the comparison detects it.
         assert abs(measured - wide) > 8 * error
 
 
@@ -118,7 +118,7 @@ def test_correlation_length_with_scatterers_is_that_of_explicit_pairs(settings, 
         explicit, radius = {"cosine": scattering == "cosine"}, None
         b, v = uniform_inside(normals, 4000, rng)
         if share is not None:
-            # The engine's center is a first estimate: the sphere keeps clear of the walls.
+            # The engine's center is a first estimate, but the sphere does not touch the walls.
             radius = share * math.asin((normals @ center).min())
             explicit |= {"center": center, "radius": radius}
             outside = b @ center < math.cos(radius)
@@ -142,7 +142,7 @@ def test_correlation_length_with_scatterers_is_that_of_explicit_pairs(settings, 
 
 @pytest.mark.filterwarnings("ignore:.*pairs met the same planes")  # that pass the sphere by
 def test_the_sphere_disperses():
-    """Angles grow by a factor a bounce: the length with the logarithm, not with the angle."""
+    """Every bounce multiplies the angle, so the length grows with the logarithm of the angle."""
     x, y = cone(m=10, r=3, seed=91)
     lengths = []
     for tilt in (1e-3, 1e-5, 1e-7):

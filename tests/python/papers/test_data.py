@@ -1,4 +1,4 @@
-"""Data that only the papers need: read from a folder, downloaded without a network, or drawn."""
+"""Data that only the papers need: read from a folder, downloaded (without a network), generated."""
 
 import functools
 import hashlib
@@ -20,7 +20,7 @@ TEXT = "1,100,2.50,3,4,-5\n2,90,1,1,1,0.1\n3,80,7,8,9,10.0\n"
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    """No test sees a folder of data, or a cache, but its own; nor the network."""
+    """Give each test its own folder of data and cache, and no network."""
     monkeypatch.delenv("BAYESPOINT_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for name, origin in data.ORIGINS.items():
@@ -41,7 +41,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def server(tmp_path, monkeypatch):
-    """A folder and a web server of it that is the origin of thyroid, with values of ours."""
+    """Return a folder and a web server of it with made-up thyroid data."""
     folder = tmp_path / "web"
     folder.mkdir()
     digest = hashlib.sha256("\n".join(sorted(data.parse_thyroid([TEXT])[1:])).encode()).hexdigest()
@@ -115,7 +115,7 @@ def test_file_that_holds_something_else_is_refused(tmp_path, monkeypatch):
 
 
 def test_aspect_split_from_the_two_files_of_its_origin():
-    """Files written as UCI's are, from our own values and made-up flags."""
+    """Files in UCI's format, from our own values and made-up flags."""
     X, y = load_sonar(return_X_y=True)
     texts = {-1: [], 1: []}
     flags = np.random.default_rng(0).random(len(X)) < 0.5

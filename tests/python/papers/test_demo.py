@@ -1,4 +1,4 @@
-"""The demonstration prints a true table and leaves a picture."""
+"""The demonstration prints a correct table and writes a picture."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ demo.__spec__.loader.exec_module(demo)
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """One run with two splits: its text and the directory it wrote to."""
+    """One run with two splits: its output and its directory."""
     out = tmp_path_factory.mktemp("demo") / "made" / "on the way"
     done = subprocess.run(
         [
@@ -78,7 +78,7 @@ def test_figures_of_the_table_are_possible(run):
         errors = number(line(text, title)[0]) / 100 * demo.TEST_SIZE
         assert abs(errors - round(errors)) < 0.05  # a count out of the test examples
     base = [number(cell) for cell in line(text, "log loss (nats), base rate")]
-    # Stratified: 58 rocks and 67 mines train, so the base rate is close to a coin's ln 2.
+    # Stratified: 58 rocks and 67 mines train, so the loss of the base rate is close to ln 2.
     assert all(0.68 < loss < 0.70 for loss in base)
     touched = line(text, "walls touched")[0]
     assert 0 < number(touched) <= 125
@@ -115,7 +115,7 @@ def test_picture_is_written_where_the_text_says(run):
 
     image = imread(picture)
     assert image.shape[:2] == (448, 576)
-    assert picture.stat().st_size < 200_000  # it stands in the README
+    assert picture.stat().st_size < 200_000  # it is in the README
     shades = np.unique((image[::4, ::4, :3] * 255).astype(int).reshape(-1, 3), axis=0)
     assert len(shades) > 50  # a field with contours and examples, not an empty canvas
 

@@ -1,4 +1,4 @@
-"""The toy of few examples: the problems, the errors of two centers, and the paper's case."""
+"""Toy problems with few examples: errors of the two centers, and the paper's example."""
 
 import math
 import os
@@ -78,7 +78,7 @@ def exact_center(x, y):
 
 
 def test_errors_are_those_of_the_two_centers():
-    """By the exact centroid of the polygon, and a margin found by brute force."""
+    """Compared with the exact centroid of the polygon and a margin found by brute force."""
     table = center_errors(8, first_seed=10 * SEED, n_test=2000, tol=0.005)
     np.testing.assert_array_equal(table.seeds, 10 * SEED + np.arange(8))
     for row, seed in enumerate(table.seeds.tolist()):
@@ -98,7 +98,7 @@ def test_errors_are_those_of_the_two_centers():
 
 
 def test_the_bayes_point_is_better_on_average():
-    """By what 40 problems can tell, and most so where version space is long and thin."""
+    """As far as 40 problems can show it, and most where version space is long and thin."""
     table = center_errors(40, first_seed=1000 * SEED, n_test=2000, tol=0.03)
     value, error = table.gap
     difference = table.max_margin - table.bayes_point

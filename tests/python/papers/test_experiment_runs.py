@@ -1,4 +1,4 @@
-"""The frame around experiments: units, rows on disk, resuming, the command."""
+"""The framework of the experiments: units, rows on disk, continued runs, the command."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def draw(rows, settings, figure):
     figure.add_subplot().plot(framework.column(rows, "value"))
 
 
-TOY = Experiment("toy", "A toy", "beyond", "About.", units, measure, report, draw, 3, 1)
+TOY = Experiment("toy", "A toy", "beyond", "About.", report, draw, units, measure, 3, 1)
 
 
 @pytest.fixture(autouse=True)
@@ -53,10 +53,10 @@ def forget():
 
 def rows_of(path):
     lines = path.read_text(encoding="utf-8").splitlines()
-    return [line.rsplit(",", 1)[0] for line in lines]  # but for seconds
+    return [line.rsplit(",", 1)[0] for line in lines]  # without the seconds
 
 
-def test_interrupted_run_goes_on_from_disk(tmp_path):
+def test_interrupted_run_continues_from_disk(tmp_path):
     measure.stop = {"kind": "a", "run": 1}
     with pytest.raises(KeyboardInterrupt):
         run(TOY, TOY.settings(), tmp_path / "cut", progress=False)
@@ -83,7 +83,7 @@ def test_row_that_was_cut_off_is_measured_again(tmp_path):
     assert rows_of(path) == whole
 
 
-def test_more_splits_keep_what_is_there(tmp_path):
+def test_more_splits_keep_the_rows_on_disk(tmp_path):
     run(TOY, TOY.settings(splits=1), tmp_path, progress=False)
     asked.clear()
     run(TOY, TOY.settings(splits=2), tmp_path, progress=False)

@@ -1,4 +1,4 @@
-"""Every experiment in its quick form, with what its paper says as the measure."""
+"""Every experiment in its quick form, compared with its paper."""
 
 from __future__ import annotations
 
@@ -147,14 +147,14 @@ def test_margin_to_sparsity(quick):
     assert [printed for printed, _ in bounds] == [row[3] for row in SPARSITIES]
     assert max(abs(a - b) for a, b in bounds) < 0.09
     for key in ("perceptron_error", "svm_error"):
-        assert numbers(rows, key).mean() < 0.1  # one digit in ten: guessing no has this error
+        assert numbers(rows, key).mean() < 0.1  # the error of always answering no
     assert (numbers(rows, "perceptron_support") <= numbers(rows, "mistakes")).all()
 
 
 def test_bounds(quick):
     record, _, _ = quick("figure-1")
     assert claim(record, "for m = 1000 the bound")
-    assert not claim(record, "less than 70 %")  # the text quotes what Eq. 17 does not give
+    assert not claim(record, "less than 70 %")  # Eq. 17 does not give the paper's number
     record, _, _ = quick("figure-2")
     assert all(one["holds"] for one in record["claims"])
 
@@ -164,7 +164,7 @@ def test_risk_bounds(quick):
     assert claim(record, "no bound fails in more problems")
     assert claim(record, "relative entropy < Theorem 3")
     assert claim(record, "vacuous at these sizes")
-    # Without the volume it would fail in four problems of ten: fewer than 3 of 24 are hardly seen.
+    # Without the volume it fails in four problems of ten: fewer than 3 of 24 are very unlikely.
     (control,) = [row for row in record["tables"][0]["rows"] if "control" in row[0]]
     assert int(control[4].split(" of ")[0]) >= 3
     for who in ("center", "max_margin", "perceptron"):
@@ -202,7 +202,7 @@ def test_ball_in_a_polygon(quick):
 
 def test_sonar_table(quick):
     _, rows, _ = quick("table-18-1")
-    # The maximal margin needs no seed: 10 errors of 104 on UCI's split, standardized.
+    # The maximal margin does not depend on the seed: 10 errors of 104 on UCI's split, standardized.
     assert set(numbers(rows, "svm")) == {10}
     for a in range(3):
         for b in range(3):
@@ -223,7 +223,7 @@ def test_wisconsin(quick):
     _, rows, _ = quick("wisconsin")
     for key, printed in (("svm", 25), ("bpm", 23)):
         found, tests = numbers(rows, key).sum(), 10 * len(rows)
-        # Errors of the paper's rate: too many or too few at this level?
+        # Number of errors, tested against the paper's rate.
         level = stats.binom.cdf(found, tests, printed / 670)
         assert 1e-6 < level < 1 - 1e-6
 
@@ -261,10 +261,10 @@ def test_parameter_spaces(quick):
 def test_toys_against_their_exact_centers(quick):
     _, rows, _ = quick("figure-4")
     angles, errors = numbers(rows, "angle"), numbers(rows, "center_error")
-    # Two dimensions of error: 5 standard errors are hardly ever exceeded.
+    # The error has two dimensions: 5 standard errors are hardly ever exceeded.
     assert (angles < 5 * errors).all()
     assert abs(numbers(rows, "bpm") - numbers(rows, "exact")).max() < 0.01
-    # Over 500 toys the gain is 0.011 ± 0.002: over 30 it is not seen each time, nor is a loss.
+    # The gain is 0.011 ± 0.002 over 500 toys; over 30 it is not always significant.
     gains = numbers(rows, "svm") - numbers(rows, "bpm")
     assert gains.mean() > -4 * gains.std(ddof=1) / np.sqrt(len(gains))
     assert (gains > 0).any()
@@ -289,7 +289,7 @@ def test_convergence(quick):
 def test_comparison(quick):
     _, rows, _ = quick("comparison")
     ours = numbers(rows, "loss", classifier="BayesPointClassifier", data="sonar")
-    assert (ours < np.log(2)).all()  # what equal probabilities have
+    assert (ours < np.log(2)).all()  # the loss of equal probabilities
     wine = numbers(rows, "error", data="wine")
-    assert (wine < 20).all()  # three classes: guessing errs on 60 %
+    assert (wine < 20).all()  # three classes: guessing has an error of 60 %
     assert set(numbers(rows, "n_train", data="wine")) == {106}

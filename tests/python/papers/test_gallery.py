@@ -1,4 +1,4 @@
-"""The pictures of the papers' mechanisms: what is drawn is what the mechanism does."""
+"""The drawings of the papers' mechanisms are right."""
 
 from __future__ import annotations
 
@@ -89,10 +89,10 @@ def test_flights_are_those_of_the_engine(transparency):
     passed = [leg.passed for leg in found.legs]
     assert any(passed) == (transparency > 0)
     assert not all(passed)
-    # As many events as the engine has counted, but for the flight that the end cut short.
+    # The engine counts the same events, except for the last, incomplete flight.
     counted = int(found.run.bounces.sum() + found.run.crossings.sum())
     assert abs(len(found.legs) - counted) <= 2
-    # And the draws lie on them.
+    # The draws lie on them.
     draws = found.run.draws[0] @ x
     arcs = np.cumsum([0.0] + [leg.arc for leg in found.legs])
     first = int(np.abs(draws - found.legs[0].start).sum(axis=1).argmin())
@@ -105,7 +105,7 @@ def test_flights_are_those_of_the_engine(transparency):
 
 @pytest.mark.parametrize("width", [0.01, 0.003])
 def test_a_transparent_corner_between_two_draws(width):
-    """Through one wall, off the other and back before the next draw: it looks like a reflection."""
+    """Through one wall, off the other and back before the next draw looks like a reflection."""
     x = np.array([
         [1.0, 0.0, 0.0],
         [-np.cos(width), np.sin(width), 0.0],
@@ -248,7 +248,7 @@ def test_projected_flight(ax, path):
     np.testing.assert_allclose(drawn["continued"][1:], crossings)
     np.testing.assert_allclose(drawn["flight"][1], crossings[0], atol=1e-9)
     assert names(ax) == [str(k + 1) for k in range(len(crossings))]
-    # Back on the sphere: on the flight's great circle, on a plane, and so many errors beyond.
+    # On the sphere: on the flight's great circle and a plane, with this many errors beyond.
     margin = path.space.max_margin().dual_coef @ path.X
     frame = np.stack(sphere.chart(margin))
     axis = np.cross(leg.start, leg.direction)
@@ -374,7 +374,7 @@ def test_reflection(label):
 
 
 def test_point_mirror(ax):
-    """Points of a plane, turned half around w', are on the mirrored plane."""
+    """Points of a plane, turned by half a turn around w', are on the mirrored plane."""
     x, w = np.array([[1.0, 0.3], [0.2, 1.0], [0.5, 0.5]]), np.array([1.2, 1.6])
     gallery.plot_point_mirror(x, [1, 1, 1], w, example=1, ax=ax)
     (_, normal), (_, mirrored), (_, unit) = arrows(ax)
@@ -412,7 +412,7 @@ def test_command(tmp_path, capsys):
 
 
 def test_page():
-    """The page in the repository is the one that the code writes, and so are its pictures."""
+    """The page in the repository is the one that the code writes, with its pictures."""
     text = scenes.page()
     for name in scenes.SCENES:
         assert f"(gallery/{name}.png)" in text
@@ -427,7 +427,7 @@ def test_page():
 
 @pytest.mark.filterwarnings("ignore:More than 20 figures")
 def test_the_commands_of_the_page_work():
-    """All but the two that take seconds, which are tested where their tables are."""
+    """All except the two that take seconds, which are tested with their tables."""
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("agg")
     head, *blocks = re.findall(r"```python\n(.*?)```", scenes.page(), flags=re.DOTALL)

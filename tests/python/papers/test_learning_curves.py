@@ -17,7 +17,7 @@ ALPHAS = np.concatenate([np.geomspace(1e-6, 1e6, 49), [0.5, 2.0, 5.0, 10.0]])
 
 
 def integral(R):
-    """The integral of Opper and Haussler by another quadrature, with H as SciPy has it."""
+    """The integral of Opper and Haussler by another quadrature, with SciPy's H."""
 
     def density(x):
         exponent = -(x**2) / 2 - R * x**2 / 2 - stats.norm.logsf(math.sqrt(R) * x)
@@ -36,7 +36,7 @@ def test_values_of_theory():
 def test_overlap_solves_the_equation():
     R = curves.overlap(ALPHAS)
     for alpha, r in zip(ALPHAS, R, strict=True):
-        # 1 - R from the angle: R itself is too near 1 to tell.
+        # 1 - R from the angle, because R itself is too close to 1.
         rest = math.sin(math.pi * curves.bayes_error(alpha)) ** 2
         assert rest == pytest.approx(1 - r, abs=1e-14)
         assert r / math.sqrt(rest) == pytest.approx(alpha / math.pi * integral(r), rel=1e-11)
@@ -54,7 +54,7 @@ def test_few_examples():
     assert curves.bayes_error(0.0) == curves.gibbs_error(0.0) == curves.adaline_error(0.0) == 0.5
     alpha = np.geomspace(1e-6, 1e-4, 5)
     np.testing.assert_allclose(curves.overlap(alpha), 2 * alpha / np.pi, rtol=1e-4)
-    # With hardly any examples every rule adds them up, and all are as good.
+    # With very few examples every rule adds them up, so all are equally good.
     hebb = np.arccos(np.sqrt(2 * alpha / np.pi)) / np.pi
     for error in (curves.bayes_error, curves.max_margin_error, curves.adaline_error):
         np.testing.assert_allclose(error(alpha), hebb, rtol=1e-6)
@@ -97,7 +97,7 @@ def test_order_of_the_rules():
 @pytest.mark.long
 @pytest.mark.parametrize("alpha", [0.3, 1.0, 3.0, 20.0])
 def test_margin_is_the_largest(alpha):
-    """Independently: the largest margin of which there is a student at some angle."""
+    """Independently: the largest margin for which there is a student at some angle."""
 
     def left_side(kappa, theta):
         def density(z):
@@ -158,7 +158,7 @@ def test_students(alpha, dimension, student, theory):
     errors = [simulated(alpha, dimension, index, student) for index in range(repeats)]
     expected = theory(alpha)
     spread = np.std(errors, ddof=1) / math.sqrt(repeats)
-    # The dimension is finite: of the order of 1 / dimension comes on top.
+    # The dimension is finite, so there is an error of the order of 1 / dimension.
     assert abs(np.mean(errors) - expected) < 4.5 * spread + expected / dimension
     assert spread < 0.05 * expected
 

@@ -21,7 +21,7 @@ def test_one_way_light_trap():
         assert space.contains(found.dual_coef)
         means = np.where(y > 0, 1 / (y > 0).sum(), -1 / (y < 0).sum())
         assert found.errors[0] == (space.margins(means) <= 0).sum()
-        assert (np.diff(found.errors) == -1).all()  # a wall at a time, and none comes back
+        assert (np.diff(found.errors) == -1).all()  # one wall at a time, and none twice
         assert (np.diff(found.bounces.astype(int)) >= 0).all()
         assert found.bounces[0] == 0
         assert found.caught == (found.errors[-1] == 0)

@@ -25,7 +25,7 @@ def test_the_billiard_closes_as_the_length_scale_grows():
     assert (errors > 0).all()
     for k in range(2):
         assert values[k] - values[k + 1] > 5 * np.hypot(errors[k], errors[k + 1])
-    # A generator will do, and the numbers are those of the runs themselves.
+    # A generator is accepted, and the numbers are those of single runs.
     again = escape_fractions(iter(grams), y, random_state=SHIFT)
     assert np.array_equal(again.values, values)
     run = VersionSpace(grams[1], y).sample(
@@ -36,7 +36,7 @@ def test_the_billiard_closes_as_the_length_scale_grows():
 
 @pytest.mark.parametrize("m", [2, 5, 60])
 def test_orthogonal_planes_have_a_known_share(m):
-    """A launch heads for each plane with probability 1/2, meets it once if it does, and escapes."""
+    """A flight heads for each plane with probability 1/2, meets it once if it does, and escapes."""
     values, errors = escape_fractions([np.eye(m)], np.ones(m), random_state=SHIFT, n_jobs=2)
     assert abs(values[0] - 2 / (m + 2)) < 6 * errors[0]
 

@@ -43,7 +43,7 @@ def test_vertices_in_any_order():
 
 
 def test_area_and_centroid_are_exact():
-    """Against sums over triangles in fractions, from corners on a grid of integers."""
+    """Compared with sums over triangles in exact fractions, for corners on an integer grid."""
     draw = rng(2)
     for _ in range(100):
         corners = hull(draw.integers(-1000, 1000, size=(12, 2)))
@@ -113,7 +113,7 @@ def test_contains_and_clearance():
 
 
 def test_sample_is_uniform():
-    """As many draws above a line as it has of the area; mean and spread as they should be."""
+    """The share of draws above a line is its share of the area; mean and covariance are right."""
     draw = rng(5)
     polygon = random_polygon(draw, aspect=0.3)
     points = polygon.sample(100_000, random_state=draw)
@@ -129,7 +129,7 @@ def test_sample_is_uniform():
 
 
 def test_halfplanes_give_the_polygon_back():
-    """Shuffled, of any length, with others that bound nothing or touch a corner only."""
+    """Shuffled, of any length, with redundant ones and some that only touch a corner."""
     draw = rng(6)
     for trial in range(60):
         one = random_polygon(draw)
@@ -145,7 +145,7 @@ def test_halfplanes_give_the_polygon_back():
         two = Polygon.from_halfplanes((normals * factor[:, None])[order], (offsets * factor)[order])
         assert len(two.vertices) == len(one.vertices)
         distance = np.hypot(*np.moveaxis(two.vertices[:, None] - one.vertices, -1, 0))
-        # Two lines that nearly agree leave it to rounding where they cross.
+        # Rounding decides where two lines that nearly agree cross.
         before = np.roll(one.normals, 1, axis=0)
         sine = before[:, 0] * one.normals[:, 1] - before[:, 1] * one.normals[:, 0]
         assert (distance.min(axis=0) < 1e-14 * (1 + one.perimeter) / sine).all()
@@ -283,7 +283,7 @@ def test_known_circles(vertices, center, radius):
 
 
 def test_circle_is_proved_largest():
-    """Weights at the edges it touches make the sum of normals zero: it can move nowhere."""
+    """A weighted sum of the normals that it touches is zero, so it cannot move."""
     draw = rng(39)
     for _ in range(100):
         polygon = random_polygon(draw, n=int(draw.integers(3, 40)))

@@ -1,4 +1,4 @@
-"""Bayes lines and the Bayes point against clips, sums, another integral and theorems."""
+"""Bayes lines and the Bayes point, compared with clips, sums, another integral and theorems."""
 
 import math
 
@@ -33,7 +33,7 @@ from planar_cases import (
 
 
 def test_bayes_lines_halve_the_area():
-    """To 1e-10 of it, by a clip that shares no code; the chord is the line's part inside."""
+    """To 1e-10 of the area, by independent clipping; the chord is the part of the line inside."""
     draw = rng(9)
     worst = 0.0
     for _ in range(200):
@@ -66,7 +66,7 @@ def test_halves_of_thin_and_many_cornered_polygons():
     thin = random_polygon(draw, n=8, aspect=1e-7)
     lines = bayes_lines(thin, 30)
     for segment, angle in zip(lines.segments, lines.angles, strict=True):
-        # The offset carries the rounding of the coordinates, which is much in so thin a polygon.
+        # The offset has the rounding error of the coordinates, which is large for a thin polygon.
         assert abs(area_difference(thin, segment.mean(axis=0), angle)) < 1e-8
     turn = np.linspace(0, 2 * math.pi, 1000, endpoint=False)
     round_one = Polygon(np.stack([np.cos(turn), np.sin(turn)], axis=1))
@@ -91,7 +91,7 @@ def test_all_directions():
 
 
 def test_lines_of_a_triangle_do_not_meet():
-    """The medians halve it and meet in the centroid alone, which lines parallel to edges miss."""
+    """The medians halve it and meet in the centroid; lines parallel to edges miss it."""
     draw = rng(13)
     for _ in range(30):
         triangle = random_triangle(draw)
@@ -114,7 +114,7 @@ def test_envelope_of_a_triangle(corners):
 
 
 def test_lines_of_a_symmetric_polygon_meet_in_its_center():
-    """Herbrich et al., Lemma 4; the Bayes point is there and nothing is left to miss."""
+    """Herbrich et al., Lemma 4; the Bayes point is there, with an objective of 0."""
     draw = rng(15)
     for _ in range(30):
         polygon, center = random_symmetric(draw)
@@ -144,7 +144,7 @@ def test_area_difference_against_a_clip():
 
 @pytest.mark.long
 def test_objective_is_the_mean_over_directions():
-    """Against a sum over many directions of areas from the clip, inside and outside."""
+    """Compared with a sum over many directions of clipped areas, inside and outside."""
     draw = rng(18)
     n = 2000
     for _ in range(6):
@@ -210,7 +210,7 @@ def test_bayes_point_beats_the_centroid():
 
 @pytest.mark.long
 def test_bayes_point_is_the_lowest_of_all():
-    """No point of a grid, and no other start of a general-purpose search, gets lower."""
+    """No point of a grid, and no start of a general-purpose search, gives a lower value."""
     draw = rng(22)
     for _ in range(3):
         polygon = random_polygon(draw, n=int(draw.integers(3, 7)))

@@ -1,4 +1,4 @@
-"""The billiard: exact reflections, an unfolded table, and the law it keeps."""
+"""The billiard: exact reflections, an unfolded table, and the invariant distribution."""
 
 import math
 
@@ -37,7 +37,7 @@ def test_reflections_for_many_bounces():
 
 
 def test_a_rectangle_unfolds():
-    """Each coordinate runs to and fro by itself, at a constant speed: an exact answer."""
+    """Each coordinate moves to and fro independently at constant speed, an exact answer."""
     draw = rng(32)
     width, height = 3.0, 2.0
     table = Polygon([[0, 0], [width, 0], [width, height], [0, height]])
@@ -66,7 +66,7 @@ def test_a_right_angle_turns_back():
 
 
 def test_corners_of_any_angle():
-    """A ball aimed at a corner comes back on its way and stays inside ever after."""
+    """A ball aimed at a corner returns on its path and stays inside."""
     draw = rng(33)
     for _ in range(30):
         polygon = random_polygon(draw, aspect=0.5)
@@ -77,7 +77,7 @@ def test_corners_of_any_angle():
         if path.edges[0] == -1:
             np.testing.assert_allclose(path.positions[1], corner, atol=1e-12)
             np.testing.assert_allclose(path.directions[1], -path.directions[0])
-        else:  # rounding passed it by more than the tolerance
+        else:  # by rounding it missed the corner by more than the tolerance
             assert np.hypot(*(path.positions[1] - corner)) < 1e-9 * polygon.perimeter
 
 
@@ -102,7 +102,7 @@ def cut_off(path, length):
 
 @pytest.mark.long
 def test_time_average_is_the_centroid():
-    """The uniform law is invariant: from a random start the mean over any time is unbiased."""
+    """The uniform distribution is invariant: from a random start any time average is unbiased."""
     draw = rng(36)
     for _ in range(3):
         polygon = random_polygon(draw, aspect=0.6)
@@ -111,7 +111,7 @@ def test_time_average_is_the_centroid():
         for _ in range(150):
             seed, n_bounces = int(draw.integers(2**32)), 200
             while (path := billiard(polygon, n_bounces, random_state=seed)).length < length:
-                n_bounces *= 2  # acute corners take many
+                n_bounces *= 2  # acute corners need many
             means.append(cut_off(path, length))
         error = np.std(means, axis=0, ddof=1) / math.sqrt(len(means))
         assert (np.abs(np.mean(means, axis=0) - polygon.centroid) < 4.5 * error).all()

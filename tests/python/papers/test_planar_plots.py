@@ -1,4 +1,4 @@
-"""The pictures show what was computed, where it is, and say what is what."""
+"""The pictures show the computed values at their places, with labels."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_set_of_lines(ax):
 
 
 def test_zoom(ax):
-    """The window is that much smaller, around the Bayes point."""
+    """The window is smaller by this factor, around the Bayes point."""
     plot_bayes_lines(POLYGON, 20, ax=ax)
     wide = np.ptp([ax.get_xlim(), ax.get_ylim()], axis=1)
     plot_bayes_lines(POLYGON, 20, zoom=5.0, ax=ax)

@@ -1,4 +1,4 @@
-"""The perceptron and gradient descent on the hinge loss, with weights for features."""
+"""The perceptron and gradient descent on the hinge loss, in primal form."""
 
 import os
 
@@ -31,7 +31,7 @@ def test_scikit_learn_checks(estimator, check):
 
 
 def separable(index, intercept=True):
-    """Examples at some distance from a plane, in a scale of their own, labeled by it."""
+    """Return examples at some distance from a plane, of some scale, labeled by it."""
     rng = np.random.default_rng([SEED, index])
     d = int(rng.integers(1, 5))
     scale = np.exp(rng.uniform(-2, 2))
@@ -46,7 +46,7 @@ def separable(index, intercept=True):
 
 @pytest.mark.long
 def test_both_updates_keep_their_bound_on_1000_problems():
-    """By the plane of the largest margin, and by the one the perceptron found itself."""
+    """With the plane of the largest margin, and with the one that the perceptron found."""
     tightest = {"R": 0.0, "R2": 0.0}
     for index in range(1000):
         x, y = separable(index)
@@ -86,7 +86,7 @@ def test_without_bias_on_1000_problems():
 
 @pytest.mark.parametrize("update", ["R", "R2", None])
 def test_the_primal_one_is_the_dual_one(update):
-    """With the constant that the update of the bias stands for added to the kernel."""
+    """With the constant added to the kernel that corresponds to the update of the bias."""
     for index in range(20):
         x, y = separable(3000 + index, intercept=update is not None)
         radius = np.linalg.norm(x, axis=1).max()
@@ -228,7 +228,7 @@ def test_bad_settings(model, error, text):
 @pytest.mark.parametrize("regularization", [0.1, 0.01])
 def test_gradient_descent_reaches_the_exact_solution(regularization):
     x, y = load_breast_cancer(return_X_y=True)
-    x = StandardScaler().fit_transform(x)[::2] + 3.0  # an origin outside changes nothing
+    x = StandardScaler().fit_transform(x)[::2] + 3.0  # a shift changes nothing
     y = y[::2]
     model = HingeClassifier(regularization).fit(x, y)
     exact = MaxMarginClassifier(
@@ -241,7 +241,7 @@ def test_gradient_descent_reaches_the_exact_solution(regularization):
     least = loss(exact.dual_coef_[0] @ x, exact.intercept_[0])
     reached = loss(model.coef_[0], model.intercept_[0])
     assert reached == pytest.approx(model.loss_[0], rel=1e-9)
-    # What the duality gap says holds: and it is below the tolerance.
+    # The duality gap is a bound on the loss, and below the tolerance.
     assert least * (1 - 1e-9) <= reached <= least * (1 + 0.01)
     assert model.loss_[0] * (1 - model.duality_gap_[0]) <= least * (1 + 1e-9)
     assert 0 <= model.duality_gap_[0] <= 0.01

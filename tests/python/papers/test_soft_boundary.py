@@ -1,4 +1,4 @@
-"""The ellipsoid of all weight vectors, and the two centers that softness brings together."""
+"""The ellipsoid of all weight vectors, and the angle between the two centers."""
 
 import math
 import os
@@ -39,7 +39,7 @@ def test_axes_by_hand():
 
 @pytest.mark.parametrize(("softness", "offset"), [(0.0, 0.0), (0.3, 0.0), (0.1, 1.0)])
 def test_surface_holds_unit_vectors(softness, offset):
-    """Plane coordinates of random unit vectors are of the ellipsoid, and the other way round."""
+    """Plane coordinates of random unit vectors are on the ellipsoid, and vice versa."""
     rng = np.random.default_rng([SEED, 1])
     gram = X @ X.T
     found = parameter_space(gram, softness=softness, offset=offset)
@@ -75,7 +75,7 @@ def test_from_an_ellipse_to_a_ball():
     assert (np.diff(ratios) > 0).all()
     assert ratios[0] < 0.05
     assert ratios[-1] > 0.9999
-    # Of a pancake two axes are long, of a cigar one is: what the figure shows is the former.
+    # A pancake has two long axes, a cigar one. The figure shows a pancake.
     assert shapes[0].lengths[1] / shapes[0].lengths[0] > 0.5
     assert shapes[0].dual_lengths[1] / shapes[0].dual_lengths[2] < 0.05
     assert "2 of 3 dimensions" in repr(flat)
@@ -110,7 +110,7 @@ def problem():
 
 
 def test_margin_and_center_meet():
-    """The angle falls with softness, to that of an orthant: none."""
+    """The angle falls with softness, to 0 for an orthant."""
     gram, y = problem()
     softness = [0.03, 1.0, 30.0, 1000.0]
     table = center_angles(gram, y, softness, tol=0.01, random_state=SEED)
@@ -127,7 +127,7 @@ def test_margin_and_center_meet():
 
 
 def test_the_angle_is_the_angle():
-    """One value against inner products of its own, softness and offset included."""
+    """One value, compared with inner products computed here, softness and offset included."""
     gram, y = problem()
     found = center_angles(gram, y, [0.2], offset=1.0, tol=0.01, random_state=SEED)
     space = VersionSpace(gram, y, softness=0.2, offset=1.0)
@@ -147,7 +147,7 @@ def test_drawn_ellipsoids(monkeypatch):
     spaces = {value: parameter_space(X @ X.T, softness=value) for value in (0.0, 0.1, 2.5)}
     axes = figure.subplots(1, 3, subplot_kw={"projection": "3d"})
     meshes = []
-    for ax in axes:  # what is drawn of a surface cannot be asked for
+    for ax in axes:  # the data of a surface cannot be read back
         monkeypatch.setattr(ax, "plot_surface", lambda *mesh, **_: meshes.append(np.array(mesh)))
     assert list(plot_parameter_space(spaces, axes=axes)) == list(axes)
     for ax, (softness, space) in zip(axes, spaces.items(), strict=True):

@@ -14,8 +14,6 @@ from bayespoint.papers.experiments.framework import (
     Row,
     Settings,
     Table,
-    no_units,
-    nothing,
 )
 from bayespoint.plotting.style import below
 
@@ -167,8 +165,6 @@ EXPERIMENTS = (
         "space; one draw is a classifier drawn from it at random. A bound fails with a probability "
         "of at most δ. Left: a version space that is the share 2^-m / ω of the sphere, against m. "
         "Right: against ln(1/volume), the effective dimension.",
-        units=no_units,
-        measure=nothing,
         report=_volumes,
         draw=_draw_volumes,
         size=(10.4, 5.0),
@@ -181,8 +177,6 @@ EXPERIMENTS = (
         "Right: Corollary 2 and Theorem 1 for handwritten digits (m = 60 000 examples in n = 400 "
         "dimensions). Dotted lines: the bound by the exact volume of the largest ball in version "
         "space.",
-        units=no_units,
-        measure=nothing,
         report=_margins,
         draw=_draw_margins,
         size=(10.4, 5.0),

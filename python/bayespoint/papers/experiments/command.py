@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bayespoint.papers.experiments.pages import PAPERS, write_pages
 from bayespoint.papers.experiments.registry import EXPERIMENTS
-from bayespoint.papers.experiments.runner import laid_out, run
+from bayespoint.papers.experiments.runner import run
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -23,14 +23,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         nargs="?",
         choices=[*EXPERIMENTS, "all", "pages"],
         metavar="NAME",
-        help="which one; 'all' of them; or 'pages': write a page per paper from what was run",
+        help="name of one; 'all' of them; or 'pages': write the pages from the records",
     )
-    parser.add_argument("--quick", action="store_true", help="a reduced form, in seconds")
+    parser.add_argument(
+        "--quick", action="store_true", help="run a reduced form, which takes seconds"
+    )
     parser.add_argument(
         "--splits",
         type=int,
         metavar="N",
-        help="repetitions, at least 1; for 'all': where something is repeated",
+        help="repetitions, at least 1; with 'all' for those that repeat something",
     )
     parser.add_argument(
         "--n-jobs", type=int, default=1, metavar="J", help="processes, -1: all processors"
@@ -73,13 +75,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             report = run(experiment, settings, options.out, n_jobs=options.n_jobs)
         except KeyboardInterrupt:
-            print(f"interrupted; the same command goes on from {options.out}", file=sys.stderr)
+            print(f"interrupted; the same command continues from {options.out}", file=sys.stderr)
             return 130
         except (ImportError, OSError) as error:
             print(f"{name}: {error}", file=sys.stderr)
             return 1
         print(f"{name}: {experiment.title}\n")
-        print(laid_out(report))
+        print(report.markdown())
         ending = "-quick" if options.quick else ""
         rows = options.out / f"{experiment.rows or name}{ending}.csv"
         print(f"\nwritten: {rows} and {options.out / (name + ending)}.md, .png, .json\n")

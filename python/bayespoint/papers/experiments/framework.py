@@ -1,33 +1,33 @@
-"""What an experiment is made of, and how its results are laid out."""
+"""The parts of an experiment, and the layout of its results."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 Row: TypeAlias = dict[str, Any]
-"""A unit of work, what was measured of it, or both: numbers and texts by name."""
+"""A unit of work, its measurements, or both: numbers and texts by name."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run an experiment."""
+    """Settings of an experiment."""
 
     splits: int
     """Repetitions: random splits, runs or orders."""
 
     quick: bool = False
-    """Whether a reduced form is wanted, for tests."""
+    """Whether to run a reduced form, for tests."""
 
     seed: int = 0
-    """Seed of everything."""
+    """Seed of all random numbers."""
 
     def seed_of(self, *numbers: int) -> int:
-        """Return a seed for a unit of work, from the numbers that tell it from the others."""
+        """Return a seed for the unit of work that the numbers identify."""
         state = np.random.SeedSequence([self.seed, *numbers]).generate_state(1, np.uint64)
         return int(state[0])
 
@@ -61,7 +61,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that the paper or the theory says, and whether it came out here."""
+    """A statement of the paper or of the theory, and whether it holds here."""
 
     text: str
     holds: bool
@@ -69,21 +69,29 @@ class Claim:
 
 @dataclass(frozen=True)
 class Report:
-    """What all units of an experiment together say."""
+    """The results of an experiment."""
 
     tables: Sequence[Table]
     claims: Sequence[Claim] = ()
     remarks: Sequence[str] = ()
 
+    def markdown(self) -> str:
+        """Return the report in Markdown."""
+        parts = [table.markdown() for table in self.tables]
+        if self.claims:
+            lines = [f"- {'holds' if c.holds else 'DOES NOT HOLD'}: {c.text}" for c in self.claims]
+            parts.append("\n".join(lines))
+        return "\n\n".join([*parts, *self.remarks])
+
 
 def no_units(settings: Settings) -> list[Row]:
-    """Return no units of work: for what is computed while it is laid out."""
+    """Return no units of work, for experiments that compute everything in the report."""
     return []
 
 
-def nothing(unit: Row, settings: Settings) -> Row:
-    """Measure no unit, because there is none."""
-    raise NotImplementedError("computed while it is laid out: there is no unit of work")
+def measure_nothing(unit: Row, settings: Settings) -> Row:
+    """Raise an error, because there are no units."""
+    raise NotImplementedError("there are no units of work")
 
 
 @dataclass(frozen=True)
@@ -91,51 +99,51 @@ class Experiment:
     """A table or a figure of a paper."""
 
     name: str
-    """What it is called on the command line."""
+    """Name on the command line."""
 
     title: str
-    """One line."""
+    """Heading, one line."""
 
     paper: str
-    """Which paper: a key of `bayespoint.papers.experiments.pages.PAPERS`."""
+    """Its paper: a key of `bayespoint.papers.experiments.pages.PAPERS`."""
 
     about: str
-    """What is done, for the page of the paper."""
-
-    units: Callable[[Settings], Iterable[Row]]
-    """The units of work, distinguished by their values."""
-
-    measure: Callable[[Row, Settings], Row]
-    """Measures a unit, maybe in another process."""
+    """Description, for the page of the paper."""
 
     report: Callable[[list[Row], Settings], Report]
-    """Makes tables of all rows, in the order of the units."""
+    """Makes the report of all rows, in the order of the units."""
 
     draw: Callable[[list[Row], Settings, Any], None]
     """Draws all rows into a matplotlib figure."""
 
+    units: Callable[[Settings], Iterable[Row]] = no_units
+    """The units of work, distinguished by their values; by default none."""
+
+    measure: Callable[[Row, Settings], Row] = measure_nothing
+    """Measures a unit, possibly in another process."""
+
     splits: int = 0
-    """Repetitions by default; 0 where there is nothing to repeat."""
+    """Default number of repetitions; 0 if there is nothing to repeat."""
 
     quick_splits: int = 0
-    """Repetitions in the quick form."""
+    """Number of repetitions in the quick form."""
 
     rows: str = ""
-    """Name of the file of rows, if it is not that of the experiment: experiments with the same
-    units share it."""
+    """Name of the file of rows, if not that of the experiment: experiments with the same units
+    share one."""
 
-    size: tuple[float, float] = field(default=(9.6, 4.8))
-    """Of the picture, in inches."""
+    size: tuple[float, float] = (9.6, 4.8)
+    """Size of the picture, in inches."""
 
     def settings(
         self, *, quick: bool = False, splits: int | None = None, seed: int = 0
     ) -> Settings:
-        """Return settings, the repetitions by default if they are not given.
+        """Return settings, with the default number of repetitions if `splits` is None.
 
         Raises
         ------
         ValueError
-            If repetitions are given where there is nothing to repeat.
+            If `splits` is given but there is nothing to repeat.
         """
         if splits is not None and not self.splits:
             raise ValueError(

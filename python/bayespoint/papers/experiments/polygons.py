@@ -15,8 +15,6 @@ from bayespoint.papers.experiments.framework import (
     Settings,
     Table,
     column,
-    no_units,
-    nothing,
 )
 
 ANGLE = 0.4
@@ -166,8 +164,6 @@ EXPERIMENTS = (
         title="Figure 18.1: a line that halves a polygon",
         paper="kernel-billiard",
         about="The Bayes line of a direction halves the area of the polygon." + _OWN,
-        units=no_units,
-        measure=nothing,
         report=_halving_line,
         draw=_draw_line,
         size=(7.0, 4.0),
@@ -178,8 +174,6 @@ EXPERIMENTS = (
         paper="kernel-billiard",
         about="The lines do not meet in one point. The Bayes point is the point with the smallest "
         "mean squared difference of the areas on both sides, over all directions." + _OWN,
-        units=no_units,
-        measure=nothing,
         report=_all_lines,
         draw=_draw_lines,
         size=(7.0, 8.0),
@@ -189,8 +183,6 @@ EXPERIMENTS = (
         title="Figure 18.3: the largest circle, the largest ellipse and the center of mass",
         paper="kernel-billiard",
         about="Approximations of the Bayes point in an elongated polygon." + _OWN,
-        units=no_units,
-        measure=nothing,
         report=_inscribed,
         draw=_draw_inscribed,
         size=(7.0, 4.0),

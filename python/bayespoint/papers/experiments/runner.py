@@ -1,4 +1,4 @@
-"""Runs an experiment: what is missing is measured, all is laid out and written."""
+"""Runs an experiment: measures the missing units, and writes tables, picture and record."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def run(
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> Report:
-    """Run what is missing of an experiment, and write its table, picture and record.
+    """Measure the missing units of an experiment, and write its tables, picture and record.
 
     Parameters
     ----------
     experiment : Experiment
-        What to run.
+        The experiment.
     settings : Settings
-        How, as `Experiment.settings` gives them.
+        Settings, from `Experiment.settings`.
     out : path
-        Folder for the files, made if missing: ``NAME.csv`` of the units (of the tables, where
-        there are no units), ``NAME.md`` of the tables, ``NAME.png`` and ``NAME.json``, with
-        ``-quick`` in the name in the quick form. Units
-        that the CSV file has, of the same version and seed, are not measured again.
+        Folder for the files, made if missing: ``NAME.csv`` with the units (or with the tables, if
+        there are no units), ``NAME.md`` with the tables, ``NAME.png`` and ``NAME.json``. In the
+        quick form names end in ``-quick``. Units in the CSV file that have the same version and
+        seed are not measured again.
     n_jobs : int, default=None
         Processes, as joblib counts them: None is 1, -1 all processors. It does not change the
         result.
@@ -55,7 +55,7 @@ def run(
     Returns
     -------
     Report
-        The tables, and what of the paper's claims holds.
+        The tables and claims.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def run(
     }
     text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
     stem.with_suffix(".json").write_text(text, encoding="utf-8")
-    stem.with_suffix(".md").write_text(laid_out(report) + "\n", encoding="utf-8")
+    stem.with_suffix(".md").write_text(report.markdown() + "\n", encoding="utf-8")
     if not units:
         with stem.with_suffix(".csv").open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
@@ -128,18 +128,8 @@ def run(
     return report
 
 
-def laid_out(report: Report) -> str:
-    """Return a report as Markdown."""
-    parts = [table.markdown() for table in report.tables]
-    if report.claims:
-        lines = [f"- {'holds' if c.holds else 'DOES NOT HOLD'}: {c.text}" for c in report.claims]
-        parts.append("\n".join(lines))
-    parts.extend(report.remarks)
-    return "\n\n".join(parts)
-
-
 def machine() -> dict[str, Any]:
-    """Return what computed, but not which one of its kind."""
+    """Return the kind of machine and the versions, without the name of the machine."""
     return {
         "system": platform.system(),
         "processor": platform.machine(),
@@ -152,7 +142,7 @@ def machine() -> dict[str, Any]:
 
 
 def _timed(measure: Any, unit: Row, settings: Settings) -> Row:
-    """Measure a unit on one thread; add how long it took."""
+    """Measure a unit on one thread, and add the time it took."""
     began = time.perf_counter()
     with threadpool_limits(limits=1, user_api="blas"):
         values = measure(unit, settings)

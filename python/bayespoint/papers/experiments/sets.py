@@ -1,8 +1,7 @@
-"""The seven data sets of Herbrich, Graepel and Campbell's Table 1, as the papers used them."""
+"""The seven data sets of Table 1 of Herbrich, Graepel and Campbell, as used in the paper."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ from bayespoint.papers import data
 
 
 class DataSet(NamedTuple):
-    """How the papers used a data set."""
+    """A data set and its use in the paper."""
 
     load: Callable[[], tuple[Any, Any]]
     """Returns inputs and labels."""
@@ -24,33 +23,28 @@ class DataSet(NamedTuple):
     """Length scale of the RBF kernel."""
 
     n_train: int
-    """Examples for training; the others are for the test."""
+    """Number of examples for training; the others are for the test."""
 
     standardized: bool
     """Whether features are standardized on the training part."""
 
 
-def _pair(name: str) -> tuple[Any, Any]:
-    pair: tuple[Any, Any] = getattr(datasets, f"load_{name}")(return_X_y=True)
-    return pair
-
-
 def _waveform_file() -> Path | None:
-    """Return Rätsch's file, if the folder of data has it."""
+    """Return the path of Rätsch's file, or None if the folder of data does not have it."""
     folder = data.named_folder()
     path = folder / "waveform.csv" if folder else None
     return path if path and path.exists() else None
 
 
 def source(name: str) -> str:
-    """Return which data these are, where there are several of a name."""
+    """Return the origin of the data, which the rows record."""
     if name != "waveform":
         return "its origin's"
     return "Rätsch's 5000" if _waveform_file() else "5000 of the generator's"
 
 
 def _waveform() -> tuple[Any, Any]:
-    """Return Rätsch's 5000 if they are there, else as many of the generator's."""
+    """Return Rätsch's 5000 examples if there is a file, else as many of `make_waveform`."""
     path = _waveform_file()
     if path is None:
         X, y = data.make_waveform(5000, random_state=0)
@@ -60,13 +54,13 @@ def _waveform() -> tuple[Any, Any]:
 
 
 SETS = {
-    "heart": DataSet(functools.partial(_pair, "heart"), 10.0, 162, True),
+    "heart": DataSet(lambda: datasets.load_heart(return_X_y=True), 10.0, 162, True),
     "thyroid": DataSet(data.load_thyroid, 3.0, 129, True),
-    "diabetes": DataSet(functools.partial(_pair, "diabetes"), 5.0, 461, True),
+    "diabetes": DataSet(lambda: datasets.load_diabetes(return_X_y=True), 5.0, 461, True),
     "waveform": DataSet(_waveform, 20.0, 400, False),
-    "banana": DataSet(functools.partial(_pair, "banana"), 0.5, 400, False),
-    "sonar": DataSet(functools.partial(_pair, "sonar"), 1.0, 125, True),
-    "ionosphere": DataSet(functools.partial(_pair, "ionosphere"), 1.5, 211, False),
+    "banana": DataSet(lambda: datasets.load_banana(return_X_y=True), 0.5, 400, False),
+    "sonar": DataSet(lambda: datasets.load_sonar(return_X_y=True), 1.0, 125, True),
+    "ionosphere": DataSet(lambda: datasets.load_ionosphere(return_X_y=True), 1.5, 211, False),
 }
 
 
@@ -85,7 +79,7 @@ def split(
 
 
 def standardize(X_train: Floats, X_test: Floats) -> tuple[Floats, Floats]:
-    """Return both parts with mean 0 and standard deviation 1 of the training part."""
+    """Return both parts, with mean 0 and standard deviation 1 in the training part."""
     mean, scale = X_train.mean(axis=0), X_train.std(axis=0)
     scale[scale == 0] = 1.0
     return (X_train - mean) / scale, (X_test - mean) / scale

@@ -113,7 +113,9 @@ def _report(rows: list[Row], settings: Settings) -> Report:
          "bound, paper ", "ours ", "difference "],
         lines,
     )  # fmt: skip
-    told = ", ".join(f"d = {d}: {value:.2f}, printed {printed:.1f}" for d, printed, value in off)
+    mismatches = ", ".join(
+        f"d = {d}: {value:.2f}, printed {printed:.1f}" for d, printed, value in off
+    )
     _, _, source = _digits()
     n_train = int(rows[0]["n_train"])
     measured = []
@@ -154,7 +156,7 @@ def _report(rows: list[Row], settings: Settings) -> Report:
     lines_table, two_lines = _two_lines()
     claims = [
         Claim(
-            f"{exact} of the twenty printed bounds are reproduced to the last digit ({told})",
+            f"{exact} of the twenty printed bounds are reproduced to the last digit ({mismatches})",
             exact == 19,
         ),
         Claim("no perceptron made more mistakes than (R/γ)² allows", not broken),

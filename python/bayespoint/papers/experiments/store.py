@@ -1,4 +1,4 @@
-"""Rows on disk: each is there as soon as it is measured, so that a run can go on later."""
+"""Rows on disk, written as soon as they are measured, so that a run can be continued."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bayespoint.papers.experiments.framework import Row
 
 
 class Store:
-    """A CSV file of rows, each with the version and the seed that made it.
+    """A CSV file of rows, each with its version and seed.
 
     Rows of another version or seed are not used, and are dropped when the file is next written.
     """
@@ -30,14 +30,14 @@ class Store:
         self.names = list(self.rows[0]) if self.rows else []
 
     def find(self, unit: Row) -> Row | None:
-        """Return the row of a unit, if it is there."""
+        """Return the row of a unit, or None."""
         for row in self.rows:
             if all(str(row.get(key)) == str(_value(str(value))) for key, value in unit.items()):
                 return row
         return None
 
     def begin(self) -> None:
-        """Write what is there, whole, so that rows can be added."""
+        """Rewrite the file without unused and incomplete rows, so that rows can be appended."""
         text = self._lines(self.rows, header=True) if self.rows else ""
         handle, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
         with open(handle, "w", encoding="utf-8", newline="") as file:
@@ -45,7 +45,7 @@ class Store:
         os.replace(temporary, self.path)
 
     def add(self, row: Row) -> None:
-        """Write one more row."""
+        """Append a row."""
         first = not self.rows
         if first:
             self.names = list(row)
@@ -69,7 +69,7 @@ class Store:
 
 
 def _complete(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a file, but for a last one that was not written to its end."""
+    """Return the rows of a file, except an incomplete last one."""
     if not path.exists():
         return []
     text = path.read_text(encoding="utf-8")
@@ -79,7 +79,7 @@ def _complete(path: Path) -> list[dict[str, str]]:
 
 
 def _value(text: str) -> float | int | str:
-    """Return the number that a text is, or the text."""
+    """Return a text as a number if it is one."""
     with contextlib.suppress(ValueError):
         return int(text)
     with contextlib.suppress(ValueError):

@@ -194,15 +194,12 @@ def _draw(rows: list[Row], settings: Settings, figure: Any) -> None:
     axes[0].set_xticks(np.arange(len(PRINTED)) + 0.2, list(PRINTED), rotation=30)
     axes[0].set_ylabel("test error, %")
     axes[0].legend(frameon=False)
-    gains = [100 * (column(r, "svm") - column(r, "bpm")) for r in _by_set(rows)]
+    by_set = [select(rows, data=name) for name in PRINTED]
+    gains = [100 * (column(of_set, "svm") - column(of_set, "bpm")) for of_set in by_set]
     axes[1].boxplot(gains, showmeans=True)
     axes[1].axhline(0, color="black", linewidth=0.8, linestyle="dotted")
     axes[1].set_xticks(np.arange(len(PRINTED)) + 1, list(PRINTED), rotation=30)
     axes[1].set_ylabel("error of the SVM - of the Bayes point, %")
-
-
-def _by_set(rows: list[Row]) -> list[list[Row]]:
-    return [select(rows, data=name) for name in PRINTED]
 
 
 EXPERIMENTS = (

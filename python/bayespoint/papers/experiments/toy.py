@@ -19,7 +19,7 @@ def cube(seed: int) -> tuple[Any, Any, Any, Any]:
     Parameters
     ----------
     seed : int
-        Seed. Problems whose training points are all of one class are passed over.
+        Seed. Problems with training points of only one class are skipped.
 
     Returns
     -------
@@ -34,6 +34,6 @@ def cube(seed: int) -> tuple[Any, Any, Any, Any]:
 
 
 def corners(X: Any, y: Any) -> Any:
-    """Return the corners of the version space of such points on the sphere, in order."""
+    """Return the corners of the version space on the sphere, in order."""
     inside = VersionSpace(X @ X.T, y).max_margin().dual_coef @ X
     return sphere.corners_of(y[:, None] * X, inside)

@@ -18,8 +18,6 @@ from bayespoint.papers.experiments.framework import (
     Table,
     column,
     mean_and_error,
-    no_units,
-    nothing,
     plus_minus,
 )
 from bayespoint.papers.experiments.toy import corners, cube
@@ -303,8 +301,6 @@ EXPERIMENTS = (
         paper="bayesian-learning",
         about="The parameter space (all weight vectors of length 1) for three points in the plane, "
         "a linear kernel and the matrix K + λI.",
-        units=no_units,
-        measure=nothing,
         report=_spaces,
         draw=_draw_spaces,
         size=(12.0, 3.4),

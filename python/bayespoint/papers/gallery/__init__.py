@@ -1,9 +1,8 @@
-"""The mechanisms that the founding papers draw, as pictures of what the code does.
+"""Drawings of the papers' mechanisms, computed with the package.
 
-Every function computes what it draws with the engine or another part of the package, and takes
-points of two classes in a few dimensions. ``python -m bayespoint.papers gallery`` writes all
-pictures, those of :mod:`bayespoint.papers.planar` among them. They need the optional extra ``plot``
-(matplotlib).
+The functions take points of two classes in a few dimensions. ``python -m bayespoint.papers
+gallery`` makes all pictures, including those of :mod:`bayespoint.papers.planar`. They need the
+extra ``plot`` (matplotlib).
 
 References
 ----------

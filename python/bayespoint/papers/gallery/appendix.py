@@ -68,15 +68,15 @@ def leg_of(path: Path, leg: int) -> Leg:
 def plot_flight(path: Path, leg: int = 0, *, ax: Any = None) -> Any:
     """Draw a straight flight to a plane and back to the sphere (Figure 7).
 
-    The drawing plane is that of the flight. The flight time is where the straight line from b along
-    v meets the plane of the example; put back to length 1 that is where the great circle meets it.
+    The picture is in the plane of the flight. After the flight time the line from b along v meets
+    the plane of the example. Scaled to length 1, that is the point where the great circle meets it.
 
     Parameters
     ----------
     path : Path
         A path of the engine, from `fly`.
     leg : int, default=0
-        Which of its flights, at least 0. One of less than a quarter of a turn can be drawn.
+        Which of its flights, at least 0. It must be shorter than a quarter of a turn.
     ax : matplotlib.axes.Axes, default=None
         Where to draw; by default a new figure is made.
 
@@ -123,6 +123,13 @@ def mark(ax: Any, place: ArrayLike, name: str) -> None:
     ax.annotate(name, place, xytext=(7, 4), textcoords="offset points", fontsize=12, zorder=6)
 
 
+def fit_window(ax: Any, points: ArrayLike, margin: float) -> None:
+    """Set the limits of the axes around points, with a margin as a share of their extent."""
+    low, high = np.min(points, axis=0), np.max(points, axis=0)
+    pad = margin * float((high - low).max())
+    ax.set(xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad))
+
+
 def finish(ax: Any) -> Any:
     """Remove the ticks and add a legend if any artist has a label."""
     ax.set(xticks=[], yticks=[])
@@ -152,8 +159,8 @@ def plot_chord_and_arc(path: Path, leg: int = 0, *, ax: Any = None) -> Any:
 
     Raises
     ------
-    ImportError, ValueError, TypeError
-        As `plot_flight`.
+    ValueError, TypeError
+        If there is no such flight.
     """
     flight = leg_of(path, leg)
     chord = float(np.linalg.norm(flight.end - flight.start))
@@ -171,7 +178,7 @@ def plot_chord_and_arc(path: Path, leg: int = 0, *, ax: Any = None) -> Any:
 
 
 def at_wall(path: Path, leg: int) -> tuple[Leg, Floats]:
-    """Return a flight and a frame at its end: along the wall, and the normal to satisfied side."""
+    """Return a flight and two unit vectors at its end: along the wall, and its inward normal."""
     flight = leg_of(path, leg)
     normal = path.X[flight.wall] / np.linalg.norm(path.X[flight.wall]) * path.y[flight.wall]
     along = flight.arrival - (flight.arrival @ normal) * normal
@@ -182,7 +189,7 @@ def at_wall(path: Path, leg: int) -> tuple[Leg, Floats]:
 
 
 def plot_reflection(path: Path, leg: int = 0, *, axes: Any = None) -> Any:
-    """Draw a reflection at a plane, and why the change has the direction of its normal (Figure 9).
+    """Draw a reflection at a plane, which changes the direction along its normal (Figure 9).
 
     Parameters
     ----------
@@ -262,9 +269,8 @@ def plot_point_mirror(
 
     Notes
     -----
-    The mirrored normal is that of the code of the bounds, which holds the version space of these
-    examples against its mirror image: :math:`2\langle w, \phi\rangle w - \phi`, where the paper
-    forgets the factor w.
+    The mirrored normal is computed as for the bounds, which use the part of version space that is
+    symmetric about w: :math:`2\langle w, \phi\rangle w - \phi`. (The paper omits the factor w.)
     """
     points = np.array(validation.dense("X", X), dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2 or np.linalg.matrix_rank(points) < 2:
@@ -275,7 +281,7 @@ def plot_point_mirror(
         raise ValueError(f"example must be below {len(points)}; got {example}")
     back = np.linalg.pinv(points)
     both = mirrored_space(VersionSpace(points @ points.T, y), vector @ back)
-    # Inner products with the examples tell where the mirrored normal points.
+    # The mirrored normal from its inner products with the examples.
     mirrored = back @ both.gram[: len(points), len(points) + example]
     unit, normal = vector / np.linalg.norm(vector), points[example]
     ax = begin(ax)

@@ -17,11 +17,11 @@ from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
 
 SPACING = 0.004
-"""Radians between draws: a flight without any draw of its own is then a rare one."""
+"""Radians between draws, so short that few flights are without a draw."""
 
-_AGREES = 1e-7  # between a draw of the engine and its place on the recovered path
-_STRAIGHT = 1e-11  # of the norm of a direction that two draws on one flight give
-_FAILURES = 1000  # failed branches after which the draws are taken to be on no path
+_AGREES = 1e-7  # largest distance between a draw and the recovered path
+_STRAIGHT = 1e-11  # error of the norm of a direction computed from two draws on one flight
+_FAILURES = 1000  # failed branches after which the search is given up
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Leg:
     """One flight along a great circle, from wall to wall."""
 
     start: Floats
-    """(d,) Unit vector where it begins."""
+    """(d,) Unit vector at its start."""
 
     direction: Floats
     """(d,) Unit tangent there."""
@@ -41,10 +41,10 @@ class Leg:
     """The example whose plane it ends at."""
 
     satisfied: bool
-    """Whether it comes from the side where that example is satisfied."""
+    """Whether it arrives from the side where that example is satisfied."""
 
     passed: bool
-    """Whether it went through the wall, or was reflected."""
+    """Whether the ball then passes through the wall; otherwise it is reflected."""
 
     @property
     def end(self) -> Floats:
@@ -57,12 +57,12 @@ class Leg:
         return np.asarray(math.cos(self.arc) * self.direction - math.sin(self.arc) * self.start)
 
     def at(self, arc: ArrayLike) -> Floats:
-        """Return points of the way.
+        """Return points of the flight.
 
         Parameters
         ----------
         arc : array-like of float
-            How far along it they are, in radians.
+            Distances from the start, in radians.
 
         Returns
         -------
@@ -101,9 +101,9 @@ def fly(
     transparency: float = 0.0,
     random_state: RandomState = None,
 ) -> Path:
-    """Let the engine fly one ball, and recover its flights.
+    """Run one ball, and recover its flights.
 
-    Nothing changes its direction but walls, so that it may keep to a part of version space.
+    Only walls change its direction, so it may stay in a part of version space.
 
     Parameters
     ----------
@@ -114,9 +114,9 @@ def fly(
     length : float, default=20.0
         Path in radians, above 0.
     transparency : float, default=0.0
-        Of the walls, in [0, 1], as in :meth:`VersionSpace.sample`.
+        Transparency of the walls, in [0, 1], as in :meth:`VersionSpace.sample`.
     random_state : None, int, Generator or RandomState, default=None
-        Seed. None asks NumPy's global generator.
+        Seed. None draws one from NumPy's global generator.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def fly(
     ValueError, TypeError
         As :class:`VersionSpace` and :meth:`VersionSpace.sample`.
     FloatingPointError
-        If double precision gives out: as :meth:`VersionSpace.sample`.
+        If double precision is not sufficient.
 
     Examples
     --------
@@ -149,8 +149,7 @@ def fly(
     length = validation.positive("length", length)
     space = VersionSpace(points @ points.T, y)
     with warnings.catch_warnings():
-        # One ball without refresh, which may go round a cycle: its flights are asked for, not its
-        # center.
+        # Warnings about the center of one ball without refresh: only its flights are used.
         warnings.filterwarnings("ignore", "the trajectories disagree", ConvergenceWarning)
         warnings.filterwarnings("ignore", ".*are worth .* independent ones", ConvergenceWarning)
         warnings.filterwarnings("ignore", ".*go round a short cycle", ConvergenceWarning)
@@ -167,14 +166,13 @@ def fly(
 
 
 def _legs(X: Floats, y: Labels, draws: Floats, spacing: float) -> list[Leg]:
-    """Return the flights between the walls that a path through the draws meets.
+    """Return the flights of the path through the draws.
 
-    A transparent wall may let the ball through or not: that is seen at the next draw, but in a
-    corner, where other walls turn the ball back before it. So both ways are tried, the likelier
-    one first.
+    Whether a transparent wall reflected the ball shows at the next draw, unless other walls
+    changed its direction before. So both cases are tried, the likelier one first.
     """
     first = 0
-    while True:  # a wall between the first two draws would hide the direction
+    while True:  # find two draws without a wall between them
         if first + 1 == len(draws):
             raise RuntimeError("no flight is longer than the spacing of the draws")
         here = draws[first]
@@ -207,7 +205,7 @@ def _legs(X: Floats, y: Labels, draws: Floats, spacing: float) -> list[Leg]:
         k += n
         if k == len(draws):
             return legs
-        # It passes from the violated side, and where the next draw is on that side.
+        # From the violated side it always passes; from the other if the next draw is violated.
         passed = not leg.satisfied or bool(y[wall] * (X[wall] @ draws[k]) < 0)
         legs.append(replace(leg, passed=passed))
         turned = leg.arrival - 2 * (X[wall] @ leg.arrival) / (X[wall] @ X[wall]) * X[wall]
@@ -221,7 +219,7 @@ def _legs(X: Floats, y: Labels, draws: Floats, spacing: float) -> list[Leg]:
 
 
 class _Fork(NamedTuple):
-    """Where a flight begins."""
+    """The start of a flight."""
 
     here: Floats
     """(d,) Unit vector."""
@@ -230,7 +228,7 @@ class _Fork(NamedTuple):
     """(d,) Unit tangent."""
 
     clock: float
-    """Radians flown until there."""
+    """Length of the path until there, in radians."""
 
     k: int
     """The next draw."""
@@ -239,4 +237,4 @@ class _Fork(NamedTuple):
     """The wall just left; -1 for none."""
 
     legs: int
-    """Flights until there."""
+    """Number of flights until there."""

@@ -19,6 +19,7 @@ from bayespoint.papers.gallery.appendix import (
     begin,
     circle,
     finish,
+    fit_window,
     leg_of,
     line,
     mark,
@@ -44,7 +45,7 @@ def _plane_points(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Labels]:
 
 
 def plot_connector(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
-    """Draw the maximal margin and its dual, the minimal connector (Figure 18.5).
+    """Draw the maximal margin and its dual, the shortest connection of the hulls (Figure 18.5).
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ def plot_connector(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
     -------
     matplotlib.axes.Axes
         The axes drawn into: the convex hulls of the classes, the two parallel lines of the gap, the
-        connector between the hulls, and the active examples, A, B and so on.
+        connector between the hulls, and the support vectors, A, B and so on.
 
     Raises
     ------
@@ -152,7 +153,7 @@ def plot_cone(X: ArrayLike, y: ArrayLike, *, ax: Any = None) -> Any:
 
 
 def _viewpoint(toward: Floats) -> tuple[float, float]:
-    """Return elevation and azimuth, in degrees, from where a direction is seen aslant."""
+    """Return elevation and azimuth of a viewpoint beside a direction, in degrees."""
     elevation = math.degrees(math.asin(toward[2] / np.linalg.norm(toward)))
     azimuth = math.degrees(math.atan2(toward[1], toward[0]))
     return float(np.clip(elevation + 25, -80, 80)), azimuth + 40
@@ -176,11 +177,11 @@ def plot_version_space(
     y : array-like of shape (m,)
         Labels of two classes, or -1 and +1.
     n_balls : int, default=20
-        Balls whose bounces are drawn, at least 1. A single one may keep to a part of version space.
+        Number of balls, at least 1. A single one may stay in a part of version space.
     length : float, default=6.0
-        Path of each of them, in radians, above 0.
+        Length of the path of each, in radians, above 0.
     random_state : None, int, Generator or RandomState, default=None
-        Seed. None asks NumPy's global generator.
+        Seed. None draws one from NumPy's global generator.
     ax : matplotlib.axes.Axes, default=None
         Where to draw; by default a new figure is made.
 
@@ -188,7 +189,7 @@ def plot_version_space(
     -------
     matplotlib.axes.Axes
         The axes drawn into, in a chart around the maximal margin where great circles are straight.
-        The Bayes point is of a run of its own, within 0.01 radians.
+        The Bayes point is from another run, with an error of 0.01 radians.
 
     Raises
     ------
@@ -198,7 +199,7 @@ def plot_version_space(
         If a setting is out of range, the examples are of another dimension, or version space
         reaches a quarter of a turn from the maximal margin.
     FloatingPointError
-        If double precision gives out: as :meth:`VersionSpace.sample`.
+        If double precision is not sufficient.
     """
     n_balls = validation.integer("n_balls", n_balls, low=1)
     rng = np.random.default_rng(validation.seed(random_state))
@@ -228,7 +229,7 @@ def _flat_polygon(normals: Floats, center: Floats) -> tuple[Polygon, Floats]:
 
 
 def _in_space(path: Path) -> Floats:
-    """Return the normals that point into version space, checked to be of three dimensions."""
+    """Return the normals that point into version space, after a check for three dimensions."""
     if not isinstance(path, Path):
         raise TypeError(f"path must be a Path; got a {type(path).__name__}")
     if path.X.shape[1] != 3:
@@ -250,7 +251,7 @@ def plot_bounce(
     angle : float
         Direction of flight V, in radians.
     margin : float, default=0.1
-        Around what is drawn, as a share of its size, at least 0.
+        Margin of the picture, as a share of its size, at least 0.
     ax : matplotlib.axes.Axes, default=None
         Where to draw; by default a new figure is made.
 
@@ -265,7 +266,7 @@ def plot_bounce(
     ValueError, TypeError
         As :func:`bayespoint.papers.planar.billiard`, or if the ball runs into a corner.
     """
-    room = validation.real("margin", margin, low=0.0)
+    margin = validation.real("margin", margin, low=0.0)
     path = billiard(polygon, 1, start=start, angle=angle)
     edge = int(path.edges[0])
     if edge < 0:
@@ -288,9 +289,7 @@ def plot_bounce(
     mark(ax, before, "W")
     mark(ax, after, "W'")
     seen = np.stack([*edges, before, after + size * reflected, after + size * normal])
-    low, high = seen.min(axis=0), seen.max(axis=0)
-    pad = room * float((high - low).max())
-    ax.set(xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad))
+    fit_window(ax, seen, margin)
     return finish(ax)
 
 
@@ -338,7 +337,7 @@ def plot_arc_sum(
 
 
 def plot_half_mirror(path: Path, *, ax: Any = None) -> Any:
-    """Draw a half-silvered mirror: reflected from above, let through from below (Figure 18.9).
+    """Draw a half-transparent wall, which reflects from above and passes from below (Figure 18.9).
 
     Parameters
     ----------
@@ -377,9 +376,9 @@ def plot_half_mirror(path: Path, *, ax: Any = None) -> Any:
 
 
 def _both_ways(path: Path) -> tuple[int, int]:
-    """Return a flight that ends with a reflection and one that passes from below, at one wall.
+    """Return two flights to one wall: one reflected from above, one passing from below.
 
-    Of those the ones closest to the middle between grazing and head-on.
+    Those that meet the wall at angles closest to 45 degrees are chosen.
     """
     best: dict[tuple[int, bool], tuple[float, int]] = {}
     for number, leg in enumerate(path.legs[:-1]):
@@ -410,7 +409,7 @@ def plot_projected_flight(path: Path, leg: int = 0, *, max_errors: int = 3, ax: 
     leg : int, default=0
         Which of its flights, at least 0.
     max_errors : int, default=3
-        How many planes to go beyond, at least 1.
+        Number of planes to cross, at least 1.
     ax : matplotlib.axes.Axes, default=None
         Where to draw; by default a new figure is made.
 
@@ -418,12 +417,12 @@ def plot_projected_flight(path: Path, leg: int = 0, *, max_errors: int = 3, ax: 
     -------
     matplotlib.axes.Axes
         The axes drawn into, in a chart around the maximal margin where great circles are straight.
-        Points where the ray crosses planes have the number of violated examples beyond them.
+        The number at each crossing counts the violated examples beyond it.
 
     Raises
     ------
     ValueError, TypeError
-        If there is no such flight, or the path is not as it must be.
+        If there is no such flight, or the path is not in three dimensions.
     """
     signed = _in_space(path)
     flight = leg_of(path, leg)
@@ -434,7 +433,7 @@ def plot_projected_flight(path: Path, leg: int = 0, *, max_errors: int = 3, ax: 
     def flat(points: Floats) -> Floats:
         return np.asarray(points @ frame.T / (points @ margin)[:, None])
 
-    # Sorted flight times; only what lies on this side of the chart can be drawn.
+    # Sorted flight times; only points in the hemisphere of the chart can be drawn.
     times = np.sort(np.arctan2(path.X @ flight.start, -(path.X @ flight.direction)) % math.pi)
     times = times[times > flight.arc - 1e-9]
     times = times[flight.at(times) @ margin > 0.1][: limit + 1]
@@ -453,8 +452,5 @@ def plot_projected_flight(path: Path, leg: int = 0, *, max_errors: int = 3, ax: 
     ax.plot(*crossings.T, "o", color=_VERMILION, markersize=4, label="_crossings", zorder=5)
     for place, errors in zip(crossings, beyond, strict=True):
         ax.annotate(str(errors), place, xytext=(5, 5), textcoords="offset points", fontsize=11)
-    seen = np.vstack([polygon.vertices, crossings])
-    low, high = seen.min(axis=0), seen.max(axis=0)
-    pad = 0.08 * float((high - low).max())
-    ax.set(xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad))
+    fit_window(ax, np.vstack([polygon.vertices, crossings]), 0.08)
     return finish(ax)

@@ -1,11 +1,10 @@
 """The Bayes point in the plane: convex polygons, the lines that halve them, and billiards in them.
 
-Section 18.2 of Ruján and Marchand tells what version space is about with a polygon in the plane. A
-line of a given direction that halves the polygon's area is a Bayes decision line. The Bayes lines
-of all directions do not meet in one point, unless the polygon is point-symmetric, and the Bayes
-point is the one that misses them least. Its stand-ins are the centers of the largest circle and of
-the largest ellipse in the polygon, and, better, its center of mass, which the mean position of a
-billiard ball comes near.
+Section 18.2 of Ruján and Marchand explains the Bayes point with a polygon in the plane. A line that
+halves the polygon's area is a Bayes line. The Bayes lines of all directions do not meet in one
+point unless the polygon is point-symmetric; the Bayes point is as close as possible to all of them.
+It is approximated by the centers of the largest circle and of the largest ellipse in the polygon,
+and by the center of mass, which the mean position of a billiard ball approaches.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Areas of a polygon beside lines, and averages over the directions of lines through a point."""
+"""Areas on the sides of lines, and averages over the directions of lines through a point."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from bayespoint.base import validation
 from bayespoint.base.validation import Floats
 from bayespoint.papers.planar.polygon import Frame, Polygon
 
-TOLERANCE = 1e-13  # of the integrals over directions, whose integrands are about 1
-_ROUNDING = 1e-16  # of the part of an integral that comes from one interval
-_MAX_INTERVALS = 20_000  # at a time; what they leave is in the error
-_BLOCK = 50_000  # heights of corners over lines at a time
+TOLERANCE = 1e-13  # error of the integrals over directions, whose integrands are about 1
+_ROUNDING = 1e-16  # smallest error requested in one interval
+_MAX_INTERVALS = 20_000  # intervals beyond which none is halved
+_BLOCK = 50_000  # distances of corners from lines computed at a time
 _GAUSS = np.polynomial.legendre.leggauss(16)
 
 
@@ -24,10 +24,9 @@ def unit(angles: Floats) -> Floats:
 
 
 def normals_in(frame: Frame, normals: Floats) -> tuple[Floats, Floats]:
-    """Return the unit normals in the frame of lines with the given ones, and the factors.
+    """Return unit normals in the coordinates of a frame, and factors, from normals by its axes.
 
-    A line ``normal @ (x - origin) == t`` is where ``across @ z == t / factor``. The normals given
-    are by the frame's axes.
+    The line ``normal @ (x - origin) == t`` is ``across @ z == t / factor``.
     """
     stretched = normals * frame.widths
     factor = np.hypot(stretched[:, 0], stretched[:, 1])
@@ -38,14 +37,13 @@ def cut(corners: Floats, normals: Floats, levels: Floats) -> tuple[Floats, Float
     """Cut a polygon by k lines ``normal @ z == level``.
 
     Returns the area above each line, the length of its chord, which is minus the derivative of the
-    area by the level, and the derivative of the chord. By Green's theorem the area is the integral
-    of max(height, 0) along the boundary, over the coordinate along the line: no corner of the cut
-    is needed.
+    area with respect to the level, and the derivative of the chord. By Green's theorem the area is
+    the integral of max(height, 0) along the boundary, over the coordinate along the line.
     """
     width = np.stack([-normals[:, 1], normals[:, 0]], axis=1) @ corners.T
     width = np.roll(width, -1, axis=1) - width
     height = normals @ corners.T
-    # A line that misses the polygon counts as the nearest that touches it: no large heights.
+    # A line that misses the polygon is moved to touch it, which keeps heights small.
     height -= np.clip(levels, height.min(axis=1), height.max(axis=1))[:, None]
     after = np.roll(height, -1, axis=1)
     above, above_after = np.maximum(height, 0), np.maximum(after, 0)
@@ -62,12 +60,12 @@ def average(
     """Return the mean of an integrand over directions, and an estimate of its error.
 
     The integrand is called for k directions with the (k, 2) normals in the frame, the differences
-    of areas, the chords and their derivatives, all for areas of sum 1, and returns a row for each.
-    It is analytic between the directions of lines to vertices, where Gauss' rule converges fast: an
-    interval is done when its halves agree with the whole, all others are halved, at once.
+    of areas, the chords and their derivatives, all for an area of 1, and returns one row for each.
+    It is analytic between the directions of lines to vertices, where Gauss' rule converges fast.
+    Intervals are halved until the halves agree with the whole.
 
-    The directions of the lines are measured from the polygon's long axis: if it is thin, all
-    happens near that, where angles about 0 have digits to spare.
+    Directions are measured from the long axis of the polygon: for a thin polygon the integrand
+    varies near that axis, and angles near 0 have the smallest rounding errors.
     """
     frame = polygon.frame
     nodes, weights = _GAUSS

@@ -1,4 +1,4 @@
-"""Bayes lines, which halve a polygon, and the point that misses them least."""
+"""Bayes lines, which halve a polygon, and the Bayes point."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
     "bayes_point",
 ]
 
-_STEP = 1e-9  # the search ends after a shorter step, where the polygon is about one wide
+_STEP = 1e-9  # length of a step at which the search ends, in the frame
 _MAX_STEPS = 60
 _MAX_HALVINGS = 20
 
@@ -48,7 +48,7 @@ class BayesLine:
     """The line is where ``normal @ x == offset``."""
 
     segment: Floats
-    """(2, 2) Where it enters and leaves the polygon; the normal points to its left."""
+    """(2, 2) Its ends on the boundary of the polygon; the normal points to its left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +65,11 @@ class BayesLines:
     """(k,) Line j is where ``normals[j] @ x == offsets[j]``."""
 
     segments: Floats
-    """(k, 2, 2) Where each enters and leaves the polygon; its normal points to its left."""
+    """(k, 2, 2) The ends of each on the boundary; its normal points to its left."""
 
     @property
     def envelope(self) -> Floats:
-        """(k, 2) The points where each line touches the curve that all of them touch.
+        """(k, 2) The points where the lines touch their envelope.
 
         They are the middles of the segments: a line that keeps halving a convex area turns about
         the middle of its chord.
@@ -86,8 +86,7 @@ class BayesPoint:
     """(2,) The Bayes point."""
 
     point_error: float
-    """Estimated distance from the exact one, from the errors of integration and the last step of
-    the search."""
+    """Estimated error, from those of the integration and the last step of the search."""
 
     objective: float
     """Mean square of `area_difference` over all directions, in [0, 1]."""
@@ -99,7 +98,7 @@ class BayesPoint:
     """(2,) The center of mass."""
 
     centroid_objective: float
-    """The objective there, not below `objective` by more than rounding."""
+    """The objective there, at least `objective` up to rounding."""
 
     steps: int
     """Newton steps taken."""
@@ -154,7 +153,7 @@ def bayes_line(polygon: Polygon, angle: float) -> BayesLine:
     ValueError
         If the angle is not finite.
     TypeError
-        If it is no number.
+        If it is not a number.
 
     See Also
     --------
@@ -162,10 +161,9 @@ def bayes_line(polygon: Polygon, angle: float) -> BayesLine:
 
     Notes
     -----
-    The area on one side of a line that moves along its normal is a quadratic between two vertices;
-    the one that takes the value of one half is solved exactly. The two areas agree to about 1e-15
-    of their sum in coordinates in which the polygon is about as wide as long, to which `offset` and
-    `segment` add their own rounding.
+    The area on one side of a line that moves along its normal is a quadratic function between two
+    vertices, so the equation for one half is solved exactly. The two areas agree to about 1e-15 of
+    their sum, apart from the rounding of `offset` and `segment`.
 
     References
     ----------
@@ -192,8 +190,8 @@ def bayes_lines(polygon: Polygon, n_directions: int = 180) -> BayesLines:
     polygon : Polygon
         The polygon.
     n_directions : int, default=180
-        How many, at least 1. Their normals are equally spaced over half a turn from angle 0; the
-        other half has the same lines.
+        Number of directions, at least 1. Their normals are equally spaced over half a turn from
+        angle 0; the other half has the same lines.
 
     Returns
     -------
@@ -232,14 +230,14 @@ def bayes_lines(polygon: Polygon, n_directions: int = 180) -> BayesLines:
 
 
 def area_difference(polygon: Polygon, point: ArrayLike, angles: ArrayLike) -> Any:
-    """Return how unequal the parts are into which lines through a point cut a polygon.
+    """Return the difference of the areas into which lines through a point cut a polygon.
 
     Parameters
     ----------
     polygon : Polygon
         The polygon.
     point : array-like of shape (2,)
-        Where the lines pass, in the polygon or not.
+        Point on the lines, inside the polygon or not.
     angles : float or array-like
         Directions of their normals, in radians.
 
@@ -275,7 +273,7 @@ def area_difference(polygon: Polygon, point: ArrayLike, angles: ArrayLike) -> An
 
 
 def bayes_objective(polygon: Polygon, point: ArrayLike) -> float:
-    r"""Return the mean squared difference between the areas beside lines through a point.
+    r"""Return the mean squared difference of the areas into which lines through a point cut.
 
     .. math:: Q(p) = \frac{1}{\pi} \int_0^\pi
         \left( \frac{A_1(p, \theta) - A_2(p, \theta)}{A_1 + A_2} \right)^2 d\theta
@@ -305,9 +303,9 @@ def bayes_objective(polygon: Polygon, point: ArrayLike) -> float:
     Notes
     -----
     "The Bayes point is defined here as the point for which the direction-averaged squared
-    area-difference is minimal" (Ruján & Marchand, Section 18.2; they number no equation). Only the
-    division by the squared area is ours: it makes Q the same for every unit of length. The integral
-    is adaptive, over the pieces on which the line meets the same two edges.
+    area-difference is minimal" (Ruján & Marchand, Section 18.2, without an equation). The division
+    by the squared area is added here, so that Q does not depend on the unit of length. The integral
+    is adaptive, over the intervals on which the line meets the same two edges.
 
     Examples
     --------
@@ -330,7 +328,7 @@ def bayes_point(polygon: Polygon) -> BayesPoint:
     Returns
     -------
     BayesPoint
-        The point with its objective, beside the centroid with its own.
+        The point and the centroid, with the objective at each.
 
     Warns
     -----
@@ -340,13 +338,13 @@ def bayes_point(polygon: Polygon) -> BayesPoint:
     See Also
     --------
     Polygon : Its `centroid` is the center of mass, which the papers take for the Bayes point.
-    largest_circle, largest_ellipse : Two cruder stand-ins.
+    largest_circle, largest_ellipse : Two coarser approximations.
 
     Notes
     -----
     Newton's method from the centroid, with exact first and second derivatives of the areas under
-    the integral over directions. The objective is not convex far from its minimum; it is not proved
-    that there is but one, and no polygon with a second has been met.
+    the integral over directions. The objective is not convex far from its minimum. It is not proved
+    that the minimum is unique, but no counterexample is known.
 
     References
     ----------
@@ -367,7 +365,7 @@ def bayes_point(polygon: Polygon) -> BayesPoint:
     while steps < _MAX_STEPS:
         steps += 1
         curvature, axes = np.linalg.eigh(hessian)
-        # Absolute values: where a curvature is negative the step still leads downhill.
+        # Absolute values, so that the step leads downhill if a curvature is negative.
         curvature = np.abs(curvature)
         step = -axes @ (axes.T @ gradient / curvature)
         length = float(np.hypot(*step))
@@ -386,7 +384,7 @@ def bayes_point(polygon: Polygon) -> BayesPoint:
             f"{length:.2g} of the polygon's width",
             ConvergenceWarning,
         )
-    # How far the errors of the gradient, each up to `error`, move a minimum of this curvature.
+    # Shift of the minimum by errors of the gradient, each up to `error`.
     moved = length + np.abs(axes / curvature).sum() * error
     objective, objective_error = _objective(polygon, place)
     return BayesPoint(
@@ -409,8 +407,8 @@ def _halving(polygon: Polygon, angles: Floats) -> BayesLines:
     half = frame.area / 2
     levels = np.sort(across @ corners.T, axis=1)
     each = np.arange(len(angles))
-    # Between two neighboring levels the area above is a quadratic of the level. Find the pair that
-    # encloses one half by bisection of the ranks, then solve from the middle of the strip.
+    # Between two neighboring levels the area above is a quadratic function of the level. Find the
+    # pair that encloses one half by bisection of the ranks, then solve from its middle.
     low, high = np.zeros(len(angles), dtype=int), np.full(len(angles), len(corners) - 1)
     while (high - low).max() > 1:
         middle = (low + high) // 2
@@ -420,7 +418,7 @@ def _halving(polygon: Polygon, angles: Floats) -> BayesLines:
     level = (bottom + top) / 2
     area, chord, slope = cut(corners, across, level)
     excess = area - half
-    # The root's own chord: above - chord * step - slope * step**2 / 2 = half.
+    # Chord at the root of area - chord * step - slope * step**2 / 2 = half.
     chord_there = np.sqrt(np.maximum(chord**2 + 2 * slope * excess, 0))
     level = np.clip(level + 2 * excess / (chord + chord_there), bottom, top)
 
@@ -451,7 +449,7 @@ def _objective(polygon: Polygon, place: Floats) -> tuple[float, float]:
 
 
 def _derivatives(polygon: Polygon, place: Floats) -> tuple[float, Floats, Floats, float]:
-    """Return objective, gradient and Hessian by the frame's coordinates, and an error of them all.
+    """Return objective, gradient and Hessian in the frame, and an error estimate for all of them.
 
     With D the difference and L the chord, dD = -2 L along the normal, and dL is the slope.
     """

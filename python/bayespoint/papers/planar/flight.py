@@ -23,7 +23,7 @@ class Trajectory:
     """The path of a ball of unit speed through ``k`` bounces in a polygon."""
 
     positions: Floats
-    """(k + 1, 2) The start, then the place of every bounce."""
+    """(k + 1, 2) The start and the places of all bounces."""
 
     directions: Floats
     """(k + 1, 2) The unit direction of flight after each of `positions`."""
@@ -51,7 +51,7 @@ class Trajectory:
 
     @property
     def corners(self) -> int:
-        """How often a corner was hit."""
+        """Number of bounces at corners."""
         return int((self.edges < 0).sum())
 
     def _rows(self) -> list[tuple[str, str]]:
@@ -103,7 +103,7 @@ def billiard(
     angle : float, default=None
         Direction in which it starts, in radians. By default drawn uniformly.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-        The seed, or where it is drawn from.
+        Seed. None draws one from NumPy's global generator.
 
     Returns
     -------
@@ -115,19 +115,18 @@ def billiard(
     ValueError
         If `n_bounces` is below 1, the start is not inside, or an argument is not finite.
     TypeError
-        If an argument is not of the type asked for.
+        If an argument is of the wrong type.
 
     Notes
     -----
-    The flow leaves the uniform density over positions and directions unchanged: from a random start
-    the expected time average is the centroid. A single path comes near it only where it visits the
-    polygon evenly, which is typical but for special tables (a rectangle keeps the angles to its
-    sides, yet most of its paths cover it evenly). Nothing is known of the speed in general; the
-    dynamics has zero entropy.
+    The dynamics leaves the uniform density over positions and directions unchanged, so the expected
+    time average from a random start is the centroid. The average of a single path approaches it if
+    the path covers the polygon evenly. Typical paths do; in a rectangle, which preserves the angles
+    to its sides, most do, too. The speed of convergence is not known in general; the dynamics has
+    zero entropy.
 
-    At a corner the reflection is not defined. A ball within 1e-12 of the polygon's size from one is
-    put there and sent back the way it came, which is the limit of the neighboring paths for
-    a right angle.
+    At a corner the reflection is not defined. A ball closer to one than 1e-12 of the polygon's size
+    is put there and sent back, which is the limit of neighboring paths for a right angle.
 
     References
     ----------
@@ -152,7 +151,7 @@ def billiard(
             raise ValueError(f"start must be inside the polygon; got {place.tolist()}")
     turn = rng.uniform(0, 2 * math.pi) if angle is None else validation.real("angle", angle)
 
-    # Relative to the centroid: no digits are lost far from the origin.
+    # Relative to the centroid, so that no digits are lost far from the origin.
     normals = polygon.normals
     vertices = polygon.vertices - polygon.centroid
     ends = np.roll(vertices, -1, axis=0)
@@ -168,7 +167,7 @@ def billiard(
     for k in range(n_bounces):
         speed = normals @ direction
         if k > 0 and edges[k - 1] >= 0:
-            speed[edges[k - 1]] = 0.0  # the edge just left, whose sign rounding might turn
+            speed[edges[k - 1]] = 0.0  # the edge just left; rounding may change its sign
         times.fill(math.inf)
         np.divide(distances - normals @ place, speed, out=times, where=speed > 0)
         edge = int(times.argmin())

@@ -13,12 +13,12 @@ from bayespoint.papers.planar.polygon import Polygon
 
 __all__ = ["Circle", "Ellipse", "largest_circle", "largest_ellipse"]
 
-_TIGHT = 1e-9  # slack of an edge that is touched, relative to the radius
+_TIGHT = 1e-9  # largest slack of an edge that is touched, relative to the radius
 _PARALLEL = 1e-12  # sine of the angle between edges that count as parallel
-_WEIGHT = 1e13  # of the ellipse's area against the barrier: more, and rounding rules the steps
-_GROWTH = 5.0  # of that weight on the way there
+_WEIGHT = 1e13  # final weight of the area against the barrier; beyond it rounding dominates
+_GROWTH = 5.0  # factor by which the weight grows
 _CENTERED = 0.25  # Newton decrement below which the weight may grow
-_MAX_STEPS = 20_000  # 100 are common, 1000 edges take 500
+_MAX_STEPS = 20_000  # 100 are typical; 1000 edges take 500
 
 # Quadratic forms of which -log(z @ form @ z / 2) is a barrier: the determinant of a symmetric 2x2
 # matrix given as (b11, b12, b22), and the cone s > |w| given as (s, w1, w2).
@@ -57,7 +57,7 @@ class Ellipse:
 
     @property
     def area(self) -> float:
-        """Area of what it encloses."""
+        """Enclosed area."""
         return math.pi * float(self.semi_axes[0]) * float(self.semi_axes[1])
 
     @property
@@ -72,8 +72,7 @@ class Ellipse:
 def largest_circle(polygon: Polygon) -> Circle:
     """Return the largest circle in a polygon.
 
-    Its center is what the maximal-margin classifier is in version space, if all examples have the
-    same length.
+    Its center corresponds to the maximal-margin classifier, if all examples have the same length.
 
     Parameters
     ----------
@@ -83,7 +82,7 @@ def largest_circle(polygon: Polygon) -> Circle:
     Returns
     -------
     Circle
-        The circle. Where parallel edges leave it room to slide, it is in the middle of its range.
+        The circle. If it can slide between parallel edges, it is in the middle of its range.
 
     See Also
     --------
@@ -91,7 +90,7 @@ def largest_circle(polygon: Polygon) -> Circle:
 
     Notes
     -----
-    The linear program: largest r with ``normals @ x + r <= offsets`` (the Chebyshev center).
+    Linear program: the largest r with ``normals @ x + r <= offsets`` (the Chebyshev center).
 
     References
     ----------
@@ -147,8 +146,8 @@ def largest_ellipse(polygon: Polygon) -> Ellipse:
     Returns
     -------
     Ellipse
-        The ellipse. There is only one largest; the area falls short of it by less than 2e-13 of it
-        for each edge.
+        The ellipse, which is unique. Its relative error in area is below 2e-13 times the number of
+        edges.
 
     See Also
     --------
@@ -156,11 +155,11 @@ def largest_ellipse(polygon: Polygon) -> Ellipse:
 
     Notes
     -----
-    Of the ellipses ``c + B @ u``, ``|u| <= 1``, with B symmetric, the one with the largest log det
-    B subject to ``|B @ n_i| + n_i @ c <= offset_i`` (Boyd & Vandenberghe, Section 8.4.2). A barrier
-    method in five variables: Newton steps of the length that self-concordance allows never leave
-    the polygon. The map of the polygon to a round one beforehand changes nothing in the answer, an
-    affine map takes the largest ellipse to the largest.
+    Among the ellipses ``c + B @ u``, ``|u| <= 1``, with B symmetric, it has the largest log det B
+    subject to ``|B @ n_i| + n_i @ c <= offset_i`` (Boyd & Vandenberghe, Section 8.4.2). It is found
+    by a barrier method in five variables, with damped Newton steps for self-concordant functions,
+    which never leave the polygon. The polygon is first mapped to a round one; affine maps preserve
+    the largest ellipse.
 
     References
     ----------
@@ -182,7 +181,7 @@ def largest_ellipse(polygon: Polygon) -> Ellipse:
     normals /= np.hypot(along[:, 0], along[:, 1])[:, None]
     distances = (normals * frame.corners).sum(axis=1)
 
-    # x holds b11, b12, b22, c1, c2; edge i wants (s, w) = (distance - n @ c, B @ n) in the cone.
+    # x holds b11, b12, b22, c1, c2; edge i requires (s, w) = (distance - n @ c, B @ n) in the cone.
     maps = np.zeros((len(normals), 3, 5))
     maps[:, 0, 3:] = -normals
     maps[:, 1, 0] = maps[:, 2, 1] = normals[:, 0]
@@ -201,7 +200,7 @@ def largest_ellipse(polygon: Polygon) -> Ellipse:
         decrement = math.sqrt(max(float(-gradient @ step), 0.0))
         x = x + step / (1 + decrement)
         if decrement <= _CENTERED:
-            # On the central path the logarithm of the area is short by 2 / weight for each cone.
+            # On the central path the log area is too small by 2 / weight for each cone.
             if weight >= _WEIGHT:
                 break
             weight *= _GROWTH

@@ -1,4 +1,4 @@
-"""Pictures of polygons: the four drawings of Ruján and Marchand's Section 18.2."""
+"""Drawings of polygons: the four figures of Ruján and Marchand's Section 18.2."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def plot_bayes_line(polygon: Polygon, angle: float, *, ax: Any = None) -> Any:
     ax = _frame(polygon, ax)
     height = (polygon.vertices - line.segment[0]) @ line.normal
     for name, side, shade in (("A₁", height > 0, SHADES[2]), ("A₂", height <= 0, SHADES[0])):
-        # The halves are convex: around their middle the corners are in order of angle.
+        # The halves are convex, so the angle from their middle orders the corners.
         corners = np.vstack([polygon.vertices[side], line.segment])
         offsets = corners - corners.mean(axis=0)
         corners = corners[np.argsort(np.arctan2(offsets[:, 1], offsets[:, 0]))]
@@ -52,7 +52,7 @@ def plot_bayes_line(polygon: Polygon, angle: float, *, ax: Any = None) -> Any:
         ax.text(*corners.mean(axis=0), name, fontsize=16, ha="center", va="center", zorder=6)
     _outline(polygon, ax, fill=None)
     ax.plot(*line.segment.T, color="black", linewidth=1.8, linestyle="dashed", zorder=5)
-    # Outside the middle, which holds the names of the areas.
+    # Not in the middle, where the names of the areas are.
     foot = 0.8 * line.segment[0] + 0.2 * line.segment[1]
     size = 0.15 * float(np.hypot(*np.ptp(polygon.vertices, axis=0)))
     tip = foot + size * line.normal
@@ -65,18 +65,16 @@ def plot_bayes_line(polygon: Polygon, angle: float, *, ax: Any = None) -> Any:
 def plot_bayes_lines(
     polygon: Polygon, n_directions: int = 60, *, zoom: float = 1.0, ax: Any = None
 ) -> Any:
-    """Draw the Bayes lines of many directions and the point that misses them least (Figure 18.2).
+    """Draw the Bayes lines of many directions and the Bayes point (Figure 18.2).
 
     Parameters
     ----------
-    polygon : Polygon
-        The polygon.
+    polygon, ax
+        As for `plot_bayes_line`.
     n_directions : int, default=60
         Lines to draw, at least 1.
     zoom : float, default=1.0
         Magnification around the Bayes point, at least 1.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; by default a new figure is made.
 
     Returns
     -------
@@ -107,10 +105,8 @@ def plot_inscribed(polygon: Polygon, *, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    polygon : Polygon
-        The polygon.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; by default a new figure is made.
+    polygon, ax
+        As for `plot_bayes_line`.
 
     Returns
     -------
@@ -138,12 +134,10 @@ def plot_trajectory(polygon: Polygon, trajectory: Trajectory, *, ax: Any = None)
 
     Parameters
     ----------
-    polygon : Polygon
-        The table.
+    polygon, ax
+        As for `plot_bayes_line`.
     trajectory : Trajectory
         The path, from `billiard`.
-    ax : matplotlib.axes.Axes, default=None
-        Where to draw; by default a new figure is made.
 
     Returns
     -------
@@ -163,7 +157,7 @@ def plot_trajectory(polygon: Polygon, trajectory: Trajectory, *, ax: Any = None)
     ax = _frame(polygon, ax)
     _outline(polygon, ax)
     n = len(trajectory.edges)
-    few = n < 100  # dashes, as in the paper, as long as they can be told apart
+    few = n < 100  # dashes, as in the paper, while they can be distinguished
     ax.plot(
         *trajectory.positions.T,
         color=_BLUE if few else SHADES[0],
@@ -199,7 +193,7 @@ def _outline(polygon: Polygon, ax: Any, fill: str | None = SHADES[1]) -> None:
 
 
 def _mark(ax: Any, place: Floats, marker: str, color: str, label: str, face: str = "none") -> None:
-    # Rings, and a cross that fits into them: marks at one place can still be told apart.
+    # Rings, and a cross that fits into them, so that marks at one place stay visible.
     cross = marker == "x"
     ax.plot(
         *place,
@@ -215,7 +209,7 @@ def _mark(ax: Any, place: Floats, marker: str, color: str, label: str, face: str
 
 
 def _legend(ax: Any) -> Any:
-    # Above the axes: below is the label of the axis, inside is the polygon.
+    # Above the axes, because the label of the axis is below and the polygon inside.
     place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 4}
     legend = ax.legend(frameon=False, columnspacing=1.4, handletextpad=0.6, **place)
     for handle in legend.legend_handles:

@@ -16,21 +16,21 @@ from bayespoint.base.validation import Floats, RandomState
 
 __all__ = ["Polygon"]
 
-_EXTENT = (1e-150, 1e150)  # coordinates whose products are in the range of doubles
-_FLATTEST = 1e-10  # width over length: less, and no area is known to six digits
-_CORNER = 1e-12  # a corner stands out this far, where the polygon is about one wide
+_EXTENT = (1e-150, 1e150)  # coordinates whose products neither overflow nor underflow
+_FLATTEST = 1e-10  # smallest width over length; below it areas have less than six digits
+_CORNER = 1e-12  # smallest distance of a corner from its neighbors' line, in the frame
 _TOUCH = 1e-12  # rounding of a distance, relative to the size of the polygon
-_PATIENT = 100_000  # points between two looks for Ctrl-C
-_SMALLEST = 1e-9  # radius of what half-planes leave, relative to their largest offset
+_BLOCK = 100_000  # points between two checks for Ctrl-C
+_SMALLEST = 1e-9  # radius of a circle in the intersection, relative to the largest offset
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
     """Coordinates z in which the polygon is about as wide as long.
 
-    They run along the axes of the polygon, each in units of the width there: ``x = origin +
-    (z * widths) @ axes``. Halves of an area stay halves under an affine map, so what is asked about
-    areas is answered here, where neither a thin nor a tiny polygon costs digits.
+    They run along the axes of the polygon, in units of its widths: ``x = origin + (z * widths) @
+    axes``. Affine maps preserve ratios of areas, so these are computed here, where a thin or tiny
+    polygon loses no digits.
     """
 
     origin: Floats
@@ -63,9 +63,9 @@ class Polygon:
     Parameters
     ----------
     vertices : array-like of shape (n_vertices, 2)
-        The corners, at least three, in any order. Each has to be a corner of the convex hull:
-        neither inside nor within 1e-12 of the width from the line between its neighbors. The
-        polygon has to be wider than 1e-10 of its length, and its extent from 1e-150 to 1e150.
+        The corners, at least three, in any order. Each must be a corner of the convex hull, more
+        than 1e-12 of the width away from the line through its neighbors. The width must be more
+        than 1e-10 of the length, and the extent between 1e-150 and 1e150.
 
     Attributes
     ----------
@@ -99,12 +99,12 @@ class Polygon:
 
     See Also
     --------
-    Polygon.from_halfplanes : Build one from inequalities, as a version space is given.
+    Polygon.from_halfplanes : Makes one from inequalities, as for a version space.
 
     Notes
     -----
-    The arrays are read-only. Area and centroid are sums over the edges (Green's theorem), exact
-    but for rounding: their relative error is about 1e-16 times length over width.
+    The arrays are read-only. Area and centroid are sums over the edges (Green's theorem); their
+    relative error is about 1e-16 times length over width.
 
     Examples
     --------
@@ -179,29 +179,29 @@ class Polygon:
         Parameters
         ----------
         normals : array-like of shape (n_halfplanes, 2)
-            Normals that point out of the half-planes, of any length but zero.
+            Normals that point out of the half-planes, of any positive length.
         offsets : array-like of shape (n_halfplanes,)
             Right-hand sides.
 
         Returns
         -------
         Polygon
-            Half-planes that bound nothing leave no trace. Corners closer together than rounding
-            can tell are one corner.
+            Redundant half-planes have no edge. Corners closer together than the rounding error are
+            merged.
 
         Raises
         ------
         ValueError
-            If a normal is zero, the shapes do not fit, or the intersection is unbounded, or empty,
-            or has no circle of more than 1e-9 times the largest distance of a boundary line from
-            the origin in it.
+            If a normal is zero, the shapes do not fit, or the intersection is unbounded, empty, or
+            too small for a circle of 1e-9 times the largest distance of a boundary line from the
+            origin.
         TypeError
             If the arrays do not hold real numbers.
 
         Notes
         -----
-        A point inside is found by linear programming (the largest inscribed circle); the edges
-        are then the corners of the convex hull of the dual points ``normal / distance``.
+        A point inside is found by linear programming (the largest inscribed circle). The edges are
+        the corners of the convex hull of the dual points ``normal / distance``.
 
         Examples
         --------
@@ -279,7 +279,7 @@ class Polygon:
         return as_html("Convex polygon", rows)
 
     def clearance(self, point: ArrayLike) -> Any:
-        """Return how far inside points are.
+        """Return the distances of points from the boundary.
 
         Parameters
         ----------
@@ -289,8 +289,8 @@ class Polygon:
         Returns
         -------
         float or ndarray of shape (...)
-            Distance to the nearest line that an edge is part of: the radius of the largest circle
-            around the point in the polygon, negative outside.
+            Distance to the nearest line through an edge: the radius of the largest circle around
+            the point in the polygon; negative outside.
 
         Raises
         ------
@@ -306,13 +306,13 @@ class Polygon:
         array([ 0.5, -3. ])
         """
         place = points("point", point)
-        # Not offsets - normals @ x: that would lose digits far from the origin.
+        # offsets - normals @ x would lose digits far from the origin.
         away = self.vertices - place[..., None, :]
         distance = (self.normals * away).sum(axis=-1).min(axis=-1)
         return float(distance) if distance.ndim == 0 else distance
 
     def contains(self, point: ArrayLike) -> Any:
-        """Return whether points are in the polygon or, but for rounding, on its boundary.
+        """Return whether points are in the polygon or, up to rounding, on its boundary.
 
         Parameters
         ----------
@@ -341,9 +341,9 @@ class Polygon:
         Parameters
         ----------
         n_points : int
-            How many, at least 1.
+            Number of points, at least 1.
         random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-            The seed, or where it is drawn from.
+            Seed. None draws one from NumPy's global generator.
 
         Returns
         -------
@@ -367,13 +367,13 @@ class Polygon:
         """
         n_points = validation.integer("n_points", n_points, low=1, high=validation.MANY)
         rng = np.random.default_rng(validation.seed(random_state))
-        # Triangles between the centroid and an edge; the root makes each uniform.
+        # Triangles between the centroid and an edge; the square root makes each uniform.
         corners = self.frame.corners
         following = np.roll(corners, -1, axis=0)
         shares = _cross(corners, following)
         shares /= shares.sum()
         found = np.empty((n_points, 2))
-        for rows in validation.blocks(n_points, _PATIENT):
+        for rows in validation.blocks(n_points, _BLOCK):
             n = len(found[rows])
             edge = rng.choice(len(corners), size=n, p=shares)
             outward = np.sqrt(rng.uniform(size=(n, 1)))
@@ -417,7 +417,7 @@ def _halfplanes(normals: ArrayLike, offsets: ArrayLike) -> tuple[Floats, Floats]
         raise ValueError(
             f"normals must not be zero; got [0, 0] as normal {int(np.argmin(largest))}"
         )
-    # In two steps, lest a square leave the range of doubles.
+    # In two steps, so that no square overflows or underflows.
     outward, distances = outward / largest[:, None], distances / largest
     lengths = np.hypot(outward[:, 0], outward[:, 1])
     distances = distances / lengths
@@ -435,7 +435,7 @@ def _cross(a: Floats, b: Floats) -> Floats:
 
 
 def _depth(corners: Floats) -> Floats:
-    """Return how far each corner stands out over the line through its neighbors."""
+    """Return the distance of each corner from the line through its neighbors, outward."""
     before, after = np.roll(corners, 1, axis=0), np.roll(corners, -1, axis=0)
     base = after - before
     length = np.hypot(base[:, 0], base[:, 1])
@@ -443,7 +443,7 @@ def _depth(corners: Floats) -> Floats:
 
 
 def _whiten(centered: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return points as coordinates of unit variance along their axes, the axes and the widths."""
+    """Return coordinates of unit variance along the principal axes, the axes and the widths."""
     extent = float(np.abs(centered).max())
     if extent == 0:
         raise ValueError(f"vertices must differ; got {len(centered)} times the same point")
@@ -456,7 +456,7 @@ def _whiten(centered: Floats) -> tuple[Floats, Floats, Floats]:
     _, widths, axes = np.linalg.svd(centered, full_matrices=False)
     if not widths[1] > _FLATTEST * widths[0]:
         raise ValueError(
-            "vertices must not lie on a line; got points whose spread across their best line is "
+            "vertices must not lie on a line; got points whose spread across it is "
             f"{widths[1] / widths[0]:.3g} of that along it"
         )
     axes[1] *= np.sign(axes[0, 0] * axes[1, 1] - axes[0, 1] * axes[1, 0])  # a rotation
