@@ -13,6 +13,7 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 from bayespoint import BayesPointClassifier
+from bayespoint.kernels import RBF
 
 
 def timed(X, y, tol, repeats):
@@ -20,7 +21,7 @@ def timed(X, y, tol, repeats):
     best, draws = np.inf, None
     for _ in range(repeats):
         model = BayesPointClassifier(
-            "rbf", softness=0.1, optimizer=None, calibration=None, tol=tol, random_state=0
+            RBF(np.sqrt(5.0)), softness=0.1, calibration=None, tol=tol, random_state=0
         )
         start = time.perf_counter()
         model.fit(X, y)

@@ -13,11 +13,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from bayespoint import BayesPointClassifier
+from bayespoint.kernels import RBF
 
 SIZES = (1000, 4000)
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {},
-    "given": {"kernel": "rbf", "softness": 0.1, "optimizer": None, "tol": 0.1},
+    "given": {"kernel": RBF(np.sqrt(10.0)), "softness": 0.1, "tol": 0.1},
 }
 
 

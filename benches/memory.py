@@ -20,7 +20,7 @@ warnings.simplefilter("ignore", ConvergenceWarning)
 m = int(sys.argv[1])
 X = np.random.default_rng(0).normal(size=(m, 10))
 y = np.where(X[:, 0] + np.sin(2 * X[:, 1]) / 2 > 0, 1, -1)
-BayesPointClassifier(kernels.RBF(1.0), softness=0.1, optimizer=None, tol=0.5).fit(X[:50], y[:50])
+BayesPointClassifier(kernels.RBF(1.0), softness=0.1, tol=0.5).fit(X[:50], y[:50])
 peak = lambda: 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 before = peak()
 """
@@ -36,7 +36,7 @@ VersionSpace(gram, y, softness=0.1).sample(
 
 FIT = """
 model = BayesPointClassifier(
-    kernels.RBF(2.0), softness=0.1, optimizer=None, tol=0.5, random_state=0
+    kernels.RBF(2.0), softness=0.1, tol=0.5, random_state=0
 )
 model.fit(X, y)
 """

@@ -83,7 +83,6 @@ def given(m: int, sigma: float, options: argparse.Namespace) -> str:
         ours = BayesPointClassifier(
             kernels.RBF(sigma),
             softness=0.0,
-            optimizer=None,
             tol=0.1,
             n_jobs=options.threads,
             random_state=seed,

@@ -171,9 +171,9 @@ class VersionSpace:
         y, softness, offset
             As for the constructor.
         kernel : {"linear", "rbf", "poly"} or kernel object, default="linear"
-            "rbf" has the length scale ``sqrt(n_features Var(X) / 2)``, "poly" degree 3 and coef0 1.
-            Or ``Linear``, ``RBF`` or ``Polynomial`` of :mod:`bayespoint.kernels`, or a positive
-            multiple of one.
+            ``Linear``, ``RBF`` or ``Polynomial`` of :mod:`bayespoint.kernels`, or a positive
+            multiple of one. A parameter that is left out has the rule of thumb of
+            :func:`bayespoint.kernels.at_start`. A name stands for the kernel without arguments.
         cache_size : float, default=200.0
             Size of the cache in MB of 2**20 bytes: at least two rows of m doubles. It does not
             change results.

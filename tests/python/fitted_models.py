@@ -33,9 +33,9 @@ Y = np.where(X @ [1.0, 0.5, -0.2] > 0, 1, -1)
 NEW = RNG.standard_normal((4, 3))
 GRAM = X @ X.T
 RBF = kernels.RBF(1.5)
-GROWING = (kernels.Linear(), kernels.Polynomial(2))
+GROWING = (kernels.Linear(), kernels.Polynomial(2, 1.0))
 """Kernels whose values are as large as the inputs are."""
-QUICK = {"softness": 0.2, "optimizer": None, "tol": 0.5, "n_draws": 8, "random_state": 0}
+QUICK = {"softness": 0.2, "tol": 0.5, "n_draws": 8, "random_state": 0}
 
 TEXTS = np.array(["abba", "ab", "cab", "bbb"], dtype=object)
 SETS = np.array([{1, 2}, {2}, frozenset({3, 1}), {4}], dtype=object)

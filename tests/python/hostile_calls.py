@@ -337,9 +337,7 @@ def _calls():
             **parameters,
         )
     rbf = kernels.RBF(1.5)
-    compound = [
-        f"kernels.{k}" for k in ("Sum", "Product", "Scaled", "Normalized", "Base", "Bounded")
-    ]
+    compound = [f"kernels.{k}" for k in ("Sum", "Product", "Scaled", "Normalized", "Base")]
     yield one(
         (*compound, *(f"{k}.{m}" for k in compound for m in KERNEL_METHODS), "kernels.normalize"),
         lambda kernel, factor, X: (kernels.normalize(factor * rbf + kernel) * rbf)(X),

@@ -277,7 +277,7 @@ def test_order_and_copies_of_examples_do_not_matter(problem, random):
 def test_probabilities(problem, scale):
     x, y = problem
     model = BayesPointClassifier(
-        kernels.RBF(scale), softness=0.1, optimizer=None, tol=0.5, n_draws=8, random_state=0
+        kernels.RBF(scale), softness=0.1, tol=0.5, n_draws=8, random_state=0
     )
     fitted, error = outcome(model.fit, {"X": scale * x, "y": y})
     if error is not None:
@@ -292,7 +292,7 @@ def test_probabilities(problem, scale):
 @budget(8, 300)
 @given(
     problems(25),
-    st.sampled_from([kernels.RBF(1.0), kernels.Linear(), kernels.Polynomial(2)]),
+    st.sampled_from([kernels.RBF(1.0), kernels.Linear(), kernels.Polynomial(2, 1.0)]),
     st.sampled_from([-150, -100, -75, 0, 10, 76, 77, 78, 100, 150]),
     st.booleans(),
 )
@@ -301,9 +301,7 @@ def test_probabilities_of_far_points(problem, kernel, power, several):
     x, y = problem
     if several:
         y = np.arange(len(y)) % 3
-    model = BayesPointClassifier(
-        kernel, softness=0.1, optimizer=None, tol=0.5, n_draws=8, random_state=0
-    )
+    model = BayesPointClassifier(kernel, softness=0.1, tol=0.5, n_draws=8, random_state=0)
     fitted, error = outcome(model.fit, {"X": x, "y": y})
     if error is not None:
         return

@@ -20,8 +20,6 @@ from bayespoint.base.linalg import factorize
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.bounds.result import RiskBounds
 from bayespoint.bounds.risk_bounds import risk_bounds
-from bayespoint.engine import dynamics
-from bayespoint.engine.dynamics import Geodesic
 from bayespoint.engine.evidence import evidence
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
@@ -31,8 +29,12 @@ from bayespoint.estimators.binary import BinaryProblem
 from bayespoint.estimators.progress import CallbackSupportMixin, Progress, with_callbacks
 from bayespoint.estimators.refine import Continuation, PreviousFit, longer, with_more_examples
 from bayespoint.estimators.rollback import roll_back_on_error, rolled_back_on_error
-from bayespoint.estimators.settings import FitSettings, fit_settings, tolerance
-from bayespoint.kernels.functions import short
+from bayespoint.estimators.settings import (
+    FitSettings,
+    fit_settings,
+    require_kernel_object,
+    tolerance,
+)
 from bayespoint.posterior import Posterior
 from bayespoint.posterior.calibration import LeaveOneOutPredictions
 from bayespoint.results import Estimate, Evidence
@@ -61,37 +63,30 @@ class BayesPointClassifier(
     Parameters
     ----------
     kernel : None, str, kernel object or callable, default=None
-        - None: the Matérn kernel with nu = 5/2. `optimizer` searches its factor and length scale;
-          with optimizer=None they are 1 and the length scale of "rbf".
-        - "rbf": :math:`\exp(-|x - x'|^2 / 2\sigma^2)` with
-          :math:`\sigma = \sqrt{d \operatorname{Var}(X) / 2}` for d features; "linear":
-          :math:`x \cdot x'`; "poly": :math:`(x \cdot x' + 1)^3`. Their parameters are fixed.
+        - an object of :mod:`bayespoint.kernels`: parameters that are given are kept, those that are
+          left out, as in ``RBF()``, are found. An object of
+          :mod:`sklearn.gaussian_process.kernels` has its own bounds.
+        - None: the Matérn kernel with nu = 5/2, ``Scaled(Matern(nu=2.5))``.
+        - "linear", "rbf", "poly": ``Linear()``, ``RBF()``, ``Polynomial()``.
         - "precomputed": `X` holds kernel values.
-        - an object of :mod:`bayespoint.kernels` or :mod:`sklearn.gaussian_process.kernels`, whose
-          parameters `optimizer` searches, from starts that depend on the data: see the user guide
-          on kernels. A grid over ``kernel__sigma`` needs optimizer=None.
         - a callable ``k(X, Y)`` that returns the (n, n') matrix of kernel values.
-    fit_intercept : bool, default=True
-        Add 1 to all kernel values, which gives the weight vector an intercept.
-    softness : float or "evidence", default="evidence"
+    softness : float or None, default=None
         Variance of Gaussian noise on the latent function, at least 0, in units of the kernel's
         values: added to the diagonal of the training kernel matrix. With 0 the training examples
-        must be separable. "evidence": searched by `optimizer`.
-    optimizer : {"evidence"} or None, default="evidence"
-        "evidence": search the kernel's parameters, and `softness` and `label_noise` if they are
-        "evidence", for the largest marginal likelihood of the labels, on at most 500 examples: see
-        :func:`bayespoint.tuning.tune`. None: use the given values.
-    label_noise : float, "evidence" or a pair of either, default=0.0
+        must be separable. None: found.
+    label_noise : float, None or a pair of either, default=0.0
         Probability in [0, 0.5) that a label was flipped; with two classes also a pair, for examples
-        that truly are of the first and of the second class. "evidence": searched by `optimizer`,
-        one rate for both classes; ``("evidence", "evidence")``: one for each.
+        that truly are of the first and of the second class. None: found, one rate for both classes;
+        ``(None, None)``: one for each.
     class_weight : dict, "balanced" or None, default=None
         Positive weights of the classes, by which the softness of their examples is divided. Has no
         effect with softness=0.
     calibration : {"auto", "leave-one-out"} or None, default="auto"
         "leave-one-out": multiply the decision values by the factor between 1/2 and 2 that makes
         the leave-one-out predictions of the training examples most probable. Needs a positive
-        softness. None: no factor. "auto": "leave-one-out" if anything was searched.
+        softness. None: no factor. "auto": "leave-one-out" if anything was found.
+    fit_intercept : bool, default=True
+        Add 1 to all kernel values, which gives the weight vector an intercept.
     n_trajectories : int, default=4
         Number of independent chains, for each class if there are more than two.
     n_draws : int, default=100
@@ -100,12 +95,6 @@ class BayesPointClassifier(
         Estimated angular error of the Bayes point, in radians, at which to stop. Positive. The
         time of a fit is proportional to 1 / tol^2. "auto": 0.03 for up to 500 examples, then
         proportional to the square root of their number, at most 0.1.
-    dynamics : {"geodesic", "chord", "flipper"}, default="geodesic"
-        How a chain moves, or an object of :mod:`bayespoint.dynamics`: see
-        :meth:`VersionSpace.sample`. "chord" and "flipper", those of the papers, are biased, and
-        support neither label noise nor refresh.
-    refresh : {"auto", "pair", "full", None}, default="auto"
-        Random changes of direction between bounces: see :meth:`VersionSpace.sample`.
     n_jobs : int, default=None
         Number of threads, as in joblib. The result does not depend on it.
     random_state : None, int, Generator or RandomState, default=None
@@ -136,14 +125,12 @@ class BayesPointClassifier(
     softness_ : float
         The softness used.
     tuning_ : Search or None
-        The search for hyperparameters; None if all were given.
+        The search for hyperparameters, for the largest marginal likelihood of the labels on at most
+        500 examples (see :func:`bayespoint.tuning.tune`); None if all were given.
     label_noise_ : tuple of two floats
         Label noise of the first and of the second class; with more classes both are the same.
     calibration_ : ndarray of shape (1,) or (n_classes,)
         Factors on the decision values; 1 without calibration.
-    log_evidence_ : ndarray of shape (1,) or (n_classes,)
-        Log probability of the labels of each binary problem, in nats. Computed by `evidence` when
-        it is first read.
     billiard_ : BilliardResult or list of BilliardResult
         The billiard; a list with one for each class if there are more than two.
     posterior_ : Posterior
@@ -154,7 +141,7 @@ class BayesPointClassifier(
         What the prior took from the training examples: "evidence", "length scale", "class
         weights", or "" for nothing. Risk bounds hold only in the last case.
     seed_ : int
-        Seed of `log_evidence_`, and of the choice of examples for the search.
+        Seed of the choice of examples for the search.
     n_features_in_ : int
         Number of features seen in fit.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -175,7 +162,7 @@ class BayesPointClassifier(
     A fit needs 16 m^2 bytes for m examples: the kernel matrix, and its Cholesky factor, which is
     kept. The factor gives the center as an average of conditional means, which has far less noise
     than the integral along the path: see `average` in :meth:`VersionSpace.sample`. The integral is
-    used for nearly singular matrices, as without softness, and for the papers' dynamics.
+    used for nearly singular matrices, as without softness.
 
     `n_jobs` threads run the billiard. BLAS has its own number of threads (see
     :mod:`threadpoolctl`), but uses one for up to 1500 examples and in the search, which is faster
@@ -212,49 +199,63 @@ class BayesPointClassifier(
 
     X_fit_: NDArray[Any] | None
     problems_: tuple[BinaryProblem, ...]
-    _log_evidence: Floats | None
 
     def __init__(
         self,
         kernel: str | Callable[..., Any] | None = None,
         *,
-        fit_intercept: bool = True,
-        softness: float | str = "evidence",
-        optimizer: str | None = "evidence",
-        label_noise: float | str | tuple[float, float] | tuple[str, str] = 0.0,
+        softness: float | None = None,
+        label_noise: float | tuple[float, float] | tuple[None, None] | None = 0.0,
         class_weight: Mapping[Any, float] | str | None = None,
         calibration: str | None = "auto",
+        fit_intercept: bool = True,
         n_trajectories: int = 4,
         n_draws: int = 100,
         tol: float | str = "auto",
-        dynamics: str = "geodesic",
-        refresh: str | None = "auto",
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: RandomState = None,
         verbose: int = 0,
-        warm_start: bool = False,
     ) -> None:
         self.kernel = kernel
-        self.fit_intercept = fit_intercept
         self.softness = softness
-        self.optimizer = optimizer
         self.label_noise = label_noise
         self.class_weight = class_weight
         self.calibration = calibration
+        self.fit_intercept = fit_intercept
         self.n_trajectories = n_trajectories
         self.n_draws = n_draws
         self.tol = tol
-        self.dynamics = dynamics
-        self.refresh = refresh
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-        self.warm_start = warm_start
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         estimators_inputs.mark(tags.input_tags, self.kernel)
         return tags
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the classifier, and ``kernel__<name>`` of its kernel object.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by name.
+
+        Returns
+        -------
+        BayesPointClassifier
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter.
+        """
+        require_kernel_object(params.get("kernel", self.kernel), params)
+        return super().set_params(**params)  # type: ignore[no-any-return]
 
     # --- fit ---------------------------------------------------------------------------------
 
@@ -332,9 +333,8 @@ class BayesPointClassifier(
         """Raise MemoryError if the kernel matrix, its factors and the draws do not fit."""
         kept = validation.integer("n_trajectories", self.n_trajectories, low=1)
         kept *= validation.integer("n_draws", self.n_draws, low=1)
-        matrices = 3 if self.refresh == "full" else 2  # the last factor overwrites the matrix
-        memory.require(
-            8.0 * matrices * m * m + 8.0 * m * (len(self.classes_) + 1) * kept,
+        memory.require(  # the last factor overwrites the matrix
+            8.0 * 2 * m * m + 8.0 * m * (len(self.classes_) + 1) * kept,
             f"fitting {m} examples (the {m} x {m} kernel matrix, its factor, and {kept} draws)",
         )
 
@@ -368,7 +368,6 @@ class BayesPointClassifier(
                     label_noise=settings.label_noise,
                     rates=settings.rates,
                     weights=weights,
-                    optimizer=settings.optimizer,
                     seed=settings.seed % 2**32,
                     report=None if advance is None else report,
                     n_jobs=self.n_jobs,
@@ -379,7 +378,7 @@ class BayesPointClassifier(
             noise = f", label noise {rates(found.label_noise)}" if any(found.label_noise) else ""
             progress.tell(
                 f"search by evidence: {len(found.tried)} settings on {found.n_examples} examples, "
-                f"{progress.seconds()}: {short(found.kernel)}, softness {found.softness:.4g}"
+                f"{progress.seconds()}: {found.kernel!r}, softness {found.softness:.4g}"
                 f"{noise}, log evidence {found.log_evidence:.2f}"
             )
         return gram
@@ -405,16 +404,14 @@ class BayesPointClassifier(
                 self.kernel_, inputs, settings.offset, softness
             )
             self.X_fit_ = None if isinstance(self.kernel_, str) else inputs.copy()
-            self._index, self.seed_, self._log_evidence = index, settings.seed % 2**32, None
+            self._index, self.seed_ = index, settings.seed % 2**32
             self.prior_from_examples_ = self._prior_from_examples(softness)
             constant_diagonal = _constant(matrix.diagonal())
-            factor, inverse = None, None
-            if isinstance(dynamics.resolve(self.dynamics), Geodesic):
-                factor = factorize(matrix, settings.offset, softness)
-                if factor.invertible:
-                    inverse = factor, factor.inverse_diagonal()
-                else:  # recomputed after the runs, in the memory of the matrix
-                    factor = None
+            inverse, factor = None, factorize(matrix, settings.offset, softness)
+            if factor.invertible:
+                inverse = factor, factor.inverse_diagonal()
+            else:  # recomputed after the runs, in the memory of the matrix
+                factor = None
             results = binary.sample_each(
                 problems,
                 [problem.over(matrix, inverse=inverse) for problem in problems],
@@ -422,9 +419,7 @@ class BayesPointClassifier(
                     n_trajectories=self.n_trajectories,
                     n_draws=self.n_draws,
                     tol=tolerance(self.tol, len(matrix)),
-                    dynamics=self.dynamics,
                     transparency=problems[0].transparency,
-                    refresh=self.refresh,
                 ).resolved(conditional=inverse is not None),
                 seed=settings.seed,
                 n_jobs=self.n_jobs,
@@ -490,7 +485,7 @@ class BayesPointClassifier(
         """Return what the prior took from the training examples; empty for nothing."""
         if self.tuning_ is not None:
             return "evidence"
-        if self.kernel is None or (isinstance(self.kernel, str) and self.kernel == "rbf"):
+        if kernels.parameters(kernels.resolve(self.kernel), self.X_fit_):
             return "length scale"
         if isinstance(self.class_weight, str) and softness.any():
             return "class weights"
@@ -844,7 +839,7 @@ class BayesPointClassifier(
         """Return the log probability of the training labels under the fitted model.
 
         Billiards estimate it. It can be used to compare models of the same labels. The search for
-        hyperparameters uses an approximation.
+        hyperparameters uses an approximation, whose value is ``tuning_.log_evidence``.
 
         Parameters
         ----------
@@ -892,16 +887,6 @@ class BayesPointClassifier(
             for problem in self.kept_problems("evidence")
         ]
         return found[0] if len(found) == 1 else found
-
-    @property
-    def log_evidence_(self) -> Floats:
-        """Log probability of the labels of each binary problem, nats, shape (n_problems,)."""
-        check_is_fitted(self)
-        if self._log_evidence is None:
-            found = self.evidence(random_state=self.seed_)
-            several = found if isinstance(found, list) else [found]
-            self._log_evidence = np.array([one.value for one in several], dtype=np.float64)
-        return self._log_evidence
 
     def log_labeling_probability(
         self,
@@ -1004,8 +989,8 @@ class BayesPointClassifier(
         Notes
         -----
         No bound holds if the kernel depends on the examples. All bounds are therefore refused
-        after a search by evidence, for ``kernel="rbf"`` and ``None``, and for
-        ``class_weight="balanced"`` with softness. Scaled features and kernels that depend on the
+        if kernel, softness or label noise were found, and for ``class_weight="balanced"`` with
+        softness. Scaled features and kernels that depend on the
         examples in other ways cannot be recognized: see the user guide on risk bounds.
 
         With label noise the bounds for classifiers without training errors are refused.

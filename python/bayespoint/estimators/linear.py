@@ -166,8 +166,8 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
 
         Notes
         -----
-        All bounds are refused for the default ``kernel="rbf"``, whose length scale depends on the
-        inputs: give a kernel with a length scale fixed beforehand.
+        All bounds are refused for the default ``kernel="rbf"`` and other kernels with a parameter
+        left out, which depends on the inputs: give a kernel fixed beforehand.
 
         `sparsity` holds for a classifier that is determined by the examples with nonzero
         coefficients, as a perceptron is, if it classifies the others correctly. A maximal margin,
@@ -223,7 +223,10 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         inputs, y = estimators_inputs.training(self, self.kernel, X, y)
         self.classes_, index = estimators_inputs.encode(np.asarray(y))
         m = len(index)
-        self.kernel_ = kernels.resolve(self.kernel, inputs)
+        resolved = kernels.resolve(self.kernel)
+        self.kernel_ = kernels.at_start(resolved, inputs)
+        fixed = self.kernel_ is resolved or self.kernel_ == resolved
+        self.prior_from_examples_ = "" if fixed else "length scale"
         if not isinstance(self.kernel_, str):
             memory.require(8.0 * m * m, f"the kernel matrix of {m} examples")
         if normalize:
@@ -236,8 +239,6 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
             offset = mean if 0 < mean < math.inf else 1.0
         gram, _ = kernels.training_gram(self.kernel_, inputs, offset, soft)
         self.X_fit_ = None if isinstance(self.kernel_, str) else inputs.copy()
-        scaled = isinstance(self.kernel, str) and self.kernel == "rbf"
-        self.prior_from_examples_ = "length scale" if scaled else ""
         labels = estimators_inputs.one_vs_rest(index, len(self.classes_))
         self.problems_ = tuple(BinaryProblem("", one, soft, offset) for one in labels)
         return [problem.over(gram) for problem in self.problems_]

@@ -32,8 +32,8 @@ class MaxMarginClassifier(LinearClassifier):
     ----------
     kernel : str, kernel object or callable, default="rbf"
         "rbf", "linear", "poly", "precomputed" or a callable as for :class:`BayesPointClassifier`,
-        or an object of :mod:`bayespoint.kernels` or :mod:`sklearn.gaussian_process.kernels`. No
-        parameters are searched.
+        or an object of :mod:`bayespoint.kernels` or :mod:`sklearn.gaussian_process.kernels`. A
+        parameter that is left out has the rule of thumb of :func:`bayespoint.kernels.at_start`.
     C : float, default=1.0
         Penalty of the hinge loss, positive. inf: a hard margin, without training errors.
     softness : float, default=0.0

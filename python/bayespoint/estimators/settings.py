@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,6 @@ from bayespoint.base.validation import (
     real,
     seed,
 )
-from bayespoint.engine import dynamics as engine_dynamics
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,6 @@ class FitSettings:
     offset: float
     softness: float | None
     """None if it is searched."""
-    optimizer: str | None
     label_noise: tuple[float, float]
     rates: int
     """Number of rates of label noise that are searched: 0, 1 for both classes, or 2."""
@@ -41,30 +40,14 @@ class FitSettings:
 def fit_settings(model: Any, random_state: RandomState) -> FitSettings:
     """Return the checked settings of a classifier, with the seed of the given state."""
     softness, label_noise, verbose = model.softness, model.label_noise, model.verbose
-    optimizer, calibration = model.optimizer, model.calibration
-    if optimizer is not None:
-        optimizer = choice("optimizer", optimizer, ("evidence", None))
-    by_evidence = _is_evidence(softness)
-    if by_evidence and optimizer is None:
-        raise ValueError('softness must be a number with optimizer=None; got "evidence"')
-    if isinstance(softness, str) and not by_evidence:
-        raise ValueError(f'softness must be a number of at least 0 or "evidence"; got {softness!r}')
-    rates = 1 if _is_evidence(label_noise) else 0
-    if isinstance(label_noise, (tuple, list)) and any(map(_is_evidence, label_noise)):
-        if len(label_noise) != 2 or not all(map(_is_evidence, label_noise)):
+    calibration = model.calibration
+    rates = 1 if label_noise is None else 0
+    if isinstance(label_noise, (tuple, list)) and any(rate is None for rate in label_noise):
+        if list(label_noise) != [None, None]:
             raise ValueError(
-                f'label_noise must be two rates, or "evidence" for both; got {label_noise!r}'
+                f"label_noise must be two rates, or None for both; got {label_noise!r}"
             )
         rates = 2
-    if rates and optimizer is None:
-        raise ValueError(
-            f"label_noise must be one rate or two with optimizer=None; got {label_noise!r}"
-        )
-    if isinstance(label_noise, str) and not rates:
-        raise ValueError(
-            'label_noise must be a rate in [0, 0.5), a pair of these, "evidence" or a pair of '
-            f'"evidence"; got {label_noise!r}'
-        )
     if calibration is not None:
         calibration = choice("calibration", calibration, ("auto", "leave-one-out", None))
     if calibration == "leave-one-out" and isinstance(softness, (int, float)) and softness == 0:
@@ -75,22 +58,25 @@ def fit_settings(model: Any, random_state: RandomState) -> FitSettings:
     if isinstance(verbose, (bool, np.bool_)):
         verbose = int(verbose)
     noise = (0.0, 0.0) if rates else validation.label_noise(label_noise)
-    straight = isinstance(engine_dynamics.resolve(model.dynamics), engine_dynamics.STRAIGHT)
-    if straight and (rates or any(noise)):
-        raise ValueError(
-            f"label_noise must be 0 with dynamics={model.dynamics!r}, whose walls are opaque; got "
-            f"{label_noise!r}"
-        )
     return FitSettings(
         offset=float(boolean("fit_intercept", model.fit_intercept)),
-        softness=None if by_evidence else real("softness", softness, low=0.0),
-        optimizer=optimizer,
+        softness=None if softness is None else real("softness", softness, low=0.0),
         label_noise=noise,
         rates=rates,
         calibrate=None if calibration == "auto" else calibration is not None,
         seed=seed(random_state),
         verbose=integer("verbose", verbose, low=0),
     )
+
+
+def require_kernel_object(kernel: object, params: Mapping[str, Any]) -> None:
+    """Raise ValueError for parameters ``kernel__...`` of a kernel setting that has none."""
+    nested = [name for name in params if name.startswith("kernel__")]
+    if nested and not hasattr(kernel, "set_params"):
+        raise ValueError(
+            f"{nested[0]} is a parameter of a kernel object: give one, as in "
+            f"kernel=bayespoint.kernels.RBF(); got kernel={kernel!r}"
+        )
 
 
 def tolerance(value: object, m: int) -> float:
@@ -100,7 +86,3 @@ def tolerance(value: object, m: int) -> float:
             raise ValueError(f'tol must be a positive number or "auto"; got {value!r}')
         return min(max(0.03, 0.03 * math.sqrt(m / 500)), 0.1)
     return number("tol", value)
-
-
-def _is_evidence(value: object) -> bool:
-    return isinstance(value, str) and value == "evidence"

@@ -217,8 +217,6 @@ def _kernel(graph: _Graph, classifier: Any, index: Any = slice(None)) -> str:
 def _values(graph: _Graph, kernel: Any, inputs: Floats) -> str:
     """Return the values of a kernel between the graph's input and `inputs`."""
     kind = type(kernel)
-    if kind is kernels.Bounded:
-        return _values(graph, kernel.kernel, inputs)
     if kind is kernels.Constant:
         zeros = graph.op("MatMul", "X", np.zeros(inputs.T.shape))
         return graph.op("Add", zeros, float(kernel.value))
@@ -293,8 +291,6 @@ def _squared_distances(graph: _Graph, kernel: Any, inputs: Floats) -> str:
 def _diagonal(graph: _Graph, kernel: Any) -> str:
     """Return the values k(x, x) of the input, shape (n, 1)."""
     kind = type(kernel)
-    if kind is kernels.Bounded:
-        return _diagonal(graph, kernel.kernel)
     if kind is kernels.Scaled:
         return graph.op("Mul", _diagonal(graph, kernel.kernel), float(kernel.factor))
     if kind in (kernels.Sum, kernels.Product):

@@ -1,10 +1,11 @@
 """Kernels: functions ``k(X, Y)`` that return the matrix of inner products of feature vectors.
 
 Any callable ``k(X, Y) -> (n, n')`` can be used as a kernel. The kernels here can also be added,
-multiplied with each other and with positive numbers, and normalized. They declare which of their
-parameters can be tuned, and most provide derivatives. `Linear`, `Polynomial` and `RBF`, and kernels
-made of them, accept sparse matrices; `SetIntersection` and `Spectrum` take lists of sets and of
-strings. Kernels of scikit-learn's Gaussian processes can be tuned in the same way.
+multiplied with each other and with positive numbers, and normalized. A parameter that is given is
+kept; one that is left out, as the length scale of ``RBF()``, is found in a fit. `Linear`,
+`Polynomial` and `RBF`, and kernels made of them, accept sparse matrices; `SetIntersection` and
+`Spectrum` take lists of sets and of strings. Kernels of scikit-learn's Gaussian processes keep
+their own bounds.
 
 >>> from bayespoint.kernels import RBF, Linear, normalize
 >>> RBF(sigma=2.0) + 0.5 * normalize(Linear())
@@ -30,10 +31,10 @@ from bayespoint.kernels.algebra import (
     Sum,
     normalize,
 )
-from bayespoint.kernels.bounded import Bounded
 from bayespoint.kernels.dot_product import Linear, Polynomial
 from bayespoint.kernels.functions import (
     accepts_sparse as accepts_sparse,
+    at_start,
     derivatives as derivatives,
     diagonal as diagonal,
     evaluate as evaluate,
@@ -55,7 +56,6 @@ from bayespoint.kernels.structured import SetIntersection, Spectrum
 __all__ = [
     "RBF",
     "Base",
-    "Bounded",
     "Constant",
     "Kernel",
     "Laplacian",
@@ -70,6 +70,7 @@ __all__ = [
     "SetIntersection",
     "Spectrum",
     "Sum",
+    "at_start",
     "class_distance",
     "gram_matrix",
     "normalize",

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from bayespoint.base import validation
-from bayespoint.kernels.base import KernelObject
+from bayespoint.kernels.base import KernelObject, check_optional, given, shown, within
 from bayespoint.kernels.functions import (
     accepts_sparse,
     derivatives,
@@ -24,13 +24,21 @@ from bayespoint.kernels.functions import (
     requires_vectors,
 )
 from bayespoint.kernels.products import count, counts
-from bayespoint.kernels.protocol import ROWS, Floats, Inputs, KernelGradient, Parameter, deferred
+from bayespoint.kernels.protocol import (
+    ROWS,
+    Bounds,
+    Floats,
+    Inputs,
+    KernelGradient,
+    Parameter,
+    deferred,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_RANGE = math.exp(7)
-"""Factor by which the search may change a factor or constant, up or down."""
+_REACH = (math.exp(-7), math.exp(7))
+"""Bounds of a factor or constant."""
 
 
 class Base(KernelObject):
@@ -48,15 +56,15 @@ class Base(KernelObject):
 
     def __mul__(self, other: object) -> Base:
         factor = _operand("multiplied with", other)
-        return Product((self, factor)) if not isinstance(factor, Constant) else factor.value * self
+        return self.__rmul__(factor) if isinstance(factor, Constant) else Product((self, factor))
 
     def __rmul__(self, other: object) -> Base:
         factor = _operand("multiplied with", other)
         if not isinstance(factor, Constant):
             return Product((factor, self))
-        if isinstance(self, Scaled):
+        if isinstance(self, Scaled) and self.factor is not None and factor.value is not None:
             return Scaled(self.kernel, factor.value * self.factor)
-        return Scaled(self, factor.value)
+        return Scaled(self, factor.value, bounds=factor.bounds)
 
 
 def _operand(verb: str, other: object) -> Any:
@@ -68,40 +76,39 @@ def _operand(verb: str, other: object) -> Any:
     raise TypeError(f"a kernel can be {verb} kernels and positive numbers; got {other!r}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Constant(Base):
     """The constant kernel ``k(x, x') = value`` of any inputs, as in ``k + 1``.
 
     Parameters
     ----------
-    value : float, default=1.0
-        Positive.
+    value : float, default=None
+        Positive. None: found.
+    bounds : pair of floats, default=None
+        Bounds of a value that is found. None: exp(-7) and exp(7).
     """
 
-    value: float = 1.0
+    value: float | None = None
+    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"bounds_of": "value"})
 
     requires_vector_input = None
     accepts_sparse = True
 
     def __post_init__(self) -> None:
-        validation.set_fields(self, value=validation.positive("value", self.value))
+        check_optional(self, "value")
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
-        return np.full(counts(X, Y), self.value)
+        return np.full(counts(X, Y), given(self, "value"))
 
     def diag(self, X: Inputs) -> Floats:
-        return np.full(count(X), self.value)
+        return np.full(count(X), given(self, "value"))
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
-        return (_weight("value", self.value),)
+        return (within(self.bounds, "value", 1.0, _REACH),) if self.value is None else ()
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
         """Return dK / d ln(value) = K."""
         return KernelGradient({"value": gram.copy})
-
-
-def _weight(name: str, value: float) -> Parameter:
-    return Parameter(name, value / _RANGE, value * _RANGE, value)
 
 
 @dataclass(frozen=True, repr=False)
@@ -245,55 +252,64 @@ class WrappedKernel(Base):
 class Scaled(WrappedKernel):
     """A positive multiple of a kernel, made by ``2.0 * kernel``.
 
-    Its parameters are "factor" and, named "kernel.<name>", those of the kernel.
+    Without `factor` it is found. The parameters are "factor" and, named "kernel.<name>", those of
+    the kernel.
 
     Parameters
     ----------
     kernel : kernel object
         The kernel.
-    factor : float
-        Positive.
+    factor : float, default=None
+        Positive. None: found.
+    bounds : pair of floats, default=None
+        Bounds of a factor that is found. None: exp(-7) and exp(7).
     """
 
-    factor: float
+    factor: float | None = None
+    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"bounds_of": "factor"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        validation.set_fields(self, factor=validation.positive("factor", self.factor))
+        check_optional(self, "factor")
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
         gram = np.array(evaluate(self.kernel, X, Y), dtype=np.float64)
         with np.errstate(over="ignore"):  # `evaluate` refuses infinities
-            gram *= self.factor
+            gram *= given(self, "factor")
         return gram
 
     def diag(self, X: Inputs) -> Floats:
-        return np.multiply(self.factor, diagonal(self.kernel, X))
+        return np.multiply(given(self, "factor"), diagonal(self.kernel, X))
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         inner = (
             dataclasses.replace(parameter, name=f"kernel.{parameter.name}")
             for parameter in super().parameters(X)
         )
-        return (_weight("factor", self.factor), *inner)
+        own = (within(self.bounds, "factor", 1.0, _REACH),) if self.factor is None else ()
+        return (*own, *inner)
 
     def with_values(self, values: Mapping[str, float]) -> Self:
+        own = {name: value for name, value in values.items() if name == "factor"}
         inner = {
-            name.removeprefix("kernel."): value
-            for name, value in values.items()
-            if name != "factor"
+            name.removeprefix("kernel."): value for name, value in values.items() if name not in own
         }
-        return type(self)(replace(self.kernel, inner), values.get("factor", self.factor))
+        kernel = replace(self.kernel, inner)
+        return dataclasses.replace(KernelObject.with_values(self, own), kernel=kernel)
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
         """Return the matrix for the factor, and the kernel's derivatives times the factor."""
-        gradient = derivatives(self.kernel, X, gram / self.factor)
-        inner = deferred(gradient, lambda derivative: self.factor * derivative, "kernel.")
+        factor = given(self, "factor")
+        gradient = derivatives(self.kernel, X, gram / factor)
+        inner = deferred(gradient, lambda derivative: factor * derivative, "kernel.")
         return KernelGradient({"factor": gram.copy, **inner})
 
     def __repr__(self) -> str:
         inner = f"({self.kernel!r})" if isinstance(self.kernel, (Sum, Product)) else self.kernel
-        return f"{self.factor!r} * {inner!s}"
+        if self.factor is not None:
+            return f"{shown(self.factor)} * {inner!s}"
+        bounds = f", bounds={shown(self.bounds)}" if self.bounds is not None else ""
+        return f"Scaled({self.kernel!r}{bounds})"
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
 from bayespoint.base import validation
-from bayespoint.kernels.protocol import Floats, Inputs, Parameter
+from bayespoint.kernels.protocol import Bounds, Floats, Inputs, Parameter
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -20,7 +21,8 @@ class KernelObject:
     """A kernel whose parameters can be read, set and tuned.
 
     Kernels are frozen dataclasses: they are equal and have the same hash if their fields are
-    equal. Only `set_params` can change one.
+    equal. Only `set_params` can change one. A parameter that is given is kept. One that is left
+    out, None, is declared by `parameters` and found in a fit; until then the kernel has no values.
     """
 
     requires_vector_input: bool | None = True
@@ -53,7 +55,7 @@ class KernelObject:
         raise NotImplementedError
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
-        """Return the parameters that can be tuned.
+        """Return the parameters that were left out, to be found by a search.
 
         Parameters
         ----------
@@ -68,19 +70,21 @@ class KernelObject:
         return ()
 
     def with_values(self, values: Mapping[str, float]) -> Self:
-        """Return the kernel with other values of declared parameters.
+        """Return the kernel with the given values.
 
         Parameters
         ----------
         values : mapping of str to float
-            New values by the names in `parameters`.
+            Values by the names in `parameters`.
 
         Returns
         -------
         kernel object
-            A new kernel.
+            A new kernel, in which these parameters are given and have no bounds.
         """
-        return dataclasses.replace(self, **values)  # type: ignore[type-var]
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        bounds = {each.name: None for each in fields if each.metadata.get("bounds_of") in values}
+        return dataclasses.replace(self, **values, **bounds)  # type: ignore[type-var]
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
         """Return the derivatives of the kernel matrix with respect to log parameters.
@@ -99,6 +103,10 @@ class KernelObject:
             search uses finite differences.
         """
         return {}
+
+    def __repr__(self) -> str:
+        given = {k: v for k, v in _fields(self).items() if v is not None and v is not False}
+        return f"{type(self).__name__}({', '.join(f'{k}={shown(v)}' for k, v in given.items())})"
 
     # --- parameters by name, so that a grid can search ``kernel__sigma`` ---
 
@@ -154,6 +162,58 @@ class KernelObject:
         if not dataclasses.is_dataclass(self):
             return copy.deepcopy(self)
         return type(self)(**{k: clone(value, safe=False) for k, value in _fields(self).items()})
+
+
+def given(kernel: KernelObject, name: str) -> Any:
+    """Return a parameter of a kernel; raise ValueError if it was left out."""
+    value = getattr(kernel, name)
+    if value is None:
+        raise ValueError(
+            f"{name} of {kernel!r} must be given outside a fit; got None: give a number, or take "
+            "the rule of thumb of bayespoint.kernels.at_start(kernel, X)"
+        )
+    return value
+
+
+def check_optional(
+    kernel: KernelObject,
+    name: str,
+    bounds: str = "bounds",
+    *,
+    check: Callable[[str, Any], Any] = validation.positive,
+    check_bound: Callable[[str, Any], float] = validation.positive,
+) -> None:
+    """Check and set a parameter that may be left out, and its bounds."""
+    value, pair = getattr(kernel, name), getattr(kernel, bounds)
+    if value is not None:
+        value = check(name, value)
+        if pair is not None:
+            raise ValueError(f"{bounds} must be None with {name} given, {value!r}; got {pair!r}")
+    elif pair is not None:
+        low, high = pair = validation.pair(bounds, pair, check_bound)
+        if not low < high:
+            raise ValueError(f"{bounds} must be in order, the lower one first; got {pair!r}")
+    validation.set_fields(kernel, **{name: value, bounds: pair})
+
+
+def within(bounds: Bounds | None, name: str, start: float, reach: tuple[float, float]) -> Parameter:
+    """Return a parameter to be searched within the user's bounds, or from and to start * reach.
+
+    A start out of bounds is replaced by the geometric mean of the bounds.
+    """
+    low, high = bounds or (start * reach[0], start * reach[1])
+    if not low < start < high:
+        start = math.sqrt(low) * math.sqrt(high)
+    return Parameter(name, low, high, start)
+
+
+def shown(value: object) -> str:
+    """Return the repr of a value, with four significant digits."""
+    if isinstance(value, float):
+        return repr(float(f"{value:.4g}"))
+    if isinstance(value, tuple):
+        return f"({', '.join(map(shown, value))}{',' * (len(value) == 1)})"
+    return repr(value)
 
 
 def _fields(kernel: KernelObject) -> dict[str, Any]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from bayespoint.base import validation
 from bayespoint.kernels.algebra import Base
+from bayespoint.kernels.base import check_optional, given, within
 from bayespoint.kernels.products import inner, pair_of_vectors, squares, vectors
-from bayespoint.kernels.protocol import ROWS, Floats, KernelGradient, Parameter
+from bayespoint.kernels.protocol import ROWS, Bounds, Floats, KernelGradient, Parameter
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Linear(Base):
     """The kernel ``k(x, x') = <x, x'>``.
 
@@ -36,7 +38,7 @@ class Linear(Base):
         return squares(vectors("X", X))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Polynomial(Base):
     """The kernel ``k(x, x') = (<x, x'> + coef0) ** degree``.
 
@@ -44,50 +46,53 @@ class Polynomial(Base):
     ----------
     degree : int, default=3
         At least 1.
-    coef0 : float, default=1.0
-        At least 0. With 0 the features are the monomials of exactly that degree. A positive value
-        can be tuned.
+    coef0 : float, default=None
+        At least 0. With 0 the features are the monomials of exactly that degree. None: found, from
+        the mean squared length of the inputs on.
+    bounds : pair of floats, default=None
+        Bounds of a `coef0` that is found. None: the start times exp(-7) and exp(7).
     """
 
     degree: int = 3
-    coef0: float = 1.0
+    coef0: float | None = None
+    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"bounds_of": "coef0"})
 
     accepts_sparse = True
 
     def __post_init__(self) -> None:
         degree = validation.integer("degree", self.degree, low=1)
-        validation.set_fields(
-            self, degree=degree, coef0=validation.real("coef0", self.coef0, low=0.0)
-        )
+        validation.set_fields(self, degree=degree)
+        check_optional(self, "coef0", check=partial(validation.real, low=0.0))
 
     def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
         gram = inner(*pair_of_vectors(X, Y))
-        gram += self.coef0
+        gram += given(self, "coef0")
         with np.errstate(over="ignore", invalid="ignore"):  # `evaluate` refuses infinities
             for rows in validation.blocks(len(gram), ROWS):
                 _raise_to(gram[rows], self.degree)
         return gram
 
     def diag(self, X: Floats) -> Floats:
-        return _raise_to(squares(vectors("X", X)) + self.coef0, self.degree)
+        return _raise_to(squares(vectors("X", X)) + given(self, "coef0"), self.degree)
 
     def parameters(self, X: Floats) -> tuple[Parameter, ...]:
-        """Return `coef0` if it is positive; its start is the mean squared length of the inputs."""
-        if self.coef0 == 0:
+        """Return `coef0` if it was left out; its start is the mean squared length of inputs."""
+        if self.coef0 is not None:
             return ()
         mean = float(squares(X).mean())
         start = mean if mean > 0 and math.isfinite(mean) else 1.0
-        return (Parameter("coef0", start * math.exp(-7), start * math.exp(7), start),)
+        return (within(self.bounds, "coef0", start, (math.exp(-7), math.exp(7))),)
 
     def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
         """Return dK / d ln(coef0) = degree coef0 (x . x' + coef0) ** (degree - 1)."""
-        if self.coef0 == 0:
+        coef0 = given(self, "coef0")
+        if coef0 == 0:
             return {}
 
         def by_coef0() -> Floats:
-            base = inner(X, None) + self.coef0
+            base = inner(X, None) + coef0
             power = _raise_to(base, self.degree - 1) if self.degree > 1 else np.ones_like(base)
-            power *= self.degree * self.coef0
+            power *= self.degree * coef0
             return power
 
         return KernelGradient({"coef0": by_coef0})

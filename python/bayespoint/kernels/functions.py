@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,11 +14,9 @@ from bayespoint.kernels.base import KernelObject
 from bayespoint.kernels.products import count, counts, in_rows
 from bayespoint.kernels.protocol import Floats, Inputs, Parameter
 
-_DECIMAL = re.compile(r"\b\d+\.\d+(e[-+]?\d+)?\b|\b\d+e[-+]?\d+\b")
-
 
 def parameters(kernel: object, X: Inputs) -> tuple[Parameter, ...]:
-    """Return the tunable parameters that a kernel declares."""
+    """Return the parameters that a kernel declares, to be found by a search."""
     if gaussian_process.is_gp(kernel):
         return gaussian_process.parameters(kernel)
     declare = getattr(kernel, "parameters", None)
@@ -35,6 +32,34 @@ def replace(kernel: Any, values: Mapping[str, float]) -> Any:
     if gaussian_process.is_gp(kernel):
         return gaussian_process.replace(kernel, values)
     return dataclasses.replace(kernel, **values)
+
+
+def at_start(kernel: Any, X: Inputs) -> Any:
+    """Return the kernel with the values from which a search for its parameters starts.
+
+    These are rules of thumb. `MaxMarginClassifier`, `KernelPerceptron` and
+    :meth:`VersionSpace.from_features`, which do not search, use them.
+
+    Parameters
+    ----------
+    kernel : kernel object or callable
+        The kernel.
+    X : array of shape (n, n_features), or a sequence of n examples
+        Inputs, which determine the length scale ``sqrt(n_features Var(X) / 2)``.
+
+    Returns
+    -------
+    kernel object or callable
+        The kernel, in which every parameter is given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint.kernels import RBF, Scaled, at_start
+    >>> at_start(Scaled(RBF()), np.eye(3))
+    1.0 * RBF(sigma=0.5774)
+    """
+    return replace(kernel, {each.name: each.start for each in parameters(kernel, X)})
 
 
 def derivatives(kernel: object, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
@@ -101,10 +126,3 @@ def _checked(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
         raise ValueError(f"{name} must have shape {shape}; got shape {array.shape}")
     validation.finite(name, array, verb="returned")
     return array
-
-
-def short(kernel: object) -> str:
-    """Return the repr of a kernel with its numbers rounded to four digits."""
-    if not (isinstance(kernel, KernelObject) or gaussian_process.is_gp(kernel)):
-        return repr(kernel)
-    return _DECIMAL.sub(lambda found: f"{float(found[0]):.4g}", repr(kernel))

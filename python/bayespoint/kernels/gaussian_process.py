@@ -40,11 +40,10 @@ def parameters(kernel: Any) -> tuple[Parameter, ...]:
 
 def replace(kernel: Any, values: Mapping[str, float]) -> Any:
     """Return the kernel with other values of hyperparameters."""
-    theta = kernel.theta.copy()
-    for k, name in enumerate(_names(kernel)):
-        if name in values:
-            theta[k] = np.log(values[name])
-    return kernel.clone_with_theta(theta)
+    own, names = np.exp(kernel.theta), _names(kernel)
+    new = np.array([values.get(name, old) for name, old in zip(names, own, strict=True)])
+    # Unchanged values keep their bits.
+    return kernel if (new == own).all() else kernel.clone_with_theta(np.log(new))
 
 
 def derivatives(kernel: Any, X: Inputs) -> Mapping[str, Floats]:

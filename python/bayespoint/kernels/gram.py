@@ -13,38 +13,30 @@ from sklearn.base import clone
 from bayespoint.base import memory, validation
 from bayespoint.kernels import gaussian_process
 from bayespoint.kernels.algebra import Base, Scaled
-from bayespoint.kernels.bounded import refuse_unknown_bounds
 from bayespoint.kernels.dot_product import Linear, Polynomial
 from bayespoint.kernels.functions import evaluate, is_semidefinite
 from bayespoint.kernels.products import count, in_rows
 from bayespoint.kernels.protocol import Floats, Inputs
-from bayespoint.kernels.stationary import RBF, Matern, scale_of
+from bayespoint.kernels.stationary import RBF, Matern
 
-_NAMES = ("linear", "rbf", "poly", "precomputed")
+_NAMED = {"linear": Linear(), "rbf": RBF(), "poly": Polynomial()}
 
 _BLOCK = 2048
 """Number of examples in a block: enough for BLAS to be fast, and 32 MiB of doubles."""
 
 
-def resolve(kernel: object, X: Inputs) -> Callable[..., Any] | str:
-    """Return the kernel that a setting stands for, given the training inputs `X`.
+def resolve(kernel: object) -> Callable[..., Any] | str:
+    """Return the kernel that a setting stands for.
 
-    ``"rbf"`` has the length scale ``sigma = sqrt(d Var(X) / 2)`` for d features, ``"poly"`` is
-    ``(x . x' + 1) ** 3``; None is the Matérn kernel with nu = 5/2, the same length scale and the
-    factor 1. ``"precomputed"`` stays a name. A kernel object is copied, since its parameters may
-    be changed after the fit; any other callable is returned as it is.
-
-    Raises ValueError for anything else, and for bounds (`Bounded`) of an unknown parameter.
+    None is a multiple of the Matérn kernel with nu = 5/2. ``"precomputed"`` stays a name. A kernel
+    object is copied, since its parameters may be changed after the fit; any other callable is
+    returned as it is. Raises ValueError for anything else.
     """
     if kernel is None:
-        return Scaled(Matern(scale_of(X), nu=2.5), 1.0)
+        return Scaled(Matern(nu=2.5))
     if isinstance(kernel, str):
-        if kernel == "linear":
-            return Linear()
-        if kernel == "poly":
-            return Polynomial()
-        if kernel == "rbf":
-            return RBF(scale_of(X))
+        if kernel in _NAMED:
+            return _NAMED[kernel]
         if kernel == "precomputed":
             return kernel
     elif callable(kernel) and not isinstance(kernel, type):
@@ -54,11 +46,10 @@ def resolve(kernel: object, X: Inputs) -> Callable[..., Any] | str:
             return kernel
         # For ours a shallow copy is enough, since nested kernels are only ever replaced.
         copied: Callable[..., Any] = copy(kernel) if isinstance(kernel, Base) else clone(kernel)
-        refuse_unknown_bounds(copied, X)
         return copied
+    names = ", ".join(map(repr, (*_NAMED, "precomputed")))
     raise ValueError(
-        f"kernel must be one of {', '.join(map(repr, _NAMES))}, a kernel object or a callable "
-        f"k(X, Y); got {kernel!r}"
+        f"kernel must be one of {names}, a kernel object or a callable k(X, Y); got {kernel!r}"
     )
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 Inputs: TypeAlias = NDArray[Any]
+Bounds: TypeAlias = tuple[float, float]
 
 ROWS = 256
 """Rows of a kernel matrix that are filled at a time."""
@@ -34,7 +35,7 @@ class Kernel(Protocol):
 
 @dataclass(frozen=True)
 class Parameter:
-    """A positive parameter of a kernel that can be tuned."""
+    """A positive parameter of a kernel that is to be found."""
 
     name: str
     """Its name, a key of the mapping for ``with_values``."""

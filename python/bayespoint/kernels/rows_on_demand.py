@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from bayespoint.base import memory, validation
 from bayespoint.base.validation import Floats
 from bayespoint.kernels.algebra import Scaled
-from bayespoint.kernels.bounded import Bounded
 from bayespoint.kernels.dot_product import Linear, Polynomial
-from bayespoint.kernels.functions import evaluate
+from bayespoint.kernels.functions import at_start, evaluate
 from bayespoint.kernels.gram import resolve
 from bayespoint.kernels.products import vectors
 from bayespoint.kernels.stationary import RBF, units_of
@@ -106,8 +105,8 @@ class KernelRows:
 def _without_factor(kernel: Any) -> tuple[float, Any]:
     """Return the product of the factors of a kernel, and the kernel without them."""
     factor = 1.0
-    while type(kernel) in (Scaled, Bounded):
-        factor, kernel = factor * getattr(kernel, "factor", 1.0), kernel.kernel
+    while type(kernel) is Scaled:
+        factor, kernel = factor * kernel.factor, kernel.kernel
     return factor, kernel
 
 
@@ -121,7 +120,7 @@ def kernel_rows(X: ArrayLike, kernel: object, cache_size: object) -> KernelRows:
         )
     size = validation.positive("cache_size", cache_size)
     array = vectors("X", array)
-    return KernelRows(array, resolve(kernel, array), size)
+    return KernelRows(array, at_start(resolve(kernel), array), size)
 
 
 def require_matrix(gram: Gram, what: str) -> None:

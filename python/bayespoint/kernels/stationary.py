@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,6 +16,7 @@ from scipy.spatial import distance
 
 from bayespoint.base import validation
 from bayespoint.kernels.algebra import Base
+from bayespoint.kernels.base import check_optional, given, within
 from bayespoint.kernels.products import (
     column,
     count,
@@ -28,7 +28,7 @@ from bayespoint.kernels.products import (
     squares,
     vectors,
 )
-from bayespoint.kernels.protocol import ROWS, Floats, KernelGradient, Parameter, deferred
+from bayespoint.kernels.protocol import ROWS, Bounds, Floats, KernelGradient, Parameter, deferred
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -54,6 +54,10 @@ _ROUNDING = 1e-12
 """Largest rounding error of an exponent, relative to the squared lengths."""
 
 
+_REACH = (math.exp(-4), math.exp(5))
+"""Bounds of a length scale, relative to its start."""
+
+
 def _exponential(values: Floats) -> None:
     """Take the exponential in place, without an error for underflow to 0."""
     with np.errstate(under="ignore"):
@@ -71,51 +75,58 @@ def units_of(sigma: float | tuple[float, ...], X: Any) -> Floats:
     return units
 
 
-@dataclass(frozen=True)
+def _scales(name: str, values: Any) -> float | tuple[float, ...]:
+    """Return a checked length scale, or one for each feature."""
+    if not isinstance(values, (Sequence, np.ndarray)) or isinstance(values, str):
+        return validation.positive(name, values)
+    flat = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if not isinstance(flat, list) or not flat:
+        raise ValueError(
+            f"{name} must be a positive number or one for each feature; got an array of shape "
+            f"{np.shape(values)}"
+        )
+    return tuple(validation.positive(f"{name}[{k}]", value) for k, value in enumerate(flat))
+
+
+@dataclass(frozen=True, repr=False)
 class _Stationary(Base):
     """A kernel of distances in units of a length scale, one for all features or one for each."""
 
-    sigma: float | tuple[float, ...] = 1.0
+    sigma: float | tuple[float, ...] | None = None
+    per_feature: bool = field(default=False, kw_only=True)
+    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"bounds_of": "sigma"})
 
     def __post_init__(self) -> None:
-        values = self.sigma
-        if isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str):
-            flat = values.tolist() if isinstance(values, np.ndarray) else list(values)
-            if not isinstance(flat, list) or not flat:
-                raise ValueError(
-                    "sigma must be a positive number or one for each feature; got an array of "
-                    f"shape {np.shape(values)}"
-                )
-            sigma: Any = tuple(
-                validation.positive(f"sigma[{k}]", value) for k, value in enumerate(flat)
+        check_optional(self, "sigma", check=_scales)
+        if validation.boolean("per_feature", self.per_feature) and isinstance(self.sigma, float):
+            raise ValueError(
+                "sigma must be None or hold one number for each feature with per_feature=True; got "
+                f"{self.sigma}"
             )
-        else:
-            sigma = validation.positive("sigma", values)
-        validation.set_fields(self, sigma=sigma)
 
     def diag(self, X: Floats) -> Floats:
         return np.ones(count(vectors("X", X)))
 
     def parameters(self, X: Any) -> tuple[Parameter, ...]:
-        """Return the length scales: "sigma", or "sigma[0]", "sigma[1]" and so on for several."""
-        if not isinstance(self.sigma, tuple):
-            scales = {"sigma": scale_of(X)}
-        else:
-            units_of(self.sigma, X)
-            d = len(self.sigma)
+        """Return the length scales that were left out: "sigma", or "sigma[0]", "sigma[1]", ...."""
+        if self.sigma is not None:
+            return ()
+        if self.per_feature:
+            d = X.shape[1]
             columns = X.tocsc() if sparse.issparse(X) else X
             scales = {f"sigma[{k}]": scale_of(columns[:, [k]]) * math.sqrt(d) for k in range(d)}
-        return tuple(
-            Parameter(name, scale * math.exp(-4), scale * math.exp(5), scale)
-            for name, scale in scales.items()
-        )
+        else:
+            scales = {"sigma": scale_of(X)}
+        return tuple(within(self.bounds, name, scale, _REACH) for name, scale in scales.items())
 
     def with_values(self, values: Mapping[str, float]) -> Self:
-        if not isinstance(self.sigma, tuple):
+        scales = {name: value for name, value in values.items() if name.startswith("sigma[")}
+        if not scales:
             return super().with_values(values)
-        sigma = tuple(values.get(f"sigma[{k}]", old) for k, old in enumerate(self.sigma))
-        others = {name: value for name, value in values.items() if not name.startswith("sigma[")}
-        return dataclasses.replace(self, sigma=sigma, **others)
+        old = self.sigma if isinstance(self.sigma, tuple) else (None,) * len(scales)
+        new: dict[str, Any] = {name: value for name, value in values.items() if name not in scales}
+        new["sigma"] = tuple(scales.get(f"sigma[{k}]", each) for k, each in enumerate(old))
+        return super().with_values({**new, "per_feature": False})
 
     def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
         """Return the derivatives with respect to the logarithms of the length scales."""
@@ -157,15 +168,20 @@ class _Stationary(Base):
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RBF(_Stationary):
     """The Gaussian kernel ``k(x, x') = exp(-|x - x'|^2 / (2 sigma^2))``.
 
     Parameters
     ----------
-    sigma : float or array-like of shape (n_features,), default=1.0
-        Length scale, positive, or one for each feature. With the latter the search by evidence is
-        automatic relevance determination: irrelevant features get large length scales.
+    sigma : float or array-like of shape (n_features,), default=None
+        Length scale, positive, or one for each feature. None: found.
+    per_feature : bool, default=False
+        Find a length scale for each feature, which is automatic relevance determination:
+        irrelevant features get large ones.
+    bounds : pair of floats, default=None
+        Bounds of length scales that are found. None: the start times exp(-4) and exp(5); it is
+        ``sqrt(n_features Var(x) / 2)`` with the variance of all inputs, or of each feature.
 
     Examples
     --------
@@ -183,7 +199,7 @@ class RBF(_Stationary):
 
     def __call__(self, X: Floats, Y: Floats | None = None) -> Floats:
         X, Y = pair_of_vectors(X, Y)
-        units = units_of(self.sigma, X)
+        units = units_of(given(self, "sigma"), X)
         X, other = in_rows(X), in_rows(X if Y is None else Y)
         is_sparse = sparse.issparse(X) or sparse.issparse(other)
         if not is_sparse:
@@ -231,7 +247,7 @@ def _recompute_rounded(
     block[i, j] = squared_distances(X, i, Y, j, units) / -2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _Distances(_Stationary):
     """A stationary kernel computed from the distance of each pair.
 
@@ -245,7 +261,7 @@ class _Distances(_Stationary):
         X, Y = pair_of_vectors(
             validation.dense("X", X), None if Y is None else validation.dense("Y", Y)
         )
-        units = units_of(self.sigma, X)
+        units = units_of(given(self, "sigma"), X)
         left, _ = self._in_units(X, units, "X")
         right = left if Y is None else self._in_units(Y, units, "Y")[0]
         values = np.empty((len(left), len(right)))
@@ -265,14 +281,14 @@ class _Distances(_Stationary):
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Laplacian(_Distances):
     """The kernel ``k(x, x') = exp(-sum_k |x_k - x'_k| / sigma_k)``.
 
     Parameters
     ----------
-    sigma : float or array-like of shape (n_features,), default=1.0
-        Length scale, positive, or one for each feature.
+    sigma, per_feature, bounds
+        Length scale, as for `RBF`.
     """
 
     _metric = "cityblock"
@@ -288,7 +304,7 @@ class Laplacian(_Distances):
         return gram * np.abs(differences)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Matern(_Distances):
     """The Matérn kernel, of functions that can be differentiated a given number of times.
 
@@ -298,8 +314,8 @@ class Matern(_Distances):
 
     Parameters
     ----------
-    sigma : float or array-like of shape (n_features,), default=1.0
-        Length scale, positive, or one for each feature.
+    sigma, per_feature, bounds
+        Length scale, as for `RBF`.
     nu : {0.5, 1.5, 2.5}, default=1.5
         Smoothness: the functions can be differentiated 0, 1 or 2 times.
     """
@@ -343,7 +359,7 @@ class Matern(_Distances):
         return 5.0 / 3.0 * (1.0 + math.sqrt(5.0) * distances) * decay
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RationalQuadratic(_Distances):
     """The rational quadratic kernel, a mixture of RBF kernels of many length scales.
 
@@ -354,24 +370,28 @@ class RationalQuadratic(_Distances):
 
     Parameters
     ----------
-    sigma : float or array-like of shape (n_features,), default=1.0
-        Length scale, positive, or one for each feature.
-    alpha : float, default=1.0
-        Mixture exponent, positive: the smaller, the more the length scales differ. Can be tuned
-        between 0.02 and 150.
+    sigma, per_feature, bounds
+        Length scale, as for `RBF`.
+    alpha : float, default=None
+        Mixture exponent, positive: the smaller, the more the length scales differ. None: found,
+        from 1 on.
+    alpha_bounds : pair of floats, default=None
+        Bounds of an exponent that is found. None: 0.02 and 150.
     """
 
-    alpha: float = 1.0
+    alpha: float | None = None
+    alpha_bounds: Bounds | None = field(default=None, kw_only=True, metadata={"bounds_of": "alpha"})
 
     _metric = "sqeuclidean"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        validation.set_fields(self, alpha=validation.positive("alpha", self.alpha))
+        check_optional(self, "alpha", "alpha_bounds")
 
     def parameters(self, X: Floats) -> tuple[Parameter, ...]:
         """Return the length scales as for other kernels of distances, and the exponent."""
-        return (*super().parameters(X), Parameter("alpha", 0.02, 150.0, 1.0))
+        alpha = within(self.alpha_bounds, "alpha", 1.0, (0.02, 150.0))
+        return super().parameters(X) + ((alpha,) if self.alpha is None else ())
 
     def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
         """Return the derivatives with respect to the log length scales and the log exponent."""
@@ -380,21 +400,22 @@ class RationalQuadratic(_Distances):
 
     def _to_values(self, distances: Floats) -> None:
         # log1p is accurate for large alpha, where values are near 1.
-        distances /= 2 * self.alpha
+        distances /= 2 * given(self, "alpha")
         np.log1p(distances, out=distances)
-        distances *= -self.alpha
+        distances *= -given(self, "alpha")
         _exponential(distances)
 
     def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
         distances = self._distances(X)
-        return gram * distances / (1 + distances / (2 * self.alpha))
+        return gram * distances / (1 + distances / (2 * given(self, "alpha")))
 
     def _feature_derivative(self, X: Floats, gram: Floats, differences: Floats) -> Floats:
-        return gram * differences**2 / (1 + self._distances(X) / (2 * self.alpha))
+        return gram * differences**2 / (1 + self._distances(X) / (2 * given(self, "alpha")))
 
     def _exponent_derivative(self, X: Floats, gram: Floats) -> Floats:
-        ratio = self._distances(X) / (2 * self.alpha)
-        return self.alpha * gram * (ratio / (1 + ratio) - np.log1p(ratio))
+        alpha = given(self, "alpha")
+        ratio = self._distances(X) / (2 * alpha)
+        return alpha * gram * (ratio / (1 + ratio) - np.log1p(ratio))
 
 
 def scale_of(X: Any) -> float:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from scipy import sparse
 
 from bayespoint.base import validation
 from bayespoint.kernels.algebra import Base
+from bayespoint.kernels.base import check_optional, given, within
 from bayespoint.kernels.products import inner, sequence
-from bayespoint.kernels.protocol import Floats, Inputs, KernelGradient, Parameter
+from bayespoint.kernels.protocol import Bounds, Floats, Inputs, KernelGradient, Parameter
 
 
 class _Counted(Base):
@@ -60,7 +62,7 @@ def _hashed(name: str, features: Iterable[Any]) -> Counter[Hashable]:
         raise TypeError(f"{name} must hold hashable elements: {error}") from error
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SetIntersection(_Counted):
     r"""The kernel of sets :math:`k(A, S) = b^{|A \cap S|}`.
 
@@ -68,8 +70,10 @@ class SetIntersection(_Counted):
 
     Parameters
     ----------
-    base : float, default=2.0
-        b, above 1. Can be tuned between 1.01 and 4.
+    base : float, default=None
+        b, above 1. None: found, from 2 on.
+    bounds : pair of floats, default=None
+        Bounds of a base that is found, above 1. None: 1.01 and 4.
 
     Notes
     -----
@@ -80,15 +84,17 @@ class SetIntersection(_Counted):
     Examples
     --------
     >>> from bayespoint.kernels import SetIntersection
-    >>> SetIntersection()([{"to", "be"}, {"or", "not", "to", "be"}])
+    >>> SetIntersection(2.0)([{"to", "be"}, {"or", "not", "to", "be"}])
     array([[ 4.,  4.],
            [ 4., 16.]])
     """
 
-    base: float = 2.0
+    base: float | None = None
+    bounds: Bounds | None = field(default=None, kw_only=True, metadata={"bounds_of": "base"})
 
     def __post_init__(self) -> None:
-        validation.set_fields(self, base=validation.real("base", self.base, low=1.0, low_open=True))
+        above_1 = partial(validation.real, low=1.0, low_open=True)
+        check_optional(self, "base", check=above_1, check_bound=above_1)
 
     def __call__(self, X: Inputs, Y: Inputs | None = None) -> Floats:
         return self._power(super().__call__(X, Y))
@@ -97,7 +103,7 @@ class SetIntersection(_Counted):
         return self._power(super().diag(X))
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
-        return (Parameter("base", 1.01, 4.0, 2.0),)
+        return (within(self.bounds, "base", 2.0, (0.505, 2.0)),) if self.base is None else ()
 
     def derivatives(self, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
         """Return dK / d ln(base): the sizes of the intersections times K."""
@@ -105,7 +111,7 @@ class SetIntersection(_Counted):
 
     def _power(self, sizes: Floats) -> Floats:
         with np.errstate(over="ignore"):  # `evaluate` refuses infinities
-            return np.power(self.base, sizes, out=sizes)
+            return np.power(given(self, "base"), sizes, out=sizes)
 
     def _counts(self, name: str, x: Any) -> Mapping[Hashable, int]:
         if isinstance(x, (str, bytes)) or not isinstance(x, (Collection, np.ndarray)):
@@ -115,7 +121,7 @@ class SetIntersection(_Counted):
         return dict.fromkeys(_hashed(name, x), 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Spectrum(_Counted):
     """The spectrum kernel of strings (Leslie, Eskin and Noble, 2002), which counts substrings.
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from bayespoint.base.io import Savable
 from bayespoint.base.report import as_columns, as_grid, as_html
-from bayespoint.kernels.functions import short
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +42,7 @@ class Search(Savable):
     def __repr__(self) -> str:
         noise = f"label_noise={rates(self.label_noise)}, " if any(self.label_noise) else ""
         return (
-            f"<Search: {short(self.kernel)}, softness={self.softness:.4g}, {noise}"
+            f"<Search: {self.kernel!r}, softness={self.softness:.4g}, {noise}"
             f"log_evidence={self.log_evidence:.2f} nats, "
             f"{len(self.tried)} settings tried on up to {self.n_examples} examples>"
         )
@@ -73,7 +72,7 @@ class Search(Savable):
 
     def _rows(self) -> list[tuple[str, str]]:
         return [
-            ("kernel", short(self.kernel)),
+            ("kernel", repr(self.kernel)),
             ("softness", f"{self.softness:.4g}"),
             ("label noise", rates(self.label_noise)),
             ("ln evidence", f"{self.log_evidence:.2f} nats (approximate)"),

@@ -104,13 +104,13 @@ class _Objective:
     softness: float | None
     noise: tuple[float, float]
     rates: int
-    search_kernel: InitVar[bool]
     report: Report | None
     n_jobs: int | None
 
-    def __post_init__(self, examples: _Examples, search_kernel: bool) -> None:
-        self.parameters = kernels.parameters(self.kernel, examples.X) if search_kernel else ()
-        scale = float(np.mean(kernels.diagonal(self.kernel, examples.X)))
+    def __post_init__(self, examples: _Examples) -> None:
+        self.parameters = kernels.parameters(self.kernel, examples.X)
+        start = kernels.at_start(self.kernel, examples.X)
+        scale = float(np.mean(kernels.diagonal(start, examples.X)))
         self.scale = scale if scale > 0 and math.isfinite(scale) else 1.0
         self.tried: list[list[float]] = []
 
@@ -306,7 +306,6 @@ def tune(
     label_noise: tuple[float, float] = (0.0, 0.0),
     rates: int = 0,
     weights: Floats | None = None,
-    search_kernel: bool = True,
     seed: int = 0,
     report: Report | None = None,
     n_jobs: int | None = None,
@@ -316,8 +315,8 @@ def tune(
     Parameters
     ----------
     kernel : kernel object or callable
-        The kernel. The search is over the parameters that it declares, from the starts that it
-        declares: see :mod:`bayespoint.kernels`.
+        The kernel. The search is over the parameters that it declares, those that were left out:
+        see :mod:`bayespoint.kernels`.
     X : ndarray of shape (m, d)
         Inputs.
     labels : ndarray of shape (n_problems, m)
@@ -334,8 +333,6 @@ def tune(
         Number of rates of label noise to search: none, one for both classes, or one for each.
     weights : ndarray of shape (m,), default=None
         Positive weights of the examples, by which their softness is divided.
-    search_kernel : bool, default=True
-        Search the kernel's parameters. False keeps them.
     seed : int, default=0
         Seed of the choice of examples if there are more than 375.
     report : callable, default=None
@@ -370,9 +367,7 @@ def tune(
     coarse = (
         examples.part(subset(examples.labels, COARSE, seed)) if 2 * n > 3 * COARSE else examples
     )
-    objective = _Objective(
-        kernel, examples, offset, softness, label_noise, rates, search_kernel, report, n_jobs
-    )
+    objective = _Objective(kernel, examples, offset, softness, label_noise, rates, report, n_jobs)
     # With one thread of BLAS the rounding does not depend on the number of threads. For such small
     # matrices more threads are not faster.
     with linalg.one_thread():
@@ -469,7 +464,6 @@ def resolve_hyperparameters(
     label_noise: tuple[float, float],
     rates: int,
     weights: Floats,
-    optimizer: str | None,
     seed: int,
     report: Report | None = None,
     n_jobs: int | None = None,
@@ -484,8 +478,6 @@ def resolve_hyperparameters(
         Training inputs.
     labels, offset, softness, label_noise, rates, weights, seed, report, n_jobs
         As for `tune`.
-    optimizer : "evidence" or None
-        None keeps the kernel's parameters.
 
     Returns
     -------
@@ -501,12 +493,8 @@ def resolve_hyperparameters(
         The kernel matrix and whether it may be overwritten, as from `kernels.training_gram`, if
         the search has computed it.
     """
-    resolved = kernels.resolve(kernel, inputs)
-    search_kernel = (
-        optimizer is not None
-        and not isinstance(kernel, str)
-        and bool(kernels.parameters(resolved, inputs))
-    )
+    resolved = kernels.resolve(kernel)
+    search_kernel = bool(kernels.parameters(resolved, inputs))
     if not search_kernel and softness is not None and not rates:
         return resolved, softness, label_noise, None, None
     inputs_of_search, kernel_of_search, known = inputs, resolved, None
@@ -528,17 +516,16 @@ def resolve_hyperparameters(
             label_noise=label_noise,
             rates=rates,
             weights=weights,
-            search_kernel=search_kernel,
             seed=seed,
             report=report,
             n_jobs=n_jobs,
         )
     except ValueError as error:
-        hard = softness == 0 and not rates
+        hard, start = softness == 0 and not rates, kernels.at_start(resolved, inputs)
         if not (hard and any(label_noise)):
             # Prefer the errors for an invalid kernel matrix and for conflicting examples.
             noise = (softness or 0.0) / weights
-            gram, _ = kernels.training_gram(resolved, inputs, offset, noise)
+            gram, _ = kernels.training_gram(start, inputs, offset, noise)
             for y in labels.astype(np.int8) if hard else ():
                 impossible = interior.conflict(Problem(gram, y, noise, offset))
                 if impossible is not None:
@@ -547,10 +534,10 @@ def resolve_hyperparameters(
             raise
         warn(
             f"the search for hyperparameters found no evidence without softness: {error}. "
-            f"The kernel is not changed: {resolved!r}",
+            f"The kernel is that from which the search started: {start!r}",
             ConvergenceWarning,
         )
-        return resolved, 0.0, label_noise, None, known
+        return start, 0.0, label_noise, None, known
     if not search_kernel:
         found = dataclasses.replace(found, kernel=resolved)
     return found.kernel, found.softness, found.label_noise, found, known

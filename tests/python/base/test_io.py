@@ -38,9 +38,9 @@ X = RNG.normal(size=(30, 3))
 NEW = RNG.normal(size=(7, 3))
 TWO = np.where(X[:, 0] + 0.3 * RNG.normal(size=30) > 0, "yes", "nö").astype(object)
 THREE = np.array([1.0, -2.0, 7.0])[np.arange(30) % 3]
-QUICK = {"softness": 0.2, "optimizer": None, "tol": 0.3, "random_state": seed(0), "n_draws": 20}
+QUICK = {"softness": 0.2, "tol": 0.3, "random_state": seed(0), "n_draws": 20}
 COMPOUND = kernels.RBF([1.0, 2.0, 3.0]) + 0.1 * kernels.normalize(
-    kernels.Polynomial(2) * (kernels.Bounded(kernels.Laplacian(), {"sigma": "fixed"}) + 1.0)
+    kernels.Polynomial(2, 1.0) * (kernels.Laplacian(1.0) + 1.0)
 )
 ESTIMATORS = [
     BayesPointClassifier(random_state=seed(0), tol=0.3, n_draws=20),
@@ -171,7 +171,7 @@ def test_inputs_other_than_vectors(path):
     texts = ["abba", "cab\0", "bb", "ba", "ccc", "acab"] * 2
     sets = [{1, 2}, frozenset({2, "x"}), {3}, ("x", 2.5), [b"y", 1], {None}] * 2
     y = [0, 1, 0, 1, 1, 0] * 2
-    for kernel, inputs in [(kernels.Spectrum(2), texts), (kernels.SetIntersection(), sets)]:
+    for kernel, inputs in [(kernels.Spectrum(2), texts), (kernels.SetIntersection(2.0), sets)]:
         model = BayesPointClassifier(kernel, **QUICK).fit(inputs, y)
         model.save(path)
         again = bayespoint.load(path)

@@ -33,7 +33,7 @@ def test_few_examples_are_fitted_by_one_thread_of_blas(monkeypatch):
         return kernels.RBF(1.0)(x, y)
 
     X, y = make_moons(60, noise=0.2, random_state=seed(0))
-    model = BayesPointClassifier(kernel, softness=0.1, optimizer=None, random_state=seed(0))
+    model = BayesPointClassifier(kernel, softness=0.1, random_state=seed(0))
     with threadpool_limits(limits=2, user_api="blas"):
         model.fit(X, y)
         assert all(set(threads) == {1} for threads in seen)
@@ -49,7 +49,7 @@ def test_threads_of_blas_do_not_change_the_bits_of_a_small_fit():
 
     def center(threads):
         with threadpool_limits(limits=threads, user_api="blas"):
-            model = BayesPointClassifier("rbf", softness=0.1, optimizer=None, random_state=seed(0))
+            model = BayesPointClassifier(kernels.RBF(1.5), softness=0.1, random_state=seed(0))
             return model.fit(X, y).dual_coef_
 
     np.testing.assert_array_equal(center(1), center(2))
@@ -106,7 +106,7 @@ def test_concurrent_fits_have_the_same_bits():
     X, y = make_moons(200, noise=0.2, random_state=seed(0))
 
     def fit(index):
-        model = BayesPointClassifier("rbf", softness=0.1, optimizer=None, random_state=seed(index))
+        model = BayesPointClassifier(kernels.RBF(1.5), softness=0.1, random_state=seed(index))
         return model.fit(X, y).dual_coef_
 
     with threadpool_limits(limits=2, user_api="blas"):

@@ -58,7 +58,7 @@ PROGRAM = """
         "max_margin": lambda: VersionSpace(K, rng.permutation(y), softness=1e-6).max_margin(),
         "fit": lambda: BayesPointClassifier(random_state=0).fit(X, y),
     }
-    warm = BayesPointClassifier(kernels.RBF(2.0), softness=0.1, optimizer=None, tol=1.0)
+    warm = BayesPointClassifier(kernels.RBF(2.0), softness=0.1, tol=1.0)
     warm.fit(X[:20], y[:20])
     used = psutil.Process().memory_info().vms
     resource.setrlimit(resource.RLIMIT_AS, (used + room, resource.RLIM_INFINITY))

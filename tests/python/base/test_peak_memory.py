@@ -18,7 +18,7 @@ from bayespoint import BayesPointClassifier, kernels
 def fit(m):
     X = np.random.default_rng(0).normal(size=(m, 10))
     model = BayesPointClassifier(
-        kernels.RBF(2.0), softness=0.5, optimizer=None, tol=0.5, n_draws=5, random_state=0
+        kernels.RBF(2.0), softness=0.5, tol=0.5, n_draws=5, random_state=0
     )
     return model.fit(X, X[:, 0] > 0)
 
@@ -44,9 +44,9 @@ def test_a_fit_holds_the_matrix_and_its_factor():
 def test_predictions_take_blocks(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
-    model = BayesPointClassifier(
-        kernels.RBF(2.0), softness=0.1, optimizer=None, n_draws=10, random_state=0
-    ).fit(X, X[:, 0] > 0)
+    model = BayesPointClassifier(kernels.RBF(2.0), softness=0.1, n_draws=10, random_state=0).fit(
+        X, X[:, 0] > 0
+    )
     points = rng.normal(size=(20_000, 3))
     whole = 8 * len(points) * len(X)
     expected = model.decision_function(points)

@@ -20,7 +20,7 @@ RNG = np.random.default_rng(SEED)
 X = RNG.standard_normal((60, 3))
 Y = np.where(X[:, 0] + 0.5 * RNG.standard_normal(60) > 0, 1, -1)
 SPACE = VersionSpace(X @ X.T, Y, softness=0.1)
-MODEL = BayesPointClassifier("linear", softness=0.1, optimizer=None, random_state=SEED).fit(X, Y)
+MODEL = BayesPointClassifier("linear", softness=0.1, random_state=SEED).fit(X, Y)
 PIPELINE = make_pipeline(StandardScaler(), KernelPerceptron("linear", max_epochs=2))
 
 CALLS = {

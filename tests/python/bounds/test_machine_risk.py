@@ -15,7 +15,7 @@ from bayespoint import (
     VersionSpace,
     bounds,
 )
-from bayespoint.kernels import RBF, normalize
+from bayespoint.kernels import RBF, Polynomial, normalize
 from helpers import seed
 
 ZERO_ERROR = (
@@ -104,7 +104,7 @@ def test_the_support_vectors_alone_give_the_same_maximal_margin(settings):
 @pytest.mark.parametrize("softness", [0.0, 0.5])
 def test_the_mistaken_examples_alone_give_the_same_perceptron(order, softness):
     X, y = linear(120, shift=0.3)
-    settings = {"kernel": "poly", "softness": softness}
+    settings = {"kernel": Polynomial(3, 1.0), "softness": softness}
     model = KernelPerceptron(order=order, random_state=3, **settings).fit(X, y)
     # The examples that are kept are presented in their old order.
     sequence = np.arange(120) if order == "data" else np.random.default_rng(3).permutation(120)

@@ -44,12 +44,12 @@ def test_sets_are_labeled_by_the_majority():
     ("draw", "kernel"),
     [
         (make_words, kernels.Spectrum(3)),
-        (make_sets, kernels.normalize(kernels.SetIntersection())),
+        (make_sets, kernels.normalize(kernels.SetIntersection(2.0))),
     ],
 )
 def test_symbolic_data_can_be_learned(draw, kernel):
     X, y = draw(300, random_state=seed(6))
-    model = BayesPointClassifier(kernel, softness=0.1, optimizer=None, random_state=0)
+    model = BayesPointClassifier(kernel, softness=0.1, random_state=0)
     model.fit(X[:200], y[:200])
     errors = (model.predict(X[200:]) != y[200:]).sum()
     assert errors < 25  # of 100, where guessing makes about 50

@@ -145,7 +145,7 @@ def test_classifiers_use_them_where_they_can():
     rng = np.random.default_rng(seed(1))
     X = rng.normal(size=(60, 3))
     y = X[:, 0] > 0
-    given = {"optimizer": None, "random_state": SEED}
+    given = {"random_state": SEED}
     soft = BayesPointClassifier(kernels.RBF(2.0), softness=0.1, **given).fit(X, y)
     assert (soft.billiard_.refresh, soft.billiard_.start[0]) == ("full", "typical")
     # A matrix of rank four has no inverse.
@@ -156,5 +156,3 @@ def test_classifiers_use_them_where_they_can():
     apart = BayesPointClassifier(kernels.RBF(0.5), softness=0.0, **given).fit(X, y)
     assert apart.billiard_.start[0] == "typical"
     assert apart.posterior_.factor.pivots is None
-    chord = BayesPointClassifier(kernels.RBF(2.0), softness=0.1, dynamics="chord", **given)
-    assert chord.fit(X, y).billiard_.start[0] != "typical"

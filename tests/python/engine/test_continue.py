@@ -171,7 +171,7 @@ def test_what_goes_on_has_its_own_seed():
     same = one.sample(length=40.0, continue_from=start, random_state=SEED)
     np.testing.assert_array_equal(on.center, same.center)
     x = np.random.default_rng(SEED).standard_normal((40, 2))
-    model = BayesPointClassifier("linear", softness=0.1, optimizer=None, random_state=0)
+    model = BayesPointClassifier("linear", softness=0.1, random_state=0)
     model.fit(x, x[:, 0] > 0).refine(1.0)
     model.set_params(warm_start=True, tol=0.05).fit(x, x[:, 0] > 0)
     assert global_state() == before

@@ -93,9 +93,7 @@ def test_violations_are_counted(pairs, others):
     labels = np.concatenate([labels, -labels[:pairs]])
     space = VersionSpace(x @ x.T, labels)
     rows = VersionSpace.from_features(x, labels)
-    classifier = BayesPointClassifier(
-        "linear", fit_intercept=False, softness=0.0, optimizer=None, calibration=None
-    )
+    classifier = BayesPointClassifier("linear", fit_intercept=False, softness=0.0, calibration=None)
     calls = [lambda: classifier.fit(x, labels), lambda: space.log_volume(random_state=SEED)]
     for each in (space, rows):
         calls += [

@@ -27,7 +27,7 @@ posix = pytest.mark.skipif(os.name == "nt", reason="signals are sent as POSIX ha
 RNG = np.random.default_rng(seed(1))
 X = RNG.normal(size=(60, 3))
 Y = (X[:, 0] + 0.5 * RNG.normal(size=60) > 0).astype(int)
-GIVEN = {"optimizer": None, "tol": 0.1, "random_state": seed(3), "n_draws": 30}
+GIVEN = {"tol": 0.1, "random_state": seed(3), "n_draws": 30}
 SOFT = BayesPointClassifier("rbf", softness=0.3, **GIVEN)
 FITS = {
     "a soft boundary": (SOFT, X, Y),
@@ -45,7 +45,7 @@ FITS = {
     "a function": (BayesPointClassifier(lambda A, B: RBF(2.0)(A, B), softness=0.3, **GIVEN), X, Y),
     "three classes": (SOFT, *(part[::3] for part in load_iris(return_X_y=True))),
     "everything searched": (
-        BayesPointClassifier(label_noise="evidence", tol=0.1, random_state=seed(0), n_draws=30),
+        BayesPointClassifier(label_noise=None, tol=0.1, random_state=seed(0), n_draws=30),
         X,
         Y,
     ),

@@ -2,12 +2,11 @@
 
 import math
 import os
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from bayespoint import BayesPointClassifier, VersionSpace
+from bayespoint import VersionSpace
 from bayespoint.dynamics import Chord, Flipper, Geodesic
 from bayespoint.kernels import RBF
 from helpers import angle, cone, polygon_centroid, space_of
@@ -201,25 +200,3 @@ def test_runs_end_at_their_tolerance(dynamics):
         )
         assert run.stop_reason == "tol"
         assert run.center_error <= 0.05
-
-
-@pytest.mark.parametrize("dynamics", STRAIGHT)
-def test_classifier(dynamics):
-    x, y = bent(0)
-    settings = {"softness": 0.1, "optimizer": None, "tol": 0.05, "random_state": SHIFT}
-    exact = BayesPointClassifier(RBF(1.0), **settings).fit(x, y)
-    other = BayesPointClassifier(RBF(1.0), dynamics=dynamics, **settings).fit(x, y)
-    assert other.billiard_.escapes.sum() > 0
-    grid = np.random.default_rng((SHIFT, 4)).standard_normal((300, 2))
-    probability, expected = other.predict_proba(grid)[:, 1], exact.predict_proba(grid)[:, 1]
-    # Biased like their centers, by up to 0.1 to 0.2.
-    assert np.abs(probability - expected).max() < 0.3
-    assert np.abs(probability - expected).mean() < 0.05
-    # Predictions use the reported center, which is that of the paper.
-    predicted, z = other.predict(grid), other.decision_function(grid)
-    values = (RBF(1.0)(grid, x) + 1.0) @ other.dual_coef_[0]
-    np.testing.assert_array_equal(predicted, values > 0)
-    assert not np.array_equal(other.billiard_.center, other.billiard_.arc_center)
-    other.billiard_ = replace(other.billiard_, arc_center=-other.billiard_.arc_center)
-    np.testing.assert_array_equal(other.predict(grid), predicted)
-    np.testing.assert_array_equal(other.decision_function(grid), z)

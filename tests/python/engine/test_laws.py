@@ -49,7 +49,6 @@ def ranks(data_sets, softness, noise, assumed, salt):
             RBF(1.0),
             softness=softness,
             label_noise=assumed,
-            optimizer=None,
             calibration=None,
             n_draws=100,
             tol=0.05,

@@ -30,13 +30,8 @@ IRIS = load_iris(return_X_y=True)
     [
         BayesPointClassifier(),
         BayesPointClassifier(kernel="linear", softness=1.0),
-        BayesPointClassifier(
-            kernel=kernels.RBF(2.0), softness=0.1, optimizer=None, label_noise=0.05, n_jobs=2
-        ),
-        # No thin directions, for which refreshes by pairs would warn.
-        BayesPointClassifier(
-            kernel=gp.RBF(2.0, "fixed"), class_weight="balanced", softness=10.0, refresh="pair"
-        ),
+        BayesPointClassifier(kernel=kernels.RBF(2.0), softness=0.1, label_noise=0.05, n_jobs=2),
+        BayesPointClassifier(kernel=gp.RBF(2.0, "fixed"), class_weight="balanced", softness=10.0),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -64,10 +59,8 @@ def test_attributes():
     assert model.kernel_ == model.tuning_.kernel
     assert model.kernel_.kernel.nu == 2.5
     assert model.calibration_.shape == (1,)
-    plain = BayesPointClassifier(softness=0.1, optimizer=None).fit(x, y)
-    assert plain.kernel_ == 1.0 * kernels.Matern(np.sqrt(x.var()), nu=2.5)
-    assert (plain.softness_, plain.tuning_) == (0.1, None)
-    assert BayesPointClassifier("rbf").fit(x, y).kernel_ == kernels.RBF(np.sqrt(x.var()))
+    plain = BayesPointClassifier(kernels.RBF(2.0), softness=0.1).fit(x, y)
+    assert (plain.kernel_, plain.softness_, plain.tuning_) == (kernels.RBF(2.0), 0.1, None)
     assert isinstance(model.billiard_, BilliardResult)
     np.testing.assert_array_equal(model.support_, model.billiard_.support)
     np.testing.assert_array_equal(model.X_fit_, x)
@@ -96,7 +89,7 @@ def test_the_sign_of_z_is_that_of_the_bayes_point():
     expansion = model.kernel_(points, x) @ model.dual_coef_[0] + model.intercept_[0]
     np.testing.assert_array_equal(z > 0, expansion > 0)
     np.testing.assert_array_equal(model.predict(points), (z > 0).astype(int))
-    homogeneous = BayesPointClassifier("rbf", fit_intercept=False, random_state=seed(0))
+    homogeneous = BayesPointClassifier(kernels.RBF(1.0), fit_intercept=False, random_state=seed(0))
     homogeneous.fit(x, y + 5)
     far = np.array([[1e3, 1e3]])
     assert homogeneous.decision_function(far).tolist() == [0.0]
@@ -106,7 +99,7 @@ def test_the_sign_of_z_is_that_of_the_bayes_point():
 
 def test_one_dimension_is_refused():
     """A billiard needs two dimensions; an intercept or softness adds some."""
-    model = BayesPointClassifier("linear", fit_intercept=False, softness=0.0, optimizer=None)
+    model = BayesPointClassifier("linear", fit_intercept=False, softness=0.0)
     with pytest.raises(ValueError, match="must be of two dimensions or more"):
         model.fit([[1.0], [-2.0]], [0, 1])
     assert model.set_params(softness=0.1).fit([[1.0], [-2.0]], [0, 1]).predict([[3.0]]) == [0]
@@ -156,7 +149,7 @@ def test_one_class_is_refused():
 def test_precomputed_equals_rbf(classes):
     x, y = IRIS[0], np.minimum(IRIS[1], classes - 1)
     points = x[::3] + 0.1
-    given = {"softness": 0.1, "optimizer": None, "random_state": seed(0)}
+    given = {"softness": 0.1, "random_state": seed(0)}
     model = BayesPointClassifier(kernel=kernels.RBF(1.5), **given).fit(x, y)
     gram = kernels.RBF(1.5)(x)
     before = gram.copy()
@@ -220,7 +213,6 @@ def test_callables():
     x, y, points = blobs()
     runs = {
         "softness": 0.1,
-        "optimizer": None,
         "tol": 0.02,
         "n_draws": 1000,
         "random_state": seed(0),
@@ -230,7 +222,7 @@ def test_callables():
     def mine(a, b):
         return rbf_kernel(a, b, gamma=1 / (2 * 1.3**2))
 
-    for kernel in (mine, gp.RBF(1.3)):
+    for kernel in (mine, gp.RBF(1.3, "fixed")):
         model = BayesPointClassifier(kernel=kernel, **runs).fit(x, y)
         z = model.decision_function(points)
         np.testing.assert_allclose(z, named.decision_function(points), atol=0.15)
@@ -268,22 +260,19 @@ def test_hard_boundary_needs_separable_examples():
     # two opposite labels cancel.
     thrice, labels = np.vstack([twice, x[:20]]), np.append(labels, y[:20])
     for settings in ({"softness": 0.1}, {"softness": 0.0, "label_noise": 0.2}):
-        model = BayesPointClassifier(
-            kernels.RBF(0.3), optimizer=None, random_state=seed(0), **settings
-        )
+        model = BayesPointClassifier(kernels.RBF(0.3), random_state=seed(0), **settings)
         model.fit(thrice, labels)
     # With conflicting labels at one place and no softness no setting has an evidence.
     settings = {"softness": 0.0, "label_noise": 0.2, "random_state": seed(0)}
     with pytest.warns(ConvergenceWarning, match="the search for hyperparameters found no"):
-        model = BayesPointClassifier(kernels.RBF(0.3), **settings).fit(thrice, labels)
-    assert model.kernel_ == kernels.RBF(0.3)
+        model = BayesPointClassifier("rbf", **settings).fit(thrice, labels)
+    assert model.kernel_ == kernels.at_start(kernels.RBF(), thrice)
+    assert model.prior_from_examples_ == "length scale"
 
 
 def test_hard_boundary_labels_the_training_examples():
     x, y, _ = blobs()
-    model = BayesPointClassifier(
-        kernels.RBF(0.3), softness=0.0, optimizer=None, random_state=seed(0)
-    )
+    model = BayesPointClassifier(kernels.RBF(0.3), softness=0.0, random_state=seed(0))
     assert model.fit(x, y).score(x, y) == 1.0
 
 
@@ -315,7 +304,7 @@ def test_label_noise_of_a_class_changes_sides_with_the_labels():
 
 def test_class_weights_divide_the_softness():
     x, y, _ = blobs()
-    given = {"softness": 0.1, "optimizer": None, "random_state": seed(0)}
+    given = {"softness": 0.1, "random_state": seed(0)}
     heavy = BayesPointClassifier(class_weight={0: 4.0, 1: 0.5}, **given).fit(x, y)
     reference = BayesPointClassifier(**given).fit(x, y)
     wrong = [np.mean(m.predict(x[y == 0]) != 0) for m in (heavy, reference)]
@@ -345,7 +334,7 @@ def test_same_seed_same_bits_for_any_number_of_threads(data):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "kernel", ["rbf", "linear", gp.RBF(2.0), kernels.Polynomial(2), "precomputed"]
+    "kernel", ["rbf", "linear", gp.RBF(2.0), kernels.Polynomial(2, 1.0), "precomputed"]
 )
 def test_pickle_clone_and_joblib(kernel):
     x = rbf_kernel(IRIS[0]) if kernel == "precomputed" else IRIS[0]
@@ -368,7 +357,7 @@ def test_in_pipelines_and_searches():
     model = make_pipeline(StandardScaler(), BayesPointClassifier(random_state=seed(0)))
     assert cross_val_score(model, x, y, cv=3, scoring="roc_auc").mean() > 0.8
     search = GridSearchCV(
-        BayesPointClassifier(softness=0.1, optimizer=None, random_state=seed(0)),
+        BayesPointClassifier(softness=0.1, random_state=seed(0)),
         {"kernel": [kernels.RBF(0.1), kernels.RBF(2.0)]},
         cv=3,
         scoring="neg_log_loss",
@@ -413,7 +402,7 @@ def test_a_kernel_keeps_the_matrix_it_returned():
     np.testing.assert_array_equal(cache[x.tobytes() + x.tobytes()], rbf_kernel(x, x))
 
 
-@pytest.mark.parametrize("softness", [0.1, "evidence"])
+@pytest.mark.parametrize("softness", [0.1, None])
 def test_the_kernel_matrix_is_computed_once(softness):
     """The fit uses the matrix that the search for the softness has computed."""
     shapes = []
@@ -423,10 +412,7 @@ def test_the_kernel_matrix_is_computed_once(softness):
         return rbf_kernel(a, b)
 
     x, y, _ = blobs()
-    optimizer = "evidence" if softness == "evidence" else None
-    BayesPointClassifier(kernel, softness=softness, optimizer=optimizer, random_state=seed(0)).fit(
-        x, y
-    )
+    BayesPointClassifier(kernel, softness=softness, random_state=seed(0)).fit(x, y)
     assert shapes == [(120, 120)]
 
 
@@ -448,12 +434,12 @@ def test_verbose(capsys):
     )
     BayesPointClassifier(random_state=seed(0)).fit(x, y)
     assert capsys.readouterr().err == ""
-    noisy = BayesPointClassifier("linear", random_state=seed(0), verbose=1, label_noise="evidence")
+    noisy = BayesPointClassifier("linear", random_state=seed(0), verbose=1, label_noise=None)
     noisy.fit(IRIS[0], IRIS[1])
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 4
     assert lines[2].startswith("billiard of class 1: ")
-    BayesPointClassifier("rbf", softness=0.1, optimizer=None, verbose=1).fit(x, y)
+    BayesPointClassifier(kernels.RBF(1.5), softness=0.1, verbose=1).fit(x, y)
     assert capsys.readouterr().err.startswith("billiard: ")
 
 

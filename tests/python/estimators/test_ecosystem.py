@@ -63,7 +63,7 @@ def test_a_grid_search_in_two_processes():
         "classifier__kernel__0__kernel__sigma": [1e-3, 1.0],
     }
     search = GridSearchCV(
-        pipeline(kernel=kernel, optimizer=None), grid, cv=3, n_jobs=2, scoring="neg_log_loss"
+        pipeline(kernel=kernel), grid, cv=3, n_jobs=2, scoring="neg_log_loss"
     ).fit(x, y)
     assert search.best_params_["classifier__kernel__0__kernel__sigma"] == 1.0
     assert search.best_estimator_[-1].kernel_.parts[0].kernel == kernels.RBF(1.0)
@@ -103,7 +103,7 @@ def test_calibration_of_scikit_learn():
 
 def test_clone_and_joblib_of_a_pipeline(tmp_path):
     x, y = classes()
-    model = pipeline(kernel=2.0 * kernels.RationalQuadratic()).fit(x, y)
+    model = pipeline(kernel=2.0 * kernels.RationalQuadratic(1.0, 1.0)).fit(x, y)
     joblib.dump(model, tmp_path / "model.joblib")
     again = joblib.load(tmp_path / "model.joblib")
     np.testing.assert_array_equal(again.predict_proba(x), model.predict_proba(x))
@@ -304,7 +304,7 @@ def test_sets_in_a_cross_validation():
     y = np.resize(["x", "y"], 60)
     law = {name: rng.dirichlet(np.full(12, 0.3)) for name in "xy"}
     sets = [set(rng.choice(12, 6, p=law[name]).tolist()) for name in y]
-    model = BayesPointClassifier(kernels.normalize(kernels.SetIntersection()), random_state=SEED)
+    model = BayesPointClassifier(kernels.normalize(kernels.SetIntersection(2.0)), random_state=SEED)
     p = cross_val_predict(model, sets, y, cv=3, method="predict_proba")
     assert log_loss(y, p) < 0.6
 
@@ -344,7 +344,7 @@ def test_graphs():
     """A kernel of their colors and its precomputed matrix give the same classifier."""
     several, y = graphs()
     kernel = kernels.normalize(kernels.Spectrum(1))
-    given = {"softness": 0.05, "optimizer": None, "random_state": SEED}
+    given = {"softness": 0.05, "random_state": SEED}
     model = make_pipeline(FunctionTransformer(all_colors), BayesPointClassifier(kernel, **given))
     assert cross_val_score(model, several, y, cv=3).mean() > 0.9
     model.fit(several, y)

@@ -22,7 +22,7 @@ Y = np.where(X[:, 0] > 0, "one", "two")
 NEW = RNG.standard_normal((25, 3))
 
 ESTIMATORS = [
-    BayesPointClassifier("linear", softness=0.1, optimizer=None, random_state=0),
+    BayesPointClassifier("linear", softness=0.1, random_state=0),
     MaxMarginClassifier("linear"),
     KernelPerceptron("linear", max_epochs=50),
 ]
@@ -79,7 +79,7 @@ def test_an_infeasible_fit_changes_nothing():
         changed = {name for name, value in vars(model).items() if value is not before[name]}
         assert changed == set(hard)
         assert model.score(X, Y) > 0.9
-    fresh = BayesPointClassifier("linear", softness=0.0, optimizer=None)
+    fresh = BayesPointClassifier("linear", softness=0.0)
     with pytest.raises(InfeasibleError):
         fresh.fit(X, labels)
     for use in (

@@ -47,7 +47,9 @@ def problem(index, m=60, d=4, noise=0.0):
 # --- against libsvm ---
 
 
-@pytest.mark.parametrize("kernel", ["linear", kernels.RBF(2.0), kernels.Polynomial(2)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", ["linear", kernels.RBF(2.0), kernels.Polynomial(2, 1.0)], ids=repr
+)
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 def test_free_intercept_agrees_with_libsvm(kernel, C):
     for index in range(3):
@@ -262,7 +264,7 @@ def test_infeasible(intercept, kernel):
     assert a.min() >= 0
     assert a.sum() == pytest.approx(1.0)
     c = a * y
-    gram = kernels.resolve(kernel, x)(x) + (intercept is True)
+    gram = kernels.resolve(kernel)(x) + (intercept is True)
     length = np.sqrt(max(c @ gram @ c, 0.0)) / np.sqrt(gram.diagonal().max())
     assert length < 1e-6
     if intercept == "free":
@@ -360,7 +362,7 @@ def test_precomputed_and_callable():
 def test_strings_and_sets():
     words = [["spam", "now"], ["spam", "buy"], ["lunch", "today"], ["lunch", "now"]]
     for kernel, inputs, new in [
-        (kernels.SetIntersection(), [set(w) for w in words], [{"spam"}, {"lunch"}]),
+        (kernels.SetIntersection(2.0), [set(w) for w in words], [{"spam"}, {"lunch"}]),
         (kernels.Spectrum(4), [" ".join(w) for w in words], ["spammer", "lunches"]),
     ]:
         model = MaxMarginClassifier(kernel, C=np.inf).fit(inputs, ["bad", "bad", "good", "good"])

@@ -11,6 +11,7 @@ import pytest
 from bayespoint import BayesPointClassifier, LayerChoice, VersionSpace
 from bayespoint.bounds import RiskBounds
 from bayespoint.datasets import make_teacher
+from bayespoint.kernels import RBF
 from bayespoint.papers import elongated, openness, planar, soft_boundary
 from bayespoint.papers.correlation import correlation_length
 from bayespoint.papers.light_trap import light_trap
@@ -54,7 +55,7 @@ def results():
     space = VersionSpace(X @ X.T, y)
     run = space.sample(tol=0.1, random_state=seed(0))
     model = BayesPointClassifier("linear", random_state=seed(0)).fit(X, y)
-    three = BayesPointClassifier("rbf", softness=0.1, optimizer=None, random_state=seed(0))
+    three = BayesPointClassifier(RBF(1.5), softness=0.1, random_state=seed(0))
     three.fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
     polygon = planar.Polygon([[0, 0], [3, 0], [4, 2], [1, 3]])
     with warnings.catch_warnings():
@@ -90,7 +91,7 @@ def results():
 
 
 def three_bounds(X, y):
-    model = BayesPointClassifier("linear", softness=0.0, optimizer=None, random_state=seed(0))
+    model = BayesPointClassifier("linear", softness=0.0, random_state=seed(0))
     return model.fit(X, y).risk_bounds(random_state=seed(0))
 
 

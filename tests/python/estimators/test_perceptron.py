@@ -55,7 +55,7 @@ def test_kernel_perceptron_keeps_its_bound_and_is_sparse_on_1000_problems():
     for index in range(1000):
         linear = index % 2 == 0
         x, y = separable(2000 + index, intercept=not linear)
-        kernel = kernels.Linear() if linear else kernels.Polynomial(degree=2)
+        kernel = kernels.Linear() if linear else kernels.Polynomial(2, 1.0)
         gram = kernel(x)
         bounds = []
         for normalize in (False, True):

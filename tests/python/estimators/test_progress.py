@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier
+from bayespoint.kernels import RBF
 from helpers import seed
 
 TWO = make_blobs(60, centers=[[0, 0], [2, 2]], random_state=seed(0))
@@ -77,7 +78,7 @@ def test_percents_are_reported():
     """For a billiard that takes about a second."""
     callbacks()
     seen = Recorder()
-    settings = {"kernel": "rbf", "softness": 0.1, "optimizer": None, "tol": 2e-3}
+    settings = {"kernel": RBF(1.5), "softness": 0.1, "tol": 2e-3}
     BayesPointClassifier(random_state=seed(0), **settings).set_callbacks(seen).fit(*TWO)
     top = [each.task_name for each in seen.begun if len(path(each)) == 2]
     assert top == ["search by evidence", "billiard"]

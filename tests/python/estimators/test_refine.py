@@ -42,7 +42,7 @@ PLANE = {"kernel": kernels.Linear(), "softness": 0.0, "tol": 0.3}
 
 
 def model(**settings):
-    given = {"kernel": "rbf", "softness": 0.1, "optimizer": None, "random_state": SEED}
+    given = {"kernel": kernels.RBF(1.5), "softness": 0.1, "random_state": SEED}
     return BayesPointClassifier(**given | settings)
 
 
@@ -84,11 +84,10 @@ def test_the_number_of_steps_does_not_change_the_result(n_classes, settings):
     assert not np.array_equal(once.dual_coef_, fitted.dual_coef_)
 
 
-@pytest.mark.parametrize("settings", [{}, {"softness": 0.01, "dynamics": "flipper"}])
-def test_a_smaller_tolerance_gives_the_bits_of_a_fit_with_it(settings):
+def test_a_smaller_tolerance_gives_the_bits_of_a_fit_with_it():
     X, y = data()
-    refined = model(tol=0.2, **settings).fit(X, y).refine(tol=0.03)
-    same(refined, model(tol=0.03, **settings).fit(X, y), X)
+    refined = model(tol=0.2).fit(X, y).refine(tol=0.03)
+    same(refined, model(tol=0.03).fit(X, y), X)
     # The tolerance has been reached already.
     before = refined.dual_coef_
     assert np.array_equal(refined.refine(tol=0.1).dual_coef_, before)
@@ -114,13 +113,12 @@ def test_after_a_search_the_setting_stays():
     assert refined.kernel_ == fitted.kernel_
     assert refined.softness_ == fitted.softness_
     assert refined.tuning_ is not None
-    assert refined.log_evidence_ == fitted.log_evidence_
 
 
 def test_settings_changed_after_the_fit_are_ignored():
     X, y = data()
     fitted = model().fit(X, y)
-    changed = copy.deepcopy(fitted).set_params(n_draws=7, n_trajectories=2, refresh="pair", tol=0.5)
+    changed = copy.deepcopy(fitted).set_params(n_draws=7, n_trajectories=2, tol=0.5)
     same(fitted.refine(3.0), changed.refine(3.0), X)
 
 
@@ -274,7 +272,7 @@ def test_weights_of_classes_are_those_of_all_examples():
 
 def test_sets_and_matrices():
     words = [{"a", "b"}, {"b"}, {"c"}, {"c", "d"}]
-    fitted = model(kernel=kernels.SetIntersection()).fit(words, [0, 0, 1, 1])
+    fitted = model(kernel=kernels.SetIntersection(2.0)).fit(words, [0, 0, 1, 1])
     fitted.add_examples([{"a", "e"}, {"d"}], [0, 1])
     assert fitted.dual_coef_.shape == (1, 6)
     assert fitted.predict([{"e"}]) == [0]
@@ -319,7 +317,6 @@ def test_the_same_fit_again_continues_the_run():
         {"kernel": 1.0001 * kernels.Linear()},
         {"n_draws": 50},
         {"n_trajectories": 3},
-        {"refresh": "pair"},
         {"label_noise": 0.01},
     ],
     ids=lambda change: next(iter(change)),

@@ -29,7 +29,7 @@ X = RNG.normal(size=(40, 3)) * [1.0, 10.0, 0.1] + 3.0
 NEW = np.concatenate([RNG.normal(size=(30, 3)) * [1.0, 10.0, 0.1] + 3.0, X[:3], X[:1] * 1e3])
 SCORE = X[:, 0] + X[:, 1] / 10 + 0.5 * RNG.normal(size=40)
 TWO, THREE = np.mean(SCORE) < SCORE, np.digitize(SCORE, np.quantile(SCORE, [0.3, 0.7]))
-GIVEN = {"softness": 0.3, "optimizer": None, "tol": 0.3, "random_state": seed(0), "n_draws": 20}
+GIVEN = {"softness": 0.3, "tol": 0.3, "random_state": seed(0), "n_draws": 20}
 KERNELS = [
     kernels.Linear(),
     kernels.Polynomial(3, coef0=0.5),
@@ -38,10 +38,10 @@ KERNELS = [
     kernels.Matern(2.0, nu=0.5),
     kernels.Matern([1.0, 10.0, 0.1], nu=1.5),
     2.0 * kernels.Matern(3.0, nu=2.5) + 0.1 * kernels.Linear() + 0.5,
-    kernels.normalize(kernels.Polynomial(2)) * kernels.RBF(5.0),
+    kernels.normalize(kernels.Polynomial(2, 1.0)) * kernels.RBF(5.0),
     kernels.RationalQuadratic(3.0, alpha=0.3),
     0.5 * kernels.RationalQuadratic([1.0, 10.0, 0.1], alpha=20.0),
-    kernels.normalize(kernels.Bounded(kernels.Polynomial(2), {"coef0": "fixed"})),
+    kernels.normalize(kernels.Polynomial(2, 1.0)),
 ]
 
 

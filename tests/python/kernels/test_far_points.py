@@ -14,12 +14,12 @@ RNG = np.random.default_rng(seed(0))
 X = RNG.standard_normal((20, 3))
 LABELS = {2: np.where(X[:, 0] > 0, 1, -1), 3: np.digitize(X[:, 0], [-0.5, 0.5])}
 RAYS = RNG.standard_normal((16, 3))
-LINEAR, SQUARE = kernels.Linear(), kernels.Polynomial(2)
+LINEAR, SQUARE = kernels.Linear(), kernels.Polynomial(2, 1.0)
 
 
 def fitted(kernel, classes, **settings):
     settings = {"softness": 0.1, "fit_intercept": True, **settings}
-    model = BayesPointClassifier(kernel, optimizer=None, tol=0.3, n_draws=30, random_state=seed(0))
+    model = BayesPointClassifier(kernel, tol=0.3, n_draws=30, random_state=seed(0))
     return model.set_params(**settings).fit(X, LABELS[classes])
 
 
@@ -55,7 +55,7 @@ ANSWERS = {
         (LINEAR, [1e76, 1e130]),
         (3.0 * LINEAR + kernels.RBF(1e200), [1e78, 1e130]),
         (SQUARE, [1e40, 1e65]),
-        (kernels.Polynomial(3), [1e40]),
+        (kernels.Polynomial(3, 1.0), [1e40]),
     ],
 )
 def test_limits_along_rays(make, classes, kernel, lengths):
@@ -102,7 +102,7 @@ def test_the_diagonal_of_a_plain_function():
 @pytest.mark.parametrize("classes", [2, 3])
 def test_next_to_the_origin(classes):
     """Without intercept and softness f is as small as the input, and its square may underflow."""
-    settings = {"optimizer": None, "softness": 0.0, "fit_intercept": False, "random_state": seed(0)}
+    settings = {"softness": 0.0, "fit_intercept": False, "random_state": seed(0)}
     y = LABELS[2] if classes == 2 else np.arange(20) % 3
     examples = X if classes == 2 else 0.1 * X + np.eye(3)[y]
     model = BayesPointClassifier(LINEAR, tol=0.3, n_draws=30, **settings).fit(examples, y)
@@ -175,7 +175,7 @@ def test_the_function_closest_to_the_vote(classes):
 def test_impossible_kernel_values(size):
     """Precomputed values larger than k(x, x) allows: a certain decision, or an error."""
     model = BayesPointClassifier(
-        "precomputed", softness=1e-9, optimizer=None, tol=0.5, n_draws=8, random_state=seed(0)
+        "precomputed", softness=1e-9, tol=0.5, n_draws=8, random_state=seed(0)
     ).fit(X @ X.T, LABELS[2])
     rows, diag = RAYS @ X.T, np.ones(len(RAYS))
     second = model.predict(1e9 * rows) == model.classes_[1]

@@ -38,8 +38,9 @@ ALL = [
     kernels.SetIntersection(1.5),
     kernels.Spectrum(2),
     0.5 * (kernels.RBF(2.0) + kernels.Linear()),
-    kernels.normalize(kernels.Polynomial(2)) * kernels.RBF(2.0) + 1,
-    2.0 * kernels.Bounded(kernels.RationalQuadratic(), {"sigma": (0.5, 9.0), "alpha": "fixed"}),
+    kernels.normalize(kernels.Polynomial(2, 1.0)) * kernels.RBF(2.0) + 1,
+    kernels.Scaled(kernels.RationalQuadratic(alpha=2.0, bounds=(0.5, 9.0))),
+    kernels.RBF(per_feature=True) + kernels.Constant(),
 ]
 
 
@@ -60,7 +61,7 @@ def test_kernels_are_values(kernel):
         assert repr(one) == repr(kernel)
     changed = clone(kernel, safe=False)
     for name, value in kernel.get_params().items():
-        if isinstance(value, (int, float)) and name != "nu":
+        if isinstance(value, (int, float)) and name.split("__")[-1] not in ("nu", "per_feature"):
             changed.set_params(**{name: value * 2})
             assert changed != kernel
             assert changed.get_params()[name] == value * 2
@@ -73,7 +74,7 @@ def test_numbers_of_numpy_are_plain():
         (kernels.Constant(np.float64(2)), kernels.Constant(2.0)),
         (np.float64(2) * kernels.Linear(), 2.0 * kernels.Linear()),
         (kernels.RBF(np.array([1, 2])), kernels.RBF([1.0, 2.0])),
-        (kernels.Matern(nu=np.float64(0.5)), kernels.Matern(nu=0.5)),
+        (kernels.Matern(1.0, nu=np.float64(0.5)), kernels.Matern(1.0, nu=0.5)),
         (kernels.Spectrum(np.int32(2)), kernels.Spectrum(2)),
         (kernels.SetIntersection(np.float64(3)), kernels.SetIntersection(3.0)),
     ]:
@@ -84,19 +85,19 @@ def test_numbers_of_numpy_are_plain():
 
 def test_parameters_by_name():
     part = kernels.RBF(2.0)
-    kernel = 0.5 * (part + kernels.normalize(kernels.Polynomial(2)))
-    assert set(kernel.get_params(deep=False)) == {"kernel", "factor"}
+    kernel = 0.5 * (part + kernels.normalize(kernels.Polynomial(2, 1.0)))
+    assert set(kernel.get_params(deep=False)) == {"kernel", "factor", "bounds"}
     assert {"factor", "kernel__parts", "kernel__0", "kernel__0__sigma"} < set(kernel.get_params())
     assert kernel.get_params()["kernel__1__kernel__degree"] == 2
     found = kernel.set_params(factor=3, kernel__0__sigma=5, kernel__1__kernel__degree=4)
     assert found is kernel
-    assert kernel == 3.0 * (kernels.RBF(5.0) + kernels.normalize(kernels.Polynomial(4)))
+    assert kernel == 3.0 * (kernels.RBF(5.0) + kernels.normalize(kernels.Polynomial(4, 1.0)))
     assert part == kernels.RBF(2.0)  # it may be part of other kernels too
-    kernel.set_params(**{"kernel__0": kernels.Matern(), "kernel__0__nu": 2.5})
-    assert kernel.kernel.parts[0] == kernels.Matern(nu=2.5)
+    kernel.set_params(**{"kernel__0": kernels.Matern(1.0), "kernel__0__nu": 2.5})
+    assert kernel.kernel.parts[0] == kernels.Matern(1.0, nu=2.5)
     both = kernels.Sum((part, part)).set_params(**{"0__sigma": 9.0})
     assert [one.sigma for one in both.parts] == [9.0, 2.0]
-    mixed = kernels.RBF() + gp.DotProduct(1.0)
+    mixed = kernels.RBF(1.0) + gp.DotProduct(1.0)
     given = mixed.parts[1]
     mixed.set_params(**{"1__sigma_0": 3.0})
     assert (mixed.parts[1].sigma_0, given.sigma_0) == (3.0, 1.0)
@@ -105,9 +106,12 @@ def test_parameters_by_name():
 @pytest.mark.parametrize(
     ("params", "text"),
     [
-        ({"gamma": 1.0}, r"the parameters of .* are: factor, kernel; got 'gamma'"),
+        ({"gamma": 1.0}, r"the parameters of .* are: bounds, factor, kernel; got 'gamma'"),
         ({"kernel__2__sigma": 1.0}, r"are: 0, 1, parts; got '2'"),
-        ({"kernel__0__nu": 1.0}, r"the parameters of RBF\(sigma=2.0\) are: sigma; got 'nu'"),
+        (
+            {"kernel__0__nu": 1.0},
+            r"the parameters of RBF\(sigma=2.0\) are: bounds, per_f.*, sigma; got 'nu'",
+        ),
         ({"kernel__1__degree": 1.0}, r"the parameters of Linear\(\) are: none; got 'degree'"),
         ({"factor__sigma": 1.0}, r"factor of .* has no parameters to set; got sigma"),
         ({"kernel__0__sigma": -1.0}, "sigma must be a finite number"),
@@ -147,9 +151,11 @@ def test_a_kernel_without_declared_fields():
     assert clone(model).set_params(kernel__factor=3.0).fit(X, Y).score(X, Y) > 0.7
 
 
-@pytest.mark.parametrize("kernel", [kernels.RBF(), gp.RBF()], ids=["ours", "scikit-learn's"])
+@pytest.mark.parametrize(
+    "kernel", [kernels.RBF(1.0), gp.RBF(1.0, "fixed")], ids=["ours", "scikit-learn's"]
+)
 def test_searched_on_a_grid(kernel):
-    model = BayesPointClassifier(kernel=kernel, softness=0.3, optimizer=None, random_state=seed(0))
+    model = BayesPointClassifier(kernel=kernel, softness=0.3, random_state=seed(0))
     name = "sigma" if isinstance(kernel, kernels.RBF) else "length_scale"
     key = f"bayespointclassifier__kernel__{name}"
     search = GridSearchCV(
@@ -164,14 +170,16 @@ def test_searched_on_a_grid(kernel):
     assert model.kernel is kernel
 
 
-@pytest.mark.parametrize("kernel", [kernels.RBF(), gp.RBF()], ids=["ours", "scikit-learn's"])
+@pytest.mark.parametrize(
+    "kernel", [kernels.RBF(1.0), gp.RBF(1.0, "fixed")], ids=["ours", "scikit-learn's"]
+)
 @pytest.mark.parametrize(
     "classifier", [BayesPointClassifier, MaxMarginClassifier, KernelPerceptron]
 )
 def test_a_fitted_model_does_not_see_later_parameters(classifier, kernel):
     given = {"softness": 1.0}
     if classifier is BayesPointClassifier:
-        given |= {"optimizer": None, "random_state": seed(0)}
+        given |= {"random_state": seed(0)}
     model = classifier(kernel=clone(kernel, safe=False), **given).fit(X, Y)
     before = model.decision_function(NEW)
     name = "sigma" if isinstance(kernel, kernels.RBF) else "length_scale"
@@ -185,7 +193,7 @@ def test_a_fitted_model_does_not_see_later_parameters(classifier, kernel):
 
 def test_their_hyper_parameters_are_searched():
     """The evidence found is that of our equivalent kernel."""
-    ours = tuning_search.tune(1.0 * kernels.RBF(), X, Y[None], offset=1.0)
+    ours = tuning_search.tune(kernels.Scaled(kernels.RBF()), X, Y[None], offset=1.0)
     theirs = tuning_search.tune(gp.ConstantKernel() * gp.RBF(), X, Y[None], offset=1.0)
     assert theirs.names[:3] == ("k1__constant_value", "k2__length_scale", "softness")
     assert theirs.log_evidence == pytest.approx(ours.log_evidence, abs=0.05)
@@ -219,14 +227,14 @@ class Alike(gp.GenericKernelMixin, gp.StationaryKernelMixin, gp.Kernel):
     ("kernel", "score"),
     [
         (gp.ConstantKernel() + gp.WhiteKernel(), 0.4),
-        (kernels.RBF() + gp.ConstantKernel(), LEARNED),
+        (kernels.RBF(1.0) + gp.ConstantKernel(), LEARNED),
         (Alike(), LEARNED),
     ],
     ids=["constant", "mixed", "own"],
 )
 def test_kernels_of_any_inputs_take_rows_of_numbers(kernel, score):
     """Kernels of scikit-learn declare that they need no vectors."""
-    model = BayesPointClassifier(kernel, random_state=seed(0), softness=0.1, optimizer=None)
+    model = BayesPointClassifier(kernel, random_state=seed(0), softness=0.1)
     model.fit(X, Y)
     assert model.n_features_in_ == 3
     assert model.score(X, Y) > score
@@ -236,9 +244,9 @@ def test_kernels_of_any_inputs_take_rows_of_numbers(kernel, score):
         model.predict(X[:, :2])
 
 
-@pytest.mark.parametrize("kernel", [Alike(), kernels.Constant() * Alike()])
+@pytest.mark.parametrize("kernel", [Alike(), kernels.Constant(1.0) * Alike()])
 def test_kernels_of_any_inputs_take_other_inputs(kernel):
-    model = BayesPointClassifier(kernel, random_state=seed(0), softness=0.1, optimizer=None)
+    model = BayesPointClassifier(kernel, random_state=seed(0), softness=0.1)
     expected = model.fit(X[:, :1], Y).decision_function(X[:, :1])
     for inputs in (X[:, 0], X[:, 0].tolist()):
         np.testing.assert_array_equal(model.fit(inputs, Y).decision_function(inputs), expected)
@@ -257,8 +265,8 @@ def test_their_bounds_and_fixed_parameters():
     fixed = BayesPointClassifier(kernel=gp.RBF(2.0, "fixed"), random_state=seed(0)).fit(X, Y)
     assert fixed.tuning_.names[0] == "softness"
     assert fixed.kernel_ == gp.RBF(2.0, "fixed")
-    given = BayesPointClassifier(gp.RBF(2.0), softness=0.1, optimizer=None, random_state=seed(0))
-    assert given.fit(X, Y).kernel_ == gp.RBF(2.0)
+    given = BayesPointClassifier(gp.RBF(2.0, "fixed"), softness=0.1, random_state=seed(0))
+    assert given.fit(X, Y).kernel_ == gp.RBF(2.0, "fixed")
     assert given.tuning_ is None
 
 
@@ -268,24 +276,22 @@ def test_their_bounds_and_fixed_parameters():
         gp.ConstantKernel(0.7) * gp.RBF([1.0, 2.0, 3.0]) + gp.WhiteKernel(0.2),
         gp.RationalQuadratic(1.5, 0.7),
         gp.DotProduct(1.3) ** 2,
-        2.0 * (kernels.Matern(1.3) + gp.DotProduct(1.3, "fixed") * gp.RBF(2.0)),
+        kernels.Scaled(kernels.Matern() + gp.DotProduct(1.3, "fixed") * gp.RBF(2.0)),
         kernels.normalize(kernels.Linear() + gp.Matern(1.2, nu=2.5)),
     ],
     ids=repr,
 )
 def test_their_derivatives(kernel):
-    gram = kernels.evaluate(kernel, X)
-    slopes = kernels.derivatives(kernel, X, gram)
+    full = kernels.at_start(kernel, X)
+    slopes = kernels.derivatives(full, X, kernels.evaluate(full, X))
     declared = {one.name: one for one in kernels.parameters(kernel, X)}
     assert declared
     assert set(slopes) == set(declared)
     step = 1e-5
     for name, one in declared.items():
-        # Theirs start at their current values, ours at the scale of the data.
-        start = kernels.replace(kernel, {name: one.start})
-        slope = kernels.derivatives(start, X, kernels.evaluate(start, X))[name]
+        slope = slopes[name]
         ends = [
-            kernels.evaluate(kernels.replace(kernel, {name: one.start * np.exp(h)}), X)
+            kernels.evaluate(kernels.replace(full, {name: one.start * np.exp(h)}), X)
             for h in (step, -step)
         ]
         np.testing.assert_allclose(slope, (ends[0] - ends[1]) / (2 * step), rtol=1e-5, atol=1e-7)
@@ -293,9 +299,10 @@ def test_their_derivatives(kernel):
 
 def test_white_noise_is_softness():
     """In the examples, in probabilities of new ones, and in functions drawn at them."""
-    given = {"optimizer": None, "random_state": seed(0)}
-    white = BayesPointClassifier(gp.RBF(1.5) + gp.WhiteKernel(0.3), softness=0.0, **given)
-    soft = BayesPointClassifier(gp.RBF(1.5), softness=0.3, **given)
+    given = {"random_state": seed(0)}
+    rbf = gp.RBF(1.5, "fixed")
+    white = BayesPointClassifier(rbf + gp.WhiteKernel(0.3, "fixed"), softness=0.0, **given)
+    soft = BayesPointClassifier(rbf, softness=0.3, **given)
     white.fit(X, Y), soft.fit(X, Y)
     np.testing.assert_allclose(white.dual_coef_, soft.dual_coef_, rtol=1e-8, atol=1e-12)
     for points in (NEW, X):  # at the place of an example, too, noise is new
@@ -329,7 +336,7 @@ class Halved(gp.RBF):
 @pytest.mark.parametrize(
     ("kernel", "error", "text"),
     [
-        (gp.RBF() + kernels.RBF(), TypeError, r"k2__constant_value .* got RBF\(sigma=1.0\)"),
+        (gp.RBF() + kernels.RBF(1.0), TypeError, r"k2__constant_value .* got RBF\(sigma=1.0\)"),
         (gp.RBF(1.0, (0.0, 1.0)), ValueError, r"the bounds of length_scale .* got \[0.0, 1.0\]"),
         (gp.RBF(1.0, (2.0, 1.0)), ValueError, "the bounds of length_scale must be positive, fin"),
         (gp.CompoundKernel([gp.RBF(), gp.RBF()]), TypeError, "one kernel, .* got 2 in a Comp"),

@@ -14,14 +14,14 @@ from helpers import SETS, seed
 
 def test_set_kernel_counts_common_subsets():
     """2^|A n S| is the number of common subsets, which are counted here."""
-    gram = kernels.SetIntersection()(SETS, SETS[:7])
+    gram = kernels.SetIntersection(2.0)(SETS, SETS[:7])
     for i, a in enumerate(SETS):
         for j, s in enumerate(SETS[:7]):
             subsets = itertools.chain.from_iterable(
                 itertools.combinations(sorted(a), n) for n in range(len(a) + 1)
             )
             assert gram[i, j] == sum(set(subset) <= s for subset in subsets)
-    kernel = kernels.SetIntersection()
+    kernel = kernels.SetIntersection(2.0)
     np.testing.assert_array_equal(kernel(SETS).diagonal(), kernel.diag(SETS))
     np.testing.assert_array_equal(kernel([list(s) * 2 for s in SETS]), kernel(SETS))
     assert np.linalg.eigvalsh(kernel(SETS)).min() > -1e-9
@@ -47,9 +47,9 @@ def test_spectrum_kernel_counts_substrings(length):
 @pytest.mark.parametrize(
     ("kernel", "inputs", "text"),
     [
-        (kernels.SetIntersection(), [{1}, 2], r"X\[1\] must be a set or another collection"),
-        (kernels.SetIntersection(), ["word"], r"X\[0\] must be a set .* got 'word'"),
-        (kernels.SetIntersection(), [[{1}]], r"X\[0\] must hold hashable elements"),
+        (kernels.SetIntersection(2.0), [{1}, 2], r"X\[1\] must be a set or another collection"),
+        (kernels.SetIntersection(2.0), ["word"], r"X\[0\] must be a set .* got 'word'"),
+        (kernels.SetIntersection(2.0), [[{1}]], r"X\[0\] must hold hashable elements"),
         (kernels.Spectrum(), ["abc", 3], r"X\[1\] must be a string or another sequence; got 3"),
         (kernels.Spectrum(), [{1, 2}], r"X\[0\] must be a string or another sequence"),
         (kernels.Spectrum(1), [[[]]], r"X\[0\] must hold hashable elements"),
@@ -92,7 +92,7 @@ def series(strings):
 def test_classifier_of_strings(kernel, container):
     """Fit, predict and pickle as with vectors."""
     strings, y = sentences()
-    given = {"softness": 0.1, "optimizer": None, "random_state": seed(0)}
+    given = {"softness": 0.1, "random_state": seed(0)}
     model = bayespoint.BayesPointClassifier(kernel=kernel, **given)
     model.fit(container(strings), y)
     assert model.X_fit_.shape == (60,)
@@ -115,7 +115,7 @@ def test_classifier_of_sets():
     y = np.resize(["x", "y", "z"], 90)
     draw = {name: rng.dirichlet(np.full(12, 0.3)) for name in "xyz"}
     sets = [set(rng.choice(words, 6, p=draw[name]).tolist()) for name in y]
-    kernel = kernels.normalize(kernels.SetIntersection())
+    kernel = kernels.normalize(kernels.SetIntersection(2.0))
     model = bayespoint.BayesPointClassifier(
         kernel=kernel, optimizer="evidence", random_state=seed(0)
     )

@@ -117,7 +117,7 @@ def test_chart_makes_great_circles_straight(cone, ax):
 def test_estimator_of_two_features_with_an_intercept(space_ax):
     X = np.random.default_rng(SEED).normal(size=(20, 2))
     y = X @ [1.0, 0.5] > 0.1
-    model = BayesPointClassifier("linear", softness=0.0, optimizer=None, random_state=SEED)
+    model = BayesPointClassifier("linear", softness=0.0, random_state=SEED)
     pipeline = make_pipeline(StandardScaler(), model).fit(X, y)
     display = plotting.BilliardDisplay.from_estimator(pipeline, ax=space_ax)
     assert display.normals.shape == (20, 3)

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from bayespoint import BayesPointClassifier, Evidence, VersionSpace, datasets, plotting
+from bayespoint.kernels import RBF
 from bayespoint.posterior import rejection
 from bayespoint.tuning import search as tuning_search
 
@@ -45,7 +46,7 @@ def moons():
 def three_classes():
     X = np.random.default_rng(SEED).normal(size=(45, 2))
     y = np.array(["low", "middle", "high"])[np.digitize(X[:, 0], [-0.5, 0.5])]
-    model = BayesPointClassifier("rbf", softness=0.1, optimizer=None, random_state=SEED)
+    model = BayesPointClassifier(RBF(1.5), softness=0.1, random_state=SEED)
     return X, y, model.fit(X, y)
 
 
@@ -250,9 +251,7 @@ def test_label_noise_on_an_axis(ax):
     X, y = make_moons(60, noise=0.1, random_state=SEED)
     y = y.copy()
     y[::8] = 1 - y[::8]
-    model = BayesPointClassifier(
-        "rbf", label_noise="evidence", random_state=SEED, tol=0.3, n_draws=20
-    )
+    model = BayesPointClassifier("rbf", label_noise=None, random_state=SEED, tol=0.3, n_draws=20)
     model.fit(X, y)
     params = ["softness", "label_noise_negative"]
     display = plotting.TuningDisplay.from_estimator(model, params=params, grid_resolution=3, ax=ax)

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier, plotting
+from bayespoint.kernels import RBF
 
 Figure = pytest.importorskip("matplotlib.figure").Figure
 
@@ -21,7 +22,7 @@ SEED = int(os.environ.get("BAYESPOINT_SEED", "0"))
 @pytest.mark.long
 def test_a_fitted_search_is_drawn_as_what_it_found():
     X, y = make_moons(60, noise=0.2, random_state=SEED)
-    model = BayesPointClassifier("rbf", optimizer=None, random_state=SEED)
+    model = BayesPointClassifier(RBF(1.5), random_state=SEED)
     for inner, name in [
         (model, "softness"),
         (make_pipeline(StandardScaler(), model), "bayespointclassifier__softness"),
@@ -47,9 +48,7 @@ def test_a_fitted_search_is_drawn_as_what_it_found():
 @pytest.mark.filterwarnings("ignore::bayespoint.ConvergenceWarning")
 def test_the_ladder_of_a_classifier():
     X, y = make_moons(30, noise=0.2, random_state=SEED)
-    model = BayesPointClassifier(
-        "rbf", softness=0.5, label_noise=0.05, optimizer=None, random_state=SEED
-    )
+    model = BayesPointClassifier(RBF(1.5), softness=0.5, label_noise=0.05, random_state=SEED)
     pipeline = make_pipeline(StandardScaler(), model)
     with pytest.raises(NotFittedError):
         plotting.EvidenceDisplay.from_estimator(pipeline)
@@ -77,6 +76,6 @@ def test_the_ladder_of_a_classifier():
 
 def test_the_error_for_more_dimensions_mentions_softness():
     X = np.random.default_rng(SEED).standard_normal((30, 2))
-    model = BayesPointClassifier("linear", softness=0.1, optimizer=None, random_state=SEED)
+    model = BayesPointClassifier("linear", softness=0.1, random_state=SEED)
     with pytest.raises(ValueError, match="softness adds a dimension for each example"):
         plotting.BilliardDisplay.from_estimator(model.fit(X, X[:, 0] > 0))

@@ -49,7 +49,7 @@ class Problem:
         return np.where(f * labels > 0, right, wrong).prod(axis=1)
 
     def fit(self, **settings):
-        run = {"optimizer": None, "n_draws": 4000, "tol": 0.004, "random_state": seed(0)} | settings
+        run = {"n_draws": 4000, "tol": 0.004, "random_state": seed(0)} | settings
         model = BayesPointClassifier(
             kernel=self.kernel, softness=SOFTNESS, label_noise=self.noise, **run
         )
@@ -171,7 +171,7 @@ def test_functions_have_the_joint_law_of_the_posterior(fitted):
 
 def test_functions():
     x, y = IRIS
-    given = {"softness": 0.1, "optimizer": None, "n_draws": 10, "random_state": seed(0)}
+    given = {"softness": 0.1, "n_draws": 10, "random_state": seed(0)}
     for classes, shape in ((2, (40, 7)), (3, (3, 40, 7))):
         labels = np.minimum(y, classes - 1)
         model = BayesPointClassifier(kernel=kernels.RBF(1.5), **given)
@@ -201,7 +201,7 @@ def test_what_examples_tell_and_what_they_cannot():
     x = np.r_[rng.normal(0.0, 0.3, (150, 1)), [[4.0], [4.2]]]
     y = np.r_[np.arange(150) % 2, 1, 1]
     model = BayesPointClassifier(
-        kernels.RBF(1.0), softness=1.0, optimizer=None, fit_intercept=False, random_state=SEED
+        kernels.RBF(1.0), softness=1.0, fit_intercept=False, random_state=SEED
     ).fit(x, y)
     f = model.sample_functions([[0.0], [40.0]], noise=False, random_state=seed(0))
     among, far = f.std(axis=0)
@@ -263,7 +263,7 @@ def test_bayes_point(points, classes):
     x, y = IRIS[0][::3], np.minimum(IRIS[1][::3], classes - 1)
     rng = np.random.default_rng(seed(0))
     some = IRIS[0][rng.integers(0, 150, points)] + 0.2 * rng.standard_normal((points, 4))
-    model = BayesPointClassifier(softness=0.1, optimizer=None, random_state=seed(0)).fit(x, y)
+    model = BayesPointClassifier(softness=0.1, random_state=seed(0)).fit(x, y)
     dual = model.bayes_point(some)
     assert dual.shape == model.dual_coef_.shape
     k_star = model.kernel_(some, x) + 1
@@ -332,9 +332,7 @@ def test_log_labeling_probability(fitted):
 def test_labels_of_any_type():
     problem = Problem(m=4, points=1)
     names = np.where(problem.labels > 0, "yes", "no")
-    model = BayesPointClassifier(
-        problem.kernel, softness=SOFTNESS, optimizer=None, random_state=seed(0)
-    )
+    model = BayesPointClassifier(problem.kernel, softness=SOFTNESS, random_state=seed(0))
     model.fit(problem.inputs, names)
     exact = math.log((problem.f_star[:, 0] > 0).mean())
     found = model.log_labeling_probability(problem.points, ["yes"], random_state=seed(0))
@@ -343,7 +341,6 @@ def test_labels_of_any_type():
         problem.kernel,
         softness=SOFTNESS,
         class_weight={"yes": 5.0, "no": 1.0},
-        optimizer=None,
         random_state=seed(0),
     ).fit(problem.inputs, names)
     one = heavy.log_labeling_probability(problem.points, ["yes"], tol=0.05, random_state=seed(0))

@@ -108,7 +108,6 @@ def test_the_classifier_against_rejection(noise):
     model = BayesPointClassifier(
         kernel=problem.kernel,
         softness=SOFTNESS,
-        optimizer=None,
         label_noise=noise,
         n_draws=4000,
         tol=0.004,

@@ -255,10 +255,8 @@ def quarter(softness=0.0, n_draws=5000):
         kernels.Linear(),
         fit_intercept=False,
         softness=softness,
-        optimizer=None,
         tol=0.005,
         n_draws=n_draws,
-        refresh="full",
         random_state=SEED,
     )
     return model.fit(np.eye(2), [True, False])
@@ -318,7 +316,6 @@ def test_equal_weights_predict_as_the_model_does():
         model = BayesPointClassifier(
             kernels.RBF(1.0),
             softness=0.1,
-            optimizer=None,
             label_noise=0.02,
             n_draws=1600,
             random_state=SEED,
@@ -372,9 +369,7 @@ def test_questions_of_a_weighted_posterior():
     rng = np.random.default_rng([SEED, 3])
     X = rng.standard_normal((40, 2))
     labels = np.where(X[:, 0] + 0.5 * rng.standard_normal(40) > 0, "yes", "no")
-    model = BayesPointClassifier(
-        kernels.RBF(1.0), softness=0.1, optimizer=None, random_state=SEED
-    ).fit(X, labels)
+    model = BayesPointClassifier(kernels.RBF(1.0), softness=0.1, random_state=SEED).fit(X, labels)
     weighted = model.reweight(cautious, log=True)
     probability = weighted.predict_proba(X)
     chosen, rejected = weighted.reject(X, 0.3)
@@ -395,7 +390,7 @@ def test_precomputed_kernels():
     rng = np.random.default_rng([SEED, 2])
     X, new = rng.standard_normal((30, 2)), rng.standard_normal((10, 2))
     y = X[:, 0] > 0
-    settings = {"softness": 0.1, "optimizer": None, "random_state": SEED}
+    settings = {"softness": 0.1, "random_state": SEED}
     kernel = kernels.RBF(1.0)
     ours = BayesPointClassifier(kernel, **settings).fit(X, y)
     given = BayesPointClassifier("precomputed", **settings).fit(kernel(X), y)

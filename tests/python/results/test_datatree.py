@@ -118,7 +118,7 @@ def test_results_of_a_classifier(tmp_path):
     pytest.importorskip("xarray")
     X = np.random.default_rng(SEED).normal(size=(30, 2))
     y = np.where(X[:, 0] > 0, "right", "left")
-    model = BayesPointClassifier(softness=0.1, optimizer=None, random_state=SEED).fit(X, y)
+    model = BayesPointClassifier(softness=0.1, random_state=SEED).fit(X, y)
     labels = model.billiard_.to_datatree()["observed_data"]["label"]
     np.testing.assert_array_equal(labels, np.where(y == "right", 1, -1))
 
