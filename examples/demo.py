@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from bayespoint import BayesPointClassifier, VersionSpace, __version__
 from bayespoint.datasets import load_sonar
+from bayespoint.kernels import RBF, at_start
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,14 +159,14 @@ def _score_split(X: Floats, y: Ints, train: Ints, test: Ints, seed: int) -> Scor
     by_tuned = tuned.predict_proba(X_test)[:, 1]
 
     began = time.perf_counter()
-    classifier = BayesPointClassifier(kernel="rbf", softness=SOFTNESS, random_state=seed)
+    kernel = at_start(RBF(), X_train)
+    classifier = BayesPointClassifier(kernel, softness=SOFTNESS, random_state=seed)
     classifier.fit(X_train, y_train)
     fit_seconds = time.perf_counter() - began
     probability = classifier.predict_proba(X_test)[:, 1]
     result = classifier.billiard_
 
     # The maximal margin in the same version space: same kernel, same intercept, same softness.
-    kernel = classifier.kernel_
     space = VersionSpace(kernel(X_train, X_train), y_train, softness=SOFTNESS, offset=1.0)
     margin = space.max_margin().dual_coef
     by_margin = np.where((kernel(X_test, X_train) + 1.0) @ margin > 0, 1, -1)
@@ -222,7 +223,8 @@ def _draw_plane(directory: Path, seed: int) -> Path:
     from sklearn.inspection import DecisionBoundaryDisplay
 
     X, y = _two_arcs(120, np.random.default_rng(seed))
-    classifier = BayesPointClassifier(kernel="rbf", softness=SOFTNESS, random_state=seed).fit(X, y)
+    kernel = at_start(RBF(), X)
+    classifier = BayesPointClassifier(kernel, softness=SOFTNESS, random_state=seed).fit(X, y)
     figure = Figure(figsize=(7.2, 5.6), layout="constrained")
     ax = figure.add_subplot()
     shades = DecisionBoundaryDisplay.from_estimator(

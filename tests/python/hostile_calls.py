@@ -47,8 +47,13 @@ from fitted_models import (
     weighted,
 )
 
-ELSEWHERE = {"load", "papers.elongated.CenterErrors.closest"}
-"""Tested with files (test_io.py), with the network (test_datasets.py), takes nothing."""
+ESTIMATORS = ("BayesPointClassifier", "MaxMarginClassifier", "KernelPerceptron")
+ELSEWHERE = {
+    "load",
+    "papers.elongated.CenterErrors.closest",
+    *(f"{k}.set_params" for k in ESTIMATORS),
+}
+"""Tested with files (test_io.py), takes nothing, keeps any value."""
 
 
 def calls():
@@ -345,6 +350,13 @@ def _calls():
         ("a number + or * a kernel",),
         kernel=kernels.Linear(),
         factor=2.0,
+        X=X,
+    )
+    yield one(
+        "kernels.at_start",
+        lambda kernel, X: kernels.at_start(kernel, X)(X),
+        None,
+        kernel=kernels.Scaled(kernels.RBF(per_feature=True)),
         X=X,
     )
     yield one("kernels.gram_matrix", kernels.gram_matrix, None, X=X, kernel=rbf, dtype="float32")

@@ -237,7 +237,7 @@ class BayesPointClassifier(
         return tags
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of the classifier, and ``kernel__<name>`` of its kernel object.
+        """Set parameters, also ``kernel__<name>`` of a kernel object.
 
         Parameters
         ----------
@@ -246,13 +246,13 @@ class BayesPointClassifier(
 
         Returns
         -------
-        BayesPointClassifier
+        estimator
             The estimator itself.
 
         Raises
         ------
         ValueError
-            If there is no such parameter.
+            If there is no such parameter, or no kernel object.
         """
         require_kernel_object(params.get("kernel", self.kernel), params)
         return super().set_params(**params)  # type: ignore[no-any-return]

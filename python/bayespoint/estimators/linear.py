@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,11 @@ from bayespoint.engine.problem import Problem
 from bayespoint.estimators import binary
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators.binary import BinaryProblem
+from bayespoint.estimators.settings import require_kernel_object
 from bayespoint.kernels.products import count
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _BLOCK_BYTES = 64 * 2**20
 """Approximate memory of one block of test points."""
@@ -45,6 +49,27 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         tags = super().__sklearn_tags__()
         estimators_inputs.mark(tags.input_tags, self.kernel)
         return tags
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also ``kernel__<name>`` of a kernel object.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by name.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter, or no kernel object.
+        """
+        require_kernel_object(params.get("kernel", self.kernel), params)
+        return super().set_params(**params)  # type: ignore[no-any-return]
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the decision values.

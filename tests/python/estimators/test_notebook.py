@@ -7,8 +7,17 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from bayespoint import BayesPointClassifier, LayerChoice, VersionSpace
+from bayespoint import (
+    BayesPointClassifier,
+    KernelPerceptron,
+    LayerChoice,
+    MaxMarginClassifier,
+    VersionSpace,
+    _core,
+)
 from bayespoint.bounds import RiskBounds
 from bayespoint.datasets import make_teacher
 from bayespoint.kernels import RBF
@@ -93,6 +102,55 @@ def results():
 def three_bounds(X, y):
     model = BayesPointClassifier("linear", softness=0.0, random_state=seed(0))
     return model.fit(X, y).risk_bounds(random_state=seed(0))
+
+
+def count_calls(monkeypatch):
+    """Return a list to which each later call of a compiled function adds its name."""
+    calls = []
+    for name, function in vars(_core).items():
+        if callable(function) and not isinstance(function, type):
+
+            def counted(*args, name=name, function=function, **kwargs):
+                calls.append(name)
+                return function(*args, **kwargs)
+
+            monkeypatch.setattr(_core, name, counted)
+    return calls
+
+
+def look(thing):
+    """Read all attributes and views of an object, and of the objects that it holds."""
+    repr(thing)
+    for view in ("_repr_html_", "_repr_mimebundle_"):
+        if hasattr(thing, view):
+            getattr(thing, view)()
+    for name in dir(thing):
+        value = getattr(thing, name, None)
+        held = value if isinstance(value, (list, tuple)) else [value]
+        for one in held:
+            if type(one).__module__.startswith("bayespoint."):
+                look(one)
+
+
+def test_looking_at_objects_computes_nothing(monkeypatch):
+    X, y = make_teacher(30, 4, random_state=seed(0))
+    kinds = np.digitize(X[:, 0], [-0.5, 0.5])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # short runs
+        things = list(results().values())
+    things += [
+        make_pipeline(StandardScaler(), BayesPointClassifier(random_state=seed(0))).fit(X, y),
+        BayesPointClassifier("linear", random_state=seed(0)).fit(X, kinds),
+        MaxMarginClassifier("linear").fit(X, y),
+        KernelPerceptron("linear").fit(X, y),
+    ]
+    things.append(things[-4][-1])
+    calls = count_calls(monkeypatch)
+    for thing in things:
+        look(thing)
+    assert calls == []
+    things[-1].evidence(tol=1.0, random_state=seed(0))
+    assert calls  # they are counted
 
 
 @pytest.fixture(scope="module")

@@ -119,9 +119,17 @@ def test_a_grid_over_a_length_scale_has_an_effect():
         assert search.best_estimator_.kernel_.sigma == search.best_params_["kernel__sigma"]
 
 
-@pytest.mark.parametrize("kernel", [None, "rbf"])
-def test_a_setting_without_parameters_has_none_to_set(kernel):
-    model = BayesPointClassifier(kernel)
+@pytest.mark.parametrize(
+    "model",
+    [
+        BayesPointClassifier(),
+        BayesPointClassifier("rbf"),
+        MaxMarginClassifier(),
+        KernelPerceptron("precomputed"),
+    ],
+    ids=repr,
+)
+def test_a_setting_without_parameters_has_none_to_set(model):
     with pytest.raises(ValueError, match=r"kernel__sigma is a .* object: give one, .*; got ker"):
         model.set_params(kernel__sigma=1.0)
     assert model.set_params(kernel=RBF(), kernel__sigma=2.0).kernel == RBF(2.0)

@@ -238,7 +238,7 @@ def test_surface_is_the_evidence_that_was_searched(moons, ax):
 
 def test_one_setting_is_a_curve(moons, ax):
     X, y, _ = moons
-    model = BayesPointClassifier("rbf", random_state=SEED).fit(X, y)
+    model = BayesPointClassifier(RBF(1.5), random_state=SEED).fit(X, y)
     display = plotting.TuningDisplay.from_estimator(model, grid_resolution=5, ax=ax)
     assert display.params == ("softness",)
     curve = ax.lines[0]

@@ -68,7 +68,7 @@ def _measure(unit: Row, settings: Settings) -> Row:
     n_train = QUICK_TRAINING if settings.quick else 4 * len(X) // 5
     train, test = order[:n_train], order[n_train:]
     y = np.where(digits == unit["digit"], 1, -1)
-    kernel = Polynomial(degree=4)
+    kernel = Polynomial(degree=4, coef0=1.0)
     K, K_test = kernel(X[train]), kernel(X[test], X[train])
     perceptron = KernelPerceptron("precomputed", fit_intercept=False).fit(K, y[train])
     machine = VersionSpace(K, y[train]).max_margin()
