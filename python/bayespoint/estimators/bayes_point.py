@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from bayespoint import kernels
 from bayespoint.base import linalg, memory, validation
 from bayespoint.base.io import Savable
-from bayespoint.base.linalg import factorize
+from bayespoint.base.linalg import Factor, factorize
 from bayespoint.base.validation import Floats, RandomState
 from bayespoint.bounds.result import RiskBounds
 from bayespoint.bounds.risk_bounds import risk_bounds
@@ -297,7 +297,7 @@ class BayesPointClassifier(
         previous = self._previous() if validation.boolean("warm_start", self.warm_start) else None
         inputs, y = estimators_inputs.training(self, self.kernel, X, y)
         self.classes_, index = estimators_inputs.encode(y)
-        if len(self.classes_) > 2 and np.ndim(self.label_noise):
+        if len(self.classes_) > 2 and np.ndim(self.label_noise):  # type: ignore[arg-type]
             raise ValueError(
                 "label_noise must be one rate for more than two classes; got "
                 f"{self.label_noise!r} for {len(self.classes_)} classes"
@@ -407,10 +407,10 @@ class BayesPointClassifier(
             self._index, self.seed_ = index, settings.seed % 2**32
             self.prior_from_examples_ = self._prior_from_examples(softness)
             constant_diagonal = _constant(matrix.diagonal())
-            inverse, factor = None, factorize(matrix, settings.offset, softness)
-            if factor.invertible:
-                inverse = factor, factor.inverse_diagonal()
-            else:  # recomputed after the runs, in the memory of the matrix
+            factor: Factor | None
+            factor = factorize(matrix, settings.offset, softness)
+            inverse = (factor, factor.inverse_diagonal()) if factor.invertible else None
+            if inverse is None:  # recomputed after the runs, in the memory of the matrix
                 factor = None
             results = binary.sample_each(
                 problems,
@@ -485,7 +485,8 @@ class BayesPointClassifier(
         """Return what the prior took from the training examples; empty for nothing."""
         if self.tuning_ is not None:
             return "evidence"
-        if kernels.parameters(kernels.resolve(self.kernel), self.X_fit_):
+        kernel = kernels.resolve(self.kernel)
+        if self.X_fit_ is not None and kernels.parameters(kernel, self.X_fit_):
             return "length scale"
         if isinstance(self.class_weight, str) and softness.any():
             return "class weights"

@@ -248,9 +248,8 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
         inputs, y = estimators_inputs.training(self, self.kernel, X, y)
         self.classes_, index = estimators_inputs.encode(np.asarray(y))
         m = len(index)
-        resolved = kernels.resolve(self.kernel)
-        self.kernel_ = kernels.at_start(resolved, inputs)
-        fixed = self.kernel_ is resolved or self.kernel_ == resolved
+        resolved, self.kernel_ = kernels.resolve(self.kernel), kernels.at_start(self.kernel, inputs)
+        fixed = not kernels.parameters(resolved, inputs) or self.kernel_ == resolved
         self.prior_from_examples_ = "" if fixed else "length scale"
         if not isinstance(self.kernel_, str):
             memory.require(8.0 * m * m, f"the kernel matrix of {m} examples")

@@ -34,7 +34,6 @@ from bayespoint.kernels.algebra import (
 from bayespoint.kernels.dot_product import Linear, Polynomial
 from bayespoint.kernels.functions import (
     accepts_sparse as accepts_sparse,
-    at_start,
     derivatives as derivatives,
     diagonal as diagonal,
     evaluate as evaluate,
@@ -42,7 +41,12 @@ from bayespoint.kernels.functions import (
     replace as replace,
     requires_vectors as requires_vectors,
 )
-from bayespoint.kernels.gram import gram_matrix, resolve as resolve, training_gram as training_gram
+from bayespoint.kernels.gram import (
+    at_start,
+    gram_matrix,
+    resolve as resolve,
+    training_gram as training_gram,
+)
 from bayespoint.kernels.protocol import Kernel, Parameter
 from bayespoint.kernels.stationary import (
     RBF,

@@ -279,7 +279,8 @@ class Scaled(WrappedKernel):
         return gram
 
     def diag(self, X: Inputs) -> Floats:
-        return np.multiply(given(self, "factor"), diagonal(self.kernel, X))
+        values: Floats = given(self, "factor") * diagonal(self.kernel, X)
+        return values
 
     def parameters(self, X: Inputs) -> tuple[Parameter, ...]:
         inner = (

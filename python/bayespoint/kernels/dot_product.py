@@ -73,19 +73,20 @@ class Polynomial(Base):
         return gram
 
     def diag(self, X: Floats) -> Floats:
-        return _raise_to(squares(vectors("X", X)) + given(self, "coef0"), self.degree)
+        coef0: float = given(self, "coef0")
+        return _raise_to(squares(vectors("X", X)) + coef0, self.degree)
 
     def parameters(self, X: Floats) -> tuple[Parameter, ...]:
         """Return `coef0` if it was left out; its start is the mean squared length of inputs."""
         if self.coef0 is not None:
             return ()
-        mean = float(squares(X).mean())
+        mean = float(squares(vectors("X", X)).mean())
         start = mean if mean > 0 and math.isfinite(mean) else 1.0
         return (within(self.bounds, "coef0", start, (math.exp(-7), math.exp(7))),)
 
     def derivatives(self, X: Floats, gram: Floats) -> Mapping[str, Floats]:
         """Return dK / d ln(coef0) = degree coef0 (x . x' + coef0) ** (degree - 1)."""
-        coef0 = given(self, "coef0")
+        coef0: float = given(self, "coef0")
         if coef0 == 0:
             return {}
 

@@ -34,34 +34,6 @@ def replace(kernel: Any, values: Mapping[str, float]) -> Any:
     return dataclasses.replace(kernel, **values)
 
 
-def at_start(kernel: Any, X: Inputs) -> Any:
-    """Return the kernel with the values from which a search for its parameters starts.
-
-    These are rules of thumb. `MaxMarginClassifier`, `KernelPerceptron` and
-    :meth:`VersionSpace.from_features`, which do not search, use them.
-
-    Parameters
-    ----------
-    kernel : kernel object or callable
-        The kernel.
-    X : array of shape (n, n_features), or a sequence of n examples
-        Inputs, which determine the length scale ``sqrt(n_features Var(X) / 2)``.
-
-    Returns
-    -------
-    kernel object or callable
-        The kernel, in which every parameter is given.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bayespoint.kernels import RBF, Scaled, at_start
-    >>> at_start(Scaled(RBF()), np.eye(3))
-    1.0 * RBF(sigma=0.5774)
-    """
-    return replace(kernel, {each.name: each.start for each in parameters(kernel, X)})
-
-
 def derivatives(kernel: object, X: Inputs, gram: Floats) -> Mapping[str, Floats]:
     """Return the known derivatives of ``gram = kernel(X)`` with respect to log parameters."""
     if gaussian_process.is_gp(kernel):

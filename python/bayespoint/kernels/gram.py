@@ -14,7 +14,7 @@ from bayespoint.base import memory, validation
 from bayespoint.kernels import gaussian_process
 from bayespoint.kernels.algebra import Base, Scaled
 from bayespoint.kernels.dot_product import Linear, Polynomial
-from bayespoint.kernels.functions import evaluate, is_semidefinite
+from bayespoint.kernels.functions import evaluate, is_semidefinite, parameters, replace
 from bayespoint.kernels.products import count, in_rows
 from bayespoint.kernels.protocol import Floats, Inputs
 from bayespoint.kernels.stationary import RBF, Matern
@@ -51,6 +51,35 @@ def resolve(kernel: object) -> Callable[..., Any] | str:
     raise ValueError(
         f"kernel must be one of {names}, a kernel object or a callable k(X, Y); got {kernel!r}"
     )
+
+
+def at_start(kernel: object, X: Inputs) -> Any:
+    """Return the kernel with the values from which a search for its parameters starts.
+
+    These are rules of thumb. `MaxMarginClassifier`, `KernelPerceptron` and
+    :meth:`VersionSpace.from_features`, which do not search, use them.
+
+    Parameters
+    ----------
+    kernel : None, str, kernel object or callable
+        A kernel as for :class:`BayesPointClassifier`.
+    X : array of shape (n, n_features), or a sequence of n examples
+        Inputs, which determine the length scale ``sqrt(n_features Var(X) / 2)``.
+
+    Returns
+    -------
+    kernel object, callable or "precomputed"
+        The kernel, in which every parameter is given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bayespoint.kernels import RBF, Scaled, at_start
+    >>> at_start(Scaled(RBF()), np.eye(3))
+    1.0 * RBF(sigma=0.5774)
+    """
+    resolved = resolve(kernel)
+    return replace(resolved, {each.name: each.start for each in parameters(resolved, X)})
 
 
 def training_gram(

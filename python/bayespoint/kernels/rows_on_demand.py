@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from bayespoint.base import memory, validation
 from bayespoint.base.validation import Floats
 from bayespoint.kernels.algebra import Scaled
+from bayespoint.kernels.base import given
 from bayespoint.kernels.dot_product import Linear, Polynomial
-from bayespoint.kernels.functions import at_start, evaluate
-from bayespoint.kernels.gram import resolve
+from bayespoint.kernels.functions import evaluate
+from bayespoint.kernels.gram import at_start
 from bayespoint.kernels.products import vectors
 from bayespoint.kernels.stationary import RBF, units_of
 
@@ -50,13 +51,13 @@ class KernelRows:
         if type(base) is Linear:
             self.form = "linear"
         elif type(base) is Polynomial:
-            self.form, self.degree, self.coef0 = "poly", base.degree, base.coef0
+            self.form, self.degree, self.coef0 = "poly", base.degree, given(base, "coef0")
         elif type(base) is RBF:
             self.form = "rbf"
             if isinstance(base.sigma, tuple):  # the engine takes a single length scale
                 self.inputs = np.ascontiguousarray(inputs / units_of(base.sigma, inputs))
             else:
-                self.sigma = base.sigma
+                self.sigma = given(base, "sigma")
         else:
             raise ValueError(
                 "kernel must be 'linear', 'rbf' or 'poly', or Linear, RBF, Polynomial or a "
@@ -106,7 +107,7 @@ def _without_factor(kernel: Any) -> tuple[float, Any]:
     """Return the product of the factors of a kernel, and the kernel without them."""
     factor = 1.0
     while type(kernel) is Scaled:
-        factor, kernel = factor * kernel.factor, kernel.kernel
+        factor, kernel = factor * given(kernel, "factor"), kernel.kernel
     return factor, kernel
 
 
@@ -120,7 +121,7 @@ def kernel_rows(X: ArrayLike, kernel: object, cache_size: object) -> KernelRows:
         )
     size = validation.positive("cache_size", cache_size)
     array = vectors("X", array)
-    return KernelRows(array, at_start(resolve(kernel), array), size)
+    return KernelRows(array, at_start(kernel, array), size)
 
 
 def require_matrix(gram: Gram, what: str) -> None:

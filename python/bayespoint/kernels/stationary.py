@@ -111,6 +111,7 @@ class _Stationary(Base):
         """Return the length scales that were left out: "sigma", or "sigma[0]", "sigma[1]", ...."""
         if self.sigma is not None:
             return ()
+        X = vectors("X", X)
         if self.per_feature:
             d = X.shape[1]
             columns = X.tocsc() if sparse.issparse(X) else X
@@ -400,20 +401,23 @@ class RationalQuadratic(_Distances):
 
     def _to_values(self, distances: Floats) -> None:
         # log1p is accurate for large alpha, where values are near 1.
-        distances /= 2 * given(self, "alpha")
+        alpha: float = given(self, "alpha")
+        distances /= 2 * alpha
         np.log1p(distances, out=distances)
-        distances *= -given(self, "alpha")
+        distances *= -alpha
         _exponential(distances)
 
     def _scale_derivative(self, X: Floats, gram: Floats) -> Floats:
+        alpha: float = given(self, "alpha")
         distances = self._distances(X)
-        return gram * distances / (1 + distances / (2 * given(self, "alpha")))
+        return gram * distances / (1 + distances / (2 * alpha))
 
     def _feature_derivative(self, X: Floats, gram: Floats, differences: Floats) -> Floats:
-        return gram * differences**2 / (1 + self._distances(X) / (2 * given(self, "alpha")))
+        alpha: float = given(self, "alpha")
+        return gram * differences**2 / (1 + self._distances(X) / (2 * alpha))
 
     def _exponent_derivative(self, X: Floats, gram: Floats) -> Floats:
-        alpha = given(self, "alpha")
+        alpha: float = given(self, "alpha")
         ratio = self._distances(X) / (2 * alpha)
         return alpha * gram * (ratio / (1 + ratio) - np.log1p(ratio))
 

@@ -110,8 +110,9 @@ class SetIntersection(_Counted):
         return KernelGradient({"base": lambda: _Counted.__call__(self, X) * gram})
 
     def _power(self, sizes: Floats) -> Floats:
+        base: float = given(self, "base")
         with np.errstate(over="ignore"):  # `evaluate` refuses infinities
-            return np.power(given(self, "base"), sizes, out=sizes)
+            return np.power(base, sizes, out=sizes)
 
     def _counts(self, name: str, x: Any) -> Mapping[Hashable, int]:
         if isinstance(x, (str, bytes)) or not isinstance(x, (Collection, np.ndarray)):

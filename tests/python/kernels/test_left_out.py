@@ -76,6 +76,8 @@ def test_starts_are_rules_of_thumb():
     np.testing.assert_allclose(start.kernel.sigma, X.std(axis=0), rtol=1e-12)
     assert start == 1.0 * Matern(start.kernel.sigma)
     assert at_start(Polynomial(2), X).coef0 == pytest.approx((X**2).sum(axis=1).mean())
+    assert at_start("rbf", X.tolist()) == at_start(RBF(), X)
+    assert at_start(None, X) == at_start(Scaled(Matern(nu=2.5)), X)
     words = [{"a", "b"}, {"a"}]
     assert names(SetIntersection(), words) == ["base"]
     assert at_start(SetIntersection(), words) == SetIntersection(2.0)
