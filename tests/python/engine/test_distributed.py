@@ -28,7 +28,7 @@ RNG = np.random.default_rng(seed(1))
 X = RNG.normal(size=(60, 3))
 Y = (X[:, 0] + 0.5 * RNG.normal(size=60) > 0).astype(int)
 GIVEN = {"tol": 0.1, "random_state": seed(3), "n_draws": 30}
-SOFT = BayesPointClassifier("rbf", softness=0.3, **GIVEN)
+SOFT = BayesPointClassifier(RBF(1.5), softness=0.3, **GIVEN)
 FITS = {
     "a soft boundary": (SOFT, X, Y),
     "hard walls": (BayesPointClassifier("linear", softness=0.0, **GIVEN), X, X[:, 0] > 0.1),
@@ -46,11 +46,6 @@ FITS = {
     "three classes": (SOFT, *(part[::3] for part in load_iris(return_X_y=True))),
     "everything searched": (
         BayesPointClassifier(label_noise=None, tol=0.1, random_state=seed(0), n_draws=30),
-        X,
-        Y,
-    ),
-    "walls that are flown by straight": (
-        BayesPointClassifier("linear", softness=0.1, dynamics="chord", **GIVEN),
         X,
         Y,
     ),
