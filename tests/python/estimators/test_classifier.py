@@ -313,19 +313,6 @@ def test_label_noise_of_a_class_changes_sides_with_the_labels():
     assert np.abs(wrong.predict_proba(points)[:, 1] - p).max() > 0.1
 
 
-def test_class_weights_divide_the_softness():
-    x, y, _ = blobs()
-    given = {"softness": 0.1, "optimizer": None, "random_state": seed(0)}
-    heavy = BayesPointClassifier(class_weight={0: 4.0, 1: 0.5}, **given).fit(x, y)
-    reference = BayesPointClassifier(**given).fit(x, y)
-    wrong = [np.mean(m.predict(x[y == 0]) != 0) for m in (heavy, reference)]
-    assert wrong[0] < wrong[1]
-    assert heavy.softness_ == 0.1
-    weights = np.where(y == 0, 4.0, 0.5)
-    space = bayespoint.VersionSpace(heavy.kernel_(x), y, softness=0.1 / weights, offset=1.0)
-    assert space.contains(heavy.dual_coef_[0])
-
-
 # --- reproducibility, storage, pipelines ---
 
 
