@@ -369,10 +369,11 @@ class BayesPointClassifier(
         left = np.bincount(index, minlength=len(self.classes_))
         if not left.all():
             raise ValueError(
-                "sample_weight must be above 1e-9 for an example of every class; got none of class "
-                f"{self.classes_[left == 0][0]}"
+                "sample_weight must not be zero for all examples of a class; got zeros, or values "
+                f"below 1e-9, for class {self.classes_[left == 0][0]}"
             )
-        return self._repeated(inputs, isinstance(self.kernel, str)), index, share
+        is_gram = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return self._repeated(inputs, is_gram), index, share
 
     def _repeated(self, inputs: Any, is_gram: bool) -> Any:
         """Return the inputs of the observations, or their kernel matrix from that of examples."""
