@@ -33,7 +33,7 @@ def weighted_values(z: Floats, class_weight: Floats) -> Floats:
     if z.shape[1] == 1:
         log_odds = special.log_ndtr(z) - special.log_ndtr(-z) + (log_weight[1] - log_weight[0])
         tail = special.ndtri_exp(special.log_expit(-np.abs(log_odds)))
-        return np.where(log_odds > 0, -tail, tail)
+        return np.asarray(np.where(log_odds > 0, -tail, tail))
     values = z.copy()
     less = log_weight < 0
     values[:, less] = special.ndtri_exp(log_weight[less] + special.log_ndtr(z[:, less]))
