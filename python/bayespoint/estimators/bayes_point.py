@@ -271,7 +271,7 @@ class BayesPointClassifier(
     @roll_back_on_error
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the Bayes point of the training examples.
+        r"""Find the Bayes point of the training examples.
 
         Parameters
         ----------
@@ -314,9 +314,11 @@ class BayesPointClassifier(
 
         A fraction r beyond the last whole number is one more observation, whose noise has the
         variance ``softness / r``. Near the boundary it carries r times the information of a whole
-        one: r times the Fisher information on f at f = 0. Far from the boundary it carries more
-        than that share, and two halves are not exactly one whole. The search has the same
-        observations. A distance of 1e-9 from a whole number counts as rounding.
+        one: r times the Fisher information on f at f = 0. Towards r = 0 it vanishes. Fractions are
+        not a weighted loss and do not add up: at f = 0 the slope of the log likelihood is
+        :math:`\sqrt r` times that of a whole one, so that four quarters with one label pull twice
+        as hard. The search has the same observations. A distance of 1e-9 from a whole number counts
+        as rounding.
         """
         settings = fit_settings(self, self.random_state)
         previous = self._previous() if validation.boolean("warm_start", self.warm_start) else None
@@ -402,7 +404,7 @@ class BayesPointClassifier(
         matrices = 3 if self.refresh == "full" else 2  # the last factor overwrites the matrix
         memory.require(
             8.0 * matrices * m * m + 8.0 * m * (len(self.classes_) + 1) * kept,
-            f"fitting {m:.0f} examples (the {m:.0f} x {m:.0f} kernel matrix, its factor, and "
+            f"fitting {m:.15g} examples (the {m:.15g} x {m:.15g} kernel matrix, its factor, and "
             f"{kept} draws)",
         )
 
@@ -1210,9 +1212,9 @@ class BayesPointClassifier(
     def add_examples(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit to more examples, with the same kernel, softness and label noise.
 
-        The result is that of a fit to all examples, with its own burn-in and averages. New examples
-        have the sample weight 1, and class weights are made anew. Chains
-        start at the old center if it also labels the new examples correctly.
+        The result is that of a fit to all examples, with its own burn-in and averages. Chains
+        start at the old center if it also labels the new examples correctly. New examples have the
+        sample weight 1, and balanced class weights are computed again.
 
         Parameters
         ----------
