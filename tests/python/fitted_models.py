@@ -83,8 +83,9 @@ def method(owner, name):
 
 
 def fit_of(kind):
-    def fit(X, y, **parameters):
-        return kind(**parameters).fit(X, y)
+    def fit(X, y, sample_weight=None, **parameters):
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return kind(**parameters).fit(X, y, **weights)
 
     return fit
 

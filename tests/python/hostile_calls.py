@@ -126,8 +126,9 @@ def _calls():
         log=False,
     )
 
+    few = {**QUICK, "label_noise": 0.1, "n_trajectories": 2}
     for kind, extra in (
-        (BayesPointClassifier, {**QUICK, "label_noise": 0.1, "n_trajectories": 2}),
+        (BayesPointClassifier, {**few, "sample_weight": np.arange(len(X)) % 3 + 0.5}),
         (MaxMarginClassifier, {"C": 1.0, "softness": 0.1, "tol": 1e-6, "max_iter": 1000}),
         (KernelPerceptron, {"softness": 0.1, "learning_rate": 0.5, "max_epochs": 5}),
     ):

@@ -247,6 +247,24 @@ def weights(name: str, value: ArrayLike, n: int, *, log: bool) -> Floats:
     return array
 
 
+def sample_weight(value: ArrayLike, n: int) -> Floats:
+    """Return the (n,) finite weights, at least 0, of the examples of a fit."""
+    array = dense("sample_weight", value)
+    if array.shape != (n,):
+        raise ValueError(
+            f"sample_weight must have shape ({n},), a weight for each example; got shape "
+            f"{array.shape}"
+        )
+    array = array.astype(np.float64)
+    wrong = ~(np.isfinite(array) & (array >= 0))
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise ValueError(
+            f"sample_weight must be finite and at least 0; got {array[i]} for example {i}"
+        )
+    return array
+
+
 def softness(value: ArrayLike, m: int) -> Floats:
     """Return the (m,) softness of each example, from one number or m of them."""
     array = dense("softness", value)

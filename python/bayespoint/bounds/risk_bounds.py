@@ -40,12 +40,17 @@ _REFUSALS = {
         "The length scale was computed from the inputs of these examples: give a kernel with a "
         "length scale fixed beforehand, such as kernel=RBF(1.0)."
     ),
-    "class weights": (
-        "The class weights, and so the softness, were computed from these labels: give them as a "
-        "dictionary fixed beforehand."
-    ),
 }
 """Why no bound holds for a classifier, by its `prior_from_examples_`."""
+
+_CLASS_WEIGHTS = (
+    "The classifier predicts with class weights, and the bounds are those of the rule without: fit "
+    "with class_weight=None."
+)
+_SAMPLE_WEIGHTS = (
+    "Examples have sample weights, and repeated examples are not independent: fit without "
+    "sample_weight."
+)
 
 
 def risk_bounds(
@@ -89,7 +94,7 @@ def risk_bounds(
         )
     check_is_fitted(model)
     rng = np.random.default_rng(validation.seed(random_state))
-    refusal = _REFUSALS[model.prior_from_examples_]
+    refusal = _REFUSALS[model.prior_from_examples_] or _refusal_by_weights(model)
     tables = []
     for k, problem in enumerate(model.problems_over(gram)):
         space, fitted = VersionSpace.over(problem), model.problems_[k]
@@ -108,6 +113,17 @@ def risk_bounds(
         )
         tables.append(table)
     return tables[0] if len(tables) == 1 else tables
+
+
+def _refusal_by_weights(model: Any) -> str:
+    """Return why the weights of a classifier allow no bound; empty if they do."""
+    if not hasattr(model, "posterior_"):
+        return ""
+    if model.posterior_.class_weight is not None:
+        return _CLASS_WEIGHTS
+    rows = model.sample_indices_
+    whole = (model.problems_[0].softness == model.softness_).all()
+    return "" if whole and len(np.unique(rows)) == len(rows) else _SAMPLE_WEIGHTS
 
 
 def _learned(model: Any, space: VersionSpace, k: int, *, refused: bool) -> Learned:

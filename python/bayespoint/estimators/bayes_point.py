@@ -29,6 +29,7 @@ from bayespoint.estimators.binary import BinaryProblem
 from bayespoint.estimators.progress import CallbackSupportMixin, Progress, with_callbacks
 from bayespoint.estimators.refine import Continuation, PreviousFit, longer, with_more_examples
 from bayespoint.estimators.rollback import roll_back_on_error, rolled_back_on_error
+from bayespoint.estimators.sample_weight import Repetition, balanced
 from bayespoint.estimators.settings import (
     FitSettings,
     fit_settings,
@@ -37,6 +38,7 @@ from bayespoint.estimators.settings import (
 )
 from bayespoint.posterior import Posterior
 from bayespoint.posterior.calibration import LeaveOneOutPredictions
+from bayespoint.posterior.class_weight import normalized
 from bayespoint.results import Estimate, Evidence
 from bayespoint.results.search import rates
 from bayespoint.tuning import search
@@ -79,8 +81,10 @@ class BayesPointClassifier(
         that truly are of the first and of the second class. None: found, one rate for both classes;
         ``(None, None)``: one for each.
     class_weight : dict, "balanced" or None, default=None
-        Positive weights of the classes, by which the softness of their examples is divided. Has no
-        effect with softness=0.
+        Positive weights of the classes in the population to predict for, relative to the training
+        examples: they multiply the probabilities of the classes, before label noise. "balanced":
+        weights inversely proportional to the frequencies, for equally frequent classes. The
+        posterior does not depend on them.
     calibration : {"auto", "leave-one-out"} or None, default="auto"
         "leave-one-out": multiply the decision values by the factor between 1/2 and 2 that makes
         the leave-one-out predictions of the training examples most probable. Needs a positive
@@ -112,6 +116,12 @@ class BayesPointClassifier(
     ----------
     classes_ : ndarray of shape (n_classes,)
         Class labels, sorted. Of two, the second is the positive one.
+    class_weight_ : ndarray of shape (n_classes,)
+        Weights of the classes; 1 for class_weight=None.
+    sample_indices_ : ndarray of shape (n_observations,)
+        Row of `X` in `fit` of each observation, 0, 1, 2, ... without sample weights. Rows of
+        `add_examples` are numbered on. With sample weights `X_fit_`, `dual_coef_`, `support_`,
+        `billiard_`, `problems_` and `posterior_` refer to observations: n_samples is their number.
     dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
         Signed dual coefficients of the unit Bayes point of each binary problem.
     intercept_ : ndarray of shape (1,) or (n_classes,)
@@ -138,8 +148,8 @@ class BayesPointClassifier(
     problems_ : tuple of BinaryProblem
         The binary problems with their results: one for two classes, otherwise one for each class.
     prior_from_examples_ : str
-        What the prior took from the training examples: "evidence", "length scale", "class
-        weights", or "" for nothing. Risk bounds hold only in the last case.
+        What the prior took from the training examples: "evidence", "length scale", or "" for
+        nothing. Risk bounds hold only in the last case.
     seed_ : int
         Seed of the choice of examples for the search.
     n_features_in_ : int
@@ -261,8 +271,8 @@ class BayesPointClassifier(
 
     @roll_back_on_error
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Find the Bayes point of the training examples.
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        r"""Find the Bayes point of the training examples.
 
         Parameters
         ----------
@@ -273,6 +283,8 @@ class BayesPointClassifier(
             not make them dense.
         y : array-like of shape (n_samples,)
             Class labels of any type.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the examples, at least 0; see Notes. None: all are 1.
 
         Returns
         -------
@@ -291,7 +303,23 @@ class BayesPointClassifier(
         TypeError
             If `X` is sparse and the kernel takes dense inputs only.
         ValueError
-            If a setting is out of range, or `X` or `y` is not valid data for classification.
+            If a setting is out of range, or `X` or `y` is not valid data for classification. If
+            `sample_weight` has another shape, entries that are negative or not finite, leaves a
+            class without examples, or has fractions with softness=0.
+
+        Notes
+        -----
+        An example of weight w counts as w observations of its label, each with its own noise. For
+        whole w this is the fit to examples of which each is repeated w times; 0 leaves it out. Time
+        and memory are those of the repeated examples.
+
+        A fraction r beyond the last whole number is one more observation, whose noise has the
+        variance ``softness / r``. Near the boundary it carries r times the information of a whole
+        one: r times the Fisher information on f at f = 0. Towards r = 0 it vanishes. Fractions are
+        not a weighted loss and do not add up: at f = 0 the slope of the log likelihood is
+        :math:`\sqrt r` times that of a whole one, so that four quarters with one label pull twice
+        as hard. The search has the same observations. A distance of 1e-9 from a whole number counts
+        as rounding.
         """
         settings = fit_settings(self, self.random_state)
         previous = self._previous() if validation.boolean("warm_start", self.warm_start) else None
@@ -302,15 +330,17 @@ class BayesPointClassifier(
                 "label_noise must be one rate for more than two classes; got "
                 f"{self.label_noise!r} for {len(self.classes_)} classes"
             )
-        weights = self._weights(y)[index]
-        self._require_memory(len(index))
+        repetition = Repetition.of(sample_weight, len(index))
+        self._require_memory(float(repetition.counts.sum()))
+        inputs, index, share = self._observations(repetition, inputs, index, settings)
+        self.class_weight_ = self._class_weight(index, share)
         n_problems = 1 if len(self.classes_) == 2 else len(self.classes_)
         progress = Progress(self, settings.verbose, 1 + n_problems, X=X, y=y)
-        gram = self._resolve_hyperparameters(inputs, index, weights, settings, progress)
+        gram = self._resolve_hyperparameters(inputs, index, share, settings, progress)
         continuation = None
         if previous is not None:
             continuation = previous.continuation(self.classes_, index, inputs, self.kernel_)
-        self._fit_fixed(inputs, index, weights, settings, continuation, progress, gram)
+        self._fit_fixed(inputs, index, share, settings, continuation, progress, gram)
         progress.done()
         return self
 
@@ -321,28 +351,68 @@ class BayesPointClassifier(
         results = [problem.result for problem in self.problems_]
         return PreviousFit(self.classes_, self._index, self.X_fit_, self.kernel_, results)
 
-    def _weights(self, y: Any) -> Floats:
-        weights: Floats = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        if not (np.isfinite(weights).all() and (weights > 0).all()):
+    def _observations(
+        self,
+        repetition: Repetition,
+        inputs: Any,
+        index: NDArray[np.intp],
+        settings: FitSettings,
+    ) -> tuple[Any, NDArray[np.intp], Floats]:
+        """Return inputs, classes and shares of the observations, and set `sample_indices_`."""
+        self.sample_indices_, share = repetition.observations()
+        self._n_examples = len(index)
+        if repetition.trivial:
+            return inputs, index, share
+        if settings.softness == 0 and repetition.fraction.any():
             raise ValueError(
-                f"class_weight must give every class a positive weight; got {self.class_weight!r}"
+                "sample_weight must hold whole numbers with softness=0: a fraction divides the "
+                f"softness; got {repetition.fraction.max():.4g} beyond a whole number"
+            )
+        index = index[self.sample_indices_]
+        left = np.bincount(index, minlength=len(self.classes_))
+        if not left.all():
+            raise ValueError(
+                "sample_weight must not be zero for all examples of a class; got zeros, or values "
+                f"below 1e-9, for class {self.classes_[left == 0][0]}"
+            )
+        is_gram = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return self._repeated(inputs, is_gram), index, share
+
+    def _repeated(self, inputs: Any, is_gram: bool) -> Any:
+        """Return the inputs of the observations, or their kernel matrix from that of examples."""
+        rows = self.sample_indices_
+        return inputs[np.ix_(rows, rows)] if is_gram else inputs[rows]
+
+    def _class_weight(self, index: NDArray[np.intp], share: Floats) -> Floats:
+        """Return the weights of the classes, for observations with these classes and shares."""
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            return balanced(index, share)
+        weights: Floats = compute_class_weight(
+            self.class_weight, classes=self.classes_, y=self.classes_
+        )
+        positive = np.isfinite(weights).all() and (weights > 0).all()
+        if not positive or weights.min() < 1e-300 * weights.max():
+            raise ValueError(
+                "class_weight must give every class a positive weight, of ratios below 1e300; got "
+                f"{self.class_weight!r}"
             )
         return weights
 
-    def _require_memory(self, m: int) -> None:
+    def _require_memory(self, m: float) -> None:
         """Raise MemoryError if the kernel matrix, its factors and the draws do not fit."""
         kept = validation.integer("n_trajectories", self.n_trajectories, low=1)
         kept *= validation.integer("n_draws", self.n_draws, low=1)
         memory.require(  # the last factor overwrites the matrix
             8.0 * 2 * m * m + 8.0 * m * (len(self.classes_) + 1) * kept,
-            f"fitting {m} examples (the {m} x {m} kernel matrix, its factor, and {kept} draws)",
+            f"fitting {m:.15g} examples (the {m:.15g} x {m:.15g} kernel matrix, its factor, and "
+            f"{kept} draws)",
         )
 
     def _resolve_hyperparameters(
         self,
         inputs: Any,
         index: NDArray[np.intp],
-        weights: Floats,
+        share: Floats,
         settings: FitSettings,
         progress: Progress,
     ) -> tuple[Floats, bool] | None:
@@ -367,7 +437,7 @@ class BayesPointClassifier(
                     softness=settings.softness,
                     label_noise=settings.label_noise,
                     rates=settings.rates,
-                    weights=weights,
+                    weights=share,
                     seed=settings.seed % 2**32,
                     report=None if advance is None else report,
                     n_jobs=self.n_jobs,
@@ -387,7 +457,7 @@ class BayesPointClassifier(
         self,
         inputs: Any,
         index: NDArray[np.intp],
-        weights: Floats,
+        share: Floats,
         settings: FitSettings,
         continuation: Continuation | None,
         progress: Progress,
@@ -395,17 +465,19 @@ class BayesPointClassifier(
     ) -> None:
         """Fit with the hyperparameters in `kernel_`, `softness_` and `label_noise_`.
 
-        `gram` is the kernel matrix and whether it may be overwritten; None computes it.
+        `share` are the (m,) parts of an observation for which the examples count. `gram` is the
+        kernel matrix and whether it may be overwritten; None computes it.
         """
         with linalg.threads_for(len(index)):
-            softness = validation.softness(self.softness_ / weights, len(index))
+            softness = validation.softness(self.softness_ / share, len(index))
             problems = self._problems(index, softness, settings.offset)
             matrix, own = gram or kernels.training_gram(
                 self.kernel_, inputs, settings.offset, softness
             )
             self.X_fit_ = None if isinstance(self.kernel_, str) else inputs.copy()
-            self._index, self.seed_ = index, settings.seed % 2**32
-            self.prior_from_examples_ = self._prior_from_examples(softness)
+            self._index, self._share = index, share
+            self.seed_ = settings.seed % 2**32
+            self.prior_from_examples_ = self._prior_from_examples()
             constant_diagonal = _constant(matrix.diagonal())
             factor: Factor | None
             factor = factorize(matrix, settings.offset, softness)
@@ -466,6 +538,7 @@ class BayesPointClassifier(
             label_noise=self.label_noise_,
             factor=factor,
             constant_diagonal=constant_diagonal,
+            class_weight=normalized(self.class_weight_),
         )
         self.dual_coef_, self.intercept_ = self.posterior_.dual_coef, self.posterior_.intercept
         self.support_ = np.flatnonzero(np.any([result.hits > 0 for result in results], axis=0))
@@ -481,21 +554,24 @@ class BayesPointClassifier(
             for name, y in zip(names if len(labels) > 1 else ["billiard"], labels, strict=True)
         ]
 
-    def _prior_from_examples(self, softness: Floats) -> str:
+    def _prior_from_examples(self) -> str:
         """Return what the prior took from the training examples; empty for nothing."""
         if self.tuning_ is not None:
             return "evidence"
         kernel = kernels.resolve(self.kernel)
         if self.X_fit_ is not None and kernels.parameters(kernel, self.X_fit_):
             return "length scale"
-        if isinstance(self.class_weight, str) and softness.any():
-            return "class weights"
         return ""
 
     def _checked(self, X: ArrayLike) -> NDArray[Any]:
         """Return checked inputs of a fitted classifier."""
         check_is_fitted(self)
-        return estimators_inputs.new(self, self.kernel_, X)
+        inputs = estimators_inputs.new(self, self.kernel_, X)
+        if self.X_fit_ is None and not np.array_equal(
+            self.sample_indices_, np.arange(self._n_examples)
+        ):
+            return inputs[:, self.sample_indices_]
+        return inputs
 
     # --- predictions -------------------------------------------------------------------------
 
@@ -512,11 +588,13 @@ class BayesPointClassifier(
         method : {"center", "vote", "gibbs"}, default="center"
             "center": the Bayes point. "vote": the majority of the draws, the Bayes classification
             strategy (Herbrich et al., Eq. 7). "gibbs": one draw for all of `X`, chosen by
-            `random_state` at each call: always the same one if that is an int.
+            `random_state` at each call: always the same one if that is an int. With class weights
+            the class of the largest decision value, the votes times the weight of their class, and
+            the class of the largest weighted decision value given the draw.
         diag : array-like of shape (n_samples,), default=None
-            With kernel="precomputed" and more than two classes, except for "vote": as for
-            `decision_function`. If the values are not known, points are assumed to lie in the span
-            of the training examples.
+            With kernel="precomputed" and more than two classes or class weights, except for "vote":
+            as for `decision_function`. If the values are not known, points are assumed to lie in
+            the span of the training examples.
 
         Returns
         -------
@@ -527,8 +605,8 @@ class BayesPointClassifier(
         Raises
         ------
         ValueError
-            If inputs are so large that kernel values overflow; with more than two classes, except
-            for a vote, as in `decision_function`.
+            If inputs are so large that kernel values overflow; with more than two classes or class
+            weights, except for a vote, as in `decision_function`.
         """
         points = self._checked(X)
         return self.posterior_.predict(
@@ -550,7 +628,9 @@ class BayesPointClassifier(
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Decision values z. For two classes, positive for the second class; otherwise one column
-            for each class against the rest. :math:`\Phi(z)` is the probability before label noise.
+            for each class against the rest. :math:`\Phi(z)` is the probability before label noise,
+            with class weights: for two classes p with the odds :math:`p / (1 - p)` times the ratio
+            of the weights, otherwise p times the weight divided by the largest.
 
         Raises
         ------
@@ -579,8 +659,9 @@ class BayesPointClassifier(
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`. Label noise is included. With more than two classes the
-            probabilities of the binary problems are scaled to sum to 1.
+            In the order of `classes_`. Class weights, and after them label noise, are included.
+            With more than two classes the probabilities of the binary problems are scaled to sum
+            to 1.
 
         Raises
         ------
@@ -682,7 +763,8 @@ class BayesPointClassifier(
         Notes
         -----
         Each point is judged by itself, so several similar points may be chosen. To halve version
-        space with each label, choose one point, label it and fit again.
+        space with each label, choose one point, label it and fit again. Class weights have no
+        effect: they do not change what is known about the function.
 
         References
         ----------
@@ -737,8 +819,8 @@ class BayesPointClassifier(
         Gaussian with the covariance :math:`K_{**} + \mathrm{offset} + \lambda I -
         K_* A^{-1} K_*^\top`, without :math:`\lambda I` if `noise` is False.
 
-        This is the exact joint distribution of the latent values. Draws of one trajectory are
-        correlated through :math:`\gamma`.
+        This is the exact joint distribution of the latent values, which does not depend on class
+        weights. Draws of one trajectory are correlated through :math:`\gamma`.
         """
         points = self._checked(X)
         return self.posterior_.sample_functions(
@@ -758,7 +840,7 @@ class BayesPointClassifier(
         ndarray of shape (1, n_train) or (n_classes, n_train)
             Dual coefficients c, one row for each binary problem, not normalized. The function is
             :math:`\sum_i c_i k(x_i, x)`, plus the intercept :math:`\sum_i c_i` with
-            `fit_intercept`. Its sign is the prediction.
+            `fit_intercept`. Its sign is the prediction without class weights.
 
         Raises
         ------
@@ -839,6 +921,7 @@ class BayesPointClassifier(
     ) -> Evidence | list[Evidence]:
         """Return the log probability of the training labels under the fitted model.
 
+        Class weights have no effect, and repeated labels count as often as they are repeated.
         Billiards estimate it. It can be used to compare models of the same labels. The search for
         hyperparameters uses an approximation, whose value is ``tuning_.log_evidence``.
 
@@ -921,8 +1004,8 @@ class BayesPointClassifier(
         Raises
         ------
         ValueError
-            With more than two classes, with kernel="precomputed", for unknown labels, or if a
-            setting is out of range.
+            With more than two classes, with class weights, with kernel="precomputed", for unknown
+            labels, or if a setting is out of range.
         FloatingPointError
             If double precision is not sufficient, as in :meth:`VersionSpace.log_volume`.
 
@@ -935,7 +1018,7 @@ class BayesPointClassifier(
         -----
         The value is the log evidence of examples and points minus that of the examples, each with
         the tolerance ``tol / sqrt(2)``. The labels are those that would be observed, with label
-        noise. The points have the softness of the fit, not divided by class weights.
+        noise.
         """
         points = self._checked(X)
         return transduction.log_labeling_probability(
@@ -990,8 +1073,9 @@ class BayesPointClassifier(
         Notes
         -----
         No bound holds if the kernel depends on the examples. All bounds are therefore refused
-        if kernel, softness or label noise were found, and for ``class_weight="balanced"`` with
-        softness. Scaled features and kernels that depend on the
+        if kernel, softness or label noise were found. They are also refused with class weights,
+        which `predict` includes and the bounds do not, and with sample weights other than 0 and 1,
+        since repeated examples are not independent. Scaled features and kernels that depend on the
         examples in other ways cannot be recognized: see the user guide on risk bounds.
 
         With label noise the bounds for classifiers without training errors are refused.
@@ -1012,7 +1096,12 @@ class BayesPointClassifier(
     def problems_over(self, gram: ArrayLike | None = None) -> list[Problem]:
         """Return the binary problems with their kernel matrix, recomputed or given again."""
         check_is_fitted(self)
-        return binary.over_training(self.problems_, self.kernel_, self.X_fit_, gram)
+        return binary.over_training(self.problems_, self.kernel_, self._inputs_again(gram))
+
+    def _inputs_again(self, gram: ArrayLike | None) -> Any:
+        """Return the inputs of the fit, or with kernel="precomputed" `gram`, checked."""
+        inputs = estimators_inputs.again(self.kernel_, self.X_fit_, self._n_examples, gram)
+        return self._repeated(inputs, is_gram=True) if self.X_fit_ is None else inputs
 
     def kept_problems(self, question: str) -> list[Problem]:
         """Return the binary problems with their kernel matrix, as `Posterior.training_matrix`."""
@@ -1031,9 +1120,9 @@ class BayesPointClassifier(
     ) -> Self:
         """Continue the billiard where it ended, for a more accurate center.
 
-        The model does not change. New values of `n_jobs`, `verbose` and `calibration` take effect;
-        those of other settings of the billiard are ignored until the next fit. `fit_intercept` and
-        `class_weight` must be those of the fit.
+        The model does not change. New values of `n_jobs`, `verbose`, `calibration` and
+        `class_weight` take effect; those of other settings of the billiard are ignored until the
+        next fit. `fit_intercept` must be that of the fit.
 
         Parameters
         ----------
@@ -1055,7 +1144,7 @@ class BayesPointClassifier(
         ------
         ValueError
             If not exactly one of `more_length` and `tol` is given or it is out of range, if `gram`
-            is missing or another matrix, or if `fit_intercept` or `class_weight` has changed.
+            is missing or another matrix, or if `fit_intercept` has changed.
         FloatingPointError
             As in `fit`.
 
@@ -1081,13 +1170,14 @@ class BayesPointClassifier(
         else:
             tol = validation.positive("tol", tol)
         settings, results = fit_settings(self, self.seed_), [one.result for one in self.problems_]
-        weights = self._weights(self.classes_[self._index])[self._index]
-        self._require_as_fitted(settings.offset, weights)
-        inputs = estimators_inputs.again(self.kernel_, self.X_fit_, len(self._index), gram)
+        self._require_as_fitted(settings.offset)
+        weights = self._class_weight(self._index, self._share)
+        inputs = self._inputs_again(gram)
         progress, run = Progress(self, self.verbose, 0), longer(results, more_length, tol)
         with rolled_back_on_error(self):
+            self.class_weight_ = weights
             try:
-                self._fit_fixed(inputs, self._index, weights, settings, run, progress)
+                self._fit_fixed(inputs, self._index, self._share, settings, run, progress)
             except ValueError as error:
                 if gram is None:
                     raise
@@ -1095,29 +1185,21 @@ class BayesPointClassifier(
                 raise ValueError(f"gram must be the matrix given to fit: {error}") from error
         return self
 
-    def _require_as_fitted(self, offset: float, weights: Floats) -> None:
-        """Raise ValueError if the intercept or the (m,) weights are not those of the fit."""
+    def _require_as_fitted(self, offset: float) -> None:
+        """Raise ValueError if the intercept is not that of the fit."""
         fitted = self.problems_[0]
         if offset != fitted.offset:
             raise ValueError(
                 f"fit_intercept must be {bool(fitted.offset)}, as in the fit that refine "
                 f"continues; got {self.fit_intercept!r}"
             )
-        if not np.array_equal(self.softness_ / weights, fitted.softness):
-            of_fit = {
-                label: float(f"{self.softness_ / fitted.softness[self._index == k][0]:.6g}")
-                for k, label in enumerate(self.classes_.tolist())
-            }
-            raise ValueError(
-                f"class_weight must give the weights {of_fit} of the fit that refine continues; "
-                f"got {self.class_weight!r}"
-            )
 
     def add_examples(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit to more examples, with the same kernel, softness and label noise.
 
         The result is that of a fit to all examples, with its own burn-in and averages. Chains
-        start at the old center if it also labels the new examples correctly.
+        start at the old center if it also labels the new examples correctly. New examples have the
+        sample weight 1, and balanced class weights are computed again.
 
         Parameters
         ----------
@@ -1166,11 +1248,16 @@ class BayesPointClassifier(
         index = np.concatenate([self._index, np.searchsorted(self.classes_, labels)])
         inputs = estimators_inputs.joined(self.X_fit_, new)
         self._require_memory(len(index))
-        weights = self._weights(self.classes_[index])[index]
+        n_new = len(labels)
+        share = np.concatenate([self._share, np.ones(n_new)])
         settings, progress = fit_settings(self, self.seed_), Progress(self, self.verbose, 0)
         run = with_more_examples([one.result for one in self.problems_])
         with rolled_back_on_error(self):
-            self._fit_fixed(inputs, index, weights, settings, run, progress)
+            self.class_weight_ = self._class_weight(index, share)
+            rows = np.arange(self._n_examples, self._n_examples + n_new)
+            self.sample_indices_ = np.concatenate([self.sample_indices_, rows])
+            self._n_examples += n_new
+            self._fit_fixed(inputs, index, share, settings, run, progress)
         return self
 
 

@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from bayespoint import kernels
 from bayespoint.base.validation import Floats, Labels
 from bayespoint.engine import distributed, sampling
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
-from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators import tasks
 from bayespoint.estimators.progress import Advance, Progress
 from bayespoint.estimators.refine import Continuation
@@ -124,11 +122,8 @@ def _percents(advance: Advance, tol: float) -> Callable[[Mapping[str, Any]], Non
     return callback
 
 
-def over_training(
-    problems: Sequence[BinaryProblem], kernel: Any, inputs: Any, gram: ArrayLike | None
-) -> list[Problem]:
-    """Return the problems of a fit with their kernel matrix, recomputed or given again."""
+def over_training(problems: Sequence[BinaryProblem], kernel: Any, inputs: Any) -> list[Problem]:
+    """Return the problems of a fit with their kernel matrix, recomputed or itself the inputs."""
     first = problems[0]
-    inputs = estimators_inputs.again(kernel, inputs, len(first.y), gram)
     matrix, _ = kernels.training_gram(kernel, inputs, first.offset, first.softness)
     return [problem.over(matrix) for problem in problems]

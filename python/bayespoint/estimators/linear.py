@@ -230,7 +230,9 @@ class LinearClassifier(Savable, ClassifierMixin, BaseEstimator):  # type: ignore
     def problems_over(self, gram: ArrayLike | None = None) -> list[Problem]:
         """Return the binary problems with their kernel matrix, recomputed or given again."""
         check_is_fitted(self)
-        return binary.over_training(self.problems_, self.kernel_, self.X_fit_, gram)
+        m = len(self.problems_[0].y)
+        inputs = estimators_inputs.again(self.kernel_, self.X_fit_, m, gram)
+        return binary.over_training(self.problems_, self.kernel_, inputs)
 
     def _problems(
         self,

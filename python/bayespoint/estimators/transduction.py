@@ -37,6 +37,12 @@ def log_labeling_probability(
             "log_labeling_probability needs two classes; the classifier was fitted to "
             f"{len(posterior.classes)}"
         )
+    if posterior.class_weight is not None:
+        raise ValueError(
+            "log_labeling_probability needs a classifier without class weights, which are defined "
+            "for the labels of single points; got one with class_weight="
+            f"{posterior.class_weight.tolist()}: fit with class_weight=None"
+        )
     if isinstance(posterior.kernel, str) or posterior.inputs is None:
         raise ValueError(
             "log_labeling_probability needs a kernel that can be evaluated; got "

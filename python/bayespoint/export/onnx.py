@@ -58,6 +58,10 @@ def to_onnx(classifier: Any, *, probabilities: bool = True) -> Any:
     TypeError
         If the classifier is not one of these, or its kernel or labels cannot be exported: sets and
         strings, functions, kernels of other packages, kernel="precomputed".
+    ValueError
+        If the classifier has class weights: ONNX has no inverse of the normal distribution
+        function, which the decision values need. Fit with ``class_weight=None``, and multiply the
+        probabilities by the weights.
     sklearn.exceptions.NotFittedError
         If it is not fitted.
 
@@ -120,6 +124,13 @@ def _hint(classifier: Any) -> str:
 
 def _bayes_point(graph: _Graph, classifier: BayesPointClassifier, probabilities: bool) -> None:
     posterior = classifier.posterior_
+    if posterior.class_weight is not None:
+        raise ValueError(
+            "class_weight must be None for the export, since ONNX has no inverse of the normal "
+            f"distribution function; got {classifier.class_weight_.tolist()}: fit with "
+            "class_weight=None, which gives the same posterior, and multiply the probabilities by "
+            "the weights"
+        )
     n = posterior.factor.rank
     k_star = _kernel(graph, classifier)
     if posterior.offset:

@@ -17,6 +17,7 @@ from bayespoint.base.linalg import Factor, cholesky, clear_above, interruptible_
 from bayespoint.base.report import as_html
 from bayespoint.base.validation import Floats, Labels, RandomState
 from bayespoint.kernels.products import count
+from bayespoint.posterior.class_weight import elected, weighted_probabilities, weighted_values
 from bayespoint.posterior.predictive import (
     BinaryPosterior,
     decision_values,
@@ -77,6 +78,10 @@ class Posterior(Savable):
     constant_diagonal: float | None
     """k(x, x) if it is the same for all training examples, otherwise None."""
 
+    class_weight: Floats | None = None
+    """(n_classes,) weights of the classes in the population of the predictions, in (0, 1]; the
+    largest is 1. None if all are equal."""
+
     def __repr__(self) -> str:
         n_draws, m = self.binary[0].draws.shape
         weighted = "weighted " if self.weighted else ""
@@ -121,7 +126,7 @@ class Posterior(Savable):
         ndarray of shape (n,) or (n, n_classes)
             Positive for the second of two classes.
         """
-        columns = self._values(self._points(X), diag)
+        columns = self._weighted_values(self._points(X), diag)
         return columns[:, 0] if self._is_binary else columns
 
     def predict_proba(
@@ -157,11 +162,15 @@ class Posterior(Savable):
             Nats; -inf for probabilities of 0.
         """
         mixture = validation.choice("method", method, ("moments", "mixture")) == "mixture"
-        value = self._values(self._points(X), diag, mixture=mixture)
+        points = self._points(X)
         if mixture:
+            value = self._values(points, diag, mixture=True)
+            if self.class_weight is not None:
+                value = weighted_probabilities(value, self.class_weight)
             with np.errstate(divide="ignore"):
                 negative, positive = np.log1p(-value), np.log(value)
         else:
+            value = self._weighted_values(points, diag)
             negative, positive = special.log_ndtr(-value), special.log_ndtr(value)
         negative, positive = observed(negative, positive, self.label_noise)
         return np.concatenate([negative, positive], axis=1) if self._is_binary else share(positive)
@@ -192,20 +201,23 @@ class Posterior(Savable):
         points = self._points(X)
         if method == "vote":
             values = self.votes(points)
+            if self.class_weight is not None:
+                chosen: NDArray[Any] = self.classes[elected(values, self.class_weight)]
+                return chosen
         elif method == "gibbs":
             values = self.gibbs(points, diag=diag, random_state=random_state)
-        elif self._is_binary:
+        elif self._is_binary and self.class_weight is None:
             values = np.empty((count(points), 1))
             for rows, k_star in self._blocks(points):
                 values[rows, 0] = self.binary[0].is_positive(k_star)
         else:
-            values = self._values(points, diag, strict=False)
+            values = self._weighted_values(points, diag, strict=False)
         index = (values[:, 0] > 0).astype(np.intp) if self._is_binary else values.argmax(axis=1)
         predicted: NDArray[Any] = self.classes[index]
         return predicted
 
     def votes(self, X: ArrayLike) -> Floats:
-        """Return the mean sign of the draws at each point.
+        """Return the mean sign of the draws at each point, without class weights.
 
         Parameters
         ----------
@@ -239,16 +251,17 @@ class Posterior(Savable):
         Returns
         -------
         ndarray of shape (n, n_problems)
-            For two classes ``<w, phi(x)>``, of which only the sign matters. Otherwise the decision
-            values given the draw, which are comparable between problems.
+            For two classes without class weights ``<w, phi(x)>``, of which only the sign matters.
+            Otherwise the decision values given the draw, with class weights.
         """
         points = self._points(X)
-        own = None if self._is_binary else self._own_variance(points, diag, strict=False)
+        signs = self._is_binary and self.class_weight is None
+        own = None if signs else self._own_variance(points, diag, strict=False)
         rng = np.random.default_rng(validation.seed(random_state))
         draws = [one.one_draw(rng) for one in self.binary]
         values = np.empty((count(points), len(draws)))
         for rows, k_star in self._blocks(points):
-            if self._is_binary:
+            if signs:
                 values[rows, 0] = product(k_star, draws[0])
                 continue
             variance = self._variance(own, rows, k_star)
@@ -256,7 +269,7 @@ class Posterior(Savable):
                 values[rows, column] = decision_values(
                     k_star, variance, draw[None, :], draw, 1.0, self.factor.rank
                 )
-        return values
+        return values if self.class_weight is None else weighted_values(values, self.class_weight)
 
     def reject(
         self,
@@ -518,6 +531,11 @@ class Posterior(Savable):
                 law = one.probability if mixture else one.decision_values
                 values[rows, column] = law(k_star, variance)
         return values
+
+    def _weighted_values(self, X: Any, diag: ArrayLike | None, *, strict: bool = True) -> Floats:
+        """Return z with the class weights, for each point and binary problem."""
+        values = self._values(X, diag, strict=strict)
+        return values if self.class_weight is None else weighted_values(values, self.class_weight)
 
     def _variance(self, own: Floats | None, rows: slice, k_star: Floats) -> Floats:
         """Return the predictive variance of the points in `rows`."""

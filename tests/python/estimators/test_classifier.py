@@ -32,7 +32,14 @@ IRIS = load_iris(return_X_y=True)
         BayesPointClassifier(kernel="linear", softness=1.0),
         BayesPointClassifier(kernel=kernels.RBF(2.0), softness=0.1, label_noise=0.05, n_jobs=2),
         BayesPointClassifier(kernel=gp.RBF(2.0, "fixed"), class_weight="balanced", softness=10.0),
-    ]
+    ],
+    expected_failed_checks=lambda estimator: dict.fromkeys(
+        [
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
+        ],
+        "The examples are in another order, so that the draws differ: see test_sample_weight.py.",
+    ),
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -300,19 +307,6 @@ def test_label_noise_of_a_class_changes_sides_with_the_labels():
     p = one.predict_proba(points)[:, 1]
     np.testing.assert_allclose(two.predict_proba(points)[:, 0], p, atol=0.05)
     assert np.abs(wrong.predict_proba(points)[:, 1] - p).max() > 0.1
-
-
-def test_class_weights_divide_the_softness():
-    x, y, _ = blobs()
-    given = {"softness": 0.1, "random_state": seed(0)}
-    heavy = BayesPointClassifier(class_weight={0: 4.0, 1: 0.5}, **given).fit(x, y)
-    reference = BayesPointClassifier(**given).fit(x, y)
-    wrong = [np.mean(m.predict(x[y == 0]) != 0) for m in (heavy, reference)]
-    assert wrong[0] < wrong[1]
-    assert heavy.softness_ == 0.1
-    weights = np.where(y == 0, 4.0, 0.5)
-    space = bayespoint.VersionSpace(heavy.kernel_(x), y, softness=0.1 / weights, offset=1.0)
-    assert space.contains(heavy.dual_coef_[0])
 
 
 # --- reproducibility, storage, pipelines ---

@@ -64,7 +64,7 @@ def test_derivatives():
     assert at.by_softness @ softness == pytest.approx(difference, **tolerance)
 
 
-def test_class_weights_reach_the_sites():
+def test_uneven_softness_reaches_the_sites():
     X, y = problem()
     gram = kernels.RBF(1.5)(X)
     even = expectation_propagation.approximate(gram, y, np.full(len(y), 0.3)).log_evidence

@@ -1,0 +1,60 @@
+r"""Predictions for a population in which the classes have other weights.
+
+If only the frequencies of the classes change and the inputs of each class keep their distribution,
+the posterior odds are multiplied by the ratio of the weights. This is exact, and needs no new fit.
+The weights multiply the probabilities of the true classes, before label noise: a population has
+true classes, and its labels are wrong with the same probability as before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from bayespoint.base.validation import Floats
+
+
+def normalized(class_weight: Floats) -> Floats | None:
+    """Return the weights divided by the largest; None if all are equal."""
+    return None if (class_weight == class_weight[0]).all() else class_weight / class_weight.max()
+
+
+def weighted_values(z: Floats, class_weight: Floats) -> Floats:
+    r"""Return decision values for the weights, of the same shape (n, n_problems) as `z`.
+
+    For two classes these are :math:`\Phi^{-1}(p')` with :math:`p' / (1 - p') = (w_1 / w_0)\,\Phi(z)
+    / \Phi(-z)`, otherwise :math:`\Phi^{-1}(w_c\,\Phi(z_c) / \max w)`. Logarithms of probabilities
+    keep the order of values also where probabilities underflow.
+    """
+    log_weight = np.log(class_weight)
+    if z.shape[1] == 1:
+        log_odds = special.log_ndtr(z) - special.log_ndtr(-z) + (log_weight[1] - log_weight[0])
+        tail = special.ndtri_exp(special.log_expit(-np.abs(log_odds)))
+        return np.asarray(np.where(log_odds > 0, -tail, tail))
+    values = z.copy()
+    less = log_weight < 0
+    values[:, less] = special.ndtri_exp(log_weight[less] + special.log_ndtr(z[:, less]))
+    return values
+
+
+def weighted_probabilities(p: Floats, class_weight: Floats) -> Floats:
+    """Return probabilities of the positive class for the weights, of shape (n, n_problems)."""
+    if p.shape[1] > 1:
+        return p * class_weight
+    with np.errstate(divide="ignore"):
+        log_odds = np.log(p) - np.log1p(-p) + np.log(class_weight[1]) - np.log(class_weight[0])
+    return np.asarray(special.expit(log_odds))
+
+
+def elected(votes: Floats, class_weight: Floats) -> NDArray[Any]:
+    """Return the index of the class with the largest weighted share of votes, shape (n,).
+
+    `votes` are the mean signs of the draws, of shape (n, n_problems). A tie goes to the first.
+    """
+    share = (1 + votes) / 2
+    if votes.shape[1] == 1:
+        share = np.concatenate([1 - share, share], axis=1)
+    return np.asarray((share * class_weight).argmax(axis=1))

@@ -1,0 +1,375 @@
+"""Sample weights: an example of weight w counts as w observations."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from scipy import sparse, stats
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+from sklearn.model_selection import cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from bayespoint import BayesPointClassifier, kernels
+from helpers import seed
+
+GIVEN = {"kernel": kernels.RBF(1.5), "softness": 0.3}
+
+
+def data(n=40, k=2, index=0):
+    rng = np.random.default_rng(seed(index))
+    X = rng.standard_normal((n, 2))
+    y = np.digitize(X[:, 0] + 0.5 * rng.standard_normal(n), [0.2, 1.0][: k - 1])
+    y[:k] = np.arange(k)
+    weights = rng.integers(0, 4, size=n).astype(float)
+    weights[:k] = 2
+    return X, y, weights
+
+
+def same(one, two, X):
+    for method in ("decision_function", "predict_proba", "predict"):
+        np.testing.assert_array_equal(getattr(one, method)(X), getattr(two, method)(X))
+
+
+# --- whole numbers ---
+
+
+@pytest.mark.parametrize(
+    ("settings", "k"),
+    [
+        (GIVEN, 2),
+        (GIVEN | {"class_weight": "balanced"}, 3),
+        (GIVEN | {"softness": 0.0, "label_noise": 0.1}, 2),
+        (GIVEN | {"kernel": "linear"}, 2),
+        ({}, 2),
+        pytest.param({"label_noise": None}, 3, marks=pytest.mark.long),
+    ],
+)
+def test_whole_weights_repeat_the_examples(settings, k):
+    X, y, weights = data(k=k)
+    settings = {"random_state": seed(0), "tol": 0.1} | settings
+    weighted = BayesPointClassifier(**settings).fit(X, y, sample_weight=weights)
+    rows = np.repeat(np.arange(len(X)), weights.astype(int))
+    repeated = BayesPointClassifier(**settings).fit(X[rows], y[rows])
+    same(weighted, repeated, X)
+    np.testing.assert_array_equal(weighted.sample_indices_, rows)
+    np.testing.assert_array_equal(weighted.X_fit_, X[rows])
+    np.testing.assert_array_equal(weighted.dual_coef_, repeated.dual_coef_)
+    np.testing.assert_array_equal(weighted.class_weight_, repeated.class_weight_)
+    assert weighted.kernel_ == repeated.kernel_
+
+
+def test_ones_are_no_weights():
+    X, y, _ = data()
+    given = GIVEN | {"random_state": seed(0)}
+    plain = BayesPointClassifier(**given).fit(X, y)
+    for ones in (np.ones(len(X)), [1] * len(X), np.ones(len(X), dtype=bool), 1 + 1e-12 * y):
+        same(BayesPointClassifier(**given).fit(X, y, ones), plain, X)
+    np.testing.assert_array_equal(plain.sample_indices_, np.arange(len(X)))
+
+
+def test_inputs_of_every_kind():
+    X, y, weights = data()
+    rows = np.repeat(np.arange(len(X)), weights.astype(int))
+    given = {"softness": 0.3, "random_state": seed(0)}
+    csr = sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))
+    same(
+        BayesPointClassifier("linear", **given).fit(csr, y, weights),
+        BayesPointClassifier("linear", **given).fit(csr[rows], y[rows]),
+        csr,
+    )
+    sets = [{int(10 * a), int(10 * b)} for a, b in X]
+    kernel = kernels.SetIntersection() + 1.0
+    same(
+        BayesPointClassifier(kernel, **given).fit(sets, y, weights),
+        BayesPointClassifier(kernel, **given).fit([sets[i] for i in rows], y[rows]),
+        sets,
+    )
+
+
+def test_precomputed_rows_and_columns_are_repeated():
+    X, y, weights = data()
+    kernel = kernels.Polynomial()
+    given = {"softness": 0.3, "random_state": seed(0), "tol": 0.2}
+    gram = kernel(X)
+    before = gram.copy()
+    model = BayesPointClassifier("precomputed", **given).fit(gram, y, weights)
+    other = BayesPointClassifier(kernel, **given).fit(X, y, weights)
+    np.testing.assert_array_equal(gram, before)
+    assert model.n_features_in_ == len(X)
+    points = X[:7] + 0.1
+    between, diag = kernel(points, X), kernel.diag(points)
+    np.testing.assert_allclose(
+        model.predict_proba(between, diag=diag), other.predict_proba(points), rtol=1e-9
+    )
+    for method in ("vote", "gibbs", "center"):
+        np.testing.assert_array_equal(
+            model.predict(between, method=method), other.predict(points, method=method)
+        )
+    assert model.sample_functions(between, gram=kernel(points)).shape == (400, 7)
+    model.refine(tol=0.1, gram=gram)
+    other.refine(tol=0.1)
+    np.testing.assert_allclose(
+        model.predict_proba(between, diag=diag), other.predict_proba(points), rtol=1e-9
+    )
+    assert len(model.problems_over(gram)[0].y) == int(weights.sum())
+    with pytest.raises(ValueError, match=r"gram must have shape \(40, 40\)"):
+        model.problems_over(kernel(model.sample_indices_[:, None].astype(float)))
+
+
+def test_copies_change_nothing_without_softness():
+    """Their walls coincide."""
+    X = np.random.default_rng(seed(1)).standard_normal((40, 5))
+    y, weights = (X[:, 0] > 0.1).astype(int), data()[2] + 1
+    given = {"kernel": "linear", "softness": 0.0, "n_draws": 500}
+    given |= {"random_state": seed(0), "tol": 0.02}
+    plain = BayesPointClassifier(**given).fit(X, y)
+    weighted = BayesPointClassifier(**given).fit(X, y, weights)
+    errors = [m.billiard_.center_error for m in (plain, weighted)]
+    # The angle between the centers, as vectors in the space of functions.
+    gram = X @ X.T + 1
+    folded = np.bincount(weighted.sample_indices_, weights=weighted.dual_coef_[0])
+    cosine = folded @ gram @ plain.dual_coef_[0]
+    cosine /= np.sqrt(folded @ gram @ folded)
+    assert np.arccos(min(cosine, 1.0)) < 4 * np.hypot(*errors)
+
+
+@pytest.mark.long
+def test_the_order_of_examples_does_not_change_the_law():
+    """Repeated examples in another order have other draws of the same posterior."""
+    X, y, weights = data()
+    order = np.random.default_rng(seed(1)).permutation(len(X))
+    rows = np.repeat(np.arange(len(X)), weights.astype(int))
+    given = GIVEN | {"n_draws": 4000, "tol": 0.01}
+    one = BayesPointClassifier(random_state=seed(1), **given)
+    two = BayesPointClassifier(random_state=seed(2), **given)
+    one.fit(X[order], y[order], sample_weight=weights[order])
+    two.fit(X[rows], y[rows])
+    points = np.random.default_rng(seed(2)).uniform(-2, 2, (20, 2))
+    p, variance = [], 0.0
+    for model in (one, two):
+        h = model.sample_functions(points, noise=False, random_state=seed(3))
+        each = stats.norm.cdf(h / np.sqrt(model.softness_))
+        p.append(each.mean(axis=0))
+        variance += each.var(axis=0) / model.billiard_.ess
+    z = (p[0] - p[1]) / np.sqrt(variance)
+    assert np.abs(z).max() < 5
+    found = [m.evidence(tol=0.05, random_state=seed(4)) for m in (one, two)]
+    assert abs(found[0].value - found[1].value) < 4 * np.hypot(found[0].error, found[1].error)
+
+
+# --- fractions ---
+
+
+def exact(weight, softness, *, label_noise=0.0):
+    """Return the probability of a further label 1 at a point with one label 1 of this weight.
+
+    The function has the variance 1, and the other examples are independent.
+    """
+    shares = [1.0] * int(weight) + [weight % 1] * (weight % 1 > 0) + [1.0]
+    covariance = np.ones((len(shares), len(shares))) + np.diag(softness / np.array(shares))
+    normal = stats.multivariate_normal(np.zeros(len(shares)), covariance, maxpts=2_000_000)
+    before = stats.multivariate_normal(np.zeros(len(shares) - 1), covariance[:-1, :-1])
+    given = 0.5 if len(shares) == 2 else before.cdf(np.zeros(len(shares) - 1))
+    return normal.cdf(np.zeros(len(shares))) / given
+
+
+def found(weight, softness, **settings):
+    """Return the same by a fit, and its standard error."""
+    runs = {"n_draws": 5000, "tol": 0.01, "fit_intercept": False, "random_state": seed(5)}
+    model = BayesPointClassifier("precomputed", softness=softness, **runs)
+    model.set_params(**settings).fit(np.eye(4), [1, 0, 1, 0], [weight, 1.0, 1.0, 1.0])
+    p = model.predict_proba([[1.0, 0.0, 0.0, 0.0]], method="mixture")[0, 1]
+    return p, 0.5 / np.sqrt(model.billiard_.ess)
+
+
+@pytest.mark.parametrize("weight", [0.05, 0.4, 0.9, 1.0, 1.5, 2.25])
+def test_a_fraction_is_an_observation_of_more_noise(weight):
+    p, error = found(weight, 0.5)
+    assert abs(p - exact(weight, 0.5)) < 4 * error
+    assert error < 0.01
+
+
+def test_limits_and_order_of_fractions():
+    X, y, _ = data()
+    given = GIVEN | {"random_state": seed(0)}
+    weights = np.ones(len(X))
+
+    def softness(weight):
+        weights[7] = weight
+        model = BayesPointClassifier(**given).fit(X, y, weights)
+        return model, model.posterior_.example_softness[model.sample_indices_ == 7]
+
+    levels = [softness(w)[1] for w in (0, 0.25, 1 - 1e-6, 1, 1.5, 2)]
+    s = 0.3
+    for level, expected in zip(
+        levels, [[], [s / 0.25], [s / (1 - 1e-6)], [s], [s, s / 0.5], [s, s]], strict=True
+    ):
+        np.testing.assert_allclose(level, expected)
+    # The example is the only one that changes.
+    model = softness(0.25)[0]
+    others = model.posterior_.example_softness[model.sample_indices_ != 7]
+    assert (others == s).all()
+    # Near the limits the probabilities are those of the limits.
+    for close, limit in ((1e-8, 0.0), (1 - 1e-8, 1.0), (1 + 1e-8, 1.0), (2 - 1e-8, 2.0)):
+        assert (
+            abs(exact(close, 0.5) - exact(limit, 0.5) if limit else exact(close, 0.5) - 0.5) < 1e-3
+        )
+        p, error = found(close, 0.5)
+        q, other = found(limit, 0.5) if limit else (0.5, 0.0)
+        assert abs(p - q) < 4 * np.hypot(error, other) + 1e-3
+    # More weight on a label makes it more probable.
+    rising = [found(w, 0.5) for w in (0.01, 0.2, 0.9, 1.6, 3.0)]
+    for (p, error), (q, other) in itertools.pairwise(rising):
+        assert q > p + 2 * np.hypot(error, other)
+
+
+def test_the_pull_of_a_fraction_is_its_root():
+    """With much noise it shifts the probability from 1/2 in proportion to the root of its share."""
+    shifts = [found(r, 3.0, n_draws=10_000)[0] - 0.5 for r in (1.0, 0.25)]
+    assert shifts[0] == pytest.approx(exact(1.0, 3.0) - 0.5, rel=0.1)
+    assert 0.4 < shifts[1] / shifts[0] < 0.7
+
+
+def test_the_search_has_the_weights():
+    X, y, _ = data(80)
+    y = np.where(np.arange(80) % 4 == 0, 1 - y, y)  # wrong labels
+    light = np.where(np.arange(80) % 4 == 0, 0.01, 1.0)
+    settings = {"random_state": seed(0), "tol": 0.2}
+    kernel = kernels.RBF(1.5)
+    all_alike = BayesPointClassifier(kernel, **settings).fit(X, y)
+    weighted = BayesPointClassifier(kernel, **settings).fit(X, y, light)
+    assert weighted.tuning_.log_evidence > all_alike.tuning_.log_evidence + 5
+    assert weighted.softness_ < all_alike.softness_
+
+
+def test_fractions_with_label_noise():
+    """A faint label is a coin toss, with label noise as without."""
+    p, error = found(1e-8, 0.5, label_noise=0.1)
+    assert abs(p - 0.5) < 4 * error + 1e-3
+
+
+# --- errors ---
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.ones(39), r"sample_weight must have shape \(40,\).* got shape \(39,\)"),
+        (np.ones((40, 1)), r"got shape \(40, 1\)"),
+        (2.0, r"got shape \(\)"),
+        (np.r_[np.ones(39), -1], "finite and at least 0; got -1.0 for example 39"),
+        (np.r_[np.nan, np.ones(39)], "finite and at least 0; got nan for example 0"),
+        (np.r_[np.inf, np.ones(39)], "got inf for example 0"),
+        (np.zeros(40), "must not be zero for all examples of a class"),
+    ],
+)
+def test_weights_out_of_range(weights, message):
+    X, y, _ = data()
+    with pytest.raises(ValueError, match=message):
+        BayesPointClassifier(**GIVEN).fit(X, y, weights)
+
+
+def test_other_weights_that_are_refused():
+    X, y, _ = data()
+    model = BayesPointClassifier(**GIVEN)
+    with pytest.raises(ValueError, match="for class 1"):
+        model.fit(X, y, 1.0 - y)
+    with pytest.raises(TypeError, match="sample_weight must hold real numbers"):
+        model.fit(X, y, ["one"] * 40)
+    with pytest.raises(ValueError, match=r"whole numbers with softness=0.* got 0.5"):
+        model.set_params(softness=0.0).fit(X, y, np.r_[1.5, np.ones(39)])
+    assert not hasattr(model, "classes_")
+    with pytest.raises(MemoryError, match="fitting 1000000000039 examples"):
+        BayesPointClassifier(**GIVEN).fit(X, y, np.r_[1e12, np.ones(39)])
+
+
+def test_bounds_need_independent_examples():
+    X, y, weights = data()
+    given = GIVEN | {"random_state": seed(0), "tol": 0.2}
+    for w in (weights + 1, np.full(40, 0.5)):
+        for row in BayesPointClassifier(**given).fit(X, y, w).risk_bounds(tol=2.0):
+            assert row.refused
+            assert "sample weights" in row.reason
+    kept = (weights > 0).astype(float)
+    part = BayesPointClassifier(**given).fit(X, y, kept).risk_bounds(tol=2.0, random_state=0)
+    assert not all(row.refused for row in part)
+
+
+# --- continued fits ---
+
+
+def test_fits_that_continue():
+    X, y, weights = data()
+    weights[3] = 1.5
+    given = GIVEN | {"random_state": seed(0), "tol": 0.2}
+    model = BayesPointClassifier(**given).fit(X, y, weights)
+    fine = BayesPointClassifier(**given | {"tol": 0.1}).fit(X, y, weights)
+    same(model.refine(tol=0.1), fine, X)
+    restored = pickle.loads(pickle.dumps(model))
+    same(restored, fine, X)
+    new = np.random.default_rng(seed(6)).standard_normal((3, 2))
+    model.set_params(class_weight="balanced").add_examples(new, [0, 1, 1])
+    whole = BayesPointClassifier(class_weight="balanced", **given).fit(
+        np.concatenate([X, new]), np.r_[y, 0, 1, 1], np.r_[weights, 1, 1, 1]
+    )
+    np.testing.assert_array_equal(model.sample_indices_, whole.sample_indices_)
+    np.testing.assert_array_equal(model.X_fit_, whole.X_fit_)
+    np.testing.assert_array_equal(
+        model.posterior_.example_softness, whole.posterior_.example_softness
+    )
+    np.testing.assert_array_equal(model.class_weight_, whole.class_weight_)
+    warm = BayesPointClassifier(warm_start=True, **given).fit(X, y)
+    plain = warm.dual_coef_
+    warm.fit(X, y, weights)
+    assert warm.dual_coef_.shape == (1, len(warm.sample_indices_))
+    same(warm, BayesPointClassifier(**given).fit(X, y, weights), X)
+    warm.fit(X, y)
+    assert warm.dual_coef_.shape == plain.shape
+
+
+# --- tools of scikit-learn ---
+
+
+def test_boosting():
+    X, y, _ = data(120, k=3)
+    base = BayesPointClassifier(random_state=seed(0), tol=0.3, **GIVEN)
+    boosted = AdaBoostClassifier(base, n_estimators=3, random_state=0).fit(X, y)
+    assert len(boosted.estimators_) > 1
+    assert boosted.score(X, y) > 0.6
+    first, second = (m.posterior_.example_softness for m in boosted.estimators_[:2])
+    np.testing.assert_allclose(first, 0.3 * 120)
+    assert len(np.unique(second)) > 1
+
+
+def test_calibration_and_bagging_have_the_weights():
+    X, y, weights = data(80)
+    base = BayesPointClassifier(random_state=seed(0), tol=0.3, **GIVEN)
+    calibrated = CalibratedClassifierCV(base, cv=3).fit(X, y, sample_weight=weights)
+    ignoring = CalibratedClassifierCV(base, cv=3).fit(X, y)
+    assert np.abs(calibrated.predict_proba(X) - ignoring.predict_proba(X)).max() > 1e-3
+    inner = calibrated.calibrated_classifiers_[0].estimator
+    assert len(inner.sample_indices_) > len(np.unique(inner.sample_indices_))
+    bagged = BaggingClassifier(base, n_estimators=2, random_state=0).fit(X, y)
+    assert bagged.score(X, y) > 0.6
+
+
+def test_metadata_routing():
+    X, y, weights = data(60)
+    with sklearn.config_context(enable_metadata_routing=True):
+        base = BayesPointClassifier(random_state=seed(0), tol=0.3, **GIVEN)
+        routed = make_pipeline(StandardScaler(), base.set_fit_request(sample_weight=True))
+        base.set_score_request(sample_weight=True)
+        routed[0].set_fit_request(sample_weight=False)
+        options = {"cv": 2, "return_estimator": True, "error_score": "raise"}
+        found = cross_validate(routed, X, y, params={"sample_weight": weights}, **options)
+        for one in found["estimator"]:
+            assert len(one[-1].sample_indices_) > len(np.unique(one[-1].sample_indices_))
+        base.set_fit_request(sample_weight=None)
+        with pytest.raises(Exception, match="sample_weight"):
+            cross_validate(routed, X, y, params={"sample_weight": weights}, **options)
+    routed.fit(X, y, bayespointclassifier__sample_weight=weights)
+    assert len(routed[-1].sample_indices_) == int(weights.sum())
