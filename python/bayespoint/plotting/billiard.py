@@ -456,7 +456,7 @@ class BilliardDisplay(Display):
         self._legend()
 
     def _legend(self) -> None:
-        y = -0.14 if self._flat else 0.07
+        y = -0.14 if self.projected else -0.12 if self._flat else 0.07
         below(self.ax_, ncols=3, y=y, fontsize="small", columnspacing=1.2)
         for handle in self.ax_.get_legend().legend_handles[1:]:
             handle.set_markeredgecolor(ink())

@@ -217,8 +217,8 @@ class OnionDisplay(Display):
         rows, columns = self.values.shape
         width = min(9.0, max(3.8, 2.0 + 0.62 * columns))
         ax = self._begin(ax, (width, min(8.0, max(3.2, 1.2 + 0.5 * rows))))
-        empty = import_matplotlib("colors").to_rgba(GRAY, 0.25)
-        cmap = import_matplotlib("pyplot").get_cmap("cividis").with_extremes(bad=empty)
+        # Dark for large values, so that cells without a value are not taken for them in gray print.
+        cmap = import_matplotlib("pyplot").get_cmap("cividis_r").with_extremes(bad="none")
         self.im_ = ax.imshow(self.values, cmap=cmap, aspect="auto")
         self.text_ = None
         if columns <= _MAX_LABELED:

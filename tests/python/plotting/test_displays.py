@@ -177,8 +177,8 @@ def test_onion_of_own_numbers(table, ax):
     assert display.text_[0, 1].get_text() == "–"
     assert display.colorbar_.ax.get_ylabel() == "test errors"
     # Text on a dark cell is white, on a light one black.
-    assert display.text_[0, 0].get_color() == "white"
-    assert display.text_[2, 3].get_color() == "black"
+    assert display.text_[0, 0].get_color() == "black"
+    assert display.text_[2, 3].get_color() == "white"
 
 
 def test_onion_refuses(table, teacher, ax):
