@@ -446,7 +446,7 @@ class BilliardDisplay(Display):
             self._move(exact, self.centroid[None])
         self._center = self._line(
             "x" if self.projected else "o",
-            "black",
+            ink() if self.projected else "black",
             markersize=11,
             markeredgewidth=1.8,
             markerfacecolor="none",
