@@ -45,8 +45,8 @@ def test_every_display_has_a_picture():
 
 
 def test_command_draws_what_it_is_asked_for(tmp_path, capsys):
-    main(["guide-pictures", "--out", str(tmp_path), "onion"])
-    path = tmp_path / "images" / "displays" / "onion.png"
+    main(["guide-pictures", "--out", str(tmp_path), "layers"])
+    path = tmp_path / "images" / "displays" / "layers.png"
     assert path.read_bytes().startswith(b"\x89PNG")
     assert str(path) in capsys.readouterr().out
     assert not (tmp_path / "guide").exists()
@@ -75,7 +75,7 @@ def test_the_commands_of_the_page_work(tmp_path):
 
 def test_the_page_of_pictures_names_all_displays_that_take_a_label():
     text = (DOCS / "guide" / "plots.md").read_text(encoding="utf-8")
-    start = text.index("With more than two classes `label`")
+    start = text.index("`label` chooses a single class")
     said = text[start : text.index("`RejectionDisplay`", start)].lower()
     takes = set()
     for name in plotting.__all__:
@@ -83,5 +83,5 @@ def test_the_page_of_pictures_names_all_displays_that_take_a_label():
             made = getattr(getattr(plotting, name), maker, None)
             if made is not None and "label" in inspect.signature(made).parameters:
                 takes.add(name.removesuffix("Display").lower())
-    assert takes == {"billiard", "walls", "convergence", "evidence"}
+    assert takes == {"billiard", "walls", "onion", "convergence", "evidence"}
     assert all(name in said for name in takes)

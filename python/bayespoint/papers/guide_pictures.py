@@ -6,11 +6,13 @@ text.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import make_moons
+from sklearn.datasets import load_iris, make_moons
 
 from bayespoint import BayesPointClassifier, VersionSpace
 from bayespoint.datasets import make_elongated, make_teacher
@@ -31,14 +33,110 @@ X, y = make_moons(120, noise=0.25, random_state=0)
 X_test, y_test = make_moons(2000, noise=0.25, random_state=1)
 
 
-def billiard() -> Any:
-    """BilliardDisplay: version space on the sphere, with the path of the ball.
+def models() -> dict[str, Any]:
+    """Return the classifiers of the page, of two classes and of three."""
+    classifier = BayesPointClassifier(random_state=0).fit(X, y)
+    flowers = load_iris(as_frame=True)
+    species = flowers.target_names[flowers.target]
+    three = BayesPointClassifier(random_state=0).fit(flowers.data, species)
+    return {"classifier": classifier, "three": three}
 
-    It is for version spaces in three dimensions: a Gram matrix of rank 3, from three features with
-    a linear kernel and no softness, or two features with an intercept. Gray circles are the planes
-    of the examples, and the bright part of the sphere is version space. The cross is the exact
-    center of mass, the ring the center that the run found. `from_result` draws the draws of a run,
-    and joins those that are near each other. `from_space` makes a short run for the picture.
+
+def rejection(classifier: Any) -> Any:
+    """RejectionDisplay: errors among the points accepted.
+
+    If the classifier abstains on the points that it is least sure of, what is the error rate on the
+    others? At 100 % all points are accepted, as in `score`. A good curve falls steeply to the left.
+    """
+    return RejectionDisplay.from_estimator(classifier, X_test, y_test)
+
+
+def walls(three: Any) -> Any:
+    """WallsDisplay: how much each training example contributes.
+
+    The center of the classifier is a weighted sum of the training examples. The bars are the
+    examples' shares of the weights, largest first, with the numbers of the examples below. The
+    strokes are their shares of the bounces of the sampler.
+    """
+    return WallsDisplay.from_estimator(three)
+
+
+def onion(three: Any) -> Any:
+    """OnionDisplay: training errors of the draws.
+
+    A classifier is the mean of many draws from the posterior. Each cell is the share of the draws
+    that make so many training errors in either class. Empty cells have no draws.
+    """
+    return OnionDisplay.from_estimator(three)
+
+
+def draws(three: Any) -> Any:
+    """BilliardDisplay: the draws of a classifier.
+
+    Each point is a draw: its decision values at the training examples, scaled to length 1 and
+    projected onto the two directions in which they vary most. The axes give the share of the
+    variance that is seen. Where the sampler mixes well, the trajectories cover the same region, and
+    their means (large markers) are near the center.
+    """
+    return BilliardDisplay.from_estimator(three)
+
+
+def tuning(classifier: Any) -> Any:
+    """TuningDisplay: the evidence around the best hyperparameters.
+
+    The approximate log evidence over two hyperparameters, in nats below the best setting, with the
+    settings that the search tried. All others have their best values. Settings within one or two
+    nats of the best are about as good. Without `grid_resolution` only the settings tried are drawn,
+    in color, which costs nothing. The contours took 3 seconds for these 120 examples. A search on
+    500 takes up to half a second for each of the 400 points.
+    """
+    return TuningDisplay.from_estimator(classifier, grid_resolution=20)
+
+
+def evidence(classifier: Any) -> Any:
+    """EvidenceDisplay: the log evidence by sampling.
+
+    If labels may be wrong with some probability, how many of them are taken as noise? With
+    probability 0.5 half of them. The area below the curve is minus the log evidence, since the
+    horizontal axis is that of the log-odds; the legend has its value and standard error. The points
+    are the rates sampled: they should be dense where the curve is steep. The picture samples anew,
+    for up to a second on 100 examples and about 5 on 400.
+    """
+    return EvidenceDisplay.from_estimator(classifier, random_state=0)
+
+
+def convergence(three: Any) -> Any:
+    """ConvergenceDisplay: the error of the center.
+
+    The angle between the mean of the first draws and the reference, here the center of the whole
+    run, and the standard error from the differences between the trajectories. Both should fall as
+    one over the square root of the length. `from_space` makes runs of several lengths, and a longer
+    one for the reference.
+    """
+    return ConvergenceDisplay.from_estimator(three)
+
+
+def layers() -> Any:
+    """OnionDisplay, for the layers around a version space.
+
+    Each cell is the share of the sphere of the weight vectors with so many training errors in
+    either class; version space is at the top left. `values` takes another field of the table, or an
+    array such as `test_errors`.
+    """
+    vectors, labels = make_teacher(40, 5, random_state=0)
+    space = VersionSpace(vectors @ vectors.T, labels)
+    table = space.onion(max_errors=(4, 6), tol=0.1, random_state=0)
+    return OnionDisplay.from_result(table)
+
+
+def billiard() -> Any:
+    """BilliardDisplay, on the sphere.
+
+    Version spaces of three dimensions can be seen whole: a linear kernel on three features, or on
+    two with an intercept, without softness. Gray circles are the planes of the examples, and the
+    bright part of the sphere is version space. The cross is the exact center of mass, the ring the
+    center that the run found. `from_estimator` and `from_result` draw the draws of a run;
+    `from_space` makes a short run for the picture.
     """
     problem = make_elongated(random_state=3)
     space = VersionSpace(problem.data @ problem.data.T, problem.target)
@@ -70,91 +168,33 @@ def animation() -> Any:
     return display.animate(n_frames=32, interval=110, view="chart")
 
 
-def walls() -> Any:
-    """WallsDisplay: how much each example contributes to the center.
-
-    The center of mass is the sum of the impulses of the walls on the ball. The bars are the
-    examples' shares of this sum, largest first, with the numbers of the examples below. The strokes
-    are their shares of the bounces.
-    """
-    vectors, labels = make_teacher(100, 10, random_state=0)
-    result = VersionSpace(vectors @ vectors.T, labels).sample(tol=0.02, random_state=0)
-    return WallsDisplay.from_result(result)
+_fitted = functools.cache(models)
 
 
-def evidence() -> Any:
-    """EvidenceDisplay: the ladder of transparencies.
+def _scene(draw: Callable[..., Any]) -> Callable[[], Any]:
+    """Return a function without arguments that draws with the classifiers of the page."""
 
-    In thermodynamic integration the log evidence is minus the area below this curve: the mean
-    number of violated examples against the logarithm of the transparency, from fully transparent
-    walls (right) to opaque ones (left). The markers are the rungs of the ladder; they should be
-    dense where the curve is steep. `from_estimator` computes the ladder of a fitted classifier.
-    """
-    vectors, labels = make_teacher(100, 10, random_state=0)
-    space = VersionSpace(vectors @ vectors.T, labels)
-    return EvidenceDisplay.from_result(space.log_volume(method="integration", random_state=0))
+    @functools.wraps(draw)
+    def scene() -> Any:
+        return draw(**{name: _fitted()[name] for name in inspect.signature(draw).parameters})
 
-
-def tuning() -> Any:
-    """TuningDisplay: the evidence around the best setting.
-
-    The approximate evidence over two hyperparameters, in nats below the best setting, with the
-    settings that the search tried. All other parameters have their best values. Settings within one
-    or two nats of the best are about as good. `from_result(classifier.tuning_)` draws only the
-    settings tried and computes nothing.
-    """
-    classifier = BayesPointClassifier(random_state=0).fit(X, y)
-    return TuningDisplay.from_estimator(classifier)
-
-
-def onion() -> Any:
-    """OnionDisplay: layers of training errors.
-
-    There is one cell for each number of violated examples of either class; version space is at the
-    top left. The colors show the logarithm of each layer's share of the sphere, or with `values`
-    another field of the table or an array such as `test_errors`.
-    """
-    vectors, labels = make_teacher(40, 5, random_state=0)
-    space = VersionSpace(vectors @ vectors.T, labels)
-    table = space.onion(max_errors=(4, 6), tol=0.1, random_state=0)
-    return OnionDisplay.from_result(table)
-
-
-def rejection() -> Any:
-    """RejectionDisplay: errors among the points accepted.
-
-    If the classifier abstains on the points that it is least sure of, what is the error rate on the
-    others? At 100 % all points are accepted, as in `score`. A good curve falls steeply to the left.
-    """
-    classifier = BayesPointClassifier(random_state=0).fit(X, y)
-    return RejectionDisplay.from_estimator(classifier, X_test, y_test)
-
-
-def convergence() -> Any:
-    """ConvergenceDisplay: the error of the center.
-
-    The angle between the center and a reference, and the error that the run itself estimates,
-    against the length of the path. Both should fall as one over the square root of the length.
-    `from_space` makes runs of several lengths, and a longer one for the reference. `from_result`
-    uses the mean of the draws of one run.
-    """
-    vectors, labels = make_teacher(100, 10, random_state=0)
-    space = VersionSpace(vectors @ vectors.T, labels)
-    return ConvergenceDisplay.from_space(space, np.geomspace(3, 3000, 13), random_state=0)
+    return scene
 
 
 SCENES: dict[str, Callable[[], Any]] = {
-    draw.__name__: draw
+    draw.__name__: _scene(draw)
     for draw in (
+        rejection,
+        walls,
+        onion,
+        draws,
+        tuning,
+        evidence,
+        convergence,
+        layers,
         billiard,
         chart,
         animation,
-        walls,
-        evidence,
-        tuning,
-        onion,
-        rejection,
-        convergence,
     )
 }
 """The functions that draw the pictures, by name, in the order of the page."""
@@ -166,19 +206,28 @@ FILES = {
 
 _HEAD = """# Plots
 
-The displays of `bayespoint.plotting` work like those of scikit-learn. They need matplotlib:
-`pip install '.[plot]'`.
+A line draws a fitted classifier, of two classes or of several. Nothing is sampled or searched anew
+unless the text says so. The pictures need matplotlib: `pip install 'bayespoint[plot]'`. They are
+made by the lines below them, after these:
 
-- A display is made from a fitted classifier (`from_estimator`; also a pipeline that ends in one, or
-  a fitted search such as `GridSearchCV`), from the result of a run (`from_result`), from labels and
-  probabilities (`from_predictions`) or from a `VersionSpace` (`from_space`). Each display has only
-  the constructors that make sense for it.
-- `plot(ax=...)` draws again, into the given axes or a new figure. `ax_` and `figure_` hold where it
-  was drawn. Other attributes that end in an underscore (`line_`, `bars_`, `im_`) are the parts of
-  the drawing.
-- With more than two classes `label` chooses one of the binary problems (that class against the
-  rest), in the displays of a run: billiard, walls, convergence, and
-  `EvidenceDisplay.from_estimator`. `RejectionDisplay` and `TuningDisplay` show all classes at once.
+```python
+{preamble}
+```
+"""
+
+_TAIL = """## All displays
+
+- `from_estimator` takes a fitted `BayesPointClassifier`, a pipeline that ends in one, or a fitted
+  search such as `GridSearchCV`. Displays are also made from the result of a run (`from_result`),
+  from labels and probabilities (`from_predictions`) or from a `VersionSpace` (`from_space`). Each
+  display has only the constructors that make sense for it.
+- With more than two classes there is a panel for each class against the rest, and `from_estimator`
+  returns `Panels`, whose `displays` are the displays by class. `label` chooses a single class, in
+  the displays of a run: billiard, walls, onion, convergence and evidence. `RejectionDisplay` and
+  `TuningDisplay` show all classes at once.
+- `ax` takes the axes to draw on; for panels a sequence of them, such as `plt.subplots(1, 3)[1]`.
+  `plot(ax=...)` draws again. `ax_` (for panels `axes_`) and `figure_` hold where it was drawn.
+  Other attributes that end in an underscore (`line_`, `bars_`, `im_`) are the parts of the drawing.
 - Lines and texts have the text color of the current matplotlib style, so
   `plt.style.use("dark_background")` gives pictures for dark pages. The colors are safe for color
   blindness, and markers, dashes and hatching for gray print.
@@ -192,20 +241,16 @@ Some plots need only scikit-learn or matplotlib:
 - the margins of the training examples: `ax.hist(bayespoint.bounds.normalized_margins(space,
   dual_coef), bins=20)`.
 
-The [glossary](../architecture.md#words) explains walls, bounces, transparency, rungs and layers.
-
-`make displays` makes the pictures below and writes this page. Each picture is made by the lines
-below it, after these:
-
-```python
-{preamble}
-```
+The [glossary](../architecture.md#words) explains bounces, trajectories and layers. `make displays`
+makes the pictures and writes this page.
 """
 
 
 def page() -> str:
     """Return the page in Markdown: headings, texts, pictures and commands."""
-    parts = [_HEAD.format(preamble=pictures.preamble(billiard, "X, y = "))]
+    fits = pictures.code_of(models, "").rsplit("\n", 1)[0]
+    preamble = pictures.preamble(models, "X, y = ") + "\n" + fits
+    parts = [_HEAD.format(preamble=preamble)]
     for name, draw in SCENES.items():
         title, text = pictures.caption(draw).split("\n\n", 1)
         code = pictures.code_of(draw, "animation" if name == "animation" else "display")
@@ -213,7 +258,7 @@ def page() -> str:
             f"## {title.rstrip('.')}\n\n{text}\n\n![{name}](../{FILES[name]})\n\n"
             f"```python\n{code}\n```\n"
         )
-    return "\n".join(parts)
+    return "\n".join([*parts, _TAIL])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,8 +2,9 @@
 
 The classes are displays as in scikit-learn: ``from_estimator``, ``from_result``, ``from_space`` or
 ``from_predictions`` computes and draws, ``plot(ax=...)`` draws again; ``ax_`` and ``figure_`` are
-the axes and figure of the last drawing. Lines and texts have the text color of the matplotlib
-style.
+the axes and figure of the last drawing. With more than two classes ``from_estimator`` returns
+`Panels`: a display for each class against the rest; `label` draws a single one. Lines and texts
+have the text color of the matplotlib style.
 
 Without matplotlib all displays raise ``ImportError``. They raise ``NotFittedError`` for estimators
 that are not fitted, ``TypeError`` for objects of another type, and ``ValueError`` if `label` is not
@@ -20,6 +21,7 @@ from bayespoint.plotting.billiard import BilliardDisplay
 from bayespoint.plotting.convergence import ConvergenceDisplay
 from bayespoint.plotting.evidence import EvidenceDisplay
 from bayespoint.plotting.onion import OnionDisplay
+from bayespoint.plotting.panels import Panels
 from bayespoint.plotting.rejection import RejectionDisplay
 from bayespoint.plotting.tuning import TuningDisplay
 from bayespoint.plotting.walls import WallsDisplay
@@ -29,6 +31,7 @@ __all__ = [
     "ConvergenceDisplay",
     "EvidenceDisplay",
     "OnionDisplay",
+    "Panels",
     "RejectionDisplay",
     "TuningDisplay",
     "WallsDisplay",

@@ -1,4 +1,4 @@
-"""Display of a version space on the sphere, with the path of the ball."""
+"""Display of a version space on the sphere, or of a projection of the draws from it."""
 
 from __future__ import annotations
 
@@ -7,55 +7,71 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
+from bayespoint.base.linalg import threads_for
 from bayespoint.base.validation import Floats
 from bayespoint.plotting import sphere
-from bayespoint.plotting.runs import check_pair, check_type, run_of, space_of
+from bayespoint.plotting.panels import Panels
+from bayespoint.plotting.runs import check_pair, check_type, draw
 from bayespoint.plotting.style import COLORS, GRAY, Display, below, import_matplotlib, ink
 from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
 
 _STROKES = (
-    (COLORS[0], "solid"),
-    (COLORS[1], "dashed"),
-    ("#009E73", "dashdot"),
-    ("#CC79A7", "dotted"),
+    (COLORS[0], "solid", "o"),
+    (COLORS[1], "dashed", "^"),
+    ("#009E73", "dashdot", "s"),
+    ("#CC79A7", "dotted", "v"),
 )
+_VIEWS = ("sphere", "chart", "projection")
+_PURPOSE = "a picture on the sphere"
 _MAX_JOINED = 0.25  # spacing up to which draws are joined to a path, in radii of version space
 _SPACING = 1 / 40  # spacing of draws in `from_space`, in radii
 _LENGTH = 25  # default length of a path in `from_space`, in radii
 _MAX_DRAWS = 50_000  # in `from_space`
 _ELEVATION, _AZIMUTH = 55.0, -60.0  # viewing direction in degrees, with the center at the pole
 _FILL = "#DCE9F4"  # light fill color of version space
+_NO_SPREAD = 1e-12  # variance of unit vectors that counts as zero
 _HALF_WIDTH = 1.25  # of the view, in radii
 
 
 class BilliardDisplay(Display):
-    """A version space in three dimensions, with the paths of billiard balls.
+    """A version space in three dimensions with the paths of billiard balls, or projected draws.
 
-    All points are unit vectors in coordinates whose third axis is the exact center of mass.
+    In three dimensions all points are unit vectors in coordinates whose third axis is the exact
+    center of mass.
+
+    In more dimensions the walls cannot be drawn, only the draws. Each is given by its decision
+    values at the training examples, without softness, scaled to length 1. The two coordinates are
+    their principal components of the largest variance.
 
     Parameters
     ----------
     normals : ndarray of shape (m, 3)
-        Unit normals of the planes, toward version space.
+        Unit normals of the planes, toward version space; empty for projected draws.
     corners : ndarray of shape (n_corners, 3)
-        Corners of version space, in order.
-    paths : ndarray of shape (n_trajectories, n_draws, 3)
+        Corners of version space, in order; empty for projected draws.
+    paths : ndarray of shape (n_trajectories, n_draws, 3 or 2)
         Draws of each trajectory.
-    center : ndarray of shape (3,)
+    center : ndarray of shape (3 or 2,)
         The center that the run found.
     spacing : float
         Path between draws, in radians.
+    variance_ratio : ndarray of shape (2,), default=None
+        Share of the variance of the draws along each coordinate, for projected draws; otherwise
+        NaN.
 
     Attributes
     ----------
+    projected : bool
+        Whether the draws are projected.
     centroid : ndarray of shape (3,)
-        The exact center of mass, computed from the corners.
+        The exact center of mass, computed from the corners; NaN without corners.
     radius : float
-        Angle between the centroid and the farthest corner, in radians.
+        Angle between the centroid and the farthest corner, in radians; NaN without corners.
     lines_ : list of matplotlib lines
         The paths.
     animation_ : matplotlib.animation.FuncAnimation
@@ -75,42 +91,70 @@ class BilliardDisplay(Display):
     (3, '0.96')
     """
 
+    panel_size = (4.4, 4.9)
+
     def __init__(
-        self, *, normals: Floats, corners: Floats, paths: Floats, center: Floats, spacing: float
+        self,
+        *,
+        normals: Floats,
+        corners: Floats,
+        paths: Floats,
+        center: Floats,
+        spacing: float,
+        variance_ratio: Floats | None = None,
     ) -> None:
         self.normals, self.corners, self.paths = normals, corners, paths
         self.center, self.spacing = center, spacing
-        self.centroid = sphere.center_of_mass(corners)
-        self.radius = _radius(corners, self.centroid)
+        self.variance_ratio = np.full(2, np.nan) if variance_ratio is None else variance_ratio
+        self.projected = len(corners) == 0
+        self.centroid, self.radius = np.full(3, np.nan), math.nan
+        if not self.projected:
+            self.centroid = sphere.center_of_mass(corners)
+            self.radius = _radius(corners, self.centroid)
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, label: Any = None, view: str = "sphere", ax: Any = None
-    ) -> BilliardDisplay:
-        """Draw the version space of a fitted classifier, with the draws of its run.
+        cls, estimator: Any, *, label: Any = None, view: str | None = None, ax: Any = None
+    ) -> BilliardDisplay | Panels:
+        """Draw the draws of a fitted classifier, in its version space if that has three dimensions.
+
+        It has them with a linear kernel on three features, or on two with an intercept, and no
+        softness.
 
         Parameters
         ----------
-        estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
-            Fitted, with a kernel matrix of rank 3: a linear kernel on three features, or on two
-            with an intercept; a softness of 0.
-        label
+        estimator, label, ax
             As for `WallsDisplay.from_estimator`.
-        view, ax
+        view
             As for `from_result`.
 
         Returns
         -------
-        BilliardDisplay
+        BilliardDisplay or Panels
             The drawing.
+
+        Raises
+        ------
+        ValueError
+            As `from_result`; with kernel="precomputed" if the matrix is singular, since it is not
+            kept.
         """
-        result, number = run_of(estimator, label)
-        space = space_of(estimator, number, "the picture of version space")
-        return cls.from_result(result, space, view=view, ax=ax)
+        return draw(
+            estimator,
+            label,
+            lambda fit: cls._of(fit.result, fit.space("the picture of version space"), view),
+            ax,
+            view=view,
+        )
 
     @classmethod
     def from_result(
-        cls, result: BilliardResult, space: VersionSpace, *, view: str = "sphere", ax: Any = None
+        cls,
+        result: BilliardResult,
+        space: VersionSpace,
+        *,
+        view: str | None = None,
+        ax: Any = None,
     ) -> BilliardDisplay:
         """Draw a version space and the draws of a run in it.
 
@@ -120,10 +164,13 @@ class BilliardDisplay(Display):
             The run. Its draws are joined to a path if their spacing is at most a quarter of
             version space's radius; otherwise they are drawn as dots.
         space : VersionSpace
-            Its version space. The Gram matrix, with offset and softness, must have rank 3.
-        view : {"sphere", "chart"}, default="sphere"
+            Its version space.
+        view : {"sphere", "chart", "projection"}, default=None
             "sphere": the unit sphere in three dimensions. "chart": projection to the tangent plane
-            at the center of mass, where great circles are straight lines.
+            at the center of mass, where great circles are straight lines. Both need three
+            dimensions: a Gram matrix, with offset and softness, of rank 3. "projection": the draws
+            alone, in any number of dimensions. None is "sphere" in three dimensions, and otherwise
+            "projection".
         ax : matplotlib.axes.Axes or Axes3D, default=None
             Axes to draw on, with ``projection="3d"`` for "sphere". None makes a new figure.
 
@@ -135,13 +182,14 @@ class BilliardDisplay(Display):
         Raises
         ------
         ValueError
-            If the two do not belong together, the rank is not 3, `ax` does not fit the view, or
-            version space has fewer than three corners or does not fit into a chart.
+            If the two do not belong together, or `ax` does not fit the view; for "sphere" and
+            "chart" if the rank is not 3, or version space has fewer than three corners or does
+            not fit into a chart; for "projection" if the draws do not differ in two directions.
         TypeError
             If an argument is of another type.
         """
         check_pair(result, space)
-        return cls._of(result, space).plot(view=view, ax=ax)
+        return cls._of(result, space, view).plot(view=view, ax=ax)
 
     @classmethod
     def from_space(
@@ -168,7 +216,9 @@ class BilliardDisplay(Display):
         random_state, **settings
             Settings of :meth:`VersionSpace.sample`, such as `refresh`, `dynamics` or
             `transparency`. There are no warnings about the short run.
-        view, ax
+        view : {"sphere", "chart"}, default="sphere"
+            As for `from_result`.
+        ax
             As for `from_result`.
 
         Returns
@@ -184,7 +234,8 @@ class BilliardDisplay(Display):
         """
         check_type("space", space, VersionSpace)
         n = validation.integer("n_trajectories", n_trajectories, low=1)
-        points = sphere.feature_vectors(space, "the picture of version space")
+        validation.choice("view", view, _VIEWS[:2])
+        points = sphere.feature_vectors(space, _PURPOSE)
         corners = _corners(points * space.y[:, None], space.max_margin().dual_coef @ points)
         radius = _radius(corners, sphere.center_of_mass(corners))
         path = _LENGTH * radius
@@ -205,11 +256,15 @@ class BilliardDisplay(Display):
                 random_state=random_state,
                 **settings,
             )
-        return cls._of(run, space).plot(view=view, ax=ax)
+        return cls._of(run, space, view).plot(view=view, ax=ax)
 
     @classmethod
-    def _of(cls, run: BilliardResult, space: VersionSpace) -> BilliardDisplay:
-        points = sphere.feature_vectors(space, "the picture of version space")
+    def _of(cls, run: BilliardResult, space: VersionSpace, view: str | None) -> BilliardDisplay:
+        if view is not None:
+            validation.choice("view", view, _VIEWS)
+        if view == "projection" or (view is None and not sphere.has_three_dimensions(space)):
+            return cls._projected(run, space)
+        points = sphere.feature_vectors(space, _PURPOSE)
         signed = points * space.y[:, None]
         inside = run.center
         if not space.contains(inside):  # behind transparent walls
@@ -225,28 +280,64 @@ class BilliardDisplay(Display):
             spacing=run.spacing,
         )
 
+    @classmethod
+    def _projected(cls, run: BilliardResult, space: VersionSpace) -> BilliardDisplay:
+        def unit_values(vectors: Floats) -> Floats:
+            values = space.margins(vectors) * space.y - space.softness * vectors
+            return np.asarray(values / np.linalg.norm(values, axis=-1, keepdims=True))
+
+        values = unit_values(run.draws)
+        middle = values.mean(axis=(0, 1))
+        flat = (values - middle).reshape(-1, len(space.y))
+        n = len(flat)
+        with threads_for(n):
+            variances, vectors = linalg.eigh(flat @ flat.T, subset_by_index=(max(0, n - 2), n - 1))
+        if not (n > 2 and variances[0] > _NO_SPREAD * n):
+            raise ValueError(
+                "result must have draws that differ in two or more directions for "
+                f"view='projection'; got {n} draws that do not"
+            )
+        axes = (flat.T @ vectors / np.sqrt(variances))[:, ::-1]
+        return cls(
+            normals=np.empty((0, 3)),
+            corners=np.empty((0, 3)),
+            paths=(values - middle) @ axes,
+            center=(unit_values(run.center) - middle) @ axes,
+            spacing=run.spacing,
+            variance_ratio=variances[::-1] / np.vdot(flat, flat),
+        )
+
     @property
     def joined(self) -> bool:
         """Whether the draws are close enough to each other to be joined to a path."""
         return 0 < self.spacing <= _MAX_JOINED * self.radius
 
-    def plot(self, *, view: str = "sphere", ax: Any = None) -> BilliardDisplay:
+    def plot(self, *, view: str | None = None, ax: Any = None) -> BilliardDisplay:
         """Draw the display.
 
         Parameters
         ----------
         view, ax
-            As for `from_result`.
+            As for `from_result`. Projected draws have only the view "projection", others have
+            only the other two.
 
         Returns
         -------
         BilliardDisplay
             The display itself.
         """
-        self._prepare(view, ax, "center, by the run")
+        self._prepare(view, ax, "center, by the run" if not self.projected else "center")
         for points, line in zip(self.paths, self.lines_, strict=True):
             self._move(line, points)
         self._move(self._center, self.center[None])
+        if self.projected:
+            for points, (color, _, mark) in zip(self.paths, self._strokes(), strict=True):
+                mean = self._line(
+                    mark, color, markersize=8, markeredgecolor=ink(), label="_mean", zorder=8
+                )
+                self._move(mean, points.mean(axis=0)[None])
+            mean.set_label("mean of each")
+            self._legend()
         return self
 
     def animate(
@@ -254,7 +345,7 @@ class BilliardDisplay(Display):
         *,
         n_frames: int = 100,
         interval: float = 50.0,
-        view: str = "sphere",
+        view: str | None = None,
         ax: Any = None,
     ) -> Any:
         """Return an animation of the moving balls, with the mean of their positions so far.
@@ -266,7 +357,7 @@ class BilliardDisplay(Display):
         interval : float, default=50.0
             Milliseconds between frames, positive.
         view, ax
-            As for `from_result`.
+            As for `plot`.
 
         Returns
         -------
@@ -287,7 +378,7 @@ class BilliardDisplay(Display):
             )
         interval = validation.positive("interval", interval)
         self._prepare(view, ax, "mean so far")
-        balls = [self._line("o", color, markersize=7, zorder=9) for color, _ in self._strokes()]
+        balls = [self._line("o", color, markersize=7, zorder=9) for color, _, _ in self._strokes()]
         ends = np.linspace(1, n_draws, frames).round().astype(int)
 
         def draw(number: int) -> list[Any]:
@@ -296,7 +387,8 @@ class BilliardDisplay(Display):
                 self._move(line, points[:end])
                 self._move(ball, points[end - 1 : end])
             mean = self.paths[:, :end].mean(axis=(0, 1))
-            self._move(self._center, (mean / np.linalg.norm(mean))[None])
+            length = 1.0 if self.projected else np.linalg.norm(mean)
+            self._move(self._center, (mean / length)[None])
             return [*self.lines_, *balls, self._center]
 
         if ax is None:
@@ -311,17 +403,22 @@ class BilliardDisplay(Display):
 
     # --- both views ---
 
-    def _strokes(self) -> list[tuple[str, str]]:
+    def _strokes(self) -> list[tuple[str, str, str]]:
         return [_STROKES[k % len(_STROKES)] for k in range(len(self.paths))]
 
-    def _prepare(self, view: str, ax: Any, center_label: str) -> None:
+    def _prepare(self, view: str | None, ax: Any, center_label: str) -> None:
         """Draw version space and its walls, and make empty lines for paths and center."""
-        self._flat = validation.choice("view", view, ("sphere", "chart")) == "chart"
+        views = _VIEWS[2:] if self.projected else _VIEWS[:2]
+        view = views[0] if view is None else validation.choice("view", view, views)
+        self._flat = view != "sphere"
         if self._flat:
             ax = self._begin(ax, (5.0, 5.2))
             if hasattr(ax, "get_zlim"):
-                raise ValueError("ax must be plane for view='chart'; got axes in three dimensions")
-            self._draw_chart(ax)
+                raise ValueError(f"ax must be plane for view={view!r}; got three dimensions")
+            if self.projected:
+                self._draw_projection(ax)
+            else:
+                self._draw_chart(ax)
         else:
             ax = self._begin(ax, (5.4, 5.7), projection="3d", computed_zorder=False)
             if not hasattr(ax, "get_zlim"):
@@ -329,27 +426,39 @@ class BilliardDisplay(Display):
             self._draw_sphere(ax)
         self.lines_ = [
             self._line(
-                "none" if self.joined else ".",
+                "none" if self.joined else mark,
                 color,
                 linestyle=stroke if self.joined else "none",
                 linewidth=0.9,
-                markersize=3,
+                markersize=2.5 if self.projected else 1.8,
                 zorder=6,
             )
-            for color, stroke in self._strokes()
+            for color, stroke, mark in self._strokes()
         ]
         n = len(self.paths)
-        path_label = f"{n} trajectories" if n > 1 else "path"
-        self.lines_[0].set_label(path_label if self.joined else "draws")
-        exact = self._line("x", "black", markersize=9, markeredgewidth=2.0, zorder=11)
-        exact.set_label("center, exact")
-        self._move(exact, self.centroid[None])
+        names = f"{n} trajectories" if n > 1 else "path"
+        if not self.joined:
+            names = f"draws of {names}" if self.projected and n > 1 else "draws"
+        self.lines_[0].set_label(names)
+        if not self.projected:
+            exact = self._line("x", "black", markersize=9, markeredgewidth=2.0, zorder=11)
+            exact.set_label("center, exact")
+            self._move(exact, self.centroid[None])
         self._center = self._line(
-            "o", "black", markersize=11, markeredgewidth=1.8, markerfacecolor="none", zorder=10
+            "x" if self.projected else "o",
+            ink() if self.projected else "black",
+            markersize=11,
+            markeredgewidth=1.8,
+            markerfacecolor="none",
+            zorder=10,
         )
         self._center.set_label(center_label)
-        below(ax, ncols=3, y=-0.12 if self._flat else 0.07, fontsize="small", columnspacing=1.2)
-        for handle in ax.get_legend().legend_handles[1:]:
+        self._legend()
+
+    def _legend(self) -> None:
+        y = -0.14 if self.projected else -0.12 if self._flat else 0.07
+        below(self.ax_, ncols=3, y=y, fontsize="small", columnspacing=1.2)
+        for handle in self.ax_.get_legend().legend_handles[1:]:
             handle.set_markeredgecolor(ink())
 
     def _line(self, marker: str, color: str, **how: Any) -> Any:
@@ -361,9 +470,17 @@ class BilliardDisplay(Display):
     def _move(self, line: Any, points: Floats) -> None:
         """Set the data of a line to points of the sphere, or their images in the chart."""
         if self._flat:
-            line.set_data(*_in_chart(points).T)
+            line.set_data(*(points if self.projected else _in_chart(points)).T)
         else:
             line.set_data_3d(*points.T)
+
+    def _draw_projection(self, ax: Any) -> None:
+        half = 1.08 * float(np.abs(self.paths).max())
+        ax.set(xlim=(-half, half), ylim=(-half, half), aspect="equal")
+        for axis, name, share in zip(
+            (ax.xaxis, ax.yaxis), ("first", "second"), self.variance_ratio, strict=True
+        ):
+            axis.set_label_text(f"{name} component ({100 * share:.0f} % of the variance)")
 
     def _draw_chart(self, ax: Any) -> None:
         half = _HALF_WIDTH * math.tan(self.radius)
@@ -446,5 +563,5 @@ def _corners(normals: Floats, inside: Floats) -> Floats:
 def _unbounded(what: str) -> ValueError:
     return ValueError(
         "space must have a version space with three or more corners, all within 90 degrees of its "
-        f"points; got one that does not fit into a chart ({what})"
+        f"points; got one that does not fit into a chart ({what}); view='projection' draws any"
     )

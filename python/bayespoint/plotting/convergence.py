@@ -11,7 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
-from bayespoint.plotting.runs import check_pair, check_type, run_of, space_of
+from bayespoint.plotting.panels import Panels
+from bayespoint.plotting.runs import check_pair, check_type, draw
 from bayespoint.plotting.style import COLORS, GRAY, MARKERS, Display, label_decades
 from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
@@ -73,19 +74,19 @@ class ConvergenceDisplay(Display):
         label: Any = None,
         reference: ArrayLike | None = None,
         ax: Any = None,
-    ) -> ConvergenceDisplay:
+    ) -> ConvergenceDisplay | Panels:
         """Draw how the mean of the draws of a fitted classifier's run converges.
 
         Parameters
         ----------
-        estimator, label
+        estimator, label, ax
             As for `WallsDisplay.from_estimator`.
-        reference, ax
+        reference
             As for `from_result`.
 
         Returns
         -------
-        ConvergenceDisplay
+        ConvergenceDisplay or Panels
             The drawing.
 
         Raises
@@ -93,9 +94,12 @@ class ConvergenceDisplay(Display):
         ValueError
             With kernel="precomputed" if the matrix is singular, since it is not kept.
         """
-        result, number = run_of(estimator, label)
-        space = space_of(estimator, number, "convergence")
-        return cls.from_result(result, space, reference=reference, ax=ax)
+        return draw(
+            estimator,
+            label,
+            lambda fit: cls._of(fit.result, fit.space("convergence"), reference),
+            ax,
+        )
 
     @classmethod
     def from_result(
@@ -135,6 +139,12 @@ class ConvergenceDisplay(Display):
             points of a path, or the reference is not a weight vector.
         """
         check_pair(result, space)
+        return cls._of(result, space, reference).plot(ax=ax)
+
+    @classmethod
+    def _of(
+        cls, result: BilliardResult, space: VersionSpace, reference: ArrayLike | None
+    ) -> ConvergenceDisplay:
         n_draws = result.draws.shape[1]
         if n_draws < 2 or result.spacing == 0:
             raise ValueError(
@@ -153,7 +163,7 @@ class ConvergenceDisplay(Display):
             angle=np.array([_angle(space, vector, unit) for vector in center]),
             center_error=_standard_error(space, means, center),
             reference_error=reference_error,
-        ).plot(ax=ax)
+        )
 
     @classmethod
     def from_space(
@@ -239,13 +249,13 @@ class ConvergenceDisplay(Display):
             marker=MARKERS[1],
             markersize=4.5,
             linestyle="dashed",
-            label="estimated error",
+            label="standard error",
         )
         ax.set(xscale="log", yscale="log")
         if shown.any():
             first = shown.argmax()
             guide = self.angle[first] * np.sqrt(self.length[first] / self.length)
-            ax.plot(self.length, guide, color=GRAY, linestyle="dotted", label="1/√path")
+            ax.plot(self.length, guide, color=GRAY, linestyle="dotted", label="1/√length")
         if self.reference_error > 0:
             ax.axhline(
                 self.reference_error,
@@ -254,9 +264,9 @@ class ConvergenceDisplay(Display):
                 linestyle="dashdot",
                 label="error of the reference",
             )
-        ax.set(xlabel="path (rad per trajectory)", ylabel="angle (rad)")
+        ax.set(xlabel="length of each trajectory (rad)", ylabel="error of the center (rad)")
         label_decades(ax)
-        ax.legend(frameon=False, fontsize="small")
+        ax.legend(frameon=False, fontsize="small", loc="upper right")
 
 
 def _coordinates(space: VersionSpace, vectors: Floats) -> Floats:

@@ -1,29 +1,37 @@
-"""Display of the ladder of transparencies of an evidence."""
+"""Display of an evidence by thermodynamic integration."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+from scipy import special
 
+from bayespoint.base import validation
 from bayespoint.base.validation import Floats, RandomState
-from bayespoint.plotting.runs import check_type, last_step, run_of, space_of
-from bayespoint.plotting.style import COLORS, MARKERS, PALE, Display
+from bayespoint.plotting.panels import Panels
+from bayespoint.plotting.runs import Fit, check_type, draw
+from bayespoint.plotting.style import COLORS, MARKERS, PALE, Display, import_matplotlib
 from bayespoint.results import Evidence
+
+_FEW_DECADES = 2e-3  # label noise above which ticks between the powers of ten are labeled
 
 
 class EvidenceDisplay(Display):
-    r"""Mean number of violated examples against the logarithm of the walls' transparency.
+    r"""Mean number of violated examples, the labels taken as noise, against the label noise.
 
-    The area below the curve is minus the log evidence, by thermodynamic integration:
+    The horizontal axis is that of the log-odds :math:`\ln \kappa` of the label noise. The area
+    below the curve is minus the log evidence without label noise, by thermodynamic integration:
     :math:`\ln Z(\kappa) = -\int_{\ln \kappa}^0 \langle v \rangle \, d \ln \kappa'`.
 
     Parameters
     ----------
-    log_transparency : ndarray of shape (k,)
-        ln kappa of the rungs, falling from 0.
+    label_noise : ndarray of shape (k,)
+        The rates of label noise sampled, falling from 0.5: kappa / (1 + kappa) for each
+        `Evidence.log_transparency`.
     mean_violations : ndarray of shape (k,)
-        Mean number of violated examples on each rung.
+        Mean number of violated examples at each rate.
     value : float or ndarray of shape (n,)
         The evidence, in nats.
     error : float or ndarray of shape (n,)
@@ -50,9 +58,9 @@ class EvidenceDisplay(Display):
     """
 
     def __init__(
-        self, *, log_transparency: Floats, mean_violations: Floats, value: Any, error: Any
+        self, *, label_noise: Floats, mean_violations: Floats, value: Any, error: Any
     ) -> None:
-        self.log_transparency, self.mean_violations = log_transparency, mean_violations
+        self.label_noise, self.mean_violations = label_noise, mean_violations
         self.value, self.error = value, error
 
     @classmethod
@@ -61,23 +69,27 @@ class EvidenceDisplay(Display):
         estimator: Any,
         *,
         label: Any = None,
-        tol: float = 0.3,
+        tol: float = 1.0,
+        max_length: float = 1e4,
         random_state: RandomState = None,
         ax: Any = None,
-    ) -> EvidenceDisplay:
-        """Estimate the evidence of a fitted classifier by a ladder, and draw the ladder.
+    ) -> EvidenceDisplay | Panels:
+        """Estimate the evidence of a fitted classifier, and draw how it came about.
+
+        This samples for up to a second on 100 examples, and some seconds on 400.
+        `tuning_.log_evidence` is an approximation that is already there.
 
         Parameters
         ----------
         estimator, label, ax
             As for `WallsDisplay.from_estimator`.
-        tol, random_state
+        tol, max_length, random_state
             As for :meth:`BayesPointClassifier.evidence`.
 
         Returns
         -------
-        EvidenceDisplay
-            The drawing.
+        EvidenceDisplay or Panels
+            The drawing. Its legend has the evidence with its standard error.
 
         Raises
         ------
@@ -87,22 +99,27 @@ class EvidenceDisplay(Display):
         Warns
         -----
         ConvergenceWarning
-            If the run ended with a standard error above `tol`.
+            If the run ended at `max_length` with a standard error above `tol`.
         """
-        _, number = run_of(estimator, label)
-        model = last_step(estimator)
-        found = space_of(estimator, number, "evidence").evidence(
-            model.label_noise_,
-            method="integration",
-            tol=tol,
-            n_jobs=model.n_jobs,
-            random_state=random_state,
-        )
-        return cls.from_result(found, ax=ax)
+        rng = np.random.default_rng(validation.seed(random_state))
+
+        def make(fit: Fit) -> EvidenceDisplay:
+            return cls._of(
+                fit.space("evidence").evidence(
+                    fit.model.label_noise_,
+                    method="integration",
+                    tol=tol,
+                    max_length=max_length,
+                    n_jobs=fit.model.n_jobs,
+                    random_state=rng,
+                )
+            )
+
+        return draw(estimator, label, make, ax)
 
     @classmethod
     def from_result(cls, result: Evidence, *, ax: Any = None) -> EvidenceDisplay:
-        """Draw the ladder of an evidence.
+        """Draw an evidence.
 
         Parameters
         ----------
@@ -127,30 +144,47 @@ class EvidenceDisplay(Display):
                 "result must have a ladder of transparencies, by method='integration'; got one by "
                 f"method={result.method!r}"
             )
+        return cls._of(result).plot(ax=ax)
+
+    @classmethod
+    def _of(cls, result: Evidence) -> EvidenceDisplay:
         return cls(
-            log_transparency=result.log_transparency,
+            label_noise=special.expit(result.log_transparency),
             mean_violations=result.mean_violations,
             value=result.value,
             error=result.error,
-        ).plot(ax=ax)
+        )
 
     def _draw(self, ax: Any) -> None:
         ax = self._begin(ax, (5.8, 3.8))
-        x, y = self.log_transparency, self.mean_violations
-        self.area_ = ax.fill_between(
-            x, y, color=PALE, alpha=0.6, linewidth=0, label="area: −ln Z(κ)"
-        )
+        x, y = self.label_noise, self.mean_violations
+        # Its logit is ln kappa, so that areas are nats.
+        ax.set_xscale("logit")
+        self.area_ = ax.fill_between(x, y, color=PALE, alpha=0.6, linewidth=0)
         [self.line_] = ax.plot(
             x, y, color=COLORS[0], marker=MARKERS[0], markersize=3.5, linewidth=1.4
         )
-        rungs = "rungs of the ladder"
+        self.line_.set_label("noise rates sampled")
+        title = None
         if np.ndim(self.value) == 0:
-            rungs += f"; ln evidence = {self.value:.2f} ± {self.error:.2g} nats"
-        self.line_.set_label(rungs)
+            title = f"log evidence: {self.value:.4g} ± {self.error:.2g} nats".replace("-", "−")
         ax.set(
-            xlabel="ln κ, logarithm of the transparency (nats)",
-            ylabel="mean number of violated examples",
-            xlim=(x.min(), 0),
+            xlabel="label noise (probability, log-odds scale)",
+            ylabel="labels taken as noise (mean number)",
+            xlim=(x.min(), x.max()),
         )
         ax.set_ylim(bottom=0)
-        ax.legend(frameon=False, loc="upper left")
+        ticks = _ticks(float(x.min()))
+        ax.set_xticks(ticks, [f"{rate:g}" for rate in ticks])
+        ax.xaxis.set_minor_locator(import_matplotlib("ticker").NullLocator())
+        ax.legend(frameon=False, loc="upper left", title=title, fontsize="small", alignment="left")
+
+
+def _ticks(low: float) -> list[float]:
+    """Return rates of label noise for the ticks of an axis from `low` to 0.5."""
+    if low > _FEW_DECADES:
+        rates = [0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002]
+    else:
+        decades = math.ceil(-math.log10(low))
+        rates = [0.5] + [10.0**-k for k in range(1, decades + 1, max(1, decades // 6))]
+    return [rate for rate in rates if rate >= low]

@@ -1,4 +1,4 @@
-"""Display of the layers of an onion."""
+"""Display of the numbers of training errors: layers of an onion, or draws of a classifier."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayespoint.base.validation import Floats
-from bayespoint.plotting.runs import check_type
+from bayespoint.plotting.panels import Panels
+from bayespoint.plotting.runs import Fit, check_type, draw
 from bayespoint.plotting.style import GRAY, Display, contrasting, import_matplotlib
 from bayespoint.results.onion import OnionTable
 
 # Label of the color bar for each field.
 _QUANTITIES = {
-    "log_volume": "ln share of the sphere (nats)",
+    "log_volume": "log share of the sphere (nats)",
     "path_length": "path in the layer (rad)",
     "center_norm": "length of the mean vector",
     "center_error": "error of the center (rad)",
@@ -23,22 +24,29 @@ _MAX_LABELED = 12  # columns up to which the cells are labeled with their number
 
 
 class OnionDisplay(Display):
-    """The layers of weight vectors around version space, as a heat map.
+    """A heat map over the numbers of training errors in either class.
+
+    Each cell is a layer of weight vectors around version space, or several layers for a classifier
+    with many training errors.
 
     Parameters
     ----------
-    values : ndarray of shape (n_neg + 1, n_pos + 1)
-        The values shown; NaN for empty cells.
+    values : ndarray of shape (n_rows, n_columns)
+        The values shown; NaN for empty cells. Rows count errors in the negative class.
     name : str
         Label of the values, with their unit.
     classes : pair of str
         Names of the negative and of the positive class.
+    first : pair of int, default=(0, 0)
+        Number of errors in the first row and in the first column.
+    step : pair of int, default=(1, 1)
+        Numbers of errors that a row and a column hold.
 
     Attributes
     ----------
     im_ : matplotlib.image.AxesImage
         The cells.
-    text_ : ndarray of shape (n_neg + 1, n_pos + 1) or None
+    text_ : ndarray of shape (n_rows, n_columns) or None
         Their texts; None where the table is too large for them.
     colorbar_ : matplotlib.colorbar.Colorbar
         The scale.
@@ -56,8 +64,77 @@ class OnionDisplay(Display):
     (2, 2)
     """
 
-    def __init__(self, *, values: Floats, name: str, classes: tuple[str, str]) -> None:
+    def __init__(
+        self,
+        *,
+        values: Floats,
+        name: str,
+        classes: tuple[str, str],
+        first: tuple[int, int] = (0, 0),
+        step: tuple[int, int] = (1, 1),
+    ) -> None:
         self.values, self.name, self.classes = values, name, classes
+        self.first, self.step = first, step
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        label: Any = None,
+        values_format: str | None = None,
+        ax: Any = None,
+    ) -> OnionDisplay | Panels:
+        """Draw how many training errors the draws of a fitted classifier make in either class.
+
+        The draws are functions without softness, as at new points. Nothing is computed but their
+        values at the training examples.
+
+        Parameters
+        ----------
+        estimator, label, ax
+            As for `WallsDisplay.from_estimator`.
+        values_format
+            As for `from_result`.
+
+        Returns
+        -------
+        OnionDisplay or Panels
+            The drawing: each cell has the share of the draws with these numbers of errors.
+
+        Raises
+        ------
+        ValueError
+            Without softness and label noise, since no draw makes errors; with
+            kernel="precomputed" if the matrix is singular, since it is not kept.
+        """
+        return draw(estimator, label, cls._of_draws, ax, values_format=values_format)
+
+    @classmethod
+    def _of_draws(cls, fit: Fit) -> OnionDisplay:
+        space = fit.space("the number of training errors")
+        if not (space.softness.any() or any(fit.model.label_noise_)):
+            raise ValueError(
+                "estimator must have softness or label noise, or no draw makes a training error; "
+                "OnionDisplay.from_result(VersionSpace(gram, y).onion()) draws the layers around "
+                "its version space"
+            )
+        draws = fit.result.draws.reshape(-1, len(space.y))
+        wrong = space.margins(draws) - space.y * space.softness * draws < 0
+        errors = np.stack([wrong[:, space.y == sign].sum(axis=1) for sign in (-1, 1)], axis=1)
+        first, last = errors.min(axis=0), errors.max(axis=0)
+        step = (last - first) // _MAX_LABELED + 1
+        rows, columns = ((errors - first) // step).T
+        shape = (last - first) // step + 1
+        counts = np.zeros(shape)
+        np.add.at(counts, (rows, columns), 1)
+        return cls(
+            values=np.where(counts > 0, 100 * counts / len(draws), np.nan),
+            name="share of the draws (%)",
+            classes=fit.classes,
+            first=(int(first[0]), int(first[1])),
+            step=(int(step[0]), int(step[1])),
+        )
 
     @classmethod
     def from_result(
@@ -140,8 +217,8 @@ class OnionDisplay(Display):
         rows, columns = self.values.shape
         width = min(9.0, max(3.8, 2.0 + 0.62 * columns))
         ax = self._begin(ax, (width, min(8.0, max(3.2, 1.2 + 0.5 * rows))))
-        empty = import_matplotlib("colors").to_rgba(GRAY, 0.25)
-        cmap = import_matplotlib("pyplot").get_cmap("cividis").with_extremes(bad=empty)
+        # Dark for large values, so that cells without a value are not taken for them in gray print.
+        cmap = import_matplotlib("pyplot").get_cmap("cividis_r").with_extremes(bad="none")
         self.im_ = ax.imshow(self.values, cmap=cmap, aspect="auto")
         self.text_ = None
         if columns <= _MAX_LABELED:
@@ -157,9 +234,16 @@ class OnionDisplay(Display):
         self.colorbar_ = ax.figure.colorbar(self.im_, ax=ax)
         self.colorbar_.set_label(self.name)
         ax.set(
-            xticks=np.arange(columns) if columns <= _MAX_LABELED else np.arange(0, columns, 5),
-            yticks=np.arange(rows) if rows <= _MAX_LABELED else np.arange(0, rows, 5),
-            xlabel=f"violated examples, y = {self.classes[1]}",
-            ylabel=f"violated examples, y = {self.classes[0]}",
+            xlabel=f"training errors, y = {self.classes[1]}",
+            ylabel=f"training errors, y = {self.classes[0]}",
         )
+        ax.set_xticks(*_ticks(columns, self.first[1], self.step[1]))
+        ax.set_yticks(*_ticks(rows, self.first[0], self.step[0]))
         return self
+
+
+def _ticks(n: int, first: int, step: int) -> tuple[list[int], list[str]]:
+    """Return the places of the ticks of n cells, and the numbers of errors there."""
+    places = list(range(0, n, 1 if n <= _MAX_LABELED else 5))
+    lows = [first + step * place for place in places]
+    return places, [f"{low}–{low + step - 1}" if step > 1 else str(low) for low in lows]

@@ -1,14 +1,20 @@
-"""Access to the run and the version space of a fitted estimator."""
+"""Displays of the runs and the version spaces of fitted estimators."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from bayespoint.plotting.panels import Panels
+from bayespoint.plotting.style import Display
 from bayespoint.results import BilliardResult
 from bayespoint.version_space import VersionSpace
+
+Drawn = TypeVar("Drawn", bound=Display)
 
 
 def last_step(estimator: Any) -> Any:
@@ -30,29 +36,64 @@ def not_ours(estimator: Any) -> TypeError:
     )
 
 
-def run_of(estimator: Any, label: Any) -> tuple[BilliardResult, int]:
-    """Return the run of a fitted classifier, or that of one of several classes, and its index."""
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A binary problem of a fitted classifier, and its run."""
+
+    model: Any
+    number: int
+    result: BilliardResult
+    classes: tuple[str, str]
+    """Names of the classes that -1 and +1 stand for."""
+
+    def space(self, question: str) -> VersionSpace:
+        """Return its version space. The errors of a classifier without one name the question."""
+        return VersionSpace.over(self.model.kept_problems(question)[self.number])
+
+
+def draw(
+    estimator: Any, label: Any, make: Callable[[Fit], Drawn], ax: Any, **how: Any
+) -> Drawn | Panels:
+    """Draw the displays that `make` returns: one for two classes, or one for each of several.
+
+    Parameters
+    ----------
+    estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
+        Fitted.
+    label : class label or None
+        With more than two classes: the only one to draw.
+    make : callable
+        Returns the display of a fit, not drawn yet.
+    ax : matplotlib.axes.Axes, a sequence of them for several displays, or None
+        Axes to draw on. None makes a new figure.
+    **how
+        Arguments of the displays' `plot`.
+
+    Returns
+    -------
+    Display or Panels
+        The drawing.
+    """
     check_is_fitted(estimator)
-    final = last_step(estimator)
-    results = getattr(final, "billiard_", None)
+    model = last_step(estimator)
+    results = getattr(model, "billiard_", None)
     if results is None:
-        raise not_ours(final)
+        raise not_ours(model)
+    classes = model.classes_.tolist()
     if not isinstance(results, list):
         if label is not None:
             raise ValueError(f"label must be None for two classes; got {label!r}")
-        return results, 0
-    classes = final.classes_.tolist()
-    if label not in classes:
-        raise ValueError(
-            f"label must be one of the classes {classes}, whose run is drawn; got {label!r}"
-        )
-    number = classes.index(label)
-    return results[number], number
-
-
-def space_of(estimator: Any, number: int, question: str) -> VersionSpace:
-    """Return the version space of the binary problem with a given index."""
-    return VersionSpace.over(last_step(estimator).kept_problems(question)[number])
+        names = str(classes[0]), str(classes[1])
+        return make(Fit(model, 0, results, names)).plot(ax=ax, **how)
+    fits = {
+        one: Fit(model, k, result, ("others", str(one)))
+        for k, (one, result) in enumerate(zip(classes, results, strict=True))
+    }
+    if label is None:
+        return Panels({one: make(fit) for one, fit in fits.items()}).plot(ax=ax, **how)
+    if label not in fits:
+        raise ValueError(f"label must be one of the classes {classes} or None; got {label!r}")
+    return make(fits[label]).plot(ax=ax, **how)
 
 
 def check_type(name: str, value: object, kind: type) -> None:

@@ -18,6 +18,13 @@ _NEGLIGIBLE = 1e-9
 """An eigenvalue of the Gram matrix, relative to the largest, that counts as zero."""
 
 
+def has_three_dimensions(space: VersionSpace) -> bool:
+    """Return whether the Gram matrix, with offset and softness, is of rank 3."""
+    if len(space.y) > 3 and space.softness.all():
+        return False  # each softness adds a dimension
+    return _spectrum(space, "a picture without view='projection'")[0] == 3
+
+
 def feature_vectors(space: VersionSpace, purpose: str) -> Floats:
     """Return the (m, 3) feature vectors of a version space in three dimensions, up to a rotation.
 
@@ -29,20 +36,27 @@ def feature_vectors(space: VersionSpace, purpose: str) -> Floats:
     ValueError
         If the Gram matrix is not of rank 3.
     """
-    gram, m = space.gram, len(space.y)
-    rows_on_demand.require_matrix(gram, purpose)
-    matrix = np.asarray(gram, dtype=np.float64) + space.offset + np.diag(space.softness)
-    values, vectors = linalg.eigh(matrix, subset_by_index=(max(0, m - 4), m - 1))
-    rank = int((values > _NEGLIGIBLE * values[-1]).sum())
+    m = len(space.y)
+    rank, values, vectors = _spectrum(space, purpose)
     if rank != 3:
         found = f"{rank}" if rank < 4 else "4 or more"
         hint = "; softness adds a dimension for each example" * bool(space.softness.any())
         raise ValueError(
             f"space must have three dimensions for {purpose}: a Gram matrix, with offset and "
-            f"softness, of rank 3; got rank {found} for {m} examples{hint}"
+            f"softness, of rank 3; got rank {found} for {m} examples{hint}; "
+            "BilliardDisplay.from_result(result, space, view='projection') draws any"
         )
     points: Floats = vectors[:, -3:] * np.sqrt(values[-3:])
     return points
+
+
+def _spectrum(space: VersionSpace, purpose: str) -> tuple[int, Floats, Floats]:
+    """Return the rank, 4 for more, and the largest four eigenvalues with their vectors."""
+    gram, m = space.gram, len(space.y)
+    rows_on_demand.require_matrix(gram, purpose)
+    matrix = np.asarray(gram, dtype=np.float64) + space.offset + np.diag(space.softness)
+    values, vectors = linalg.eigh(matrix, subset_by_index=(max(0, m - 4), m - 1))
+    return int((values > _NEGLIGIBLE * values[-1]).sum()), values, vectors
 
 
 def chart(center: Floats) -> tuple[Floats, Floats]:

@@ -33,11 +33,10 @@ def import_matplotlib(module: str) -> Any:
 
 
 def pick_axes(ax: Any, size: tuple[float, float] | None = None, **how: Any) -> Any:
-    """Return the given axes, or those of a new figure of `size` inches."""
+    """Return the given axes, or new ones in the given part of a figure or a figure of `size`."""
     if ax is None:
-        figure = import_matplotlib("pyplot").figure(figsize=size, layout="constrained")
-        ax = figure.add_subplot(**how)
-    return ax
+        ax = import_matplotlib("pyplot").figure(figsize=size, layout="constrained")
+    return ax.add_subplot(**how) if hasattr(ax, "add_subplot") else ax
 
 
 def ink() -> Any:
@@ -77,6 +76,9 @@ class Display:
 
     figure_: Any
     """Their figure."""
+
+    panel_size: tuple[float, float] = (4.6, 3.6)
+    """Width and height in inches, if the display is one of several panels."""
 
     def _begin(self, ax: Any, size: tuple[float, float], **how: Any) -> Any:
         """Return the axes to draw on, and keep them and their figure."""

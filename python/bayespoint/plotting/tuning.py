@@ -91,10 +91,10 @@ class TuningDisplay(Display):
         estimator: Any,
         *,
         params: Sequence[str] | None = None,
-        grid_resolution: int = 20,
+        grid_resolution: int | None = None,
         ax: Any = None,
     ) -> TuningDisplay:
-        """Draw the search of a fitted classifier over the surface of the evidence.
+        """Draw the settings that the search of a fitted classifier tried, with their evidence.
 
         Parameters
         ----------
@@ -103,9 +103,10 @@ class TuningDisplay(Display):
         params : sequence of one or two str, default=None
             Settings on the axes, from ``estimator.tuning_.names``. None takes the first that is
             not a factor, and the softness.
-        grid_resolution : int, default=20
-            Number of points along each axis at which the evidence is computed, at least 2. A point
-            takes less than 0.01 seconds for 100 examples, and about a second for 500.
+        grid_resolution : int, default=None
+            Number of points along each axis, at least 2, at which the evidence is computed for
+            contours. A point takes about 0.01 seconds for 100 examples, and up to half a second
+            for 500. None computes nothing.
         ax : matplotlib.axes.Axes, default=None
             Axes to draw on. None makes a new figure.
 
@@ -117,8 +118,8 @@ class TuningDisplay(Display):
         Raises
         ------
         ValueError
-            If nothing was searched, `params` is not among the settings searched, or the inputs were
-            kernel values (``from_result(estimator.tuning_)`` does not need inputs).
+            If nothing was searched, `params` is not among the settings searched, or, with
+            `grid_resolution`, the inputs were kernel values.
         TypeError
             If the estimator has no search.
         """
@@ -128,13 +129,14 @@ class TuningDisplay(Display):
             raise not_ours(model)
         if model.tuning_ is None:
             raise ValueError("estimator must have searched; got one with all settings given")
+        display = cls._of(model.tuning_, params)
+        if grid_resolution is None:
+            return display.plot(ax=ax)
         n = validation.integer("grid_resolution", grid_resolution, low=2)
         if model.X_fit_ is None:
             raise ValueError(
-                "estimator must have inputs; got one of kernel='precomputed' "
-                "(from_result(estimator.tuning_) draws the settings tried)"
+                "estimator must have inputs for grid_resolution; got one of kernel='precomputed'"
             )
-        display = cls._of(model.tuning_, params)
         display.grid = tuple(display._range(k, n) for k in range(len(display.params)))
         evaluate = _Evidence(model)
         places = np.stack(np.meshgrid(*display.grid), axis=-1)
@@ -264,7 +266,7 @@ class TuningDisplay(Display):
         )
         if self.surface is None:
             bar = ax.figure.colorbar(self.scatter_, ax=ax, ticks=[0, *_NATS])
-        bar.set_label("approximate ln evidence below the best (nats)")
+        bar.set_label("approximate log evidence below the best (nats)")
         bar.ax.set_yticklabels([f"{nats:g}" for nats in (0, *_NATS)])
         bar.ax.invert_yaxis()
         self._mark_best(ax, *self.tried[best])
@@ -282,7 +284,7 @@ class TuningDisplay(Display):
             self.tried[:, 0], self.log_evidence, s=26, color=COLORS[0], label="settings tried"
         )
         self._mark_best(ax, self.tried[best, 0], self.log_evidence[best])
-        ax.set_ylabel("approximate ln evidence (nats)")
+        ax.set_ylabel("approximate log evidence (nats)")
         ax.legend(frameon=False)
 
     def _mark_best(self, ax: Any, x: float, y: float) -> None:

@@ -1,4 +1,4 @@
-"""Display of the contribution of each wall to the center."""
+"""Display of the contribution of each training example."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from numpy.typing import NDArray
 
 from bayespoint.base import validation
 from bayespoint.base.validation import Floats
-from bayespoint.plotting.runs import check_type, run_of
+from bayespoint.plotting.panels import Panels
+from bayespoint.plotting.runs import check_type, draw
 from bayespoint.plotting.style import COLORS, HATCHES, Display, ink
 from bayespoint.results import BilliardResult
 
+_BARS_PER_INCH = 5
 _MAX_NUMBERED = 40  # bars up to which each has the number of its example below
 
 
 class WallsDisplay(Display):
-    """Share of each example's wall in the impulses on the ball and in the bounces.
+    """Contribution of each training example to the classifier, and its share of the bounces.
 
-    The sum of the impulses is an estimate of the center of mass,
-    `BilliardResult.impulse_center`, whose dual coefficients have the same shares.
+    The center of mass is a weighted sum of the examples; `BilliardResult.impulse_center` has the
+    weights. The contribution of an example is its share of the sum of their absolute values.
 
     Parameters
     ----------
     impulse : ndarray of shape (m,)
-        Share of each example in the impulses; they sum to 1.
+        Contribution of each example; they sum to 1.
     hits : ndarray of shape (m,)
         Share of each example in the bounces; they sum to 1.
     y : ndarray of shape (m,)
@@ -36,7 +38,7 @@ class WallsDisplay(Display):
     Attributes
     ----------
     order_ : ndarray of shape (n_shown,)
-        The examples shown, from the largest impulse on.
+        The examples shown, from the largest contribution on.
     bars_ : list of matplotlib.patches.Rectangle
         Their bars, in the same order.
 
@@ -59,36 +61,37 @@ class WallsDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, label: Any = None, n_largest: int = 30, ax: Any = None
-    ) -> WallsDisplay:
-        """Draw the impulses of a fitted classifier's run.
+        cls, estimator: Any, *, label: Any = None, n_largest: int | None = None, ax: Any = None
+    ) -> WallsDisplay | Panels:
+        """Draw the contributions of the training examples to a fitted classifier.
 
         Parameters
         ----------
         estimator : BayesPointClassifier, a pipeline that ends in one, or a fitted search of either
             Fitted.
         label : class label, default=None
-            With more than two classes: the class whose run against the rest is drawn.
-        n_largest : int, default=30
-            Number of examples to show, at least 1: those with the largest impulses.
-        ax : matplotlib.axes.Axes, default=None
-            Axes to draw on. None makes a new figure.
+            With more than two classes: the class whose problem, it against the rest, is drawn.
+            None draws a panel for each class.
+        n_largest : int, default=None
+            Number of examples to show, at least 1: those with the largest contributions. None
+            shows as many as fit, about five on an inch.
+        ax : matplotlib.axes.Axes or a sequence of them, default=None
+            Axes to draw on, one for each panel. None makes a new figure.
 
         Returns
         -------
-        WallsDisplay
-            The drawing.
+        WallsDisplay or Panels
+            The drawing: panels for more than two classes and no `label`.
         """
-        result, _ = run_of(estimator, label)
-        classes = estimator.classes_ if label is None else ("others", label)
-        names = str(classes[0]), str(classes[1])
-        return cls._of(result, names).plot(n_largest=n_largest, ax=ax)
+        return draw(
+            estimator, label, lambda fit: cls._of(fit.result, fit.classes), ax, n_largest=n_largest
+        )
 
     @classmethod
     def from_result(
-        cls, result: BilliardResult, *, n_largest: int = 30, ax: Any = None
+        cls, result: BilliardResult, *, n_largest: int | None = None, ax: Any = None
     ) -> WallsDisplay:
-        """Draw the impulses of a run.
+        """Draw the contributions of the examples of a run.
 
         Parameters
         ----------
@@ -123,7 +126,7 @@ class WallsDisplay(Display):
         hits = result.hits / result.hits.sum()
         return cls(impulse=impulse / impulse.sum(), hits=hits, y=result.y, classes=classes)
 
-    def plot(self, *, n_largest: int = 30, ax: Any = None) -> WallsDisplay:
+    def plot(self, *, n_largest: int | None = None, ax: Any = None) -> WallsDisplay:
         """Draw the display.
 
         Parameters
@@ -137,8 +140,11 @@ class WallsDisplay(Display):
             The display itself.
         """
         n_hit = int((self.impulse > 0).sum())
-        n = min(validation.integer("n_largest", n_largest, low=1), n_hit)
+        if n_largest is not None:
+            validation.integer("n_largest", n_largest, low=1)
         ax = self._begin(ax, (7.2, 4.0))
+        fits = int(_BARS_PER_INCH * ax.bbox.width / ax.figure.dpi)
+        n = max(1, min(fits if n_largest is None else n_largest, n_hit))
         self.order_ = np.argsort(-self.impulse, kind="stable")[:n]
         places = np.arange(n)
         self.bars_ = [None] * n
@@ -151,7 +157,7 @@ class WallsDisplay(Display):
                 hatch=hatch,
                 edgecolor="white",
                 linewidth=0.5,
-                label=f"impulse, y = {name}",
+                label=f"contribution, y = {name}",
             )
             for place, bar in zip(own.tolist(), bars, strict=True):
                 self.bars_[place] = bar
@@ -163,16 +169,17 @@ class WallsDisplay(Display):
             markeredgewidth=2.0,
             color=ink(),
             linestyle="none",
-            label="bounces",
+            label="share of the bounces",
         )
+        left_out = f"{n} largest of {len(self.y)}" if n < len(self.y) else "all"
         ax.set(
-            ylabel="share (%)",
-            xlabel=f"examples by impulse ({n} of {n_hit} hit, {len(self.y)} in all)",
+            ylabel="contribution (%)",
+            xlabel=f"training example ({left_out})",
             xlim=(-0.8, n - 0.2),
         )
         if n <= _MAX_NUMBERED:
             names = [str(k) for k in self.order_.tolist()]
             crowded = n > 15 or max(map(len, names)) > 3
             ax.set_xticks(places, names, rotation=90 if crowded else 0, fontsize="small")
-        ax.legend(frameon=False)
+        ax.legend(frameon=False, fontsize="small")
         return self

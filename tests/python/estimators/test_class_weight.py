@@ -151,7 +151,7 @@ def test_votes_and_single_draws_are_weighted():
 
 def test_precomputed_needs_the_diagonal_as_for_decision_values():
     X, y = overlapping()
-    kernel = kernels.Polynomial()
+    kernel = kernels.Polynomial(3, 1.0)
     given = {"softness": 0.3, "class_weight": "balanced"}
     given |= {"random_state": seed(0)}
     model = BayesPointClassifier(kernel, **given).fit(X, y)

@@ -92,7 +92,7 @@ def test_inputs_of_every_kind():
 
 def test_precomputed_rows_and_columns_are_repeated():
     X, y, weights = data()
-    kernel = kernels.Polynomial()
+    kernel = kernels.Polynomial(3, 1.0)
     given = {"softness": 0.3, "random_state": seed(0), "tol": 0.2}
     gram = kernel(X)
     before = gram.copy()

@@ -189,7 +189,9 @@ def test_invalid_arguments_of_a_billiard_display(cone, ax, space_ax):
         ValueError, match="space must be that of result, with the same labels of 10 examples"
     ):
         draw.from_result(run, VersionSpace(np.eye(3), [1, 1, 1]), ax=space_ax)
-    with pytest.raises(ValueError, match="view must be one of 'sphere', 'chart'; got 'globe'"):
+    with pytest.raises(
+        ValueError, match=r"view must be one of 'sphere', 'chart', 'proj.*got 'globe'"
+    ):
         draw.from_result(run, space, view="globe")
     with pytest.raises(ValueError, match="projection"):
         draw.from_result(run, space, ax=ax)
@@ -198,11 +200,13 @@ def test_invalid_arguments_of_a_billiard_display(cone, ax, space_ax):
     with pytest.raises(ValueError, match="length must be at most"):
         draw.from_space(space, length=1e6, ax=space_ax)
     rows = VersionSpace.from_features(np.eye(3), [1, 1, -1])
-    with pytest.raises(ValueError, match="the picture of version space needs"):
+    with pytest.raises(ValueError, match="a picture on the sphere needs"):
         draw.from_space(rows)
     with pytest.raises(TypeError, match="space must be a VersionSpace; got a BilliardResult"):
         draw.from_space(run)
     display = draw.from_result(run, space, view="chart", ax=ax)
+    with pytest.raises(ValueError, match="view must be one of 'sphere', 'chart'; got 'projection'"):
+        display.plot(view="projection", ax=ax)
     with pytest.raises(ValueError, match="n_frames must be at most the number of draws, 100"):
         display.animate(n_frames=101)
 
@@ -215,3 +219,37 @@ def test_a_version_space_without_corners_is_refused(space_ax):
         ValueError, match="space must have a version space with three or more corners"
     ):
         plotting.BilliardDisplay.from_space(space, ax=space_ax)
+
+
+def test_draws_in_more_dimensions_are_projected(ax):
+    """Coordinates, variances and axes are those of the principal components, by a full SVD."""
+    X, y = datasets.make_teacher(30, 6, random_state=SEED)
+    space = VersionSpace(X @ X.T, y, softness=0.1)
+    run = space.sample(tol=0.2, random_state=SEED)
+    display = plotting.BilliardDisplay.from_result(run, space, ax=ax)
+    values = run.draws @ space.gram  # decision values, without softness
+    values /= np.linalg.norm(values, axis=2, keepdims=True)
+    flat = (values - values.mean(axis=(0, 1))).reshape(-1, 30)
+    left, sizes, _ = np.linalg.svd(flat, full_matrices=False)
+    np.testing.assert_allclose(display.variance_ratio, sizes[:2] ** 2 / (sizes @ sizes))
+    drawn = display.paths.reshape(-1, 2)
+    np.testing.assert_allclose(np.abs(drawn), np.abs(left[:, :2] * sizes[:2]), atol=1e-9)
+    for line, path in zip(display.lines_, display.paths, strict=True):
+        np.testing.assert_array_equal(np.transpose(line.get_data()), path)
+    assert f"{100 * display.variance_ratio[0]:.0f} % of the variance" in ax.get_xlabel()
+    # The center is near the mean of the draws, and far from the edge.
+    assert np.linalg.norm(display.center) < 0.5 * np.linalg.norm(drawn, axis=1).max()
+    assert labels_of(ax) == ["draws of 4 trajectories", "center", "mean of each"]
+
+
+def test_what_cannot_be_projected(cone, ax):
+    space, _, run = cone
+    projected = plotting.BilliardDisplay.from_result(run, space, view="projection", ax=ax)
+    assert projected.projected
+    with pytest.raises(ValueError, match="view must be one of 'projection'; got 'sphere'"):
+        projected.plot(view="sphere")
+    with pytest.raises(ValueError, match="view must be one of 'sphere', 'chart'; got 'projection'"):
+        plotting.BilliardDisplay.from_space(space, view="projection", ax=ax)
+    two = space.sample(tol=0.1, n_trajectories=2, n_draws=1, random_state=SEED)
+    with pytest.raises(ValueError, match=r"draws that differ in two or more directions.*got 2"):
+        plotting.BilliardDisplay.from_result(two, space, view="projection", ax=ax)

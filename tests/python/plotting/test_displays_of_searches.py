@@ -66,7 +66,7 @@ def test_the_ladder_of_a_classifier():
         model.evidence(method="guess")
     three = model.fit(X, np.arange(30) % 3)
     with pytest.raises(ValueError, match="label must be one of the classes"):
-        plotting.EvidenceDisplay.from_estimator(three)
+        plotting.EvidenceDisplay.from_estimator(three, label=3)
     drawn = plotting.EvidenceDisplay.from_estimator(
         three, label=2, tol=0.5, random_state=1, ax=Figure().add_subplot()
     )
@@ -74,8 +74,9 @@ def test_the_ladder_of_a_classifier():
     assert abs(drawn.value - other.value) < 5 * np.hypot(drawn.error, other.error)
 
 
-def test_the_error_for_more_dimensions_mentions_softness():
+def test_the_error_for_more_dimensions_mentions_softness_and_what_to_draw():
     X = np.random.default_rng(SEED).standard_normal((30, 2))
     model = BayesPointClassifier("linear", softness=0.1, random_state=SEED)
-    with pytest.raises(ValueError, match="softness adds a dimension for each example"):
-        plotting.BilliardDisplay.from_estimator(model.fit(X, X[:, 0] > 0))
+    words = "softness adds a dimension for each example.*view='projection'"
+    with pytest.raises(ValueError, match=words):
+        plotting.BilliardDisplay.from_estimator(model.fit(X, X[:, 0] > 0), view="sphere")
