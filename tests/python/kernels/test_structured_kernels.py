@@ -115,10 +115,8 @@ def test_classifier_of_sets():
     y = np.resize(["x", "y", "z"], 90)
     draw = {name: rng.dirichlet(np.full(12, 0.3)) for name in "xyz"}
     sets = [set(rng.choice(words, 6, p=draw[name]).tolist()) for name in y]
-    kernel = kernels.normalize(kernels.SetIntersection(2.0))
-    model = bayespoint.BayesPointClassifier(
-        kernel=kernel, optimizer="evidence", random_state=seed(0)
-    )
+    kernel = kernels.normalize(kernels.SetIntersection())
+    model = bayespoint.BayesPointClassifier(kernel, random_state=seed(0))
     model.fit(sets[:60], y[:60])
     assert model.kernel_.kernel.base != 2.0
     assert model.score(sets[60:], y[60:]) > 0.6
