@@ -43,11 +43,14 @@ COARSE = 250
 """Number of examples of the search from several starts, if there are more than 1.5 times as
 many."""
 
-_SOFTNESS = (1e-4, 1e2)
-"""Bounds of the softness relative to the mean diagonal of the kernel matrix."""
+_SOFTNESS = (1e-3, 1e4)
+"""Bounds of the softness relative to the variance of f over the examples. Softness of a share r of
+it changes the labels of a share arctan(sqrt(r)) / pi of normal f: at the lower bound 1 %. Far below,
+predictions change little, and the version space becomes a sliver with very many bounces. At the
+upper bound, labels hardly depend on the inputs."""
 
 _STARTS = ((1.0, 0.3), (3.0, 0.05))
-"""Starts: factor on the kernel's declared starts, and softness relative to the diagonal."""
+"""Starts: factor on the kernel's declared starts, and softness relative to the variance of f."""
 
 _RATES = (1e-4, 0.45)
 """Bounds of a rate of label noise."""
@@ -71,6 +74,13 @@ _GAIN = 0.01
 _RELATIVE_GAIN = 1e-4
 """Smallest gain of evidence, in nats and relative, for which a search goes on; the first is also
 that for which label noise is accepted."""
+
+_RISE = 1.0
+"""Smallest rise of the evidence over a factor of e, in nats, at a bound of a kernel's parameter for
+which a warning is given."""
+
+_AT_BOUND = 1e-6
+"""Distance of a logarithm from a bound up to which it is at the bound."""
 
 _NEAR = 0.2
 """Length in logarithms of the first step of a search that starts near its end."""
@@ -97,6 +107,8 @@ class _Point:
     theta: Floats
     noisy: bool
     value: float
+    slope: Floats
+    """Derivatives of the evidence."""
 
 
 @dataclass(eq=False)
@@ -183,7 +195,7 @@ class _Objective:
     ) -> _Point:
         """Return the point of the best evidence that a quasi-Newton method reaches.
 
-        Its first step has length `first`; it ends after a step that gains too little.
+        Its first step has length `first`; it ends after two steps that gain too little.
         """
         bounds = self.bounds(noisy)
         theta = np.clip(theta, *bounds.T)
@@ -195,17 +207,18 @@ class _Objective:
                 return 1e10, np.zeros_like(scaled)
             return -value, -first * gradient
 
-        before = math.inf
+        before, small = math.inf, 0
 
         def stop(intermediate_result: optimize.OptimizeResult) -> None:
-            nonlocal before
+            nonlocal before, small
             value = float(intermediate_result.fun)
-            if before - value < max(_GAIN, _RELATIVE_GAIN * abs(value)):
+            small = small + 1 if before - value < max(_GAIN, _RELATIVE_GAIN * abs(value)) else 0
+            if small == 2:  # a first step along a flat direction may be short
                 raise StopIteration
             before = value
 
         if not len(theta):
-            return _Point(theta, noisy, self._evaluate(examples, theta, noisy, sites)[0])
+            return _Point(theta, noisy, *self._evaluate(examples, theta, noisy, sites))
         found = optimize.minimize(
             objective,
             theta / first,
@@ -215,7 +228,30 @@ class _Objective:
             callback=stop,
             options={"maxiter": steps, "ftol": 0.0},
         )
-        return _Point(first * found.x, noisy, -float(found.fun) if found.fun < 1e10 else -math.inf)
+        value = -float(found.fun) if found.fun < 1e10 else -math.inf
+        return _Point(first * found.x, noisy, value, -np.asarray(found.jac) / first)
+
+    def at_bounds(self, point: _Point) -> tuple[str, ...]:
+        """Return the names of parameters at a bound; warn if the evidence rises beyond it."""
+        low, high = self.bounds(point.noisy).T
+        names = []
+        kernel_names = [parameter.name for parameter in self.parameters]
+        searched = [*kernel_names, *(["softness"] if self.softness is None else [])]
+        for k, name in enumerate(searched):
+            at, lowest, highest = (float(logs[k]) for logs in (point.theta, low, high))
+            if lowest + _AT_BOUND < at < highest - _AT_BOUND:
+                continue
+            names.append(name)
+            rise = float(point.slope[k]) * (1 if at >= highest - _AT_BOUND else -1)
+            if name in kernel_names and rise > _RISE:
+                warn(
+                    f"the search for hyperparameters ended at {name}={math.exp(at):.4g}, a bound "
+                    f"of its range from {math.exp(lowest):.4g} to {math.exp(highest):.4g}, where "
+                    f"the evidence still rises by {rise:.2g} nats per factor of e; give "
+                    f"wider bounds, or another value that is kept",
+                    ConvergenceWarning,
+                )
+        return tuple(names)
 
     def minimize_all(
         self, examples: _Examples, starts: Sequence[Floats], *, noisy: bool = False
@@ -383,8 +419,18 @@ def tune(
         If no setting tried has an evidence: the kernel is not positive semidefinite, or without
         softness and label noise the labels are impossible.
 
+    Warns
+    -----
+    ConvergenceWarning
+        If a parameter of the kernel ends at a bound at which the evidence still rises by more than
+        a nat per factor of e.
+
     Notes
     -----
+    The softness is searched relative to the variance of f over the examples, the mean of the
+    centered kernel matrix's diagonal, from 0.001 to 10000: `Search.at_bounds` says if it ends
+    there. A search ends after two steps that gain less than a hundredth of a nat.
+
     For more than 375 examples the search from several starts uses a stratified sample of 250, and
     the search from the best result all, or a sample of 500. Label noise is searched last, from
     three starts, or from five for two rates. It stays 0 if the gain is less than a hundredth of a
@@ -414,7 +460,8 @@ def tune(
     if best.noisy:  # a rate at its lower bound counts as 0
         noise = tuple(rate if rate > _RATES[0] * 1.01 else 0.0 for rate in noise)  # type: ignore[assignment]
     tried = np.array(objective.tried)
-    return Search(tuned, found_softness, noise, best.value, n, objective.names, tried)
+    at_bounds = objective.at_bounds(best)
+    return Search(tuned, found_softness, noise, best.value, n, objective.names, tried, at_bounds)
 
 
 def approximate_log_evidence(
