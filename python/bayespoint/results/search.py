@@ -42,7 +42,7 @@ class Search(Savable):
 
     at_bounds: tuple[str, ...] = ()
     """Names of the parameters that ended at a bound of the search. At the smallest softness the
-    labels seem free of noise: a smaller one that you give may be more accurate, and takes longer."""
+    labels seem free of noise: a smaller one may be more accurate, and takes longer."""
 
     def __repr__(self) -> str:
         noise = f"label_noise={rates(self.label_noise)}, " if any(self.label_noise) else ""

@@ -209,7 +209,9 @@ def test_easy_problems_are_searched_as_fast_as_others(name, monkeypatch):
 def test_an_end_at_a_bound_that_matters_warns():
     X, y = problem()
     narrow = gaussian_process_kernels.RBF(0.1, length_scale_bounds=(0.05, 0.2))
-    with pytest.warns(ConvergenceWarning, match="ended at .*=0.2, a bound of its range from 0.05 to"):
+    with pytest.warns(
+        ConvergenceWarning, match="ended at .*=0.2, a bound of its range from 0.05 to"
+    ):
         found = tuning_search.tune(narrow, X, y[None], offset=1.0)
     assert any("length_scale" in name for name in found.at_bounds)
     with warnings.catch_warnings():
