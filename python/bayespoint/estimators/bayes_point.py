@@ -450,6 +450,7 @@ class BayesPointClassifier(
                 f"search by evidence: {len(found.tried)} settings on {found.n_examples} examples, "
                 f"{progress.seconds()}: {found.kernel!r}, softness {found.softness:.4g}"
                 f"{noise}, log evidence {found.log_evidence:.2f}"
+                + (f", at a bound: {', '.join(found.at_bounds)}" if found.at_bounds else "")
             )
         return gram
 

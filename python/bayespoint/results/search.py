@@ -39,6 +39,10 @@ class Search(Savable):
     tried: NDArray[np.float64] = field(repr=False)
     """(n_tried, n_columns) The settings tried, in order."""
 
+    at_bounds: tuple[str, ...] = ()
+    """Names of the parameters that ended at a bound of the search. At the smallest softness the
+    labels seem free of noise: a smaller one may be more accurate, and takes longer."""
+
     def __repr__(self) -> str:
         noise = f"label_noise={rates(self.label_noise)}, " if any(self.label_noise) else ""
         return (
@@ -76,6 +80,7 @@ class Search(Savable):
             ("softness", f"{self.softness:.4g}"),
             ("label noise", rates(self.label_noise)),
             ("ln evidence", f"{self.log_evidence:.2f} nats (approximate)"),
+            ("at a bound", ", ".join(self.at_bounds) or "none"),
             ("settings tried", f"{len(self.tried)} on up to {self.n_examples} examples"),
         ]
 

@@ -1,7 +1,11 @@
 """Expectation propagation against the exact evidence, and the search by it."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import kernels as gaussian_process_kernels
 
 from bayespoint import BayesPointClassifier, VersionSpace, kernels
 from bayespoint.datasets import load_sonar
@@ -64,6 +68,35 @@ def test_derivatives():
     assert at.by_softness @ softness == pytest.approx(difference, **tolerance)
 
 
+def blobs(m=250, distance=12.0):
+    """Return two clusters far apart, whose examples all say the same."""
+    rng = np.random.default_rng(seed(0))
+    y = np.where(np.arange(m) % 2 == 0, 1.0, -1.0)
+    X = rng.normal(size=(m, 10)) + 0.5 * distance / np.sqrt(10) * y[:, None]
+    return X / X.std(axis=0), y
+
+
+@pytest.mark.parametrize(("factor", "sigma", "softness"), [(20, 12, 0.04), (9, 15, 0.02)])
+def test_sweeps_converge_where_examples_are_alike(factor, sigma, softness):
+    # Each site corrects what all of them together correct many times over: plain sweeps cycle.
+    X, y = blobs()
+    gram, levels = factor * kernels.Matern(sigma)(X) + 1.0, np.full(len(y), softness)
+    found = expectation_propagation.approximate(gram, y, levels)
+    assert found.converged
+    # The fixed point is the same from other sites, and the evidence does not depend on the stop.
+    other = expectation_propagation.approximate(gram, y, np.full(len(y), 3 * softness))
+    exact = expectation_propagation.approximate(gram, y, levels, sites=other.sites, change=1e-8)
+    assert exact.converged
+    assert found.log_evidence == pytest.approx(exact.log_evidence, abs=0.01)
+    posterior = expectation_propagation._Posterior(gram, found.sites)
+    exact_posterior = expectation_propagation._Posterior(gram, exact.sites)
+    np.testing.assert_allclose(
+        posterior.mean / np.sqrt(posterior.variance),
+        exact_posterior.mean / np.sqrt(exact_posterior.variance),
+        atol=0.2,
+    )
+
+
 def test_uneven_softness_reaches_the_sites():
     X, y = problem()
     gram = kernels.RBF(1.5)(X)
@@ -94,7 +127,7 @@ def test_search_finds_the_best_of_a_grid():
     assert table[0].split() == list(COLUMNS)
     assert len(table) == 4
     assert table[1].split()[-1] == f"{found.log_evidence:.2f}"
-    assert found._repr_html_().count("<tr>") == 5 + 1 + min(10, len(found.tried))
+    assert found._repr_html_().count("<tr>") == 6 + 1 + min(10, len(found.tried))
 
 
 def test_fixed_settings_stay():
@@ -114,6 +147,76 @@ def test_kernel_without_derivatives():
     exact = tuning_search.tune(kernels.RBF(), X, y[None], offset=1.0)
     numeric = tuning_search.tune(Numeric(), X, y[None], offset=1.0)
     assert numeric.log_evidence == pytest.approx(exact.log_evidence, abs=0.1)
+
+
+@pytest.mark.parametrize("kernel", [1.0 * kernels.RBF(), kernels.Polynomial(2)])
+def test_the_gradient_of_the_search(kernel, monkeypatch):
+    # Without an early stop, whose error would exceed the finite difference.
+    monkeypatch.setattr(tuning_search, "_CHANGE", 1e-8)
+    X, y = problem()
+    examples = tuning_search._Examples(X, y[None], np.ones(len(y)))
+    objective = tuning_search._Objective(
+        kernel, examples, 1.0, None, (0.0, 0.0), 0, True, None, None
+    )
+    theta = objective.start(1.5, 0.1)
+
+    def at(theta):
+        return objective._evaluate(examples, theta, False, [None])
+
+    h = 0.02
+    for k, slope in enumerate(at(theta)[1]):
+        step = h * np.eye(len(theta))[k]
+        difference = (at(theta + step)[0] - at(theta - step)[0]) / (2 * h)
+        assert slope == pytest.approx(difference, rel=0.03, abs=0.03)
+
+
+def easy(name):
+    """Return an easy problem: few settings and no long walk along a flat evidence."""
+    if name == "distant":
+        return blobs()
+    X, y = problem(200, d=4)
+    if name == "noise-free":
+        return X, np.sign(X @ np.array([1.0, -2.0, 0.5, 0.0]))
+    return np.tile(X[:60], (4, 1)), np.tile(y[:60], 4)
+
+
+@pytest.mark.parametrize("name", ["distant", "noise-free", "copies"])
+def test_easy_problems_are_searched_as_fast_as_others(name, monkeypatch):
+    count = []
+
+    class Counted(expectation_propagation._Posterior):
+        def __init__(self, *args):
+            count.append(1)
+            super().__init__(*args)
+
+    monkeypatch.setattr(expectation_propagation, "_Posterior", Counted)
+    X, y = easy(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # no warning of what the user cannot help
+        found = tuning_search.tune(kernels.resolve(None, X), X, y[None], offset=1.0)
+    assert len(found.tried) < 80
+    assert len(count) < 10 * len(found.tried) + 30
+    gram = found.kernel(X)
+    share = found.softness / (gram.diagonal().mean() - gram.mean())
+    assert share >= 0.999e-3
+    assert ("softness" in found.at_bounds) == (share < 1.001e-3)
+    if name == "noise-free":
+        assert "softness" in found.at_bounds
+        assert "softness" in found._repr_html_()
+
+
+def test_an_end_at_a_bound_that_matters_warns():
+    X, y = problem()
+    narrow = gaussian_process_kernels.RBF(0.1, length_scale_bounds=(0.05, 0.2))
+    with pytest.warns(
+        ConvergenceWarning, match="ended at .*=0.2, a bound of its range from 0.05 to"
+    ):
+        found = tuning_search.tune(narrow, X, y[None], offset=1.0)
+    assert any("length_scale" in name for name in found.at_bounds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        free = tuning_search.tune(kernels.RBF(), X, y[None], offset=1.0)
+    assert "sigma" not in free.at_bounds
 
 
 def test_large_problems_are_searched_on_a_stratified_part():
