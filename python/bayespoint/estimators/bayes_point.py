@@ -35,7 +35,7 @@ from bayespoint.estimators.settings import FitSettings, fit_settings, tolerance
 from bayespoint.kernels.functions import short
 from bayespoint.posterior import Posterior
 from bayespoint.posterior.calibration import LeaveOneOutPredictions
-from bayespoint.results import Estimate, Evidence
+from bayespoint.results import BilliardResult, Estimate, Evidence
 from bayespoint.results.search import rates
 from bayespoint.tuning import search
 
@@ -474,7 +474,13 @@ class BayesPointClassifier(
         )
         self.dual_coef_, self.intercept_ = self.posterior_.dual_coef, self.posterior_.intercept
         self.support_ = np.flatnonzero(np.any([result.hits > 0 for result in results], axis=0))
-        self.billiard_ = results[0] if len(results) == 1 else results
+
+    @property
+    def billiard_(self) -> BilliardResult | list[BilliardResult]:
+        """The billiard; a list with one for each class if there are more than two."""
+        check_is_fitted(self)
+        results = [problem.result for problem in self.problems_]
+        return results[0] if len(results) == 1 else results
 
     def _problems(
         self, index: NDArray[np.intp], softness: Floats, offset: float
