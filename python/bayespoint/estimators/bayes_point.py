@@ -25,7 +25,7 @@ from bayespoint.engine.dynamics import Geodesic
 from bayespoint.engine.evidence import evidence
 from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
-from bayespoint.estimators import binary, transduction
+from bayespoint.estimators import advice, binary, transduction
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators.binary import BinaryProblem
 from bayespoint.estimators.progress import CallbackSupportMixin, Progress, with_callbacks
@@ -336,6 +336,7 @@ class BayesPointClassifier(
         memory.require(
             8.0 * matrices * m * m + 8.0 * m * (len(self.classes_) + 1) * kept,
             f"fitting {m} examples (the {m} x {m} kernel matrix, its factor, and {kept} draws)",
+            advice.TOO_MANY,
         )
 
     def _resolve_hyperparameters(

@@ -16,12 +16,16 @@ from bayespoint.engine.problem import Problem
 from bayespoint.engine.settings import SampleSettings
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators import tasks
+from bayespoint.estimators.advice import infeasible_advice
 from bayespoint.estimators.progress import Advance, Progress
 from bayespoint.estimators.refine import Continuation
 from bayespoint.posterior.predictive import BinaryPosterior
 from bayespoint.results import BilliardResult
 
 _PERCENT = 100
+
+_ADVICE = "Use softness > 0, or label_noise > 0"
+"""For examples that are not separable."""
 
 _SINGLE_SOFTNESS = 5e-5
 """Least softness, relative to the mean of k(x, x), with which draws are kept in singles."""
@@ -89,7 +93,8 @@ def sample_each(
     remote = None
     # Continued runs are distributed by trajectories, not by problems.
     if len(over) > 1 and continuation is None and distributed.active():
-        remote = tasks.samples(over, settings, seeds, n_jobs)
+        with infeasible_advice(_ADVICE):
+            remote = tasks.samples(over, settings, seeds, n_jobs)
     results = []
     for k, problem in enumerate(problems):
         with progress.task(problem.name, _PERCENT) as advance:
@@ -100,7 +105,8 @@ def sample_each(
                 if continuation is not None:
                     run |= continuation(k, over[k], settings)
                 callback = None if advance is None else _percents(advance, tol)
-                result = sampling.sample(over[k], **run, callback=callback, n_jobs=n_jobs)
+                with infeasible_advice(_ADVICE):
+                    result = sampling.sample(over[k], **run, callback=callback, n_jobs=n_jobs)
         result = _compact(result, over[k])
         results.append(result)
         if progress.verbose:

@@ -56,6 +56,11 @@ def resolve(kernel: object, X: Inputs) -> Callable[..., Any] | str:
         copied: Callable[..., Any] = copy(kernel) if isinstance(kernel, Base) else clone(kernel)
         refuse_unknown_bounds(copied, X)
         return copied
+    if isinstance(kernel, type):
+        name = kernel.__name__
+        raise ValueError(  # noqa: TRY004 - as for other values
+            f"kernel must be a kernel object; {name} is a class: write {name}()"
+        )
     raise ValueError(
         f"kernel must be one of {', '.join(map(repr, _NAMES))}, a kernel object or a callable "
         f"k(X, Y); got {kernel!r}"

@@ -130,7 +130,7 @@ def test_a_loaded_model_takes_more_examples_and_continues():
 def test_a_run_from_a_given_start_is_saved_with_its_state():
     """Its seed does not repeat it."""
     fitted = model(kernel="linear", softness=0.0, optimizer=None).fit(X, X[:, 0] > 0)
-    fitted.add_examples(NEW[:1] + [9.0, 0.0, 0.0], [True])
+    fitted.add_examples(NEW[:1] + np.array([9.0, 0.0, 0.0]), [True])
     assert "given" in fitted.billiard_.start
     again = by_pickle(fitted)
     assert "bytes" in again.billiard_.state
@@ -148,7 +148,8 @@ def test_what_is_left_out():
     assert isinstance(vars(again.posterior_)["factor"], Factor)
     # Copies in memory keep both.
     copied = copy.deepcopy(fitted)
-    assert "factor" in vars(copied.posterior_) and "bytes" in copied.billiard_.state
+    assert "factor" in vars(copied.posterior_)
+    assert "bytes" in copied.billiard_.state
     copied.posterior_.factor.lower[:] = 0.0
     assert fitted.posterior_.factor.lower.any()
     assert not hasattr(clone(fitted), "posterior_")
