@@ -111,8 +111,9 @@ class BayesPointClassifier(
     random_state : None, int, Generator or RandomState, default=None
         Seed. None draws one from NumPy's global generator.
     verbose : int, default=0
-        1: print a line to standard error after the search and after each billiard. 2: also show
-        progress bars. 3: also print a line for each setting of the search.
+        1: print a line to standard error after each part of a fit: the search, the kernel matrix
+        and its factor, and each billiard. 2: also show progress bars. 3: also print a line for
+        each setting of the search.
     warm_start : bool, default=False
         Use the previous fit, if its examples are the first of the new ones. With the same examples
         and settings, except `tol` and `random_state`, the billiard continues. Otherwise chains that
@@ -349,15 +350,17 @@ class BayesPointClassifier(
     ) -> tuple[Floats, bool] | None:
         """Set kernel, softness and label noise; return the argument `gram` of `_fit_fixed`."""
         with progress.task("search by evidence") as advance:
-            best, n = -math.inf, 0
+            best, n, examples = -math.inf, 0, 0
 
             def report(setting: Mapping[str, float]) -> None:
-                nonlocal best, n
+                nonlocal best, n, examples
+                if setting["n_examples"] != examples:  # first a part of them: another evidence
+                    best, examples = -math.inf, int(setting["n_examples"])
                 best, n = max(best, setting["log_evidence"]), n + 1
                 if settings.verbose > 2:
                     progress.tell(", ".join(f"{k}={value:.4g}" for k, value in setting.items()))
                 if advance is not None:
-                    advance(n, f"log_evidence {best:.2f}")
+                    advance(n, f"on {examples} of {len(index)} examples, log_evidence {best:.2f}")
 
             self.kernel_, self.softness_, self.label_noise_, self.tuning_, gram = (
                 search.resolve_hyperparameters(
@@ -402,20 +405,17 @@ class BayesPointClassifier(
         with linalg.threads_for(len(index)):
             softness = validation.softness(self.softness_ / weights, len(index))
             problems = self._problems(index, softness, settings.offset)
-            matrix, own = gram or kernels.training_gram(
-                self.kernel_, inputs, settings.offset, softness
-            )
+            with progress.part("kernel matrix"):
+                matrix, own = gram or kernels.training_gram(
+                    self.kernel_, inputs, settings.offset, softness
+                )
             self.X_fit_ = None if isinstance(self.kernel_, str) else inputs.copy()
             self._index, self.seed_, self._log_evidence = index, settings.seed % 2**32, None
             self.prior_from_examples_ = self._prior_from_examples(softness)
             constant_diagonal = _constant(matrix.diagonal())
             factor, inverse = None, None
             if isinstance(dynamics.resolve(self.dynamics), Geodesic):
-                factor = factorize(matrix, settings.offset, softness)
-                if factor.invertible:
-                    inverse = factor, factor.inverse_diagonal()
-                else:  # recomputed after the runs, in the memory of the matrix
-                    factor = None
+                factor, inverse = binary.factored(matrix, settings.offset, softness, progress)
             results = binary.sample_each(
                 problems,
                 [problem.over(matrix, inverse=inverse) for problem in problems],
@@ -449,7 +449,10 @@ class BayesPointClassifier(
                 if calibrate and softness.min() > 0
             ]
             if factor is None:
-                factor = factorize(matrix, settings.offset, softness, overwrite=own)
+                with progress.part("factor of the matrix") as report:
+                    factor = factorize(
+                        matrix, settings.offset, softness, overwrite=own, report=report
+                    )
             self.calibration_ = np.ones(len(problems))
             # With a singular matrix an example can be determined by the others: no calibration.
             if predictions and factor.pivots is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayespoint import kernels
+from bayespoint.base.linalg import Factor, factorize
 from bayespoint.base.validation import Floats, Labels
 from bayespoint.engine import distributed, sampling
 from bayespoint.engine.problem import Problem
@@ -17,12 +19,10 @@ from bayespoint.engine.settings import SampleSettings
 from bayespoint.estimators import inputs as estimators_inputs
 from bayespoint.estimators import tasks
 from bayespoint.estimators.advice import infeasible_advice
-from bayespoint.estimators.progress import Advance, Progress
+from bayespoint.estimators.progress import PERCENT, Advance, Progress
 from bayespoint.estimators.refine import Continuation
 from bayespoint.posterior.predictive import BinaryPosterior
 from bayespoint.results import BilliardResult
-
-_PERCENT = 100
 
 _ADVICE = "Use softness > 0, or label_noise > 0"
 """For examples that are not separable."""
@@ -77,6 +77,25 @@ class BinaryProblem:
         return replace(self, posterior=BinaryPosterior(self.y, result, rank, calibration))
 
 
+def factored(
+    matrix: Floats, offset: float, softness: Floats, progress: Progress
+) -> tuple[Factor | None, tuple[Factor, Floats] | None]:
+    """Return the factor of the matrix, and with it the diagonal of the inverse for the runs.
+
+    Both are None if the matrix is singular or nearly so: its factor is then computed again after
+    the runs, in the memory of the matrix.
+    """
+    with progress.part("factor of the matrix") as report:
+        factor = factorize(matrix, offset, softness, report=report)
+    if not factor.invertible:
+        return None, None
+    with progress.part("inverse of the matrix") as report:
+        inverse = factor, factor.inverse_diagonal(report)
+    if progress.verbose:
+        progress.tell(f"kernel matrix and factor of {len(matrix)} examples: {progress.seconds()}")
+    return inverse[0], inverse
+
+
 def sample_each(
     problems: Sequence[BinaryProblem],
     over: Sequence[Problem],
@@ -97,7 +116,7 @@ def sample_each(
             remote = tasks.samples(over, settings, seeds, n_jobs)
     results = []
     for k, problem in enumerate(problems):
-        with progress.task(problem.name, _PERCENT) as advance:
+        with progress.task(problem.name, PERCENT) as advance:
             if remote is not None:
                 result = next(remote)
             else:
@@ -136,11 +155,14 @@ def _percents(advance: Advance, tol: float) -> Callable[[Mapping[str, Any]], Non
     def callback(progress: Mapping[str, Any]) -> None:
         nonlocal done
         error = progress["center_error"]
+        bounces = f"{progress['bounces']} bounces"
+        if not math.isfinite(error):  # too short a path for an estimate
+            advance(done, bounces)
+            return
         # The error is inversely proportional to the root of the path.
         share = min(0.99, (tol / error) ** 2) if error > 0 else 0.0
-        done = max(done, int(_PERCENT * share))
-        figures = f"{progress['bounces']} bounces, center_error {error:.2g} rad (tol {tol:.2g})"
-        advance(done, figures)
+        done = max(done, int(PERCENT * share))
+        advance(done, f"{bounces}, center_error {error:.2g} rad (tol {tol:.2g})")
 
     return callback
 
