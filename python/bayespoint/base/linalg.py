@@ -92,10 +92,11 @@ class Factor:
             whole, _ = linalg.lapack.dtrtri(self.lower, lower=1)
             return np.asarray(np.einsum("ij,ij->j", whole, whole))
         parts = list(validation.blocks(m, _BLOCK))
-        corners = [
-            linalg.lapack.dtrtri(np.asfortranarray(self.lower[rows, rows]), lower=1)[0]
-            for rows in parts
-        ]
+        with one_thread(beside_numpy=True):  # idle threads of SciPy's would disturb NumPy's
+            corners = [
+                linalg.lapack.dtrtri(np.asfortranarray(self.lower[rows, rows]), lower=1)[0]
+                for rows in parts
+            ]
         diagonal, done_work = np.empty(m), 0
         all_work = _BLOCK * math.comb(len(parts) + 1, 3)
         for k, columns in enumerate(parts):

@@ -80,6 +80,7 @@ class Progress:
             bar_format=form + "{elapsed}{postfix}",
             leave=False,
             dynamic_ncols=True,
+            miniters=0,  # the figures change also where the percentage does not
             disable=self.verbose < 2,
         ) as bar:
             done = 0
