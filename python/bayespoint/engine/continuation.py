@@ -149,7 +149,7 @@ def require_same(problem: Problem, result: BilliardResult) -> None:
             )
 
 
-def state_runs(result: BilliardResult) -> list[dict[str, Any] | None]:
+def state_runs(result: BilliardResult) -> list[Any]:
     """Return the limits of the runs that led to a result; None for one that no limit ended."""
     return list(_state(result)["runs"])
 
@@ -326,7 +326,7 @@ class Origin:
     problem: dict[str, str]
     """Digests of the problem."""
 
-    before: list[dict[str, Any] | None]
+    before: list[Any]
     """Limits of the earlier runs, as `BilliardResult.state` has them."""
 
     seed: int

@@ -72,15 +72,15 @@ def _repeated(
 ) -> BilliardResult:
     """Return a result with the arrays of its state, by repeating its runs from their seed."""
     continuation.require_same(problem, result)
-    again, seed = None, result.seed
-    for limits in continuation.state_runs(result):
+    again = result
+    for k, limits in enumerate(continuation.state_runs(result)):
         own = replace(settings, **limits)
         origin = continuation.begin(
             problem,
             own,
-            seed,
+            result.seed,
             None,
-            continue_from=again,
+            continue_from=again if k else None,
             checkpoint=None,
             every=continuation.EVERY,
         )
